@@ -49,8 +49,8 @@ uint64_t vly_common_model_hash(const vly_common_model *model);
 
 /* ---- common_supports.c ------------------------------------------------- */
 
-/* Whether the models are known with the same tables, and the description is
- * one: what a backend that has every model asks of a net. */
+/* Whether the net can run on a backend that has every model: the models are
+ * known, their tables are the same, and the description is consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
@@ -63,8 +63,8 @@ uint32_t vly_common_shift(const vly_net_desc *desc,
                           const vly_projection_desc *projection);
 /* true if any projection has one that is not 0 */
 bool vly_common_has_shifts(const vly_net_desc *desc);
-/* Different shifts, that of 0 counted always; number i of them is i * *step,
- * which is 0 where there is one. */
+/* The number of different shifts; shift 0 always counts. Shift number i is i *
+ * *step; *step is 0 if there is only one shift. */
 uint32_t vly_common_shift_sets(const vly_net_desc *desc, uint32_t *step);
 /* area that holds the neuron */
 uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron);
@@ -88,13 +88,14 @@ typedef struct vly_common_delays {
     uint32_t most; /* further delay */
 } vly_common_delays;
 
-/* Every base delay once, as maps have them; how many. delays [n_projections] */
+/* Lists every base delay once, in the order of the projections; returns their
+ * number. delays [n_projections] */
 uint32_t vly_common_base_delays(const vly_net_desc *desc,
                                 vly_common_delays *delays);
 /* words of a column: 1 if it is uniform */
 uint32_t vly_common_coef_words(const vly_area_desc *area, uint32_t coef);
-/* All columns, area by area, one behind the other, into words, if it is not
- * NULL; how many words. */
+/* Writes all columns, area by area, without gaps into words, if it is not NULL;
+ * returns the number of words. */
 uint64_t vly_common_coefs(const vly_net_desc *desc, uint32_t *words);
 /* A place for every stimulus, those of an area together.
  * slot  [n_stimuli]    those of no neuron last
@@ -105,13 +106,13 @@ void vly_common_sort_stimuli(const vly_net_desc *desc, uint32_t *slot,
 
 /* ---- common_input.c ---------------------------------------------------- */
 
-/* The area of a neuron; last: that of the one before, or NULL, since inputs of
- * one area follow each other, mostly. */
+/* The area of a neuron. last: the area of the previous input, or NULL; most
+ * inputs of one area follow each other. */
 const vly_area_desc *vly_common_input_area(const vly_net_desc *desc,
                                            const vly_area_desc *last,
                                            uint32_t neuron);
-/* How many inputs of a run are of bursts [burst, burst + n_bursts); *from is
- * moved to the first of them. */
+/* The number of inputs of a run that belong to bursts [burst, burst +
+ * n_bursts); *from is moved to the first of them. */
 uint64_t vly_common_inputs_find(const vly_run *run, uint64_t burst,
                                 uint32_t n_bursts, uint64_t *from);
 vly_status vly_common_inputs_check(uint64_t n, vly_error *error);
@@ -135,8 +136,8 @@ uint32_t vly_common_fired_bursts(const vly_net_desc *desc, uint64_t burst);
 vly_status vly_common_snapshot_check(const vly_net_desc *desc,
                                      const vly_snapshot *snapshot,
                                      vly_error *error);
-/* Whether the caller's snapshot, if it has memory, is for what now has these
- * counts; then they are set. E_INVALID: the snapshot is as before. */
+/* Checks that the caller's snapshot, if it has memory, is large enough for
+ * these counts, and sets the counts. E_INVALID: the snapshot is unchanged. */
 vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
                                       uint64_t n_fired, vly_snapshot *snapshot,
                                       vly_error *error);
@@ -149,8 +150,8 @@ vly_status vly_common_check_info(const vly_net_info *info, vly_error *error);
 
 /* ---- common_snapshot.c ------------------------------------------------- */
 
-/* What a backend reads from its device. counts, of n_bursts bursts from burst
- * on: [n_bursts]; spikes of them, which are n_spikes, in order. */
+/* Functions with which a backend reads from its device. counts: [n_bursts],
+ * from `burst` on; spikes: the n_spikes spikes of these bursts, in order. */
 typedef struct vly_common_reader {
     vly_status (*counts)(vly_backend_net *net, uint64_t burst,
                          uint32_t n_bursts, uint32_t *counts, vly_error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Input of the host, as devices take it: rows by burst, then four words an
- * input.
+ * Input of the host in the layout that devices read: rows by burst, then four
+ * words an input.
  */
 #include "backend_common.h"
 

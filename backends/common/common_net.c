@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a backend finds out from the description of a net before it makes its
- * own: sizes, base delays, columns, and the order of the stimuli.
+ * Values that a backend derives from the description of a net before it builds
+ * its own structures: sizes, base delays, columns, and the order of the
+ * stimuli.
  */
 #include "backend_common.h"
 
@@ -94,7 +95,7 @@ void vly_common_sort_stimuli(const vly_net_desc *desc, uint32_t *slot,
         first[a] = at;
         at += n;
     }
-    uint32_t rest = at; /* behind all others, for nobody */
+    uint32_t rest = at; /* after all others: no neuron has it */
     for (uint32_t i = 0; i < desc->n_stimuli; i++) {
         const vly_stimulus_desc *s = vly_common_stimulus_desc(desc, i);
         slot[i] = s->n_neurons == 0

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The arguments of a run: what may begin, and what ends it early.
+ * The arguments of a run: whether it may begin, and what ends it early.
  */
 #include "backend_common.h"
 
-/* Nets of one port, without branches: most hosts make no mistakes. */
+/* Nets of one port, without branches: most inputs are valid. */
 static bool all_fit(const vly_net_desc *desc, const vly_run *run)
 {
     uint32_t bad = 0;

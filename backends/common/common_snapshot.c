@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A snapshot of a net whose state and log of spikes lie on a device.
+ * A snapshot of a net whose state and spike log are stored on a device.
  */
 #include "backend_common.h"
 
-/* State, spikes, and where those of each burst begin. */
+/* State, spikes, and the index of each burst's first spike. */
 static vly_status read_all(vly_backend_net *net,
                            const vly_common_reader *reader,
                            const uint32_t *counts, vly_snapshot *made,

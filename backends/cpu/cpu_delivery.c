@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The first half of a burst: what arrives. Each thread walks the rows of all
- * spikes that are due, but only their part that targets its own slice: rows
- * ascend by target, so the part is a range, found in the split index.
+ * The first half of a burst: delivery. Each thread walks the rows of all spikes
+ * that are due, but reads only the part that targets its own slice: rows ascend
+ * by target, so the part is a range, found in the split index.
  *
- * Rows lie anywhere in memory, so the ranges of a batch of spikes are looked
+ * Rows are scattered in memory, so the ranges of a batch of spikes are looked
  * up together and rows are prefetched some ahead.
  */
 #include "cpu_net.h"
@@ -289,9 +289,9 @@ void vly_cpu_deliver(vly_backend_net *net, vly_cpu_thread *thread)
     }
 }
 
-/* A set of age bursts ago was sent on age - base_delay bursts ago, into what
- * are slots now - (age - base_delay) + delay: those before now have been
- * consumed. Adding ring keeps the index in the table, which repeats. */
+/* A fired set of age bursts ago was forwarded age - base_delay bursts ago, into
+ * slots now - (age - base_delay) + delay; slots before now have been consumed.
+ * Adding ring keeps the index in the table, which repeats. */
 void vly_cpu_deliver_restore(vly_backend_net *net, vly_cpu_thread *thread)
 {
     for (uint32_t i = 0; i < net->n_projections; i++) {

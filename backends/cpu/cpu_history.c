@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The fired sets of the last max_delay bursts: what is still to be delivered
- * and what a snapshot holds. Each set lies in one piece of a ring that grows
- * when it is full, so that a long delay costs what really fired.
+ * The fired sets of the last max_delay bursts: spikes that are still to be
+ * delivered and that a snapshot holds. Each set is stored contiguously in a
+ * ring that grows when it is full, so a long delay costs memory only for
+ * neurons that fired.
  */
 #include "cpu_net.h"
 
@@ -85,8 +86,8 @@ static vly_status grow(vly_backend_net *net, uint32_t count, vly_error *error)
     return VLY_OK;
 }
 
-/* Where a set of count spikes can lie in one piece; false if there is no
- * room beside the sets that are still needed. */
+/* Finds a contiguous place for a set of count spikes; false if there is no room
+ * beside the sets that are still needed. */
 static uint32_t place(const vly_cpu_history *history, uint32_t count,
                       uint64_t *start)
 {

@@ -15,7 +15,8 @@
 #define ISA_TEXT3(isa) #isa
 #define ISA_TEXT2(isa) ISA_TEXT3(isa)
 
-/* The chunk's arrays are apart; compilers do not see it through a struct. */
+/* The chunk's arrays do not overlap; compilers cannot see this through a
+ * struct. */
 #if defined(__clang__)
 #define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)

@@ -24,8 +24,8 @@ static void estimate_costs(const vly_net_desc *desc, uint64_t *cost)
     }
 }
 
-/* The neuron before which share/n of the cost lies, at a multiple of 64
- * within its area. */
+/* The neuron at which share/n of the cost is reached, rounded to a multiple of
+ * 64 within its area. */
 static uint32_t find_cut(const vly_net_desc *desc, const uint64_t *cost,
                          uint64_t wanted)
 {

@@ -7,10 +7,9 @@
  * same for any number of threads. One barrier a burst; the last thread to
  * reach it joins the fired sets (vly_cpu_burst_end) before it lets all go on.
  *
- * Delays: in burst t every projection delivers the fired set of burst
- * t - base_delay, kept in the history. What has a further delay d goes to slot
- * (t + d) mod ring of the target area, so a long base delay costs history
- * only.
+ * Delays: in burst t every projection delivers the fired set of burst t -
+ * base_delay, kept in the history. An event with a further delay d goes to slot
+ * (t + d) mod ring of the target area, so a long base delay costs history only.
  */
 #ifndef VOLLEY_CPU_NET_H
 #define VOLLEY_CPU_NET_H
@@ -133,7 +132,8 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
 /* ---- cpu_delivery.c ---------------------------------------------------- */
 
 vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error);
-/* What arrives in burst net->burst or was sent on by it, in one slice. */
+/* Delivers to one slice the events that arrive in burst net->burst and those
+ * that this burst forwards to later slots. */
 void vly_cpu_deliver(vly_backend_net *net, vly_cpu_thread *thread);
 void vly_cpu_deliver_inputs(vly_backend_net *net, vly_cpu_thread *thread,
                             const vly_input *inputs, uint64_t n_inputs);
@@ -165,7 +165,8 @@ vly_status vly_cpu_coef_write(vly_backend_net *net, uint32_t area,
 /* ---- cpu_history.c ----------------------------------------------------- */
 
 vly_status vly_cpu_history_create(vly_backend_net *net, vly_error *error);
-/* Makes room for a set of count spikes and says where. [one thread] */
+/* Makes room for a set of count spikes and returns its position. [one thread]
+ */
 vly_status vly_cpu_history_push(vly_backend_net *net, uint32_t count,
                                 uint32_t **ids, uint32_t **gains,
                                 uint32_t **row, vly_error *error);

@@ -3,9 +3,9 @@
  * cpu_kernels.c where AVX2 or AVX-512 is on. The same function as draw_each.
  *
  * Each 64-bit lane holds one 32-bit word; the multiplier reads the low half
- * only, so what gathers above it does no harm. Even neurons are in one set of
- * lanes and odd ones in another, so that one shift and one blend give the
- * words in order.
+ * only, so the upper half may hold anything. Even neurons are in one set of
+ * lanes and odd ones in another, so that one shift and one blend give the words
+ * in order.
  */
 #include <immintrin.h>
 
@@ -23,8 +23,8 @@ typedef uint16_t v16 __attribute__((vector_size(16)));
 #define MULTIPLY(a, b) ((v64)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
 #endif
 
-/* One round; what leaves in x1 and x3 has the low word of a product in its
- * low half. */
+/* One round. On return, the low halves of x1 and x3 hold the low word of a
+ * product. */
 #define ROUND(x0, x1, x2, x3)                                                  \
     do {                                                                       \
         v64 p0 = MULTIPLY(x0, m0);                                             \

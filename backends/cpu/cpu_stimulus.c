@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stimuli from tables. One Philox block holds the words of four bursts, so the
- * counts of four bursts are drawn at once and kept: a quarter of the draws,
- * and nothing to undo, since a word depends on key, burst and neuron only.
+ * counts of four bursts are drawn at once and kept: a quarter of the draws.
+ * Nothing needs to be undone, since a word depends on key, burst and neuron
+ * only.
  */
 #include "cpu_net.h"
 
@@ -50,7 +51,7 @@ vly_status vly_cpu_stimulus_create(vly_backend_net *net, vly_error *error)
 {
     vly_status status = vly_common_alloc(
         &net->heap, net->n_stimuli, sizeof *net->stimuli, &net->stimuli, error);
-    /* How many each area has, for the memory of its list. */
+    /* Counts the stimuli of each area, to size its list. */
     for (uint32_t i = 0; i < net->n_stimuli && status == VLY_OK; i++) {
         const vly_stimulus_desc *desc = vly_common_stimulus_desc(net->desc, i);
         if (desc->n_neurons > 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows on the device: the synapses of all projections with the same base
- * delay, by source. Threads of the host write pieces of them into a buffer
- * that is copied; a block of rows is as large as the device allows, and the
- * address of a row says where it begins. Plan sliced has shorter synapses and
- * an index instead of a table of addresses, written in the same pieces.
+ * Rows on the device: the synapses of all projections with the same base delay,
+ * by source. Host threads write pieces of the rows into a buffer that is copied
+ * to the device. A block of rows is as large as the device allows; each row is
+ * found by its address. Plan sliced has shorter synapses and an index instead
+ * of a table of addresses, written in the same pieces.
  */
 #include "vulkan_net.h"
 
@@ -15,7 +15,7 @@
 #define GATHER_THREADS 16u
 #define GATHER_ALONE (UINT64_C(1) << 20)
 
-/* Rows of one group, while they are made. */
+/* Rows of one group, while they are built. */
 typedef struct builder {
     vly_backend_net *net;
     vly_vulkan_group *group;
@@ -44,7 +44,7 @@ static uint32_t count_threads(void)
 
 /* ---- what belongs to a group ------------------------------------------- */
 
-/* Tables are filled when rows are made. */
+/* Tables are filled when rows are built. */
 static vly_status find_groups(vly_backend_net *net, vly_error *error)
 {
     vly_common_delays *delays = NULL;
@@ -76,7 +76,7 @@ static void find_parts(builder *b)
             else
                 b->parts[--b->part_first[p->source_area]] = p;
         }
-        /* from numbers to the ends of areas, which the second pass lowers */
+        /* turns counts into the ends of areas; the second pass lowers them */
         for (uint32_t a = 0; a < desc->n_areas && pass == 0; a++)
             b->part_first[a] = n += b->part_first[a];
         b->part_first[desc->n_areas] = n;
@@ -175,8 +175,9 @@ static uint64_t row_bytes(const builder *b, uint32_t id)
     return b->degree[id] * (b->net->is_sliced ? UINT64_C(16) : UINT64_C(8));
 }
 
-/* The row of neuron k of area a into the piece, where its address says. That
- * memory is written in order or it is slow, so parts are sorted elsewhere. */
+/* Writes the row of neuron k of area a into the piece, at its address. Writes
+ * to that memory are slow unless they are in order, so parts are sorted in
+ * other memory first. */
 static void write_neuron(const builder *b, uint32_t task, uint32_t a,
                          uint32_t k, uint32_t id)
 {
@@ -268,8 +269,8 @@ out:
 
 /* ---- blocks ------------------------------------------------------------ */
 
-/* Bytes of rows from `from` on that fit `most`, at least one row; *to: the
- * neuron after them. */
+/* Bytes of the rows from `from` on that fit in `most`, at least one row. *to:
+ * the neuron after the last of them. */
 static uint64_t take_rows(const builder *b, uint32_t from, uint32_t end,
                           uint64_t most, uint32_t *to)
 {
@@ -460,8 +461,8 @@ vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error)
 
 /* ---- events under way -------------------------------------------------- */
 
-/* A set of base_delay + ago bursts before was sent on `ago` bursts ago: what
- * of it has a further delay of ago or more has not arrived yet. */
+/* A fired set of base_delay + ago bursts ago was forwarded `ago` bursts ago:
+ * its events with a further delay of ago or more have not arrived yet. */
 static vly_status restore_group(vly_backend_net *net, VkPipeline pipeline,
                                 uint32_t g, vly_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which devices there are, what they must have, and opening one. Devices are
- * numbered with graphics cards first and processors last, so that vulkan:0 is
- * no emulation where there is a card.
+ * Lists devices, checks their features, and opens one. Graphics cards have the
+ * first numbers and processors the last, so vulkan:0 is not an emulation if
+ * there is a card.
  */
 #include "vulkan_device.h"
 
@@ -103,7 +103,7 @@ static uint32_t rank_of(VkPhysicalDevice physical)
     }
 }
 
-/* In order of rank; within one as the loader has them. */
+/* Sorted by rank; devices of one rank keep the loader's order. */
 static void sort_devices(void)
 {
     for (uint32_t i = 1; i < n_physicals; i++) {
@@ -147,7 +147,7 @@ static void device_close(vly_vulkan_device *device)
         vkDestroyDevice(device->device, NULL);
         (void)pthread_mutex_destroy(&device->lock);
     }
-    /* its accounts are those of the plugin: another opening finds them */
+    /* the plugin owns the accounts, so the next opening finds them */
     const vly_support_account own = device->own;
     const vly_support_account shared = device->shared;
     memset(device, 0, sizeof *device);
@@ -292,7 +292,8 @@ static uint32_t power_below(uint32_t n)
     return p;
 }
 
-/* Vulkan has no word for it: the drivers that say it, else a guess. */
+/* Core Vulkan does not report it: use the extensions of some drivers, otherwise
+ * a guess. */
 static uint32_t count_units(VkPhysicalDevice physical)
 {
     VkPhysicalDeviceShaderSMBuiltinsPropertiesNV units = {
@@ -307,8 +308,8 @@ static uint32_t count_units(VkPhysicalDevice physical)
     return units.shaderSMCount > 0 ? units.shaderSMCount : 64;
 }
 
-/* Processors run a work group on one core, an invocation a SIMD lane: small
- * groups and few of them. Cards want all their units full. */
+/* A processor runs a work group on one core and an invocation on a SIMD lane,
+ * so groups are small and few. Cards need enough groups to fill all units. */
 static void choose_shape(vly_vulkan_device *device)
 {
     VkPhysicalDeviceVulkan11Properties subgroups = {

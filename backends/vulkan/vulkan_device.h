@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A device that is open: shared by all nets on it, for as long as the plugin
- * runs. Pipelines are made when they are first wanted.
+ * An open device, shared by all nets on it until the process ends. Pipelines
+ * are made on first use.
  */
 #ifndef VOLLEY_VULKAN_DEVICE_H
 #define VOLLEY_VULKAN_DEVICE_H
@@ -33,7 +33,7 @@ enum {
     VLY_VULKAN_N_SHADERS = VLY_VULKAN_FUSED + VLY_VULKAN_N_MODELS
 };
 
-/* Work groups as a net wants them. */
+/* Work group sizes that a net chose. */
 typedef struct vly_vulkan_shape {
     uint32_t size;        /* invocations of a work group */
     uint32_t lanes;       /* that share a row; divides size */
@@ -51,13 +51,14 @@ typedef struct vly_vulkan_shape {
 /* of a shader, and how many pipelines of it a device keeps */
 enum { VLY_VULKAN_CONSTANTS = 7, VLY_VULKAN_KEPT = 8 };
 
-/* With these values of the constants, 0 of those that the shader has not. */
+/* A pipeline with these values of the constants; 0 for constants that the
+ * shader does not have. */
 typedef struct vly_vulkan_pipeline {
     uint32_t constants[VLY_VULKAN_CONSTANTS];
     VkPipeline made; /* VK_NULL_HANDLE: a free place */
 } vly_vulkan_pipeline;
 
-/* [shader], made when first wanted; of a net, where all places are taken */
+/* [shader], made on first use; a net makes its own if all places are taken */
 typedef struct vly_vulkan_pipelines {
     VkPipeline made[VLY_VULKAN_N_SHADERS];
 } vly_vulkan_pipelines;
@@ -78,24 +79,25 @@ typedef struct vly_vulkan_device {
     uint32_t is_cpu;            /* 1: the device is the processor (lavapipe) */
     uint32_t timestamp_bits;    /* 0: no timestamps */
     float timestamp_ns;         /* of one step */
-    vly_vulkan_shape shape;     /* where a net wants nothing else */
+    vly_vulkan_shape shape;     /* default of nets */
     vly_support_account own;    /* account of its memory */
-    vly_support_account shared; /* and of what it has of the host */
+    vly_support_account shared; /* account of the host memory that it uses */
     _Atomic uint64_t taken[VK_MAX_MEMORY_HEAPS]; /* bytes, of each heap */
     pthread_mutex_t lock;                        /* of queue, kept and dead */
-    char dead[200]; /* why it answers no more, or "" */
+    char dead[200]; /* why the device is lost, or "" */
 } vly_vulkan_device;
 
 /* ---- vulkan_instance.c ------------------------------------------------- */
 
 /* Opens the loader and makes the instance, once in a process. */
 vly_status vly_vulkan_instance(VkInstance *instance, vly_error *error);
-/* Whether so many bytes of addresses are free: asked before a driver is given
- * work that takes some, as it crashes where it finds none. Mesa's with LLVM 15
- * takes 230 MB to be loaded, and 450 MB for a device with its threads. */
+/* Whether so many bytes of address space are free. Checked before a driver is
+ * given work that allocates, since drivers crash if the allocation fails.
+ * Mesa's driver with LLVM 15 needs 230 MB to load, and 450 MB for a device with
+ * its threads. */
 bool vly_vulkan_room(size_t bytes);
 #define VLY_VULKAN_DRIVER_BYTES ((size_t)512 << 20)
-/* VLY_OK, or that the validation layer has complained */
+/* VLY_OK, or E_DEVICE if the validation layer has reported an error */
 vly_status vly_vulkan_validated(vly_error *error);
 
 /* ---- vulkan_device.c --------------------------------------------------- */
@@ -108,11 +110,11 @@ uint32_t vly_vulkan_device_count(void);
 bool vly_vulkan_is_emulated(void);
 vly_status vly_vulkan_device_info(uint32_t index, vly_device_info *info,
                                   vly_error *error);
-/* The device, opened when it is first wanted. Errors E_DEVICE there is none
- * with this index, it failed before; E_UNSUPPORTED it lacks a feature */
+/* The device, opened on first use. Errors E_DEVICE there is none with this
+ * index, it failed before; E_UNSUPPORTED it lacks a feature */
 vly_status vly_vulkan_device_open(uint32_t index, vly_vulkan_device **device,
                                   vly_error *error);
-/* VLY_OK, or the failure in words. A lost device stays lost. */
+/* VLY_OK, or an error that describes the failure. A lost device stays lost. */
 vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
                             const char *what, vly_error *error);
 /* VLY_OK, or why the device was lost before */
@@ -120,7 +122,8 @@ vly_status vly_vulkan_enter(vly_vulkan_device *device, vly_error *error);
 
 /* ---- vulkan_memory.c --------------------------------------------------- */
 
-/* Its accounts with the host; counterpart, before the device goes. */
+/* Opens and closes the device's accounts with the host. Close them before the
+ * device is destroyed. */
 vly_status vly_vulkan_memory_open(vly_vulkan_device *device, uint32_t index,
                                   vly_error *error);
 void vly_vulkan_memory_close(vly_vulkan_device *device);
@@ -129,9 +132,9 @@ void vly_vulkan_memory_close(vly_vulkan_device *device);
 
 vly_status vly_vulkan_layout_create(vly_vulkan_device *device,
                                     vly_error *error);
-/* shader: VLY_VULKAN_DELIVER ... or VLY_VULKAN_UPDATE + model. One that the
- * device keeps, for all nets to come, or where it keeps enough others the net's
- * own. */
+/* shader: VLY_VULKAN_DELIVER ... or VLY_VULKAN_UPDATE + model. The pipeline
+ * belongs to the device and serves later nets too. If all places of the device
+ * are taken, it belongs to the net. */
 vly_status vly_vulkan_pipeline_get(vly_vulkan_device *device,
                                    vly_vulkan_pipelines *own,
                                    const vly_vulkan_shape *shape,
@@ -139,7 +142,7 @@ vly_status vly_vulkan_pipeline_get(vly_vulkan_device *device,
                                    vly_error *error);
 void vly_vulkan_pipelines_destroy(vly_vulkan_device *device,
                                   vly_vulkan_pipelines *own);
-/* Those that the device keeps. */
+/* Destroys the pipelines of the device. */
 void vly_vulkan_kept_destroy(vly_vulkan_device *device);
 
 #endif

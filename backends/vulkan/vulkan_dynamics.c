@@ -16,7 +16,8 @@ static vly_status area_upload(vly_backend_net *net, uint32_t a,
                              &net->area[a], sizeof *net->area, error);
 }
 
-/* What shaders take: the word itself where it is the same for all. */
+/* The form that shaders read: the word itself if it is the same for all
+ * neurons. */
 static void set_coef(vly_vulkan_area *area, uint32_t coef,
                      const vly_column *column)
 {
@@ -146,7 +147,7 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
 
 /* ---- tiles ------------------------------------------------------------- */
 
-/* Writes those of one model, if tiles is not NULL; returns how many. */
+/* Writes the tiles of one model, if tiles is not NULL; returns their number. */
 static uint64_t model_tiles(const vly_backend_net *net, uint32_t model,
                             vly_vulkan_tile *tiles)
 {
@@ -166,8 +167,8 @@ static uint64_t model_tiles(const vly_backend_net *net, uint32_t model,
     return n;
 }
 
-/* Several neurons an invocation save reading the area so often, once there are
- * more tiles than the device has room for. */
+/* If there are more tiles than the device runs at once, an invocation takes
+ * several neurons, so the area is read less often. */
 static uint32_t choose_tile(const vly_backend_net *net)
 {
     const uint32_t size = net->shape.size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plan sliced with a whole burst in one dispatch: a work group updates the
- * neurons of its slice, so tiles are cut by slice, and a slice belongs to one
- * work group.
+ * Plan sliced with a whole burst in one dispatch. A work group updates the
+ * neurons of its slice, so tiles are cut at slices, and each slice belongs to
+ * one work group.
  */
 #include "vulkan_net.h"
 
@@ -15,7 +15,7 @@ const char *vly_vulkan_why_not_fused(const vly_backend_net *net)
     return NULL;
 }
 
-/* Tiles of the neurons [first, end); how many. */
+/* Writes the tiles of the neurons [first, end); returns their number. */
 static uint32_t cut_slice(const vly_net_desc *desc, uint32_t first,
                           uint32_t end, vly_vulkan_tile *tiles)
 {
@@ -59,7 +59,7 @@ vly_status vly_vulkan_fused_create(vly_backend_net *net, vly_error *error)
     vly_common_heap heap = {.bytes = 0};
     vly_vulkan_tile *tiles = NULL;
     uint32_t *rows = NULL;
-    /* the end of an area is a cut more */
+    /* the end of an area adds one cut */
     vly_status status =
         vly_common_alloc(&heap, view->n_slices + (uint64_t)net->desc->n_areas,
                          sizeof *tiles, &tiles, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The log of spikes on the device: what is still to be delivered, what a
- * snapshot holds, and what a recording reads. It grows when a submission had
- * to stop for want of room.
+ * The spike log on the device: spikes that are still to be delivered, that a
+ * snapshot holds, and that a recording reads. It grows after a submission that
+ * stopped because the log was full.
  */
 #include "vulkan_net.h"
 
@@ -10,7 +10,7 @@
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
 /* Shaders count in 32 bits. */
 #define LOG_MOST (UINT64_C(1) << 31)
-/* As far as it grows only to make submissions longer. */
+/* The largest size to which it grows only to make submissions longer. */
 #define GROWN_CAPACITY (UINT64_C(1) << 24)
 
 static vly_status log_alloc(vly_backend_net *net, uint64_t capacity,
@@ -71,7 +71,8 @@ out:
     return status;
 }
 
-/* One or two pieces of a ring: how many of n entries from `at` on lie in one.
+/* A range of a ring has one or two pieces: how many of the n entries from `at`
+ * on are in the first.
  */
 static uint64_t piece_of(uint64_t at, uint64_t n, uint64_t mask)
 {

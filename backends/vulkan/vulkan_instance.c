@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The loader and the instance. It lives as long as the process: with its end
- * the loader would unload the drivers, and what they leave behind would be
- * leaks without a name.
+ * The loader and the instance. The instance is never destroyed: the loader
+ * would unload the drivers, and LeakSanitizer could not name the functions that
+ * leaked.
  *
- * VOLLEY_VULKAN_VALIDATION=1 puts the validation layer in between, for tests:
- * each of its messages is logged, and after one every call fails.
+ * VOLLEY_VULKAN_VALIDATION=1 turns the validation layer on, for tests. Each of
+ * its messages is logged, and after the first one every call fails.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -102,8 +102,8 @@ out:
 
 bool vly_vulkan_room(size_t bytes)
 {
-    /* never touched: addresses only; volatile, as a compiler may leave out both
-     * calls otherwise */
+    /* reserves addresses and touches no page; volatile, since a compiler may
+     * otherwise remove both calls */
     void *volatile room = malloc(bytes);
     const bool there = room != NULL;
     free(room);
@@ -112,8 +112,8 @@ bool vly_vulkan_room(size_t bytes)
 
 /* The loader opens every driver that is installed. If memory runs out while it
  * does so (ulimit -v), a constructor of a driver's C++ library throws, which
- * ends the process. Catching the exception is no way out: it would leave the
- * loader and dlopen with their locks held. */
+ * ends the process. Catching the exception would not help: the loader and
+ * dlopen would keep their locks. */
 vly_status vly_vulkan_instance(VkInstance *instance, vly_error *error)
 {
     vly_status status = VLY_OK;

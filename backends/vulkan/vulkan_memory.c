@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of the device, and copies to and from it. Every buffer of a net is
- * in a list, so that a net that could be made only in part is freed like a
- * whole one. Memory comes from the host's policy (plugins/support), which calls
- * the allocators here; what the device has not to itself is in the account of
- * the host.
+ * Memory of the device, and copies to and from it. Every buffer of a net is in
+ * a list, so that a net that could be made only in part is freed like a whole
+ * one. Memory comes from the host's policy (plugins/support), which calls the
+ * allocators here; memory that the device shares with the host is in the
+ * account of the host.
  */
 #include "vulkan_net.h"
 
@@ -17,7 +17,7 @@
 #define HOST_FLAGS                                                             \
     (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
 
-/* Flags by kind: wanted, and then what will do. */
+/* Flags by kind: first the preferred ones, then the required ones. */
 static const VkMemoryPropertyFlags flags_of[3][2] = {
     [VLY_VULKAN_ON_DEVICE] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0},
     [VLY_VULKAN_TO_DEVICE] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | HOST_FLAGS,
@@ -45,8 +45,8 @@ static const char *where(uint32_t kind)
 
 /* ---- allocators -------------------------------------------------------- */
 
-/* What the policy has as memory. Its kind: the type, and whether the host has
- * it mapped. */
+/* A block of memory as the policy stores it. Its kind: the memory type, and
+ * whether the host has mapped it. */
 typedef struct vulkan_memory {
     VkDeviceMemory memory;
     void *mapped;
@@ -54,7 +54,8 @@ typedef struct vulkan_memory {
 } vulkan_memory;
 
 enum { KIND_MAPPED = VK_MAX_MEMORY_TYPES };
-/* Of any block, so that a failure of less is one of the host's records. */
+/* Lower limit of any block, so that a failure to allocate less is a failure of
+ * the host's records. */
 #define LEAST_BYTES UINT64_C(512)
 _Static_assert(sizeof(vulkan_memory) < LEAST_BYTES, "a record is smaller");
 
@@ -63,8 +64,8 @@ static uint32_t heap_of(const vly_vulkan_device *device, uint32_t kind)
     return device->memory.memoryTypes[kind % KIND_MAPPED].heapIndex;
 }
 
-/* What the driver says is free in the heap, without its budget the heap less
- * what all nets have taken. */
+/* Free bytes of the heap as the driver reports them (VK_EXT_memory_budget);
+ * without that, the size of the heap less the memory of all nets. */
 static uint64_t available_bytes(const vly_vulkan_device *device, uint32_t heap)
 {
     uint64_t size = device->memory.memoryHeaps[heap].size;
@@ -227,7 +228,7 @@ out:
     return status;
 }
 
-/* Memory for the buffer of the first type that has room. */
+/* Memory for the buffer, from the first type that has room. */
 static vly_status find_memory(vly_backend_net *net, vly_vulkan_buffer *buffer,
                               vly_error *error)
 {
@@ -253,8 +254,8 @@ static vly_status find_memory(vly_backend_net *net, vly_vulkan_buffer *buffer,
         if (type == UINT32_MAX)
             continue;
         status = memory_take(device, buffer, bytes, type + mapped, &said);
-        /* a device does without memory of its own only where it has none, and
-         * another type does not help a host that has no memory for records */
+        /* fall back to another type only if the device memory is full; another
+         * type does not help if the host has no memory for records */
         if (buffer->kind == VLY_VULKAN_ON_DEVICE ||
             said.bytes_requested < LEAST_BYTES)
             break;

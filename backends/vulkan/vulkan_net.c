@@ -78,7 +78,7 @@ static bool fits(uint32_t n, uint32_t most)
     return vly_support_is_power(n) && n <= most;
 }
 
-/* What the device chose, or what the options want. */
+/* The sizes that the options ask for, otherwise those chosen for the device. */
 static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
                                vly_error *error)
 {
@@ -227,7 +227,7 @@ void vly_vulkan_net_destroy(vly_backend_net *net)
 {
     if (!net)
         return;
-    /* nothing runs: whoever submits waits, unless the device is lost */
+    /* nothing runs: each submission is waited for, unless the device is lost */
     vly_vulkan_queue_destroy(net);
     vly_vulkan_pipelines_destroy(net->device, &net->pipelines);
     vly_vulkan_release_all(net);

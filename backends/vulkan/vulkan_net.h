@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A net of the Vulkan backend: the structures, and which file does what.
  *
- * State, accumulators, rows and spikes lie on the device (kernels/vulkan), and
- * a command buffer holds the dispatches of many bursts, so the host sees
- * nothing of a single one: after a submission digests, counts and, if they are
- * recorded, spikes are read in one piece each.
+ * State, accumulators, rows and spikes are stored on the device
+ * (kernels/vulkan). A command buffer holds the dispatches of many bursts. After
+ * a submission the host reads the digests, the counts and, if they are
+ * recorded, the spikes, each in one piece.
  */
 #ifndef VOLLEY_VULKAN_NET_H
 #define VOLLEY_VULKAN_NET_H
@@ -26,7 +26,8 @@ enum { VLY_VULKAN_PLAN_AUTO, VLY_VULKAN_PLAN_GLOBAL, VLY_VULKAN_PLAN_SLICED };
 /* of an option: not asked for */
 #define VLY_VULKAN_AUTO UINT32_MAX
 
-/* What the caller may ask for of plans; 0 or 1, or VLY_VULKAN_AUTO: by the net
+/* The caller's choice of plan. Each is 0, 1 or VLY_VULKAN_AUTO (chosen for the
+ * net).
  */
 typedef struct vly_vulkan_choice {
     uint32_t plan;     /* VLY_VULKAN_PLAN_* */
@@ -67,10 +68,10 @@ typedef struct vly_vulkan_area_info {
     uint64_t state_at; /* first word of its state */
     /* a column that coef_write made, or NULL */
     vly_vulkan_buffer *own[VLY_VULKAN_MAX_COEFS];
-    uint32_t room[VLY_VULKAN_MAX_COEFS]; /* words behind the address */
+    uint32_t room[VLY_VULKAN_MAX_COEFS]; /* words at the address */
 } vly_vulkan_area_info;
 
-/* What shaders find at the address that they are given. */
+/* The structure at the address that shaders receive. */
 typedef struct vly_vulkan_params {
     vly_vulkan_view view;
     vly_vulkan_launch launch;
@@ -105,7 +106,7 @@ struct vly_backend_net {
     vly_vulkan_buffer *staging; /* TO_DEVICE, for copies */
     vly_vulkan_buffer *reading; /* TO_HOST, for copies */
     vly_vulkan_buffer *params;  /* TO_DEVICE: view, then launch */
-    vly_vulkan_params *shown;   /* the same here: reading the other is slow */
+    vly_vulkan_params *shown;   /* host copy: reading the mapped one is slow */
     vly_vulkan_view *view;      /* in shown */
     vly_vulkan_launch *launch;
     vly_vulkan_buffer *areas;
@@ -132,12 +133,12 @@ struct vly_backend_net {
     uint32_t n_tiles;
     vly_vulkan_model_tiles tiles[VLY_VULKAN_N_MODELS];
     uint32_t is_sliced;   /* 1: plan sliced */
-    uint32_t is_fused;    /* of it: one dispatch a burst */
+    uint32_t is_fused;    /* plan sliced: one dispatch a burst */
     uint32_t rounds;      /* option rounds=N; 0: by size */
     uint32_t tile_size;   /* neurons */
     uint32_t longest_row; /* plan sliced: synapses */
     uint64_t index_bytes; /* of a neuron */
-    uint64_t rows_bytes;  /* rows and what finds them */
+    uint64_t rows_bytes;  /* rows and their index */
 };
 
 /* ---- vulkan_memory.c (more of it in vulkan_device.h) ------------------- */
@@ -169,7 +170,7 @@ vly_status vly_vulkan_once_end(vly_backend_net *net, const char *what,
 vly_status vly_vulkan_submit(vly_backend_net *net,
                              const VkCommandBuffer *commands, uint32_t n,
                              const char *what, vly_error *error);
-/* Everything before is done and seen by everything after. */
+/* A full barrier: commands after it see all writes of commands before it. */
 void vly_vulkan_barrier(VkCommandBuffer commands);
 /* One dispatch over the net's view. */
 void vly_vulkan_dispatch(vly_backend_net *net, VkCommandBuffer commands,
@@ -205,7 +206,7 @@ vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error);
 
 /* ---- vulkan_row.c ------------------------------------------------------ */
 
-/* What n projections have from neuron k of their source area, two words a
+/* The synapses of neuron k of the source area in n projections, two words a
  * synapse. */
 void vly_vulkan_row(const vly_net_desc *desc,
                     const vly_projection_desc *const *parts, uint32_t n,
@@ -213,12 +214,12 @@ void vly_vulkan_row(const vly_net_desc *desc,
 
 /* ---- vulkan_slices.c --------------------------------------------------- */
 
-/* Whether the net runs by slices, by which, and how. Errors E_UNSUPPORTED
- * something was asked for and is not for this net */
+/* Decides whether the net runs in slices, and chooses the slices.
+ * Errors  E_UNSUPPORTED an option does not fit this net */
 vly_status vly_vulkan_plan_choose(vly_backend_net *net,
                                   const vly_vulkan_choice *wanted,
                                   vly_error *error);
-/* Room for one row, its entries of the index, and a word a slice. */
+/* Allocates room for one row, its index entries, and a word a slice. */
 typedef struct vly_vulkan_slice_room {
     uint32_t *row;
     uint32_t *entries;
@@ -230,7 +231,8 @@ typedef struct vly_vulkan_slice_room {
 uint32_t vly_vulkan_slice_quads(const vly_backend_net *net,
                                 const vly_projection_desc *const *parts,
                                 uint32_t n, uint32_t k, uint32_t *places);
-/* The row, slice by slice, and its entries; address: of it on the device. */
+/* Writes the row, slice by slice, and its index entries. address: of the row on
+ * the device. */
 void vly_vulkan_slice_row(const vly_backend_net *net,
                           const vly_vulkan_group *group,
                           const vly_projection_desc *const *parts, uint32_t n,
@@ -241,7 +243,8 @@ void vly_vulkan_slice_row(const vly_backend_net *net,
 
 /* NULL if bursts can be one dispatch each */
 const char *vly_vulkan_why_not_fused(const vly_backend_net *net);
-/* Tiles, in place of those of net->view: each slice's, one behind the other. */
+/* Replaces the tiles of net->view by the tiles of each slice, slice after
+ * slice. */
 vly_status vly_vulkan_fused_create(vly_backend_net *net, vly_error *error);
 
 /* ---- vulkan_weights.c -------------------------------------------------- */
@@ -262,7 +265,7 @@ vly_status vly_vulkan_stimulus_write(vly_backend_net *net, uint32_t index,
 
 /* Areas, state, coefficients and tiles. */
 vly_status vly_vulkan_dynamics_create(vly_backend_net *net, vly_error *error);
-/* What arrives at neurons, unless the plan has it elsewhere. */
+/* Accumulators of the neurons, unless the plan keeps them in shared memory. */
 vly_status vly_vulkan_inputs_create(vly_backend_net *net, vly_error *error);
 vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t area,
                                  uint32_t coef, const vly_column *column,
@@ -274,7 +277,7 @@ vly_status vly_vulkan_history_create(vly_backend_net *net, vly_error *error);
 /* Room for n more spikes beside those from burst `oldest` on. */
 vly_status vly_vulkan_history_reserve(vly_backend_net *net, uint64_t oldest,
                                       uint64_t n, vly_error *error);
-/* Makes room in the log after a submission that ran out of it. */
+/* Enlarges the log after a submission that stopped because it was full. */
 vly_status vly_vulkan_history_grow(vly_backend_net *net, vly_error *error);
 /* Memory for n spikes in order, on their way to the host. */
 vly_status vly_vulkan_history_sorted(vly_backend_net *net, uint64_t n,
@@ -284,7 +287,7 @@ vly_status vly_vulkan_history_records(vly_backend_net *net, uint64_t burst,
                                       uint32_t n_bursts,
                                       vly_vulkan_record *records,
                                       vly_error *error);
-/* Spikes of n_bursts bursts that are done, in order, which are n_spikes. */
+/* The n_spikes spikes of n_bursts finished bursts, in order. */
 vly_status vly_vulkan_history_read(vly_backend_net *net, uint64_t burst,
                                    uint32_t n_bursts, uint64_t n_spikes,
                                    uint32_t *ids, uint32_t *gains,
@@ -295,8 +298,8 @@ vly_status vly_vulkan_history_load(vly_backend_net *net,
 
 /* ---- vulkan_input.c ---------------------------------------------------- */
 
-/* Inputs of the bursts of net->launch to where the device reads them; *from
- * is moved to the first of them. */
+/* Copies the inputs of the bursts of net->launch to where the device reads
+ * them; *from is moved to the first of them. */
 vly_status vly_vulkan_inputs_send(vly_backend_net *net, const vly_run *run,
                                   uint64_t *from, vly_error *error);
 

@@ -67,8 +67,8 @@ static uint32_t constants_used(uint32_t shader)
     return used;
 }
 
-/* [constant_id] of shader.glsl; 0 what the shader does not have, so that shapes
- * which are one to it share a pipeline. */
+/* [constant_id] of shader.glsl; 0 for constants that the shader does not have,
+ * so that shapes which differ only in those share a pipeline. */
 static void choose_constants(const vly_vulkan_shape *shape, uint32_t shader,
                              uint32_t *constants)
 {
@@ -87,10 +87,10 @@ static void choose_constants(const vly_vulkan_shape *shape, uint32_t shader,
         constants[i] = (used >> i & 1u) != 0 ? all[i] : 0;
 }
 
-/* What compiling a shader may take. Mesa's compiler looks at no result of its
- * allocations (seen in libvulkan_lvp 22.3 below vkCreateComputePipelines,
- * signal 11 under ulimit -v), and LLVM makes the code only when the first
- * dispatch runs: 18 to 38 MB of addresses a shader. */
+/* Address space that compiling a shader may need. Mesa's compiler does not
+ * check its allocations (seen in libvulkan_lvp 22.3 below
+ * vkCreateComputePipelines, signal 11 under ulimit -v), and LLVM makes the code
+ * only when the first dispatch runs: 18 to 38 MB of addresses a shader. */
 static const size_t compiler_bytes = (size_t)128 << 20;
 
 static VkResult build(const vly_vulkan_device *device,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The synapses of one neuron as plan global has them.
+ * The synapses of one neuron in the layout of plan global.
  */
 #include "vulkan_net.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A run: submissions of many bursts each, and what is read after each of them.
- * A submission is as long as is done in LAUNCH_NS, so that a stop is seen soon.
+ * A run: submissions of many bursts each, and reading the results after each. A
+ * submission takes about LAUNCH_NS, so that a request to stop is seen soon.
  */
 #include "vulkan_net.h"
 
@@ -33,7 +33,7 @@ static void set_launch(vly_backend_net *net, const vly_run *run)
     };
 }
 
-/* Room for the spikes in order: no more than the log takes. */
+/* Room for the spikes in order: at most the size of the log. */
 static vly_status prepare_record(vly_backend_net *net, const vly_run *run,
                                  vly_error *error)
 {
@@ -104,7 +104,7 @@ static void add_areas(const vly_backend_net *net, const vly_run *run)
         areas[a] += whole(spikes + 2 * (size_t)a);
 }
 
-/* Takes over what n_bursts bursts have left. */
+/* Copies the results of n_bursts bursts to the caller. */
 static void drain(vly_backend_net *net, uint32_t n_bursts, vly_run *run)
 {
     uint64_t n_spikes = 0;
@@ -131,7 +131,8 @@ static void drain(vly_backend_net *net, uint32_t n_bursts, vly_run *run)
     run->n_spikes += n_spikes;
 }
 
-/* Nanoseconds of the submission, shared out as the burst was that is timed. */
+/* Divides the time of the submission into phases, in the ratio of the one burst
+ * that is timed. */
 static uint64_t add_time(vly_backend_net *net, uint64_t host_ns, vly_run *run)
 {
     uint64_t *at = net->timestamps.at;
@@ -159,7 +160,8 @@ static void choose_length(vly_backend_net *net, uint32_t n_bursts, uint64_t ns)
                              : VLY_VULKAN_LAUNCH_BURSTS;
 }
 
-/* The log was full before its time: a larger one makes longer submissions. */
+/* The log was full before the submission ended: a larger log makes longer
+ * submissions. */
 static vly_status make_room(vly_backend_net *net, uint32_t n_bursts,
                             vly_error *error)
 {

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plan sliced: neurons are cut into slices whose inputs fit the shared
  * memory of a work group, and rows by slice. It is for nets whose events all
- * arrive base_delay bursts after their spike, without FEAGI areas, and worth it
- * where a part of a row is long enough to pay for looking it up and events are
- * so many that global atomics would be what bounds a burst.
+ * arrive base_delay bursts after their spike, without FEAGI areas, and pays off
+ * if the part of a row in one slice is long enough to outweigh its look-up, and
+ * if there are so many events that global atomics would limit the speed.
  */
 #include "vulkan_net.h"
 
 #include <string.h>
 
 #define QUAD_BYTES UINT64_C(16)
-#define MIN_PART 4u /* synapses of a spike in a slice, in the mean */
+#define MIN_PART 4u /* mean number of synapses of a spike in a slice */
 #define MIN_SYNAPSES (UINT64_C(1) << 25)
 /* Of 2 to 16 copies these were the best for 1 million and 100,000 neurons. */
 #define UNIT_GROUPS 2u /* work groups a multiprocessor */
 #define MAX_COPIES 8u
 #define SEARCH_TASKS 16u
-/* A burst of one dispatch saves the other's 4 us and its barrier, but no work
- * groups share a slice. On an H200, neurons of 1,000 synapses, one dispatch and
- * two: 1,000 11.2 us and (plan global) 12.6; 100,000 16.1 and 20.4;
- * 300,000 28.0 and 30.7; a million 93.7 and 78.9. */
+/* A burst in one dispatch saves the second dispatch (4 us) and its barrier, but
+ * work groups cannot share a slice. On an H200, 1,000 synapses a neuron, us a
+ * burst with one dispatch and with two: 1,000 neurons 11.2 and 12.6 (plan
+ * global); 100,000 neurons 16.1 and 20.4; 300,000 neurons 28.0 and 30.7; a
+ * million neurons 93.7 and 78.9. */
 #define LEAST_FUSED UINT64_C(1000000)
 #define MOST_FUSED UINT64_C(400000000)
 #define FUSED_WORDS 16u   /* shared memory of fused.comp, beside sums */
-#define FEW_THRESHOLDS 4u /* that shaders have at hand */
+#define FEW_THRESHOLDS 4u /* that shaders hold */
 #define QUAD_SYNAPSES(net) ((net)->shape.is_short ? 8u : 4u)
 
 /* ---- choosing ---------------------------------------------------------- */
@@ -37,7 +38,7 @@ static uint32_t longest_row(const vly_net_desc *desc)
     return longest;
 }
 
-/* Slices as large as fits and as even as can be. */
+/* Slices as large as fits, of nearly equal size. */
 static void cut_neurons(vly_backend_net *net, uint32_t copies)
 {
     vly_vulkan_view *view = net->view;
@@ -118,7 +119,8 @@ typedef struct search {
     uint32_t longest[SEARCH_TASKS];
 } search;
 
-/* Of neuron id; of all base delays together, so no part is longer. */
+/* For neuron id, over all base delays together: an upper bound of the longest
+ * part. */
 static uint32_t longest_part(const vly_backend_net *net, uint32_t id,
                              uint32_t *places)
 {
@@ -185,7 +187,8 @@ static const char *why_not_cut(const vly_backend_net *net)
     return NULL;
 }
 
-/* Why synapses cannot be short, or NULL; then groups have their weights. */
+/* NULL if synapses can be short (then the weights of the groups are set),
+ * otherwise the reason. */
 static const char *why_not_short(vly_backend_net *net)
 {
     const vly_vulkan_view *view = net->view;
@@ -206,7 +209,7 @@ static bool is_worth_it(const vly_backend_net *net)
            desc->n_synapses >= least;
 }
 
-/* Whether it is worth it where no work group shares a slice. */
+/* Whether it pays off if work groups do not share slices. */
 static bool is_worth_fusing(const vly_backend_net *net)
 {
     const vly_net_desc *desc = net->desc;
@@ -215,7 +218,8 @@ static bool is_worth_fusing(const vly_backend_net *net)
            desc->n_synapses / desc->n_neurons / n_slices >= MIN_PART;
 }
 
-/* Before neurons are cut: one dispatch has other work groups. */
+/* Decided before neurons are cut into slices: one dispatch has other work
+ * groups. */
 static void choose_fused(vly_backend_net *net, uint32_t wanted)
 {
     vly_vulkan_shape *shape = &net->shape;
@@ -239,9 +243,10 @@ static uint32_t has_thresholds(const vly_net_desc *desc)
     return 0;
 }
 
-/* What depends on the plan. Of one dispatch synapses of 16 bits were slower
- * (17.6 instead of 16.0 us), of two faster (79.2 instead of 89.7). Kept counts
- * won 4% of the microcircuit and lost 1% of a net of few thresholds. */
+/* Options that depend on the plan. With one dispatch, synapses of 16 bits were
+ * slower (17.6 instead of 16.0 us); with two they were faster (79.2 instead of
+ * 89.7). Kept counts made the microcircuit 4% faster and a net with few
+ * thresholds 1% slower. */
 static vly_status choose_ways(vly_backend_net *net,
                               const vly_vulkan_choice *wanted, vly_error *error)
 {
@@ -309,8 +314,8 @@ static uint32_t slice_neurons(const vly_vulkan_view *view, uint32_t s)
     return left < view->slice_size ? left : view->slice_size;
 }
 
-/* The accumulator of a synapse among those of one shift, of its slice of n
- * neurons, of which the first is `first`. */
+/* The index of a synapse's accumulator among those of one shift, in a slice of
+ * n neurons from `first` on. */
 static uint32_t accumulator(const vly_projection_desc *p, uint64_t j,
                             uint32_t first, uint32_t n)
 {
@@ -328,7 +333,7 @@ static uint32_t set_of(const vly_backend_net *net, const vly_projection_desc *p,
                       : shift / net->view->set_step * net->view->n_ports * n;
 }
 
-/* places[s]: synapses that slice s has of the row. */
+/* Sets places[s] to the number of the row's synapses in slice s. */
 static void count_parts(const vly_backend_net *net,
                         const vly_projection_desc *const *parts, uint32_t n,
                         uint32_t k, uint32_t *places)
@@ -351,8 +356,8 @@ uint32_t vly_vulkan_slice_quads(const vly_backend_net *net,
     return quads;
 }
 
-/* From the numbers of synapses of all parts to the index: where each begins in
- * the row is left in places[]. Returns the row's quads. */
+/* Turns the numbers of synapses of all parts into the index: afterwards
+ * places[] holds where each part begins in the row. Returns the row's quads. */
 static uint32_t write_entries(const vly_backend_net *net, uint64_t address,
                               uint32_t *places, uint32_t *entries)
 {
@@ -377,7 +382,7 @@ static uint32_t write_entries(const vly_backend_net *net, uint64_t address,
     return total;
 }
 
-/* Synapses of a run, of which the first has place `place` in the row. */
+/* Writes the synapses of a run; the first goes to place `place` of the row. */
 static void write_run(const vly_backend_net *net, const vly_projection_desc *p,
                       run r, uint32_t weights, uint32_t place, uint32_t *row)
 {

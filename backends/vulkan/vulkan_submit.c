@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Command buffers: copies, recorded and run at once, and the dispatches of
- * many bursts, recorded once and submitted until a run wants another number.
- * A burst is two dispatches with a barrier after each:
+ * Command buffers: copies, recorded and run at once, and the dispatches of many
+ * bursts, recorded once and submitted again until a run needs another number of
+ * bursts. A burst is two dispatches with a barrier after each:
  *     inputs, delivery | barrier | stimuli, update, spikes to the log | barrier
  * or one of all of it (vulkan_fused.c).
  */
@@ -262,7 +262,8 @@ static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
         stamp(net, commands, 4);
 }
 
-/* What the host reads: all records, and spikes by area, which begin anew. */
+/* Copies all records and the spikes by area to memory that the host reads, then
+ * resets the spikes by area. */
 static void record_results(vly_backend_net *net, VkCommandBuffer commands)
 {
     const VkBufferCopy records = {0, 0, net->records->bytes};
@@ -319,7 +320,7 @@ vly_status vly_vulkan_record_bursts(vly_backend_net *net, uint32_t n_bursts,
                                     vly_error *error)
 {
     vly_vulkan_commands *commands = &net->commands;
-    /* a burst that is not wanted costs two empty dispatches */
+    /* each burst beyond the end of the run costs two empty dispatches */
     if (commands->n_bursts >= n_bursts &&
         commands->n_bursts - n_bursts <= n_bursts / 4)
         return VLY_OK;

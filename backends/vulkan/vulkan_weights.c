@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which weights the synapses of a group have, where those are two at most, as
- * in most networks of the literature: then a synapse need not carry its own.
+ * The weights of a group's synapses, if there are at most two, as in most
+ * published networks: then a synapse does not store its own.
  */
 #include "vulkan_net.h"
 

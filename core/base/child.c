@@ -21,8 +21,8 @@
 #define COMPUTING_S 60
 #define WAITING_S 600
 
-/* A crash is expected here: no handler of the host's, no core file, no last
- * words of the C library. */
+/* A crash is expected here: the child uses none of the host's signal handlers,
+ * writes no core file, and silences the messages of the C library. */
 static void calm(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
@@ -30,9 +30,10 @@ static void calm(void)
     const struct rlimit none = {0, 0};
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         signal(signals[i], SIG_DFL);
-    signal(SIGINT, SIG_IGN); /* who asked answers it */
+    signal(SIGINT, SIG_IGN); /* the parent handles it */
     signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_IGN); /* as SIGINT: of all who have the terminal */
+    signal(SIGHUP,
+           SIG_IGN); /* as SIGINT: sent to all processes of the terminal */
     setrlimit(RLIMIT_CORE, &none);
     int nowhere = open("/dev/null", O_WRONLY);
     if (nowhere >= 0)
@@ -94,8 +95,8 @@ bool vly_child_receive(const vly_child *child, void *data, size_t n)
     return true;
 }
 
-/* waitpid fails only where the host takes the ends of all processes: then what
- * came over the pipe has to say it. */
+/* waitpid fails only if the host collects the exit status of all processes
+ * itself: then the data from the pipe must decide. */
 int vly_child_stop(const vly_child *child, bool at_once)
 {
     int end = 0;

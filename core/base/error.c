@@ -61,8 +61,8 @@ static void mark_cut(char *message, size_t capacity)
     memcpy(message + end, dots, sizeof(dots));
 }
 
-/* A plugin of an older minor may hold a shorter struct: what does not fit into
- * its struct_size is left alone. */
+/* A plugin of an older minor may hold a shorter struct: members beyond its
+ * struct_size are not written. */
 static void error_fill(vly_error *error, vly_status status, uint64_t requested,
                        uint64_t available, const char *format, va_list args)
 {
@@ -72,7 +72,7 @@ static void error_fill(vly_error *error, vly_status status, uint64_t requested,
     size_t capacity = error->struct_size - head;
     if (capacity > sizeof(error->message))
         capacity = sizeof(error->message);
-    /* formatted aside: an argument may be error->message itself */
+    /* formatted into a buffer: an argument may be error->message itself */
     char message[sizeof(error->message)];
     int length = vsnprintf(message, capacity, format, args);
     if (length < 0)

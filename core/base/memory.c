@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Checked sizes and the one allocator of core.
  *
- * A block is a plain block of the C library, so that vly_free and sanitizers
- * know nothing special: the counters below are all there is on top.
+ * A block is a plain block of the C library, so vly_free and sanitizers need no
+ * special handling; the counters below are the only addition.
  */
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/memory.h"
@@ -56,7 +56,7 @@ uint64_t vly_memory_live(void)
     return atomic_load(&live_blocks);
 }
 
-/* True if this allocation is the one that a test wants to see fail. */
+/* True if a test wants this allocation to fail. */
 static bool fails_now(void)
 {
     uint64_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
@@ -66,7 +66,7 @@ static bool fails_now(void)
     return false;
 }
 
-/* NULL, and how much it would have been: a block of 0 bytes takes one. */
+/* Returns NULL and records the size; a block of 0 bytes counts as 1. */
 static void *refuse(size_t bytes)
 {
     atomic_store_explicit(&refused_bytes, bytes ? bytes : 1,
@@ -87,8 +87,8 @@ static void *block_made(void *memory, size_t bytes)
     return memory;
 }
 
-/* Asks for large pages, whole ones only, so that no block takes more memory
- * than without. A refusal changes nothing. */
+/* Asks for large pages, whole ones only, so a block takes no more memory than
+ * with small ones. A refusal is ignored. */
 static void block_advise(void *memory, size_t bytes)
 {
 #if defined(MADV_HUGEPAGE)
@@ -100,8 +100,8 @@ static void block_advise(void *memory, size_t bytes)
 #endif
 }
 
-/* bytes > 0; not counted. PTRDIFF_MAX as the limit: nothing larger can be
- * had, and AddressSanitizer ends the process when it is asked for. */
+/* bytes > 0; not counted. The limit is PTRDIFF_MAX: a larger block cannot
+ * exist, and AddressSanitizer ends the process on such a request. */
 static void *block_alloc(size_t bytes)
 {
     if (bytes > PTRDIFF_MAX - PAGE_BYTES)

@@ -28,16 +28,16 @@ char *vly_strdup(const char *text);
 /* printf into a new string; NULL without memory */
 char *vly_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* For tests: allocation number n from now (1 is the next) fails, and only
- * that; 0 switches it off. Returns what was left of the n before: 0, it has
- * failed or was off. Live blocks of this process. */
+/* For tests: allocation number n from now (1 is the next) fails, and only that;
+ * 0 switches it off. Returns the allocations that were left before the earlier
+ * n; 0 if it has failed or was off. Live blocks of this process. */
 uint64_t vly_memory_fail_at(uint64_t n);
 uint64_t vly_memory_live(void);
 /* Bytes of the last allocation of this process that failed, 0 if none has. */
 uint64_t vly_memory_refused(void);
 
 /* Bytes that this process may still have: MemAvailable of the machine, or less
- * where a control group or a limit (RLIMIT_AS, RLIMIT_DATA) says so, at least
+ * if a control group or a limit (RLIMIT_AS, RLIMIT_DATA) allows less; at least
  * 1. 0 if unknown. [any-thread] */
 uint64_t vly_memory_available(void);
 /* available, or less where group `own` ("" or "/a/b") of those under `root`, or

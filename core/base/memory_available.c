@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What memory the process may still have: the least of what the machine has,
- * of what its control group and those above it leave, and of its own limits
- * (ulimit -v, -d). Linux; elsewhere nothing is known of any of them.
+ * Memory that the process may still allocate: the minimum of the machine's free
+ * memory, the rest of its control group and of the groups above it, and its own
+ * limits (ulimit -v, -d). Linux only; on other systems all of them are unknown.
  */
 #define _DEFAULT_SOURCE /* RLIMIT_AS */
 #include "base/memory.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The number behind `key` in a file of lines "key number ...". */
+/* The number after `key` in a file of lines "key number ...". */
 static bool read_field(const char *path, const char *key, uint64_t *value)
 {
     const size_t n = strlen(key);
@@ -32,7 +32,7 @@ static bool read_field(const char *path, const char *key, uint64_t *value)
     return found;
 }
 
-/* 0 means unknown to callers: with nothing left a byte is. */
+/* 0 means unknown to callers, so 1 byte is returned if nothing is left. */
 static uint64_t lesser(uint64_t available, uint64_t limit, uint64_t used)
 {
     const uint64_t left = limit > used ? limit - used : 1;
@@ -41,7 +41,8 @@ static uint64_t lesser(uint64_t available, uint64_t limit, uint64_t used)
 
 /* ---- control groups ---------------------------------------------------- */
 
-/* Files in the cache count as used, but are given back when asked for. */
+/* The group counts cached files as used memory, but the kernel frees them on
+ * demand. */
 static uint64_t group_left(const char *folder, const char *most,
                            const char *current, uint64_t available)
 {

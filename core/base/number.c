@@ -95,7 +95,7 @@ double vly_sqrt(double x)
 
 double vly_floor(double x)
 {
-    /* from 2^52 on, and for NaN, there is nothing to cut off */
+    /* values from 2^52 on, and NaN, have no fraction */
     if (!(x > -0x1p52 && x < 0x1p52))
         return x;
     double whole = (double)(int64_t)x;
@@ -356,7 +356,8 @@ double vly_pow(double x, double y)
         return (double)INFINITY;
     if (size < -760.0)
         return 0.0;
-    /* inside this range no square of the way overflows or loses its error */
+    /* inside this range no intermediate square overflows or loses its error
+     * term */
     if (size > -300.0 && size < 300.0 && y >= -64.0 && y <= 64.0 &&
         y == (double)(int)y)
         return power_whole(x, (int)y);

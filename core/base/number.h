@@ -39,8 +39,7 @@ bool vly_bursts_from_ms(double ms, double dt_ms, uint64_t *bursts);
 
 /* x as a count, without its fraction: NaN and what is below 0 become 0, what
  * does not fit the largest uint64_t. A cast of such an x has no defined value,
- * so whatever comes from a file or an option and is not checked goes through
- * here. */
+ * so unchecked values from a file or an option are converted here. */
 uint64_t vly_count_of(double x);
 
 #endif

@@ -201,8 +201,8 @@ double vly_normal_inverse(double p)
     return inverse_centre(p - 0.5);    /* exact */
 }
 
-/* Stirling's series from 8 on; below, Gamma(x) = Gamma(x + n) / product. What
- * the rounding of x + n lost comes back through the derivative, about log. */
+/* Stirling's series from 8 on; below, Gamma(x) = Gamma(x + n) / product. The
+ * rounding error of x + n is corrected with the derivative, about log. */
 double vly_log_gamma(double x)
 {
     if (x != x || x > DBL_MAX)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Text of files and clients as people may see it.
+ * Escapes text of files and clients for display.
  */
 #include "base/plain.h"
 

@@ -68,8 +68,8 @@ static uint64_t load_part(const unsigned char *bytes, size_t n)
     return word;
 }
 
-/* Each process has its plugins read and summed. At -O2 the loop above becomes
- * one load by itself; with a sanitizer each of its bytes would be looked up. */
+/* Each process reads and hashes its plugins. At -O2 the loop above becomes one
+ * load; with a sanitizer each of its bytes would be checked. */
 static uint64_t load_le64(const unsigned char *bytes)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

@@ -40,10 +40,10 @@ typedef struct vly_hash {
     uint64_t lane[2];
 } vly_hash;
 vly_hash vly_hash_bytes(vly_hash seed, const void *bytes, size_t n);
-/* The same in parts: of all of them it is the hash of the bytes in a row. */
+/* The same in parts: the result is the hash of all parts concatenated. */
 typedef struct vly_hasher {
     vly_hash hash; /* begins as the seed */
-    uint64_t word; /* bytes that are no whole word yet */
+    uint64_t word; /* bytes that do not yet fill a word */
     uint64_t n;    /* bytes so far */
 } vly_hasher;
 void vly_hasher_bytes(vly_hasher *hasher, const void *bytes, size_t n);

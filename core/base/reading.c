@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Files that a user names, opened and read with bounds. A file is opened
- * without waiting and looked at before it is read: a device such as /dev/zero
- * has no end, and opening a named pipe for reading waits for its writer. A
- * pipe that may be read is waited for here, for as long as a shell needs to
- * start the writer.
+ * without blocking and checked before it is read: a device such as /dev/zero
+ * has no end, and opening a named pipe for reading blocks until there is a
+ * writer. If a pipe may be read, this file waits for it for as long as a shell
+ * needs to start the writer.
  */
 #define _GNU_SOURCE /* O_CLOEXEC with fdopen's "e" */
 #include "base/reading.h"
@@ -93,7 +93,7 @@ static vly_status wait_for_writer(const char *path, int file, int *first,
         do
             n = poll(&wanted, 1, VLY_PIPE_WAIT_MS);
         while (n < 0 && errno == EINTR);
-        /* without a writer a read ends at once, else it would wait */
+        /* without a writer a read ends at once; with one it would wait */
         const ssize_t got = n == 0 ? read(file, &byte, 1) : -1;
         if (n == 0 && got == 0)
             return vly_fail(error, VLY_E_INVALID,
@@ -159,7 +159,7 @@ vly_status vly_reading_whole(FILE *file, const char *path, const char *what,
     size_t room = (size_t)1 << 16;
     char *got = NULL;
     for (;;) {
-        /* one more than is allowed shows that there is more; and the 0 */
+        /* one byte above the limit shows that there is more; one for the 0 */
         if (room > most)
             room = most + 1;
         char *grown = vly_realloc(got, room + 1, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Files that a user names, opened and read with bounds: no device is read, no
- * pipe without an end, no line without an end. Whoever reads text line by line
- * or a file as a whole does it by these functions.
+ * Files that a user names, opened and read with bounds: devices are refused,
+ * and pipes and lines have a maximum length. All code that reads text line by
+ * line or a file as a whole uses these functions.
  */
 #ifndef VOLLEY_BASE_READING_H
 #define VOLLEY_BASE_READING_H
@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 
-/* Of a pipe, a socket or a terminal: what does not end below this is refused.
- * A file is as long as it is. */
+/* Limit of a pipe, a socket or a terminal: longer input is refused. Files have
+ * no limit. */
 #define VLY_PIPE_BYTES_MAX (UINT64_C(1) << 30)
 /* How long a named pipe may be without a process that writes into it. */
 #define VLY_PIPE_WAIT_MS 10000
@@ -26,7 +26,8 @@ typedef enum vly_readable {
     VLY_READ_STREAM /* or a pipe, a socket, a terminal: read once, in order */
 } vly_readable;
 
-/* Opens for reading. Errors  E_IO  it cannot be opened, or is a folder;
+/* Opens for reading.
+ * Errors  E_IO  it cannot be opened, or is a folder;
  * E_INVALID  it is a device, or a pipe where a file is wanted. Messages begin
  * with `path`. */
 vly_status vly_reading_open(const char *path, vly_readable what, FILE **file,
@@ -38,11 +39,11 @@ vly_status vly_reading_open_as(const char *path, const char *shown,
 /* The same as a descriptor. Does not block on a named pipe without a writer. */
 vly_status vly_reading_descriptor(const char *path, vly_readable what,
                                   int *descriptor, vly_error *error);
-/* The most that is read of it: UINT64_MAX of a file. */
+/* The most that is read from it: UINT64_MAX for a file. */
 uint64_t vly_reading_most(FILE *file);
 
-/* All that is left of the file, at most `most` bytes, and a 0 behind them.
- * what: as in "wanted a vocabulary of at most so many". *bytes by vly_malloc.
+/* All that is left of the file, at most `most` bytes, and a final 0. what: as
+ * in "wanted a vocabulary of at most so many". *bytes by vly_malloc.
  * Errors  E_PARSE  it has more; E_IO; E_NOMEM. */
 vly_status vly_reading_whole(FILE *file, const char *path, const char *what,
                              size_t most, char **bytes, size_t *n,
@@ -54,9 +55,9 @@ typedef struct vly_lines {
     FILE *file;       /* borrowed */
     const char *path; /* in messages; borrowed */
     size_t most;      /* bytes of a line, its end included */
-    char *line;       /* the line at hand with its "\n", and a 0 behind it */
-    size_t n;         /* bytes of it; 0: the text has ended */
-    uint64_t number;  /* of it, from 1 */
+    char *line;       /* the current line with its "\n" and a final 0 */
+    size_t n;         /* its bytes; 0: the text has ended */
+    uint64_t number;  /* its number, from 1 */
     size_t capacity;
     uint64_t bytes; /* read so far */
     uint64_t limit; /* of bytes */

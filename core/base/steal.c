@@ -11,14 +11,16 @@
 
 #include "base/thread.h"
 
-/* The file is read for as much, and else so often: it has a line for each
- * processor, and takes longer the more there are. */
+/* The file is read if at least this much time is missing, otherwise at this
+ * interval: it has a line for each processor, so reading it costs more on large
+ * machines. */
 static const uint64_t much_ns = 1000000;
 static const uint64_t often_ns = 50000000;
-/* The system adds up what was stolen with its next ticks, so what is missing
- * may be explained so much later. */
+/* The system adds stolen time to its sum at its next ticks, so the sum may
+ * explain missing time this much later. */
 static const uint64_t late_ns = 20000000;
-/* Who has missed something so often and it was not stolen sleeps. */
+/* A thread that has missed time in this many reads without any stolen time
+ * sleeps. */
 enum { IDLE_READS = 4 };
 /* "cpu user nice system idle iowait irq softirq steal" */
 enum { STEAL_FIELD = 8 };
@@ -64,7 +66,8 @@ void vly_steal_take(vly_steal *steal, uint64_t now_ns, uint64_t machine_ns)
     const uint64_t taken = missing < most ? missing : most;
     steal->stolen_ns += taken;
     steal->n_idle = taken > 0 ? 0 : steal->n_idle + 1;
-    /* the sum is told in whole ticks; what others lost is not this thread's */
+    /* the sum has a resolution of one tick; time stolen from other threads is
+     * not kept for this one */
     steal->left_ns = most - taken < tick ? most - taken : tick;
     steal->open_ns = missing - taken;
     steal->missing_ns = 0;
@@ -80,7 +83,7 @@ uint64_t vly_steal_look(vly_steal *steal, uint64_t missing_ns)
         steal->read_at_ns = now;
         steal->machine_ns = vly_machine_stolen_ns(path);
         steal->left_ns = tick_ns();
-        /* none ever since it began: it has its processors for itself */
+        /* nothing stolen since the machine began: its processors are its own */
         steal->counts =
             steal->machine_ns > 0 && steal->machine_ns != UINT64_MAX;
         return 0;

@@ -42,7 +42,7 @@ uint32_t vly_suggest_distance(const char *a, const char *b)
 
 void vly_suggest_also(vly_suggest *suggest, const char *candidate)
 {
-    /* once: a map with several targets is that many projections */
+    /* once: a map with several targets becomes several projections */
     for (uint32_t i = 0; i < least(suggest->n_offered, VLY_OFFERED_MAX); i++)
         if (strcmp(suggest->offered[i], candidate) == 0)
             return;
@@ -73,7 +73,8 @@ void vly_suggest_offer(vly_suggest *suggest, const char *word,
     vly_suggest_also(suggest, candidate);
     uint32_t length = (uint32_t)strlen(word);
     uint32_t limit = length < 4 ? 1 : length < 9 ? 2 : 3;
-    /* tau_m for tau_m_ms, L4 for L4/E: what was left out is near enough */
+    /* tau_m for tau_m_ms, L4 for L4/E: a word with parts left out is near
+     * enough */
     if (length > 1 && strncmp(word, candidate, length) == 0 &&
         (candidate[length] == '_' || candidate[length] == '/'))
         distance = least(distance, limit);
@@ -106,7 +107,7 @@ const char *vly_suggest_choice(const vly_suggest *suggest, char *out,
                               (int)(stem ? length - 1 : length), word,
                               stem ? "_<unit>" : "");
     }
-    if (n >= size) /* half a list says nothing */
+    if (n >= size) /* a truncated list does not help */
         out[0] = 0;
     return out;
 }

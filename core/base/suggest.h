@@ -15,7 +15,7 @@ uint32_t vly_suggest_distance(const char *a, const char *b);
 
 #define VLY_OFFERED_MAX 14u
 
-/* Best candidate so far; start with all zero. */
+/* The best candidate so far; initialise with zeros. */
 typedef struct vly_suggest {
     const char *best;
     uint32_t distance;
@@ -26,18 +26,18 @@ void vly_suggest_offer(vly_suggest *suggest, const char *word,
                        const char *candidate);
 /* A candidate that means the same: nothing is nearer. */
 void vly_suggest_same(vly_suggest *suggest, const char *candidate);
-/* Only for the list of vly_suggest_choice, where each is once; "weight*" is
- * weight_<unit> there. */
+/* Only for the list of vly_suggest_choice, in which each word appears once;
+ * "weight*" stands for weight_<unit>. */
 void vly_suggest_also(vly_suggest *suggest, const char *candidate);
 /* ", did you mean tau_m_ms?" or "" if nothing is near; returns out */
 const char *vly_suggest_text(const vly_suggest *suggest, char *out,
                              uint32_t size);
 
-/* The same, and where nothing is near ", wanted one of a, b, c" if what was
- * offered is no long list. */
+/* The same; if nothing is near, ", wanted one of a, b, c" unless the list is
+ * long. */
 const char *vly_suggest_choice(const vly_suggest *suggest, char *out,
                                uint32_t size);
-/* Room for what they say. */
+/* Buffer size for their results. */
 #define VLY_HINT_SIZE 320
 
 #endif

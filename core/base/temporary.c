@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Files that take the place of others. The name is the same for every process,
- * so that the lock (flock) decides who writes: it goes with the process,
- * however that ends. A file that a killed process left is never written to, as
- * another user may have put it there: it is removed, and a new one made.
+ * so the lock (flock) decides which process writes; the kernel releases it when
+ * the process ends, in any way. A file that a killed process left is never
+ * written to, since another user may have put it there: it is removed and a new
+ * one is created.
  */
 #include "base/temporary.h"
 
@@ -48,7 +49,8 @@ bool vly_file_is_at(int file, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* Shared, so that two processes that look do not see each other. */
+/* A shared lock, so that two processes that only check do not disturb each
+ * other. */
 bool vly_file_is_locked(const char *path)
 {
     int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -63,8 +65,8 @@ bool vly_file_is_locked(const char *path)
 
 enum { SLOTS = 32, SLOT_FREE = 0, SLOT_BUSY = -1 };
 
-/* For a handler of a signal, which may not take a lock. Those that find no
- * place stay behind if the process is ended by a signal, as after a kill. */
+/* For a handler of a signal, which may not take a lock. Files beyond these
+ * places are left if a signal ends the process, as after a kill. */
 static struct slot {
     _Atomic int state; /* or the file and 1 */
     char path[PATH_MAX];
@@ -181,7 +183,8 @@ vly_status vly_temporary_open(const char *target, const char *name,
     int reason = ENOMEM;
     if (path != NULL && copy != NULL)
         reason = open_at(path, &file);
-    if (reason == EEXIST) { /* what is there cannot be judged: beside it */
+    if (reason == EEXIST) { /* the existing file cannot be checked: use another
+                             * name */
         vly_free(path);
         path =
             vly_format("%s.%ld" VLY_TEMPORARY_SUFFIX, target, (long)getpid());
@@ -218,9 +221,9 @@ static void forget(vly_temporary *temporary)
     *temporary = (vly_temporary)VLY_TEMPORARY_NONE;
 }
 
-/* Some file systems tell only here what could not be written: while the target
- * is as it was. A second descriptor keeps the lock until the file has its name.
- * 0, or the reason. */
+/* Some file systems report write errors only on close, so close while the
+ * target is unchanged. A second descriptor keeps the lock until the file has
+ * its name. 0, or the reason. */
 static int close_first(vly_temporary *temporary)
 {
     int second = fcntl(temporary->file, F_DUPFD_CLOEXEC, 0);
@@ -236,7 +239,7 @@ static vly_status keep(vly_temporary *temporary, const char *name, int *lock,
                        vly_error *error)
 {
     int reason = 0;
-    /* a file system without fsync says EINVAL; the bytes are not lost */
+    /* a file system without fsync returns EINVAL; the bytes are not lost */
     if (fsync(temporary->file) != 0 && errno != EINVAL && errno != EROFS)
         reason = errno;
     forget_slot(temporary->file);
@@ -292,7 +295,8 @@ vly_status vly_folder_sync(const char *path, vly_error *error)
         return vly_fail_nomem(error, strlen(path), "a file name");
     vly_status status = VLY_OK;
     const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* who may not read a folder cannot sync it, and loses no byte of now */
+    /* a folder without read permission cannot be synced; no written byte is
+     * lost */
     if (file >= 0 && fsync(file) != 0 && errno != EINVAL && errno != EROFS)
         status = vly_fail(error, VLY_E_IO, "%s: cannot be synced: %s", folder,
                           strerror(errno));

@@ -24,8 +24,8 @@ typedef struct vly_temporary {
         .file = -1                                                             \
     }
 
-/* Makes the file beside target. What a killed process left there is removed
- * first; what a living process writes is left alone.
+/* Makes the file beside target. A file that a killed process left there is
+ * removed first; a file that a living process writes is not touched.
  *
  * target   a regular file, or a name at which nothing is; links are replaced
  * Errors   E_IO "name: cannot be written: reason": another process writes
@@ -34,8 +34,8 @@ typedef struct vly_temporary {
  */
 vly_status vly_temporary_open(const char *target, const char *name,
                               vly_temporary *temporary, vly_error *error);
-/* Syncs the file and gives it the target's name. The file is closed, and gone
- * if that fails; what was at the target is then as it was. [any-thread]
+/* Syncs the file and gives it the target's name. The file is closed. On failure
+ * it is removed and the target is unchanged. [any-thread]
  * Errors  E_IO "name: cannot be written: reason" */
 vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
                               vly_error *error);
@@ -48,15 +48,14 @@ vly_status vly_temporary_keep_locked(vly_temporary *temporary, const char *name,
 void vly_temporary_drop(vly_temporary *temporary);
 /* Removes what a killed process left beside target. [any-thread] */
 void vly_temporary_clean(const char *target);
-/* Removes all files that are open here, before the process ends at once; what
- * is done with them afterwards fails. Thread  [any-thread], also from a handler
- * of a signal */
+/* Removes all open temporary files, before the process ends at once; later
+ * operations on them fail.
+ * Thread  [any-thread], also from a handler of a signal */
 void vly_temporary_remove_all(void);
 
-/* Locks an open file for this process alone; what only looks whether a file is
- * locked holds it for a moment, so it is asked for several times. false:
- * another process has it. A file system without locks has none: true.
- * [any-thread] */
+/* Locks an open file for this process alone. A process that only checks for a
+ * lock holds it for a moment, so the lock is tried several times. false:
+ * another process has it. On a file system without locks: true. [any-thread] */
 bool vly_file_lock(int file);
 /* Whether the open file is the one at the path; a link is not followed.
  * [any-thread] */
@@ -64,9 +63,10 @@ bool vly_file_is_at(int file, const char *path);
 /* Whether a process holds the file at the path by vly_file_lock. [any-thread]
  */
 bool vly_file_is_locked(const char *path);
-/* Syncs the folder of a file: only then its name is safe on the disk, also
- * where something else is removed after it. A file system that cannot, and a
- * folder that may not be read, lose no byte. [any-thread] Errors  E_IO, E_NOMEM
+/* Syncs the folder of a file: only then its name is safe on the disk, also if
+ * another file is removed after it. If the file system does not support this or
+ * the folder may not be read, no byte of the file is lost. [any-thread]
+ * Errors  E_IO, E_NOMEM
  */
 vly_status vly_folder_sync(const char *path, vly_error *error);
 

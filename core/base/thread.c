@@ -33,7 +33,7 @@
 
 #define MAX_TASKS 1024u /* promised in plugin.h */
 #define SPIN_NS 20000u  /* about twice what a futex round trip takes */
-/* threads of which it is asked how long they wait */
+/* threads whose waiting time is measured */
 #define MAX_LOOKED_AT 15u
 
 typedef struct gang_job {
@@ -61,9 +61,10 @@ static gang_job pool_job;
 static atomic_flag pool_busy = ATOMIC_FLAG_INIT;
 static signal_word pool_running; /* tasks of the pool not done yet */
 static uint32_t pool_cores;      /* 0: not asked yet */
-/* How long to spin: not at all where the gang is larger than the machine, for
- * then a spinning thread keeps the one it waits for from running (measured on
- * one core: 44 us an empty gang of 2 with spinning, 4 us without). */
+/* How long to spin: not at all if the gang has more threads than the machine
+ * has cores, since a spinning thread would keep the awaited thread from running
+ * (measured on one core: 44 us an empty gang of 2 with spinning, 4 us without).
+ */
 static _Atomic uint32_t spin_ns;
 static _Thread_local bool inside_loop;
 
@@ -158,9 +159,9 @@ static bool spin_while(signal_word *word, uint32_t value)
     return false;
 }
 
-/* Returns a value that differs. The sleeper counts itself before it looks for
- * the last time, the waker changes the value before it looks for sleepers: in
- * one total order of the two (seq_cst) no wake-up is lost. */
+/* Returns a value that differs. The sleeper counts itself before its last check
+ * of the value; the waker changes the value before it checks for sleepers. With
+ * one total order of both (seq_cst) no wake-up is lost. */
 static uint32_t signal_wait(signal_word *word, uint32_t value)
 {
     if (!spin_while(word, value)) {
@@ -369,7 +370,8 @@ void vly_thread_loop(uint32_t n_threads, uint64_t n_tasks,
         body(arg, task);
 }
 
-/* A thread inherits a real-time policy, under which nice values are nothing. */
+/* A thread inherits a real-time policy, under which nice values have no effect.
+ */
 static void leave_real_time(void)
 {
     const struct sched_param none = {0};

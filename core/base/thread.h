@@ -26,45 +26,46 @@ void vly_thread_loop(uint32_t n_threads, uint64_t n_tasks,
 vly_status vly_thread_gang(uint32_t n_tasks,
                            void (*body)(void *arg, uint32_t task), void *arg);
 
-/* A thread that is sent no signal that asks the process to stop: those are the
- * business of the thread that runs a net. what: it is for, in a message. Counts
- * as an allocation for tests of failure. Errors  E_NOMEM */
+/* Starts a thread that blocks the signals that ask the process to stop: the
+ * thread that runs a net handles those. what: its purpose, for messages. Counts
+ * as an allocation for tests of failure.
+ * Errors  E_NOMEM */
 vly_status vly_thread_start(pthread_t *thread, void *(*entry)(void *),
                             void *arg, const char *what, vly_error *error);
 
-/* The calling thread gets from now on only processor time that nobody else
- * wants: SCHED_IDLE, or the lowest priority where the system has none or
- * forbids it. Says which; NULL: neither. */
+/* From now on the calling thread gets only processor time that no other thread
+ * wants: SCHED_IDLE, or the lowest priority if the system lacks or forbids
+ * SCHED_IDLE. Returns the name of the one that was set; NULL: neither. */
 const char *vly_thread_background(void);
-/* The calling thread's nice value is from now on so much above what it was, 19
- * at most, and it leaves a real-time policy for that. Where the system has none
- * for a thread nothing changes. */
+/* Raises the calling thread's nice value by this much, to 19 at most; the
+ * thread leaves a real-time policy for that. If the system has no nice value
+ * for each thread, nothing changes. */
 void vly_thread_nicer(int by);
-/* Another thread is to stand back no longer, because somebody waits for its
- * end. Linux lets only who has the right to do so (RLIMIT_NICE); without it
- * nothing changes. */
+/* Restores the priority of another thread, because a caller waits for its end.
+ * Linux requires a permission for this (RLIMIT_NICE); without it nothing
+ * changes. */
 void vly_thread_foreground(pthread_t thread);
 /* Processor time of the calling thread so far. */
 uint64_t vly_thread_ns(void);
-/* How long it has been ready to run and no processor was there for it, so far;
- * 0 for ever where the system does not tell (Linux: /proc, CONFIG_SCHED_INFO).
+/* Total time that it was ready to run and waited for a processor; always 0 if
+ * the system does not report it (Linux: /proc, CONFIG_SCHED_INFO).
  * Cost  opening, reading and closing a file of /proc */
 uint64_t vly_thread_waited_ns(void);
-/* The same of the threads that help with gangs, summed, of the first 15: where
- * so many have waited nobody asks for more. Never less than before.
+/* The sum of the same over the threads of the pool, of the first 15 only: more
+ * are not needed to detect a busy machine. Never decreases.
  * Cost  the same for each */
 uint64_t vly_thread_pool_waited_ns(void);
 
-/* A condition that is waited for by the monotonic clock: the wall clock may be
- * set meanwhile. Waits at most ns; spurious ends are the caller's business. */
+/* A condition that waits by the monotonic clock, since the wall clock may be
+ * set meanwhile. Waits at most ns; the caller handles spurious wake-ups. */
 void vly_condition_init(pthread_cond_t *condition);
 void vly_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
                         uint64_t ns);
 
 uint64_t vly_clock_ns(void); /* monotonic */
-/* Both clocks at one time, as far as the system lets this thread read them
- * without a break of more than a tenth of a millisecond in four tries; else the
- * try with the shortest break. wall_ns: since 1970. */
+/* Both clocks at the same time: the first of four tries in which the thread
+ * reads them within a tenth of a millisecond, otherwise the shortest try.
+ * wall_ns: since 1970. */
 void vly_clock_both(uint64_t *steady_ns, uint64_t *wall_ns);
 
 #endif

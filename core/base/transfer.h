@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * read, pread, write and pwrite with a size that a ssize_t can tell: one call
+ * read, pread, write and pwrite with a size that fits in ssize_t: one call
  * moves at most VLY_TRANSFER_BYTES, as the kernel itself stops at 2 GiB.
  * Callers go on until they have all. Compilers that fortify see the bound,
  * which they miss in most callers ("specified size exceeds maximum object

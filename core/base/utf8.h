@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the character at text[0, n), 1 to 4; 0 if it is none. */
+/* Bytes of the character at text[0, n), 1 to 4; 0 if there is no valid
+ * character. */
 static inline size_t vly_utf8_length(const char *text, size_t n)
 {
     const unsigned char *c = (const unsigned char *)text;

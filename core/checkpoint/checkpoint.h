@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A checkpoint: the state of a net, and how far its recordings were, as one
- * file that is whole or not there. README.md has the layout.
+ * A checkpoint: the state of a net and the lengths of its recordings, in one
+ * file that is either complete or absent. README.md has the layout.
  */
 #ifndef VOLLEY_CHECKPOINT_CHECKPOINT_H
 #define VOLLEY_CHECKPOINT_CHECKPOINT_H
@@ -19,7 +19,7 @@ enum { VLY_RECORDING_SPIKES = 1, VLY_RECORDING_DIGESTS = 2 };
 /* A file that grows with the run, as it was when the state was taken. */
 typedef struct vly_recording {
     uint32_t kind;      /* VLY_RECORDING_*; each at most once */
-    const char *path;   /* as it was given; may be elsewhere by now */
+    const char *path;   /* as it was given; the file may have moved since */
     uint64_t n_bytes;   /* of the file */
     uint64_t n_entries; /* spikes, or bursts */
     vly_hash tail;      /* of the last bytes before n_bytes */
@@ -63,7 +63,7 @@ typedef struct vly_checkpoint_trace {
     void *elements;                  /* [n] */
 } vly_checkpoint_trace;
 
-/* What a file says of a section, for people. */
+/* Description of a section of a file, for display. */
 typedef struct vly_checkpoint_section {
     char name[64];
     uint64_t n_bytes;        /* in memory */
@@ -71,7 +71,7 @@ typedef struct vly_checkpoint_section {
     uint64_t n_frames;
 } vly_checkpoint_section;
 
-/* What one file holds. */
+/* The contents of one file. */
 typedef struct vly_checkpoint {
     vly_state *state;
     vly_recording *recordings;        /* [n_recordings] */
@@ -82,11 +82,11 @@ typedef struct vly_checkpoint {
     uint32_t n_weights;
     uint32_t n_traces;
     uint32_t n_sections;
-    uint32_t n_resumes; /* times that the run has gone on from a checkpoint */
+    uint32_t n_resumes; /* number of times that the run was resumed */
     char *text;         /* what the recordings' paths point into, if loaded */
 } vly_checkpoint;
 
-/* What a file says of itself, for people. */
+/* Description of a file, for display. */
 typedef struct vly_checkpoint_about {
     uint32_t version;
     char engine[24]; /* version of Volley that wrote it */
@@ -102,7 +102,7 @@ typedef struct vly_checkpoint_about {
  * Errors   VLY_E_IO     cannot be written, or another process writes it
  *          VLY_E_INVALID path is a folder, a pipe, a device; weights or traces
  *          that are not as above
- *          VLY_E_NOMEM; after any of them what is at path is as it was
+ *          VLY_E_NOMEM; after any of them the file at path is unchanged
  * Thread   [any-thread]
  */
 vly_status vly_checkpoint_save(const vly_checkpoint *checkpoint,
@@ -112,20 +112,21 @@ vly_status vly_checkpoint_save(const vly_checkpoint *checkpoint,
 /* Reads and checks all of a file, of version 1 or 2. about may be NULL.
  * Errors   VLY_E_IO    cannot be read
  *          VLY_E_PARSE no checkpoint; older or newer version; cut; damaged,
- * with the name of the part; VLY_E_NOMEM Thread   [any-thread]
+ * with the name of the part; VLY_E_NOMEM
+ * Thread  [any-thread]
  */
 vly_status vly_checkpoint_load(const char *path, vly_checkpoint **checkpoint,
                                vly_checkpoint_about *about, vly_error *error);
-/* Can a net of this engine go on from it? Errors  VLY_E_UNSUPPORTED it has
- * weights or traces, which would be lost */
+/* Checks that a net of this engine can be resumed from it.
+ * Errors  VLY_E_UNSUPPORTED it has weights or traces, which would be lost */
 vly_status vly_checkpoint_can_run(const vly_checkpoint *checkpoint,
                                   const char *path, vly_error *error);
 /* The state too. NULL is legal. */
 void vly_checkpoint_destroy(vly_checkpoint *checkpoint);
 
 /* Fills n_bytes' tail from the file as it is now; the bytes up to there are on
- * disk afterwards if sync is set. Errors  VLY_E_IO; VLY_E_PARSE the file is
- * shorter than n_bytes */
+ * disk afterwards if sync is set.
+ * Errors  VLY_E_IO; VLY_E_PARSE the file is shorter than n_bytes */
 vly_status vly_recording_read_tail(const char *path, uint64_t n_bytes,
                                    bool sync, vly_hash *tail, vly_error *error);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a checkpoint lies. Every step leaves a whole file at the path, if there
- * was one: the new file is written and synced beside it, the old one gets its
- * second name by a link (not a rename, which would leave the path empty for a
- * moment), and the new one then takes the path. A process that is killed leaves
- * path.tmp, which the next one takes over.
+ * Files of a checkpoint. After every step a complete file is at the path, if
+ * there was one before: the new file is written and synced beside it, the old
+ * one gets its second name by a link (not a rename, which would leave the path
+ * empty for a moment), and the new one is then renamed to the path. A process
+ * that is killed leaves path.tmp, which the next one takes over.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,9 +74,9 @@ static bool is_at(int file, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* The lock goes with the file, which another process may just have renamed: so
- * look whether it is still the one at the path. A file system that knows no
- * locks (ENOLCK, EOPNOTSUPP) has none. */
+/* The lock belongs to the file, which another process may just have renamed, so
+ * check that it is still the file at the path. File systems without locks
+ * return ENOLCK or EOPNOTSUPP. */
 static vly_status open_locked(vly_checkpoint_temporary *temporary,
                               const char *path, vly_error *error)
 {
@@ -142,7 +142,7 @@ static bool is_same(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-/* A second name, in the place of what had it. */
+/* Gives the file a second name, which replaces the file of that name. */
 static bool link_over(const char *from, const char *to)
 {
     if (link(from, to) == 0)
@@ -151,8 +151,8 @@ static bool link_over(const char *from, const char *to)
 }
 
 /* The newest one keeps its name as well: a rename would leave the path empty
- * until the new file takes it. That is done only where a file system has no
- * links, and the old file is whole under its new name meanwhile. */
+ * until the new file takes it. A rename is used only on file systems without
+ * links; meanwhile the old file is complete under its new name. */
 static vly_status shift_newest(const char *from, const char *to,
                                vly_error *error)
 {
@@ -211,7 +211,7 @@ static vly_status open_folder(const char *target, int *file, vly_error *error)
     return status;
 }
 
-/* A file system that knows no fsync says EINVAL; the bytes are not lost. */
+/* A file system without fsync returns EINVAL; the bytes are not lost. */
 static bool is_synced(int file)
 {
     return fsync(file) == 0 || errno == EINVAL || errno == EROFS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What writer and reader of a checkpoint must agree on: names and sizes of
- * parts, how a section is cut into frames, checksums.
+ * Definitions shared by the writer and the reader of a checkpoint: names and
+ * sizes of parts, how a section is cut into frames, checksums.
  */
 #include "checkpoint/checkpoint_format.h"
 
@@ -13,7 +13,7 @@
 #include "base/error.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "checkpoints are made from memory as it lies: little-endian only"
+#error "checkpoints have the byte order of memory: little-endian only"
 #endif
 
 static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The bytes of a checkpoint, and what its files share. README.md says it in
- * words.
+ * The layout of a checkpoint (described in README.md) and declarations shared
+ * by the files of this folder.
  */
 #ifndef VOLLEY_CHECKPOINT_CHECKPOINT_FORMAT_H
 #define VOLLEY_CHECKPOINT_CHECKPOINT_FORMAT_H
@@ -16,7 +16,7 @@
 #define VLY_CHECKPOINT_FRAME_BYTES (UINT64_C(4) << 20)
 #define VLY_CHECKPOINT_FRAME_ELEMENTS (UINT32_C(1) << 20)
 /* A block of zstd is at most 128 KB long and at least 4 bytes in the file: a
- * section that claims more has lied. */
+ * section that claims more is damaged. */
 #define VLY_CHECKPOINT_RATIO_MAX (UINT64_C(1) << 15)
 
 /* X(NAME, name, bytes of an element, type) in the order of the file: one
@@ -72,7 +72,7 @@ typedef struct vly_checkpoint_header {
 } vly_checkpoint_header;
 VLY_SEAL(vly_checkpoint_header, 240);
 
-/* Behind the header: a section. */
+/* After the header: a section. */
 typedef struct vly_checkpoint_entry {
     uint32_t id;   /* vly_checkpoint_part + 1 */
     uint32_t type; /* vly_stored */
@@ -87,7 +87,7 @@ typedef struct vly_checkpoint_entry {
 } vly_checkpoint_entry;
 VLY_SEAL(vly_checkpoint_entry, 80);
 
-/* Behind the sections' entries: a frame of zstd that stands alone. */
+/* After the sections' entries: a zstd frame that can be decoded alone. */
 typedef struct vly_checkpoint_frame {
     uint64_t offset;
     uint64_t stored_bytes;
@@ -143,8 +143,8 @@ typedef struct vly_checkpoint_piece {
 vly_hash vly_checkpoint_header_sum(const vly_checkpoint_header *header);
 /* Of n bytes of a table. */
 vly_hash vly_checkpoint_table_sum(const void *table, size_t n);
-/* section: its place in the table; frame: its place in the section. So no two
- * can change places. */
+/* The index is part of the checksum (section: in the table; frame: in the
+ * section), so a swap of two is detected. */
 vly_hash vly_checkpoint_frame_sum(uint32_t section, uint64_t frame,
                                   const void *bytes, size_t n);
 const char *vly_checkpoint_part_name(uint32_t part);
@@ -161,28 +161,29 @@ uint64_t vly_checkpoint_frame_count(uint64_t n, uint32_t element_bytes);
 /* Bytes of a frame of the section, unpacked. */
 size_t vly_checkpoint_frame_bytes(const vly_checkpoint_entry *entry,
                                   uint64_t frame);
-/* What is wrong with the section of weights or a trace, after the one before
- * it (NULL: none); NULL: nothing. */
+/* Describes what is wrong with a section of weights or traces that follows
+ * `before` (NULL: none); NULL: nothing is wrong. */
 const char *vly_checkpoint_entry_fault(const vly_checkpoint_entry *entry,
                                        const vly_checkpoint_entry *before);
 
 /* ---- checkpoint_frames.c ----------------------------------------------- */
 
 /* Compresses pieces [n_pieces] on several threads and writes their frames one
- * behind the other from *at, which is then the end of the file. Fills frames,
+ * after the other from *at on; *at is then the end of the file. Fills frames,
  * and the pieces' stored_bytes. The bytes do not depend on the threads.
  * Errors  E_IO, E_NOMEM */
 vly_status vly_frames_write(int file, const char *path,
                             vly_checkpoint_piece *pieces, uint32_t n_pieces,
                             vly_checkpoint_frame *frames, uint64_t *at,
                             vly_error *error);
-/* Every frame against its checksum, then unpacked to its piece's owned memory.
+/* Checks the checksum of every frame and unpacks it into its piece's own
+ * memory.
  * Errors  E_PARSE, E_IO, E_NOMEM */
 vly_status vly_frames_read(int file, const char *path,
                            vly_checkpoint_piece *pieces, uint32_t n_pieces,
                            const vly_checkpoint_frame *frames,
                            vly_error *error);
-/* Threads that both take at most; for tests. 0: as they like */
+/* Maximum number of threads of both; for tests. 0: no limit */
 void vly_frames_threads(uint32_t n);
 
 /* ---- checkpoint_read.c, checkpoint_old.c ------------------------------- */
@@ -225,8 +226,8 @@ typedef struct vly_checkpoint_temporary {
 vly_status vly_checkpoint_temporary_open(const char *path,
                                          vly_checkpoint_temporary *temporary,
                                          vly_error *error);
-/* Syncs it and gives it its name, after older ones have been shifted. It is
- * gone, also on failure. */
+/* Shifts older files, syncs the new one and gives it its name. The temporary
+ * file no longer exists afterwards, also on failure. */
 vly_status vly_checkpoint_temporary_keep(vly_checkpoint_temporary *temporary,
                                          uint32_t keep, vly_error *error);
 /* Removes it, if it is there. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Frames: a fixed number of elements of a section, compressed by zstd so that
- * each stands alone. Where a frame is cut, its bytes and its checksum depend on
- * what is in it and on nothing else, so any number of threads writes the same
- * file; and whoever holds only some of the frames can write these, once the
- * sizes of the others are known. A checksum is of stored bytes and is looked at
- * before zstd sees any of them.
+ * each can be decoded alone. The boundaries of a frame, its bytes and its
+ * checksum depend only on its content, so the file does not depend on the
+ * number of threads, and a process that holds only some of the frames can write
+ * those once the sizes of the others are known. A checksum covers stored bytes
+ * and is checked before zstd reads them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,9 +22,10 @@
 #include "base/transfer.h"
 #include "checkpoint/checkpoint_format.h"
 
-/* The state of the microcircuit (a tenth, 94 KB) becomes as small at level 1 as
- * at level 3, that of a stress net (0.8 MB) 6% larger, in two thirds and a
- * quarter of the time (zstd 1.5.4 on one core: 262 and 390 MB/s). */
+/* Level 1 against level 3: the state of a tenth of the microcircuit (94 KB) has
+ * the same size in two thirds of the time; that of a stress net (0.8 MB) is 6%
+ * larger in a quarter of the time (zstd 1.5.4 on one core: 262 and 390 MB/s).
+ */
 enum { LEVEL = 1, WORKERS_MAX = 4 };
 /* Of one file, below which a second thread costs more than it saves. */
 static const uint64_t workers_bytes = UINT64_C(2) << 20;
@@ -36,7 +37,7 @@ void vly_frames_threads(uint32_t n)
     atomic_store(&threads_most, n);
 }
 
-/* Where a frame is: of which piece, and which of its frames. */
+/* The position of a frame: its piece, and its index in the piece. */
 typedef struct frame_place {
     uint32_t piece;
     uint64_t frame;
@@ -202,8 +203,8 @@ static void pack_frame(frame_work *work, frame_worker *worker, uint64_t frame)
         vly_checkpoint_frame_sum(p, worker->place.frame, worker->buffer, n);
 }
 
-/* A round: what the one before packed is written, its place being known now;
- * then the next frame is packed. */
+/* A round: the frames of the previous round are written, since their positions
+ * are known now; then the next frame is packed. */
 static void write_task(void *arg, uint64_t i)
 {
     frame_work *work = arg;

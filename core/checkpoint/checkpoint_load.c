@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The sections of a file into a state. Their checksums are checked already, by
- * checkpoint_read.c; here every count and index of the content is; only what
- * follows from the connectome is left to vly_state_fits.
+ * Converts the sections of a file into a state. checkpoint_read.c has checked
+ * their checksums; this file checks every count and index of the content.
+ * Checks against the connectome are left to vly_state_fits.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void make_pending(loading *work, vly_state *state)
     uint64_t n = count(work, VLY_PART_PENDING);
     state->pending =
         (vly_pending){.entries = take(work, VLY_PART_PENDING), .capacity = n};
-    /* sorted is what the entries say, not what the file does */
+    /* sort by the entries, not by their order in the file */
     for (uint64_t i = 0; i < n; i++) {
         vly_pending_input entry = state->pending.entries[i];
         vly_pending_append(&state->pending, &entry);

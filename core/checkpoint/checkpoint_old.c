@@ -70,7 +70,7 @@ static vly_status read_table(const vly_checkpoint_source *source,
     }
     if (at != source->n_bytes)
         status = vly_checkpoint_damaged(
-            error, source->path, "%" PRIu64 " bytes behind the last section",
+            error, source->path, "%" PRIu64 " bytes after the last section",
             source->n_bytes - at);
 out:
     return status;
@@ -78,14 +78,14 @@ out:
 
 /* ---- one section ------------------------------------------------------- */
 
-/* What is done with the bytes of a section, a block after the other. */
+/* Processes the bytes of a section block by block. */
 typedef struct section_work section_work;
 typedef vly_status (*section_take)(section_work *work, size_t n,
                                    vly_error *error);
 struct section_work {
     const vly_checkpoint_source *source;
     const vly_checkpoint_entry_1 *entry;
-    unsigned char *block; /* [VLY_CHECKPOINT_BLOCK_1], the bytes at hand */
+    unsigned char *block; /* [VLY_CHECKPOINT_BLOCK_1], the current bytes */
     vly_hash sum;
     ZSTD_DCtx *zstd;
     ZSTD_outBuffer out;
@@ -150,7 +150,7 @@ static vly_status inflate_block(section_work *work, size_t n, vly_error *error)
                 error, work->source->path, "section %s: zstd: %s",
                 vly_checkpoint_part_name(work->entry->id - 1),
                 ZSTD_getErrorName(work->left));
-        /* another frame, or bytes behind the last one that has room */
+        /* another frame, or bytes after the end */
         if (in.pos < in.size &&
             (work->left == 0 || in.pos + work->out.pos == before))
             return not_so_long(work, error);

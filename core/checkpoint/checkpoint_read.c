@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Header, tables and sections of a file. Nothing in it is believed before it is
- * checked: magic, version, sizes, checksums; what is in the sections is looked
- * at by checkpoint_load.c.
+ * Header, tables and sections of a file. Magic, version, sizes and checksums
+ * are checked before use; checkpoint_load.c checks the content of the sections.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -73,8 +72,8 @@ static vly_status check_version(const vly_checkpoint_source *source,
                     VLY_CHECKPOINT_VERSION_OLDEST, VLY_CHECKPOINT_VERSION);
 }
 
-/* Magic and version have their place in every version, so they are looked at
- * even where the rest is missing. */
+/* Magic and version are at the same place in every version, so they are checked
+ * even if the rest is missing. */
 static vly_status check_magic(vly_checkpoint_source *source, vly_error *error)
 {
     size_t n = sizeof source->header;
@@ -168,7 +167,7 @@ static vly_status check_entry(const vly_checkpoint_source *source, uint32_t i,
     return VLY_OK;
 }
 
-/* The entries and what is in a frame at most are checked already. */
+/* The entries and the maximum size of a frame have been checked. */
 static vly_status check_frames(vly_checkpoint_source *source,
                                const vly_checkpoint_frame *frames, uint64_t at,
                                vly_error *error)
@@ -203,7 +202,7 @@ static vly_status check_frames(vly_checkpoint_source *source,
     }
     if (at != source->n_bytes)
         return vly_checkpoint_damaged(
-            error, source->path, "%" PRIu64 " bytes behind the last section",
+            error, source->path, "%" PRIu64 " bytes after the last section",
             source->n_bytes - at);
     return VLY_OK;
 }

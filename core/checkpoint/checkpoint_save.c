@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A state into a file. Room is left for header and tables, which are written
- * last: no reader opens the file before it has its final name.
+ * Writes a state to a file. Header and tables are written last into reserved
+ * room: no reader opens the file before it has its final name.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "checkpoint/checkpoint_format.h"
 
-/* What is made for the file, beside what the state holds anyway. */
+/* Data that is built for the file in addition to the state. */
 typedef struct saving {
     const vly_checkpoint *checkpoint;
     vly_checkpoint_area *areas;
@@ -215,7 +215,7 @@ static void put_pieces(saving *work)
     }
 }
 
-/* What a reader would refuse is not written. */
+/* Sections that a reader would refuse are not written. */
 static vly_status check_pieces(const saving *work, vly_error *error)
 {
     const vly_state *state = work->checkpoint->state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Conformance of a backend: one table of nets, each run in every scenario and
- * held against digests that the second simulator of tests/support gave, so that
- * every backend is compared with the same numbers. `volley conformance` and the
- * tests of each backend run this table; README.md says how to add to it.
+ * compared with digests of the second simulator in tests/support, so every
+ * backend is compared with the same numbers. `volley conformance` and the tests
+ * of each backend run this table; README.md says how to add to it.
  */
 #ifndef VOLLEY_CONFORMANCE_H
 #define VOLLEY_CONFORMANCE_H
@@ -15,7 +15,7 @@
 
 enum { VLY_CHANGE_FIELD, VLY_CHANGE_COEF, VLY_CHANGE_STIMULUS };
 
-/* Something written into the running net when `burst` bursts are done. */
+/* A change that is written into the running net after `burst` bursts. */
 typedef struct vly_conformance_change {
     uint32_t burst;
     uint32_t kind;  /* VLY_CHANGE_* */
@@ -38,7 +38,7 @@ typedef struct vly_conformance_case {
     char about[96];            /* first line of the genome */
 } vly_conformance_case;
 
-/* What the second simulator found: conformance_golden.def. */
+/* Results of the second simulator: conformance_golden.def. */
 typedef struct vly_conformance_golden {
     const char *name;
     uint64_t spikes;
@@ -73,8 +73,9 @@ typedef struct vly_conformance {
     vly_device_spec device;
     const char *pattern; /* of net, scenario or net/scenario, with * and ?;
                             NULL: everything */
-    /* before a case (a crash of the plugin then has a name) and after it; a
-     * result with scenario "*" comes without a begin; NULL is legal */
+    /* called before a case (so that a crash of the plugin can be attributed)
+     * and after it; a result with scenario "*" comes without a begin; NULL is
+     * legal */
     void (*on_begin)(void *arg, const char *net, const char *scenario);
     void (*on_result)(void *arg, const vly_conformance_result *result);
     void *arg;
@@ -85,12 +86,13 @@ typedef struct vly_conformance_counts {
 } vly_conformance_counts;
 
 /* Runs everything that matches. With device.options a net that net_create does
- * not support is skipped: an option may force a way that is not for every net.
- * [main-thread] counts live blocks, so nothing else may allocate meanwhile */
+ * not support is skipped: an option may force a plan that does not support
+ * every net. [main-thread] counts live blocks, so nothing else may allocate
+ * meanwhile */
 vly_conformance_counts vly_conformance_run(const vly_conformance *conformance);
 
-/* Blocks of the host in use, without those for device memory that is kept for
- * reuse, which is given back. */
+/* Blocks of the host in use. Device memory that is kept for reuse is freed
+ * first, so its blocks do not count. */
 uint64_t vly_conformance_live(void);
 
 /* Names of the scenarios; NULL after the last. */

@@ -24,7 +24,7 @@ typedef struct vly_accel_conformance {
     void *arg;
 } vly_accel_conformance;
 
-/* What a scenario may find; text of what it says. */
+/* Outcome of a scenario and its message. */
 typedef struct accel_trial {
     const vly_accel_conformance *conformance;
     const vly_accelerator *accelerator;
@@ -40,7 +40,8 @@ typedef uint32_t accel_scenario_run(accel_trial *trial);
 typedef struct accel_scenario {
     const char *name;
     accel_scenario_run *run;
-    /* Whether it is for the case; if not, it is not listed. NULL: always. */
+    /* Whether the scenario applies to the case; if not, it is not listed. NULL:
+     * always. */
     bool (*fits)(const accel_trial *trial);
 } accel_scenario;
 
@@ -51,7 +52,7 @@ typedef struct accel_table {
     const accel_scenario *scenarios; /* name NULL after the last */
 } accel_table;
 
-/* Says what is wrong and returns VLY_CONFORMANCE_FAILED; the same for SKIPPED.
+/* Stores the message and returns VLY_CONFORMANCE_FAILED; the same for SKIPPED.
  */
 uint32_t accel_fail(accel_trial *trial, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -72,8 +73,9 @@ extern const accel_table vly_rwkv_table;
 /* The tables of the interfaces that the plugin offers; NULL after the last. */
 const accel_table *const *vly_accel_tables(const vly_accelerator *accelerator);
 
-/* Done when it returns. as_graph, for plugins whose memory has graphs: what
- * `run` puts into a stream becomes a graph, which is run twice. */
+/* The work is complete on return. as_graph, for plugins whose memory has
+ * graphs: the work that `run` puts into a stream becomes a graph, which is run
+ * twice. */
 vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
                      vly_status (*run)(void *arg, void *stream,
                                        vly_error *error),
@@ -82,18 +84,18 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
 /* ---- random data ------------------------------------------------------ */
 
 /* Number `i` of a stream, in [-1, 1); never 0. */
-/* The list of ways of a plan, where the plugin tells of them: one of them is
- * chosen, has a name and the plan's workspace; who does not run it has a
- * reason. way: plan_candidate of arg's plan. false: the trial has failed. */
+/* Checks the list of a plan's candidates, if the plugin reports them: one is
+ * chosen and has a name and the plan's workspace; every other one has a reason.
+ * way: plan_candidate of arg's plan. false: the trial has failed. */
 bool accel_ways_hold(accel_trial *trial, const vly_plan_info *info,
                      vly_status (*way)(const void *arg, uint32_t index,
                                        vly_plan_candidate *candidate,
                                        uint32_t *n, vly_error *error),
                      const void *arg);
 
-/* Puts a run with *reserved = 5, which is 0 again after; run gives it to the
- * plugin. true: E_INVALID with "reserved" in the sentence; false: the trial has
- * failed. */
+/* Makes a run with *reserved = 5 and sets it to 0 again afterwards; run passes
+ * it to the plugin. true: E_INVALID with "reserved" in the sentence; false: the
+ * trial has failed. */
 bool accel_refuses_reserved(accel_trial *trial,
                             vly_status (*run)(void *arg, void *stream,
                                               vly_error *error),
@@ -105,9 +107,9 @@ uint64_t accel_digest(const void *memory, uint64_t bytes);
 
 /* ---- buffers on the device -------------------------------------------- */
 
-/* bytes of payload between two guards, the payload `offset` bytes behind a
- * multiple of 256. The host's copy is what the device has after a put and is
- * compared with what a get finds. */
+/* bytes of payload between two guards; the payload begins `offset` bytes after
+ * a multiple of 256. A put copies the host's block to the device; a get reads
+ * the device's block for comparison. */
 typedef struct accel_buffer {
     const vly_accelerator *accelerator;
     uint8_t *base;  /* on the device */
@@ -131,9 +133,9 @@ vly_status accel_buffer_get(accel_buffer *buffer, vly_error *error);
 /* After a get: neither guard was written; nothing at all was. */
 bool accel_buffer_guarded(const accel_buffer *buffer);
 bool accel_buffer_unchanged(const accel_buffer *buffer);
-/* Gets it and says, with `name`, what was written that must not be: something
- * around it, or, if nothing writes it, anything. true: nothing. how: of the
- * run, " (graph)". */
+/* Gets the block and reports, with `name`, forbidden writes: to the guards, or,
+ * for a read-only tensor, anywhere. true: no forbidden write. how: kind of run,
+ * as " (graph)". */
 bool accel_buffer_check(accel_trial *trial, accel_buffer *buffer,
                         const char *name, bool writes, const char *how);
 /* Bytes [from, to) of the payload are as they were put. */

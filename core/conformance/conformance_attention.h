@@ -55,8 +55,8 @@ extern const accel_scenario attention_scenarios[];
 
 enum { ATTENTION_BATCH_MOST = 8 };
 
-/* A tensor: what it means, [batch][heads][seq][dim], and for results how far
- * from it a right one may be. */
+/* A tensor: its values, [batch][heads][seq][dim], and for results the error
+ * bounds. */
 typedef struct attention_values {
     double *value;
     double *bound; /* results only */
@@ -112,7 +112,7 @@ void attention_data_describe(attention_data *data, const attention_case *entry,
                              uint32_t type);
 
 /* Element type of a tensor in memory, its element offset, whether a position
- * exists, and the elements from its begin to behind its last. */
+ * exists, and the number of elements from its beginning to its end. */
 uint32_t attention_type_of(const attention_data *data, uint32_t which);
 uint64_t attention_offset_of(const attention_data *data, uint32_t which,
                              uint32_t batch, uint32_t head, uint32_t position);
@@ -128,7 +128,8 @@ static inline uint64_t attention_index(const attention_values *values,
            values->dim;
 }
 
-/* Does query i see key j? volley/attention.h in one function. */
+/* Whether query i sees key j: the mask of volley/attention.h in one function.
+ */
 bool attention_sees(const attention_data *data, uint32_t batch, uint32_t i,
                     uint32_t j);
 /* Fills values and bounds of the results from the inputs. Errors E_NOMEM */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Data of a case of attention: what every tensor means, and where it lies.
+ * Data of a case of attention: values and memory layout of every tensor.
  */
 #include "conformance/conformance_attention.h"
 
@@ -76,7 +76,7 @@ void attention_data_describe(attention_data *data, const attention_case *entry,
         .scale = entry->scale,
         .workspace_most = UINT64_C(1) << 30,
     };
-    /* with pages of 64 their number stays unsaid */
+    /* with pages of 64 their number is not given */
     desc->pages = desc->page_size == 16 ? desc->batch * desc->pages_most : 0;
     desc->q = layout_of(entry, entry->heads_q, entry->seq_q, entry->dim, 0);
     desc->o = layout_of(entry, entry->heads_q, entry->seq_q, dim_v, 0);
@@ -87,7 +87,7 @@ void attention_data_describe(attention_data *data, const attention_case *entry,
 
 /* ---- lengths, starts and pages ------------------------------------------- */
 
-/* All that is special comes first: longest, none, one; then whatever. */
+/* Special lengths first: longest, none, one; then random ones. */
 static uint32_t some_length(uint32_t b, uint32_t most, uint64_t seed)
 {
     const uint32_t first[] = {most, most / 3, 0, 1};
@@ -203,7 +203,7 @@ uint64_t attention_extent_of(const attention_data *data, uint32_t which)
         data->desc.flags & VLY_ATTENTION_PACKED ||
         (data->desc.flags & VLY_ATTENTION_PAGED && values->is_kv);
     uint64_t extent = 0;
-    /* pages whose number is said are all there, used or not */
+    /* if the number of pages is given, all of them exist, used or not */
     if (data->desc.flags & VLY_ATTENTION_PAGED && values->is_kv &&
         data->desc.pages != 0) {
         const vly_attention_layout *at = place_of(data, which);

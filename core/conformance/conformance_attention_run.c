@@ -4,7 +4,7 @@
  * VLY_ATTENTION_DETERMINISTIC, for the same bits), as a graph in a stream of
  * its own where the plugin has graphs, and with pointers that are aligned to
  * their elements only, which may be refused with E_UNSUPPORTED. Every byte that
- * is no result must be as before.
+ * is not a result must be unchanged.
  */
 #include "base/error.h"
 #include "conformance/conformance_attention_trial.h"
@@ -12,7 +12,7 @@
 
 /* ---- a scenario ---------------------------------------------------------- */
 
-/* The same bits again, in outputs that were poisoned anew. */
+/* Runs again into poisoned outputs and wants the same bits. */
 static bool check_again(attention_trial *t)
 {
     uint64_t first = 0, second = 0;

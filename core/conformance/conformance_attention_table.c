@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The cases of volley.attention/1: each is small, and there for something that
- * an implementation may get wrong. Add to it: a line, and what it is for.
+ * The cases of volley.attention/1: each is small and tests something that an
+ * implementation may get wrong. To add one, add a line and a comment with its
+ * purpose.
  */
 #include "conformance/conformance_attention.h"
 
@@ -67,7 +68,7 @@ static const attention_case cases[] = {
      .backward = 1, SHAPE(1, 2, 2, 70, 200, 64)},
     {"end_tall", "bottom right, first queries see nothing", ALL, CAUSAL_END,
      .backward = 1, SHAPE(1, 2, 2, 200, 70, 64)},
-    {"window", "17 keys before, 5 behind", ALL, .backward = 1,
+    {"window", "17 keys before, 5 after", ALL, .backward = 1,
      SHAPE(1, 2, 2, 150, 150, 64), .left = 18, .right = 6},
     {"window_own", "nothing but the own key", HALVES, .backward = 1,
      SHAPE(1, 2, 2, 80, 80, 64), .left = 1, .right = 1},
@@ -75,9 +76,9 @@ static const attention_case cases[] = {
      SHAPE(1, 2, 2, 300, 300, 64), .left = 65},
     {"window_end", "bottom right, 31 keys before, 200 more keys", HALVES,
      CAUSAL_END, .backward = 1, SHAPE(1, 2, 2, 100, 300, 128), .left = 32},
-    {"window_past", "top left, the last queries are behind every window",
-     HALVES, .backward = 1, SHAPE(1, 1, 1, 120, 40, 64), .left = 9},
-    {"window_right", "only 3 keys behind are cut off", HALVES, .backward = 1,
+    {"window_past", "top left, the last queries are after every window", HALVES,
+     .backward = 1, SHAPE(1, 1, 1, 120, 40, 64), .left = 9},
+    {"window_right", "only 3 keys after are cut off", HALVES, .backward = 1,
      SHAPE(1, 1, 1, 100, 100, 64), .right = 4},
     {"grouped", "8 query heads for 2 key heads", ALL, CAUSAL, .backward = 1,
      SHAPE(2, 8, 2, 70, 70, 64)},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One case of volley.attention/1 on a device: its plan, its tensors with
- * sentinels, and what is compared after a run.
+ * sentinels, and the comparison after a run.
  */
 #include "conformance/conformance_attention_trial.h"
 
@@ -50,7 +50,8 @@ static bool is_used(const attention_trial *t, uint32_t which)
 
 /* ---- buffers ------------------------------------------------------------- */
 
-/* The values of a tensor where they lie; all else stays poison. */
+/* Writes the values of a tensor at their places; all other bytes stay poison.
+ */
 static void put_values(attention_trial *t, uint32_t which)
 {
     const attention_values *values = &t->data.values[which];
@@ -227,7 +228,7 @@ bool attention_trial_plan(attention_trial *t)
 
 /* ---- what it gave -------------------------------------------------------- */
 
-/* NaN wants NaN; for lse anything that is no number and not -inf. */
+/* If NaN is expected, the result must be NaN; for lse, NaN or +inf. */
 static bool is_near(double found, double wanted, double bound, bool is_lse)
 {
     if (isnan(wanted))
@@ -261,8 +262,8 @@ static bool check_row(attention_trial *t, uint32_t which, uint32_t b,
     return true;
 }
 
-/* What is no result is as it was: results are overwritten with what was put
- * there before, then all must be the same. */
+/* Bytes that are not results must be unchanged: results are overwritten with
+ * their earlier content, then all bytes must be equal. */
 static bool check_rest(attention_trial *t, uint32_t which)
 {
     const attention_values *values = &t->data.values[which];
@@ -280,7 +281,7 @@ static bool check_rest(attention_trial *t, uint32_t which)
             }
     if (accel_buffer_unchanged(&t->buffers[which]))
         return true;
-    accel_fail(t->accel, "%s: bytes that are no result were written",
+    accel_fail(t->accel, "%s: bytes outside the result were written",
                names[which]);
     return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One case of volley.attention/1 on a device. Functions that return false have
- * left a sentence in the trial's accel->text. A trial belongs to one thread at
- * a time; several may be at work at once.
+ * One case of volley.attention/1 on a device. Functions that return false store
+ * a message in the trial's accel->text. A trial belongs to one thread at a
+ * time; several trials may run at once.
  */
 #ifndef VOLLEY_CONFORMANCE_ATTENTION_TRIAL_H
 #define VOLLEY_CONFORMANCE_ATTENTION_TRIAL_H
@@ -9,7 +9,7 @@
 #include "conformance/conformance_accel.h"
 #include "conformance/conformance_attention.h"
 
-/* Behind the tensors of attention_values. */
+/* After the tensors of attention_values. */
 enum {
     ATTENTION_BUFFER_LENGTH_Q = ATTENTION_N_VALUES,
     ATTENTION_BUFFER_LENGTH_KV,
@@ -27,14 +27,14 @@ enum {
 /* The caller sets all before `plan` (but `skipped`), and error's size; the rest
  * is 0 before open. */
 typedef struct attention_trial {
-    accel_trial *accel; /* what it says goes there */
+    accel_trial *accel; /* receives its messages */
     const vly_accelerator *accelerator;
     vly_attention_desc desc; /* of this run */
     uint32_t backward;
     uint32_t unaligned;
     uint32_t graph;    /* run as a graph, in a stream of its own */
     uint32_t skipped;  /* by open: the plugin does not offer it */
-    uint32_t reserved; /* of a run; what is not 0 is refused */
+    uint32_t reserved; /* of a run; values other than 0 are refused */
     void *stream;      /* NULL: the default, or that of the graph */
     attention_data data;
     vly_attention_plan *plan;
@@ -45,8 +45,9 @@ typedef struct attention_trial {
 
 /* The plan of desc alone, which needs no data. */
 bool attention_trial_plan(attention_trial *t);
-/* The plan, if there is none yet, and buffers of the device: inputs filled, all
- * else poisoned. Whatever either returns, close must follow. */
+/* The plan, if there is none yet, and buffers of the device: inputs are filled,
+ * all other memory is poisoned. close must follow whether it succeeds or not.
+ */
 bool attention_trial_open(attention_trial *t);
 /* The data stay. */
 void attention_trial_close(attention_trial *t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attention in double with whole matrices of scores, and how far a right result
- * may be from it.
+ * Attention in double with full score matrices, and error bounds of a correct
+ * result.
  *
  * The bounds, to first order. u is the roundoff of the inputs' type (P and dS
  * may be rounded to it before they are multiplied), u_o that of the result, w
@@ -153,7 +153,7 @@ static void forward_row(head_work *work, uint32_t i)
         double room = 0.0;
         for (uint32_t j = 0; j < work->n_kv; j++) {
             if (!attention_sees(work->data, work->batch, i, j))
-                continue; /* nothing, not 0 times what is there */
+                continue; /* nothing, rather than 0 times the value */
             const double v = row_of(work, ATTENTION_V, j)[c];
             sum += p[j] * v;
             room += (err[j] + work->u * p[j] + work->least +

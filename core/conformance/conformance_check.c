@@ -126,7 +126,8 @@ bool trial_snapshot_take(trial *t, trial_snapshot *snapshot)
         !guarded_intact(&snapshot->fired) ||
         !guarded_intact(&snapshot->fired_gain))
         return trial_fail(t,
-                          "burst %" PRIu64 ": snapshot_read wrote behind "
+                          "burst %" PRIu64
+                          ": snapshot_read wrote past the end of "
                           "its arrays",
                           t->burst);
     return check_sets(t, s) && check_fired(t, s);

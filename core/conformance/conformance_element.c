@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Element types by arithmetic on their fields, in double. Nothing is clever
- * here: a value is mantissa times a power of two, a rounding is nearbyint of a
- * quotient by a power of two, which is exact.
+ * Element types by arithmetic on their fields, in double. The code is simple on
+ * purpose: a value is a mantissa times a power of two, and rounding is
+ * nearbyint of an exact quotient by a power of two.
  */
 #include "conformance/conformance_element.h"
 
@@ -170,7 +170,7 @@ uint64_t conformance_encode(uint32_t type, double x)
     return sign | bits;
 }
 
-/* What the bits of the small types mean, found out once. */
+/* Values of all bit patterns of the small types, computed once. */
 static double small_floats[3][1 << 16];
 static pthread_once_t tables_made = PTHREAD_ONCE_INIT;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Element types as their definitions have them, slowly: what conformance and
- * tests compare the accelerators' own conversions and results with. Shares no
+ * A slow reference of the element types by their definitions: conformance and
+ * tests compare the accelerators' conversions and results with it. Shares no
  * code with plugins/common.
  */
 #ifndef VOLLEY_CONFORMANCE_ELEMENT_H

@@ -11,8 +11,8 @@
 
 uint32_t conformance_gemm_count(void);
 vly_gemm_desc conformance_gemm_get(uint32_t index);
-/* A number that goes round while the shape or the kind of product does: what
- * not every case needs is taken by it. */
+/* A counter over shapes or kinds of product; it selects variants that not every
+ * case needs. */
 uint32_t conformance_gemm_turn(uint32_t index);
 /* "fp16-fp16-fp32.nt.17x63x65.bias.gelu"; at least 128 bytes */
 void conformance_gemm_name(uint32_t index, char *name, size_t size);
@@ -43,8 +43,8 @@ typedef struct gemm_tensor {
 } gemm_tensor;
 gemm_tensor conformance_gemm_tensor(const vly_gemm_desc *desc, uint32_t which);
 
-/* Random elements fit for the tensor into memory of its bytes; what lies
- * between its rows is not touched. */
+/* Writes random elements that fit the tensor into its memory; bytes between
+ * rows are not touched. */
 void conformance_gemm_fill(const vly_gemm_desc *desc, uint32_t which,
                            uint64_t seed, void *memory);
 
@@ -58,8 +58,9 @@ typedef struct gemm_host {
     bool is_device; /* hardware that keeps fewer bits of sums: see the .c */
 } gemm_host;
 
-/* values[n_rows][n_cols] and what a right result may differ from them by.
- * Rows and columns are those of D. Errors  E_NOMEM */
+/* values[n_rows][n_cols] and their error bounds.
+ * Rows and columns are those of D.
+ * Errors  E_NOMEM */
 vly_status conformance_gemm_reference(const gemm_host *host, uint64_t batch,
                                       const uint64_t *rows, uint64_t n_rows,
                                       const uint64_t *cols, uint64_t n_cols,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products in float64, and how far a right result may be from them.
+ * Products in float64, and error bounds of a correct result.
  *
  * With u = 2^-24, S = sum |a| |b| |scales|, k products:
  *   sum      e = r(k) u S, r(k) = min(k, 6 sqrt(k)) + 4: k roundings, of which

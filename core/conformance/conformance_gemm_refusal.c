@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Wrong calls of volley.gemm/1: each is refused with a sentence that names what
- * is wrong, and nothing is written.
+ * Wrong calls of volley.gemm/1: each is refused with a message that names the
+ * error, and nothing is written.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct trial {
     char *memory; /* of the device */
 } trial;
 
-/* The call gave this status and a sentence that holds the word. */
+/* The call returned this status and a message that contains the word. */
 static bool refused(trial *t, const char *what, vly_status status,
                     vly_status wanted, const char *word)
 {
@@ -107,7 +107,7 @@ static bool wrong_devices(trial *t)
         vly_status status =
             t->gemm->plan_create(&device, &t->desc, &plan, &t->error);
         t->gemm->plan_destroy(plan);
-        /* a device that is not there may be an invalid one too */
+        /* a device that does not exist may also be reported as invalid */
         if (wrong[i].index != 0 && status == VLY_E_INVALID)
             status = VLY_E_DEVICE;
         if (!refused(t, wrong[i].word, status, wrong[i].wanted, wrong[i].word))
@@ -235,7 +235,7 @@ static bool check_runs(trial *t)
     return good;
 }
 
-/* An option may force a way that is not for this product. */
+/* An option may force a plan that does not support this product. */
 static bool is_offered(trial *t)
 {
     vly_gemm_plan *plan = NULL;

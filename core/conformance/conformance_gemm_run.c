@@ -153,7 +153,7 @@ static void set_one(gemm_trial *b, uint32_t which, uint64_t draw, double x)
                             row * t.pitch + col, x);
 }
 
-/* NaN and infinities in A, B, C and bias go where the definition has them. */
+/* NaN and infinities in A, B, C and bias propagate as defined. */
 static uint32_t scenario_specials(accel_trial *trial)
 {
     gemm_trial b;
@@ -240,8 +240,8 @@ static uint32_t fail_each_allocation(accel_trial *trial)
     return accel_fail(trial, "more than 1000 allocations for a plan");
 }
 
-/* Every allocation of the host fails once. What is said of memory that is
- * missing then is of no use to anybody: some hundred warnings. */
+/* Every allocation of the host fails once. Warnings about missing memory are
+ * turned off: there would be hundreds of them. */
 static uint32_t scenario_memory(accel_trial *trial)
 {
     const int32_t level = vly_log_set_level(VLY_LOG_ERROR);
@@ -250,7 +250,8 @@ static uint32_t scenario_memory(accel_trial *trial)
     return outcome;
 }
 
-/* ---- which case meets which ------------------------------------------- */
+/* ---- pairs of cases and scenarios -------------------------------------------
+ */
 
 static bool turn_is(const accel_trial *trial, uint32_t n, uint32_t turn)
 {

@@ -68,8 +68,8 @@ static const kind kinds[] = {
 };
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
 
-/* pad: elements that every row is longer than it must be. shared: stride of B
- * is 0. side: the products of D lie side by side in the same rows. */
+/* pad: extra elements of every row. shared: stride of B is 0. side: the
+ * products of D are side by side in the same rows. */
 typedef struct shape {
     uint32_t m;
     uint32_t n;

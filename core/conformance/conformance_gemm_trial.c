@@ -16,7 +16,7 @@ uint32_t gemm_trial_failed(const gemm_trial *b, const char *what)
     return accel_fail(b->trial, "%s: %s", what, b->error.message);
 }
 
-/* A pointer must be a multiple of this, and is of no more. */
+/* A pointer is aligned to exactly this. */
 static uint64_t offset_of(const vly_gemm_desc *desc, uint32_t type)
 {
     const uint64_t element = (conformance_element_bits(type) + 7) / 8;
@@ -35,7 +35,7 @@ void gemm_trial_deinit(gemm_trial *b)
     b->plan = NULL;
 }
 
-/* Fresh data for all but D, which is poisoned. */
+/* Fresh data for all tensors; D is poisoned. */
 void gemm_trial_fill(gemm_trial *b, uint64_t seed)
 {
     for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
@@ -183,7 +183,7 @@ static uint32_t compare(gemm_trial *b, uint64_t batch, const double *values,
     return VLY_CONFORMS;
 }
 
-/* C holds what it had before the run, also where D is C. */
+/* The content of C before the run, also if D is C. */
 uint32_t gemm_trial_values(gemm_trial *b, const void *c)
 {
     const vly_gemm_desc *desc = &b->desc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One case of volley.gemm/1 on a device. Internal to this folder. Functions
- * that return an outcome leave a sentence in the trial unless it conforms.
+ * that return an outcome store a message in the trial unless the case conforms.
  */
 #ifndef VOLLEY_CONFORMANCE_GEMM_TRIAL_H
 #define VOLLEY_CONFORMANCE_GEMM_TRIAL_H
@@ -20,12 +20,12 @@ typedef struct gemm_trial {
 } gemm_trial;
 
 /* VLY_CONFORMS: the plan is made, the tensors are filled, run points to them.
- * Whatever it returns, deinit must follow. */
+ * deinit must follow, whether it succeeds or not. */
 uint32_t gemm_trial_init(gemm_trial *b, accel_trial *trial);
 void gemm_trial_deinit(gemm_trial *b);
-/* The message of the last call that failed; what: which. */
+/* The message of the last call that failed; what: the name of the call. */
 uint32_t gemm_trial_failed(const gemm_trial *b, const char *what);
-/* Fresh data for all but D, which is poisoned. */
+/* Fresh data for all tensors; D is poisoned. */
 void gemm_trial_fill(gemm_trial *b, uint64_t seed);
 void gemm_trial_point(gemm_trial *b);
 /* All tensors and the workspace to the device and back. */
@@ -33,7 +33,7 @@ vly_status gemm_trial_put(gemm_trial *b);
 vly_status gemm_trial_get(gemm_trial *b);
 /* After a get: inputs, gaps and guards are as they were. */
 uint32_t gemm_trial_untouched(gemm_trial *b, bool in_place);
-/* After a get: D is what it should be. c: what C had before the run. */
+/* After a get: D is correct. c: the content of C before the run. */
 uint32_t gemm_trial_values(gemm_trial *b, const void *c);
 /* Put, run in the stream, get, all of the above. */
 uint32_t gemm_trial_run(gemm_trial *b, float alpha, float beta, void *stream);

@@ -69,8 +69,8 @@ static int compare_inputs(const void *left, const void *right)
     return a->port < b->port ? -1 : a->port > b->port;
 }
 
-/* What one neuron and port gets in one burst is one entry, as the engine
- * passes it. */
+/* All inputs of one neuron and port in one burst are one entry, as the engine
+ * passes them. */
 static uint64_t sum_inputs(vly_input *inputs, uint64_t n)
 {
     uint64_t kept = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Wrong calls. Each must be refused with a sentence, touch nothing that it was
- * given, and leave the net as it was: after all of them it still ends with the
- * table's digests.
+ * Wrong calls. Each must be refused with a message, leave its arguments
+ * untouched, and leave the net unchanged: after all of them the run still ends
+ * with the table's digests.
  */
 #include "conformance/conformance_trial.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-/* What a refusal looks like. `invalid`: only E_INVALID will do, else also
+/* Checks a refusal. `invalid`: only E_INVALID is accepted, otherwise also
  * E_UNSUPPORTED and E_DEVICE. */
 static bool refused(trial *t, vly_status status, const vly_error *error,
                     bool invalid, const char *what)
@@ -107,7 +107,7 @@ static bool refuse_fields(trial *t)
     } wrong[] = {
         {t->desc->n_areas, 0, 0, 1, "a field of an area that there is not"},
         {0, area->n_fields, 0, 1, "a field that there is not"},
-        {0, 0, n, 1, "a field behind the last neuron"},
+        {0, 0, n, 1, "a field after the last neuron"},
         {0, 0, n - 1, 2, "a field with one neuron too many"},
         {0, 0, 1, UINT32_MAX, "a field of neurons whose end overflows"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -98,7 +98,7 @@ static void run_scenario(const vly_conformance *c, const conformance_net *net,
     tell(c, name, scenario->name, outcome, good ? "" : t.what, counts);
 }
 
-/* Whether the backend takes the net; told if not. */
+/* Whether the backend supports the net; if not, a result is reported. */
 static bool is_supported(const vly_conformance *c, const conformance_net *net,
                          vly_conformance_counts *counts)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Runs of the cases of volley.rwkv/1: a scenario is a type; in each the case is
  * run with aligned pointers, as a graph where the plugin has graphs, and with
- * pointers that are aligned to their elements only. Rows behind a sequence's
- * length hold NaN.
+ * pointers that are aligned to their elements only. Rows after a sequence's end
+ * hold NaN.
  */
 #include "conformance/conformance_rwkv.h"
 
@@ -112,7 +112,7 @@ static bool make_buffer(trial *t, uint32_t slot)
                           &t->error) != VLY_OK)
         return failed_call(t, "memory");
     for (uint64_t i = 0; i < s->count && (s->use & RWKV_IN); i++)
-        if (!isnan(s->value[i])) /* what there is not stays as it is, NaN */
+        if (!isnan(s->value[i])) /* tokens that do not exist stay NaN */
             conformance_element_set(s->type, accel_buffer_host(buffer), i,
                                     s->value[i]);
     if (accel_buffer_put(buffer, &t->error) != VLY_OK)
@@ -183,7 +183,7 @@ static bool check_element(trial *t, uint32_t slot, uint64_t i)
     return false;
 }
 
-/* Whether something that is written lies upon a slot. */
+/* Whether an output shares the memory of a slot. */
 static bool is_written(const trial *t, uint32_t slot)
 {
     for (uint32_t i = 0; i < RWKV_N_SLOTS; i++)
@@ -230,7 +230,7 @@ static bool run_variant(trial *t, uint32_t unaligned, uint32_t graph)
     return good;
 }
 
-/* Run twice, what is read and written would be that of two runs. */
+/* Arrays that are read and written would hold the result of two runs. */
 static bool can_repeat(const rwkv_data *data)
 {
     for (uint32_t i = 0; i < RWKV_N_SLOTS; i++)

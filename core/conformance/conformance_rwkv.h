@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cases of volley.rwkv/1: the arrays of a case, and what it has to give.
+ * Cases of volley.rwkv/1: the arrays of a case, and the expected results.
  */
 #ifndef VOLLEY_CONFORMANCE_RWKV_H
 #define VOLLEY_CONFORMANCE_RWKV_H
@@ -79,8 +79,8 @@ typedef struct rwkv_case {
     uint32_t batch, seq, width;
     uint32_t n_mix;
     uint32_t rank[4];
-    uint32_t wkv_is_type;  /* type_wkv is type, else fp32 */
-    uint32_t other_matrix; /* type_matrix is another one than type */
+    uint32_t wkv_is_type;  /* type_wkv is type, otherwise fp32 */
+    uint32_t other_matrix; /* type_matrix differs from type */
     uint32_t in_place;     /* outputs where the interface allows it */
     uint32_t no_state;     /* state_in is NULL */
     uint32_t n_products;
@@ -94,13 +94,13 @@ extern const rwkv_case rwkv_cases[RWKV_N_CASES];
 typedef struct rwkv_slot {
     uint32_t use;    /* RWKV_IN | RWKV_OUT; 0: not part of the case */
     uint32_t type;   /* VLY_ELEMENT_* */
-    uint32_t twin;   /* slot that it lies upon; itself where there is none */
+    uint32_t twin;   /* slot whose memory it shares; itself if none */
     uint32_t by_row; /* elements of a token's row; 0: not by rows */
     uint64_t count;
     double *value;  /* of an input, as rounded; NaN in rows that are not there
                      */
     double *wanted; /* of an output */
-    double *bound;  /* how far a right one may be; below 0: not written */
+    double *bound;  /* error bound; below 0: not written */
 } rwkv_slot;
 
 typedef struct rwkv_data {
@@ -113,7 +113,7 @@ typedef struct rwkv_data {
     double *memory;
 } rwkv_data;
 
-/* Makes the description, the arrays, random values and what is wanted.
+/* Makes the description, the arrays, random values and the expected results.
  * Errors  E_NOMEM; the data can be deinit */
 vly_status rwkv_data_init(rwkv_data *data, const rwkv_case *entry,
                           uint32_t type, uint64_t seed, vly_error *error);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The operations of volley.rwkv/1 in double, and how far right results may be
- * from them: W = 2^-19 for sums in fp32 of up to some thousand terms, relative
- * to the sum of their magnitudes, carried through what follows by its slope;
- * then the roundoff of the type that is stored. Of STEP, which is a chain of
- * all of them, 1e-4 of the magnitude; its gate may be rounded as PREPARE stores
- * it, or not.
+ * The operations of volley.rwkv/1 in double, and error bounds of correct
+ * results: W = 2^-19 for sums in fp32 of up to some thousand terms, relative to
+ * the sum of their magnitudes, propagated through later functions by their
+ * slope; then the roundoff of the stored type. The bound of STEP, which is a
+ * chain of all of them, is 1e-4 of the magnitude; its gate may be rounded as
+ * PREPARE stores it, or not.
  */
 #include <math.h>
 
@@ -15,7 +15,7 @@
 #define DIM VLY_RWKV_DIM
 #define STEP_BOUND 1e-4
 
-/* A value and how far it may be away. */
+/* A value and its error bound. */
 typedef struct near {
     double x;
     double error;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The scenarios. Whatever they do meanwhile, each must end with the table's
- * digests.
+ * The scenarios. Each must end with the table's digests.
  */
 #include "conformance/conformance_trial.h"
 
@@ -18,7 +17,7 @@ static bool start(trial *t)
 
 /* ---- calls of any length, with and without record ---------------------- */
 
-/* What it says of the net and of the device: words that end. */
+/* Texts about the net and the device must be terminated. */
 static bool check_info(trial *t)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -40,7 +39,7 @@ static bool check_info(trial *t)
     return true;
 }
 
-/* A run of no bursts is a run. */
+/* A run of 0 bursts succeeds. */
 static bool run_nothing(trial *t)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -316,7 +315,7 @@ static bool scenario_versions(trial *t)
            trial_finish(t, &newer);
 }
 
-/* A copy of n descriptions, each followed by what is not theirs. */
+/* A copy of n descriptions, each followed by extra bytes. */
 static void *spread(const void *from, uint32_t n, uint32_t size,
                     uint32_t stride)
 {
@@ -357,7 +356,7 @@ static bool scenario_strides(trial *t)
     return good;
 }
 
-/* Two nets side by side know nothing of each other. */
+/* Two nets side by side do not affect each other. */
 static bool scenario_two_nets(trial *t)
 {
     trial second;
@@ -400,12 +399,13 @@ static bool create_failing(trial *t, uint64_t n, bool *came)
     return true;
 }
 
-/* With allocation 1, 2, 3, ... failing; no device memory is kept meanwhile:
- * it would be left, and given back it would do instead of what failed. */
+/* With allocation 1, 2, 3, ... failing; no device memory is kept for reuse
+ * meanwhile: it would count as a leak, and freeing it could make a failed
+ * allocation succeed. */
 static bool scenario_memory(trial *t)
 {
     uint64_t keep = vly_device_memory_keep(0);
-    /* warnings of memory that is missing on purpose are of no use */
+    /* no warnings about allocations that fail on purpose */
     const int32_t level = vly_log_set_level(VLY_LOG_ERROR);
     bool came = true;
     bool good = true;

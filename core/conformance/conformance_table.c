@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table: the genomes of nets/, which the build puts into a header, what is
- * written while they run, and the digests that the second simulator found.
+ * The table: the genomes of nets/, which the build puts into a header, the
+ * changes written while they run, and the digests of the second simulator.
  */
 #include "conformance/conformance.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls of a backend with sentinels behind every buffer, and what changes while
- * a net runs.
+ * Calls of a backend with sentinels after every buffer, and changes while a net
+ * runs.
  */
 #include "conformance/conformance_trial.h"
 
@@ -78,7 +78,7 @@ static bool dc_changes(const vly_connectome *connectome, uint64_t burst)
     return false;
 }
 
-/* First burst after this one before which something is written. */
+/* The first later burst before which a change is written. */
 static uint64_t next_change(const trial *t)
 {
     const vly_conformance_case *entry = t->net->entry;
@@ -92,7 +92,8 @@ static uint64_t next_change(const trial *t)
     return next;
 }
 
-/* The constant input of an area: one coefficient, by what is active. */
+/* The constant input of an area: one coefficient, computed from the active
+ * stimuli. */
 static bool write_dc(trial *t, uint32_t a)
 {
     const vly_connectome *connectome = t->net->connectome;
@@ -172,7 +173,7 @@ static bool write_changes(trial *t)
     return true;
 }
 
-/* What a net made from a snapshot does not know yet. */
+/* Changes that a net made from a snapshot must receive again. */
 static bool write_again(trial *t)
 {
     const vly_connectome *connectome = t->net->connectome;
@@ -212,8 +213,8 @@ enum { DIGESTS, COUNTS, SPIKES, GAINS, AREAS, BUFFERS };
 #define AREA_SPIKES 1000u /* what area_spikes holds before: added to */
 #define TAIL_WORDS 8
 
-/* The struct with room behind it, filled as a newer host may have filled it:
- * with what looks like pointers, to a buffer that nobody may write. */
+/* The struct followed by extra room, filled as a newer host may have filled it:
+ * with values that look like pointers to a buffer that must not be written. */
 typedef struct long_run {
     vly_run run;
     const void *tail[TAIL_WORDS];
@@ -282,7 +283,7 @@ static bool step_init(step *s, const trial *t, const trial_call *call,
         run->spike_gains = (uint32_t *)(void *)s->buffers[GAINS].bytes;
     run->struct_size =
         call->struct_size != 0 ? call->struct_size : (uint32_t)sizeof *run;
-    /* an older host knows nothing of what came later */
+    /* an older host does not have later members */
     unsigned char *bytes = (unsigned char *)run;
     for (size_t at = run->struct_size; at + 8 <= sizeof *run; at += 8)
         memcpy(bytes + at, &s->made.tail[0], 8);
@@ -297,8 +298,9 @@ static bool check_end(trial *t, const step *s, const trial_call *call)
                                         "spike_gains", "area_spikes"};
     for (int i = 0; i < BUFFERS; i++)
         if (!guarded_intact(&s->buffers[i]))
-            return trial_fail(t, "burst %" PRIu64 ": net_run wrote behind %s",
-                              t->burst, names[i]);
+            return trial_fail(
+                t, "burst %" PRIu64 ": net_run wrote past the end of %s",
+                t->burst, names[i]);
     if (!guarded_untouched(&s->beyond))
         return trial_fail(t,
                           "burst %" PRIu64 ": net_run used members of "
@@ -325,7 +327,7 @@ static bool check_end(trial *t, const step *s, const trial_call *call)
     return true;
 }
 
-/* The ids of one burst: ascending, in range, and as the digest says. */
+/* The ids of one burst: ascending, in range, and matching the digest. */
 static bool check_list(trial *t, const step *s, uint64_t k, uint64_t at)
 {
     const vly_run *run = &s->made.run;

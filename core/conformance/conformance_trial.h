@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One net of the table on one backend: calls of the backend with sentinels
- * behind every buffer, and the comparison with the table's digests. Internal
- * to this folder. Functions that return bool leave a sentence in trial.what.
+ * after every buffer, and the comparison with the table's digests. Internal to
+ * this folder. Functions that return bool store a message in trial.what.
  */
 #ifndef VOLLEY_CONFORMANCE_TRIAL_H
 #define VOLLEY_CONFORMANCE_TRIAL_H
@@ -11,7 +11,7 @@
 #include "conformance/conformance.h"
 #include "connectome/connectome.h"
 
-/* ---- a buffer with sentinels behind ------------------------------------ */
+/* ---- a buffer with a sentinel at its end ------------------------------- */
 
 typedef struct guarded {
     unsigned char *bytes;
@@ -20,7 +20,7 @@ typedef struct guarded {
 
 bool guarded_init(guarded *buffer, uint64_t count, size_t size);
 void guarded_deinit(guarded *buffer);
-/* Nothing was written behind the end; nothing was written at all. */
+/* Nothing was written after the end; nothing was written at all. */
 bool guarded_intact(const guarded *buffer);
 bool guarded_untouched(const guarded *buffer);
 
@@ -79,7 +79,7 @@ bool trial_init(trial *t, const vly_conformance *conformance,
                 const conformance_net *net);
 void trial_deinit(trial *t);
 
-/* Says what is wrong; returns false. */
+/* Stores a message; returns false. */
 bool trial_fail(trial *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Makes the net on a backend; snapshot NULL: the start. */
@@ -115,7 +115,7 @@ extern const conformance_scenario conformance_scenarios[]; /* NULL ends it */
 
 /* ---- conformance_refusal.c --------------------------------------------- */
 
-/* Wrong calls: each is refused with a sentence and leaves the net as it was. */
+/* Wrong calls: each is refused with a message and leaves the net unchanged. */
 bool scenario_refusals(trial *t);
 
 #endif

@@ -23,8 +23,8 @@ typedef struct wkv_case {
 
 enum { WKV_R, WKV_W, WKV_K, WKV_V, WKV_A, WKV_B, WKV_N_INPUTS };
 
-/* One case in one type. y and state are the results in double, *_bound how far
- * from them right ones may be. */
+/* One case in one type. y and state are the results in double, *_bound their
+ * error bounds. */
 typedef struct wkv_data {
     const wkv_case *entry;
     uint32_t type;

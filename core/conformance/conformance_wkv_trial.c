@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One case of volley.wkv/1 on a device: its plan, its tensors with sentinels,
- * and what is compared after a run.
+ * and the comparison after a run.
  */
 #include "conformance/conformance_wkv_trial.h"
 
@@ -178,7 +178,7 @@ static bool check_y(wkv_trial *t)
     }
     if (accel_buffer_unchanged(&t->buffers[WKV_Y]))
         return true;
-    accel_fail(t->accel, "y behind a sequence's length was written");
+    accel_fail(t->accel, "y after a sequence's end was written");
     return false;
 }
 

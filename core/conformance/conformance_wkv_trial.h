@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One case of volley.wkv/1 on a device, as conformance_attention_trial.h has
- * those of attention.
+ * One case of volley.wkv/1 on a device, like conformance_attention_trial.h for
+ * attention.
  */
 #ifndef VOLLEY_CONFORMANCE_WKV_TRIAL_H
 #define VOLLEY_CONFORMANCE_WKV_TRIAL_H
@@ -25,7 +25,7 @@ typedef struct wkv_trial {
     uint32_t unaligned;
     uint32_t graph; /* run as a graph, in a stream of its own */
     uint32_t skipped;
-    uint32_t reserved; /* of a run; what is not 0 is refused */
+    uint32_t reserved; /* of a run; values other than 0 are refused */
     void *stream;
     wkv_data data;
     vly_wkv_plan *plan;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Data of a case of volley.wkv/1, and the recurrence in double.
  *
- * How far a right result may be away. Row i of the state is a vector s; a token
- * makes s' = s M + v_i k with M = diag(d) + a b^T. With w = 2^-22 for every
- * operation (twice the roundoff of fp32, cut off, twice: a form over chunks
- * does the work in two levels), an error e of s becomes at most
+ * The error bound of a correct result. Row i of the state is a vector s; a
+ * token makes s' = s M + v_i k with M = diag(d) + a b^T. With w = 2^-22 for
+ * every operation (twice the roundoff of fp32, cut off, twice: a form over
+ * chunks does the work in two levels), an error e of s becomes at most
  *
  *   |e'| <= m |e| + (|s| (2^-21 c + 4 w) + |s.a| 4 w |b| +
  *           68 w |s| |a| |b| + |v_i| |k| 4 w),      all norms Euclidean,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Neurons of one area: parameters, the state at burst 0, and the coefficients
- * that the model's step reads.
+ * Columns of the neurons of one area: parameters, the state at burst 0, and the
+ * coefficients that the model's step reads.
  */
 #include "connectome/connectome_make.h"
 
@@ -67,10 +67,10 @@ static void reader_voxels(neuron_reader *reader, bool has_voxels,
     reader->per_voxel = per_voxel;
 }
 
-/* ---- parameters that do not go together ------------------------------- */
+/* ---- inconsistent parameters ------------------------------------------ */
 
-/* *text: what the first neuron for which the model's check fails lacks; NULL:
- * none. The reader stands at that neuron. */
+/* *text: the condition that the first failing neuron violates; NULL: none. The
+ * reader is then at that neuron. */
 static uint32_t first_unfit(neuron_reader *reader, uint32_t n_neurons,
                             const char **text)
 {
@@ -86,7 +86,7 @@ static uint32_t first_unfit(neuron_reader *reader, uint32_t n_neurons,
 
 /* ---- coefficients ----------------------------------------------------- */
 
-/* varies[c] = 1 where any neuron's word differs from the first one's. */
+/* varies[c] = 1 if any neuron's word differs from the first neuron's. */
 static void coefs_compare(neuron_reader *reader, uint32_t n_neurons,
                           uint32_t *words, uint32_t *varies)
 {
@@ -142,7 +142,7 @@ static void coefs_fill(neuron_reader *reader, uint32_t n_neurons,
     }
 }
 
-/* *unfit: what parameters lack that do not go together; else NULL */
+/* *unfit: the condition that inconsistent parameters violate, or NULL */
 static vly_status coefs_make(const vly_connectome_area *area,
                              const vly_param_column *params, const double *dc,
                              bool dc_uniform, double dt_ms,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Messages about parameters that do not go together (VLY_CHECK of a model's
- * table): the parameters that the check's sentence names, with their values,
- * and that these are one float where they are: steps compare in single
- * precision.
+ * Messages about inconsistent parameters (VLY_CHECK of a model's table): the
+ * parameters that the check names, with their values, and a note if the values
+ * are the same float: steps compare in single precision.
  */
 #include "connectome/connectome_make.h"
 
@@ -14,7 +13,7 @@
 #include "base/number.h"
 #include "genome/toml_tree.h"
 
-/* Whether the sentence of a check names a parameter. */
+/* Whether the text of a check names a parameter. */
 static bool names_param(const char *text, const char *name)
 {
     size_t n = strlen(name);

@@ -10,8 +10,8 @@
 #include "base/number.h"
 #include "base/thread.h"
 
-/* An inverse of the normal distribution takes 200 ns: small enough that areas
- * of a few thousand neurons keep all threads busy. */
+/* One inverse of the normal distribution takes 200 ns; the task is small enough
+ * that areas of a few thousand neurons keep all threads busy. */
 #define NEURONS_PER_TASK 512
 #define TWO_32_INVERSE (1.0 / 4294967296.0)
 

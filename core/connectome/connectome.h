@@ -31,11 +31,11 @@ typedef struct vly_connectome_area {
     int32_t q[2];                   /* port unit = accumulator * 2^-q */
     const vly_param_column *params; /* [model->n_params] */
     /* [n_neurons] sum of |weight| * largest gain of the incoming synapses of
-     * each port; what stimuli may add on top is 2^30 less this */
+     * each port; stimuli may add 2^30 less this */
     const uint32_t *load[2];
 } vly_connectome_area;
 
-/* What the desc's projection of the same index was made from. */
+/* The source of the desc's projection of the same index. */
 typedef struct vly_connectome_projection {
     const char *map;
     uint64_t n_synapses;
@@ -45,12 +45,12 @@ typedef struct vly_connectome_projection {
     double weight_min;     /* extremes as stored, in the port's unit */
     double weight_max;
     double unit; /* weights are multiples of it, in the port's unit */
-    /* of the weights of the pair that was built, as far as rounding may put
-     * them off by more than 1%: their share, and by how much at most; 0 if the
-     * connectome was loaded */
+    /* share of the pair's weights whose rounding error may exceed 1%, and the
+     * largest such error; 0 if the connectome was loaded */
     double share_coarse;
     double worst_coarse;
-    double mean_coarse; /* how far their mean is off, from 0.1% on; else 0 */
+    double mean_coarse; /* relative error of their mean if at least 0.1%,
+                         * otherwise 0 */
     uint32_t pair;      /* of the genome; 0 if the connectome was loaded */
 } vly_connectome_projection;
 
@@ -75,7 +75,7 @@ typedef struct vly_connectome_stimulus {
 } vly_connectome_stimulus;
 
 typedef struct vly_connectome {
-    vly_net_desc desc;  /* what a backend gets; points into this */
+    vly_net_desc desc;  /* the description for backends; points into this */
     vly_snapshot start; /* burst 0 */
     const vly_connectome_area *areas;             /* [desc.n_areas] */
     const vly_connectome_projection *projections; /* [desc.n_projections] */
@@ -94,18 +94,20 @@ typedef struct vly_connectome {
 
 /* Declared in volley.h:
  * vly_connectome_build  on n_threads threads; peak memory at most 8 bytes a
- *     synapse plus what the neurons need.
+ *                       synapse plus what the neurons need.
  *     Errors  E_PARSE a weight that would become 0, the bound of 2^30 exceeded
- *     (map, neuron and figures named), a Poisson table over 256, a
- *     chance above 1; E_NOMEM.
+ *             (map, neuron and figures named), a Poisson table over 256, a
+ *             chance above 1; E_NOMEM.
  * vly_connectome_save  to a temporary file beside path, synced and renamed.
  * vly_connectome_load  verifies magic, version, sizes and model table hashes
- *     and, if verify is not 0, reads the file into memory and verifies the
- *     checksums of all sections and that every index is in range, so that a
- *     damaged file cannot crash a backend. With verify 0 the file is mapped
- *     read-only and trusted: who cuts it while the connectome lives ends the
- *     process with SIGBUS. Errors  E_IO cannot be read; E_PARSE says which
- *     part is damaged and how; E_NOMEM. */
+ *                      and, if verify is not 0, reads the file into memory and
+ *                      verifies the checksums of all sections and that every
+ *                      index is in range, so that a damaged file cannot crash a
+ *                      backend. With verify 0 the file is mapped read-only and
+ *                      trusted: if the file is truncated while the connectome
+ *                      lives, SIGBUS ends the process. Errors E_IO cannot be
+ *                      read; E_PARSE names the damaged part and the damage;
+ *                      E_NOMEM. */
 
 /* vly_connectome_save for a process that keeps the file: *lock is its
  * descriptor and locks it against other writers until it is closed. Untouched
@@ -116,19 +118,20 @@ vly_status vly_connectome_save_locked(const vly_connectome *connectome,
 
 /* Coefficient columns of one area for given parameters and dc input: words
  * [n_coefs][1 or n]. params [model->n_params]; dc in the unit of port 0's
- * constant input: [1] or [n_neurons] doubles. A column is uniform where all it
- * depends on is. The caller frees *columns with vly_coefs_free.
- * Errors  E_INVALID parameters that do not go together (VLY_CHECK of the
- *         model's table): area, neuron, values and what is wanted; E_NOMEM */
+ * constant input: [1] or [n_neurons] doubles. A column is uniform if all its
+ * inputs are. The caller frees *columns with vly_coefs_free.
+ * Errors  E_INVALID inconsistent parameters (VLY_CHECK of the model's table);
+ *         the message has the area, neuron, values and the condition; E_NOMEM
+ */
 vly_status vly_coefs_make(const vly_connectome_area *area,
                           const vly_param_column *params, const double *dc,
                           bool dc_uniform, double dt_ms, vly_column **columns,
                           vly_error *error);
 void vly_coefs_free(vly_column *columns);
 
-/* How far rounding to 2^-q puts a stimulus off, as a share: its weight; of a
- * normal one its mean (of the larger of mean and deviation) or its deviation,
- * whichever is further off. */
+/* Relative error that rounding to 2^-q causes in a stimulus: of its weight; for
+ * a normal stimulus, of its mean (relative to the larger of mean and deviation)
+ * or of its deviation, whichever is larger. */
 double vly_stimulus_rounding(const vly_connectome_stimulus *stimulus,
                              double dt_ms, int32_t q);
 

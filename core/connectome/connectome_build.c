@@ -17,14 +17,16 @@
 #include "connectome/synapse_rules.h"
 #include "genome/spike_source.h"
 
-/* Built at a time, so that threads wait for each other a few times in all and
- * not for every pair (16 threads, full microcircuit: 0.70 s pair by pair, 0.51
- * s so). A rule keeps up to 128 KB until its pairs are done. */
+/* Pairs that are built together, so that threads synchronise a few times in
+ * total and not once a pair (16 threads, full microcircuit: 0.70 s pair by
+ * pair, 0.51 s together). A rule keeps up to 128 KB until its pairs are done.
+ */
 #define PAIRS_TOGETHER 64u
 
 /* ---- memory ----------------------------------------------------------- */
 
-/* Bytes at the peak, roughly from above: synapses, rows, neurons, scratch. */
+/* Upper estimate of the peak memory in bytes: synapses, rows, neurons, scratch.
+ */
 static double predicted_bytes(const vly_genome *genome, double *n_synapses)
 {
     double bytes = (double)(UINT64_C(16) << 20);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A mapped file looked through: checksums, gaps, and every index in its
- * arrays, so that a backend that trusts a connectome cannot be led astray.
+ * Checks a mapped file: checksums, gaps, and every index in its arrays, so that
+ * a backend can trust a connectome.
  */
 #include "connectome/connectome_file.h"
 
@@ -63,7 +63,7 @@ typedef struct synapse_work {
     const char **faults; /* [n_projections] NULL: none */
 } synapse_work;
 
-/* Whether one row lies inside its projection and its area, ascending. */
+/* Whether one row is inside its projection and its area, ascending. */
 static const char *row_fault(const vly_projection_desc *desc, uint64_t first,
                              uint64_t last, const vly_connectome_area *to,
                              bool gain)

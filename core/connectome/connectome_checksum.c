@@ -11,7 +11,7 @@
 #include "base/memory.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "files and hashes are made from memory as it lies: little-endian only"
+#error "files and hashes have the byte order of memory: little-endian only"
 #endif
 
 typedef struct checksum_work {
@@ -23,9 +23,9 @@ typedef struct checksum_work {
 
 /* ---- several blocks at once ------------------------------------------- */
 
-/* A word of a block waits for the one before it, 14 cycles or so; the words of
- * four blocks do not wait for each other: 1.4 s of one thread for the full
- * microcircuit became 0.5 s. The same function as vly_hash_bytes. */
+/* Each word of a block depends on the previous one (about 14 cycles), but the
+ * words of four blocks are independent: with one thread, the full microcircuit
+ * takes 0.5 s instead of 1.4 s. The same function as vly_hash_bytes. */
 #define TOGETHER 4u
 
 static inline uint64_t mix(uint64_t x)

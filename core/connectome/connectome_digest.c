@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The digest of a connectome: mix64 of every term, summed mod 2^64 in two
- * lanes. A hash that chains blocks of a file (connectome_checksum.c) can only
- * be made by who holds all of it; a sum can be made by anyone for a share.
+ * lanes. A hash that chains blocks of a file (connectome_checksum.c) needs the
+ * whole connectome; a sum can be computed in parts.
  *
- * A sum has two weak points. Equal terms: m synapses that are alike would add m
- * times the same, and of an even m the low bits are lost, so each of them says
- * how many equal ones stand before it (its nth), which no order changes. And
- * terms that collide: two synapses of one source and projection never do, for
- * both lanes at once, as the multipliers differ by an odd multiple of 2; others
- * do with a chance of 2^-128.
+ * A sum has two weak points. Equal terms: m equal synapses would add the same
+ * term m times, and an even m would lose low bits. So each term contains the
+ * number of equal synapses before it (its nth), which does not depend on any
+ * order. Colliding terms: two synapses of one source and projection never
+ * collide in both lanes at once, since the multipliers differ by an odd
+ * multiple of 2; other terms collide with a probability of 2^-128.
  *
  * One synapse costs a multiplication and a mix64 a lane; the key of its row is
- * made once a row. On one of two busy threads of a core (AMD EPYC) that is 5 ns
- * a synapse, 6 to 8% of what one thread takes to compile it: so the digest is
- * made when it is asked for, not with every connectome.
+ * computed once a row. On one of two busy threads of a core (AMD EPYC) this
+ * takes 5 ns a synapse, 6 to 8% of the time that one thread takes to compile
+ * it. So the digest is computed on request and not for every connectome.
  */
 #include "connectome/connectome_digest.h"
 
@@ -47,7 +47,8 @@ static int alike_compare(const void *a, const void *b)
     return x->weight == y->weight ? 0 : x->weight < y->weight ? -1 : 1;
 }
 
-/* Synapses [first, last) of one source to one target, by looking back. */
+/* Synapses [first, last) of one source to one target: compares each with the
+ * earlier ones. */
 static void run_look(const vly_projection_desc *desc, key row, uint64_t first,
                      uint64_t last, key *sum)
 {
@@ -61,8 +62,8 @@ static void run_look(const vly_projection_desc *desc, key row, uint64_t first,
     }
 }
 
-/* The same of many: sorted, since looking back is quadratic. Without memory
- * for that it is slow, not wrong. */
+/* The same for many synapses: sorts them, since comparing is quadratic. Without
+ * memory for sorting it is slow but correct. */
 static void run_sort(const vly_projection_desc *desc, key row, uint64_t first,
                      uint64_t last, key *sum)
 {
@@ -109,8 +110,8 @@ static void plain_add(const vly_projection_desc *desc, key row, uint64_t first,
     sum_add_key(total, sum);
 }
 
-/* What equal ones add is put right afterwards: they are few, and so the loop
- * over all stays in registers. */
+/* Equal synapses are rare, so their terms are corrected afterwards and the loop
+ * over all synapses stays in registers. */
 static void row_add(const vly_projection_desc *desc, key row, uint64_t first,
                     uint64_t last, key *total)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The digest of a connectome: a sum over its synapses, neurons and records, so
- * that parts of it can be made apart, in any order and on any machine, and then
- * be added. README.md says what each term is.
+ * that parts can be computed separately, in any order and on any machine, and
+ * then added. README.md defines each term.
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_DIGEST_H
 #define VOLLEY_CONNECTOME_CONNECTOME_DIGEST_H
@@ -11,8 +11,9 @@
 #include "base/random.h"
 #include "connectome/connectome.h"
 
-/* The weight of a synapse in units of 2^-q of the target's port, whatever it
- * is stored as. The only way to a weight of whoever must not depend on that. */
+/* The weight of a synapse in units of 2^-q of the target's port, independent of
+ * its storage type. Code that must not depend on the storage type reads weights
+ * only here. */
 static inline int64_t
 vly_projection_weight(const vly_projection_desc *projection, uint64_t synapse)
 {
@@ -27,17 +28,18 @@ vly_projection_delay(const vly_projection_desc *projection, uint64_t synapse)
            (projection->delay ? projection->delay[synapse] : 0u);
 }
 
-/* Of the whole. Made when it is first asked for, then kept by the connectome.
+/* The digest of the whole connectome. Computed on the first call, then stored
+ * in the connectome.
  * n_threads  0: all cores; the digest never depends on it
- * Thread     [any-thread] the first caller makes it, others wait for it
+ * Thread     [any-thread] the first caller computes it, others wait
  * Cost       2 to 3 ns a synapse of one thread; no allocation, unless one
  * source has more than 64 synapses to one target */
 vly_hash vly_connectome_digest(const vly_connectome *connectome,
                                uint32_t n_threads);
 
-/* What neurons [first, last) add to it: their columns, the synapses that end at
- * them, and the records of what begins with one of them. The sum over parts
- * that cut [0, n_neurons) is the digest. */
+/* The part of the digest for neurons [first, last): their columns, the synapses
+ * that end at them, and the records whose first neuron is one of them. The sum
+ * over parts that cut [0, n_neurons) is the digest. */
 vly_hash vly_connectome_digest_part(const vly_connectome *connectome,
                                     uint32_t first, uint32_t last,
                                     uint32_t n_threads);

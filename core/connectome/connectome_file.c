@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Saving and loading a connectome. The layout is in README.md. A file that is
- * verified is read into memory; a mapped one could be cut or overwritten behind
- * the checks, which ends in SIGBUS or in other spikes.
+ * verified is read into memory; a mapped one could be truncated or overwritten
+ * after the checks, which would cause SIGBUS or wrong spikes.
  */
 #include "connectome/connectome_file.h"
 
@@ -101,8 +101,8 @@ out:
     return status;
 }
 
-/* The file that path means: a link goes on leading to it, and what is there
- * and no file (a device, a pipe) is left alone. A new string. */
+/* The path of the file to write: links are followed and kept, and anything
+ * other than a file (a device, a pipe) is refused. A new string. */
 static vly_status save_target(const char *path, char **target, vly_error *error)
 {
     struct stat info;
@@ -229,9 +229,10 @@ static vly_status header_check(vly_file_view *file)
     return VLY_OK;
 }
 
-/* What the bytes of a section are a multiple of. An array begins at a multiple
- * of 64, which 24 bytes of an input do not divide: with two lists of inputs
- * only the power of two in the element divides the bytes of their section. */
+/* The bytes of a section are a multiple of this. An array begins at a multiple
+ * of 64, which is not a multiple of the 24 bytes of an input: with two lists of
+ * inputs only the power of two in the element size divides the bytes of the
+ * section. */
 static uint64_t section_grain(uint32_t section)
 {
     uint64_t element = vly_section_element(section);
@@ -276,7 +277,8 @@ static vly_status table_check(vly_file_view *file)
     return VLY_OK;
 }
 
-/* *size: at least a head's, and no more than memory can have. */
+/* *size: at least the size of a header, and at most the size of the address
+ * space. */
 static vly_status file_open(const char *path, int *file, uint64_t *size,
                             vly_error *error)
 {
@@ -338,7 +340,8 @@ static void copy_task(void *arg, uint64_t task)
     }
 }
 
-/* Into memory: what was verified there cannot be changed or cut by anyone. */
+/* Reads the file into memory: after the checks no other process can change or
+ * truncate it. */
 static vly_status file_copy(vly_file_view *view, int file, vly_storage *storage,
                             uint32_t n_threads)
 {
@@ -398,7 +401,8 @@ out:
     return status;
 }
 
-/* Names of a damaged file may hold anything: the message stays one line. */
+/* Names of a damaged file may hold any bytes: escape them, so that the message
+ * stays one line. */
 static void make_plain(vly_error *error)
 {
     for (char *c = error ? error->message : NULL; c && *c; c++)

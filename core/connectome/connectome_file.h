@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A file, mapped or read, on its way to a connectome. Nothing in it is trusted:
- * sizes are checked before they are used.
+ * A file, mapped or read, from which a connectome is made. Nothing in it is
+ * trusted: sizes are checked before they are used.
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_FILE_H
 #define VOLLEY_CONNECTOME_CONNECTOME_FILE_H

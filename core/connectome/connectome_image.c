@@ -255,7 +255,7 @@ static void put_records(image_writer *writer)
     const vly_connectome *connectome = writer->connectome;
     const vly_net_desc *desc = &connectome->desc;
     uint64_t state_word = 0;
-    put_text(writer, ""); /* so that there is a text without areas too */
+    put_text(writer, ""); /* so that the text section is never empty */
     for (uint32_t a = 0; a < desc->n_areas; a++)
         state_word = put_area(writer, a, state_word);
     for (uint32_t p = 0; p < desc->n_projections; p++)

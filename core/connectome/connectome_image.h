@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The file as a sequence of bytes that is never put together in memory: its
+ * The file as a sequence of pieces that is never assembled in memory: its
  * records (README.md), and pieces that point into a connectome. Its checksums
- * give the hash of the content, also of a connectome that is not saved.
+ * give the hash of the content, also for a connectome that is not saved.
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_IMAGE_H
 #define VOLLEY_CONNECTOME_CONNECTOME_IMAGE_H
@@ -193,11 +193,12 @@ const char *vly_section_name(uint32_t section);
 uint32_t vly_section_element(uint32_t section); /* bytes */
 
 /* Records and checksums of a connectome, whose hash need not be set. The
- * image points into the connectome. Errors  E_NOMEM */
+ * image points into the connectome.
+ * Errors  E_NOMEM */
 vly_status vly_image_init(vly_image *image, const vly_connectome *connectome,
                           uint32_t n_threads, vly_error *error);
 void vly_image_deinit(vly_image *image);
-/* Bytes [at, at + n) of a section: where they lie, or copied to buffer. */
+/* Bytes [at, at + n) of a section: a pointer to them, or a copy in buffer. */
 const void *vly_image_bytes(const vly_image *image, uint32_t section,
                             uint64_t at, size_t n, void *buffer);
 

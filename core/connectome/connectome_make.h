@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A connectome while it is built: what the steps of connectome_build.c hand to
- * each other.
+ * A connectome while it is built: the data that the steps of connectome_build.c
+ * exchange.
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_MAKE_H
 #define VOLLEY_CONNECTOME_CONNECTOME_MAKE_H
@@ -8,8 +8,8 @@
 #include "connectome/connectome_work.h"
 #include "connectome/value_law.h"
 
-/* A constant weight, or a mean, that rounding puts off by a larger share than
- * this gets a note: all synapses of the map are off by it. */
+/* If rounding changes a constant weight or a mean by a larger share than this,
+ * a note is made: all synapses of the map have this error. */
 #define VLY_COARSE_CONSTANT 0.001
 
 typedef struct vly_made_pair {
@@ -26,17 +26,18 @@ typedef struct vly_made_pair {
     vly_law law;                /* of the weight */
     double worst_rounding;
     uint32_t shift;     /* weights are units of 2^(shift - q) */
-    bool wide;          /* of several shifts: synapse_split.c parts them */
-    int32_t *value;     /* [n_synapses] units of 2^-q, until they are parted */
+    bool wide;          /* of several shifts: synapse_split.c splits the pair */
+    int32_t *value;     /* [n_synapses] units of 2^-q, until the split */
     int32_t weight_min; /* in the units of weight or value */
     int32_t weight_max;
-    double share_coarse; /* of the weights, that may be off by more than 1%; of
-                            a constant 1 from 0.1% on */
-    double worst_coarse; /* the most that one of them may be off */
-    double mean_coarse;  /* how far their mean is off, from 0.1% on; else 0 */
+    double share_coarse; /* share of weights whose error may exceed 1%; 1 for a
+                          * constant whose error is at least 0.1% */
+    double worst_coarse; /* the largest error of one of them */
+    double mean_coarse;  /* relative error of their mean if at least 0.1%,
+                          * otherwise 0 */
 } vly_made_pair;
 
-/* What each weight of a pair is added with, in units of 2^-q. */
+/* The weights of a pair as they are added, in units of 2^-q. */
 static inline int64_t vly_made_weight(const vly_made_pair *made, uint64_t i)
 {
     return made->value ? made->value[i]
@@ -67,12 +68,14 @@ typedef struct vly_maker {
 } vly_maker;
 
 /* area_columns.c: params, coefs and state of one area; state points to its
- * first word. Errors  E_PARSE a drawn value is out of range; E_NOMEM */
+ * first word.
+ * Errors  E_PARSE a drawn value is out of range; E_NOMEM */
 vly_status vly_area_columns_make(vly_maker *maker, uint32_t area,
                                  uint32_t *state);
 
-/* area_values.c: what a parameter or a field of the tables is to a value, and
- * its column, owned by the storage. Errors  E_PARSE with its place; E_NOMEM */
+/* area_values.c: the description of a parameter or field as a value, and its
+ * column, owned by the storage.
+ * Errors  E_PARSE with its place; E_NOMEM */
 typedef struct vly_value_target {
     const vly_area *area;
     const char *name;
@@ -84,8 +87,9 @@ vly_status vly_value_column(const vly_maker *maker, vly_storage *storage,
                             const vly_value_target *target,
                             const vly_value *value, vly_param_column *column);
 
-/* area_unfit.c: E_INVALID with what is wanted (text, of the model's check_of)
- * and found (values [n_params] of a neuron; named if it is not like the rest)
+/* area_unfit.c: E_INVALID with the condition (text, from the model's check_of)
+ * and the values [n_params] of a neuron, which is named if not all neurons are
+ * the same
  */
 vly_status vly_unfit_fail(const vly_connectome_area *area, const double *values,
                           const vly_param_column *params, uint32_t neuron,
@@ -98,23 +102,23 @@ vly_status vly_unfit_placed(const vly_maker *maker, const vly_area *area,
 /* synapse_values.c: laws, weights (in units of 2^-q) and delays of a pair.
  * Errors  E_PARSE with its place; E_NOMEM */
 vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made);
-/* Of all pairs to the area; q of each port, that of port 0 where the sign says
- * which port; refined: pairs have units of their own. */
+/* For all pairs to the area. q of each port; q of port 0 if the sign chooses
+ * the port. refined: pairs have their own units. */
 vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2],
                             bool refined);
 /* Whether 16 bits in units of 2^-q hold every weight of the pair. */
 bool vly_weights_fit(const vly_made_pair *made, int32_t q);
-/* Whether weights in units of 2^-q would be off by more than they may be where
- * another unit can be had: a number by 0.1%, one of those that are given by
- * 1%, or their mean by 0.1%, more than 2% of a distribution by 1%. */
+/* Whether rounding to units of 2^-q exceeds the error that requires a finer
+ * unit: 0.1% for a number; 1% for one given weight or 0.1% for the mean of
+ * given weights; 1% for more than 2% of a distribution. */
 bool vly_weights_coarse(const vly_made_pair *made, int32_t q);
 vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n);
 /* Whether delays need an array, for the prediction of memory. */
 bool vly_delays_vary(const vly_pair *pair);
 
-/* synapse_given.c: weights and delays that each synapse of a pair has given,
- * by a file. The law stands for them in what q is chosen by: its ends are
- * theirs, its mean is the one nearest to 0 that is not 0. */
+/* synapse_given.c: weights and delays that a file gives for each synapse of a
+ * pair. To choose q, a law represents them: its ends are the extremes, its mean
+ * is the nonzero value nearest to 0. */
 bool vly_weights_given(const vly_made_pair *made);
 bool vly_delays_given(const vly_made_pair *made);
 void vly_given_law(vly_made_pair *made);
@@ -128,7 +132,7 @@ void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
 /* base_delay, delay_max and delay. Errors  E_PARSE; E_NOMEM */
 vly_status vly_given_delays(vly_maker *maker, vly_made_pair *made);
 
-/* synapse_distance.c: values that change with distance become given ones.
+/* synapse_distance.c: values that depend on distance become given values.
  * Errors  E_PARSE a value out of range; E_NOMEM */
 struct vly_near;
 vly_status vly_distance_values(vly_maker *maker, vly_made_pair *made,
@@ -139,7 +143,7 @@ vly_status vly_distance_values(vly_maker *maker, vly_made_pair *made,
  * Errors  E_NOMEM */
 vly_status vly_loads_sum(vly_maker *maker, uint32_t area, uint32_t feagi_q,
                          uint64_t *sums);
-/* The pair that adds most to one neuron and port, and how much; NULL: none */
+/* The pair that adds most to one neuron and port, and the sum; NULL: none */
 const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
                                        uint32_t feagi_q, uint32_t port,
                                        uint32_t neuron, uint64_t *share);
@@ -147,8 +151,8 @@ const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
 uint32_t vly_gain_largest(const vly_maker *maker, uint32_t area,
                           uint32_t neuron, uint32_t feagi_q);
 
-/* synapse_split.c: maker->projections out of the pairs. A wide one becomes one
- * for each shift that its weights need, each with rows of its own.
+/* synapse_split.c: makes maker->projections from the pairs. A wide pair becomes
+ * one projection for each shift that its weights need, each with its own rows.
  * Errors  E_NOMEM */
 vly_status vly_pairs_split(vly_maker *maker);
 
@@ -163,7 +167,7 @@ vly_status vly_stimulus_reach(const vly_connectome_stimulus *stimulus,
                               double dt_ms, int32_t q, uint32_t area_first,
                               uint64_t *reach, vly_error *error);
 
-/* The same failure with the stimulus' place before its message; OK stays OK. */
+/* Adds the stimulus' place before the message of a failure; OK stays OK. */
 vly_status vly_stimulus_placed(const vly_maker *maker, uint32_t stimulus,
                                vly_status status, const vly_error *why);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the records of a mapped file to the views of a connectome. The records
- * are few, so they are always checked; the arrays they name are checked for
- * their place only.
+ * Makes the views of a connectome from the records of a mapped file. The
+ * records are few and always checked; of the arrays only their position is
+ * checked.
  */
 #include "connectome/connectome_file.h"
 

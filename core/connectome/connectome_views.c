@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The descriptions that backends and the engine read, made from what the
- * build's steps left.
+ * The descriptions that backends and the engine read, made from the results of
+ * the build's steps.
  */
 #include "connectome/connectome_views.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of this folder share: memory that a connectome owns, keyed
- * draws, loops over tasks with scratch per slot, places in the genome for
- * messages.
+ * Declarations shared by the files of this folder: memory that a connectome
+ * owns, keyed draws, loops over tasks with scratch per slot, places in the
+ * genome for messages.
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_WORK_H
 #define VOLLEY_CONNECTOME_CONNECTOME_WORK_H
@@ -16,7 +16,7 @@
 #define VLY_BOUND (UINT64_C(1) << 30) /* of an accumulator, design 1.1 */
 #define VLY_Q_MIN (-16)
 #define VLY_Q_MAX 24
-#define VLY_Q_EMPTY 12 /* of a port that nothing enters: injection only */
+#define VLY_Q_EMPTY 12 /* port without synapses and stimuli */
 #define VLY_FEAGI_Q_MAX 16
 #define VLY_DELAY_MAX (UINT32_C(1) << 24) /* bursts, of one synapse */
 
@@ -35,7 +35,8 @@ typedef struct vly_storage {
 /* NULL without memory. Cleared if clear. Freed with the storage. */
 void *vly_storage_alloc(vly_storage *storage, size_t count, size_t size,
                         bool clear);
-/* Takes a block over; false without memory, then it stays the caller's. */
+/* Takes ownership of a block; false without memory: the caller still owns it.
+ */
 bool vly_storage_adopt(vly_storage *storage, void *block, uint64_t bytes);
 /* Frees a block before the storage; NULL is legal. */
 void vly_storage_release(vly_storage *storage, const void *block,
@@ -66,7 +67,7 @@ static inline uint32_t vly_draws_word(const vly_draws *draws, uint64_t n)
     return vly_draws_block(draws, n >> 2).w[n & 3];
 }
 
-/* A run of words from an own sequence for each index (c1 = index). */
+/* A run of words; each index has its own sequence (c1 = index). */
 typedef struct vly_run_of_words {
     const vly_draws *draws;
     uint32_t index;
@@ -90,13 +91,13 @@ void vly_slot_loop(uint32_t n_slots, uint64_t n_tasks,
 /* Slots to use when each needs bytes of scratch: at most n_threads, at most
  * 64 MiB in all, at least 1. */
 uint32_t vly_slots_for(uint32_t n_threads, uint64_t bytes);
-/* The same beside `result` bytes that are made anyway: scratch may take a
- * quarter of those, if that is more than 64 MiB. Else 16 M neurons would be
- * wired by one thread. */
+/* The same with a larger limit: scratch may also take a quarter of the `result`
+ * bytes that are allocated anyway. With 64 MiB alone, 16 M neurons would be
+ * connected by one thread. */
 uint32_t vly_slots_beside(uint32_t n_threads, uint64_t bytes, uint64_t result);
 
-/* Loops one after the other would each wait for their slowest task; this runs
- * the tasks of all of them as one loop. */
+/* Successive loops would each wait for their slowest task; this runs the tasks
+ * of all of them as one loop. */
 typedef struct vly_item {
     void (*body)(void *arg, uint32_t slot, uint64_t task);
     void *arg;

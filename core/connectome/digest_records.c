@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Terms of the connectome's digest that are not of synapses: columns of
- * neurons, and records.
+ * Terms of the connectome's digest other than synapses: columns of neurons, and
+ * records.
  */
 #include "connectome/digest_terms.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys and terms of the connectome's digest, and what its files hand to each
- * other. README.md has the definition.
+ * Keys and terms of the connectome's digest, and the data that its files
+ * exchange. README.md has the definition.
  */
 #ifndef VOLLEY_CONNECTOME_DIGEST_TERMS_H
 #define VOLLEY_CONNECTOME_DIGEST_TERMS_H
@@ -14,7 +14,7 @@ enum { LANES = 2, NTH_SHIFT = 40 };
 /* of a task */
 #define TASK_TERMS UINT64_C(65536)
 
-/* The first word of a key: what the term is of. */
+/* The first word of a key: the kind of the term. */
 enum {
     TERM_NET = 1,
     TERM_AREA,
@@ -28,8 +28,8 @@ enum {
     TERM_INPUT
 };
 
-/* Odd, and 2 apart mod 4: connectome_digest.c says why. Multipliers of Steele
- * and Vigna 2021 (doi:10.1002/spe.3030) and of xxHash. */
+/* Odd, and 2 apart mod 4; connectome_digest.c explains why. Multipliers of
+ * Steele and Vigna 2021 (doi:10.1002/spe.3030) and of xxHash. */
 #define MULTIPLIER_0 UINT64_C(0xD1342543DE82EF95)
 #define MULTIPLIER_1 UINT64_C(0xC2B2AE3D27D4EB4F)
 
@@ -41,7 +41,7 @@ typedef struct digest_work {
     const vly_connectome *connectome;
     uint32_t first; /* neurons of the part */
     uint32_t last;
-    uint64_t state_words; /* of the areas that have been looked at */
+    uint64_t state_words; /* of the areas processed so far */
     _Atomic uint64_t sum[LANES];
 } digest_work;
 
@@ -65,7 +65,7 @@ static inline key key_of(uint64_t term, uint64_t index)
     return key_add(key_add(k, term), index);
 }
 
-/* One term of a key that many share. */
+/* One term of a shared key. */
 static inline void sum_add(key *sum, key k, uint64_t a, uint64_t b)
 {
     sum->lane[0] += mix(k.lane[0] + a + b * MULTIPLIER_0);

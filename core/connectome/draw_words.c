@@ -3,12 +3,11 @@
  * has, chosen when it runs. Every version gives the words of vly_philox_block.
  *
  * A 64-bit lane holds one 32-bit word of a counter's block; the multiplier
- * reads the low half only, so what gathers above it does no harm. Lane 2k has
+ * reads the low half only, so the upper half may hold anything. Lane 2k has
  * counter k and lane 2k + 1 counter k + half of the lanes: then the two
  * interleaving instructions, which work on pairs of lanes, leave whole blocks
- * in order.
- * Nanoseconds a word on a Xeon (Sapphire Rapids): one by one 2.5, AVX2 1.2,
- * AVX-512 0.56.
+ * in order. Nanoseconds a word on a Xeon (Sapphire Rapids): one by one 2.5,
+ * AVX2 1.2, AVX-512 0.56.
  */
 #include "connectome/draw_words.h"
 
@@ -43,8 +42,8 @@ typedef uint64_t v8 __attribute__((vector_size(64)));
 #define MULTIPLY_4(a, b) ((v4)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
 #define MULTIPLY_8(a, b) ((v8)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
 
-/* All rounds for x0 to x3 of vectors type `lanes`; what is left in x1 and x3
- * is right in the low half. */
+/* All rounds for x0 to x3 of vector type `lanes`; the low halves of x1 and x3
+ * hold the result. */
 #define ROUNDS(lanes, multiply, x0, x1, x2, x3)                                \
     do {                                                                       \
         const lanes m0 = (lanes){0} + PHILOX_M0;                               \

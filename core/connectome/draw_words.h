@@ -6,8 +6,8 @@
 
 #include "connectome/connectome_work.h"
 
-/* Words that the loops over synapses ask for at a time: 4 KB, so that what a
- * loop keeps beside them stays in the first-level cache. */
+/* Words that the loops over synapses request at a time: 4 KB, so that they fit
+ * in the first-level cache with the other data of a loop. */
 #define VLY_WORDS 1024u
 
 /* words[i] = word first + i of the sequence, i < n; first a multiple of 4, n at

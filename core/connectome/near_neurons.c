@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Neurons in reach: see near_neurons.h. The grid only leaves out what cannot
+ * Neurons in reach: see near_neurons.h. The grid only skips pairs that cannot
  * pass: every other pair is decided by the same operations in double, so the
  * result depends neither on the grid nor on the machine.
  */
@@ -18,8 +18,8 @@
 /* Buckets along the reach: more of them fit a round mask closer, and cost more
  * to visit. */
 #define BUCKETS_REACH 4.0
-/* of the largest number at hand: more than the roundings of a few operations,
- * so that the grid leaves out nothing that passes */
+/* relative to the largest number: more than the rounding errors of a few
+ * operations, so that the grid never skips a pair that passes */
 #define SLACK 1e-12
 
 /* ---- positions ---------------------------------------------------------- */
@@ -311,7 +311,7 @@ static uint32_t bucket_list(const vly_near *near, uint32_t seeker,
     return n;
 }
 
-/* Over the buckets in reach of a neuron. list NULL: only counts who is there.
+/* Over the buckets in reach of a neuron. list NULL: only counts the neurons.
  */
 static uint32_t visit_buckets(const vly_near *near, uint32_t seeker,
                               uint64_t *list)
@@ -341,7 +341,8 @@ uint32_t vly_near_list(const vly_near *near, uint32_t seeker, uint64_t *list)
     return visit_buckets(near, seeker, list);
 }
 
-/* Scratch of the size of the area would keep large ones on one thread. */
+/* Scratch memory of the size of the area would limit large areas to one thread.
+ */
 static void room_find(vly_near *near)
 {
     near->room = 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Positions of the neurons of two areas, and which of one are near a neuron of
- * the other: kernel, mask and periodic edges of rule distance, over a grid of
- * buckets, so that the cost follows what is in reach and not all pairs.
+ * Positions of the neurons of two areas, and the neurons of one area near a
+ * neuron of the other: kernel, mask and periodic edges of rule distance. A grid
+ * of buckets makes the cost proportional to the neurons in reach, not to all
+ * pairs.
  */
 #ifndef VOLLEY_CONNECTOME_NEAR_NEURONS_H
 #define VOLLEY_CONNECTOME_NEAR_NEURONS_H
@@ -15,9 +16,9 @@ typedef struct vly_near {
     const vly_space *space;
     bool backwards;  /* a target seeks sources */
     bool no_self;    /* one area, and a neuron may not connect to itself */
-    uint32_t n_seek; /* neurons that look around */
+    uint32_t n_seek; /* neurons that search */
     uint32_t n_found;
-    uint32_t room;     /* largest number of neurons that one has to look at */
+    uint32_t room;     /* largest number of candidates of one neuron */
     double (*seek)[3]; /* their positions; owned */
     double (*found)[3];
     double reach_lo[3]; /* box of found - seek that can pass */
@@ -34,10 +35,10 @@ vly_status vly_near_create(vly_near **near, const vly_genome *genome,
                            const vly_pair *pair, vly_error *error);
 void vly_near_destroy(vly_near *near);
 
-/* Neurons in reach of one that have a kernel above 0, each as id << 32 | word:
- * with Bernoulli a draw connects if it is not above the word; else word + 1 is
- * the kernel as a share of its largest value, in units of 2^-32. In no
- * order. Room for near->room. */
+/* The neurons in reach of a neuron with a kernel above 0, each as id << 32 |
+ * word. With Bernoulli, a draw connects if it is not above the word; otherwise
+ * word + 1 is the kernel relative to its largest value, in units of 2^-32.
+ * Unordered. Room for near->room. */
 uint32_t vly_near_list(const vly_near *near, uint32_t seeker, uint64_t *list);
 
 /* |target - source| by periodic edges */

@@ -9,8 +9,8 @@
  * |weight| plus the largest values of its stimuli is at most 2^30. Each try of
  * a q draws the weights again, so that the sum is that of the weights as
  * stored. Q starts at 16 and goes down in the same way, over all FEAGI areas
- * together. A port that nothing enters has q = 12: injection reaches 2^18
- * units.
+ * together. A port without synapses and stimuli has q = 12: injection reaches
+ * 2^18 units.
  */
 #include "connectome/connectome_make.h"
 
@@ -27,7 +27,7 @@ typedef struct port_plan {
     int32_t q;
     bool used;
     bool refined;    /* maps have units of their own */
-    char cause[200]; /* what keeps q from being larger */
+    char cause[200]; /* the item that limits q */
 } port_plan;
 
 static bool pair_uses(const vly_made_pair *made, uint32_t area, uint32_t port)
@@ -98,7 +98,7 @@ static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
     return VLY_OK;
 }
 
-/* A map that sorts its weights by sign needs one unit for both ports. */
+/* A map whose weights choose the port by sign needs one unit for both ports. */
 static void plans_join(vly_maker *maker, uint32_t area, port_plan *plans)
 {
     const vly_genome *genome = maker->genome;
@@ -133,8 +133,8 @@ static bool plan_coarse(const vly_maker *maker, uint32_t area, uint32_t port,
     return false;
 }
 
-/* The units of an area's ports by the range of int16; of all of them by maps
- * where one port needs that. */
+/* Chooses the units of an area's ports by the range of int16; if one port needs
+ * units by map, all ports get them. */
 static vly_status plans_make(vly_maker *maker, uint32_t area, port_plan *plans)
 {
     vly_status status;
@@ -179,8 +179,8 @@ static vly_status check_zero(vly_maker *maker, const vly_made_pair *made,
     return fail_pair(maker, made, text);
 }
 
-/* At FEAGI areas the unit is 1. A distribution about 0 may have a mean that
- * rounds to 0, if what is stored has that mean still. */
+/* At FEAGI areas the unit is 1. A distribution around 0 may have a mean that
+ * rounds to 0, if the stored weights still have that mean. */
 static vly_status check_zero_feagi(vly_maker *maker, const vly_made_pair *made)
 {
     const vly_law *law = &made->law;
@@ -261,7 +261,7 @@ out:
     return status;
 }
 
-/* The neuron with the largest sum; loads NULL: of stimuli alone. */
+/* The neuron with the largest sum; loads NULL: stimuli only. */
 static uint32_t fullest(const uint64_t *loads, const uint64_t *reach,
                         uint32_t n, uint64_t *most)
 {
@@ -390,7 +390,8 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
         *fits = most <= VLY_BOUND;
         if (!*fits)
             VLY_TRY(lower_q(maker, sums, port, at, sums->loads + first, plans));
-        /* far above the bound: each try draws every weight */
+        /* far above the bound: lower q by more, since each try draws every
+         * weight */
         for (; plans[port].refined && plans[port].q > VLY_Q_MIN &&
                most > 4 * VLY_BOUND;
              most /= 2)

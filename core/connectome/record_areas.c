@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Areas of a mapped file: their records, their columns, their models.
+ * Areas of a mapped file: records, columns and models.
  */
 #include "connectome/record_reader.h"
 
@@ -88,7 +88,7 @@ static vly_status ports_read(const vly_record_reader *reader,
     return VLY_OK;
 }
 
-/* One column of an area: name and type as the model's table says. */
+/* One column of an area: name and type must match the model's table. */
 static const void *column_read(vly_record_reader *reader,
                                const vly_file_area *area, uint32_t section,
                                const char *name, uint32_t type, uint64_t align,

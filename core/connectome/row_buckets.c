@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rows of a fixed_total_number, and of a fixed_in_degree with multiple
- * connections: synapses are dealt into buckets of 2^n neighbouring rows, and
- * each bucket is sorted where it lies.
+ * connections: synapses are distributed to buckets of 2^n neighbouring rows,
+ * and each bucket is sorted in place.
  *
- * A synapse under way is one word, row in the bucket above target, so it needs
- * no memory but that of the targets, and a sorted bucket is its rows. Written
- * straight into rows, every synapse missed the caches and the page tables; a
- * thousand lines to write to stay near, and a bucket fits the second-level
- * cache while it is sorted. One thread, full microcircuit, random words not
- * counted: 4.1 s to write and 1.4 s to sort, now 0.8 s and 1.3 s. (16,384
- * synapses a bucket: sorting 0.1 s less, dealing 0.1 s more; 65,536: 0.15 s
- * more. Ordinary stores instead of whole lines: 0.65 s more.)
+ * Before sorting, a synapse is one word (row in the bucket above target), so it
+ * needs only the memory of the targets, and a sorted bucket is the final rows.
+ * Writing directly into rows, every synapse missed the caches and the TLB; with
+ * buckets, a thousand write positions stay cached, and a bucket fits in the
+ * second-level cache while it is sorted. One thread, full microcircuit, without
+ * the time of random words: 0.8 s to write and 1.3 s to sort instead of 4.1 s
+ * and 1.4 s. (16,384 synapses a bucket: sorting 0.1 s less, writing 0.1 s more;
+ * 65,536: 0.15 s more. Ordinary stores instead of whole lines: 0.65 s more.)
  *
- * Parts and buckets depend on the map alone, and the sort leaves nothing of
- * their order.
+ * Parts and buckets depend on the map alone, and the sorted result does not
+ * depend on their order.
  */
 #include "connectome/synapse_rules.h"
 
@@ -66,7 +66,8 @@ static uint32_t bits_below(uint32_t n)
     return bits;
 }
 
-/* False: too many buckets to write to at once, or a synapse is no word. */
+/* False: too many buckets to write to at once, or a synapse does not fit in a
+ * word. */
 static bool plan_make(const vly_rule_job *job, bucket_plan *plan)
 {
     uint64_t row_mean = vly_rule_draws(job) / job->n_from;
@@ -93,7 +94,7 @@ bool vly_buckets_suit(const vly_rule_job *job)
     return drawn && plan_make(job, &plan);
 }
 
-/* ---- dealing ---------------------------------------------------------- */
+/* ---- distribution ----------------------------------------------------- */
 
 static uint64_t part_end(const bucket_work *work, uint64_t part)
 {
@@ -117,8 +118,8 @@ static void count_task(void *arg, uint32_t slot, uint64_t part)
     }
 }
 
-/* Counts become where each part begins in a bucket; part by part, as they lie
- * in memory. */
+/* Turns counts into the positions where each part begins in a bucket; part by
+ * part, in memory order. */
 static void place_task(void *arg, uint32_t slot, uint64_t task)
 {
     bucket_work *work = arg;
@@ -144,7 +145,7 @@ static void place_task(void *arg, uint32_t slot, uint64_t task)
             work->at[part * n_buckets + b] = first[b];
             first[b] += count;
         }
-    /* each now where it ends: the next one's beginning */
+    /* each is now the end of its range, which is the beginning of the next */
     memmove(first + 1, first, n_buckets * sizeof(*first));
     first[0] = 0;
 }
@@ -157,8 +158,8 @@ typedef struct bucket_line {
     uint32_t words[LINE_WORDS];
 } bucket_line;
 
-/* A whole line, past the caches: nobody reads it soon, and an ordinary store
- * would first read what it overwrites. */
+/* Writes a whole line past the caches: it is not read soon, and an ordinary
+ * store would first read the line. */
 static inline void line_store(uint32_t *to, const uint32_t *words)
 {
 #if defined(__x86_64__)
@@ -170,7 +171,7 @@ static inline void line_store(uint32_t *to, const uint32_t *words)
 #endif
 }
 
-/* Up to and without line->at, from the beginning of its line on, or of the
+/* Writes the words before line->at, from the beginning of its line, or of the
  * part's words if that is later. */
 static void line_rest(uint32_t *targets, const bucket_line *line, uint32_t skew)
 {
@@ -198,7 +199,7 @@ static void deal_task(void *arg, uint32_t slot, uint64_t part)
     for (uint64_t k = part * work->part_size; k < last; k += VLY_WORDS) {
         uint32_t n = last - k < VLY_WORDS ? (uint32_t)(last - k) : VLY_WORDS;
         vly_rule_draw(work->job, k, n, sources, targets);
-        if (target_bits < 32) /* else a bucket is one row */
+        if (target_bits < 32) /* otherwise a bucket is one row */
             for (uint32_t i = 0; i < n; i++)
                 targets[i] |= (sources[i] & row_mask) << target_bits;
         for (uint32_t i = 0; i < n; i++) {
@@ -250,7 +251,8 @@ static void digits_make(const bucket_plan *plan, digit_plan *digits)
     digits->n = n_low + 1;
 }
 
-/* counts: [n][DIGIT_VALUES], in the end where each value of a digit begins */
+/* counts: [n][DIGIT_VALUES], finally the position where each value of a digit
+ * begins */
 static void digits_count(const digit_plan *digits, const uint32_t *words,
                          size_t n, uint32_t counts[][DIGIT_VALUES])
 {

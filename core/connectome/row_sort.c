@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rows of one pair of areas: count, prefix sum, fill, sort.
  *
- * Rules that draw pairs are cut into parts, a few a thread, each with its own
- * counts: no atomics, and after the sort the rows do not depend on the parts.
- * Sorting: insertion up to 24 targets, counting where a row is longer than the
- * target area (so that scratch is never larger than one word a neuron), else
- * radix with digits of 8 bits.
+ * The draws of rules that draw pairs are cut into parts, a few a thread, each
+ * with its own counts: no atomics, and after the sort the rows do not depend on
+ * the parts. Sorting: insertion up to 24 targets, counting where a row is
+ * longer than the target area (so that scratch is never larger than one word a
+ * neuron), otherwise radix sort with digits of 8 bits.
  */
 #include "connectome/synapse_rules.h"
 
@@ -151,7 +151,8 @@ static void part_task(void *arg, uint64_t part)
                   work->row, work->targets);
 }
 
-/* Counts of the parts become where each part begins in a row. */
+/* Turns the counts of the parts into the positions where each part begins in a
+ * row. */
 static void parts_prefix(rows_work *work)
 {
     for (uint32_t k = 0; k < work->n_rows; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a rule needs before its first draw: that it can be obeyed, its
- * sequences of words, the vectors in order.
+ * Preparation of a rule before its first draw: checks that it can be satisfied,
+ * makes its sequences of words, sorts its vectors.
  */
 #include "connectome/synapse_rules.h"
 
@@ -160,7 +160,7 @@ void vly_rule_deinit(vly_rule_job *job)
     job->chosen = NULL;
 }
 
-/* Of rules that draw each pair: the mean and 8 standard deviations. */
+/* For rules that draw each pair: the mean plus 8 standard deviations. */
 static double likely_most(double pairs, double p)
 {
     double mean = pairs * p;

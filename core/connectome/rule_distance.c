@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rule distance: pairs drawn by a kernel over the distance, within a mask.
  *
- * pairwise_bernoulli: pair (s, t) has word t of the source's own sequence
- * (c1 = s) and connects if it is not above the kernel's. fixed_in_degree:
- * target t draws from its own sequence (c1 = t) among the sources in reach, in
- * the order of their ids, each with a share as the kernel says; without
- * multiple connections what was drawn is taken out. fixed_out_degree: the same
- * from the source. Shares are whole numbers, so the sums over them (Fenwick
- * 1994, doi:10.1002/spe.4380240306) are exact. Nothing depends on the order of
- * work.
+ * pairwise_bernoulli: pair (s, t) has word t of the source's own sequence (c1 =
+ * s) and connects if it is not above the kernel's. fixed_in_degree: target t
+ * draws from its own sequence (c1 = t) among the sources in reach, in the order
+ * of their ids, each with a share as the kernel says; without multiple
+ * connections, drawn sources are removed. fixed_out_degree: the same from the
+ * source. Shares are whole numbers, so the sums over them (Fenwick 1994,
+ * doi:10.1002/spe.4380240306) are exact. Nothing depends on the order of work.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -162,7 +161,7 @@ static void degree_draw(distance_work *work, uint32_t seeker, uint64_t *list,
     uint32_t *drawn = work->drawn + (size_t)seeker * degree;
     vly_run_of_words words = {.draws = &work->job->source_draws,
                               .index = seeker};
-    if (degree == 0) /* nothing to draw, so nothing need be in reach */
+    if (degree == 0) /* no draw, so no neuron has to be in reach */
         return;
     uint32_t n = vly_near_list(work->near, seeker, list);
     if (n < (pair->multiple ? 1 : degree)) {
@@ -234,7 +233,8 @@ static vly_status bernoulli_build(distance_work *work, uint32_t n_slots,
     return status;
 }
 
-/* Rows by source of what the targets drew: they come in ascending order. */
+/* Builds rows by source from the draws of the targets, which come in ascending
+ * order. */
 static vly_status turn(distance_work *work, uint64_t n, vly_error *error)
 {
     uint32_t first = work->job->to->first;

@@ -4,9 +4,9 @@
  *
  * Up to 2^20 pairs: Floyd's algorithm over the pairs (Bentley and Floyd 1987,
  * doi:10.1145/30401.315746), marked in a bitmap; exactly uniform. Above: pair
- * number k is that of a keyed permutation of [0, n_pairs), so no two are alike
- * and each k is worked out alone. The permutation is a Feistel network of 8
- * rounds (Luby and Rackoff 1988, doi:10.1137/0217022; mix64 as the round
+ * number k is that of a keyed permutation of [0, n_pairs), so all are different
+ * and each k is computed independently. The permutation is a Feistel network of
+ * 8 rounds (Luby and Rackoff 1988, doi:10.1137/0217022; mix64 as the round
  * function, keys drawn) on the next power of two, walked until it is below
  * n_pairs (Black and Rogaway 2002, doi:10.1007/3-540-45760-7_9).
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Synapses that a file gives: they are in order already.
+ * Synapses given by a file: they are sorted already.
  */
 #include "connectome/synapse_rules.h"
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* A genome that was made by hand may hold anything. */
+/* A genome that was made through the API may hold any values. */
 static bool edge_good(const vly_rule_job *job, const vly_edge_list *edges,
                       uint64_t i)
 {

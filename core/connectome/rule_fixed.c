@@ -3,13 +3,13 @@
  * fixed_out_degree.
  *
  * fixed_total_number: synapse k has source below(word k of ":source", n_from)
- * and target below(word k of ":target", n_to). Where a neuron may not connect
- * to itself the target is drawn from one neuron less and skips the source, so
- * that every allowed pair has the same probability and nothing is drawn again.
+ * and target below(word k of ":target", n_to). If a neuron may not connect to
+ * itself, the target is drawn from one neuron less and skips the source: every
+ * allowed pair has the same probability and no draw is repeated.
  * fixed_in_degree: target t has a sequence of words of its own (c1 = t); the
- * same skip. Without multiple connections: Floyd's algorithm (Bentley and
- * Floyd 1987, doi:10.1145/30401.315746). fixed_out_degree is the same from the
- * other side, with the words of ":target" and c1 = source.
+ * same skip. Without multiple connections: Floyd's algorithm (Bentley and Floyd
+ * 1987, doi:10.1145/30401.315746). fixed_out_degree is the same from the other
+ * side, with the words of ":target" and c1 = source.
  */
 #include "connectome/synapse_rules.h"
 
@@ -79,7 +79,7 @@ static void draw_distinct(const vly_rule_job *job, uint64_t first, uint32_t n,
     }
 }
 
-/* A target after the other; every one begins a sequence of words. */
+/* One target after another; each begins its own sequence of words. */
 static void draw_in_degree(const vly_rule_job *job, uint64_t first, uint32_t n,
                            uint32_t *sources, uint32_t *targets)
 {
@@ -148,8 +148,9 @@ static void part_total(const vly_rule_job *job, uint64_t first, uint64_t last,
     }
 }
 
-/* One end of synapse i of `degree`, of n neurons: the word's, or by Floyd one
- * that mark (not 0, one a fixed end) does not stand at. */
+/* The drawn end of synapse i of `degree`, among n neurons: chosen by the word,
+ * or by Floyd's algorithm a neuron that does not yet carry `mark` (nonzero,
+ * different for each fixed end). */
 static inline uint32_t other_end(const vly_rule_job *job, uint32_t word,
                                  uint32_t i, uint32_t degree, uint32_t n,
                                  uint32_t mark, uint32_t *stamps)

@@ -5,10 +5,10 @@
  * A source voxel has a box of target voxels for each pattern or for the
  * function. The boxes are walked together in the order of the neurons, by the
  * nearest coordinate of any box that is still open on the axes before: so
- * targets ascend, none comes twice, and the work is that of the targets times
- * the boxes, however large the areas are. Vectors, of which there may be
- * thousands, are sorted instead. randomizer draws: source neuron k takes the
- * voxel below(word k of ":target", voxels).
+ * targets ascend without repetition, and the cost is the number of targets
+ * times the number of boxes, independent of the size of the areas. Vectors, of
+ * which there may be thousands, are sorted instead. randomizer draws: source
+ * neuron k takes the voxel below(word k of ":target", voxels).
  */
 #include "connectome/synapse_rules.h"
 
@@ -24,7 +24,7 @@ typedef struct voxel_row {
     vly_axis_set sets[3][VLY_PATTERNS_MAX];
 } voxel_row;
 
-/* False: in a tile that is left out. */
+/* False: the voxel is in a tile that is left out. */
 static bool place_source(voxel_row *row)
 {
     const vly_rule_job *job = row->job;

@@ -4,11 +4,11 @@
  *
  * Poisson: the mass of k by p(k + 1) = p(k) mean / (k + 1) from exp(-mean),
  * which is a normal number for every mean whose table fits 256. Bernoulli: one
- * threshold, 2^32 (1 - rate dt) to the nearest whole number. Normal: clipped
- * at 6 standard deviations, over a grid of at most 241 whole numbers whose step
- * is the smallest with which 120 to each side reach that far; the mass of a
- * cell is what lies of it inside. The deviation of the table is then
- * sqrt(sd^2 + step^2 / 12), at most 0.05% above sd from 20 units on.
+ * threshold, 2^32 (1 - rate dt) to the nearest whole number. Normal: clipped at
+ * 6 standard deviations, over a grid of at most 241 whole numbers whose step is
+ * the smallest with which 120 to each side reach that far; the mass of a cell
+ * is the part inside the clip. The deviation of the table is then sqrt(sd^2 +
+ * step^2 / 12), at most 0.05% above sd from 20 units on.
  */
 #include "connectome/connectome_make.h"
 
@@ -53,7 +53,7 @@ static bool poisson_fill(stimulus_grid *grid, double mean)
     return true;
 }
 
-/* No threshold where the chance is below 2^-33. */
+/* No threshold if the probability is below 2^-33. */
 static void bernoulli_fill(stimulus_grid *grid, double chance)
 {
     double below = vly_floor(TWO_32 * (1.0 - chance) + 0.5);
@@ -90,7 +90,7 @@ static void normal_fill(stimulus_grid *grid, double mean, double sd)
         double below = normal_below((edge - mean) / sd);
         if (below >= TWO_32) /* the cells from here on have no mass */
             break;
-        if (below == 0.0) /* nor have those up to here */
+        if (below == 0.0) /* the cells up to here have no mass */
             grid->base = first + ((double)k + 1.0) * grid->step;
         else
             grid->thresholds[grid->n++] = (uint32_t)below;
@@ -154,7 +154,7 @@ static double grid_reach(const stimulus_grid *grid, vly_stimulus_kind kind)
     return one > other ? one : other;
 }
 
-/* Mean and deviation of what the grid draws. */
+/* Mean and deviation of the draws from the grid. */
 static void grid_moments(const stimulus_grid *grid, double *mean, double *sd)
 {
     double sum = 0.0;
@@ -247,9 +247,9 @@ out:
     return status;
 }
 
-/* ---- what stimuli may add --------------------------------------------- */
+/* ---- largest input of stimuli ----------------------------------------- */
 
-/* Spike lists: how often a neuron comes in its fullest burst. */
+/* Spike lists: the largest number of spikes of a neuron in one burst. */
 static vly_status list_reach(const vly_connectome_stimulus *stimulus,
                              double each, uint32_t first, uint64_t *reach,
                              vly_error *error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Weights and delays that change with the distance: value + slope * distance
- * for every synapse, kept as if a file had given them.
+ * Weights and delays that depend on the distance: value + slope * distance for
+ * every synapse, stored like values from a file.
  */
 #include "connectome/connectome_make.h"
 
@@ -51,8 +51,8 @@ static vly_status fill(vly_maker *maker, const vly_made_pair *made,
     return VLY_OK;
 }
 
-/* What q is chosen by: the ends, and that the larger one does not become 0.
- * A slope may pass through 0, so the small ones may. */
+/* Values that determine q: the ends, and the larger end must not become 0. A
+ * slope may pass through 0, so small weights may become 0. */
 static void law_of_slope(vly_made_pair *made)
 {
     vly_law *law = &made->law;

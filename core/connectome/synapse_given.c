@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Weights and delays that each synapse has given. Synapse i of the pair is edge
- * i of the list: both are sorted by source, then target.
+ * Weights and delays that are given for each synapse. Synapse i of the pair is
+ * edge i of the list: both are sorted by source, then target.
  */
 #include "connectome/connectome_make.h"
 
@@ -41,8 +41,8 @@ void vly_given_law(vly_made_pair *made)
         law->kind = VLY_VALUE_UNIFORM;
 }
 
-/* The integer that a weight becomes; of a wide pair the nearest that is an
- * int16 times 2^0, 2^6 or 2^12. */
+/* The integer that a weight becomes; for a wide pair, the nearest int16 times
+ * 2^0, 2^6 or 2^12. */
 static double given_integer(double weight, int32_t q, bool wide)
 {
     double whole = vly_weight_scaled(weight, q);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the synapses can add to each neuron in one burst: the sums that the
- * bound of 2^30 is checked with. Every slot sums into memory of its own; sums
- * of integers need no order.
+ * The most that the synapses can add to each neuron in one burst: the sums for
+ * the check of the bound of 2^30. Every slot sums into its own memory; integer
+ * sums do not depend on the order.
  */
 #include "connectome/connectome_make.h"
 
@@ -23,8 +23,8 @@ typedef struct load_work {
     uint64_t *sums;
 } load_work;
 
-/* Synapses [first, last) of a row. of_values is a constant where it is called:
- * an array to look for in every synapse would cost what the sum does. */
+/* Synapses [first, last) of a row. of_values is a constant at each call: a test
+ * for the array in every synapse would cost as much as the sum. */
 static inline void load_row(const load_work *work, uint64_t *sums,
                             uint64_t gain, uint64_t first, uint64_t last,
                             bool of_values)

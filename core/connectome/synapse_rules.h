@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The rules: which neuron of one area has a synapse to which of another. Every
- * rule counts first, row by row, and then says the same again into memory of
- * that size; so memory holds what is needed and no order of work matters.
+ * The rules: they decide which neuron of one area has a synapse to which neuron
+ * of another. Every rule first counts, row by row, and then repeats its draws
+ * to write into memory of that size. So only the needed memory is allocated,
+ * and the result does not depend on the order of work.
  */
 #ifndef VOLLEY_CONNECTOME_SYNAPSE_RULES_H
 #define VOLLEY_CONNECTOME_SYNAPSE_RULES_H
@@ -20,9 +21,9 @@ typedef struct vly_rule_job {
     uint32_t n_to;
     vly_draws source_draws;
     vly_draws target_draws;
-    int32_t (*vectors)[3]; /* sorted, no two alike; owned */
+    int32_t (*vectors)[3]; /* sorted, all different; owned */
     uint32_t n_vectors;
-    vly_rule mapper;  /* composite: of its tiles; else the rule */
+    vly_rule mapper;  /* composite: rule of its tiles; otherwise the rule */
     uint64_t *chosen; /* fixed_total_number of few pairs: a bit a pair; owned */
     uint32_t to_voxels[3];
     uint32_t from_voxels[3];
@@ -31,21 +32,21 @@ typedef struct vly_rule_job {
     double log_miss;       /* pairwise_bernoulli: log(1 - p) */
 } vly_rule_job;
 
-/* What a rule's table names (VLY_RULE_INIT, VLY_RULE_ROW). */
+/* Functions that a rule's table names (VLY_RULE_INIT, VLY_RULE_ROW). */
 typedef vly_status vly_rule_init_function(vly_rule_job *job,
                                           const vly_genome *genome,
                                           vly_error *error);
 typedef uint32_t vly_rule_row_function(const vly_rule_job *job, uint32_t source,
                                        uint32_t *targets);
 
-/* Checks that the rule can be obeyed. Errors E_PARSE, E_NOMEM. */
+/* Checks that the rule can be satisfied. Errors E_PARSE, E_NOMEM. */
 vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
                          const vly_pair *pair, vly_error *error);
 void vly_rule_deinit(vly_rule_job *job);
 /* Synapses at most (bernoulli: the mean and 8 standard deviations). */
 double vly_rule_most(const vly_genome *genome, const vly_pair *pair);
 
-/* True: rows come one by one from vly_rule_row; else from vly_rule_part. */
+/* True: rows come one by one from vly_rule_row; false: from vly_rule_part. */
 bool vly_rule_by_rows(const vly_rule_job *job);
 /* Targets of one source, ascending; targets NULL: only their number. */
 uint32_t vly_rule_row(const vly_rule_job *job, uint32_t source,
@@ -72,8 +73,8 @@ void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
 /* Whether the rows of vly_rule_part come out ascending if parts do. */
 bool vly_rule_ascends(const vly_rule_job *job);
 
-/* The functions that the tables name, each as vly_rule_row and as said at its
- * definition. */
+/* The functions that the tables name, with the contract of vly_rule_row and of
+ * the comment at each definition. */
 #define VLY_RULE_INIT(id, function) vly_rule_init_function function;
 #define VLY_RULE_ROW(id, function) vly_rule_row_function function;
 #include "genome/rules/rules.def"
@@ -99,8 +100,8 @@ typedef struct vly_rows {
 vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
                           vly_storage *storage, vly_error *error);
 
-/* rule_distance.c: pairs drawn by distance; the row array is there. Errors
- * E_PARSE a neuron has too few others in reach; E_NOMEM */
+/* rule_distance.c: pairs drawn by distance; the row array is there.
+ * Errors  E_PARSE a neuron has too few others in reach; E_NOMEM */
 vly_status vly_distance_build(vly_rows *rows, uint32_t n_threads,
                               vly_storage *storage, vly_error *error);
 

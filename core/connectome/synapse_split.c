@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The projections of a connectome out of the pairs of a genome. A pair whose
- * weights are too many sizes for 16 bits in one unit becomes up to three, one
- * for each shift: 2 bytes a weight remain, and a backend adds a whole
- * projection with one shift. A synapse goes where its weight has the smallest
- * shift that holds it; rows keep their order.
+ * Makes the projections of a connectome from the pairs of a genome. A pair
+ * whose weights do not fit in 16 bits in one unit becomes up to three
+ * projections, one for each shift: weights still take 2 bytes, and a backend
+ * adds a whole projection with one shift. A synapse goes to the smallest shift
+ * that holds its weight; rows keep their order.
  */
 #include "connectome/connectome_make.h"
 

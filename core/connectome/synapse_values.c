@@ -53,7 +53,7 @@ typedef struct draw_work {
     _Atomic int32_t most;
 } draw_work;
 
-/* Drawn together, so that threads wait for each other once. */
+/* Arrays that are drawn together, so that threads synchronise once. */
 typedef struct draw_batch {
     draw_work *works;
     vly_item *items;
@@ -105,7 +105,7 @@ typedef struct value_range {
     int32_t most;
 } value_range;
 
-/* Extremes of the stored type, which vectors have instructions for. */
+/* Extremes in the stored type, for which there are vector instructions. */
 static void store_weights(int16_t *weight, const int32_t *values, uint32_t n,
                           value_range *range)
 {
@@ -146,8 +146,9 @@ static void store_delays(uint8_t *delay, const int32_t *values, uint32_t n,
     range->most = most > range->most ? most : range->most;
 }
 
-/* A loop a step, so that all but the look-up become vectors. (Gathering
- * sixteen words at a time by AVX-512 took twice as long as that loop.) */
+/* One loop for each step, so that all but the look-up are vectorised.
+ * (Gathering sixteen words at a time with AVX-512 took twice as long as the
+ * look-up loop.) */
 static void draw_block(const draw_work *work, uint64_t i, uint32_t n,
                        value_range *range)
 {
@@ -268,8 +269,8 @@ static double relative(double stored, double asked)
     return off / (asked < 0.0 ? -asked : asked);
 }
 
-/* Of the mean of a distribution: of the table against what was asked. A mean
- * that cancels to 0 within what a word resolves has none. */
+/* Relative error of the mean of a distribution: the table against the request.
+ * 0 if the mean cancels to 0 within the resolution of a word. */
 static double mean_rounding(const vly_law *law, const vly_discrete *table,
                             double unit)
 {
@@ -279,12 +280,12 @@ static double mean_rounding(const vly_law *law, const vly_discrete *table,
     return relative(vly_discrete_mean(table) * unit, asked);
 }
 
-/* An integer k stands for what lies within half a unit: up to 49 that may be
- * more than 1% of it. */
+/* An integer k represents values within half a unit: up to k = 49 the error may
+ * be more than 1%. */
 #define COARSE_UNITS 49
 
-/* How far the smallest weights are off that may be expected among n: where the
- * law begins below the first integer, all of them become that one. */
+/* Relative error of the smallest weights that are expected among n: if the law
+ * begins below the first integer, all of these become that integer. */
 static double lifted(const vly_law *law, double n, double first)
 {
     double u = 0.5 / (n > 1.0 ? n : 1.0);
@@ -293,8 +294,8 @@ static double lifted(const vly_law *law, double n, double first)
     return asked > 0.0 && asked < first ? first / asked - 1.0 : 0.0;
 }
 
-/* How many of the weights that were drawn may be so, and by how much at most:
- * of the integers of which half a synapse or more is to be expected. */
+/* The share of drawn weights with such an error, and the largest error, over
+ * the integers with an expected number of at least half a synapse. */
 static void note_coarse(vly_made_pair *made, const vly_discrete *table,
                         double unit)
 {
@@ -315,8 +316,8 @@ static void note_coarse(vly_made_pair *made, const vly_discrete *table,
     }
 }
 
-/* Of a constant every synapse is off, and by the same: told from where it is
- * more than a mean may be. */
+/* With a constant weight every synapse has the same error: reported if it
+ * exceeds the limit for a mean. */
 static void note_constant(vly_made_pair *made, double off)
 {
     const bool coarse = off > VLY_COARSE_CONSTANT;
@@ -357,7 +358,7 @@ static void weight_table_task(void *arg, uint32_t slot, uint64_t task)
     }
 }
 
-/* Memory for what a pair draws now: values if it is wide, else weights. */
+/* Memory for the draws of a pair: values if it is wide, otherwise weights. */
 static vly_status weights_memory(vly_maker *maker, vly_made_pair *made)
 {
     uint64_t n = made->n_synapses;
@@ -427,7 +428,8 @@ static vly_status check_sign(vly_maker *maker, const vly_made_pair *made,
 
 bool vly_weights_fit(const vly_made_pair *made, int32_t q)
 {
-    /* a given weight becomes the nearest integer, which may lie outside */
+    /* a given weight becomes the nearest integer, which may be outside the
+     * bounds */
     vly_integers range = vly_law_integers(
         &made->law, vly_power_of_two(-q),
         vly_weights_given(made) ? VLY_ROUND_VALUES : VLY_ROUND_INSIDE, -1e300);
@@ -449,8 +451,8 @@ bool vly_weights_coarse(const vly_made_pair *made, int32_t q)
     return share > 0.02 * law->share;
 }
 
-/* The unit of a pair where it may have one of its own: the finest in which 16
- * bits hold it, or several, if it is too wide for any. */
+/* The unit of a pair that may have its own: the finest in which 16 bits hold
+ * its weights, or several units if none does. */
 static void choose_shift(vly_made_pair *made, int32_t q)
 {
     int32_t own = q;
@@ -460,7 +462,7 @@ static void choose_shift(vly_made_pair *made, int32_t q)
         own--;
     if (own == q)
         return;
-    /* without synapses nothing is to be parted */
+    /* without synapses there is nothing to split */
     made->wide = made->n_synapses > 0 && vly_weights_coarse(made, own);
     while (!made->wide && !vly_weights_fit(made, q - (int32_t)made->shift))
         made->shift += VLY_SHIFT_STEP;

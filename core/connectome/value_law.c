@@ -2,8 +2,8 @@
  * Distributions over a finite interval and their tables over integers.
  *
  * Only functions of core/base/number.h are used, so that a table has the same
- * words everywhere. Shares are differences of the tail on whose side the
- * interval lies, so that an interval far out keeps its precision.
+ * words everywhere. Shares are differences of the tail on the side of the
+ * interval, so that an interval far from the mean keeps its precision.
  */
 #include "connectome/value_law.h"
 
@@ -274,8 +274,8 @@ vly_integers vly_law_integers(const vly_law *law, double unit,
 
 /* ---- the wide grid ----------------------------------------------------- */
 
-/* Integers of 12 significant bits up to 32,760, and how many; those of the
- * other two steps begin at 512 of them. */
+/* Integers of 12 significant bits up to 32,760, and their number; the integers
+ * of the other two steps begin at index 512. */
 #define WIDE_BITS 2048
 #define WIDE_STEP (2 * WIDE_BITS + 3 * WIDE_BITS)
 #define WIDE_FIRST 512
@@ -320,7 +320,7 @@ static int32_t wide_index(double x)
 
 /* ---- tables ------------------------------------------------------------ */
 
-/* Integer k of a table, behind the first one. */
+/* Integer k of a table, counted from the first one. */
 typedef struct integer_list {
     double first;
     bool wide; /* first: its number in the wide grid */
@@ -340,8 +340,8 @@ static double edge_after(integer_list list, double k)
     return 0.5 * (integer_at(list, k) + integer_at(list, k + 1.0));
 }
 
-/* What is rounded to the integers of a list, which ends at number n: half a
- * unit beyond its ends, and all of the law where the steps are longer. */
+/* The interval that is rounded to the integers of a list that ends at number n:
+ * half a unit beyond its ends; the whole law if the steps are longer. */
 static void list_ends(const vly_law *law, double unit, integer_list list,
                       size_t n, double *from, double *to)
 {
@@ -479,7 +479,7 @@ static double drawn_integer(const vly_discrete *table, uint32_t k)
 
 double vly_discrete_mean(const vly_discrete *table)
 {
-    /* the share of integer k + 1 and more, times what it is above integer k */
+    /* the share of integer k + 1 and above, times the step from integer k */
     double sum = 0.0;
     for (uint32_t k = 0; k < table->n_thresholds; k++)
         sum += (drawn_integer(table, k + 1) - drawn_integer(table, k)) *

@@ -12,8 +12,8 @@
 
 /* Clipped to [lo, hi]; lo == hi: a constant. Normal and lognormal end, on a
  * side without a clip or with a clip further out, 6 standard deviations beyond
- * the mean (or beyond the other side's clip if that lies past the mean);
- * an exponential at 6 standard deviations beyond its mean, 7 means from 0. */
+ * the mean (or beyond the other side's clip if that is past the mean); an
+ * exponential at 6 standard deviations beyond its mean, 7 means from 0. */
 typedef struct vly_law {
     vly_value_kind kind;
     double a;
@@ -24,7 +24,8 @@ typedef struct vly_law {
     double share; /* of the unclipped distribution inside [lo, hi] */
 } vly_law;
 
-/* False, with a reason: not a number or distribution, or nothing is left. */
+/* False, with a reason: not a number or distribution, or the clip leaves
+ * nothing. */
 bool vly_law_init(vly_law *law, const vly_value *value, const char **reason);
 /* Share of the distribution in [lo, x], not normalised: up to law->share. */
 double vly_law_below(const vly_law *law, double x);
@@ -34,11 +35,10 @@ double vly_law_value(const vly_law *law, double u);
 /* Mean of the clipped distribution. */
 double vly_law_mean(const vly_law *law);
 
-/* Integers [first, first + n_thresholds]; integer first + k is drawn where k
- * is the number of thresholds not above the word. guide[word >> shift] is k of
- * the smallest word with these top bits: a draw looks at one or two
- * thresholds. Behind the last one lie two more, 2^32 - 1, so that it may look
- * without asking whether they are there. */
+/* Integers [first, first + n_thresholds]; integer first + k is drawn where k is
+ * the number of thresholds not above the word. guide[word >> shift] is k of the
+ * smallest word with these top bits: a draw compares one or two thresholds. Two
+ * more, 2^32 - 1, follow the last one, so that a draw needs no bounds check. */
 typedef struct vly_discrete {
     int32_t first;
     uint32_t n_thresholds;
@@ -82,8 +82,8 @@ double vly_discrete_share(const vly_discrete *table, double from, double to);
 void vly_discrete_deinit(vly_discrete *table);
 
 /* k of a word, or n_thresholds + 1 instead of n_thresholds. The first threshold
- * is counted without a branch, for whether it counts cannot be predicted; a
- * second one seldom lies between. */
+ * is counted without a branch, since the branch could not be predicted; a
+ * second one is rarely passed. */
 static inline uint32_t vly_discrete_look(const vly_discrete *table, uint32_t u)
 {
     const uint32_t *thresholds = table->thresholds;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a backend returns, looked at before it is believed. A backend is another
- * program's code: what it gets wrong ends its net with a sentence, not this
- * process.
+ * Checks of the results of a backend. A backend is foreign code: an error in it
+ * must end its net with a message, not this process.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -11,8 +10,8 @@
 #include "base/thread.h"
 #include "engine/engine.h"
 
-/* Threads that look at lists while a device waits for its next call, and the
- * spikes for which they are worth waking. */
+/* Threads that check lists while a device waits for its next call, and the
+ * number of spikes from which waking them pays off. */
 #define LIST_THREADS 8u
 #define LIST_SPIKES (UINT64_C(1) << 17)
 
@@ -76,8 +75,8 @@ void vly_count_areas(const vly_net_desc *desc, const uint32_t *ids,
 }
 
 /* Hashing every list cost 6% of a burst of the microcircuit on a GPU and 18% of
- * a busier net's: a backend that numbers its spikes wrongly shows it in the
- * first bursts it runs, so after those one in 64 is enough. */
+ * a busier net's: a backend that numbers its spikes wrongly does so in its
+ * first bursts, so afterwards checking one burst in 64 is enough. */
 static bool digest_is_checked(const vly_net *net, uint64_t t)
 {
     return net->device.n_checked + t < VLY_CHECK_BURSTS ||
@@ -135,7 +134,7 @@ static void check_piece(void *arg, uint64_t piece)
     }
 }
 
-/* All lists; what is wrong in the first burst with something wrong. */
+/* Checks all lists; reports the first burst with an error. */
 static vly_status check_lists(const vly_net *net, const vly_run *run,
                               vly_error *error)
 {
@@ -158,8 +157,8 @@ static vly_status check_lists(const vly_net *net, const vly_run *run,
     return VLY_OK;
 }
 
-/* Spikes by area must be as many as spikes, and as the ids say where the net's
- * first bursts are checked. Every burst of a call is, or none is. */
+/* Spikes by area must add up to the number of spikes, and must match the ids in
+ * the net's first bursts. Either every burst of a call is checked, or none. */
 static vly_status check_areas(const vly_net *net, const vly_run *run,
                               uint64_t n_spikes, vly_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Changes of a host, kept to be made again.
+ * A log of the host's changes, for replay.
  */
 #include "engine/change_log.h"
 

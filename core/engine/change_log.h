@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a host has changed since a snapshot, call by call, so that it can be
- * done again on a net made anew from that snapshot.
+ * The calls with which a host has changed a net since a snapshot, so that they
+ * can be replayed on a new net made from that snapshot.
  */
 #ifndef VOLLEY_ENGINE_CHANGE_LOG_H
 #define VOLLEY_ENGINE_CHANGE_LOG_H
@@ -17,7 +17,7 @@ typedef enum vly_change_kind {
 
 /* One call; owns what it points to. */
 typedef struct vly_change {
-    uint64_t burst; /* done when it was made */
+    uint64_t burst; /* bursts done at the time of the call */
     vly_change_kind kind;
     uint32_t first;
     uint32_t n;
@@ -33,18 +33,19 @@ typedef struct vly_change_log {
     uint64_t bytes; /* of all entries */
 } vly_change_log;
 
-/* Copies of what the call was given, and room for it in the log; kind, burst
- * and first are the caller's to set. NULL is copied as such: the call will be
- * refused. Errors E_NOMEM */
+/* Copies the arguments of a call and reserves room in the log; the caller sets
+ * kind, burst and first. NULL is copied as NULL: the call will be refused.
+ * Errors E_NOMEM */
 vly_status vly_change_make(vly_change_log *log, const char *target,
                            const char *name, const double *values, uint32_t n,
                            vly_change *made, vly_error *error);
 void vly_change_deinit(vly_change *change);
-/* Takes the change, for which make has found room; it is empty then. */
+/* Appends the change, for which make has reserved room; the change is then
+ * empty. */
 void vly_change_add(vly_change_log *log, vly_change *change);
 void vly_change_clear(vly_change_log *log); /* keeps the room */
 void vly_change_log_deinit(vly_change_log *log);
-/* The call again. Errors its own */
+/* Repeats the call. Errors those of the call */
 vly_status vly_change_apply(const vly_change *change, vly_net *net,
                             vly_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of the engine share: the net and its parts. A net is used by
- * one thread at a time; only `stop` is touched by others, atomically.
+ * Declarations shared by the files of the engine: the net and its parts. A net
+ * is used by one thread at a time; other threads write only `stop`, atomically.
  */
 #ifndef VOLLEY_ENGINE_ENGINE_H
 #define VOLLEY_ENGINE_ENGINE_H
@@ -15,17 +15,19 @@
 #include "engine/live.h"
 #include "engine/pending.h"
 
-/* Bursts of one call of the backend: what a burst costs the host (a call, a
- * look at the inputs) is shared by so many; the digests of a call are 32 KB. */
+/* Bursts of one call of the backend: the host's cost of a call (the call
+ * itself, a look at the inputs) is shared by this many bursts; the digests of a
+ * call take 32 KB. */
 #define VLY_CHUNK_BURSTS 4096u
-/* Ids of one recorded call, besides room for a burst of all neurons: 16 MB, for
- * a device stands still from one call to the next. */
+/* Ids of one recorded call, besides room for a burst of all neurons: 16 MB,
+ * since a device is idle between two calls. */
 #define VLY_CHUNK_SPIKES (1u << 22)
-/* First bursts of a backend's net whose recorded spikes are all checked. */
+/* Number of first bursts of a backend's net in which all recorded spikes are
+ * checked. */
 #define VLY_CHECK_BURSTS 64u
 /* Largest |input| of the host for one neuron, port and burst. */
 #define VLY_INPUT_MAX ((INT64_C(1) << 30) - 1)
-/* Largest sum of everything else that may arrive there. */
+/* Largest sum of all other input that may arrive there. */
 #define VLY_LOAD_MAX (UINT64_C(1) << 30)
 
 typedef struct vly_counters {
@@ -41,7 +43,8 @@ typedef struct vly_engine_device {
     vly_backend_net *net;
     uint32_t index;     /* of the device */
     uint32_t n_threads; /* as resolved */
-    char *spec;         /* as resolved, with its options: opens the same */
+    char *spec;         /* as resolved, with its options: opens the same device
+                         * again */
     char name[64];      /* "cpu:4" as resolved */
     char model[128];    /* the device's own name; "" unknown */
     uint32_t n_checked; /* bursts of this net whose ids were looked at, at most
@@ -55,8 +58,8 @@ typedef struct vly_engine_buffers {
     uint32_t *spikes;       /* [spikes_capacity], made when recording */
     uint32_t *spike_gains;  /* as many; NULL if all gains are 1 << Q */
     uint64_t spikes_capacity;
-    uint64_t *area_spikes; /* [2][n_areas] of one call: as the backend says,
-                              as its ids say */
+    uint64_t *area_spikes; /* [2][n_areas] of one call: counts of the backend,
+                            * counts of its ids */
     vly_input *inputs;     /* [inputs_capacity] */
     uint64_t inputs_capacity;
 } vly_engine_buffers;
@@ -82,7 +85,7 @@ struct vly_net {
     uint64_t exchange_ns;
     uint64_t drain_ns;
 
-    bool running;  /* within vly_net_run: its functions may only look */
+    bool running;  /* inside vly_net_run: callbacks may only read the net */
     uint32_t stop; /* atomic: vly_net_stop sets it, a run takes it */
     vly_spikes_fn on_spikes;
     void *on_spikes_arg;
@@ -97,13 +100,13 @@ struct vly_net {
     uint32_t n_fired;
     uint32_t *fired_own;
 
-    vly_error dead;         /* status not VLY_OK: the device failed, for ever */
+    vly_error dead; /* status not VLY_OK: the device failed permanently */
     vly_failover *failover; /* NULL: not asked for */
-    bool rerunning;         /* bursts since the snapshot, once more */
-    bool muted;             /* and nothing is told of them */
+    bool rerunning;         /* replaying the bursts since the snapshot */
+    bool muted;             /* and callbacks are not called for them */
 };
 
-/* What the words of a state are of: one area. */
+/* The layout of the words of a state: one area. */
 typedef struct vly_state_area {
     uint32_t first;
     uint32_t n_neurons;
@@ -111,8 +114,8 @@ typedef struct vly_state_area {
     uint32_t n_params;
 } vly_state_area;
 
-/* What a vly_state owns. It refers to no connectome: a file of it can be read
- * before there is one. */
+/* The data of a vly_state. It does not refer to a connectome: its file can be
+ * read before one exists. */
 struct vly_state {
     vly_hash genome_hash;
     vly_hash connectome_hash;
@@ -128,30 +131,35 @@ struct vly_state {
     uint32_t n_areas;
 };
 
-/* VLY_OK, or the failure that ended the net. Errors E_INVALID from within a
- * function that vly_net_run calls: the backend is already further. */
+/* VLY_OK, or the failure that ended the net. Errors E_INVALID when called from
+ * a callback of vly_net_run: the backend is already ahead. */
 vly_status vly_net_alive(const vly_net *net, vly_error *error);
 /* Copies a failure; either may be NULL. */
 void vly_error_copy(const vly_error *from, vly_error *to);
-/* After a slot of a backend: VLY_OK, or a status that a backend may give with
- * a sentence that ends. Any other status becomes E_DEVICE with what it was. */
+/* Checks the return value of a slot of a backend: VLY_OK, or a status that a
+ * backend may return with a terminated message. Any other status becomes
+ * E_DEVICE with its number. */
 vly_status vly_backend_said(const char *backend, vly_status status,
                             vly_error *why);
-/* Does what net_run returned fit what it was asked? Recorded spikes are held
- * against digests and numbers by area. Errors E_DEVICE what does not */
+/* Checks that the results of net_run fit the request. Recorded spikes are
+ * compared with digests and counts by area. Errors E_DEVICE with the mismatch
+ */
 vly_status vly_backend_run_check(const vly_net *net, const vly_run *run,
                                  vly_error *error);
-/* counts[area] += ids of it; ids ascend and are all of some area. */
+/* Adds the number of ids in each area to counts[area]; ids ascend and are
+ * valid. */
 void vly_count_areas(const vly_net_desc *desc, const uint32_t *ids,
                      uint32_t n_ids, uint64_t *counts);
-/* The counts of a snapshot; what it holds. Errors E_DEVICE what is wrong */
+/* Check the counts of a snapshot, and its content. Errors E_DEVICE with the
+ * mismatch */
 vly_status vly_backend_counts_check(const vly_net *net,
                                     const vly_snapshot *snapshot,
                                     vly_error *error);
 vly_status vly_backend_fired_check(const vly_net *net,
                                    const vly_snapshot *snapshot,
                                    vly_error *error);
-/* What the backend said; a device error (or any, if fatal) ends the net. */
+/* Handles an error of the backend; a device error (or any, if fatal) ends the
+ * net. */
 vly_status vly_net_failed(vly_net *net, vly_status status, bool fatal,
                           const vly_error *what, vly_error *error);
 
@@ -177,15 +185,16 @@ uint64_t vly_snapshot_digest(const vly_connectome *connectome,
 /* The same by the areas of the state. */
 uint64_t vly_state_words_digest(const vly_state *state);
 
-/* Is the state one in itself: counts, ids, rows? For states that were read.
- * Errors  E_PARSE what is wrong, without the file's name */
+/* Checks that a state is consistent: counts, ids, rows. For states read from a
+ * file.
+ * Errors  E_PARSE with the error, without the file's name */
 vly_status vly_state_shape_check(const vly_state *state, vly_error *error);
-/* Is it one of this connectome, with values that may be there?
- * Errors  E_INVALID another genome or connectome; what is out of range */
+/* Checks that a state belongs to this connectome and its values are in range.
+ * Errors  E_INVALID another genome or connectome; a value out of range */
 vly_status vly_state_fits(const vly_state *state,
                           const vly_connectome *connectome, vly_error *error);
 
-/* A net without a device; vly_net_destroy takes it. */
+/* A net without a device; freed with vly_net_destroy. */
 vly_status vly_net_alloc(const vly_connectome *connectome,
                          vly_registry *registry, vly_net **net,
                          vly_error *error);
@@ -194,14 +203,14 @@ vly_status vly_net_alloc(const vly_connectome *connectome,
 vly_status vly_state_take(vly_net *net, vly_state **state, vly_error *error);
 vly_status vly_state_copy(const vly_state *state, vly_state **copy,
                           vly_error *error);
-/* The net on this backend in this state, with more injected input (NULL: none)
- * than is pending there; the backend it was on is closed. On failure it stays
- * as it was. */
+/* Moves the net to this backend and state, with additional injected input
+ * (NULL: none); the previous backend is closed. On failure the net is
+ * unchanged. */
 vly_status vly_net_revive(vly_net *net, const vly_state *state,
                           const char *backend, uint32_t n_threads,
                           const vly_pending *more, vly_error *error);
-/* Runs until so many bursts are done; a stop is left for the run that goes on
- * afterwards. */
+/* Runs until this many bursts are done; a stop request is left for the run that
+ * follows. */
 vly_status vly_net_rerun(vly_net *net, uint64_t until, vly_error *error);
 
 /* Inputs of bursts [burst, burst + n) in buffers.inputs: spike lists and
@@ -209,7 +218,7 @@ vly_status vly_net_rerun(vly_net *net, uint64_t until, vly_error *error);
 vly_status vly_net_inputs(vly_net *net, uint64_t n_bursts, uint64_t *n_inputs,
                           vly_error *error);
 
-/* Area by name. Errors E_INVALID no such area, with the names there are. */
+/* Area by name. Errors E_INVALID no such area; the message lists the names. */
 vly_status vly_net_area(const vly_net *net, const char *name, uint32_t *area,
                         vly_error *error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fail-over. The bursts since the snapshot are run again: they are the same on
- * every backend, so the net then stands where it stood, and the run digest says
- * whether what the failed device had told until then was right.
+ * Fail-over. The bursts since the snapshot are run again. They are the same on
+ * every backend, so the net reaches the same state, and the run digest shows
+ * whether the results of the failed device were right.
  */
 #include "engine/failover.h"
 
@@ -27,7 +27,7 @@ void vly_failover_destroy(vly_failover *failover)
 /* ---- snapshots --------------------------------------------------------- */
 
 typedef struct lost_device {
-    uint64_t burst; /* done then */
+    uint64_t burst; /* bursts done then */
     char from[64];
     vly_error reason;
 } lost_device;
@@ -103,8 +103,8 @@ static bool logs(const vly_net *net)
     return net->failover && !net->failover->busy;
 }
 
-/* A call with more values than neurons will be refused: what would be copied
- * for it may not be there. */
+/* A call with more values than neurons will be refused: its array may be
+ * shorter than its count, so it is not copied. */
 static bool is_too_long(const vly_net *net, const char *area, uint32_t n)
 {
     const vly_net_desc *desc = &net->connectome->desc;
@@ -147,7 +147,7 @@ vly_status vly_failover_reserve(vly_net *net, uint32_t n, vly_error *error)
 
 /* ---- after a failure --------------------------------------------------- */
 
-/* To burst `until`, with every change at the burst at which it was made. */
+/* Runs to burst `until`, with every change at its original burst. */
 static vly_status do_again(vly_net *net, uint64_t until, vly_error *error)
 {
     const vly_change_log *changes = &net->failover->changes;
@@ -172,7 +172,7 @@ static vly_status revive(vly_net *net, vly_error *error)
     return status;
 }
 
-/* Again from the snapshot, and this time the host is told. */
+/* Runs again from the snapshot, this time with callbacks. */
 static vly_status tell_again(vly_net *net, const lost_device *failure,
                              vly_error *error)
 {
@@ -180,11 +180,11 @@ static vly_status tell_again(vly_net *net, const lost_device *failure,
     vly_status status = VLY_OK;
     if (tell(net, VLY_FAILOVER_WRONG, failure) == 0)
         return vly_fail(error, VLY_E_DEVICE,
-                        "what %s had told of the bursts from %llu on was wrong",
+                        "results of %s from burst %llu on were wrong",
                         failure->from, burst);
     vly_log_write(VLY_LOG_ERROR, "volley",
-                  "what %s had told of the bursts from %llu on was wrong; it "
-                  "is told again",
+                  "results of %s from burst %llu on were wrong; they are "
+                  "reported again",
                   failure->from, burst);
     VLY_TRY(revive(net, error));
     status = do_again(net, failure->burst, error);
@@ -217,7 +217,7 @@ out:
     return status;
 }
 
-/* Both failures in one sentence, which the net gives from now on. */
+/* Both failures in one message, which the net returns from now on. */
 static vly_status give_up(vly_net *net, const vly_error *first,
                           const vly_error *second, vly_error *error)
 {
@@ -246,12 +246,12 @@ bool vly_failover_again(vly_net *net, vly_status *status, vly_error *error)
     failover->again = true;
     failover->failed_at = net->burst;
     failover->busy = true;
-    net->running = false; /* changes are made again as calls */
+    net->running = false; /* changes are replayed as calls */
     *status = recover(net, &why);
     net->running = running;
     failover->busy = false;
     if (*status == VLY_OK) {
-        /* a call that succeeds leaves no error behind */
+        /* a call that succeeds leaves no error */
         vly_error_copy(&(const vly_error)VLY_ERROR_INIT, error);
         return true;
     }
@@ -261,7 +261,7 @@ bool vly_failover_again(vly_net *net, vly_status *status, vly_error *error)
 
 /* ---- asked for --------------------------------------------------------- */
 
-/* Said now and not when it is needed. */
+/* Reported now and not at the time of the failure. */
 static vly_status check_target(const vly_net *net, const char *backend,
                                vly_error *error)
 {

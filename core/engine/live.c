@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Parameters in force: their making, their way to the backend, their commit.
+ * Parameters in force: making a change, writing it to the backend, committing
+ * it.
  */
 #include "engine/live.h"
 
@@ -102,8 +103,8 @@ static bool dc_acts(const vly_connectome_stimulus *stimulus, uint32_t area,
            stimulus->start <= burst && burst < stimulus->stop;
 }
 
-/* Sums dc in genome order into dc[1] if every stimulus covers the area, else
- * into dc[n_neurons] (allocated, *each). */
+/* Sums dc in genome order into dc[1] if every stimulus covers the area,
+ * otherwise into dc[n_neurons] (allocated, *each). */
 static vly_status dc_sum(const vly_connectome *connectome,
                          const vly_overlay *overlay, uint32_t area,
                          uint64_t burst, double *sum, double **each,
@@ -232,7 +233,7 @@ typedef struct vly_live_pass {
     vly_backend_net *net;
     const vly_live *change;
     const vly_live *now;
-    bool back; /* write what is in force, not the change */
+    bool back; /* write the values in force, not the change */
     uint64_t limit;
     uint64_t n_written;
 } vly_live_pass;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parameters in force while a net runs, over those of the shared connectome,
- * which is never written: coefficients, stimulus tables, what may arrive at
- * each neuron. The same struct holds what is in force (NULL: as in the
- * connectome) and a change to it (NULL: stays). A change is made, checked,
- * written to the backend and only then committed, so that a failure on the way
- * changes nothing.
+ * which is read-only: coefficients, stimulus tables, and the largest input of
+ * each neuron. The same struct holds the values in force (NULL: as in the
+ * connectome) and a change to them (NULL: unchanged). A change is made,
+ * checked, written to the backend and only then committed, so a failure before
+ * that changes nothing.
  */
 #ifndef VOLLEY_ENGINE_LIVE_H
 #define VOLLEY_ENGINE_LIVE_H
@@ -43,8 +43,8 @@ vly_status vly_live_make_stimulus(vly_live *change,
                                   const vly_connectome *connectome,
                                   const vly_overlay *overlay, uint32_t stimulus,
                                   vly_error *error);
-/* Everything in which the overlay differs from the connectome, and all dc: for
- * a fresh net of a backend. */
+/* All differences of the overlay from the connectome, and all dc: for a new net
+ * of a backend. */
 vly_status vly_live_make_all(vly_live *change, const vly_connectome *connectome,
                              const vly_overlay *overlay, uint64_t burst,
                              vly_error *error);
@@ -60,14 +60,14 @@ vly_status vly_live_check(const vly_live *change, const vly_live *now,
                           const vly_connectome *connectome, uint32_t area,
                           vly_error *error);
 
-/* What a spike of a list adds in units of the port, for the weight that holds
- * now. Errors E_INVALID it rounds to 0 or does not fit. */
+/* The value that a spike of a list adds, in units of the port, with the current
+ * weight. Errors E_INVALID it rounds to 0 or does not fit. */
 vly_status vly_live_spike_value(const vly_connectome *connectome,
                                 const vly_connectome_stimulus *stimulus,
                                 int32_t *value, vly_error *error);
 
-/* Writes what differs to a net of the backend. On failure what was written is
- * taken back; *lost is set if that failed too. */
+/* Writes the differences to a net of the backend. On failure the written values
+ * are restored; *lost is set if that failed too. */
 vly_status vly_live_apply(const vly_live *change, const vly_live *now,
                           const vly_connectome *connectome,
                           const vly_backend *backend, vly_backend_net *net,

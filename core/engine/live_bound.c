@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The bound of 2^30 a neuron and port, checked again when a running net is
- * changed: gains of FEAGI areas move the load of their targets, stimuli what
- * comes on top. Injected input needs no room here: it is clamped below 2^30,
- * and both together fit int32.
+ * changed: gains of FEAGI areas change the load of their targets, stimuli the
+ * input that is added to it. Injected input is not counted here: it is clamped
+ * below 2^30, and both together fit int32.
  */
 #include <string.h>
 

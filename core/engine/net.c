@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A net: made of a connectome on a backend, and ended.
+ * Creating a net from a connectome on a backend, and destroying it.
  */
 #include <stdio.h>
 #include <string.h>

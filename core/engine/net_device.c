@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From "cuda:1" or "auto" to a running net of a backend. A backend that was
- * asked for and cannot run is an error; auto tries plugins by the rank that
- * they give themselves and says what it chose and why not the others.
+ * Opens a net on the backend that "cuda:1" or "auto" names. If a named backend
+ * cannot run, that is an error; auto tries plugins by the rank that they
+ * declare and reports its choice and the reasons against the others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,8 @@ static vly_status open_one(const vly_connectome *connectome,
                                 : wanted.index;
     (void)snprintf(made.name, sizeof made.name, "%s:%u", spec->id, number);
     made.index = wanted.index;
-    /* once: it may read files or ask a driver; statistics are taken often */
+    /* once: it may read files or query a driver, and statistics are requested
+     * often */
     vly_device_info info = {.struct_size = sizeof info};
     if (made.backend->device_info(made.index, &info, NULL) == VLY_OK)
         (void)snprintf(made.model, sizeof made.model, "%.127s", info.name);
@@ -62,7 +63,7 @@ out:
     return status;
 }
 
-/* What is slower than the cpu backend is not chosen for anyone. */
+/* "auto" never chooses a device that is slower than the cpu backend. */
 static vly_status refuse_emulated(const vly_registry *registry, const char *id,
                                   vly_error *error)
 {
@@ -84,7 +85,7 @@ static vly_status open_auto(const vly_connectome *connectome,
     const char *id = vly_registry_auto(registry, 0);
     if (!id)
         return vly_fail(error, VLY_E_UNSUPPORTED,
-                        "backend auto: there is no plugin that it may take");
+                        "backend auto: there is no plugin that it may choose");
     for (uint32_t i = 0; id; i++) {
         const char *next = vly_registry_auto(registry, i + 1);
         vly_backend_spec spec;
@@ -167,7 +168,7 @@ vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
     vly_status status = VLY_OK;
     VLY_TRY(device->backend->snapshot_read(device->net, &first, error));
     VLY_TRY(vly_backend_counts_check(net, &first, error));
-    /* only the counts are the backend's; the memory is ours */
+    /* only the counts belong to the backend; the memory is ours */
     vly_snapshot made = {.struct_size = sizeof made,
                          .n_fired_bursts = first.n_fired_bursts,
                          .burst = first.burst,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Input of the host: injection, and what a chunk of bursts takes of it and of
- * the spike lists. Sums are int64, clamped once at the end, so that the order
- * of the calls cannot matter.
+ * Input of the host: injection, and collecting the input of a chunk of bursts
+ * from it and from the spike lists. Sums are int64, clamped once at the end, so
+ * that the order of the calls cannot matter.
  */
 #include <float.h>
 #include <math.h>
@@ -12,12 +12,12 @@
 #include "base/number.h"
 #include "engine/engine.h"
 
-/* One injection, in units of the accumulator, is cut here: 2^22 of them can be
- * summed in int64 without a thought, and the sum is clamped far below. */
+/* Limit of one injection, in units of the accumulator: 2^22 of them can be
+ * summed in int64 without overflow, and the sum is clamped far below. */
 #define ONE_MAX 1099511627776.0
 
-/* An area that only fires: of a connectome it shows by the stimulus that drives
- * it and is called "generator/NAME" (genome_generator.c). */
+/* Whether an area is a generator: in a connectome, its stimulus is called
+ * "generator/NAME" (genome_generator.c). */
 static bool is_generator(const vly_connectome *connectome, uint32_t area)
 {
     static const char prefix[] = "generator/";
@@ -31,7 +31,7 @@ static bool is_generator(const vly_connectome *connectome, uint32_t area)
     return false;
 }
 
-/* What cannot be injected at all: said before anything is. */
+/* Checks all arguments before anything is injected. */
 static vly_status check_place(const vly_net *net, uint64_t burst, uint32_t area,
                               uint32_t port, vly_error *error)
 {
@@ -52,7 +52,7 @@ static vly_status check_place(const vly_net *net, uint64_t burst, uint32_t area,
     return VLY_OK;
 }
 
-/* Values that a port takes: finite, of conductances of one sign. */
+/* Values that a port accepts: finite, and of one sign for conductances. */
 typedef struct value_range {
     double lo;
     double hi;
@@ -82,8 +82,8 @@ static vly_status check_one(const vly_area_desc *desc, uint32_t index,
     return VLY_OK;
 }
 
-/* Most hosts make no mistakes: all are looked at without branches, and the
- * first wrong one is named only if there is one. */
+/* Most inputs are valid: all are checked without branches, and the first
+ * invalid one is searched only if there is one. */
 static vly_status check_all(const vly_area_desc *desc, const uint32_t *indices,
                             const double *values, uint32_t n, value_range range,
                             vly_error *error)
@@ -109,8 +109,8 @@ static int64_t to_units(double value, double scale)
     return whole - ((double)whole > units);
 }
 
-/* There is room. Order is judged by the indices: what was just written is not
- * read again, which took 20 of 33 ns an entry. */
+/* Room is reserved. The order is checked by the indices: reading the last
+ * written entry again took 20 of 33 ns an entry. */
 static void append_all(vly_pending *pending, uint64_t burst,
                        const vly_area_desc *desc, uint32_t port,
                        const uint32_t *indices, const double *values,
@@ -164,7 +164,7 @@ vly_status vly_net_inject(vly_net *net, uint64_t burst, const char *area,
                                error);
 }
 
-/* ---- what a chunk takes ------------------------------------------------ */
+/* ---- input of a chunk -------------------------------------------------- */
 
 static uint64_t first_input(const vly_connectome_stimulus *stimulus,
                             uint64_t burst)
@@ -181,7 +181,7 @@ static uint64_t first_input(const vly_connectome_stimulus *stimulus,
     return low;
 }
 
-/* Spikes of one list in [burst, end), with the weight that holds now. */
+/* Spikes of one list in [burst, end), with the current weight. */
 static vly_status add_spikes(const vly_net *net, uint32_t index, uint64_t burst,
                              uint64_t end, vly_pending *taken, vly_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The burst loop: calls of the backend for a chunk of bursts each. A chunk
- * ends where dc changes, where the record buffer is full, and when a stop is
- * asked for; its length never shows in a result.
+ * The burst loop: calls of the backend for a chunk of bursts each. A chunk ends
+ * where dc changes, where the record buffer is full, and when a stop is
+ * requested; results do not depend on its length.
  */
 #include <string.h>
 
@@ -13,8 +13,8 @@
 
 /* ---- dc ---------------------------------------------------------------- */
 
-/* Sums dc for the burst that comes next and hands the columns that differ to
- * the backend. */
+/* Sums dc for the next burst and writes the columns that differ to the backend.
+ */
 static vly_status update_dc(vly_net *net, vly_error *error)
 {
     const vly_connectome *connectome = net->connectome;
@@ -73,8 +73,9 @@ static vly_status reserve_spikes(vly_net *net, vly_error *error)
     return VLY_OK;
 }
 
-/* Takes over what the backend did, burst by burst. A function that fails is
- * not called again; the net still takes over the whole chunk, which is done. */
+/* Processes the results of the backend burst by burst. A callback that fails is
+ * not called again; the net still processes the whole chunk, which has been
+ * run. */
 static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
 {
     const uint32_t *ids = run->spikes;
@@ -113,15 +114,16 @@ static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
     return VLY_OK;
 }
 
-/* Spikes by area are wanted, and the backend counts them itself. */
+/* Whether spikes by area are wanted and the backend counts them. */
 static bool counts_areas(const vly_net *net)
 {
     return (net->count_areas || net->on_spikes) &&
            (net->device.backend->flags & VLY_BACKEND_AREA_SPIKES) != 0;
 }
 
-/* How many bursts, and whether their ids are asked for: by a function, to count
- * them where the backend does not, or to check its counts in its first bursts.
+/* Chooses the number of bursts, and whether ids are requested: for a callback,
+ * to count them if the backend does not, or to check its counts in its first
+ * bursts.
  */
 static uint64_t chunk_length(const vly_net *net, uint64_t left, bool *record)
 {
@@ -224,7 +226,7 @@ static vly_status run_all(vly_net *net, uint64_t n_bursts, vly_error *error)
     for (;;) {
         uint64_t done = 0;
         vly_status status = VLY_OK;
-        /* taken here only, so that a stop between two runs is not lost */
+        /* reset here only, so that a stop between two runs is not lost */
         if (__atomic_exchange_n(&net->stop, 0u, __ATOMIC_ACQ_REL) != 0)
             return vly_fail(error, VLY_E_STOPPED,
                             "stopped with %llu bursts done, %llu of this run "

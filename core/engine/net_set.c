@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Parameters changed between two bursts. The change is made beside what is in
- * force, checked against the ranges of the tables and the bound of 2^30,
+ * Parameters changed between two bursts. A change is made apart from the values
+ * in force, checked against the ranges of the tables and the bound of 2^30,
  * written to the backend, and only then committed: on failure nothing has
  * changed.
  */
@@ -39,7 +39,7 @@ static vly_status change_end(vly_net *net, vly_live *change, vly_error *error)
     return VLY_OK;
 }
 
-/* Tables of the genome say E_PARSE; here it is the call that is wrong. */
+/* Genome tables return E_PARSE; here the call is wrong, so E_INVALID. */
 static vly_status as_call(vly_status status, vly_error *error)
 {
     if (status == VLY_E_PARSE) {
@@ -160,8 +160,8 @@ out:
 
 /* ---- stimuli ----------------------------------------------------------- */
 
-/* Which kinds have a figure, and where it stands. A name may carry the unit of
- * the port, as in the genome: weight_pa. */
+/* Parameters of stimuli: which kinds have each, and its place. A name may have
+ * the unit of the port as a suffix, as in the genome: weight_pa. */
 typedef struct stimulus_key {
     const char *name;
     uint32_t kinds; /* bits 1 << vly_stimulus_kind */
@@ -195,8 +195,8 @@ static bool key_matches(const stimulus_key *key, const char *name,
            strcmp(name + n + 1, suffix) == 0;
 }
 
-/* dc is in the unit of the model's constant input (i_e_pa), the others in that
- * of the port. */
+/* dc has the unit of the model's constant input (i_e_pa), the others that of
+ * the port. */
 static const char *unit_suffix(const vly_connectome_stimulus *stimulus,
                                const vly_model_info *model)
 {
@@ -286,7 +286,7 @@ out:
     return status;
 }
 
-/* One stimulus of the id: its figure into the change. */
+/* Puts the parameter of one stimulus of the id into the change. */
 static vly_status change_stimulus(vly_net *net, vly_live *change, uint32_t s,
                                   const char *name, double value,
                                   vly_error *error)
@@ -302,7 +302,7 @@ static vly_status change_stimulus(vly_net *net, vly_live *change, uint32_t s,
                           name, value, key->lo, key->hi);
         goto out;
     }
-    /* dc is the only one whose figure reaches a backend through columns */
+    /* dc is the only kind that reaches a backend through columns */
     memcpy((char *)&change->overlay->stimuli[s] + key->offset, &value,
            sizeof value);
     VLY_TRY(check_weight(connectome, change->overlay, s, error));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The canonical state of a net: taken, put back, carried to another backend.
- * A backend has no slot to put a state back: a net is made anew from it, with
- * the connectome's own parameters, and gets what has been changed since. The
- * old one goes only when the new one stands.
+ * The canonical state of a net: taken, restored, moved to another backend. A
+ * backend has no slot to restore a state: a new net is made from it with the
+ * connectome's parameters, and then receives all changed parameters. The old
+ * net is destroyed only after the new one is complete.
  */
 #include <string.h>
 
@@ -140,7 +140,7 @@ void vly_state_destroy(vly_state *state)
 
 /* ---- put back ---------------------------------------------------------- */
 
-/* Everything a net is made anew with; owns what it holds. */
+/* Everything needed to make a new net; owns its members. */
 typedef struct revival {
     vly_engine_device device;
     vly_live live;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a net has done, and the digest of its state.
+ * Statistics of a net, and the digest of its state.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "base/memory.h"
 #include "engine/engine.h"
 
-/* Copies as much of a struct as the caller knows; struct_size stays his. */
+/* Copies as much of a struct as the caller's struct_size covers; struct_size is
+ * unchanged. */
 static void copy_sized(void *to, const void *from, size_t size)
 {
     uint32_t theirs = 0;
@@ -74,7 +75,7 @@ static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
         .dt_ms = desc->dt_ms,
         .spikes_squared = net->counters.squares,
     };
-    /* a dead net still says what it had done */
+    /* a dead net still reports its statistics */
     if (net->dead.status == VLY_OK) {
         vly_status status =
             net->device.backend->net_info(net->device.net, &info, &why);

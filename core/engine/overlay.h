@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What has been changed since the connectome was made: parameters of areas and
- * figures of stimuli, as given. It refers to no connectome, so that a state
- * may outlive the net it was taken from.
+ * Parameters of areas and stimuli that were changed since the connectome was
+ * made, as given. It does not refer to a connectome, so that a state may
+ * outlive its net.
  */
 #ifndef VOLLEY_ENGINE_OVERLAY_H
 #define VOLLEY_ENGINE_OVERLAY_H
@@ -28,7 +28,7 @@ typedef struct vly_overlay {
     vly_overlay_stimulus *stimuli; /* [n_stimuli] */
 } vly_overlay;
 
-/* Room for so many, nothing in it. Errors E_NOMEM */
+/* Reserves room for this many; empty. Errors E_NOMEM */
 vly_status vly_overlay_alloc(uint32_t n_areas, uint32_t n_params,
                              uint32_t n_stimuli, vly_overlay **overlay,
                              vly_error *error);
@@ -51,7 +51,7 @@ bool vly_overlay_stimulus_changed(const vly_overlay *overlay,
 void vly_overlay_params(const vly_overlay *overlay,
                         const vly_connectome *connectome, uint32_t area,
                         vly_param_column *params);
-/* The stimulus with the figures that hold now. */
+/* The stimulus with its current parameters. */
 vly_connectome_stimulus
 vly_overlay_stimulus_now(const vly_overlay *overlay,
                          const vly_connectome *connectome, uint32_t stimulus);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Injected input that waits for its burst. Entries are appended and sorted
- * once a chunk, which costs nothing where they came in order.
+ * Injected input that waits for its burst. Entries are appended and sorted once
+ * a chunk, which costs nothing if they came in order.
  */
 #include "engine/pending.h"
 
@@ -65,8 +65,8 @@ vly_status vly_pending_add(vly_pending *pending, const vly_pending_input *entry,
     return status;
 }
 
-/* ---- radix sort: a host that injects 1,000 values a burst in any order waits
- * for it; qsort took 60 us for them ------------------------------------- */
+/* ---- radix sort: for 1,000 unsorted injections a burst, qsort took 60 us
+ * ---------------------------------------------------------------- */
 
 #define DIGIT 11u
 #define DIGITS (UINT32_C(1) << DIGIT)
@@ -95,7 +95,8 @@ static void sort_digit(const vly_pending_input *from, vly_pending_input *to,
             from[i];
 }
 
-/* By place only. False if it cannot: bursts too far apart, no memory. */
+/* Sorts by burst, neuron and port only. False: bursts too far apart, or no
+ * memory. */
 static bool radix_sort(vly_pending *pending)
 {
     uint64_t n = pending->n;

@@ -21,7 +21,7 @@ typedef struct vly_pending {
     vly_pending_input *entries; /* [capacity] */
     uint64_t n;
     uint64_t capacity;
-    bool sorted; /* by burst, neuron, port; no two alike */
+    bool sorted; /* by burst, neuron, port; all different */
 } vly_pending;
 
 /* Room for n more. Errors E_NOMEM */
@@ -50,7 +50,7 @@ vly_status vly_pending_add(vly_pending *pending, const vly_pending_input *entry,
 void vly_pending_sort(vly_pending *pending);
 /* First entry at or after burst; sorted only. */
 uint64_t vly_pending_find(const vly_pending *pending, uint64_t burst);
-/* Forgets what is before burst; sorted only. */
+/* Removes entries before burst; sorted only. */
 void vly_pending_drop(vly_pending *pending, uint64_t burst);
 /* *copy gets memory of its own. */
 vly_status vly_pending_copy(const vly_pending *pending, vly_pending *copy,

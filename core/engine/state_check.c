@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A state that came from a file, looked at before anything follows its numbers:
- * first in itself, then beside the connectome that shall go on from it.
- * Checksums say that a file is as it was written; these checks say that no
- * index leads outside of what there is.
+ * Checks of a state that was read from a file: first for consistency, then
+ * against the connectome that will be resumed. Checksums show that a file is as
+ * it was written; these checks show that every index is in range.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -18,7 +17,7 @@ static vly_status wrong(vly_error *error, const char *what, uint64_t found,
                     found, wanted);
 }
 
-/* ---- in itself --------------------------------------------------------- */
+/* ---- consistency ------------------------------------------------------- */
 
 static vly_status check_areas(const vly_state *state, vly_error *error)
 {
@@ -137,7 +136,7 @@ out:
     return status;
 }
 
-/* ---- beside a connectome ----------------------------------------------- */
+/* ---- against a connectome ---------------------------------------------- */
 
 /* By the connectome's digest; a file of version 1 has only its hash. */
 static vly_status check_hashes(const vly_state *state,
@@ -204,7 +203,7 @@ static vly_status fits_shape(const vly_state *state,
     return VLY_OK;
 }
 
-/* A neuron's area; ids ascend, so the search goes on where it was. */
+/* A neuron's area; ids ascend, so the search continues from the last one. */
 static const vly_area_desc *area_from(const vly_net_desc *desc, uint32_t *area,
                                       uint32_t id)
 {
@@ -256,7 +255,7 @@ static vly_status fits_params(const vly_state *state,
     return VLY_OK;
 }
 
-/* What was changed lies where vly_net_set would have let it. */
+/* Changed parameters must be in the ranges that vly_net_set allows. */
 static bool in_range(double now, double was, double lo, double hi)
 {
     return now == was || (now >= lo && now <= hi);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The comparison of nets. Digests find the piece in which two nets part; the
+ * The comparison of nets. Digests find the piece in which two nets diverge; the
  * piece is then run again burst by burst, because a field may differ long
  * before it makes a spike differ, and differences may vanish again (a reset
  * after a spike), so that halving the piece could find a later one.
@@ -170,7 +170,7 @@ static vly_status validate_piece(vly_net *const *nets, uint32_t n_nets,
     for (int i = 0; i < 2; i++)
         result->burst_digest[i] = kept[i].digests[at];
     vly_net *pair[2] = {nets[0], nets[other]};
-    /* after a single burst both still stand where they part */
+    /* after a single burst both nets are still at the burst that differs */
     status = base ? locate(pair, base, n, kept, result, error)
                   : vly_validate_detail(pair, result, error);
 out:

@@ -18,15 +18,15 @@
 typedef enum vly_difference {
     VLY_DIFFERENCE_NONE,
     VLY_DIFFERENCE_FOUND,  /* fired sets or state: see below */
-    VLY_DIFFERENCE_DIGEST, /* a digest only: both snapshots are alike */
-    VLY_DIFFERENCE_ONCE    /* seen, but not when run again from the same state:
-                              the net does not repeat itself */
+    VLY_DIFFERENCE_DIGEST, /* a digest only: both snapshots are equal */
+    VLY_DIFFERENCE_ONCE    /* a difference that did not appear again from the
+                            * same state: the net is not reproducible */
 } vly_difference;
 
 typedef struct vly_validate_result {
     vly_difference difference;
-    uint64_t bursts; /* compared and alike */
-    uint64_t spikes; /* in these; 0: nothing was shown */
+    uint64_t bursts; /* compared and equal */
+    uint64_t spikes; /* spikes in these; 0: the comparison shows nothing */
     uint64_t digest; /* run and state digest after them, of all nets */
     uint64_t state_digest;
 
@@ -37,7 +37,7 @@ typedef struct vly_validate_result {
 
     uint64_t n_fired[2];
     uint64_t n_fired_only[2]; /* fired in one of them only */
-    uint64_t n_gains;         /* fired in both with unlike gains */
+    uint64_t n_gains;         /* fired in both with different gains */
     bool fired_differs;
     uint32_t fired_neuron;  /* the lowest that differs, global id */
     bool fired_in[2];       /* where it fired */
@@ -60,19 +60,20 @@ typedef struct vly_validate_result {
  * digest of the whole state after every state_every bursts (1 to 128).
  *
  * With 1 nothing can be missed. With more it is faster, but a wrong value that
- * decays before it makes a spike differ is not seen. Where a piece of several
- * bursts ends unlike, both nets are put back to the last state that was alike
- * and go on burst by burst to the first burst, neuron and field. Functions set
- * on the nets are not called meanwhile. The nets must be at the same burst with
- * the same state.
+ * decays before it makes a spike differ is not seen. If two nets differ after a
+ * piece of several bursts, both are restored to the last equal state and run
+ * burst by burst to find the first burst, neuron and field that differs.
+ * Functions set on the nets are not called meanwhile. The nets must be at the
+ * same burst with the same state.
  *
  * result   filled also when the run was stopped (what was compared so far)
  * progress after each piece, or NULL; anything but VLY_OK ends the comparison
  * Errors   VLY_E_INVALID  fewer than 2 or more than 16 nets, state_every,
  *                         other connectomes, or they differ before the first
  * burst; VLY_E_STOPPED  vly_net_stop on any of them; what a run may return. A
- * difference is no error: VLY_OK with result->difference. The nets then stand
- * after the burst that differs. Thread   as vly_net_run
+ * difference is no error: VLY_OK with result->difference. The nets are then
+ * after the burst that differs.
+ * Thread  as vly_net_run
  */
 vly_status vly_validate_every(vly_net *const *nets, uint32_t n_nets,
                               uint64_t n_bursts, uint32_t state_every,
@@ -87,8 +88,8 @@ vly_status vly_validate(vly_net *const *nets, uint32_t n_nets,
                         void *progress_arg, vly_validate_result *result,
                         vly_error *error);
 
-/* The difference in words, several lines without a last newline; names: what
- * the nets are called. Returns text. */
+/* Describes the difference in several lines without a final newline; names: of
+ * the nets. Returns text. */
 const char *vly_validate_text(const vly_validate_result *result,
                               const char *const *names, char *text,
                               size_t size);

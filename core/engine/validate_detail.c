@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The difference between two nets, word by word, and in words.
+ * The difference between two nets, word by word, and its description.
  */
 #include "engine/validate_detail.h"
 

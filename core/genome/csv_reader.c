@@ -59,8 +59,8 @@ static vly_status fill(vly_csv *csv)
     return VLY_OK;
 }
 
-/* *text: the next line, zero-terminated without its end; NULL: none. It stays
- * until the next call. */
+/* *text: the next line, zero-terminated, without its line end; NULL: none.
+ * Valid until the next call. */
 static vly_status take_line(vly_csv *csv, char **text)
 {
     vly_status status = VLY_OK;
@@ -108,7 +108,7 @@ static bool is_empty(const char *text)
     return *text == 0;
 }
 
-/* The next line that is no comment. */
+/* The next line that is not a comment. */
 static vly_status take_data(vly_csv *csv, char **text)
 {
     for (;;) {
@@ -137,7 +137,7 @@ static void keep_field(vly_csv *csv, uint32_t room, uint32_t n, char *text,
     csv->columns[n] = (uint32_t)(at - text) + 1;
 }
 
-/* What blanks part; a quoted field may have some in it. */
+/* Fields separated by blanks; a quoted field may contain blanks. */
 static void split_blanks(vly_csv *csv, char *text, uint32_t room, uint32_t *n)
 {
     char *at = text;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is in an HDF5 file of SONATA's, by a process of its own (edge_hdf5.c).
+ * Describes the content of a SONATA HDF5 file, read by a child process
+ * (edge_hdf5.c).
  */
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * file with /edges/POPULATION/source_node_id and target_node_id, and in its
  * edge group (0, if it has one of several numbers: that one) syn_weight (unit
  * of the target's port), delay (ms) and nsyns where the map does not give them;
- * edge_type_id where the map names a file of edge types. What else is there is
- * named. The only file of the engine that knows HDF5, and it runs in a process
- * of its own: version 1.10 crashes on some damaged files. What it reads is
- * checked by who asked.
+ * edge_type_id where the map names a file of edge types. Other data sets are
+ * listed by name. Only this file uses HDF5 to read edges, and it runs in a
+ * child process: version 1.10 crashes on some damaged files. The parent checks
+ * what it reads.
  */
 #include "genome/edge_hdf5.h"
 
@@ -97,7 +97,7 @@ static bool send_frame(const sonata_reader *reader, vly_sonata_kind kind,
     return vly_child_send(reader->out, &frame, sizeof(frame));
 }
 
-/* False, for its callers to return. */
+/* Returns false, so that callers can return the call. */
 static bool fail(const sonata_reader *reader, const char *place,
                  const char *sentence)
 {
@@ -150,7 +150,7 @@ static bool find_population(sonata_reader *reader, hid_t file)
     return true;
 }
 
-/* The i-th name of a group; false: it has none that can be read. */
+/* The i-th name of a group; false: it cannot be read. */
 static bool name_at(hid_t group, uint64_t i, char name[VLY_SONATA_POPULATION])
 {
     return H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
@@ -195,7 +195,8 @@ static void leave(sonata_reader *reader, const char *group, const char *name)
                  n ? ", " : "", group, *group ? "/" : "", name);
 }
 
-/* Names what has no meaning here, of the population or of its edge group. */
+/* Lists the members of the population or of its edge group that are not used.
+ */
 static void find_left(sonata_reader *reader, bool in_group)
 {
     char name[VLY_SONATA_POPULATION];
@@ -276,7 +277,7 @@ static bool open_set(sonata_reader *reader, vly_sonata_set set, bool needed)
 static bool open_sets(sonata_reader *reader)
 {
     const vly_sonata_ask *ask = reader->ask;
-    /* what the map gives counts: files often carry both */
+    /* a value in the map takes precedence: files often have both */
     for (int set = 0; set < VLY_SONATA_SENT; set++)
         if (!ask->skip[set] &&
             !open_set(reader, (vly_sonata_set)set, ask->needed[set]))
@@ -364,7 +365,7 @@ void vly_hdf5_send(const vly_sonata_ask *ask, vly_sonata_block *block, int out)
         .ask = ask, .out = out, .edges = -1, .group = -1, .block = block};
     for (int set = 0; set < VLY_SONATA_SETS; set++)
         reader.sets[set] = -1;
-    /* HDF5 prints its failures unless told not to; they are sent instead */
+    /* turn off HDF5's own printing; errors are sent instead */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t file = H5Fopen(ask->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0) {
@@ -411,7 +412,7 @@ static bool send_populations(sonata_reader *reader, hid_t file)
         if (!name_at(reader->edges, i, reader->population) ||
             (reader->group =
                  H5Gopen2(reader->edges, reader->population, H5P_DEFAULT)) < 0)
-            return fail(reader, "/edges", "a population that is no group");
+            return fail(reader, "/edges", "a population that is not a group");
         if (!send_about(reader))
             return false;
         H5Gclose(reader->group);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the process that reads SONATA edges hands to the one that asked: frames
- * over a pipe, each followed by its edges.
+ * The data that the child process sends to its parent while it reads SONATA
+ * edges: frames over a pipe, each followed by its edges.
  */
 #ifndef VOLLEY_GENOME_EDGE_HDF5_H
 #define VOLLEY_GENOME_EDGE_HDF5_H
@@ -39,13 +39,13 @@ typedef struct vly_sonata_ask {
     const char *name;             /* for messages */
     const char *population;       /* NULL: the only one */
     bool skip[VLY_SONATA_SENT];   /* the map gives it: not read */
-    bool needed[VLY_SONATA_SENT]; /* nothing else gives it */
+    bool needed[VLY_SONATA_SENT]; /* no other source gives it */
 } vly_sonata_ask;
 
 typedef enum vly_sonata_kind {
     VLY_SONATA_FAILED = 1, /* text says why; the last frame */
     VLY_SONATA_BEGIN,      /* text: the population; group, has, total */
-    VLY_SONATA_LEFT,       /* text: what is in the file and not known here */
+    VLY_SONATA_LEFT,       /* text: a name in the file that is not used */
     VLY_SONATA_EDGES,      /* n of them follow, set by set, of those it has */
     VLY_SONATA_TOP,        /* of vly_hdf5_about: what the file has, in top */
     VLY_SONATA_ABOUT, /* text: a population of edges; n edge groups, group, has,
@@ -79,10 +79,10 @@ void vly_sonata_set_name(vly_sonata_set set, const char *group, char *out,
 /* False: this build has no HDF5. */
 bool vly_hdf5_built(void);
 /* Reads the file and writes frames to out, the last one FAILED or END, unless
- * HDF5 crashes or finds no end: then a signal takes the process. For a process
- * of its own; allocates nothing by the engine's table. */
+ * HDF5 crashes or does not end: then a signal ends the process. Runs in a child
+ * process; allocates no memory through the engine. */
 void vly_hdf5_send(const vly_sonata_ask *ask, vly_sonata_block *block, int out);
-/* The same, of what is in the file, without reading it. */
+/* The same for a description of the file, without reading its edges. */
 void vly_hdf5_about(const vly_sonata_ask *ask, int out);
 
 #endif

@@ -55,7 +55,7 @@ static bool weight_fits(const vly_edge_spec *spec, double weight,
     return false;
 }
 
-/* Bursts of a delay; 0 and a sentence if it cannot be. */
+/* Bursts of a delay; 0 and a message if it is invalid. */
 static uint32_t delay_bursts(vly_edge_maker *maker, double delay,
                              char sentence[VLY_EDGE_SENTENCE])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Synapses given by a file: what each must keep to, and the list in order.
+ * Synapses given by a file: limits of each, and the sorted list.
  */
 #ifndef VOLLEY_GENOME_EDGE_LIST_H
 #define VOLLEY_GENOME_EDGE_LIST_H
@@ -21,7 +21,7 @@ typedef enum vly_edge_part {
 
 #define VLY_EDGE_LEFT 600 /* bytes */
 
-/* What the map says of its file. */
+/* The map's options for its file. */
 typedef struct vly_edge_spec {
     const vly_area *from;
     const vly_area *to;
@@ -33,8 +33,8 @@ typedef struct vly_edge_spec {
     bool map_weight; /* the map gives it: the file must not */
     bool map_delay;
     double dt_ms;
-    char *left; /* [VLY_EDGE_LEFT] SONATA: names of what is in the file and not
-                   taken over; NULL: not wanted */
+    char *left; /* [VLY_EDGE_LEFT] SONATA: names in the file that are not used;
+                 * NULL: not wanted */
 } vly_edge_spec;
 
 typedef struct vly_edge {
@@ -69,12 +69,14 @@ typedef struct vly_edge_maker {
 void vly_edges_init(vly_edge_maker *maker, const vly_edge_spec *spec,
                     vly_error *error);
 void vly_edges_deinit(vly_edge_maker *maker);
-/* Appends an edge. *part: which part is wrong, VLY_EDGE_PARTS if none, and why
- * in the sentence. Ids are in range already. Errors  E_NOMEM */
+/* Appends an edge. *part: the part that is wrong (the message has the reason),
+ * or VLY_EDGE_PARTS if none. Ids are in range already.
+ * Errors  E_NOMEM */
 vly_status vly_edges_add(vly_edge_maker *maker, const vly_edge *edge,
                          vly_edge_part *part, char sentence[VLY_EDGE_SENTENCE]);
-/* Sorts. *twice: place of an edge that was there before, 0 if none: then there
- * is no list. The list is the caller's: vly_edges_destroy. Errors  E_NOMEM */
+/* Sorts. *twice: place of a duplicate edge, 0 if none; with a duplicate no list
+ * is returned. The caller frees the list with vly_edges_destroy.
+ * Errors  E_NOMEM */
 vly_status vly_edges_finish(vly_edge_maker *maker, uint64_t *twice,
                             vly_edge_list **list);
 void vly_edges_destroy(vly_edge_list *list);
@@ -89,7 +91,7 @@ vly_status vly_edges_from_sonata(const char *path, const char *name,
                                  const vly_edge_spec *spec,
                                  vly_edge_list **list, vly_error *error);
 
-/* What is in an HDF5 file of SONATA's. */
+/* Content of a SONATA HDF5 file. */
 typedef struct vly_sonata_about {
     bool spikes;
     bool report; /* samples */
@@ -108,7 +110,8 @@ typedef struct vly_edges_about {
 } vly_edges_about;
 
 /* edge_about.c: take is called for each population of edges, after *about is
- * filled. Errors  E_UNSUPPORTED, E_PARSE, E_IO, E_NOMEM; what take returns. */
+ * filled.
+ * Errors  E_UNSUPPORTED, E_PARSE, E_IO, E_NOMEM; errors of take. */
 vly_status vly_sonata_describe(const char *path, vly_sonata_about *about,
                                vly_status (*take)(void *context,
                                                   const vly_edges_about *edges),

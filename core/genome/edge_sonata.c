@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Synapses from SONATA edges: a process of its own reads the file by HDF5
- * (edge_hdf5.c) and sends what it finds; here it is checked and made into a
- * list. A damaged file on which HDF5 crashes, or finds no end, is so refused
- * with a sentence like any other. Of a host with many threads only the one that
- * asks goes on in that process; a lock of HDF5 that another one holds is waited
- * for 10 minutes. 5 million synapses took 1.2 s, in one process 0.9 s.
+ * Synapses from SONATA edges: a child process reads the file with HDF5
+ * (edge_hdf5.c) and sends the data; this file checks it and makes a list. So a
+ * damaged file on which HDF5 crashes or does not end is refused with a message
+ * like any other. If the host has many threads, only the calling thread exists
+ * in the child; it waits up to 10 minutes for a lock of HDF5 that another
+ * thread held. 5 million synapses took 1.2 s, in one process 0.9 s.
  */
 #include "genome/edge_list.h"
 
@@ -60,8 +60,8 @@ static vly_sonata_set set_of(const sonata_list *list, vly_edge_part part)
     return sent ? sets[part] : VLY_SONATA_TYPE;
 }
 
-/* A value of edge i: of its own, else of its type. *out is unchanged if neither
- * has one and none is needed. */
+/* A value of edge i: its own, otherwise that of its type. *out is unchanged if
+ * neither has one and none is needed. */
 static vly_status take_value(sonata_list *list, uint64_t index, uint32_t i,
                              vly_sonata_set set, bool needed, double *out)
 {
@@ -96,7 +96,7 @@ static vly_status take_value(sonata_list *list, uint64_t index, uint32_t i,
     return fail_edge(list, VLY_SONATA_TYPE, index, sentence);
 }
 
-/* n parallel synapses, as nsyns has it. */
+/* n parallel synapses (nsyns). */
 static vly_status add_synapses(sonata_list *list, const vly_edge *edge,
                                double n)
 {
@@ -186,8 +186,8 @@ static bool frame_good(const sonata_list *list, const vly_sonata_frame *frame,
     }
 }
 
-/* What the list has: sets of the file, else values of its types. A type is
- * looked up, so its ids must be there. */
+/* Chooses the columns of the list: data sets of the file, otherwise values of
+ * its types. Types are looked up, so the data set of type ids must exist. */
 static bool begin(sonata_list *list, const vly_sonata_frame *frame)
 {
     const vly_edge_spec *spec = list->spec;
@@ -216,7 +216,7 @@ static vly_status receive_edges(sonata_list *list, uint32_t n, uint64_t *so_far)
         if (list->has[set] &&
             !vly_child_receive(&list->child, &block->sets[set],
                                n * sizeof(block->sets[set].whole[0])))
-            return VLY_E_PARSE; /* its end says why */
+            return VLY_E_PARSE; /* its exit status gives the reason */
     for (uint32_t i = 0; i < n && status == VLY_OK; i++)
         status = add_edge(list, *so_far + i, i);
     *so_far += n;
@@ -236,8 +236,8 @@ static void keep_left(const sonata_list *list, const char *text)
             *left = '?';
 }
 
-/* Until the last frame: ended is then true, also where an edge is refused. If
- * it is not, the process did not come to its end. */
+/* Reads until the last frame; `ended` is then true, also if an edge is refused.
+ * If it is false, the process ended too early. */
 static vly_status receive_all(sonata_list *list)
 {
     vly_sonata_frame frame;

@@ -10,9 +10,9 @@
 
 /* ---- columns ------------------------------------------------------------ */
 
-/* A name in a message, if the line has a source or a target, or it begins with
- * one (separated by semicolons): the first line of a file that is no table of
- * synapses is not shown. */
+/* Shows a name in a message only if the line has a column source or target, or
+ * begins with one (separated by semicolons): the first line of a file that is
+ * not a table of synapses is not shown. */
 static vly_status not_ours(vly_csv *csv, uint32_t field)
 {
     const char *name = csv->names[field];
@@ -31,7 +31,7 @@ static vly_status not_ours(vly_csv *csv, uint32_t field)
                         field + 1);
 }
 
-/* The part that a name stands for; VLY_EDGE_PARTS if it is none. */
+/* The part that a name means; VLY_EDGE_PARTS if none. */
 static vly_edge_part part_of(const char *name)
 {
     if (strcmp(name, "source") == 0)

@@ -13,7 +13,7 @@
 #define TYPES_MAX (1u << 20)
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
 
-/* Columns whose values mean nothing to a synapse that is there. */
+/* Columns whose values have no effect on an existing synapse. */
 static const char *const silent[] = {"target_query", "source_query",
                                      "population", NULL};
 

@@ -30,13 +30,13 @@ typedef struct vly_edge_types {
     uint32_t n;
     uint32_t capacity;
     bool has[VLY_EDGE_TYPE_VALUES]; /* a type has it */
-    char left[VLY_EDGE_LEFT];       /* columns with values that mean nothing
-                                       here */
+    char left[VLY_EDGE_LEFT]; /* columns with values that have no effect */
 } vly_edge_types;
 
-/* Columns parted by blanks, NULL for no value (SONATA's developer guide). name
- * outlives it. Errors  E_PARSE with a place; E_NOMEM. deinit is legal after a
- * failure. */
+/* Columns separated by blanks, NULL for no value (SONATA's developer guide).
+ * name
+ * outlives it.
+ * Errors  E_PARSE with a place; E_NOMEM. deinit is legal after a failure. */
 vly_status vly_edge_types_init(vly_edge_types *types, FILE *file,
                                const char *name, vly_error *error);
 void vly_edge_types_deinit(vly_edge_types *types);

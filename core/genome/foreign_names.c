@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of names: see foreign_names.h. Checked against the documentation
- * of NEST 3 (models, connection rules, devices) and of Brian 2.5 (input,
- * synapses): a row with a name of ours says that it means the same, up to its
- * note. What they call one model, or a key of one model only, is in its table.
+ * The table of names: see foreign_names.h. Checked against the documentation of
+ * NEST 3 (models, connection rules, devices) and of Brian 2.5 (input,
+ * synapses): a row with a Volley name states that both mean the same, except
+ * for its note. Names of one model, or of a key of one model only, are in that
+ * model's table.
  */
 #include "genome/foreign_names.h"
 
@@ -243,7 +244,7 @@ static const vly_foreign rows[] = {
     NEAR("rng_seed", "seed_network",
          "beside it seed_state and seed_input; or --seed"),
     NONE("local_num_threads", "machines are no part of a genome: --threads"),
-    /* Brian 2, in whose equations names are the user's */
+    /* Brian 2, in whose equations users choose the names */
     SAME("threshold", "v_th_mv"),
     SAME("threshold", "firing_threshold"),
     SAME("reset", "v_reset_mv"),

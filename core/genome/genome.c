@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A genome from a file or from memory: the order of the steps, [run], and the
- * end of a genome's life.
+ * Reads a genome from a file or from memory: the order of the steps, [run], and
+ * freeing a genome.
  */
 #include "genome/genome.h"
 
@@ -165,7 +165,7 @@ out:
     return status;
 }
 
-/* What is no text at all would end in an error of TOML. */
+/* Files that are not text would otherwise give an error of TOML. */
 static vly_status check_text(const char *text, size_t n_bytes, const char *name,
                              vly_error *error)
 {

@@ -64,8 +64,8 @@ typedef struct vly_area {
     char *name;
     char *model_name; /* [model.NAME] or the model's own id */
     const vly_model_info *model;
-    const char *generator; /* of an area that only fires: its kind; its model
-                              and one stimulus are what it is made of */
+    const char *generator; /* of a generator area: its kind; it is built from
+                            * its model and one stimulus */
     uint32_t n_neurons;
     uint32_t first; /* global id: sum of the areas before */
     bool has_voxels;
@@ -73,7 +73,7 @@ typedef struct vly_area {
                                    z, then the neurons of a voxel */
     uint32_t neurons_per_voxel; /* 1 without voxels */
     double at[3];
-    bool has_positions;     /* else neurons lie at their voxels */
+    bool has_positions;     /* otherwise neurons are at their voxels */
     vly_value positions[3]; /* x, y, z of each neuron; `at` is added */
     vly_value *params;      /* [model->n_params] */
     vly_value *fields; /* [model->n_fields] initial values; kind NUMBER with
@@ -89,7 +89,7 @@ typedef struct vly_edge_list {
     uint32_t *target;
     double *weight;     /* unit of the target's port; NULL: the map's */
     uint32_t *delay;    /* bursts; NULL: the map's */
-    uint64_t n_rounded; /* delays that were no whole number of bursts */
+    uint64_t n_rounded; /* delays that were not a whole number of bursts */
 } vly_edge_list;
 
 /* Rule distance. d is target - source, each axis wrapped to half a period. */
@@ -159,8 +159,8 @@ typedef struct vly_tiles {
  * outermost. Pairs that cannot make a synapse (p or count 0) are left out. */
 typedef struct vly_pair {
     char *map;     /* the map's id; "map:N" (N from 1) without one */
-    char *stream;  /* what its draws are keyed by: "MAP|FROM|TO", or
-                      "|FROM|TO|K" for the K-th (from 0) without an id */
+    char *stream;  /* key of its draws: "MAP|FROM|TO", or "|FROM|TO|K" for the
+                      K-th (from 0) without an id */
     uint32_t from; /* area index */
     uint32_t to;
     vly_rule rule;
@@ -174,8 +174,8 @@ typedef struct vly_pair {
     uint32_t n_vectors;
     vly_pattern *patterns; /* owned */
     uint32_t n_patterns;
-    vly_rule mapper; /* composite: of each tile; vectors, patterns or a
-                        function */
+    vly_rule mapper; /* composite: rule of each tile; vectors, patterns or a
+                      * function */
     vly_tiles tiles; /* composite */
     const vly_edge_list *edges; /* file; owned by the genome */
     vly_space space;            /* distance */
@@ -290,14 +290,14 @@ typedef struct vly_genome {
     vly_record *records; /* empty: spikes of every area, if recording */
     uint32_t n_records;
     uint64_t n_synapses_max; /* upper bound (expectation for bernoulli) */
-    char **notes;            /* sentences: what was read otherwise than
-                                written; at most 20 */
+    char **notes;            /* messages: values that were read differently than
+                              * written; at most 20 */
     uint32_t n_notes;
     uint32_t n_more_notes; /* that did not fit */
     vly_hash hash;         /* of the resolved content; no formatting, no
                               machine choice, no comments */
     char *resolved;        /* TOML text: every value with its origin as a
-                              comment; parses to the same hash */
+                            * comment; parsing it gives the same hash */
 } vly_genome;
 
 /* vly_genome_load, _parse and _destroy are declared in volley.h. load: path

@@ -74,7 +74,7 @@ out:
 
 /* ---- parameters and fields ---------------------------------------------- */
 
-/* Overlays params and fields with what the table gives. */
+/* Overwrites params and fields with the values of the table. */
 static vly_status read_values(vly_reader *reader, const vly_toml_node *table,
                               vly_origin_kind kind, vly_area *area)
 {
@@ -279,7 +279,7 @@ static vly_status no_model_key(vly_reader *reader, const vly_toml_node *node,
                                name);
 }
 
-/* *table: the [model] of the area, NULL for a model by its id */
+/* *table: the [model] of the area, NULL if the area names a model id */
 static vly_status find_model(vly_reader *reader, const vly_toml_node *node,
                              vly_area *area, const vly_toml_node **table)
 {

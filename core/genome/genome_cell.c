@@ -81,7 +81,8 @@ static vly_status read_delay(vly_reader *reader, const vly_toml_node *node,
     double dt_ms = reader->genome->dt_ms;
     bool bursts = strcmp(what, "delay_bursts") == 0;
     double unit = bursts ? 1.0 : dt_ms;
-    /* what rounds to one burst at least; exactly half a burst rounds up */
+    /* smallest value that rounds to at least one burst; half a burst rounds up
+     */
     const vly_value_spec spec = {
         .what = what,
         .lo = 0.5 * unit,
@@ -197,9 +198,9 @@ typedef struct exception {
 } exception;
 
 /* An exception may give another value to some pairs of an earlier, wider one.
- * One of which nothing is left is a mistake, and so may be two that share some
- * pairs: there the later one counts. owned: pairs that each exception still
- * gives the key to. */
+ * An exception without any remaining pair is an error. Two that overlap
+ * otherwise may be a mistake: the later one counts. owned: pairs for which each
+ * exception still gives the key. */
 static vly_status take_over(vly_reader *reader, vly_map_entry *map,
                             const vly_toml_node *node, vly_cell_key key,
                             const exception *by)
@@ -234,8 +235,7 @@ static vly_status take_over(vly_reader *reader, vly_map_entry *map,
                            areas[shared->to].name);
 }
 
-/* One key of a map or of an exception, over its cells (by NULL: over
- * all). */
+/* One key of a map or of an exception, for its cells (by NULL: all). */
 static vly_status spread(vly_reader *reader, vly_map_entry *map,
                          const vly_toml_node *node, vly_cell_key key,
                          const exception *by)
@@ -259,7 +259,7 @@ static vly_status spread(vly_reader *reader, vly_map_entry *map,
     return by ? take_over(reader, map, node, key, by) : VLY_OK;
 }
 
-/* The keys that give a size: which one is right depends on the rule. */
+/* The keys that give a size: the rule determines which one is allowed. */
 static vly_status check_size_key(vly_reader *reader, const vly_toml_node *node,
                                  vly_rule rule)
 {
@@ -355,7 +355,7 @@ static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
                                    end ? "to" : "from");
         VLY_TRY(
             vly_reader_areas(reader, ends[end], end ? "to" : "from", &areas));
-        /* vly_reader_areas left its stamp on the areas it named */
+        /* vly_reader_areas marked the areas that it named with its stamp */
         for (uint32_t i = 0; i < map->n_cells; i++) {
             const vly_map_cell *cell = &map->cells[i];
             uint32_t area = end ? cell->to : cell->from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A cell of a [[map]] once all its keys are read: what is missing, what follows
- * from it, whether there is room for it.
+ * Checks a cell of a [[map]] after all its keys are read: missing keys, derived
+ * values, memory limits.
  */
 #include <inttypes.h>
 
@@ -42,9 +42,10 @@ static vly_status count_from_p(vly_reader *reader, vly_map_cell *cell)
         return vly_reader_fail(reader, cell->node[VLY_CELL_P],
                                "p is 1, wanted less than 1: no number of "
                                "synapses connects all pairs");
-    /* Counts are published in the plain form, in double: the microcircuit has
-     * 298,880,968 synapses by it and 298,880,970 by the exact logarithm. Its
-     * error grows with the pairs (6e-8 there), so large areas take log1p. */
+    /* Published counts use the plain form in double: it gives 298,880,968
+     * synapses for the microcircuit, the exact logarithm 298,880,970. The error
+     * of the plain form grows with the number of pairs (6e-8 there), so large
+     * areas use log1p. */
     double k = pairs <= 0x1p32
                    ? vly_log(1.0 - cell->p) / vly_log(1.0 - 1.0 / pairs)
                    : vly_log1p(-cell->p) / vly_log1p(-1.0 / pairs);
@@ -92,7 +93,7 @@ static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
     return VLY_OK;
 }
 
-/* Room for what has to be chosen without repetition. */
+/* Checks the memory for choices without repetition. */
 static vly_status check_room(vly_reader *reader, const vly_map_entry *map,
                              const vly_map_cell *cell)
 {

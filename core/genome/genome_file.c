@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Files that a genome names. A path is relative to the folder of the genome
- * (to the working folder if the genome came from standard input). What is in
+ * Files that a genome names. A path is relative to the folder of the genome (to
+ * the working folder if the genome came from standard input). The content of
  * the file becomes part of the genome and of its hash; the path does not. Only
- * regular files are read: a pipe or a device could wait for ever.
+ * regular files are read: a pipe or a device could block forever.
  */
 #include "genome/genome_file.h"
 
@@ -66,7 +66,7 @@ static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
     return open_named(reader, node, "file", path, file);
 }
 
-/* The same failure with the genome's place before it. */
+/* Adds the genome's place before the message of a failure. */
 static vly_status placed(vly_reader *reader, const vly_toml_node *node,
                          vly_status status, const vly_error *why)
 {
@@ -104,7 +104,8 @@ static vly_status check_map(vly_reader *reader, const vly_map_entry *map)
     return VLY_OK;
 }
 
-/* HDF5 begins so (its specification III.A); comma-separated text does not. */
+/* The signature of HDF5 (its specification III.A); comma-separated text does
+ * not begin with it. */
 static bool is_sonata(FILE *file)
 {
     static const char mark[] = "\x89HDF\r\n\x1a\n";
@@ -129,8 +130,8 @@ static vly_status keep_edges(vly_reader *reader, vly_edge_list *edges)
     return VLY_OK;
 }
 
-/* Absolute where that can be known, so that the resolved genome can be read
- * from another folder. */
+/* Absolute if possible, so that the resolved genome can be read from another
+ * folder. */
 static vly_status keep_path(vly_reader *reader, const char *path, char **out)
 {
     char *absolute = realpath(path, NULL);
@@ -142,7 +143,7 @@ static vly_status keep_path(vly_reader *reader, const char *path, char **out)
     return status;
 }
 
-/* What is said of the file beside its synapses. */
+/* Notes about the file. */
 static vly_status note_edges(vly_reader *reader, const vly_toml_node *node,
                              const vly_edge_spec *spec,
                              const vly_edge_list *edges)
@@ -162,7 +163,7 @@ static vly_status note_edges(vly_reader *reader, const vly_toml_node *node,
     if (spec->types && *spec->types->left)
         VLY_TRY(vly_reader_note(reader, node, "%.200s: not taken over: %s",
                                 spec->types->name, spec->types->left));
-    /* of FEAGI's synapses one burst is the delay */
+    /* synapses to FEAGI areas have a delay of one burst */
     if (!edges->delay && !spec->map_delay &&
         !(spec->to->model->flags & VLY_AREA_FEAGI))
         VLY_TRY(vly_reader_note(reader, node,

@@ -8,11 +8,11 @@
 #include "genome/genome_value.h"
 
 /* `file`, `population` and `edge_types_file` of a map, read if its rule is
- * file; else they are refused. */
+ * file, otherwise refused. */
 vly_status vly_map_file(vly_reader *reader, vly_map_entry *map);
 
 /* { file = "NAME", column = "NAME" }: becomes an array. Without `column` the
- * column is called what the value is. Checks every number against the range. */
+ * column has the name of the value. Checks every number against the range. */
 vly_status vly_value_from_file(vly_reader *reader, const vly_toml_node *node,
                                const vly_value_spec *spec, vly_value *value);
 

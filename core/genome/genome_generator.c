@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Generator areas, made of what is there: a neuron of lif_psc_delta at rest,
- * half a millivolt below its threshold and without a refractory period, fires
- * in exactly those bursts in which anything arrives; its potential is reset in
- * the same burst, so nothing is left of it. A stimulus of 1 mV drives it. So
- * generators have ids and stand in the digest, and no backend has code for
+ * Generator areas, built from existing parts: a neuron of lif_psc_delta at
+ * rest, half a millivolt below its threshold and without a refractory period,
+ * fires in exactly those bursts in which input arrives; its potential is reset
+ * in the same burst, so no state remains. A stimulus of 1 mV drives it. So
+ * generators have ids and are part of the digest, and backends need no code for
  * them. A neuron fires once in a burst at most, so a Poisson process is one
  * draw a burst with a chance of rate * dt (a Bernoulli process, as of Brian's
- * PoissonGroup): the rate is the one that was written, and no
- * rate is above 1 / dt.
+ * PoissonGroup): the rate is the one that was written, and no rate is above 1 /
+ * dt.
  */
 #include "genome/genome_generator.h"
 
@@ -146,7 +146,7 @@ out:
     return status;
 }
 
-/* What the stimulus would say in the words of a stimulus. */
+/* Writes the generator's keys as keys of a stimulus. */
 static vly_status check_values(vly_reader *reader, const vly_toml_node *area,
                                const generator_kind *kind)
 {
@@ -191,7 +191,7 @@ static vly_status check_area(vly_reader *reader, const vly_toml_node *area,
     return status ? status : check_values(reader, area, kind);
 }
 
-/* One list a neuron: the stimulus wants to be told which. */
+/* One list a neuron: the stimulus needs the list of neurons. */
 static vly_status add_neurons(vly_reader *reader, vly_toml_node *stimulus)
 {
     const vly_toml_node *lists = vly_toml_get(stimulus, "bursts");
@@ -354,7 +354,7 @@ out:
     return status;
 }
 
-/* A neuron fires once in a burst: a second spike there would be lost. */
+/* A neuron fires once in a burst: a second spike in it would be lost. */
 static vly_status check_list(vly_reader *reader, const vly_toml_node *node,
                              const char *what, const vly_burst_list *list)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The hash of a genome: over a canonical row of bytes of everything that can
- * change a spike. Outside are title, origins, formatting, names of models,
- * what is recorded and how long it runs. Ids and names are inside, because
- * they key the random streams.
+ * The hash of a genome: over a canonical byte sequence of everything that can
+ * change a spike. It does not include title, origins, formatting, names of
+ * models, recordings and the length of the run. It includes ids and names,
+ * because they are keys of the random streams.
  */
 #include <string.h>
 
@@ -77,7 +77,8 @@ static void put_area(vly_text *text, const vly_area *area)
     }
 }
 
-/* What came with later rules: pairs of the first ones keep their bytes. */
+/* Members that came with later rules: pairs of earlier rules keep their bytes.
+ */
 static void put_shape(vly_text *text, const vly_pair *pair)
 {
     if (vly_rules[pair->rule].size == VLY_SIZE_OUT_DEGREE)
@@ -186,7 +187,7 @@ static void chain(vly_genome *genome, vly_text *text)
     text->n = 0;
 }
 
-/* The same of a stimulus: its spikes are not written one after another. */
+/* The same for a stimulus: its spikes are not written one by one. */
 static void chain_spikes(vly_genome *genome, const vly_stimulus *stimulus,
                          vly_text *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The files that a genome was read from, so that no output replaces one of
- * them. What was opened is kept as device and inode: whatever name an output
- * has, it is found.
+ * them. Opened files are stored as device and inode, so an output is recognised
+ * under any name.
  */
 #include "genome/genome_inputs.h"
 

@@ -295,7 +295,7 @@ const vly_key vly_keys_pattern[] = {
     WEIGHT,
     END};
 
-/* Areas that only fire. */
+/* Generator areas. */
 #define GENERATOR                                                              \
     {"generator", VLY_FORM_KIND, "poisson, spikes or pulse; no model"},        \
         {"neurons", VLY_FORM_WHOLE, "how many"},                               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every key that a genome may have, with its form and what it is. The reader
- * refuses what does not stand here, and `volley schema` and `volley doc` print
- * it, so they cannot say anything else.
+ * Every key that a genome may have, with its form and a description. The reader
+ * refuses all other keys, and `volley schema` and `volley doc` print these
+ * tables, so they always agree.
  */
 #ifndef VOLLEY_GENOME_GENOME_KEYS_H
 #define VOLLEY_GENOME_GENOME_KEYS_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a value looks like. Numbers may be expressions. */
+/* The form of a value. Numbers may be expressions. */
 typedef enum vly_key_form {
     VLY_FORM_TEXT,
     VLY_FORM_BOOL,
@@ -29,7 +29,7 @@ typedef enum vly_key_form {
     VLY_FORM_MODEL,    /* a [model] or a model's id */
     VLY_FORM_TYPE,     /* a model's id */
     VLY_FORM_RULE,     /* a rule */
-    VLY_FORM_KIND,     /* what the section is for: the last part of its name */
+    VLY_FORM_KIND,     /* a fixed word: the last part of the section's name */
     VLY_FORM_FORMAT,   /* 1 */
     VLY_FORM_SECTION,  /* a table: the section of this name */
     VLY_FORM_NAMED,    /* tables by name, each the section of this name */

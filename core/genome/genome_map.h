@@ -8,7 +8,7 @@
 #include "genome/genome_reader.h"
 #include "genome/rule_info.h"
 
-/* What may differ between the pairs of one map. */
+/* Keys that may differ between the pairs of one map. */
 typedef enum vly_cell_key {
     VLY_CELL_P,
     VLY_CELL_COUNT,
@@ -59,7 +59,7 @@ typedef struct vly_map_entry {
     vly_origin multiple_origin;
     vly_pattern *patterns;
     uint32_t n_patterns;
-    vly_rule mapper; /* composite: of its tiles; else the rule */
+    vly_rule mapper; /* composite: rule of its tiles; otherwise the rule */
     vly_tiles tiles;
     vly_origin shape_origin; /* of vectors, patterns or composite */
 } vly_map_entry;
@@ -77,7 +77,7 @@ vly_status vly_vectors_read(vly_reader *reader, const vly_toml_node *node,
                             vly_map_entry *map);
 vly_status vly_patterns_read(vly_reader *reader, const vly_toml_node *node,
                              vly_map_entry *map);
-/* The area of a cell without the voxels that the map's rule needs, or a
+/* Refuses an area of a cell without the voxels that the map's rule needs, and a
  * composite's tile that is larger than its source. */
 vly_status vly_shape_check(vly_reader *reader, const vly_map_entry *map,
                            const vly_map_cell *cell);
@@ -86,10 +86,10 @@ double vly_shape_synapses(const vly_genome *genome, const vly_map_entry *map,
 
 /* The cells of a map and its exceptions (genome_cell.c). */
 vly_status vly_cells_read(vly_reader *reader, vly_map_entry *map);
-/* What a cell is without, and what it cannot be (genome_cell_check.c). */
+/* Checks for missing and impossible values of a cell (genome_cell_check.c). */
 vly_status vly_cell_finish(vly_reader *reader, vly_map_entry *map,
                            vly_map_cell *cell);
-/* The key that says how many synapses a rule makes, or NULL. */
+/* The key that gives the number of synapses of a rule, or NULL. */
 const char *vly_rule_size_key(vly_rule rule);
 vly_cell_key vly_rule_size_cell(vly_rule rule); /* VLY_CELL_KEYS: none */
 /* Its pairs, and their synapses added up (genome_pairs.c). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * [morphology.NAME]: vectors, patterns, a composite of one of them or of a
- * function, or a function by another name; and which of them a [[map]] has.
+ * function, or a function under another name; and the choice of one by a
+ * [[map]].
  */
 #include <string.h>
 

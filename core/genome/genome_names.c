@@ -156,7 +156,7 @@ static int compare_ids(const void *a, const void *b)
     int order = strcmp((*x)->u.string, (*y)->u.string);
     if (order != 0)
         return order;
-    /* those of --set have no line: they come last and are the ones to blame */
+    /* keys of --set have no line: they come last and are reported */
     uint32_t line_x = (*x)->line - 1;
     uint32_t line_y = (*y)->line - 1;
     return (line_x > line_y) - (line_x < line_y);

@@ -54,7 +54,7 @@ static bool split(const char *path, override_path *out)
 
 /* ---- value -------------------------------------------------------------- */
 
-/* A word, or an expression without its quotes. */
+/* A bare word, or an expression without quotes. */
 static bool is_bare(const char *value)
 {
     bool word = (*value >= 'a' && *value <= 'z') ||
@@ -216,7 +216,7 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
                     depth == 3   ? ", wanted KIND.NAME.KEY"
                     : depth == 2 ? ", wanted KIND.KEY"
                                  : ", wanted KEY");
-    /* of an included file these have no effect */
+    /* in an included file these have no effect */
     if (reader->included && (i == 0 || depth == 1))
         return fail(reader, at, "", top,
                     i == 0 ? " of an included file does not count, wanted the "
@@ -241,7 +241,7 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
     return descend(reader, at, path, table);
 }
 
-/* Setting one of two keys that exclude each other takes the other away. */
+/* Setting one of two mutually exclusive keys removes the other. */
 static void remove_rivals(vly_toml_node *table, const char *key)
 {
     static const char *const rivals[][2] = {
@@ -287,11 +287,11 @@ vly_status vly_override_put(vly_reader *reader, const char *text,
         return vly_reader_nomem(reader, strlen(key) + 1, "an override");
     vly_free(value->key);
     value->key = copy;
-    /* rivals of [run] only where the key is one of [run], and so on: a wrong
-       key is refused later in any case */
+    /* only keys of the same table exclude each other; an unknown key is refused
+     * later */
     remove_rivals(table, key);
     vly_toml_node *old = vly_toml_child(table, key);
-    if (old) { /* keeps its place: the order of areas is that of the file */
+    if (old) { /* keeps its position: the order of areas is that of the file */
         if (value->set) {
             value->key_line = old->key_line;
             value->key_column = old->key_column;

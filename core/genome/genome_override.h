@@ -6,8 +6,8 @@
 
 #include "genome/genome_reader.h"
 
-/* Puts a value (moved in, also its key is made) where the path says. Messages
- * say where the value came from. */
+/* Puts a value (moved in; its key is created) at the path. Messages name the
+ * origin of the value. */
 vly_status vly_override_put(vly_reader *reader, const char *path,
                             vly_toml_node *value);
 vly_status vly_override_apply(vly_reader *reader, const vly_override *override);

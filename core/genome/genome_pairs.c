@@ -15,14 +15,14 @@
 
 /* ---- how many maps without an id between two areas ---------------------- */
 
-/* Of a table with open addressing; n 0: a free place. */
+/* Entry of a table with open addressing; n 0: free. */
 typedef struct vly_pair_count {
     uint32_t from;
     uint32_t to;
     uint32_t n;
 } vly_pair_count;
 
-/* Its place, or the free one where it would be; NULL: there is no table. */
+/* Its entry, or the free entry for it; NULL: there is no table. */
 static vly_pair_count *count_of(const vly_reader *reader, uint32_t from,
                                 uint32_t to)
 {
@@ -37,7 +37,7 @@ static vly_pair_count *count_of(const vly_reader *reader, uint32_t from,
     }
 }
 
-/* Room for one more, half of the table at most being full. */
+/* Makes room for one more; at most half of the table is used. */
 static vly_status grow_counts(vly_reader *reader)
 {
     vly_pair_count *old = reader->pair_counts;
@@ -76,10 +76,10 @@ static vly_status count_pairs(vly_reader *reader, uint32_t first)
 
 /* ---- a pair ------------------------------------------------------------- */
 
-/* What the draws of a pair are keyed by: "MAP|FROM|TO". Without an id, the how
- * manieth of the maps without one between the two areas, so that a map added
- * elsewhere changes no draw: "|FROM|TO|K". No area's name has a | or begins
- * with a digit, so no two texts are alike. */
+/* The key of the draws of a pair: "MAP|FROM|TO", or for a map without an id
+ * "|FROM|TO|K", where K counts the maps without an id between the two areas, so
+ * that a map added elsewhere changes no draw. Names of areas do not contain |
+ * or begin with a digit, so all keys are different. */
 static char *stream_text(const vly_reader *reader, const vly_map_entry *map,
                          const vly_map_cell *cell)
 {
@@ -91,7 +91,7 @@ static char *stream_text(const vly_reader *reader, const vly_map_entry *map,
     return vly_format("|%s|%s|%" PRIu32, from, to, before ? before->n : 0);
 }
 
-/* Ports of conductances take one sign each. */
+/* A port of conductances accepts one sign only. */
 static vly_status check_sign(vly_reader *reader, const vly_map_entry *map,
                              const vly_map_cell *cell)
 {
@@ -171,7 +171,7 @@ out:
 
 /* ---- pairs without synapses --------------------------------------------- */
 
-/* Whether a vector leads from a voxel of the one area to one of the other. */
+/* Whether any vector connects a voxel of one area to a voxel of the other. */
 static bool vectors_reach(const vly_genome *genome, const vly_map_entry *map,
                           const vly_map_cell *cell)
 {

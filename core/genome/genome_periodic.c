@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Periodic edges of rule "distance". A difference is wrapped to [-period / 2,
- * period / 2), so what a mask asks for beyond that can never be met: a box that
- * loses all of an axis is refused, one that loses a part of it is noted.
+ * period / 2), so a mask beyond that range never matches: a box that loses all
+ * of an axis is refused, a box that loses a part of it gives a note.
  */
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"

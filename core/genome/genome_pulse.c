@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stimuli of kind "pulse" (a train of pulses) and "pattern" (voxels): both
- * become sources of spikes as a stimulus of kind "spikes" has one. A train
- * therefore has to end, and its events are counted with the given spikes.
+ * become a spike source, like a stimulus of kind "spikes". So a train has to
+ * end, and its events count as given spikes.
  *
- * Pulse k begins where (start + k period) / dt is rounded to, so that a period
- * that is no whole number of bursts does not drift: in double, s = start / dt,
- * p = period / dt (numbers of bursts as they are), P = floor(p),
+ * Pulse k begins at the rounded value of (start + k period) / dt, so that a
+ * period that is not a whole number of bursts does not drift: in double, s =
+ * start / dt, p = period / dt (numbers of bursts as they are), P = floor(p),
  *     b(k) = k P + floor((s + k (p - P)) + 0.5).
  * A p within 2^-50 of a whole number, relative, is that number: the roundings
  * of period, dt and quotient add up to less, and 0.3 ms are 3 bursts of 0.1 ms.
@@ -19,7 +19,7 @@
 
 /* ---- pulse -------------------------------------------------------------- */
 
-/* After vly_time_read has looked at the pair of keys. */
+/* Called after vly_time_read has read the pair of keys. */
 static vly_status read_moment(vly_reader *reader, const vly_toml_node *table,
                               const char *ms_key, uint64_t bursts,
                               vly_moment *moment)
@@ -43,8 +43,8 @@ static double period_bursts(const vly_pulse *pulse, double dt_ms)
     return off <= period * 0x1p-50 ? whole : period;
 }
 
-/* A period that is no whole number of bursts is not rounded, but the begin of
- * each pulse, which the note says. */
+/* A period that is not a whole number of bursts is not rounded; the beginning
+ * of each pulse is. The note says so. */
 static vly_status read_period(vly_reader *reader, const vly_toml_node *table,
                               vly_moment *period)
 {
@@ -154,7 +154,7 @@ vly_status vly_pulse_read(vly_reader *reader, vly_stimulus_entry *entry)
     entry->source->is_train = true;
     entry->source->train = train;
     entry->source->n_bursts = vly_train_bursts(&train, VLY_SPIKES_MAX);
-    /* as of a list of spikes, which it is from here on */
+    /* like a list of spikes, which it is from here on */
     entry->start = 0;
     entry->stop = UINT64_MAX;
 out:

@@ -177,7 +177,7 @@ static bool key_is_stem(const vly_key_list *list, const char *word)
     return false;
 }
 
-/* What another simulator calls so; VLY_OK if none does. */
+/* A hint if the word is a name of another simulator; VLY_OK otherwise. */
 static vly_status refuse_foreign(vly_reader *reader, const vly_toml_node *node,
                                  const vly_key_list *list)
 {

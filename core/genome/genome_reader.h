@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files that read a genome share: the tree, the variables, failing
- * with a place, checks of keys and names. Internal to core/genome.
+ * Declarations shared by the files that read a genome: the tree, the variables,
+ * failing with a place, checks of keys and names. Internal to core/genome.
  */
 #ifndef VOLLEY_GENOME_GENOME_READER_H
 #define VOLLEY_GENOME_GENOME_READER_H
@@ -33,7 +33,7 @@ typedef struct vly_variable {
     enum { VLY_VAR_NEW, VLY_VAR_BUSY, VLY_VAR_DONE } state;
 } vly_variable;
 
-/* Indexes of areas, in the order asked for, none twice. */
+/* Indexes of areas, in the requested order, without duplicates. */
 typedef struct vly_area_list {
     uint32_t *areas;
     uint32_t n;
@@ -50,7 +50,7 @@ typedef struct vly_reader {
     vly_error *error;
     vly_variable *vars;
     uint32_t n_vars;
-    uint32_t depth; /* of the expression at hand */
+    uint32_t depth; /* of the current expression */
     uint32_t *seen; /* [n_areas] stamps of vly_reader_areas */
     uint32_t stamp;
     struct vly_map_entry *maps;
@@ -85,9 +85,9 @@ vly_status vly_reader_fail(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_reader_fail_key(vly_reader *reader, const vly_toml_node *node,
                                const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* "file:line:col: sentence" (of a table: where its name stands) into the notes
- * of the genome: it is read, but not as the user may think. The same one counts
- * once. E_NOMEM */
+/* "file:line:col: sentence" (for a table: at its name) to the notes of the
+ * genome: the value was read, but perhaps not as the user expects. Equal notes
+ * count once. E_NOMEM */
 vly_status vly_reader_note(vly_reader *reader, const vly_toml_node *node,
                            const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -141,7 +141,7 @@ vly_status vly_reader_pattern(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_reader_label(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint32_t index, const char **id,
                             char **label);
-/* No id of the list stands twice. */
+/* Refuses an id that occurs twice in the list. */
 vly_status vly_reader_unique(vly_reader *reader, const vly_toml_node *list,
                              const char *what);
 bool vly_glob_match(const char *pattern, const char *text);

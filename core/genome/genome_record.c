@@ -15,7 +15,7 @@
 #include "genome/genome_generator.h"
 #include "genome/genome_value.h"
 
-#define INTERVAL_MS 1.0 /* as a multimeter of NEST has it */
+#define INTERVAL_MS 1.0 /* the default of a NEST multimeter */
 
 /* One [[record]] being read. */
 typedef struct record_entry {
@@ -118,7 +118,7 @@ out:
 
 /* ---- fields ------------------------------------------------------------ */
 
-/* n_fields: the model has none of that name. */
+/* n_fields: the model has no field of that name. */
 static uint32_t find_field(const vly_model_info *model, const char *name)
 {
     uint32_t f = 0;
@@ -226,7 +226,8 @@ static vly_status add_field(vly_reader *reader, const record_entry *entry,
     return status;
 }
 
-/* Fields that a name or a glob names; a glob those that all areas have. */
+/* Fields that match a name or a glob; a glob matches fields that all areas
+ * have. */
 static vly_status add_named(vly_reader *reader, const record_entry *entry,
                             const vly_toml_node *node, uint64_t *taken)
 {
@@ -348,8 +349,8 @@ static const char *field_name(const vly_genome *genome,
     return genome->areas[record->area].model->fields[record->field].name;
 }
 
-/* One [[record]] of fields: each field stands with all areas, in their order.
- * Returns how many records it is. */
+/* One [[record]] of fields: each field is written with all areas, in their
+ * order. Returns the number of records. */
 static uint32_t resolve_fields(vly_text *text, const vly_genome *genome,
                                const vly_record *first, uint32_t n_left)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * `volley resolve`: the genome as TOML with every value as a number and its
- * origin as a comment. Models are folded into their areas, maps keep their
- * form (resolve_map.c). It reads back to the same hash; a test holds that.
+ * origin as a comment. Models are folded into their areas, maps keep their form
+ * (resolve_map.c). Reading it gives the same hash; a test checks that.
  */
 #include "genome/genome_resolve.h"
 
@@ -21,7 +21,7 @@ static vly_origin origin_of(const vly_toml_node *table, const char *key)
     return node ? vly_reader_origin(node, VLY_ORIGIN_FILE) : none;
 }
 
-/* The origin of the first of two keys that is there. */
+/* The origin of the first existing one of two keys. */
 static vly_origin origin_of2(const vly_toml_node *table, const char *a,
                              const char *b)
 {
@@ -124,7 +124,7 @@ static void resolve_values(vly_text *text, const vly_area *area)
     for (uint32_t i = 0; i < model->n_fields; i++) {
         const vly_value *value = &area->fields[i];
         if (value->origin.kind == VLY_ORIGIN_DEFAULT) {
-            /* an expression over the parameters: a number would hide that */
+            /* an expression of the parameters: a number would hide it */
             vly_text_put(text, "# %s: default of the model\n",
                          model->fields[i].name);
             continue;
@@ -185,7 +185,7 @@ static void put_time(vly_text *text, const vly_stimulus_entry *entry,
     vly_text_origin(text, &origin, NULL);
 }
 
-/* In ms if it is given so: no whole number of bursts need be the same. */
+/* In ms if given in ms: a whole number of bursts may differ. */
 static void put_moment(vly_text *text, const vly_stimulus_entry *entry,
                        const char *ms_key, const char *burst_key,
                        const vly_moment *moment)
@@ -342,7 +342,7 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
 
 /* ---- all areas ---------------------------------------------------------- */
 
-/* As it is written, not as what it is made of. */
+/* As written in the genome, not as the area and stimulus built from it. */
 static void resolve_generator(vly_text *text, const vly_reader *reader,
                               uint32_t index, const vly_toml_node *node)
 {

@@ -7,7 +7,7 @@
 #include "genome/genome_map.h"
 #include "genome/genome_reader.h"
 
-/* Text that grows; failed stays set once there was no memory. */
+/* Text that grows; `failed` is set if memory ran out. */
 typedef struct vly_text {
     char *data;
     size_t n;

@@ -342,8 +342,8 @@ vly_status vly_space_check(vly_reader *reader, const vly_map_entry *map,
 
 /* ---- reach -------------------------------------------------------------- */
 
-/* Distance from which on the kernel is below its cutoff, or below what a draw
- * of 32 bits can tell from 0. */
+/* Distance from which the kernel is below its cutoff, or too small for a draw
+ * of 32 bits. */
 static double kernel_reach(const vly_space *space)
 {
     double least = space->cutoff / space->amplitude;

@@ -14,12 +14,12 @@ vly_status vly_area_positions(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_map_space(vly_reader *reader, vly_map_entry *map);
 /* `periodic` of such a map, once its mask is read (genome_periodic.c). */
 vly_status vly_space_periodic(vly_reader *reader, vly_map_entry *map);
-/* That both ends have positions and values do not ask for too much. */
+/* Checks that both ends have positions and that values are in range. */
 vly_status vly_space_check(vly_reader *reader, const vly_map_entry *map,
                            const vly_map_cell *cell);
-/* Where kernel and mask can be above 0: a box of d, huge where it is open. */
+/* The box of d in which kernel and mask can be above 0; huge on open sides. */
 void vly_space_reach(const vly_space *space, double lo[3], double hi[3]);
-/* Synapses, for Bernoulli roughly from above. */
+/* Number of synapses; for Bernoulli an upper estimate. */
 double vly_space_synapses(const vly_area *from, const vly_area *to,
                           const vly_space *space);
 

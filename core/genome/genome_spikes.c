@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stimuli of kind "spikes": lists of times, one a neuron or one for all. A time
- * in ms is that at which its burst begins, or, with times_at = "end", that at
- * which its burst ends, as spikes are stamped that are recorded.
+ * in ms is the beginning of its burst, or, with times_at = "end", the end of
+ * its burst, like the times of recorded spikes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ typedef enum times_kind {
     TIMES_END
 } times_kind;
 
-/* times_at, which says what is meant by times_ms */
+/* times_at, which defines the meaning of times_ms */
 static vly_status read_kind(vly_reader *reader, const vly_stimulus_entry *entry,
                             bool in_ms, times_kind *kind)
 {
@@ -40,7 +40,7 @@ static vly_status read_kind(vly_reader *reader, const vly_stimulus_entry *entry,
     return VLY_OK;
 }
 
-/* How many times there are, and how many of them were rounded. */
+/* The number of times, and how many of them were rounded. */
 typedef struct times_count {
     uint64_t n;
     uint64_t n_rounded;
@@ -223,8 +223,9 @@ static bool same_target(const target *x, const target *y)
     return compare_targets(x, y) == 0;
 }
 
-/* The targets that are named, sorted, each as often as a burst for all is to
- * reach it, else once; places[i]: where the i-th one as given is now. */
+/* The named targets, sorted; each occurs as often as one burst for all targets
+ * reaches it, otherwise once. places[i]: new position of the i-th given target.
+ */
 static vly_status make_targets(vly_reader *reader,
                                const vly_stimulus_entry *entry,
                                uint32_t *places)
@@ -267,7 +268,7 @@ static vly_status make_targets(vly_reader *reader,
     return VLY_OK;
 }
 
-/* Lists into one, sorted; places NULL: as they are. */
+/* Merges lists into one, sorted; places NULL: positions unchanged. */
 static vly_status make_bursts(vly_reader *reader,
                               const vly_stimulus_entry *entry,
                               const uint32_t *places)

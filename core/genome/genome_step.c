@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What single precision does to an area at a small dt_ms.
+ * Effects of single precision on an area at a small dt_ms.
  *
- * A propagator exp(-dt / tau) is stored as a float. Floats below 1 lie 2^-24
- * apart, so it is wrong by up to 2^-25, and with it tau by a share of up to
- * 2^-25 tau / dt. A potential is a float too: what moves it by less than half
- * of the distance u of two floats there, is lost. Near its end V* it moves by
- * (V* - V) dt / tau a burst, so it stops up to (u / 2) tau / dt before V*. At
- * -65 mV u is 2^-17 mV: with dt = 0.1 ms and tau = 10 ms that is 0.4 uV, with
- * dt = 0.001 ms and tau = 20 ms 76 uV.
+ * A propagator exp(-dt / tau) is stored as a float. The spacing of floats below
+ * 1 is 2^-24, so its error is up to 2^-25, which is a relative error of tau of
+ * up to 2^-25 tau / dt. A potential is a float too: a change of less than half
+ * the spacing u of floats there is lost. Near its end V* it moves by (V* - V)
+ * dt / tau a burst, so it stops up to (u / 2) tau / dt before V*. At -65 mV u
+ * is 2^-17 mV: with dt = 0.1 ms and tau = 10 ms that is 0.4 uV, with dt = 0.001
+ * ms and tau = 20 ms 76 uV.
  *
  * The bound is 0.1%, of tau, and of the way from rest to threshold: less than
- * what parameters of neurons are known to, and than the other roundings that
- * are told.
+ * the accuracy of neuron parameters, and than other roundings that give notes.
  */
 #include "genome/genome_step.h"
 
@@ -23,9 +22,9 @@
 #define SHARE 0.001
 #define PROPAGATOR_ERROR 0x1p-25
 
-/* The farthest value of a parameter that is sure: of numbers and lists the
- * largest, of a distribution, whose tail may be long, the smallest. false: the
- * model has no such parameter. */
+/* An extreme value of a parameter that surely occurs: the largest of numbers
+ * and lists, the smallest of a distribution (whose tail may be long). false:
+ * the model has no such parameter. */
 static bool value_of(const vly_area *area, uint32_t param, double *least,
                      double *most)
 {
@@ -56,8 +55,8 @@ static double membrane_time(const vly_area *area)
     return 0;
 }
 
-/* Half the distance of two floats at the larger of rest and threshold, and the
- * way between them. */
+/* Half the spacing of floats at the larger of rest and threshold, and the
+ * distance between rest and threshold. */
 static bool potential_of(const vly_area *area, double *half, double *way)
 {
     double least = 0, rest = 0, threshold = 0;

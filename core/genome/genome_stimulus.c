@@ -135,7 +135,7 @@ static vly_status read_numbers(vly_reader *reader,
                               &stimulus->sd));
     }
     if (entry->kind == VLY_STIMULUS_DC && (model->flags & VLY_AREA_FEAGI)) {
-        /* an update without an event does not happen: it would be lost */
+        /* a neuron without an event is not updated: the input would be lost */
         status = vly_reader_fail(reader, entry->node,
                                  "dc onto area %s, wanted poisson, normal or "
                                  "spikes: %s updates a neuron only when "
@@ -326,8 +326,8 @@ static uint32_t *unnamed_of(const vly_reader *reader,
     return &reader->unnamed[(size_t)to * KINDS + entry->kind];
 }
 
-/* "ID|AREA", or without an id the how manieth of its kind onto the area:
- * "|KIND|AREA|K" (see stream_text of the maps). */
+/* "ID|AREA", or without an id "|KIND|AREA|K", where K counts the stimuli of its
+ * kind onto the area (see stream_text of the maps). */
 static char *stream_text(const vly_reader *reader,
                          const vly_stimulus_entry *entry, uint32_t to)
 {

@@ -12,15 +12,16 @@ typedef struct vly_burst_list {
     uint32_t n;
 } vly_burst_list;
 
-/* How a stimulus is written. pulse and pattern become lists of spikes, so the
- * compiler and the backends know nothing of them. In the order of
+/* The kinds of stimuli in a genome. pulse and pattern become lists of spikes,
+ * so the compiler and the backends do not see them. In the order of
  * vly_stimulus_names; the first ones are vly_stimulus_kind. */
 typedef enum vly_stimulus_form {
     VLY_STIMULUS_FORM_PULSE = VLY_STIMULUS_BERNOULLI + 1,
     VLY_STIMULUS_FORM_PATTERN
 } vly_stimulus_form;
 
-/* A time as it is written: of a train it is rounded only with k periods. */
+/* A time as written: for a train it is rounded only after k periods are added.
+ */
 typedef struct vly_moment {
     double number; /* ms, or bursts */
     bool in_ms;
@@ -70,13 +71,14 @@ vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry);
 vly_status vly_spikes_source(vly_reader *reader, vly_stimulus_entry *entry);
 vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,
                            vly_stimulus *stimulus);
-/* The same for what pulse and pattern have instead (genome_pulse.c). */
+/* The same for the keys of pulse and pattern (genome_pulse.c). */
 vly_status vly_pulse_read(vly_reader *reader, vly_stimulus_entry *entry);
 vly_status vly_pattern_read(vly_reader *reader, vly_stimulus_entry *entry);
 /* times_ms or bursts, for n lists if there are several. */
 vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
                           uint32_t n, const char *of);
-/* A pair of keys for one time, in ms or in bursts; *out is kept without. */
+/* A pair of keys for one time, in ms or in bursts; without either, *out is
+ * unchanged. */
 vly_status vly_time_read(vly_reader *reader, const vly_toml_node *table,
                          const char *ms_key, const char *burst_key,
                          uint64_t *out);

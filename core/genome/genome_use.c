@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * [use.NAME]: files are read, changed by `set`, their own [use] expanded, their
  * expressions evaluated with their own [var]; then their names get the prefix
- * and their tables go into the tree of who included them. So everything after
- * this step, the hash too, sees one genome. Their [run] counts only where they
- * are run themselves.
+ * and their tables go into the including genome's tree. So all later steps, the
+ * hash too, see one genome. Their own [run] has no effect.
  */
 #include "genome/genome_use.h"
 
@@ -32,7 +31,7 @@ typedef struct use_chain {
     ino_t inode;
 } use_chain;
 
-/* What is changed in a file before its [use] is looked at, or after. */
+/* Changes of a file, before or after its [use] is expanded. */
 typedef struct use_changes {
     const vly_override *overrides; /* of the command, or */
     uint32_t n_overrides;
@@ -102,7 +101,8 @@ vly_status vly_uses_expand(vly_reader *reader, const vly_override *overrides,
 
 /* ---- expressions ------------------------------------------------------ */
 
-/* Numbers in place of expressions: they are of the file that they stand in. */
+/* Replaces expressions by numbers: they belong to the file that contains them.
+ */
 static vly_status freeze(vly_reader *reader, vly_toml_node *node)
 {
     vly_status status = VLY_OK;
@@ -269,9 +269,8 @@ static vly_status check_circle(vly_reader *reader, const vly_toml_node *node,
     return VLY_OK;
 }
 
-/* Has a line that begins with format, as every genome has? The parser's
- * messages show a little of what they are about, which is not done with a file
- * of another kind. */
+/* Whether a line begins with "format", as in every genome. The parser's
+ * messages quote the text, which must not happen with other files. */
 static bool is_like_genome(const char *text, size_t n)
 {
     static const char word[] = "format";
@@ -461,7 +460,7 @@ static vly_status expand(vly_reader *reader, const use_chain *chain)
         return vly_reader_wrong(reader, uses, "use",
                                 "[use.NAME]: a table with a name");
     VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
-    /* out of the tree first: the children of the root move as it grows */
+    /* taken out of the tree first: the children of the root move as it grows */
     taken = *uses;
     uses->key = vly_strdup("use");
     uses->kind = VLY_TOML_BOOL;

@@ -9,14 +9,14 @@
 #include "genome/genome_reader.h"
 
 /* Applies the overrides and puts the content of every included file into the
- * tree; no [use] is left. What a file gives comes behind what is there, in the
- * order of the [use] tables, so an include changes no id of the including
- * genome's own neurons. Overrides of `use` and `var` come first, because they
- * decide what is included; the others may address what was. */
+ * tree; no [use] is left. The content of a file is appended in the order of the
+ * [use] tables, so an include changes no id of the including genome's own
+ * neurons. Overrides of `use` and `var` come first, because they decide what is
+ * included; the others may address what was included. */
 vly_status vly_uses_expand(vly_reader *reader, const vly_override *overrides,
                            uint32_t n_overrides);
 
-/* The areas of an included file as the including genome calls them. */
+/* The areas of an included file under their names in the including genome. */
 typedef struct vly_use_names {
     const char *prefix;         /* "V1/" or "" */
     const vly_toml_node *areas; /* its [area], a table, or NULL */
@@ -24,8 +24,8 @@ typedef struct vly_use_names {
 } vly_use_names;
 
 /* Renames everything in the tree of an included file (genome_use_names.c):
- * globs become the lists of what they match in that file, so that they reach
- * nothing else.
+ * globs become lists of their matches in that file, so that they match nothing
+ * outside it.
  * Errors  E_NOMEM */
 vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names);

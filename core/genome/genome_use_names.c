@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Names of an included genome: areas, models, morphologies and ids get the
- * prefix, bound areas the name of what stands in for them.
+ * prefix, bound areas get the name of the area that replaces them.
  */
 #include <string.h>
 
@@ -63,8 +63,8 @@ static bool is_glob(const char *pattern)
     return strpbrk(pattern, "*?") != NULL;
 }
 
-/* The k-th area that a name or a glob means, NULL after the last; a name that
- * is none is kept, for the message of who looks for it. */
+/* The k-th area that a name or a glob means, NULL after the last; an unknown
+ * name is kept, so that the reader can report it. */
 static const char *meant(const vly_use_names *names, const char *pattern,
                          uint32_t k)
 {
@@ -101,7 +101,7 @@ static vly_status rename_areas(vly_reader *reader, vly_toml_node *node,
         return set_text(reader, &node->u.string,
                         area_name(names, node->u.string));
     if (!one && (!node || node->kind != VLY_TOML_ARRAY))
-        return VLY_OK; /* who reads it says what is wrong */
+        return VLY_OK; /* the reader reports the error */
     for (uint32_t i = 0; i < (one ? 1 : node->n_children); i++) {
         const vly_toml_node *item = one ? node : &node->u.children[i];
         if (item->kind != VLY_TOML_STRING) {
@@ -144,7 +144,7 @@ static vly_status rename_link(vly_reader *reader, const vly_toml_node *item,
     char sides[2][256];
     vly_status status;
     const char *from, *to;
-    if (!split_link(item->u.string, sides)) /* the reader says what is wrong */
+    if (!split_link(item->u.string, sides)) /* the reader reports the error */
         return add_text(reader, item, vly_strdup(item->u.string), list);
     for (uint32_t t = 0; (to = meant(names, sides[1], t)); t++)
         for (uint32_t f = 0; (from = meant(names, sides[0], f)); f++) {

@@ -100,7 +100,7 @@ static vly_status read_clip(vly_reader *reader, const vly_toml_node *node,
     return status;
 }
 
-/* Intersects what was given, what the distribution gives and the range of the
+/* Intersects the given clip, the range of the distribution and the range of the
  * key, so that every later stage reads one finite interval. */
 static vly_status settle_clip(vly_reader *reader, const vly_toml_node *node,
                               const vly_toml_node *clip,
@@ -123,7 +123,7 @@ static vly_status settle_clip(vly_reader *reader, const vly_toml_node *node,
                                    "distribution, wanted an interval that it "
                                    "reaches",
                                    spec->what);
-        /* an explicit bound may lie beyond 6 sd: it is the user's */
+        /* an explicit bound may be beyond 6 sd: the user chose it */
         lo = isfinite(clip_lo) ? clip_lo : lo;
         hi = isfinite(clip_hi) ? clip_hi : hi;
     }

@@ -27,21 +27,22 @@ vly_status vly_value_whole(vly_reader *reader, const vly_toml_node *node,
 /* Milliseconds, not negative, as bursts; a note where they are rounded. */
 vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint64_t *out);
-/* The same of one of a list, which counts what is rounded; and the note of the
- * list, if any of its n are. */
+/* The same for an element of a list, which counts rounded values; and the note
+ * for the list, if any of its n values was rounded. */
 vly_status vly_value_listed(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint64_t *out,
                             uint64_t *n_rounded);
 vly_status vly_values_rounded(vly_reader *reader, const vly_toml_node *node,
                               const char *what, uint64_t n_rounded, uint64_t n);
-/* Whether a time in ms is no whole number of bursts, up to the rounding of the
- * division: 1.5 / 0.1 is 15.000000000000002. */
+/* Whether a time in ms is not a whole number of bursts, up to the rounding of
+ * the division: 1.5 / 0.1 is 15.000000000000002. */
 bool vly_value_off_grid(double ms, double dt_ms);
-/* Notes that a time in ms is no whole number of bursts and was rounded. */
+/* Adds a note that a time in ms is not a whole number of bursts and was
+ * rounded. */
 vly_status vly_value_rounded(vly_reader *reader, const vly_toml_node *node,
                              const char *what, double ms, uint64_t bursts);
-/* The length of a run: ms as bursts, of which it must be a whole number. False
- * if it is not; *wanted then says what would be. */
+/* The length of a run: ms as bursts, which must be a whole number. If it is
+ * not, returns false and *wanted lists valid lengths. */
 bool vly_value_length(double ms, double dt_ms, uint64_t *bursts,
                       char wanted[VLY_LENGTH_WANTED]);
 /* n whole numbers of int32 in a list. */
@@ -61,14 +62,14 @@ typedef struct vly_value_spec {
     bool boolean; /* true and false too; no distribution */
     bool neurons; /* an array or a named draw is possible: one a neuron */
     uint32_t n;   /* length of an array; 0: not checked */
-    bool cut;     /* distributions are cut to [lo, hi] even if a clip asks for
-                     more, numbers are not checked against lo */
+    bool cut;     /* distributions are clipped to [lo, hi] even if their clip is
+                   * wider; numbers are not checked against lo */
 } vly_value_spec;
 
 /* Reads any value and checks its range. Distributions come out in one form:
- * uniform without a clip, the others with a finite clip inside [lo, hi]; one
- * that can only give one number is that number.
- * The value owns its array and draw; on failure it owns nothing. */
+ * uniform without a clip, the others with a finite clip inside [lo, hi]; a
+ * distribution with only one possible value becomes that number. The value owns
+ * its array and draw; on failure it owns nothing. */
 vly_status vly_value_read(vly_reader *reader, const vly_toml_node *node,
                           const vly_value_spec *spec, vly_value *out);
 void vly_value_deinit(vly_value *value);

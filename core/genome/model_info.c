@@ -112,7 +112,7 @@ static vly_model_info models[] = {
 #include "kernels/models/models.def"
 };
 
-/* The hash is of a text, so it cannot stand in a constant. */
+/* The hash is computed from a text, so it cannot be a constant. */
 static void fill(void)
 {
     uint32_t i = 0;

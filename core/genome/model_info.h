@@ -39,7 +39,7 @@ typedef struct vly_coef_info {
     uint32_t type;
 } vly_coef_info;
 
-/* What core must know of a parameter or coefficient: model_table.h. */
+/* Roles of parameters and coefficients that core uses: model_table.h. */
 typedef enum vly_model_role {
     VLY_ROLE_NONE,
     VLY_ROLE_IN_BURSTS,
@@ -72,7 +72,7 @@ typedef struct vly_model_info {
     uint32_t flags; /* VLY_AREA_FEAGI or 0 */
     const char *text;
     const char *source;
-    const char *scheme; /* how its equations are integrated, of which order */
+    const char *scheme; /* integration method and order of its equations */
     const char *scheme_source;
     uint64_t table_hash; /* vly_model_hash of kernels/models/table_hash.h */
     const vly_port_info *ports;
@@ -89,12 +89,12 @@ typedef struct vly_model_info {
      * (F32 through vly_float_store with the bounds +-2^40) */
     void (*coefs_of)(const vly_model_input *input, uint32_t *words);
     /* initial values of all fields by the table's expressions, in double;
-     * given[n_fields] (NaN: not given) go first, so that u = b v follows a
+     * given[n_fields] (NaN: not given) take precedence, so that u = b v uses a
      * given v */
     void (*fields_of)(const vly_model_input *input, const double *given,
                       double *values);
-    /* what is wanted of parameters that do not go together, by their names
-     * ("v_reset_mv below v_th_mv"); NULL: all is well */
+    /* the condition that inconsistent parameters violate, with their names
+     * ("v_reset_mv below v_th_mv"); NULL: consistent */
     const char *(*check_of)(const vly_model_input *input);
 } vly_model_info;
 
@@ -107,24 +107,25 @@ double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms);
  * dt^2 e^(-dt/tau_m) (1 - (1 + b) e^-b) / b^2, accurate where b is near 0. */
 double vly_propagator_rise(double dt_ms, double tau_m_ms, double tau_syn_ms);
 
-/* Whether a port takes a weight of this sign: those of conductances (nS) take 0
- * and more at port 0, 0 and less at port 1; others take both. */
+/* Whether a port accepts a weight of this sign: ports of conductances (nS)
+ * accept 0 and more at port 0, 0 and less at port 1; other ports accept both
+ * signs. */
 bool vly_port_takes(const vly_model_info *model, uint32_t port, double weight);
-/* The same of what a normal stimulus adds, up to 6 standard deviations. */
+/* The same for the values of a normal stimulus, up to 6 standard deviations. */
 bool vly_port_takes_noise(const vly_model_info *model, uint32_t port,
                           double mean, double sd);
 
 /* Whether parameter or coefficient `index` has a role. */
 bool vly_model_is(const vly_model_info *model, vly_model_role role,
                   uint32_t index);
-/* The first that has it; UINT32_MAX if none. */
+/* The first one with this role; UINT32_MAX if none. */
 uint32_t vly_model_with(const vly_model_info *model, vly_model_role role);
 
 /* Whether numbers of this unit are whole: counts, bursts and booleans. */
 bool vly_unit_is_whole(const char *unit);
 bool vly_unit_is_boolean(const char *unit);
 
-/* NULL without such a model. [any-thread] */
+/* NULL if there is no such model. [any-thread] */
 const vly_model_info *vly_model_find(const char *id);
 uint32_t vly_model_count(void);
 const vly_model_info *vly_model_at(uint32_t index);

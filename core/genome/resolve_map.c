@@ -208,7 +208,7 @@ static void put_patterns(vly_text *text, const vly_map_entry *map)
     vly_text_put(text, "]");
 }
 
-/* A mapper of vectors or patterns stands in the place of its morphology. */
+/* Vectors or patterns are written in place of their morphology. */
 static void put_composite(vly_text *text, const vly_map_entry *map)
 {
     const vly_tiles *tiles = &map->tiles;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Spikes out of trains and lists, in the order of bursts, then neurons.
- * Targets of one list are alike or have no neuron in common, and they ascend:
- * those of a burst are gone through once, and what stands there r times is sent
- * r times.
+ * Makes spikes from trains and lists, ordered by burst, then neuron. Targets of
+ * one list are equal or disjoint, and they ascend: the targets of a burst are
+ * walked once, and a target that occurs r times gives r spikes.
  */
 #include "genome/spike_source.h"
 
@@ -34,7 +33,7 @@ static uint64_t bursts_at(const vly_train *train, uint64_t begin)
 
 uint64_t vly_train_bursts(const vly_train *train, uint64_t most)
 {
-    uint64_t low = 0; /* pulses below it are there */
+    uint64_t low = 0; /* lower pulses exist */
     uint64_t high = most + 1;
     uint64_t begin = 0;
     while (low < high) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The spikes of a [[stimulus]] that gives them, as they are written and not
- * one by one: some characters of a genome may mean 2^28 of them. They are made
- * where they are needed: for the hash and in a connectome.
+ * The spikes of a [[stimulus]] in their compact written form: a few characters
+ * of a genome may mean 2^28 spikes. Single spikes are made where they are
+ * needed: for the hash and in a connectome.
  */
 #ifndef VOLLEY_GENOME_SPIKE_SOURCE_H
 #define VOLLEY_GENOME_SPIKE_SOURCE_H
@@ -21,28 +21,28 @@ typedef struct vly_train {
     uint64_t stop;  /* first burst without */
 } vly_train;
 
-/* Where pulse k begins; false if it is none of the train's. */
+/* The beginning of pulse k; false if the train has no such pulse. */
 bool vly_train_pulse(const vly_train *train, uint64_t k, uint64_t *begin);
-/* Bursts with a pulse; most + 1 stands for all that is more. Cost O(log). */
+/* Number of bursts with a pulse, saturated at most + 1. Cost O(log). */
 uint64_t vly_train_bursts(const vly_train *train, uint64_t most);
 
-/* What all areas of a [[stimulus]] have in common; of the genome. */
+/* Data shared by all areas of a [[stimulus]]; owned by the genome. */
 struct vly_spike_source {
     bool is_train;
     vly_train train;
     uint64_t n_bursts;
     uint64_t *bursts;      /* [n_bursts] ascending; of a train NULL */
-    uint32_t *targets;     /* [n_bursts] which one it is for, ascending within a
-                              burst; NULL: each burst is for all */
+    uint32_t *targets;     /* [n_bursts] index of its target, ascending within a
+                            * burst; NULL: each burst is for all targets */
     uint32_t n_targets;    /* 0: the neurons of the stimulus */
-    uint32_t *neurons;     /* [n_targets] ascending; without targets of bursts
-                              one may stand there more than once */
+    uint32_t *neurons;     /* [n_targets] ascending; if bursts have no targets,
+                            * one may occur more than once */
     uint32_t (*voxels)[3]; /* or that, in the order of the neurons in them */
 };
 
 void vly_spike_source_destroy(vly_spike_source *source);
-/* Spikes onto one area, 2^63 for all that is more, and how many neurons they
- * are for there, each as often as it is given. */
+/* Number of spikes onto one area, saturated at 2^63, and the number of target
+ * neurons there, counted with repetitions. */
 void vly_spike_source_count(const vly_spike_source *source,
                             const vly_area *area, uint32_t n_neurons,
                             uint64_t *spikes, uint64_t *targets);

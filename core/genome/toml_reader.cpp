@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one C++ file of the engine: toml++ to the plain tree of toml_tree.h,
-// children in the order of the file (toml++ sorts keys), strings copied.
-// Numbers are read and printed with <charconv>: exact, whatever the locale.
-// Exceptions in this file only: without them toml++ ends the process where
-// there is no memory. None leaves it. No RTTI; toml++ without streams of its
-// own.
+// The one C++ file of the engine: toml++ to
+// the plain tree of toml_tree.h, children in the order of the file (toml++
+// sorts keys), strings copied. Numbers are read and printed with <charconv>:
+// exact, whatever the locale. Exceptions in this file only: without them toml++
+// ends the process if memory runs out. None leaves it. No RTTI; toml++ without
+// streams of its own.
 extern "C" {
 #include "base/error.h"
 #include "base/memory.h"
@@ -24,10 +24,10 @@ extern "C" {
 #define TOML_ENABLE_UNRELEASED_FEATURES 0
 #define TOML_FLOAT_CHARCONV 1
 #define TOML_MAX_NESTED_VALUES 64
-// toml++ asserts what bad input can break ("[!" reaches parse_key), in a
-// release build tells the compiler that it holds, and calls unreachable what a
-// letter outside a string reaches (U+028A in is_whitespace). Without all three
-// the code goes on to a proper error.
+// toml++ has assertions that invalid input violates ("[!" in parse_key), tells
+// the compiler in a release build that they hold, and marks code as unreachable
+// that a letter outside a string reaches (U+028A in is_whitespace). Without
+// these three macros the code continues to a proper error.
 #define TOML_ASSERT(expression) static_cast<void>(0)
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
@@ -276,7 +276,7 @@ bool has(std::string_view text, std::string_view part)
     return text.find(part) != text.npos;
 }
 
-/* What a whole file is that is no TOML. */
+/* The format of a file that is not TOML. */
 const char *hint_of_file(std::string_view text)
 {
     const std::string_view start = text.substr(0, 2);
@@ -289,7 +289,7 @@ const char *hint_of_file(std::string_view text)
     return nullptr;
 }
 
-/* What the sentence of toml++ means for who wrote the line. */
+/* Translates a message of toml++ for the user. */
 const char *hint_of_sentence(std::string_view what, std::string_view line)
 {
     if (has(what, "invalid utf-8"))
@@ -310,9 +310,8 @@ const char *hint_of_sentence(std::string_view what, std::string_view line)
     return nullptr;
 }
 
-/* What a line that TOML does not take may have meant: KEY = VALUE where the
- * value is neither text nor table nor list, but words, or a number with a
- * comma. */
+/* A hint for a line that TOML rejects: KEY = VALUE where the value is bare
+ * words or a number with a decimal comma. */
 const char *hint_of(std::string_view text, uint32_t line, std::string_view what)
 {
     const char *hint = hint_of_file(text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A TOML document as a plain tree in source order, every node with its place.
- * toml_reader.cpp fills it from toml++; everything else of core reads only
- * this.
+ * toml_reader.cpp fills it from toml++; the other files of core read only this
+ * tree.
  */
 #ifndef VOLLEY_GENOME_TOML_TREE_H
 #define VOLLEY_GENOME_TOML_TREE_H
@@ -63,13 +63,16 @@ void vly_toml_remove(vly_toml_node *table, const char *key);
 /* Marks a node and all below as put by --set. */
 void vly_toml_mark(vly_toml_node *node, const char *set);
 
-/* What a node is, for messages: `"abc"`, `3.5`, `a list of 3`, `a table`. */
+/* Description of a node for messages: `"abc"`, `3.5`, `a list of 3`, `a table`.
+ */
 void vly_toml_describe(const vly_toml_node *node, char *out, size_t size);
 
 /* The number at the start of text: decimal point and exponent, no sign, the
- * nearest double, whatever the locale. Characters used; 0: none there. */
+ * nearest double, whatever the locale. Returns the characters used; 0: no
+ * number. */
 size_t vly_toml_scan_number(const char *text, double *number);
-/* Whether text begins with a number as 0,5: what a message may point out. */
+/* Whether text begins with a number with a decimal comma (0,5), for a hint in a
+ * message. */
 bool vly_toml_is_comma(const char *text);
 
 #define VLY_NUMBER_SIZE 32

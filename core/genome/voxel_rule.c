@@ -173,7 +173,8 @@ double vly_relation_pairs(const vly_relation *relation, uint32_t from,
         return last > first ? last - first : 0;
     case VLY_RELATION_DIVIDE:
         return least(from, (double)to * VLY_BLOCK_VOXELS);
-    case VLY_RELATION_PAIR: /* an odd last coordinate may have no partner */
+    case VLY_RELATION_PAIR: /* with an odd size the last coordinate has no
+                             * partner */
         return less % 2 == 0 || less < from ? less : less - 1;
     case VLY_RELATION_EXPAND:
         return pairs_bits(from, to);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules between voxels: vectors, patterns, composite and FEAGI's functions.
- * All but randomizer say for each axis alone which coordinates of the target a
- * coordinate of the source reaches; a voxel reaches what is reached on all
- * three. So their synapses can be counted without listing them.
+ * Rules between voxels: vectors, patterns, composite and FEAGI's functions. All
+ * but randomizer define for each axis separately which coordinates of the
+ * target a coordinate of the source reaches; a voxel reaches the voxels that
+ * are reached on all three axes. So their synapses can be counted without
+ * listing them.
  */
 #ifndef VOLLEY_GENOME_VOXEL_RULE_H
 #define VOLLEY_GENOME_VOXEL_RULE_H
@@ -28,7 +29,7 @@ static inline vly_rule vly_pair_mapper(const vly_pair *pair)
     return pair->rule == VLY_RULE_COMPOSITE ? pair->mapper : pair->rule;
 }
 
-/* What one axis says. */
+/* Relation of one axis. */
 typedef enum vly_relation_kind {
     VLY_RELATION_TOKENS,        /* a pattern: from, to */
     VLY_RELATION_PROJECT,       /* scaled from the source's size */
@@ -53,7 +54,8 @@ typedef struct vly_voxel_rule {
     uint32_t source_axis[3];
 } vly_voxel_rule;
 
-/* Rules whose union a pair's rule is: one a vector or pattern, else one. */
+/* The number of rules whose union is a pair's rule: one for each vector or
+ * pattern, otherwise 1. */
 uint32_t vly_voxel_rule_count(const vly_pair *pair);
 /* Number k of them; not of randomizer. */
 void vly_voxel_rule_get(const vly_pair *pair, uint32_t k, vly_voxel_rule *rule);
@@ -67,7 +69,8 @@ typedef struct vly_axis_set {
     uint32_t value; /* BUT: left out; BIT: number of the bit; MASK: the bits */
 } vly_axis_set;
 
-/* What coordinate c of a source of from voxels reaches of to voxels. */
+/* The coordinates among `to` voxels that coordinate c among `from` voxels of
+ * the source reaches. */
 vly_axis_set vly_relation_reach(const vly_relation *relation, uint32_t c,
                                 uint32_t from, uint32_t to);
 /* The first coordinate of the set at or after v; at least hi: none. */
@@ -92,10 +95,10 @@ static inline uint32_t vly_axis_next(const vly_axis_set *set, uint32_t v)
 double vly_relation_pairs(const vly_relation *relation, uint32_t from,
                           uint32_t to);
 
-/* Synapses of a pair: never fewer than there are, and exactly them where no
- * synapse is left out (self) and no two rules of a union overlap. */
+/* Upper bound of the synapses of a pair; exact if no synapse is left out (self)
+ * and no two rules of a union overlap. */
 double vly_voxel_synapses(const vly_genome *genome, const vly_pair *pair);
-/* Whether that number is certain. */
+/* Whether that number is exact. */
 bool vly_voxel_exact(const vly_pair *pair);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the pattern of a record's metrics to a sentence and a likely cause. The
- * table of causes is that of RECORDS.md: the first row that fits counts, so
- * what is certain (a check that failed) stands before what is likely.
+ * Derives a message and a likely cause from the pattern of a record's metrics.
+ * The table of causes is that of RECORDS.md: the first matching row is used, so
+ * certain causes (a check that failed) come before likely ones.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,22 +16,22 @@ static double power_of_2(double levels)
     return vly_exp(levels / 64 * 0.69314718055994531);
 }
 
-/* Deviations in sixteenths of a spread: from FAR on a metric moved, up to NEAR
- * it did not; from LEANS on it went that way, if others say so too. Where no
- * row fits, NEAR is enough: what was found by a model or by what lasts need not
- * be far in this record. */
+/* Deviations in sixteenths of a spread: from FAR on a metric has moved, up to
+ * NEAR it has not; from LEANS on it has a direction, if other metrics agree. If
+ * no row matches, NEAR is enough: an anomaly found by a model or by
+ * accumulation need not be far in this record. */
 enum { FAR = 64, NEAR = 32, LEANS = 16 };
 
-/* By so many levels (8 times) must unison have risen beyond the rate for the
- * rate to be its consequence: neurons that fire more by themselves vary as
- * their mean does. */
+/* Unison must have risen by this many levels (8 times) more than the rate to
+ * explain the rate: neurons that simply fire more have a variance proportional
+ * to their mean. */
 enum { TOGETHER = 192 };
 
-/* What a row wants of a metric. */
+/* The condition of a row on a metric. */
 typedef enum want { ANY, UP, DOWN, STILL, NOT_UP, NOT_FAR, FALLS } want;
 
-/* events: synaptic ones of a burst, which is no metric (deviation_of_events);
- * beyond: what a burst took longer than more of them explains */
+/* events: synaptic events of a burst, not a metric (deviation_of_events);
+ * beyond: increase of a burst's time that more events do not explain */
 typedef struct cause_row {
     want events, beyond, pace, burst, delivery, dynamics, device, rate, fan,
         dispersion, host, memory, clock, raised, lowered, silent;
@@ -71,7 +71,7 @@ static const cause_row causes[] = {
      .raised = UP,
      .cause = "runaway excitation, and an area fell silent: its inhibition is "
               "lost, or it is inhibited by what grew"},
-    /* before what it does to others: excitation without its inhibition */
+    /* before its effects on other areas: excitation without its inhibition */
     {.silent = UP,
      .cause = "an area fell silent: its input was lost or it is inhibited"},
     {.rate = UP,
@@ -131,9 +131,9 @@ static bool fits(want wanted, int32_t z16, int32_t far)
     }
 }
 
-/* Of a burst's, in sixteenths of the spread of its spikes: those vary as they
- * do. Told by the record itself, because fan has no value where no spike is
- * left. */
+/* Deviation of a burst's events, in sixteenths of the spread of its spikes,
+ * which vary alike. Computed from the record itself, because fan has no value
+ * without spikes. */
 static int32_t deviation_of_events(const vly_record *record,
                                    const vly_record_note *note)
 {
@@ -198,7 +198,7 @@ static bool row_fits(const cause_row *row, const int32_t *z16, int32_t events,
     return true;
 }
 
-/* The first row that fits; NULL. */
+/* The first matching row, or NULL. */
 static const char *look_up(const vly_record *record,
                            const vly_record_note *note, int32_t far)
 {
@@ -259,8 +259,8 @@ const char *vly_verdict_likely(const vly_verdict *verdict,
                      "slower, or is another one"
                    : "bursts take more of the processor's own time for the "
                      "same work: the device is slower, or is another one";
-    /* unless so many more fire that who fires together is no surprise, or an
-     * area is gone; times and memory follow */
+    /* unless the rate rose so much that synchrony is expected, or an area is
+     * gone; times and memory follow */
     if (by_channel(verdict, "unison") && note->n_silent == 0 &&
         (note->z16[VLY_METRIC_RATE] < FAR ||
          note->z16[VLY_METRIC_RAISED] < FAR || is_together(verdict, note)))
@@ -281,8 +281,8 @@ uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric)
     return metric;
 }
 
-/* Where an area fell silent, that it did says more than which fell most: what
- * it excited falls too. */
+/* If an area fell silent, report that rather than the area that fell most:
+ * areas that it excited fall too. */
 static uint32_t fallen(const vly_record_note *note)
 {
     return note->n_silent > 0 ? note->silent : note->lowered;
@@ -300,7 +300,7 @@ uint32_t vly_note_area(const vly_record_note *note, uint32_t metric)
         if (note->z16[VLY_METRIC_FAN] >= FAR)
             return VLY_NO_AREA; /* fewer spikes than events tell of: of all */
         return note->z16[metric] < 0 ? fallen(note) : note->raised;
-    default: /* its cause is told, so where it was as well */
+    default: /* its cause is reported, so its area is too */
         return note->n_silent > 0 ? note->silent : VLY_NO_AREA;
     }
 }
@@ -370,7 +370,7 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
         snprintf(number, sizeof number, "%.3g times what was usual",
                  verdict->times);
     }
-    /* of a time that nothing told, as others kept the net waiting */
+    /* of an unknown time, since other programs kept the net waiting */
     if (by_channel(verdict, "stall") &&
         note->level[verdict->metric] == note->centre[verdict->metric]) {
         what = "the record";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Counts of bins, and what the model's surprise is beside theirs.
+ * Counts of bins, and the model's surprise compared with that of the counts.
  */
 #include "monitor/counting.h"
 
@@ -11,7 +11,7 @@
  * ignorance of a machine does not. Between 256 and 1024 nothing changed on
  * telemetry. MOST: counts of a metric, at which all are halved. */
 enum { MEMORY = 1024, MOST = 512, N_TIMES = VLY_METRIC_DYNAMICS + 1 };
-/* What one record may say: a fault is surprising to both, and no evidence. */
+/* Limit of one record: a fault surprises both and is no evidence. */
 static const double nats_most = 4;
 static const double first = 0.5;
 
@@ -34,7 +34,7 @@ static void count(vly_counting *counting, uint32_t metric, uint32_t bin)
     }
 }
 
-/* What a record has to say of metrics from begin to end; NAN: nothing. */
+/* The evidence of a record for metrics from begin to end; NAN: none. */
 static void compare(vly_counting *counting, const double *more, uint32_t begin,
                     uint32_t end)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The simple detectors. Each sees a metric's levels and says how far the newest
- * lies from what it expects, in standard deviations of its own; a deviation is
- * never held against less than the metric's floor.
+ * The simple detectors. Each reads a metric's levels and returns the distance
+ * of the newest from its prediction, in its own standard deviations, which are
+ * at least the metric's floor.
  */
 #include "monitor/detectors.h"
 

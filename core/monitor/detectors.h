@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Simple detectors on the same records, to be beaten: exponentially weighted
+ * Simple detectors on the same records, as a baseline: exponentially weighted
  * mean and variance (EWMA), a Gaussian over a window, static limits learned at
  * the beginning. Each gives a score for each metric; a record's score is the
- * largest. They read levels (vly_record_note), not tokens. Without a model they
- * are what watches.
+ * largest. They read levels (vly_record_note), not tokens. They are used if
+ * there is no model.
  *
  * Sources: Roberts 1959, doi:10.1080/00401706.1959.10489860 (EWMA); Lavin and
  * Ahmad 2015, doi:10.1109/ICMLA.2015.141 (windowed Gaussian).
@@ -37,7 +37,8 @@ void vly_detector_destroy(vly_detector *detector); /* NULL is legal */
  * Thread  one at a time; no allocation */
 double vly_detector_score(vly_detector *detector, const vly_record_note *note,
                           uint32_t *metric);
-/* The net was moved to another backend: it begins anew (vly_tokens_forget). */
+/* The net was moved to another backend: resets the detector
+ * (vly_tokens_forget). */
 void vly_detector_forget(vly_detector *detector);
 
 #endif

@@ -79,7 +79,7 @@ static void move(vly_device_watch *watch, const char *target)
     vly_error error = VLY_ERROR_INIT;
     uint32_t device = UINT32_MAX;
     if (watch->source.device_find(target, &device, &error) != VLY_OK)
-        device = UINT32_MAX; /* it has none: nothing is wrong with that */
+        device = UINT32_MAX; /* it has none, which is not an error */
     pthread_mutex_lock(&watch->lock);
     watch->on_device = device;
     for (uint32_t i = 0; i < watch->n_devices; i++)
@@ -142,7 +142,7 @@ static vly_status make_devices(vly_device_watch *watch, vly_error *error)
         one->info.struct_size = sizeof one->info;
         one->info.index = i;
         one->active = watch->all;
-        /* one that is the target later fails, and says so, then */
+        /* if it becomes the target later, it fails and is reported then */
         if (watch->source.device_info(i, &one->info, &why) != VLY_OK &&
             watch->all)
             snprintf(one->gone, sizeof one->gone, "%.199s", why.message);
@@ -209,7 +209,8 @@ void vly_device_watch_destroy(vly_device_watch *watch)
     vly_free(watch);
 }
 
-/* ---- who asks ------------------------------------------------------------ */
+/* ---- readers --------------------------------------------------------------
+ */
 
 void vly_device_watch_target(vly_device_watch *watch, const char *backend)
 {
@@ -279,7 +280,7 @@ bool vly_device_watch_newest(const vly_device_watch *watch, uint32_t device,
     bool any = false;
     while (vly_telemetry_take(watch->devices[device].ring, next, &lost, &taken,
                               words)) {
-        /* the next try may leave half a sample behind */
+        /* the next try may store half a sample */
         memcpy(values, words, watch->n_metrics * sizeof(double));
         *sample = (vly_device_sample){taken.at_ns, taken.unix_ns};
         any = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What devices tell of themselves (volley.telemetry/1), sampled on a thread of
- * its own, because a sample may take tens of milliseconds: into a ring for each
- * device, the same as that of a run, its areas being the metrics.
+ * Samples the telemetry of devices (volley.telemetry/1) on a separate thread,
+ * because a sample may take tens of milliseconds. Each device has a ring like
+ * that of a run, with metrics in place of areas.
  */
 #ifndef VOLLEY_MONITOR_DEVICE_WATCH_H
 #define VOLLEY_MONITOR_DEVICE_WATCH_H
@@ -37,19 +37,20 @@ uint32_t vly_device_watch_devices(const vly_device_watch *watch);
 uint32_t vly_device_watch_metrics(const vly_device_watch *watch);
 const vly_telemetry_metric *
 vly_device_watch_metric(const vly_device_watch *watch, uint32_t metric);
-/* Texts are "" of a device that does not tell. */
+/* Texts are "" if a device does not report them. */
 const vly_telemetry_device *
 vly_device_watch_device(const vly_device_watch *watch, uint32_t device);
 
-/* Is this one sampled now? */
+/* Whether this device is sampled now. */
 bool vly_device_watch_active(vly_device_watch *watch, uint32_t device);
-/* Is the net on this one, as far as the sampling thread knows? */
+/* Whether the net is on this device, as known to the sampling thread. */
 bool vly_device_watch_is_target(vly_device_watch *watch, uint32_t device);
-/* Why a device is not sampled any more, copied; false: it is not so. */
+/* A copy of the reason why a device is no longer sampled; false: it is still
+ * sampled. */
 bool vly_device_watch_failure(vly_device_watch *watch, uint32_t device,
                               char *text, size_t capacity);
 /* The newest sample, if it is newer than number *next, which is then that of
- * the one behind it. values [n_metrics], NaN where there is none. */
+ * the following one. values [n_metrics], NaN where there is none. */
 bool vly_device_watch_newest(const vly_device_watch *watch, uint32_t device,
                              uint64_t *next, vly_device_sample *sample,
                              double *values);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules. A lost sample is no fact: who reads late loses some on a sound net.
+ * Rules. A lost sample is not a fact: a slow reader loses samples of a healthy
+ * net.
  */
 #include "monitor/facts.h"
 
 #include <stdio.h>
 
-/* A wall clock that jumps by so much was set: the corrections of a time service
- * are slewed below that. */
+/* A jump of the wall clock by at least this much means that it was set: time
+ * services correct smaller offsets gradually. */
 static const int64_t jump_ms = 500;
 
 uint32_t vly_facts_of(const vly_record *record)
@@ -81,7 +82,7 @@ const char *vly_fact_cause(vly_fact fact, const vly_record *record)
     }
 }
 
-/* Where it did not last to the end of the record: for how long. */
+/* Its duration, if it did not last to the end of the record. */
 static void put_place(const vly_record *record, char *text, size_t capacity)
 {
     const unsigned long long n = record->wrong_bursts;

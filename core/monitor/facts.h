@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is wrong with a record by a rule and not by how rare it is: the net is
- * elsewhere than was asked, spikes are in no area, a device failed, the wall
- * clock jumped. Nothing has to have been seen before it, and it costs nothing,
- * so it is looked for in every sample, from the second one of a run on.
+ * Faults that a rule finds, independent of how rare a record is: the net is on
+ * another backend than requested, spikes belong to no area, a device failed,
+ * the wall clock jumped. Rules need no history and cost almost nothing, so they
+ * check every sample from the second one of a run on.
  */
 #ifndef VOLLEY_MONITOR_FACTS_H
 #define VOLLEY_MONITOR_FACTS_H
@@ -12,7 +12,7 @@
 
 #include "monitor/tokens.h"
 
-/* In the order in which one of several is told. */
+/* In order of priority: of several facts the first is reported. */
 typedef enum vly_fact {
     VLY_FACT_PLACE,
     VLY_FACT_SPIKES,
@@ -23,15 +23,15 @@ typedef enum vly_fact {
 
 /* Records without a fact that end its episode. */
 #define VLY_FACT_QUIET 16
-/* What a fact scores, and the most that anything does. */
+/* The score of a fact, which is the maximum. */
 #define VLY_SCORE_MOST 64
 
-/* Which facts go on. Begins as zeros. */
+/* Facts in progress. Initialise with zeros. */
 typedef struct vly_facts {
     uint32_t left[VLY_FACTS]; /* records until the episode is over */
 } vly_facts;
 
-/* Bits 1 << vly_fact of what is wrong; 0: nothing. */
+/* Bits 1 << vly_fact of the facts in a record; 0: none. */
 uint32_t vly_facts_of(const vly_record *record);
 /* The same, of those only that begin with this record. */
 uint32_t vly_facts_judge(vly_facts *facts, const vly_record *record);
@@ -40,7 +40,7 @@ vly_fact vly_fact_first(uint32_t bits);
 
 /* The metric that it is about, VLY_METRICS of no fact. */
 uint32_t vly_fact_metric(vly_fact fact);
-/* Bursts done when it began, as far as the record tells; else at its end. */
+/* Bursts done when it began, if the record has that; otherwise at its end. */
 uint64_t vly_fact_burst(vly_fact fact, const vly_record *record);
 /* NULL of no fact. */
 const char *vly_fact_cause(vly_fact fact, const vly_record *record);

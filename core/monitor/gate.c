@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The gate. One word says what is on the device: bit 0 a step, bit 1 that a
- * step waits for the bursts to end, the rest how many bursts. A burst adds
- * itself and looks at what was there before: there is no moment at which both
- * sides think that they are alone. A share of time is a bucket that fills with
- * the clock, up to a second's worth, and that steps empty.
+ * The gate. One word holds the state of the device: bit 0: a step runs, bit 1:
+ * a step waits for the bursts to end, the other bits: number of bursts. A burst
+ * adds itself and reads the previous value atomically, so the two sides can
+ * never both assume that they are alone. A share of time is a token bucket that
+ * fills with the clock, up to one second's worth, and that steps empty.
  */
 #include "monitor/gate.h"
 
@@ -19,9 +19,9 @@
 
 enum { STEP = 1, WAITS = 2, BURST = 4 };
 
-/* How much a share that was not used is worth later. */
+/* Limit of unused share that is kept. */
 static const double saved_ns = 1e9;
-/* A burst loop that offers the device waits no longer for somebody to come. */
+/* A burst loop that offers the device waits at most this long for a step. */
 static const uint64_t patience_ns = 2000000;
 
 struct vly_gate {
@@ -95,7 +95,7 @@ static uint64_t now_of(const vly_gate *gate)
     return gate->clock_ns(gate->context);
 }
 
-/* At most so long; spurious ends are the caller's business. */
+/* Waits at most this long; the caller handles spurious wake-ups. */
 static void wait_for(vly_gate *gate, pthread_cond_t *condition, uint64_t ns)
 {
     if (ns == UINT64_MAX) {
@@ -186,7 +186,7 @@ bool vly_gate_offer(vly_gate *gate)
 
 /* ---- steps --------------------------------------------------------------- */
 
-/* Takes the device for a step. false: bursts have it; they will tell. [lock] */
+/* Takes the device for a step. false: bursts have it and will signal. [lock] */
 static bool take(vly_gate *gate)
 {
     uint32_t before = __atomic_load_n(&gate->word, __ATOMIC_RELAXED);
@@ -218,7 +218,7 @@ static vly_gate_answer ask(vly_gate *gate, uint32_t qos, uint64_t *wait_ns)
         *wait_ns = 1 + (uint64_t)(-gate->credit_ns / gate->usage.budget);
         return VLY_GATE_BUDGET;
     }
-    /* a burst that is late will not come sooner for waiting */
+    /* the burst is late, so waiting for it does not help */
     if (gate->exclusive && due > now && due - now < gate->typical_ns) {
         *wait_ns = due - now;
         return VLY_GATE_BURST;
@@ -332,7 +332,7 @@ void vly_gate_usage_get(vly_gate *gate, vly_gate_usage *usage)
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* What is left of seven eighths of the account's quota. */
+/* The rest of seven eighths of the account's quota. */
 static uint64_t below_quota(const char *account)
 {
     for (uint32_t i = 0; account && i < vly_device_memory_count(); i++) {

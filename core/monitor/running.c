@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A number of late.
+ * Running centre and spread of a number.
  */
 #include "monitor/running.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a number has been of late and by how much it varied, in whole numbers
- * with 8 binary places: a mean that no single value pulls further than four
- * spreads, and a mean distance that none pulls further than two (Huber 1964,
- * doi:10.1214/aoms/1177703732). They stand for the median and the median
- * distance, which need the whole window. tools/monitor/tokens.py has the same.
+ * Running centre and spread of a number, in integers with 8 binary places: a
+ * mean in which a single value counts at most four spreads, and a mean distance
+ * in which it counts at most two (Huber 1964, doi:10.1214/aoms/1177703732).
+ * They approximate the median and the median distance, which would need the
+ * whole window. tools/monitor/tokens.py has the same.
  */
 #ifndef VOLLEY_MONITOR_RUNNING_H
 #define VOLLEY_MONITOR_RUNNING_H
@@ -13,16 +13,16 @@
 /* Values before one counts as far. */
 #define VLY_RUNNING_FREE 8
 
-/* Begins as zeros. */
+/* Initialise with zeros. */
 typedef struct vly_running {
     int64_t centre; /* 8 binary places */
     int64_t spread;
     uint32_t n; /* values so far, to 127 */
 } vly_running;
 
-/* The spread, or the floor's if that is more. */
+/* The spread, at least the floor. */
 int64_t vly_running_spread(const vly_running *late, int32_t floor);
-/* How far a value lies from the centre, in sixteenths of the spread: -4096 to
+/* Distance of a value from the centre, in sixteenths of the spread: -4096 to
  * 4096, 0 before the first one. */
 int32_t vly_running_z16(const vly_running *late, int32_t value, int32_t floor);
 void vly_running_learn(vly_running *late, int32_t value, int32_t floor);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * An RWKV-7 model on a device: logits of the next token, sequence by sequence.
- * Runs on volley.rwkv/1, volley.wkv/1, volley.gemm/1 and volley.memory/1 of
- * the plugins, so a processor and a GPU are the same code; device memory is
- * touched by the plugins alone.
+ * Runs on volley.rwkv/1, volley.wkv/1, volley.gemm/1 and volley.memory/1 of the
+ * plugins, so a processor and a GPU are the same code; only the plugins access
+ * device memory.
  *
  * A model holds weights and never changes. A context holds the states of a
- * number of sequences and what a run needs; contexts of one model are apart.
- * On the processor a token has the same bits whether it comes alone, in a batch
- * or in a prompt, with any number of threads and before or after its state was
- * saved: every sum has one order (plugins/attention/rwkv_loops.h).
+ * number of sequences and the memory of a run; contexts of one model are
+ * independent. On the processor a token has the same bits whether it comes
+ * alone, in a batch or in a prompt, with any number of threads and before or
+ * after its state was saved: every sum has one order
+ * (plugins/attention/rwkv_loops.h).
  */
 #ifndef VOLLEY_MONITOR_RWKV_H
 #define VOLLEY_MONITOR_RWKV_H
@@ -41,11 +42,11 @@ typedef enum vly_rwkv_format {
 } vly_rwkv_format;
 
 const char *vly_rwkv_format_name(uint32_t format);
-/* Errors  E_INVALID there is none of that name; lists them */
+/* Errors  E_INVALID unknown name; the message lists the names */
 vly_status vly_rwkv_format_parse(const char *text, vly_rwkv_format *format,
                                  vly_error *error);
 
-/* Where weights come from. */
+/* The source of weights. */
 typedef struct vly_rwkv_source {
     const char *name; /* in messages: a path */
     vly_rwkv_sizes sizes;
@@ -64,8 +65,8 @@ void vly_rwkv_source_of(const vly_rwkv_weights *weights,
 
 typedef struct vly_rwkv_options {
     vly_rwkv_format format;
-    /* What goes into products and comes out of them: AUTO, F32, F16 or BF16.
-     * AUTO is fp32 on the processor; elsewhere that of the weights, and fp16
+    /* Type of inputs and outputs of products: AUTO, F32, F16 or BF16. AUTO is
+     * fp32 on the processor; on other devices the type of the weights, and fp16
      * with W8 and W4. fp16 takes no weights of fp32 or bf16, bf16 none of fp32
      * or fp16. */
     vly_rwkv_format activation;
@@ -107,7 +108,7 @@ const vly_rwkv_model_info *vly_rwkv_model_info_of(const vly_rwkv_model *model);
 
 enum {
     VLY_RWKV_ALL_LOGITS = 1u, /* of every token, not of the last alone */
-    /* the device is others' as well: no launch that needs all of it at once */
+    /* the device is shared: no launch that needs all of it at once */
     VLY_RWKV_BESIDE = 2u,
 };
 
@@ -121,11 +122,11 @@ vly_status vly_rwkv_context_create(const vly_rwkv_model *model,
 void vly_rwkv_context_destroy(vly_rwkv_context *context); /* NULL is legal */
 /* Bytes of the device that it holds. */
 uint64_t vly_rwkv_context_bytes(const vly_rwkv_context *context);
-/* How its products run, for people: "products" or what the plan says, and
- * "chain" when single steps are one launch. */
+/* Description of how its products run: "products" or that of the plan, and
+ * "chain" if single steps are one launch. */
 const char *vly_rwkv_context_how(const vly_rwkv_context *context);
 
-/* Takes tokens and gives the logits of what follows.
+/* Reads tokens and returns the logits of the next token.
  * tokens   [n_sequences][n]
  * lengths  [n_sequences] tokens of each, 0 to n; NULL: n each. A sequence
  *          without tokens keeps its state
@@ -134,17 +135,16 @@ const char *vly_rwkv_context_how(const vly_rwkv_context *context);
  *          not written; NULL: not wanted
  * Errors   E_INVALID a token is outside the vocabulary or a length above n:
  *          nothing was done; E_DEVICE: the states are lost
- * Cost     no allocation, but that the first single step makes a chain, or the
- *          second one a graph, where the device has them */
+ * Cost     no allocation, except that the first single step makes a chain, or
+ * the second one a graph, if the device supports it */
 vly_status vly_rwkv_context_feed(vly_rwkv_context *context,
                                  const uint32_t *tokens,
                                  const uint32_t *lengths, uint32_t n,
                                  float *logits, vly_error *error);
 
 /* One token of a context of one sequence.
- * logits   [vocabulary] of what follows, of the context's own: to be read and
- *          changed until its next call. Where a chain runs the device writes
- *          them there
+ * logits   [vocabulary] of the next token, owned by the context: may be read
+ * and changed until its next call. With a chain the device writes them there
  * Errors   those of feed; E_INVALID more than one sequence
  * Cost     that of feed; the first call allocates */
 vly_status vly_rwkv_context_step(vly_rwkv_context *context, uint32_t token,
@@ -161,12 +161,13 @@ size_t vly_rwkv_state_bytes(const vly_rwkv_model *model);
  * state, little endian. bytes [size], size = vly_rwkv_state_bytes */
 vly_status vly_rwkv_state_save(vly_rwkv_context *context, uint32_t sequence,
                                void *bytes, size_t size, vly_error *error);
-/* Errors  E_INVALID none such; E_PARSE these bytes are no state, a damaged one,
- *         one of another version or model: the state is as before */
+/* Errors  E_INVALID no such sequence; E_PARSE the bytes are not a state, or
+ *         damaged, or of another version or model: the state is unchanged */
 vly_status vly_rwkv_state_restore(vly_rwkv_context *context, uint32_t sequence,
                                   const void *bytes, size_t size,
                                   vly_error *error);
-/* A sequence goes on from where another one is; both contexts are of one model.
+/* Copies the state of one sequence to another; both contexts belong to one
+ * model.
  */
 vly_status vly_rwkv_state_fork(const vly_rwkv_context *from,
                                uint32_t from_sequence, vly_rwkv_context *to,

@@ -74,8 +74,8 @@ static void list_arrays(vly_rwkv_context *context, arrays *all)
          VLY_ELEMENT_F32);
 }
 
-/* One block, cleared: rows behind a sequence's end are never anything else
- * than what this context computed. */
+/* One block, cleared: rows after a sequence's end only ever hold values that
+ * this context computed. */
 static vly_status make_arrays(vly_rwkv_context *context, vly_error *error)
 {
     const vly_memory *memory = &context->model->parts.memory;
@@ -281,7 +281,7 @@ static vly_status get_rows(vly_rwkv_context *context, float *to, uint64_t row,
         VLY_COPY_FROM_DEVICE, context->stream, error);
 }
 
-/* What a chain left in the host's memory. */
+/* Copies the logits of a chain from host memory. */
 static vly_status get_own(vly_rwkv_context *context, float *to,
                           vly_error *error)
 {

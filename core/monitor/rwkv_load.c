@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Weights on their way from a source to a device: piece by piece, packed and
- * hashed, row by row, by as many threads as the model has.
+ * Loads weights from a source to a device: piece by piece, packed and hashed,
+ * row by row, on the model's threads.
  */
 #include <stdatomic.h>
 
@@ -10,7 +10,7 @@
 #include "monitor/rwkv_pack.h"
 #include "monitor/rwkv_parts.h"
 
-/* Elements on their way at once, or one row. */
+/* Elements of a piece, or one row. */
 enum { PIECE = 1 << 20, PIECE_ROWS = PIECE / 8 };
 
 typedef struct loader {
@@ -133,7 +133,7 @@ out:
     return status;
 }
 
-/* Field by field: what lies between them is anything. */
+/* Field by field, since padding between them is undefined. */
 static vly_hash hash_sizes(const vly_rwkv_sizes *s)
 {
     const uint32_t words[] = {s->layers, s->width,      s->heads,

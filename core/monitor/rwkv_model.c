@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Models: which types their weights have, where each tensor lies in one block
- * of memory of the device.
+ * Models: the types of their weights, and the place of each tensor in one block
+ * of device memory.
  */
 #include <string.h>
 
@@ -167,8 +167,8 @@ static bool place(uint64_t bytes, uint64_t *at, uint64_t *end)
     return true;
 }
 
-/* Where each tensor lies. The six mixing vectors of a layer follow each other:
- * a vector is whole multiples of RWKV_ALIGN. */
+/* Places each tensor. The six mixing vectors of a layer are adjacent: the size
+ * of a vector is a multiple of RWKV_ALIGN. */
 static vly_status place_all(vly_rwkv_model *model, uint64_t *end,
                             vly_error *error)
 {
@@ -243,7 +243,7 @@ static vly_status choose_types(vly_rwkv_model *model,
     return VLY_OK;
 }
 
-/* Sizes that everything else multiplies without looking. */
+/* Limits of sizes, so that later products cannot overflow. */
 static vly_status check_sizes(const vly_rwkv_source *source, vly_error *error)
 {
     const vly_rwkv_sizes *s = &source->sizes;

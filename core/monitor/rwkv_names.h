@@ -11,7 +11,7 @@
 
 enum { RWKV_SCHEME_NATIVE, RWKV_SCHEME_FLA, RWKV_N_SCHEMES };
 
-/* What stands for a size in the table. */
+/* Symbols of sizes in the table. */
 typedef enum rwkv_size {
     RWKV_SIZE_1,
     RWKV_SIZE_D,

@@ -23,8 +23,8 @@ static uint64_t pack_small(uint32_t type, const float *x, uint64_t n,
     return n;
 }
 
-/* Stores scale number `at`, at least wanted; returns what it is then. A scale
- * of 0 stands for weights that are all 0, and 1 does so as well. */
+/* Stores scale number `at`, at least wanted; returns what it is then. If all
+ * weights are 0, the scale would be 0; 1 is used instead. */
 static float put_scale(uint32_t type, float wanted, void *scales, uint64_t at)
 {
     uint16_t *halves = scales;

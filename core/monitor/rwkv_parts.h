@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of rwkv.h share: models and contexts from inside.
+ * Declarations shared by the files behind rwkv.h: the internals of models and
+ * contexts.
  */
 #ifndef VOLLEY_MONITOR_RWKV_PARTS_H
 #define VOLLEY_MONITOR_RWKV_PARTS_H
@@ -52,8 +53,8 @@ bool rwkv_is_host(const vly_rwkv_model *model);
  * is no size. */
 uint64_t rwkv_bytes(uint64_t elements, uint32_t type);
 uint32_t rwkv_bits(uint32_t type);
-/* Memory of the model's device. The processor gives more than there is and ends
- * who uses it, so there it is asked first.
+/* Memory of the model's device. On the processor the system overcommits memory
+ * and kills the process that uses it, so the free memory is checked first.
  * Errors  E_NOMEM with bytes requested and available; those of alloc */
 vly_status rwkv_alloc(const vly_rwkv_model *model, uint64_t bytes,
                       const char *what, char **memory, vly_error *error);
@@ -66,8 +67,8 @@ vly_status rwkv_load(vly_rwkv_model *model, const vly_rwkv_source *source,
 
 enum { RWKV_MOST_LINEAR = 7 };
 
-/* Products that run at once: by volley.rwkv/1, else each by volley.gemm/1 and
- * what it leaves out by `after`. */
+/* Products that run together: by volley.rwkv/1, otherwise each by
+ * volley.gemm/1, followed by the operation `after`. */
 typedef struct rwkv_linear {
     uint32_t n;
     uint32_t adds_after; /* gemm: y is kept apart, then added by ADD */

@@ -23,7 +23,7 @@ enum { LORA_ROWS = 16 };
 
 /* ---- one plan ----------------------------------------------------------- */
 
-/* What every description of a pass has. */
+/* Members common to all descriptions of a pass. */
 static vly_rwkv_desc describe(const vly_rwkv_context *context,
                               const rwkv_pass *pass, uint32_t op)
 {
@@ -212,7 +212,8 @@ out:
     return status;
 }
 
-/* ---- what lies between --------------------------------------------------- */
+/* ---- between the products -------------------------------------------------
+ */
 
 static vly_status make_recurrence(vly_rwkv_context *context, rwkv_pass *pass,
                                   vly_error *error)
@@ -241,8 +242,8 @@ out:
     return status;
 }
 
-/* STEP with the second products, where that is offered; else PREPARE, the
- * recurrence and FINISH. */
+/* STEP with the second products if offered, otherwise PREPARE, the recurrence
+ * and FINISH. */
 static vly_status make_heads(vly_rwkv_context *context, rwkv_pass *pass,
                              vly_error *error)
 {

@@ -32,8 +32,8 @@ static bool is_finite(float x)
     return (word & 0x7f800000u) != 0x7f800000u;
 }
 
-/* The first that is NaN or infinite; n: none. Without a way out of the first
- * loop the compiler makes vectors of it, and billions of weights pass here. */
+/* The first that is NaN or infinite; n: none. The first loop has no early exit,
+ * so the compiler can vectorise it: billions of weights are checked here. */
 static uint64_t find_not_finite(const float *x, uint64_t n)
 {
     bool all = true;
@@ -72,8 +72,8 @@ out:
     return status;
 }
 
-/* Rows of the file are columns of what is handed out: whole rows of the file
- * are read, and of them what is wanted goes to its column. */
+/* Rows of the file are columns of the result: whole rows of the file are read,
+ * and the requested part of each goes to its column. */
 static vly_status read_turned(const vly_rwkv_weights *weights,
                               const vly_safetensor *tensor, uint64_t first,
                               uint64_t n_rows, uint16_t *buffer, float *piece,

@@ -305,7 +305,7 @@ out:
 
 enum { RUNS_OF_A_LAYER = 7, OTHER_RUNS = 3 };
 
-/* A plugin that makes no chain of this pass is no error. */
+/* If a plugin cannot make a chain of this pass, that is not an error. */
 static vly_status make_chain(vly_rwkv_context *context, rwkv_pass *pass,
                              vly_error *error)
 {
@@ -369,7 +369,8 @@ static bool can_be_chain(const vly_rwkv_context *context, const rwkv_pass *pass)
            pass->value.fused != NULL && pass->head.fused != NULL;
 }
 
-/* What the stream keeps is ended whether it could all be put in or not. */
+/* Recording of the stream is ended, whether all work could be recorded or not.
+ */
 static vly_status make_graph(vly_rwkv_context *context, rwkv_pass *pass,
                              vly_error *error)
 {

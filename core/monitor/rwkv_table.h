@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of an RWKV-7 model's tensors: what rwkv_weights fills and rwkv_read
- * reads by.
+ * The table of an RWKV-7 model's tensors: filled by rwkv_weights, used by
+ * rwkv_read.
  */
 #ifndef VOLLEY_MONITOR_RWKV_TABLE_H
 #define VOLLEY_MONITOR_RWKV_TABLE_H

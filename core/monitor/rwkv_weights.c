@@ -147,8 +147,8 @@ static vly_status take_size(vly_rwkv_weights *weights, vly_rwkv_tensor id,
 static const vly_rwkv_tensor lora_first[] = {VLY_RWKV_W1, VLY_RWKV_A1,
                                              VLY_RWKV_V1, VLY_RWKV_G1};
 
-/* What shapes say of native low-rank matrices: bit 0, one is [D, R]; bit 1,
- * one is [R, D]; tensors[b] is the first of them. */
+/* The orientation of native low-rank matrices by their shapes: bit 0, one is
+ * [D, R]; bit 1, one is [R, D]; tensors[b] is the first of them. */
 static uint32_t look_at_lora(const vly_rwkv_weights *weights,
                              const vly_safetensor *tensors[2])
 {
@@ -178,7 +178,8 @@ static bool is_told_native(const vly_rwkv_weights *weights)
     return told && strcmp(told, VLY_RWKV_LORA_VALUE) == 0;
 }
 
-/* Shapes against what was said. seen, tensors: of look_at_lora. */
+/* Compares shapes with the declared orientation. seen, tensors: of
+ * look_at_lora. */
 static vly_status check_layout(const vly_rwkv_weights *weights, uint32_t lora,
                                uint32_t seen,
                                const vly_safetensor *const tensors[2],
@@ -361,7 +362,7 @@ static vly_status check_all(vly_rwkv_weights *weights, uint32_t lora,
     for (uint32_t layer = 0; layer < weights->sizes.layers; layer++)
         VLY_TRY(check_layer(weights, layer, error));
     set_sizes(weights);
-    /* behind all others: a file with a shape that is wrong is told that */
+    /* after all other checks: a wrong shape is reported first */
     if (lora == VLY_RWKV_LORA_SURELY_NATIVE &&
         weights->scheme == RWKV_SCHEME_NATIVE &&
         vly_rwkv_weights_is_square(weights) && !is_told_native(weights))

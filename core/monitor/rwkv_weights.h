@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The weights of an RWKV-7 model in a .safetensors file: native names
  * (blocks.0.att.receptance.weight) or those of fla and Hugging Face
- * (model.layers.0.attn.r_proj.weight), one table of tensors. Every tensor that
- * the model needs is there and has its shape, and there is none that it does
- * not know, before anything is used.
+ * (model.layers.0.attn.r_proj.weight), one table of tensors. Before use it is
+ * checked that every tensor of the model exists with its shape, and that there
+ * are no unknown tensors.
  *
  * Sizes come from the shapes: width D from the embedding, layers L from the
  * names, ranks R of the four low-rank products from their matrices. Matrices
- * are handed out as [out, in], rows of a product y = W x, whatever the file
- * has: the native low-rank ones (x W there) are transposed when they are read.
+ * are returned as [out, in], rows of a product y = W x, independent of the
+ * file: the native low-rank ones (x W there) are transposed when they are read.
  * Source  reference implementation RWKV-LM/RWKV-v7, names as there
  */
 #ifndef VOLLEY_MONITOR_RWKV_WEIGHTS_H
@@ -81,18 +81,18 @@ enum {
     VLY_RWKV_HIDDEN_MAX = 1 << 18
 };
 
-/* How native names hold their low-rank matrices. Where all R are D, shapes do
- * not tell; then the file's metadata may (below). */
+/* How native names hold their low-rank matrices. If all R equal D, shapes do
+ * not determine it; then the file's metadata may (below). */
 enum {
     VLY_RWKV_LORA_NATIVE = 0,     /* w1 is [D, R] */
     VLY_RWKV_LORA_TRANSPOSED = 1, /* w1 is [R, D] */
-    VLY_RWKV_LORA_BY_SHAPE = 2,   /* whichever it is; refused if none tells */
-    /* w1 is [D, R], refused if none tells: what a model is run from */
+    VLY_RWKV_LORA_BY_SHAPE = 2,   /* detected; refused if undetermined */
+    /* w1 is [D, R], refused if undetermined: for models that are run */
     VLY_RWKV_LORA_SURELY_NATIVE = 3
 };
 
-/* What `volley monitor convert` writes into a file whose shapes do not tell:
- * low-rank matrices of native names are [D, R]. */
+/* Metadata that `volley monitor convert` writes into a file whose shapes do not
+ * determine it: low-rank matrices with native names are [D, R]. */
 #define VLY_RWKV_LORA_KEY "volley.low_rank"
 #define VLY_RWKV_LORA_VALUE "native"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A .safetensors file: its header against itself and its size, and its bytes.
+ * A .safetensors file: checks its header and size, and reads its bytes.
  */
 #include "monitor/safetensors.h"
 
@@ -60,7 +60,7 @@ static vly_status read_bytes(const vly_safetensors *file, uint64_t at,
         at += (uint64_t)got;
         n -= (uint64_t)got;
     }
-    /* looked at after the bytes: a change before them or meanwhile shows */
+    /* checked after reading: detects changes before and during the read */
     if (fstat(file->fd, &now) != 0 || !is_as_it_was(&file->about, &now))
         return vly_fail(error, VLY_E_IO,
                         "%.300s: cannot be read: it was changed since it was "
@@ -81,7 +81,7 @@ vly_status vly_safetensors_read(const vly_safetensors *file,
     return read_bytes(file, tensor->begin + first, n, out, error);
 }
 
-/* ---- how tensors lie ------------------------------------------------------
+/* ---- layout of tensors -----------------------------------------------------
  */
 
 static int by_place(const void *a, const void *b)
@@ -95,7 +95,7 @@ static int by_place(const void *a, const void *b)
     return strcmp(s->name, t->name);
 }
 
-/* sorted by place; data: bytes of the file behind the header */
+/* sorted by place; data: bytes of the file after the header */
 static vly_status check_gaps(const vly_safetensors *file,
                              const vly_safetensor *const *sorted, uint64_t data,
                              vly_error *error)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tensors of a .safetensors file, read only: eight bytes with the length of a
- * header, the header in JSON, then the tensors' bytes without a gap. All that
- * the header says is checked against itself and the size of the file before any
- * of it is used; after that the object never changes.
+ * header, the header in JSON, then the tensors' bytes without a gap. The header
+ * is checked for consistency and against the size of the file before use; after
+ * that the object never changes.
  *
- * The bytes are read (pread), not mapped. A mapped page of a file that is cut
- * meanwhile ends the process by SIGBUS, and the process is an engine that runs;
- * what pread finds missing is a sentence. Nothing is lost: weights are copied
- * to a device or turned into another type in any case, both come out of the
- * same page cache, and a tensor may begin at any byte (files that other
- * programs write are not always aligned).
+ * The bytes are read (pread), not mapped. Reading a mapped page of a file that
+ * is truncated meanwhile ends the process with SIGBUS, and the process is a
+ * running engine; with pread it is an error message. Mapping would save
+ * nothing: weights are copied to a device or converted to another type in any
+ * case, both use the same page cache, and a tensor may begin at any byte (files
+ * that other programs write are not always aligned).
  * Source  https://github.com/huggingface/safetensors, README "Format"
  */
 #ifndef VOLLEY_MONITOR_SAFETENSORS_H

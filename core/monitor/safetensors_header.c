@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The header of a .safetensors file. Its JSON has one form: an object of
- * objects with dtype, shape and data_offsets, and one of texts. So there is no
- * tree and no recursion; texts are decoded where they stand, since what is
- * decoded is never longer.
+ * objects with dtype, shape and data_offsets, and one of texts. So no tree and
+ * no recursion are needed; texts are decoded in place, since decoding never
+ * makes them longer.
  */
 #include "monitor/safetensors_header.h"
 
@@ -48,7 +48,7 @@ static vly_status wanted(const parser *p, const char *what)
                     p->path, p->at, found, what);
 }
 
-/* The text as it can stand in a message, which is one line. */
+/* Escapes a text for a message, which is one line. */
 static const char *plain(char *text)
 {
     for (char *c = text; *c != '\0'; c++)
@@ -371,7 +371,7 @@ out:
     return status;
 }
 
-/* Names stand in messages, which are one line. */
+/* Names are used in messages, which are one line. */
 static vly_status check_name(const parser *p, const char *name, size_t first)
 {
     const size_t n = strlen(name);
@@ -450,7 +450,7 @@ static int by_key(const void *a, const void *b)
                   ((const safetensors_note *)b)->key);
 }
 
-/* Sorts, and finds what is there twice. */
+/* Sorts, and finds duplicates. */
 static vly_status sort_header(const parser *p, safetensors_header *header)
 {
     if (header->n_tensors > 0)

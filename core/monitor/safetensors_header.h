@@ -23,8 +23,8 @@ typedef struct safetensors_header {
 } safetensors_header;
 
 /* Parses text[0, n), which it overwrites; text[n] is 0. Each tensor's type,
- * shape and bytes agree; names and keys are sorted, none is there twice. How
- * tensors lie to each other is not looked at.
+ * shape and bytes agree; names and keys are sorted, none is there twice. The
+ * positions of tensors relative to each other are not checked.
  * Errors  E_PARSE "path: byte N of the header: found ..., wanted ...", or the
  * tensor's name; E_NOMEM. On failure nothing is left. */
 vly_status safetensors_header_parse(const char *path, char *text, size_t n,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The next token from logits. Where only some of the tokens may be drawn they
- * come from a heap in the order of their logits, equals in that of their ids:
- * one of k tokens for top_k, one of those that top_p can reach at all else.
- * Sums run in the order of the ids, or of the logits where some are left: that
- * order is part of the result.
+ * The next token from logits. If only some of the tokens may be drawn, they
+ * come from a heap ordered by logit, then id: of k tokens for top_k, otherwise
+ * of those that top_p can reach. Sums run in the order of the ids, or of the
+ * logits where some are left: that order is part of the result.
  */
 #include "monitor/sampler.h"
 
@@ -179,7 +178,7 @@ out:
     return status;
 }
 
-/* Its weight against the likeliest token's, which is 1. */
+/* Its weight relative to the likeliest token's, which is 1. */
 static double weigh(const vly_sampler *sampler, uint32_t token, double most)
 {
     return vly_exp((sampler->logits[token] - most) /
@@ -253,7 +252,7 @@ static void make_heap(vly_sampler *sampler, bool least, uint32_t n)
         sift(sampler, least, n, i);
 }
 
-/* Takes the first out; it then is heap[n - 1], behind the others. */
+/* Removes the first one; it is then heap[n - 1], after the others. */
 static uint32_t pop(vly_sampler *sampler, bool least, uint32_t n)
 {
     const uint32_t first = sampler->heap[0];
@@ -300,8 +299,8 @@ static uint32_t draw_k(vly_sampler *sampler, double most)
 }
 
 /* Among the fewest likeliest that reach top_p of all. A token with less than
- * half of the N-th part of what top_p leaves out is not reached: all such
- * together are half of that. */
+ * half of 1/N of the mass that top_p leaves out is not reached: all such tokens
+ * together are at most half of that mass. */
 static uint32_t draw_p(vly_sampler *sampler, double most)
 {
     const double top_p = sampler->options.top_p;

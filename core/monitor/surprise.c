@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Surprise into scores, scores into alarms. tools/monitor/score.py has the
- * same.
+ * Converts surprise to scores, and scores to alarms. tools/monitor/score.py has
+ * the same.
  */
 #include "monitor/surprise.h"
 
@@ -18,30 +18,32 @@
 #include "monitor/unison.h"
 #include "monitor/work.h"
 
-/* MEMORY: over how many records a metric's usual surprise is taken. QUIET:
- * records below the threshold that end an episode. LONG: for so
- * many records of an episode nothing is learned, neither of the metrics nor of
- * surprise: a fault would else make the next one usual, its end another, and
- * counting, which a fault surprises less, would lead for a thousand records.
- * What goes on for longer is how this net is now. */
+/* MEMORY: number of records over which a metric's usual surprise is averaged.
+ * QUIET: records below the threshold that end an episode. LONG: number of
+ * records of an episode in which nothing is learned, neither metrics nor
+ * surprise: otherwise a fault would make the next one usual, its end would be
+ * another fault, and counting, which a fault surprises less, would predict
+ * better for a thousand records. A longer state is the new usual state of the
+ * net. */
 enum { MEMORY = 256, FREE = 8, QUIET = 16, LONG = 512, PRIOR = 4096 };
 static const double least_spread = 2;        /* nats */
 static const double z_most = VLY_SCORE_MOST; /* a token may be impossible */
-/* What a metric scores: its deviation held for some records (each keeps this
- * share of the one before), or a large one at once, of which a fraction counts.
- * Chosen on faults that nothing was judged by: tools/monitor/README.md. */
+/* The score of a metric: its deviation accumulated over some records (each
+ * keeps this share of the previous one), or a fraction of a single large one.
+ * Chosen on faults that are not used for evaluation: tools/monitor/README.md.
+ */
 static const double keep = 0.85;
 static const double at_once = 0.2;
 /* What a record may take longer before that is a stall. */
 static const int32_t stall_spreads = 3;
-/* Of the false alarms that are bearable, what each channel may make. Most
- * faults are the model's to find; what stalls it must not miss is far out. */
+/* The share of each channel in the accepted false alarms. The model finds most
+ * faults; stalls that must not be missed are far in the tail. */
 static const double budget[VLY_CHANNELS] = {0.78, 0.15, 0.02, 0.03, 0.02};
 
 typedef struct usual {
     double centre;
     double spread;
-    double held; /* deviations of late, never below 0 */
+    double held; /* accumulated deviations, never below 0 */
     uint64_t n;  /* records with a value so far */
 } usual;
 
@@ -52,8 +54,8 @@ static const char *const names[VLY_CHANNELS] = {"surprise", "stall", "extreme",
 typedef struct tail_set {
     vly_tail tails[VLY_CHANNELS];
     double above[VLY_CHANNELS];  /* records over a tail's base, the model's */
-    double excess[VLY_CHANNELS]; /* too; sum of what they lie over it */
-    double peak;                 /* of records of work that go on; 0: none do */
+    double excess[VLY_CHANNELS]; /* too; sum of their excess over it */
+    double peak;                 /* of successive records of work; 0: none */
 } tail_set;
 
 struct vly_surprise {
@@ -68,7 +70,8 @@ struct vly_surprise {
     uint64_t n_read;  /* of them by the model */
     uint32_t quiet;   /* records since the last strange one, to QUIET */
     uint32_t episode; /* records of the one that goes on; 0: none does */
-    bool moved; /* the net was, and work is that of before until it is judged */
+    bool moved; /* the net was moved, and work is compared with the earlier work
+                 * until it is judged */
 };
 
 /* ---- tails -------------------------------------------------------------- */
@@ -171,17 +174,17 @@ static double judge_metric(usual *of, bool learns, double nats)
     return of->held > z * at_once ? of->held : z * at_once;
 }
 
-/* Of a metric without a value: its bin is that of nothing, whatever the model
- * expected beside what the others did. */
+/* Surprise of a metric without a value: its bin has no meaning, so it is
+ * ignored. */
 static double fade(usual *of)
 {
     of->held *= keep;
     return of->held;
 }
 
-/* How rare a value is: by the tail of sound runs, or where it is heavier by
- * that which this net adds to as many of its records as PRIOR. A net whose
- * records are strange by nature would else cry all the time. */
+/* How rare a value is: by the tail of healthy runs, or, if that is heavier, by
+ * the tail that this net's records add to PRIOR records. Otherwise a net whose
+ * records are unusual by nature would raise alarms all the time. */
 static double rarity_of(const tail_set *beyond, uint64_t n, int channel,
                         double x)
 {
@@ -196,10 +199,10 @@ static double rarity_of(const tail_set *beyond, uint64_t n, int channel,
     return rarity > 0 ? rarity : 0;
 }
 
-/* Of records of work over the base that follow each other the largest counts,
- * once: a neighbour that came made the work of twenty records larger by one
- * event. Of other channels each counts; a net that is strange by nature is so
- * for long. */
+/* Of successive records of work over the base only the largest counts, once:
+ * one event, such as another program that starts, can raise the work of twenty
+ * records. In other channels each record counts; a net that is unusual by
+ * nature is so for long. */
 static void learn_work(tail_set *beyond, double over)
 {
     const int c = VLY_CHANNEL_WORK;
@@ -242,14 +245,14 @@ static double bits(double x)
     return vly_log1p(x) / vly_log(2);
 }
 
-/* Milliseconds that a record took longer than its bursts do of late, with what
- * they vary by nature (spreads above their centre), and without those in which
- * others had the processor: the system knows of them, and they are nothing that
- * went wrong here. */
+/* Milliseconds that a record took longer than its bursts usually do, including
+ * their usual variation (spreads above their centre), and excluding the time in
+ * which other threads had the processor: the system counts that time, and it is
+ * not a fault of this run. */
 static double stall_ms(const vly_record *record, const vly_record_note *note)
 {
     if (!(note->told & 1u << VLY_METRIC_PACE))
-        return 0; /* of a net whose pace nothing told yet nothing is due */
+        return 0; /* the pace of the net is unknown, so no time is expected */
     const double n = record->bursts > 0 ? (double)record->bursts : 1;
     const int32_t level = note->centre[VLY_METRIC_PACE] +
                           stall_spreads * note->spread[VLY_METRIC_PACE];
@@ -276,7 +279,7 @@ static void measure(vly_surprise *surprise, const vly_record *record,
                     const double *nats, uint32_t *metrics, vly_verdict *verdict)
 {
     const bool learns = may_learn(surprise);
-    /* what memory was taken in the first records is no reason to be silent */
+    /* memory taken in the first records does not suppress the channel */
     const bool grows = vly_token_bin(text[1 + VLY_METRIC_HOST]) > 0 ||
                        vly_token_bin(text[1 + VLY_METRIC_MEMORY]) > 0;
     double *values = verdict->values;
@@ -290,7 +293,7 @@ static void measure(vly_surprise *surprise, const vly_record *record,
         verdict->z[m] =
             absent ? fade(&surprise->metrics[m])
                    : judge_metric(&surprise->metrics[m], learns, nats[m]);
-        /* of this metric the model knows less than this run has shown */
+        /* for this metric counting predicts better than the model */
         if (vly_counting_leads(&surprise->counting, m) &&
             !(grows && is_memory(m)))
             verdict->z[m] = surprise->metrics[m].held = 0;
@@ -329,11 +332,11 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         .threshold = surprise->threshold,
                         .channel = names[0]};
     measure(surprise, record, note, text, nats, metrics, &made);
-    /* what the model did not read taught it nothing of how this net surprises
+    /* records that the model did not read do not update the usual surprise
      */
     if (made.warm && !made.model_warm)
         made.values[VLY_CHANNEL_SURPRISE] = 0;
-    /* behind a move nothing else is usual yet */
+    /* after a move there is no other usual state yet */
     const bool behind = surprise->moved && !made.warm;
     for (int c = 0; c < VLY_CHANNELS; c++) {
         if (behind && c != VLY_CHANNEL_WORK)
@@ -360,13 +363,14 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
         made.fact || ((made.warm || behind) && made.score >= made.threshold);
     made.moved = behind && !made.fact;
     made.alarm = made.strange && !made.fact && surprise->quiet >= QUIET;
-    /* of an episode only the first record is learned from: a fault that lasts
-     * is not what is usual here */
+    /* of an episode only the first record is learned: a lasting fault is not
+     * the usual state */
     if (made.warm && !made.fact && surprise->quiet >= QUIET)
         learn_tails(beyond, made.values);
     if (made.alarm)
         vly_counting_drop(&surprise->counting);
-    if (made.moved && made.strange) { /* told, and how it is from now on */
+    if (made.moved && made.strange) { /* reported; from now on it is the usual
+                                       * state */
         surprise->work = (vly_work){.n = 0};
         surprise->moved = false;
     } else if (made.strange)

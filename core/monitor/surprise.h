@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How strange a record is. A model of telemetry says before each token how
- * likely each is; the surprise of a metric is -log of the probability that its
- * token had. Each metric's surprise is held against its own centre and spread
- * of late (a net whose spikes are hard to foresee is not broken). What lasts
- * for some records counts fully, what is large at once in part; the strangest
- * metric counts, of those that the model foretells better than counting in this
- * run does (counting.h). Beside it stand measures that need no model: how
- * long the run stood still beyond what its bursts usually take, in the
- * machine's time and not in the run's own (a machine that others use too has
- * short stalls; a burst that hung is far beyond them, however often there are
- * some); how far times lie above all that they have been (extremes.h); how far
- * a burst's work (work.h) and how many neurons fire in one (unison.h) do above
- * where they have been. Each of them has a
- * tail on sound runs, of idle machines and of busy ones, which says how rare a
- * value is, and a part of the false alarms that are bearable; a record's score
- * is that of the rarest.
+ * How unusual a record is. Before each token, a model of telemetry gives the
+ * probability of each value; the surprise of a metric is -log of the
+ * probability of its token. Each metric's surprise is compared with its own
+ * recent centre and spread (a net whose spikes are hard to predict is not
+ * broken). Deviations that last for some records count fully, single large ones
+ * in part; the most unusual metric counts, among those that the model predicts
+ * better than counting in this run does (counting.h). In addition there are
+ * measures that need no model: how long the run stood still beyond what its
+ * bursts usually take, in the machine's time and not in the run's own (a shared
+ * machine has short stalls; a burst that hung is far longer); how far times are
+ * above their range so far (extremes.h); how far a burst's work (work.h) and
+ * the synchrony of its spikes (unison.h) are above their recent values. Each of
+ * these channels has a tail distribution from healthy runs, on idle and busy
+ * machines, which gives the rarity of a value, and a share of the accepted rate
+ * of false alarms; a record's score is that of the rarest.
  *
  * A tail is taken as exponential above a high quantile (peaks over threshold:
  * Pickands 1975, doi:10.1214/aos/1176343003; streams: Siffer et al. 2017,
@@ -29,8 +28,8 @@
 
 #include "monitor/tokens.h"
 
-/* The tail of a number on sound runs: a share of records lies above base, by
- * excess in the mean. */
+/* The tail of a number on healthy runs: a share of records is above base, by
+ * `excess` on average. */
 typedef struct vly_tail {
     double base;
     double share;  /* above 0, to 1 */
@@ -50,13 +49,13 @@ enum {
     VLY_CHANNELS
 };
 
-/* -log of the share of sound records above x; 0 up to base. */
+/* -log of the share of healthy records above x; 0 up to base. */
 double vly_tail_rarity(const vly_tail *tail, double x);
-/* The score that `records` sound records reach `alarms` times, by all channels
- * together: what each may add is in its score already. */
+/* The score that `records` healthy records reach `alarms` times over all
+ * channels: the share of each channel is part of its score already. */
 double vly_rarity_threshold(double alarms, double records);
 /* The tails' text in a model's metadata, "BASE SHARE EXCESS" for each channel,
- * under VLY_TAILS_KEY. false: it is none. */
+ * under VLY_TAILS_KEY. false: invalid. */
 #define VLY_TAILS_KEY "volley.rarity"
 /* The same of nets on devices. */
 #define VLY_DEVICE_TAILS_KEY "volley.rarity_device"
@@ -66,15 +65,16 @@ bool vly_tails_read(const char *text, vly_tail tails[VLY_CHANNELS]);
  * give infinity. */
 double vly_surprise_nats(const float *logits, uint32_t n, uint8_t token);
 
-/* Surprise of a record's metrics. Errors  E_PARSE logits that are no numbers
- * logits  [VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY] of what is behind each
+/* Surprise of a record's metrics.
+ * logits  [VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY] of the token after each
  *         of its tokens (in)
  * text    [VLY_TOKENS_PER_RECORD]                       (in)
- * nats    [VLY_METRICS]                                 (out) */
+ * nats    [VLY_METRICS]                                 (out)
+ * Errors  E_PARSE logits that are not numbers */
 vly_status vly_record_nats(const float *logits, const uint8_t *text,
                            double *nats, vly_error *error);
 
-/* What a record scored. */
+/* The verdict on a record. */
 typedef struct vly_verdict {
     double score; /* rarity: 10.5 is one of 36,000 records */
     double threshold;
@@ -85,14 +85,14 @@ typedef struct vly_verdict {
     uint32_t metric;          /* the most deviating */
     uint32_t area;            /* which it is about, or VLY_NO_AREA */
     uint64_t burst;           /* at the record's end */
-    bool warm;                /* there was enough before it to judge it by */
-    bool model_warm;          /* and the model had read enough of that */
+    bool warm;                /* there were enough records before it */
+    bool model_warm;          /* and the model had read enough of them */
     const char *channel;      /* that it scored by; "rule" of a fact */
-    bool fact;    /* something is wrong by a rule (facts.h), warm or not */
+    bool fact;                /* a rule found a fact (facts.h), warm or not */
     bool strange; /* a fact; or warm, and the score at or over the threshold */
-    bool alarm;   /* the first strange record of an episode; of a fact its own
-                     episode tells that: vly_facts_judge */
-    bool moved;  /* behind a move of the net: held against the work before it */
+    bool alarm;   /* the first unusual record of an episode; facts have their
+                   * own episodes: vly_facts_judge */
+    bool moved;  /* after a move of the net: compared with the work before it */
     bool learns; /* the next record is learned from: vly_tokens_hold */
 } vly_verdict;
 
@@ -112,7 +112,7 @@ void vly_surprise_devices(vly_surprise *surprise, const vly_tail *tails);
 /* Judges a record from the surprise of its tokens.
  *
  * nats  [VLY_METRICS] in the order of the metrics, or NULL: the model did not
- *       read it, and it is judged by what needs none             (in)
+ *       read it, and only channels without a model judge it        (in)
  * note  of vly_tokens_make for the same record                     (in)
  * text  [VLY_TOKENS_PER_RECORD], likewise                          (in)
  * Thread  one at a time; no allocation */
@@ -120,14 +120,14 @@ void vly_surprise_judge(vly_surprise *surprise, const vly_record *record,
                         const vly_record_note *note, const uint8_t *text,
                         const double *nats, vly_verdict *verdict);
 
-/* The net was moved to another backend: nothing is usual yet, as in a run that
- * begins (vly_tokens_forget). But what a burst's work was stays known until the
- * next records are warm, and one that is far more is told of once: a backend
- * that is slower, or that is not the one that was asked for. */
+/* The net was moved to another backend: there is no usual state yet, as at the
+ * beginning of a run (vly_tokens_forget). But the earlier work of a burst is
+ * kept until the next records are warm, and a much larger one is reported once:
+ * a slower backend, or not the requested one. */
 void vly_surprise_forget(vly_surprise *surprise);
 
-/* What to tell of when `metric` is strange: if the area that fell most rose, it
- * is the area that rose most, and the other way round. */
+/* The metric to report when `metric` is unusual: if the area that fell most
+ * rose, it is the area that rose most, and vice versa. */
 uint32_t vly_note_metric(const vly_record_note *note, uint32_t metric);
 /* The area that this metric is about, or VLY_NO_AREA. */
 uint32_t vly_note_area(const vly_record_note *note, uint32_t metric);
@@ -143,8 +143,7 @@ void vly_verdict_text(const vly_verdict *verdict, const vly_record *record,
  * fits the record; NULL if none does. */
 const char *vly_verdict_cause(const vly_record *record,
                               const vly_record_note *note);
-/* The same, or what the channel says that the record was found by, where it
- * knows. */
+/* The same, or the cause known to the channel that found the record. */
 const char *vly_verdict_likely(const vly_verdict *verdict,
                                const vly_record *record,
                                const vly_record_note *note);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The ring. A slot has a number beside its words: odd while it is written,
- * twice (the sample's number + 1) when it is whole. A reader copies the words
- * between two looks at the number and throws away what changed meanwhile (a
- * sequence lock; Boehm 2012, doi:10.1145/2247684.2247688, on the order of its
- * loads).
+ * The ring. A slot has a sequence number besides its words: odd while it is
+ * written, 2 * (the sample's number + 1) when it is complete. A reader copies
+ * the words between two reads of the number and discards the copy if the number
+ * changed (a sequence lock; Boehm 2012, doi:10.1145/2247684.2247688, on the
+ * order of its loads).
  */
 #include "monitor/telemetry.h"
 
@@ -103,7 +103,7 @@ void vly_telemetry_put(vly_telemetry_ring *telemetry,
     __atomic_store_n(&telemetry->written, number + 1, __ATOMIC_RELEASE);
 }
 
-/* false: it is being written over, or has been. */
+/* false: it is being overwritten, or has been. */
 static bool copy(const vly_telemetry_ring *telemetry, uint64_t number,
                  vly_telemetry_sample *sample, uint64_t *area_spikes)
 {
@@ -142,7 +142,7 @@ bool vly_telemetry_take(const vly_telemetry_ring *telemetry, uint64_t *next,
             ++*next;
             return true;
         }
-        /* written over between the two: the oldest has moved on */
+        /* overwritten between the two reads: the oldest has moved on */
         ++*lost;
         ++*next;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A ring of samples of a running net: what it has done so far, since when. One
- * thread puts samples in, any number of readers take them out, each at its own
- * pace. The ring never waits: a reader that is slower than the ring is long
- * loses the oldest samples and is told how many.
+ * A ring of samples of a running net: its counters and clocks. One thread
+ * writes samples, any number of readers read them, each at its own pace. The
+ * writer never waits: a reader that falls behind by more than the length of the
+ * ring loses the oldest samples and gets their number.
  */
 #ifndef VOLLEY_MONITOR_TELEMETRY_H
 #define VOLLEY_MONITOR_TELEMETRY_H
@@ -37,13 +37,13 @@ typedef struct vly_telemetry_sample {
                                    thread does not sleep in there, just that */
     uint64_t threads_waited_ns; /* of the exchange, what other threads of the
                                    net waited for a processor */
-    uint64_t paused_ns;         /* held by who asked for that */
+    uint64_t paused_ns;         /* paused on request */
     uint64_t squares;           /* of each burst's spikes */
-    /* Sums too, of this process: what was so between two samples is in their
-     * difference, whenever a reader looks and however short it was. */
+    /* Sums too, of this process: the difference of two samples shows every
+     * event between them, even a short one. */
     uint64_t wrong_bursts; /* on another backend than was asked for */
     uint64_t failures;     /* of devices, and the run went on */
-    uint64_t moves;        /* to another backend, by who asked or by those */
+    uint64_t moves;        /* to another backend, on request or by these */
     /* Bursts done when the first of each since the sample before began; of no
      * meaning where its sum did not grow. */
     uint64_t wrong_from;
@@ -51,8 +51,8 @@ typedef struct vly_telemetry_sample {
     char backend[64]; /* that the net is on, as vly_stats has it */
 } vly_telemetry_sample;
 
-/* n_samples: how many a reader may be behind, a power of two; n_areas: how many
- * counts of spikes stand beside each.
+/* n_samples: how many samples a reader may be behind, a power of two; n_areas:
+ * number of spike counts in each.
  * Errors  E_INVALID n_samples; E_NOMEM */
 vly_status vly_telemetry_create(uint32_t n_samples, uint32_t n_areas,
                                 vly_telemetry_ring **telemetry,
@@ -68,8 +68,9 @@ void vly_telemetry_put(vly_telemetry_ring *telemetry,
                        const uint64_t *area_spikes);
 
 /* The oldest sample that is not older than *next, which is then the number of
- * the one behind it. *lost grows by those that were written over before they
- * were read. false: there is none yet. Samples count from 0. [any-thread] */
+ * the following one. *lost grows by the samples that were overwritten before
+ * they were read. false: there is none yet. Samples count from 0. [any-thread]
+ */
 bool vly_telemetry_take(const vly_telemetry_ring *telemetry, uint64_t *next,
                         uint64_t *lost, vly_telemetry_sample *sample,
                         uint64_t *area_spikes);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Text to token ids and back. The trie is made level by level from the sorted
- * tokens, so that the children of a node lie side by side in the order of their
- * bytes: twelve bytes a node, a table look-up where all 256 are there (the
- * root), else a search by halves. A vocabulary of 65,529 lines, 414,723 bytes
- * and 213,829 nodes takes 32 ms (28.8 to 35.7, 11 repeats, one core of an EPYC
- * that others used) from the open file to the trie.
+ * tokens, so that the children of a node are adjacent in the order of their
+ * bytes: twelve bytes a node, a table look-up if all 256 exist (the root),
+ * otherwise a binary search. A vocabulary of 65,529 lines, 414,723 bytes and
+ * 213,829 nodes takes 32 ms (28.8 to 35.7, 11 repeats, one core of an EPYC that
+ * others used) from the open file to the trie.
  */
 #include "monitor/tokenizer.h"
 

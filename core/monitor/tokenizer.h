@@ -49,7 +49,7 @@ vly_status vly_tokenizer_encode(const vly_tokenizer *tokenizer,
                                 const void *bytes, size_t n_bytes,
                                 uint32_t *ids, size_t capacity, size_t *n_ids,
                                 vly_error *error);
-/* The bytes of a token, which are the tokenizer's; a token need not be whole
+/* The bytes of a token, owned by the tokenizer; a token need not be complete
  * UTF-8. VLY_TOKEN_END has none.
  * Errors  E_INVALID no token has this id */
 vly_status vly_tokenizer_decode(const vly_tokenizer *tokenizer, uint32_t id,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Records into tokens. Every metric has a centre and a spread of late, and so
- * has every area.
+ * Converts records to tokens. Every metric and every area has a running centre
+ * and spread.
  */
 #include "monitor/tokens.h"
 
@@ -10,11 +10,11 @@
 #include "base/memory.h"
 #include "monitor/running.h"
 
-/* The floor of areas and of metrics of devices; spikes that an area is to have
- * had before its silence counts (8, as a level), and below which none are no
+/* The floor of areas and of metrics of devices; spikes that an area must have
+ * had before its silence counts (8, as a level), and below which silence is no
  * change (2). */
 enum { AREA_FLOOR = 8, DEVICE_FLOOR = 8, SPOKEN = 256, FEW = 128 };
-/* A time tells something if one part in so many was not waiting. */
+/* A time is informative if at least one part in this many was not waiting. */
 enum { LEFT = 8, LITTLE = 16 };
 /* The metric has no value in this record. */
 static const int32_t absent = INT32_MIN;
@@ -87,8 +87,8 @@ int32_t vly_token_level(uint64_t value)
     if (value == 0)
         return 0;
     const int32_t octave = 63 - __builtin_clzll(value);
-    /* 31 places behind the point of a number from 1 to 2; squaring it doubles
-     * its logarithm, whose next binary place is whether it passed 2 */
+    /* 31 binary places of a number from 1 to 2; squaring it doubles its
+     * logarithm, whose next binary place is whether it passed 2 */
     uint64_t m = octave >= 31 ? value >> (octave - 31) : value << (31 - octave);
     int32_t places = 0;
     for (int i = 0; i < 6; i++) {
@@ -174,16 +174,16 @@ static int32_t ratio(uint64_t value, uint64_t by)
     return by == 0 ? 0 : vly_token_level(value) - vly_token_level(by);
 }
 
-/* What part of the burst loop's waiting for another thread was that thread's
- * waiting for a processor is known roughly. */
+/* The part of the burst loop's waiting for another thread in which that thread
+ * waited for a processor is known only roughly. */
 static bool knows_times(const vly_record *record)
 {
     return record->threads_waited_ns <= record->run_ns / LEFT;
 }
 
-/* A time of a burst without what was waited for a processor, as a level: how
- * busy others keep the machine is not told by the net. absent where little else
- * is left, as a difference of two large numbers may be anything. */
+/* A time of a burst without the time waited for a processor, as a level: the
+ * load by other programs is not a property of the net. absent if little is
+ * left, since the difference of two large numbers is inaccurate. */
 static int32_t without(const vly_record *record, uint64_t ns, uint64_t waited)
 {
     const uint64_t bursts = record->bursts ? record->bursts : 1;
@@ -192,9 +192,9 @@ static int32_t without(const vly_record *record, uint64_t ns, uint64_t waited)
                                                     : ratio(rest, bursts);
 }
 
-/* In which phase it was waited beyond the exchange nobody knows, so one is
- * known if that was little beside it: a sixteenth is 6 levels, less than the
- * least spread. */
+/* The phase in which a thread waited outside the exchange is unknown, so a
+ * phase is known only if that time was at most a sixteenth of it: 6 levels,
+ * less than the least spread. */
 static bool knows_phase(const vly_record *record, uint64_t ns)
 {
     return ns > 0 && knows_times(record) &&
@@ -209,7 +209,7 @@ static int32_t signed_level(int64_t value, int64_t unit)
     return value < 0 ? -level : level;
 }
 
-/* A count that should be 0 stands far from it as soon as it is not. */
+/* A count that should be 0 is far from 0 as soon as it is not 0. */
 static int32_t count_level(uint64_t count)
 {
     return count == 0 ? 0 : 192 + vly_token_level(count);
@@ -242,8 +242,8 @@ static void look_at_areas(const vly_tokens *tokens, const vly_record *record,
         const vly_running *late = &tokens->areas[a];
         const int32_t level = vly_token_level(area_spikes[a]) - by;
         int32_t z = vly_running_z16(late, level, AREA_FLOOR);
-        /* no spike where hardly one would be usual is neither more nor less:
-         * the level of none follows the length of the record */
+        /* silence where hardly a spike is usual is no change: the level of 0
+         * spikes depends on the length of the record */
         if (area_spikes[a] == 0 &&
             (z > 0 || late->centre + (int64_t)by * 256 < FEW * 256))
             z = 0;
@@ -295,7 +295,8 @@ static void measure(const vly_tokens *tokens, const vly_record *record,
     if (bursts > 0 || record->paused_ns == 0)
         levels[VLY_METRIC_PACE] =
             without(record, record->wall_ns, record->waited_ns);
-    /* what a net takes when it begins, or has moved, is not its way to grow */
+    /* memory that a net allocates at its beginning or after a move is not
+     * growth */
     if (tokens->n_records >= VLY_RUNNING_FREE) {
         levels[VLY_METRIC_HOST] = signed_level(record->host_growth, 256);
         levels[VLY_METRIC_MEMORY] = signed_level(record->device_growth, 256);
@@ -321,7 +322,7 @@ static void measure(const vly_tokens *tokens, const vly_record *record,
     look_at_areas(tokens, record, area_spikes, levels, note);
 }
 
-/* What this record adds to what has been. */
+/* Updates the running values with this record. */
 static void remember(vly_tokens *tokens, const vly_record *record,
                      const uint64_t *area_spikes, const uint64_t *device,
                      const int32_t *levels)
@@ -370,7 +371,8 @@ bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
         made.z16[m] = there ? vly_running_z16(late, levels[m], floors[m]) : 0;
         text[1 + m] = vly_token_of(m, made.z16[m]);
     }
-    /* a net that stands still is not what the next records are held against */
+    /* a record of a net that stands still must not be the reference for the
+     * next ones */
     if (record->bursts > 0) {
         remember(tokens, record, area_spikes, device, levels);
         tokens->n_records++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Telemetry as words of a language. What a net did between two samples is a
- * record; a record is always 16 tokens of a vocabulary of 256: a separator and
- * one token for each of 15 metrics. A token says how far its metric lies from
- * where it has been lately, in units of how far it usually strays: that is why
- * a model that learned on some networks and machines reads others.
+ * Telemetry as tokens. The activity of a net between two samples is a record; a
+ * record is always 16 tokens of a vocabulary of 256: a separator and one token
+ * for each of 15 metrics. A token holds the distance of its metric from its
+ * running centre, in units of its running spread: so a model that was trained
+ * on some networks and machines can read others.
  *
  * All of it is integer arithmetic, defined in core/monitor/RECORDS.md to the
  * bit; tools/monitor/tokens.py is written from there and gives the same tokens.
@@ -17,8 +17,8 @@
 #include "monitor/telemetry.h"
 
 /* X(NAME, name, floor, what): the metrics in the order of their tokens. floor:
- * the least spread in levels (64 are a factor of 2), below which nothing counts
- * as strange however still a metric stands. */
+ * the least spread in levels (64 are a factor of 2), so that small changes of a
+ * constant metric do not count as unusual. */
 #define VLY_METRIC_TABLE(X)                                                    \
     X(PACE, pace, 8, "wall time of a burst")                                   \
     X(BURST, burst, 8, "engine time of a burst")                               \
@@ -55,12 +55,12 @@ _Static_assert(VLY_TOKEN_VOCABULARY == 256, "a token is a byte");
 
 /* What happened between two samples. */
 typedef struct vly_record {
-    uint64_t burst;             /* done at its end */
-    uint64_t at_ns;             /* vly_clock_ns at its end */
-    uint64_t bursts;            /* in it; 0: the net stood still */
-    uint64_t wall_ns;           /* by the steady clock, less paused_ns */
-    uint64_t paused_ns;         /* held by who asked for that */
-    uint64_t waited_ns;         /* of it, ready to run without a processor */
+    uint64_t burst;     /* done at its end */
+    uint64_t at_ns;     /* vly_clock_ns at its end */
+    uint64_t bursts;    /* in it; 0: the net stood still */
+    uint64_t wall_ns;   /* by the steady clock, less paused_ns */
+    uint64_t paused_ns; /* paused on request */
+    uint64_t waited_ns; /* of it, time ready to run without a processor */
     uint64_t engine_waited_ns;  /* of that, inside the engine */
     uint64_t threads_waited_ns; /* of the exchange, threads of the net so */
     uint64_t run_ns;            /* inside the engine */
@@ -69,28 +69,28 @@ typedef struct vly_record {
     uint64_t exchange_ns;
     uint64_t spikes;
     uint64_t events;
-    uint64_t squares;    /* of each burst's spikes; 0: not told */
+    uint64_t squares;    /* of each burst's spikes; 0: unknown */
     int64_t host_growth; /* bytes */
     int64_t device_growth;
     int64_t clock_ms;     /* wall clock less steady clock */
     uint64_t lost;        /* samples that were written over unread */
     uint64_t missing;     /* spikes that no area has, or the other way round */
     uint64_t wrong_place; /* 1: on another backend than was asked for */
-    /* no token tells of the next ones (facts.h) */
-    uint64_t wrong_bursts; /* of it on that backend; 0: not told */
+    /* the next ones have no token (facts.h) */
+    uint64_t wrong_bursts; /* of it on that backend; 0: unknown */
     uint64_t wrong_from;   /* bursts done when they began, of wrong_bursts */
     uint64_t failures;     /* of devices */
     uint64_t failed_at;    /* bursts done at the first of them */
-    uint64_t moves;        /* to another backend, by who asked or by those */
+    uint64_t moves;        /* to another backend, on request or by these */
     bool on_device; /* the net has memory that is not the host's: it is on a
                        device, which it has for itself, as processors are not */
 } vly_record;
 
-/* What the tokens of a record were made of. */
+/* The values from which the tokens of a record were made. */
 typedef struct vly_record_note {
     int32_t level[VLY_METRICS];  /* the metric, in levels */
-    int32_t centre[VLY_METRICS]; /* where it has been, before this record; 0
-                                    before the first one */
+    int32_t centre[VLY_METRICS]; /* running centre before this record; 0 before
+                                  * the first one */
     int32_t spread[VLY_METRICS];
     int32_t z16[VLY_METRICS]; /* (level - centre) / spread, in sixteenths */
     uint32_t raised;          /* areas, or VLY_NO_AREA */
@@ -98,7 +98,7 @@ typedef struct vly_record_note {
     uint32_t silent; /* one of those that fell silent */
     uint32_t n_silent;
     uint32_t told;   /* bit m: metric m has a level, now or before */
-    uint32_t absent; /* bit m: it has none now, and its bin says nothing */
+    uint32_t absent; /* bit m: it has none now, and its bin has no meaning */
     uint32_t device; /* the metric of the device, or VLY_NO_AREA */
 } vly_record_note;
 
@@ -109,7 +109,7 @@ const char *vly_metric_what(uint32_t metric);
 uint32_t vly_token_metric(uint8_t token);
 /* -8 to 8; 0 for the separator */
 int32_t vly_token_bin(uint8_t token);
-/* Of a metric that lies so many sixteenths of a spread from its centre. */
+/* The bin of a metric at this many sixteenths of a spread from its centre. */
 uint8_t vly_token_of(uint32_t metric, int32_t z16);
 
 /* 0 for 0, else 64 + floor(64 log2 value) to 6 binary places cut, not rounded.
@@ -128,7 +128,7 @@ void vly_record_between(const vly_telemetry_sample *from,
                         uint32_t n_areas, vly_record *record,
                         uint64_t *area_spikes);
 
-/* What the metrics have been lately. One for each net that is watched. */
+/* Running centres and spreads of the metrics. One for each watched net. */
 typedef struct vly_tokens vly_tokens;
 
 /* n_device: how many metrics of devices stand beside each record.
@@ -137,9 +137,10 @@ vly_status vly_tokens_create(uint32_t n_areas, uint32_t n_device,
                              vly_tokens **tokens, vly_error *error);
 void vly_tokens_destroy(vly_tokens *tokens); /* NULL is legal */
 
-/* false: the record is too short beside the others (less than half of their
- * time), as the last one of a run or one about a pause is: nothing has
- * changed, and the caller goes on to the next sample with the same `from`.
+/* false: the record is too short compared with the others (less than half of
+ * their time), as the last one of a run or one around a pause may be: nothing
+ * has changed, and the caller continues to the next sample with the same
+ * `from`.
  *
  * area_spikes  [n_areas]                                          (in)
  * device       [n_device] in thousandths of their units; NULL is no new
@@ -151,13 +152,13 @@ void vly_tokens_destroy(vly_tokens *tokens); /* NULL is legal */
 bool vly_tokens_make(vly_tokens *tokens, const vly_record *record,
                      const uint64_t *area_spikes, const uint64_t *device,
                      uint8_t *text, vly_record_note *note);
-/* held: what has been lately stays as it is (the length of records apart), so
- * that a fault that lasts does not become what the next records are held
- * against. */
+/* held: centres and spreads are not updated (except for the length of records),
+ * so that a lasting fault does not become the reference for the next records.
+ */
 void vly_tokens_hold(vly_tokens *tokens, bool held);
-/* The net was moved to another backend: all is learned anew, as in a run that
- * begins. Not of times alone: where a burst takes longer a record has fewer,
- * and what is counted in it strays more. */
+/* The net was moved to another backend: everything is learned again, as at the
+ * beginning of a run. This is not limited to times: if a burst takes longer, a
+ * record has fewer bursts, and its counts vary more. */
 void vly_tokens_forget(vly_tokens *tokens);
 /* Records so far. The first VLY_TOKENS_WARM say little. */
 #define VLY_TOKENS_WARM 32

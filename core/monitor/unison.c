@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Unison of a net, of late.
+ * Recent synchrony of a net.
  */
 #include "monitor/unison.h"
 
@@ -8,8 +8,8 @@
 /* FLOOR: the least spread, in levels (64 are a factor of 2); nets have 3 to 15
  * by nature, so that a deviation means the same in each. */
 enum { FLOOR = 8, BURSTS_LEAST = 8, SPIKES_LEAST = 16 };
-/* What one record may say, and what is kept of it in the next ones: one pulse
- * of a sound net is no rhythm. */
+/* Limit of one record, and the share of it that is kept in the next ones: one
+ * pulse of a healthy net is not a rhythm. */
 static const double z_most = 8;
 static const double keep = 0.85;
 

@@ -42,8 +42,8 @@ static vly_status wanted(const reader *r, const char *what)
                     r->name, r->line, r->at - r->line_start + 1, shown, what);
 }
 
-/* What is at a place; 0 behind the end and for a 0 in the text, which no line
- * has outside a literal. */
+/* The character at a place; 0 after the end and for a 0 in the text, which no
+ * line has outside a literal. */
 static char peek(const reader *r, size_t ahead)
 {
     return ahead < r->n - r->at ? r->text[r->at + ahead] : '\0';

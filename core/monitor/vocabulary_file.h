@@ -24,8 +24,7 @@ typedef struct vocabulary_file {
 } vocabulary_file;
 
 /* Errors  E_PARSE "name:line:column: found ..., wanted ..."; E_NOMEM. On
- * failure nothing is left. Whether ids or bytes are there twice is not looked
- * at. */
+ * failure nothing is left. Duplicate ids or bytes are not checked. */
 vly_status vocabulary_file_parse(const char *text, size_t n, const char *name,
                                  uint32_t vocabulary, vocabulary_file *file,
                                  vly_error *error);

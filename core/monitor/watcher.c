@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The watcher's threads. They look at the ring now and then, because a burst
- * loop that had to wake them would wait for that; a step at the gate is one
- * record. The first one gets only what processor time nobody wants, which on a
- * machine without idle time is hardly any. Where that makes it late the second
- * one goes on, which asks for its part as others do, though for a smaller one,
- * within the same budget. Who looks has the turn.
+ * The watcher's threads. They poll the ring, because waking them would delay
+ * the burst loop; a step at the gate is one record. The first thread runs only
+ * in idle processor time, of which a busy machine has almost none. If it falls
+ * behind, the second thread takes over, which has a normal but lower priority,
+ * within the same budget. The thread that reads the ring holds the turn.
  */
 #include "monitor/watcher.h"
 
@@ -17,25 +16,26 @@
 #include "monitor/surprise.h"
 #include "monitor/watcher_rules.h"
 
-/* How often it looks, and how far it may be behind: on a machine without idle
- * time its thread gets hardly any. Up to that records wait in the ring, at
- * worst for the end of the run; beyond, they are judged by all that needs no
- * model, which costs next to nothing, until so few are left that what the model
- * reads next is of now. */
+/* How often it polls, and how far it may fall behind: on a machine without idle
+ * time its thread gets almost no time. Up to that, records wait in the ring, at
+ * worst until the end of the run; beyond, the channels without a model judge
+ * them, which costs almost nothing, until so few are left that the model reads
+ * current records again. */
 static const uint64_t tick_ns = 20000000;
 static const double behind_s = 2;
-/* The second one finds what the first one left to it, and is faster. */
+/* The second thread continues where the first one stopped, and is faster. */
 static const double behind_hurry_s = 4;
 enum { LEAST_BEHIND = 32, MOST_BEHIND = 2048, NEWEST = 16 };
 
-/* The second one: from when on the first one is late, at most (else half of
- * what it may be behind), how often in that time it looks, and by how much its
- * nice value is above the process's: with 10 or 19 an earlier form of it did
- * not read all records beside five busy loops on two cores. */
+/* The second thread: the delay from which the first one counts as late, at most
+ * (otherwise half of its allowed delay), how often it polls in that time, and
+ * by how much its nice value is above the process's: with 10 or 19 an earlier
+ * version did not read all records beside five busy loops on two cores. */
 static const double late_s = 1;
 enum { HURRY_LOOKS = 4, HURRY_NICE = 5 };
 
-/* Who looks: one of the two threads, or who ends them. */
+/* The holder of the turn: one of the two threads, or the thread that ends them.
+ */
 typedef enum looker { FIRST, SECOND, LAST } looker;
 
 /* One end of a record. */
@@ -59,7 +59,7 @@ struct vly_watcher {
     bool behind;           /* the model is left out for now */
     looker looker;
     uint64_t next; /* of the ring */
-    uint64_t lost; /* by the ring, and those told in a record */
+    uint64_t lost; /* by the ring, and those reported in a record */
     uint64_t lost_told;
     float logits[VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY];
 
@@ -74,7 +74,7 @@ struct vly_watcher {
     pthread_cond_t changed;
     bool ended;
     bool hurries;   /* the second one wants the turn, or has it */
-    uint64_t taken; /* next, for who has no turn */
+    uint64_t taken; /* next, for threads without the turn */
     vly_watcher_figures figures;
 };
 
@@ -87,7 +87,7 @@ static void count_skipped(vly_watcher *watcher, uint64_t n)
     pthread_mutex_unlock(&watcher->lock);
 }
 
-/* The rules' part, which waits for nothing. */
+/* Runs the rules, without waiting. */
 static void look_at_rules(vly_watcher *watcher)
 {
     vly_watcher_rules_look(watcher->rules);
@@ -101,8 +101,8 @@ static void look_at_rules(vly_watcher *watcher)
     pthread_mutex_unlock(&watcher->lock);
 }
 
-/* Waits for the model's turn; meanwhile the rules go on. false: the gate was
- * closed. */
+/* Waits for admission of the model; meanwhile the rules run. false: the gate
+ * was closed. */
 static bool enter(vly_watcher *watcher)
 {
     vly_gate_answer answer;
@@ -122,9 +122,9 @@ static bool fail(vly_watcher *watcher, const vly_error *error)
     return false;
 }
 
-/* How surprising each of the record's tokens was: one step at the gate. Nobody
- * asks how likely the first one is, a separator, so nothing is kept from one
- * record to the next. false: the model failed, or the gate closed. */
+/* How surprising each of the record's tokens was: one step at the gate. The
+ * probability of the first token, a separator, is not needed, so no state is
+ * kept between records. false: the model failed, or the gate closed. */
 static bool read_text(vly_watcher *watcher, const uint8_t *text, double *nats)
 {
     const vly_watcher_options *options = &watcher->options;
@@ -197,9 +197,10 @@ static void go_on(vly_watcher *watcher)
     watcher->to = before;
 }
 
-/* The net was moved within this record: it is of two places, and of the move
- * itself. What it was told to do is no news, and what is usual elsewhere is to
- * be learned, so the next ones are early again. Rules look at all of them. */
+/* The net was moved within this record, which covers both backends and the move
+ * itself. A requested move is not an anomaly, and the usual values on the new
+ * backend must be learned, so the next records count as early ones. Rules check
+ * all of them. */
 static void move(vly_watcher *watcher)
 {
     vly_tokens_forget(watcher->tokens);
@@ -227,7 +228,7 @@ static bool judge(vly_watcher *watcher, bool reads)
         return true;
     }
     record.lost = watcher->lost - watcher->lost_told;
-    /* told once, so kept for the record that it is judged in */
+    /* returned once, so kept for the record in which it is judged */
     if (options->device && options->device(options->context, watcher->device))
         watcher->device_told = true;
     if (!vly_tokens_make(watcher->tokens, &record, watcher->area_spikes,
@@ -270,8 +271,8 @@ static double behind_records(const vly_watcher *watcher)
     return now > at ? (double)(now - at) * 1e-9 / watcher->options.record_s : 0;
 }
 
-/* Records that who looks may be behind: so many seconds, but no more than are
- * soon written over. */
+/* Records by which the reader may be behind: this many seconds, but fewer than
+ * the ring overwrites. */
 static double most_behind(const vly_watcher *watcher, double seconds)
 {
     const uint32_t half = vly_telemetry_length(watcher->options.ring) / 2;
@@ -294,7 +295,7 @@ static bool is_behind(vly_watcher *watcher)
     return watcher->behind;
 }
 
-/* Has it ended, or does the second one want the turn? */
+/* Whether the watcher has ended, or the second thread wants the turn. */
 static bool leaves(vly_watcher *watcher)
 {
     if (watcher->looker == LAST)
@@ -306,8 +307,8 @@ static bool leaves(vly_watcher *watcher)
     return left;
 }
 
-/* What is new. LAST: nothing will be, so nothing is skipped; else the rest is
- * left to who ends it. */
+/* Judges new samples. LAST: no more will come, so none is skipped; otherwise
+ * the rest is left to the thread that ends the watcher. */
 static void look(vly_watcher *watcher, looker who)
 {
     pthread_mutex_lock(&watcher->turn);
@@ -360,7 +361,7 @@ static uint64_t late_ns(const vly_watcher *watcher)
     return (uint64_t)((half < late_s ? half : late_s) * 1e9);
 }
 
-/* Has the next sample waited for too long? */
+/* Whether the next sample has waited for too long. */
 static bool is_late(vly_watcher *watcher)
 {
     uint64_t lost = 0;
@@ -478,9 +479,9 @@ void vly_watcher_end(vly_watcher *watcher)
         return;
     vly_gate_usage usage;
     vly_gate_usage_get(watcher->options.gate, &usage);
-    if (usage.paused) /* who paused it does not want to wait for it now */
+    if (usage.paused) /* the caller that paused it does not want to wait now */
         vly_gate_close(watcher->options.gate);
-    else /* nobody else wants the device any more */
+    else /* the device has no other users any more */
         (void)vly_gate_budget(watcher->options.gate, 1, NULL);
     pthread_mutex_lock(&watcher->lock);
     watcher->ended = true;

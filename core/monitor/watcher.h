@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread that watches a run: it takes samples from the ring of telemetry,
- * makes records and tokens of them, has a model say how surprising they are,
- * and tells what was strange. Every record is a step at the gate: its tokens
- * are known at once, so a device is asked for sixteen of them one time.
+ * The thread that watches a run: it reads samples from the ring of telemetry,
+ * makes records and tokens, computes their surprise with a model, and reports
+ * anomalies. Every record is one step at the gate: its 16 tokens are known at
+ * once, so they are one call of the device.
  *
- * Beside that stand rules (facts.h), for which every sample is looked at, also
- * those that the model skips or cannot judge yet, and while it may not work.
+ * In addition, rules (facts.h) check every sample, also those that the model
+ * skips or cannot judge yet, and while the model is paused.
  *
- * It never makes a run wait, so it may fall behind: its thread gets only what
- * processor time nobody wants, and a second one helps where that is none (a
- * little below the process's priority, within the same budget, from a second
- * behind on, sooner where the ring holds little). Where that is not enough
- * either the model skips records: what needs none (surprise.h) looks at each of
- * them, and the model goes on with the newest. At the end of a run what is in
- * the ring is judged without regard to the budget, because nobody else wants
- * the device any more, and by the thread that ends it: on a machine without
- * idle time its own gets hardly any.
+ * It never delays a run, so it may fall behind: its thread runs only in idle
+ * processor time, and a second thread helps if there is none (slightly below
+ * the process's priority, within the same budget, from one second of delay on,
+ * sooner if the ring is small). If that is not enough, the model skips records:
+ * the channels without a model (surprise.h) judge all of them, and the model
+ * continues with the newest. At the end of a run the rest of the ring is judged
+ * without regard to the budget, since the device has no other users any more,
+ * and by the thread that ends the watcher, since on a busy machine its own
+ * thread gets almost no time.
  */
 #ifndef VOLLEY_MONITOR_WATCHER_H
 #define VOLLEY_MONITOR_WATCHER_H
@@ -26,19 +26,20 @@
 #include "monitor/gate.h"
 #include "monitor/telemetry.h"
 
-/* What says how likely each token is. Used by one thread at a time. */
+/* The model that gives the probability of each token. Used by one thread at a
+ * time. */
 typedef struct vly_watcher_model {
     void *context;
-    /* Takes a record's tokens; logits of what is behind each of them (out).
-     * After an error it is not called again.
+    /* Reads a record's tokens; returns the logits of the token after each
+     * (out). After an error it is not called again.
      * tokens  [VLY_TOKENS_PER_RECORD]
      * logits  [VLY_TOKENS_PER_RECORD][VLY_TOKEN_VOCABULARY] */
     vly_status (*read)(void *context, const uint32_t *tokens, float *logits,
                        vly_error *error);
 } vly_watcher_model;
 
-/* surprise.h and tokens.h are not included here: who starts a watcher has a
- * genome too, and both have records. */
+/* surprise.h and tokens.h are not included here: callers also include the
+ * genome's headers, and both define records. */
 struct vly_tail;
 
 typedef struct vly_anomaly {
@@ -52,9 +53,10 @@ typedef struct vly_anomaly {
     uint32_t area;   /* VLY_NO_AREA: none */
     const char *metric_name;
     const char *area_name; /* NULL: none */
-    const char *channel;   /* what found it: "rule", "surprise", "stall", ... */
+    const char *channel;   /* the channel that found it: "rule", "surprise",
+                            * "stall", ... */
     const char *cause;     /* likely; NULL: none known */
-    char text[256];        /* a sentence: what was unusual */
+    char text[256];        /* a message: what was unusual */
 } vly_anomaly;
 
 typedef struct vly_watcher_options {
@@ -66,7 +68,7 @@ typedef struct vly_watcher_options {
     const struct vly_tail *tails; /* [VLY_CHANNELS], surprise.h */
     /* [optional] those of a net on a device */
     const struct vly_tail *device_tails;
-    double alarms_an_hour; /* false ones that are bearable */
+    double alarms_an_hour; /* accepted rate of false alarms */
     double record_s;       /* between two samples */
     /* [optional] values [n_device] of metrics of devices, in thousandths, each
      * sample of them once; false: there is no new one. Their names or NULL. */
@@ -85,11 +87,12 @@ typedef struct vly_watcher_figures {
     uint64_t records; /* read by the model */
     uint64_t early;   /* of them not judged: it had read too few before them,
                          in the run or since the net was moved */
-    uint64_t skipped; /* records that the model did not read: it was behind,
-                         and they were judged by what needs none; or the sample
-                         is in the next one's, as it came too soon after the one
-                         before; or judged by rules alone: the net was moved */
-    uint64_t lost;    /* samples that were written over first */
+    uint64_t skipped; /* records that the model did not read: it was behind, and
+                       * channels without a model judged them; or the sample
+                       * came too soon after the previous one and is part of the
+                       * next record; or only rules judged it, since the net was
+                       * moved */
+    uint64_t lost;    /* samples that were overwritten before they were read */
     uint64_t hurried; /* of records, those that the second thread read */
     uint64_t tokens;
     uint64_t anomalies;
@@ -97,7 +100,8 @@ typedef struct vly_watcher_figures {
     double score;   /* of the last record */
     double threshold;
     double behind_s;        /* the last record, when it was judged */
-    const char *background; /* how its thread stands back; NULL: not at all */
+    const char *background; /* how its thread's priority was lowered; NULL: not
+                             * at all */
     vly_error failure;      /* status VLY_OK: it goes on */
 } vly_watcher_figures;
 
@@ -107,9 +111,9 @@ typedef struct vly_watcher vly_watcher;
  * Errors  E_INVALID alarms_an_hour or record_s; E_NOMEM also: no thread */
 vly_status vly_watcher_create(const vly_watcher_options *options,
                               vly_watcher **watcher, vly_error *error);
-/* No more samples come: the thread ends, what is in the ring is judged by the
- * caller (unless the gate is paused), and the gate is done with. The ring and
- * the gate may go after this. Legal twice. */
+/* After the last sample: ends the thread; the calling thread judges the rest of
+ * the ring (unless the gate is paused). Afterwards the ring and the gate may be
+ * destroyed. May be called twice. */
 void vly_watcher_end(vly_watcher *watcher);
 /* Ends it if it was not. NULL is legal. */
 void vly_watcher_destroy(vly_watcher *watcher);

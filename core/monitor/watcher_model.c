@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The monitor's model. Everything that can be wrong with a file is found here,
- * before a run begins.
+ * The monitor's model. All errors of a model file are found here, before a run
+ * begins.
  */
 #include "monitor/watcher_model.h"
 
@@ -39,7 +39,7 @@ static vly_status read_tails(const vly_rwkv_weights *weights, const char *key,
                     text ? text : "missing");
 }
 
-/* Is it a model of telemetry, and of this one? */
+/* Whether it is a model of telemetry for this version of the tokens. */
 static vly_status check(const vly_rwkv_weights *weights, vly_watcher_rwkv *made,
                         vly_error *error)
 {
@@ -60,7 +60,7 @@ static vly_status check(const vly_rwkv_weights *weights, vly_watcher_rwkv *made,
         read_tails(weights, VLY_TAILS_KEY, made->tails, error);
     if (status != VLY_OK)
         return status;
-    /* who has no device to calibrate it on trains a model too */
+    /* a model may be trained without a device for calibration */
     if (!vly_rwkv_weights_metadata(weights, VLY_DEVICE_TAILS_KEY)) {
         memcpy(made->device_tails, made->tails, sizeof made->tails);
         return VLY_OK;

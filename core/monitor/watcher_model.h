@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An RWKV-7 model of telemetry, from a file to what the watcher asks: record by
+ * An RWKV-7 model of telemetry from a file, as the watcher uses it: record by
  * record on a device, admitted as best effort.
  */
 #ifndef VOLLEY_MONITOR_WATCHER_MODEL_H
@@ -23,7 +23,7 @@ vly_status vly_watcher_rwkv_open(const vly_registry *registry, const char *path,
                                  vly_error *error);
 void vly_watcher_rwkv_close(vly_watcher_rwkv *model); /* NULL is legal */
 
-/* What it is to the watcher; valid until close. */
+/* Its interface for the watcher; valid until close. */
 vly_watcher_model vly_watcher_rwkv_model(vly_watcher_rwkv *model);
 const struct vly_tail *vly_watcher_rwkv_tails(const vly_watcher_rwkv *model);
 /* of nets on devices; the same where it was calibrated on none */

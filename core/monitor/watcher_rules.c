@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Each sample against the one before it. Where the ring has written over some,
- * the next record tells of a longer time, and nothing is hidden by that: a
- * clock that was set stays set, and all else is sums. Nobody is asked how
- * things are now: this thread looks late, and a swap back may be done by then.
+ * Compares each sample with the previous one. If some were overwritten in the
+ * ring, the next record covers a longer time and hides nothing: a clock that
+ * was set stays set, and all other values are sums. The current state of the
+ * net is not queried: this thread runs late, and a swap back may be done by
+ * then.
  */
 #include "monitor/watcher_rules.h"
 

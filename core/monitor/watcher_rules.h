@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The rules of a run that is watched (facts.h). They read the ring by
- * themselves, sample by sample: whatever the model skips because it is behind,
- * has no time for or cannot judge yet, they have looked at. They are not what
- * the gate is for: a sample costs as much as adding up its areas.
+ * The rules of a run that is watched (facts.h). They read the ring themselves,
+ * sample by sample, also the samples that the model skips or cannot judge yet.
+ * They do not need the gate: a sample costs as much as summing its areas.
  */
 #ifndef VOLLEY_MONITOR_WATCHER_RULES_H
 #define VOLLEY_MONITOR_WATCHER_RULES_H
@@ -17,11 +16,11 @@ vly_status vly_watcher_rules_create(const vly_watcher_options *options,
                                     vly_error *error);
 void vly_watcher_rules_destroy(vly_watcher_rules *rules); /* NULL is legal */
 
-/* Looks at what is new in the ring, and tells by on_anomaly. One thread at a
- * time. */
+/* Checks new samples in the ring and reports through on_anomaly. One thread at
+ * a time. */
 void vly_watcher_rules_look(vly_watcher_rules *rules);
-/* Samples read, those that were held against the one before them, and facts
- * told so far. As above. */
+/* Samples read, samples compared with the previous one, and facts reported so
+ * far. One thread at a time. */
 uint64_t vly_watcher_rules_samples(const vly_watcher_rules *rules);
 uint64_t vly_watcher_rules_checked(const vly_watcher_rules *rules);
 uint64_t vly_watcher_rules_told(const vly_watcher_rules *rules);

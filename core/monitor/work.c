@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work of a burst, of late.
+ * Recent work of a burst.
  */
 #include "monitor/work.h"
 
 #include "base/number.h"
 
-/* The least spread, in levels (64 are a factor of 2): who shares a core's other
- * half or its memory makes work half as much again; a device a net has for
- * itself, and its bursts take the same time to a few hundredths. */
+/* The least spread, in levels (64 are a factor of 2): another program on the
+ * same core or memory increases work by half; a device belongs to the net
+ * alone, and its bursts take the same time within a few percent. */
 enum { FLOOR = 32, DEVICE_FLOOR = 8 };
-/* TOLD: a record that waited for all but one part in so many tells nothing of
- * its work; OTHERS: nor does one in which other threads of the net waited for
- * more than one part in so many. */
+/* TOLD: a record that waited for all but one part in this many does not show
+ * its work; OTHERS: neither does one in which other threads of the net waited
+ * for more than one part in this many. */
 enum { TOLD = 64, OTHERS = 8 };
 
 static double above(vly_work *work, int32_t level, int32_t events,
@@ -32,8 +32,8 @@ double vly_work_judge(vly_work *work, const vly_record *record, bool learns)
     const uint64_t spent =
         record->engine_waited_ns < run ? run - record->engine_waited_ns : 0;
     const int32_t floor = record->on_device ? DEVICE_FLOOR : FLOOR;
-    /* what part of waiting for another thread was waiting for a processor is
-     * known roughly */
+    /* the part of waiting for another thread in which that thread waited for a
+     * processor is known only roughly */
     if (record->bursts == 0 || spent <= run / TOLD ||
         record->threads_waited_ns > run / OTHERS)
         return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Accelerators: their tables checked, and found by the name of a device.
+ * Accelerators: checks of their tables, and search by the name of a device.
  */
 #include "plugin/accelerator.h"
 
@@ -20,7 +20,7 @@ typedef struct slot {
     size_t offset;
 } slot;
 
-/* A pointer to a function, as its bytes: is it NULL? */
+/* Whether a function pointer, given as bytes, is NULL. */
 static bool is_missing(const void *table, size_t offset)
 {
     static const unsigned char none[sizeof(void (*)(void))];
@@ -28,7 +28,8 @@ static bool is_missing(const void *table, size_t offset)
            0;
 }
 
-/* Copies the table into copy[size] and looks for what must be there. */
+/* Copies the table into copy[size] and checks that the required functions
+ * exist. */
 static vly_status take(const void *table, size_t least, const char *what,
                        const slot *slots, void *copy, size_t size,
                        vly_error *error)
@@ -112,7 +113,7 @@ static const char *family_of(const char *interface_id)
     return NULL;
 }
 
-/* Is there a plugin with this id, usable or not? None is started to see. */
+/* Whether there is a plugin with this id, usable or not. Starts no plugin. */
 static bool is_listed(const vly_registry *registry, const char *id)
 {
     for (uint32_t i = 0; i < vly_registry_count(registry); i++) {
@@ -124,7 +125,7 @@ static bool is_listed(const vly_registry *registry, const char *id)
     return false;
 }
 
-/* NULL where the plugin does not offer it; that is no error. */
+/* NULL if the plugin does not offer it; that is not an error. */
 static const void *table_of(const vly_registry *registry, const char *id,
                             const char *interface_id)
 {

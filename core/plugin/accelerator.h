@@ -14,8 +14,8 @@
 
 /* Tables of volley.memory/1, volley.gemm/1, volley.attention/1, volley.wkv/1
  * and volley.rwkv/1: size and required functions; optional ones that the plugin
- * does not have are NULL. [any-thread] Errors   VLY_E_ABI  names the function;
- * *out untouched
+ * does not have are NULL. [any-thread]
+ * Errors  VLY_E_ABI  names the function; *out untouched
  */
 vly_status vly_memory_check(const void *table, vly_memory *out,
                             vly_error *error);
@@ -28,8 +28,9 @@ vly_status vly_rwkv_check(const void *table, vly_rwkv *out, vly_error *error);
 /* One plugin and one device of it. An interface that it does not offer has
  * struct_size 0; memory is always there. */
 typedef struct vly_accelerator {
-    vly_backend_spec spec;  /* what was asked for; device.options is its */
-    char id[48];            /* of the plugin: "gemm_cuda" */
+    vly_backend_spec
+        spec;    /* the requested name; device.options points into it */
+    char id[48]; /* of the plugin: "gemm_cuda" */
     vly_device_spec device; /* to make plans with */
     vly_memory memory;
     vly_gemm gemm;
@@ -45,8 +46,9 @@ typedef struct vly_accelerator {
  *
  * interface_id  VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE, VLY_WKV_INTERFACE,
  *               VLY_RWKV_INTERFACE
- * n_threads     of the host; 0: all cores. The number of "cpu:4" wins
- * Errors   VLY_E_INVALID      the name is none, as "auto"
+ * n_threads     of the host; 0: all cores. The number of "cpu:4" takes
+ * precedence
+ * Errors  VLY_E_INVALID the name is none, as "auto"
  *          VLY_E_UNSUPPORTED  no such plugin, it cannot be used or does not
  *                             offer the interface, with its reason
  *          VLY_E_NOMEM        the same, where memory is the reason

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "cpu:4,isa=scalar" taken apart: which plugin, which number, which options.
+ * Parses "cpu:4,isa=scalar" into plugin, number and options.
  */
 #include "plugin/backend_spec.h"
 
@@ -9,9 +9,9 @@
 #include "base/thread.h"
 #include "plugin/plugin_check.h"
 
-/* as many as vly_host.parallel_for gives */
+/* the maximum of vly_host.parallel_for */
 #define MAX_THREADS 1024u
-/* more devices than any host has; an early answer to a slip of the finger */
+/* more devices than any host has; detects typing errors early */
 #define MAX_DEVICE 1023u
 
 static bool number_parse(const char *text, size_t length, uint32_t *number)
@@ -28,7 +28,7 @@ static bool number_parse(const char *text, size_t length, uint32_t *number)
     return true;
 }
 
-/* Is there an option with this key before the end? */
+/* Whether there is an option with this key before the end. */
 static bool key_known(const char *options, const char *key, size_t length)
 {
     for (const char *at = options; at < key; at++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "cpu:4,isa=scalar" taken apart: which plugin, which number, which options.
+ * Parses "cpu:4,isa=scalar" into plugin, number and options.
  */
 #ifndef VOLLEY_PLUGIN_BACKEND_SPEC_H
 #define VOLLEY_PLUGIN_BACKEND_SPEC_H
@@ -12,7 +12,8 @@
 typedef struct vly_backend_spec {
     char id[32];       /* "cpu"; "auto" has neither number nor options */
     bool has_number;   /* a number was given */
-    uint32_t number;   /* of threads (VLY_BACKEND_HOST) or the device; else 0 */
+    uint32_t number;   /* of threads (VLY_BACKEND_HOST) or the device; otherwise
+                        * 0 */
     char options[256]; /* "isa=scalar,plan=x"; "" if there are none */
 } vly_backend_spec;
 
@@ -24,13 +25,15 @@ typedef struct vly_backend_spec {
 vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
                                   vly_error *error);
 
-/* What a backend gets for it.
+/* Fills the device specification for a backend.
  *
- * is_host        the number is one of threads (VLY_BACKEND_HOST) and not a
- * device n_threads      for a spec without a number of threads; 0: all cores of
- * this process device         device->options points into spec Errors
- * VLY_E_INVALID  no device and no count of threads; device unchanged Thread
- * [any-thread]
+ * is_host        the number is a number of threads (VLY_BACKEND_HOST), not a
+ *                device
+ * n_threads      for a spec without a number of threads; 0: all cores of this
+ *                process
+ * device         device->options points into spec
+ * Errors VLY_E_INVALID  no device and no count of threads; device unchanged
+ * Thread [any-thread]
  */
 vly_status vly_backend_spec_device(const vly_backend_spec *spec, bool is_host,
                                    uint32_t n_threads, vly_device_spec *device,

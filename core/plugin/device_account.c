@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Accounts of devices: who allocates there, limits, figures. They are slots of
- * a fixed array, as host tables are: figures outlive the plugins, and nothing
- * is on the heap but what a plugin has open.
+ * Accounts of devices: clients, limits, statistics. They are slots of a fixed
+ * array, like host tables: statistics outlive the plugins, and only open
+ * clients are on the heap.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool is_host(const char *device)
     return strcmp(device, "host") == 0;
 }
 
-/* The lock is held. NULL: the name is none, or there are too many. */
+/* The lock is held. NULL: the name is invalid, or there are too many. */
 static vly_account *account_get(const char *device)
 {
     size_t n = device ? strnlen(device, N_DEVICE) : 0;
@@ -92,8 +92,9 @@ out:
     return status;
 }
 
-/* The lock is held. Blocks in use that their plugin forgot: they stay where
- * they are, as it may still use them, but are in nobody's account. */
+/* The lock is held. Blocks in use that their plugin did not free: they stay
+ * allocated, since the plugin may still use them, but no longer count in an
+ * account. */
 static uint64_t blocks_forget(vly_device_client *client)
 {
     vly_account *account = client->account;
@@ -193,7 +194,7 @@ void vly_account_drop_all(void)
     pthread_mutex_unlock(&vly_account_lock);
 }
 
-/* ---- figures ------------------------------------------------------------ */
+/* ---- statistics --------------------------------------------------------- */
 
 /* Those that only have a quota are not counted. The lock is held. */
 static const vly_account *opened_at(uint32_t index, uint32_t *count)

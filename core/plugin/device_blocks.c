@@ -5,9 +5,9 @@
 
 #include "base/memory.h"
 
-/* A class has 1/32 to 1/64 of waste at most; small blocks are as small as CUDA
- * makes them, large ones waste less than a page of a device (2 MiB), so that a
- * net that fills a device fits as well as without classes. */
+/* A class wastes at most 1/64 to 1/32; small blocks have CUDA's granularity,
+ * large ones waste less than a page of a device (2 MiB), so a net that fills a
+ * device fits as well as without classes. */
 static const uint64_t step_least = 512;
 static const uint64_t step_most = UINT64_C(2) << 20;
 
@@ -52,8 +52,8 @@ void vly_blocks_remove(vly_block_list *list, vly_device_block *block)
 enum { N_BUCKETS = 1024 };
 static vly_device_block *buckets[N_BUCKETS];
 
-/* Pointers of one allocator differ in few bits: all of them are mixed. The
- * order of a bucket decides nothing. */
+/* Pointers of one allocator differ in few bits, so all bits are mixed. No
+ * result depends on the order in a bucket. */
 static vly_device_block **bucket_of(const void *memory)
 {
     uint64_t word = (uintptr_t)memory;
@@ -95,7 +95,7 @@ vly_device_block *vly_blocks_of(const vly_device_client *client)
     return NULL;
 }
 
-/* ---- what is kept ------------------------------------------------------- */
+/* ---- kept blocks -------------------------------------------------------- */
 
 void vly_account_shrink(vly_device_block *block)
 {
@@ -118,7 +118,7 @@ void vly_account_shrink(vly_device_block *block)
 
 void vly_account_trim(vly_account *account)
 {
-    /* one block of Vulkan's is an object of which there are 4096 */
+    /* a block of Vulkan is an object, of which 4096 may exist */
     enum { MOST_KEPT = 256 };
     while (account->kept_list.oldest &&
            (account->kept > vly_account_keep || account->n_kept > MOST_KEPT ||

@@ -44,18 +44,20 @@ typedef struct vly_block_list {
 typedef struct vly_account {
     char device[32];
     uint64_t quota;
-    bool has_quota;      /* of its own */
-    bool is_opened;      /* by a client, at any time */
-    bool is_asked;       /* for total */
-    uint64_t total;      /* of the device; 0: unknown */
-    uint64_t used;       /* with what is being allocated and dropped */
-    uint64_t kept;       /* without what is just being freed */
-    uint32_t n_kept;     /* blocks */
-    uint32_t n_leaving;  /* blocks on their way back to an allocator */
+    bool has_quota;  /* of its own */
+    bool is_opened;  /* by a client, at any time */
+    bool is_asked;   /* for total */
+    uint64_t total;  /* of the device; 0: unknown */
+    uint64_t used;   /* including blocks that are being allocated or dropped */
+    uint64_t kept;   /* excluding blocks that are being freed */
+    uint32_t n_kept; /* blocks */
+    uint32_t n_leaving;  /* blocks that are being returned to an allocator */
     uint32_t n_dropping; /* blocks whose drop is being called */
     vly_block_list kept_list;
-    vly_block_list reloadable[VLY_DEVICE_CLASSES]; /* those that nobody holds */
-    vly_device_usage usage; /* counts; the rest is filled in when asked for */
+    vly_block_list reloadable[VLY_DEVICE_CLASSES]; /* reloadable blocks without
+                                                    * a hold */
+    vly_device_usage
+        usage; /* counters; the other members are filled on request */
 } vly_account;
 
 struct vly_device_client {
@@ -67,9 +69,9 @@ struct vly_device_client {
 };
 
 extern pthread_mutex_t vly_account_lock;
-/* something left, was dropped, or nobody waits for it any more */
+/* a block was returned or dropped, or its last waiter has gone */
 extern pthread_cond_t vly_account_changed;
-extern uint64_t vly_account_keep; /* bytes kept of a device at most */
+extern uint64_t vly_account_keep; /* maximum of kept bytes of a device */
 
 /* All with the lock held. */
 void vly_blocks_push(vly_block_list *list, vly_device_block *block);
@@ -82,12 +84,11 @@ vly_device_block *vly_blocks_find(const vly_device_client *client,
 /* Any block of the client; NULL if it has none. */
 vly_device_block *vly_blocks_of(const vly_device_client *client);
 
-/* A block that is kept goes back to its allocator. The lock is given up
- * meanwhile. */
+/* Returns a kept block to its allocator. The lock is released meanwhile. */
 void vly_account_shrink(vly_device_block *block);
-/* What is reloadable and held by nobody is dropped. The same of the lock. */
+/* Drops a reloadable block without a hold. The lock is released meanwhile. */
 void vly_account_evict(vly_account *account);
-/* As many as limits want, the oldest first. */
+/* Returns as many kept blocks as the limits require, the oldest first. */
 void vly_account_trim(vly_account *account);
 
 #endif

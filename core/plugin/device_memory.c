@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The policy of device memory: reuse, admission, eviction.
  *
- * One lock guards every account. It is given up around each call of a plugin's
- * allocator and of a drop; what such a call is about is taken out of all lists
- * before, so that nobody else finds it, and what it may change is read again
- * after. Memory that is wanted is charged before the allocator is called, so
- * that two threads cannot both fill the last of a quota. Who finds no memory
- * while another thread gives some back waits for it instead of failing.
+ * One lock guards every account. It is released around each call of a plugin's
+ * allocator and of drop. The block of such a call is removed from all lists
+ * before, so that no other thread finds it, and values that the call may change
+ * are read again afterwards. Memory is charged before the allocator is called,
+ * so that two threads cannot both use the rest of a quota. A thread that finds
+ * no memory while another thread returns some waits for it instead of failing.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "plugin/device_blocks.h"
 #include "plugin/host_log.h"
 
-/* 1 while this thread is in a drop */
+/* 1 while this thread is in a call of drop */
 static _Thread_local uint32_t in_drop;
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -25,8 +25,8 @@ static uint64_t less(uint64_t a, uint64_t b)
 
 /* ---- how much may be in use --------------------------------------------- */
 
-/* Bytes of the account that may be in use when one of the class is served: who
- * is less important is refused before a device is full. */
+/* Bytes of the account that may be in use after an allocation of this class:
+ * less important classes are refused before a device is full. */
 static uint64_t ceiling(const vly_account *account, uint32_t qos)
 {
     uint64_t all = account->quota;
@@ -39,7 +39,7 @@ static uint64_t ceiling(const vly_account *account, uint32_t qos)
     return qos == VLY_QOS_BURSTABLE ? all - all / 16 : all - all / 8;
 }
 
-/* Bytes that may be dropped for one of the class. */
+/* Bytes that may be dropped for an allocation of this class. */
 static uint64_t evictable(const vly_account *account, uint32_t qos)
 {
     uint64_t bytes = 0;
@@ -64,7 +64,7 @@ static void uncharge(vly_account *account, const vly_device_block *block)
     account->usage.used_by[block->qos] -= block->bytes;
 }
 
-/* The lock is given up meanwhile. */
+/* The lock is released meanwhile. */
 static void evict(vly_device_block *block)
 {
     vly_device_client *client = block->client;
@@ -131,8 +131,8 @@ static vly_status refuse(vly_account *account, uint32_t qos, uint64_t bytes,
     return VLY_E_NOMEM;
 }
 
-/* Charges the account, if need be after others have gone. Nobody goes if it
- * would not help. */
+/* Charges the account, if necessary after dropping blocks. Drops no block if
+ * that would not be enough. */
 static vly_status admit(vly_account *account, uint32_t qos, uint64_t bytes,
                         vly_error *error)
 {
@@ -140,7 +140,7 @@ static vly_status admit(vly_account *account, uint32_t qos, uint64_t bytes,
         uint64_t top = ceiling(account, qos);
         uint64_t used = account->used;
         if (bytes <= top && used <= top - bytes) {
-            /* used + bytes <= quota now; what is kept counts, too */
+            /* now used + bytes <= quota; kept blocks count too */
             if (!account->kept_list.oldest ||
                 account->kept <= account->quota - used - bytes)
                 break;
@@ -161,7 +161,8 @@ static vly_status admit(vly_account *account, uint32_t qos, uint64_t bytes,
     return VLY_OK;
 }
 
-/* Something goes back to an allocator, or has gone. false: nothing can. */
+/* Returns one block to an allocator, or waits for one that is being returned.
+ * false: there is none. */
 static bool make_room(vly_account *account, uint32_t qos)
 {
     vly_device_block *victim = victim_of(account, qos);
@@ -182,7 +183,7 @@ static bool make_room(vly_account *account, uint32_t qos)
 
 /* ---- alloc -------------------------------------------------------------- */
 
-/* The newest of the class, which is most likely still near. */
+/* The newest block of the class, which is most likely still cached. */
 static vly_device_block *kept_find(const vly_device_client *client,
                                    uint32_t kind, uint64_t bytes)
 {
@@ -212,7 +213,7 @@ static vly_device_block *reuse(vly_device_client *client, uint32_t kind,
     return block;
 }
 
-/* The account is charged; the lock is held, and given up around the call. */
+/* The account is charged; the lock is held and released around the call. */
 static vly_status call_alloc(vly_device_client *client, vly_device_block *block,
                              vly_error *error)
 {
@@ -251,7 +252,7 @@ static vly_status make_block(vly_device_client *client,
     if (status == VLY_E_NOMEM)
         account->usage.refusals++;
     if (status != VLY_OK) {
-        /* who waits for memory may go on: what was charged is free again */
+        /* wakes threads that wait for memory: the charge is released */
         pthread_cond_broadcast(&vly_account_changed);
         vly_free(made);
         return status;
@@ -275,7 +276,7 @@ static vly_status alloc_check(const vly_device_client *client, uint32_t qos,
     return VLY_OK;
 }
 
-/* Once, when the first block is wanted: a driver may take long to answer. */
+/* Once, at the first allocation: the query of a driver may be slow. */
 static void ask_total(vly_device_client *client)
 {
     const vly_device_allocator *allocator = &client->allocator;
@@ -339,7 +340,7 @@ out:
 
 /* ---- free --------------------------------------------------------------- */
 
-/* The block is in use by nobody any more: kept, or given back. */
+/* The block is no longer in use: keeps it, or returns it. */
 static void keep(vly_device_block *block)
 {
     vly_account *account = block->client->account;
@@ -350,7 +351,7 @@ static void keep(vly_device_block *block)
     account->kept += block->bytes;
     account->n_kept++;
     if (block->bytes > vly_account_keep)
-        vly_account_shrink(block); /* alone, not after all that is smaller */
+        vly_account_shrink(block); /* returned alone, before the smaller ones */
     vly_account_trim(account);
 }
 
@@ -361,7 +362,7 @@ void vly_account_free(vly_device_client *client, void *memory)
     pthread_mutex_lock(&vly_account_lock);
     vly_device_block *block = vly_blocks_find(client, memory);
     if (block && block->state == VLY_BLOCK_DROPPING) {
-        /* from within its drop: freed behind it */
+        /* called inside its drop: freed after drop returns */
         if (!in_drop || !pthread_equal(block->dropper, pthread_self())) {
             block->n_waiting++;
             while (block->state == VLY_BLOCK_DROPPING)
@@ -386,7 +387,7 @@ void vly_account_free(vly_device_client *client, void *memory)
                       client->account->device, memory);
 }
 
-/* ---- what may go -------------------------------------------------------- */
+/* ---- reloadable blocks -------------------------------------------------- */
 
 vly_status vly_account_reloadable(vly_device_client *client, void *memory,
                                   void (*drop)(void *arg), void *arg,
@@ -415,7 +416,7 @@ vly_status vly_account_reloadable(vly_device_client *client, void *memory,
                     memory);
 }
 
-/* The block, if the token is its own and it is not on its way out. */
+/* The block, if the token matches and it is not being dropped. */
 static vly_device_block *token_find(const vly_device_client *client,
                                     const void *memory, uint64_t token)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The policy of device memory: what is behind vly_host.device_memory. Limits
- * and figures are in volley.h. README.md says the rules.
+ * The policy of device memory: implements vly_host.device_memory. Limits and
+ * statistics are in volley.h, the rules in README.md.
  */
 #ifndef VOLLEY_PLUGIN_DEVICE_MEMORY_H
 #define VOLLEY_PLUGIN_DEVICE_MEMORY_H
@@ -25,12 +25,11 @@ uint32_t vly_account_hold(vly_device_client *client, void *memory,
 void vly_account_release(vly_device_client *client, void *memory,
                          uint64_t token);
 
-/* All that is reloadable and that nobody holds goes, on every device: for tests
- * that count what is left. Not from a drop. */
+/* Drops all reloadable blocks without a hold, on every device: for tests that
+ * count the remaining blocks. Not allowed inside drop. */
 void vly_account_drop_all(void);
 
-/* Bytes that a block of so many has: its size class. 0: there is none so
- * large. */
+/* The size class of a block of this many bytes. 0: too large. */
 uint64_t vly_account_class(uint64_t bytes);
 
 #endif

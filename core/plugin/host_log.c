@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where messages and telemetry of plugins and engine go.
+ * The sinks for messages and telemetry of plugins and the engine.
  *
- * sink_lock guards both sinks and is held while one is called, so that lines
- * of several threads do not mix and a sink that was taken back is never called
- * again. A sink must not log. The level and "somebody listens" are atomic: a
+ * sink_lock guards both sinks and is held while one is called, so that lines of
+ * several threads do not mix and a removed sink is never called again. A sink
+ * must not log. The level and the flag "there is a listener" are atomic: a
  * message that is dropped takes no lock.
  */
 #include "plugin/host_log.h"
@@ -34,7 +34,7 @@ static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
 static void write_stderr(int32_t level, const char *source, const char *message)
 {
-    char shown[4 * 1200]; /* a plugin, or a file, may have written anything */
+    char shown[4 * 1200]; /* text of a plugin or a file may contain any bytes */
     vly_plain(message, false, shown, sizeof(shown));
     fprintf(stderr, "volley: %s: %s: %s\n", level_names[level], source, shown);
 }
@@ -49,7 +49,7 @@ static void emit(int32_t level, const char *source, const char *message)
     pthread_mutex_unlock(&sink_lock);
 }
 
-/* Two threads may both come here first; they find the same. */
+/* Two threads may both be first; both find the same value. */
 static int32_t level_from_environment(void)
 {
     int32_t expected = LEVEL_UNSET;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the host gives to a plugin, and the plugins that run in this process.
+ * The host's services for plugins, and the plugins that run in this process.
  *
- * A shared object is loaded once in a process, however many registries look at
- * it, and it keeps the pointer to its host table. So the tables are slots of a
- * fixed array: they live as long as the process, and nothing of them is on the
- * heap for a leak check to find. slot_lock guards everything in a slot but its
- * counter of blocks.
+ * A shared object is loaded once in a process, for any number of registries,
+ * and it keeps the pointer to its host table. So the tables are slots of a
+ * fixed array: they live as long as the process, and a leak check does not find
+ * them on the heap. slot_lock guards everything in a slot but its counter of
+ * blocks.
  */
 #include "plugin/host_table.h"
 
@@ -35,7 +35,7 @@ typedef struct host_slot {
 static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
 static host_slot slots[N_SLOTS];
 
-/* ---- what the table does ---------------------------------------------- */
+/* ---- functions of the table ------------------------------------------- */
 
 static void *host_alloc(void *context, uint64_t bytes, uint64_t align)
 {
@@ -157,7 +157,7 @@ const vly_host *vly_host_table(void)
     return &slot->table;
 }
 
-/* A plugin may return anything: known codes are passed on. */
+/* A plugin may return any number: only known codes are passed on. */
 static vly_status init_failed(vly_status status, vly_error *said,
                               vly_error *error)
 {

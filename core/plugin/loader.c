@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a file to the plugin's entry.
+ * Loads a plugin from a file and finds its entry.
  *
- * RTLD_NOW: a missing symbol is an answer now, not a crash in burst 10,000.
+ * RTLD_NOW: a missing symbol is an error now, not a crash in burst 10,000.
  * RTLD_LOCAL: plugins cannot see each other's symbols. No RTLD_DEEPBIND: it
- * hides the malloc of sanitizers and profilers from the plugin.
- * No dlclose, not even for a plugin that was refused: its constructors have
- * run, and what they left (destructors of pthread keys, atexit functions,
- * registered CUDA fat binaries, threads) would point into unmapped memory.
- * What it costs is the mapping of a file that is not used.
+ * hides the malloc of sanitizers and profilers from the plugin. No dlclose, not
+ * even for a plugin that was refused: its constructors have run, and objects
+ * that they registered (destructors of pthread keys, atexit functions, CUDA fat
+ * binaries, threads) would point into unmapped memory. The cost is the mapping
+ * of an unused file.
  */
 #include "plugin/loader.h"
 
@@ -26,8 +26,8 @@
 #include "base/thread.h"
 #include "plugin/own_file.h"
 
-/* The last byte of the file that dlopen will map. Past the end of a file that
- * was cut off it would end in SIGBUS, not in an error. */
+/* The last byte of the file that dlopen will map. If the file is truncated,
+ * reading beyond its end would cause SIGBUS instead of an error. */
 static uint64_t elf_end(const unsigned char *bytes, size_t n,
                         const ElfW(Ehdr) * header)
 {
@@ -84,11 +84,11 @@ static vly_status elf_check(const unsigned char *bytes, size_t n,
 /* ---- files that were hashed -----------------------------------------------
  */
 
-/* A process that opens many nets searches as often, and the files of plugins
- * with code for several GPUs are 40 MB: 15 ms each time. So a hash is kept for
- * as long as the file is the same by all that the system says of it. Not of one
- * that changed less than KNOWN_AGE_S ago: its times have steps, in which it may
- * change again. */
+/* A process searches for plugins each time it opens a net, and plugin files
+ * with code for several GPUs are 40 MB: 15 ms each time. So a hash is cached
+ * while all file attributes (stat) stay the same. Hashes of files that changed
+ * less than KNOWN_AGE_S ago are not cached: within the resolution of time
+ * stamps the file may change again. */
 enum { N_KNOWN = 32, KNOWN_AGE_S = 2 };
 
 typedef struct known_file {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a file to the plugin's entry. Messages do not repeat the path.
+ * Loads a plugin from a file and finds its entry. Messages do not repeat the
+ * path.
  */
 #ifndef VOLLEY_PLUGIN_LOADER_H
 #define VOLLEY_PLUGIN_LOADER_H
@@ -8,7 +9,7 @@
 
 #include "base/random.h"
 
-/* Reads the file without running anything of it: hash of its bytes, and a
+/* Reads the file without running any of its code: hash of its bytes, and a
  * check that it is a shared object for this machine.
  * Errors   VLY_E_IO, VLY_E_ABI; hash untouched    Thread [any-thread]
  */

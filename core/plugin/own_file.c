@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The file this code was loaded from: its path, folder and ELF header.
  *
- * The path is the kernel's. dladdr has that of the loader, which is argv[0] for
- * a program (whoever starts it chooses it), may be relative for a library (the
+ * The path is the kernel's. dladdr returns the loader's path, which is argv[0]
+ * for a program (chosen by its caller), may be relative for a library (the
  * working folder may have changed since) and may be a link.
  */
 #define _GNU_SOURCE /* dladdr, getline */
@@ -27,7 +27,7 @@ const ElfW(Ehdr) * vly_own_elf(void)
 }
 
 /* "55d0c0a00000-55d0c0a02000 r--p 00000000 fe:00 247498     /usr/bin/head":
- * does it hold the address? The path in it then, else NULL. */
+ * returns its path if it contains the address, otherwise NULL. */
 static char *path_of(char *line, uintptr_t address)
 {
     char *end = NULL;
@@ -39,7 +39,7 @@ static char *path_of(char *line, uintptr_t address)
     if (!path || address < first || address >= last)
         return NULL;
     path[strcspn(path, "\n")] = 0;
-    /* the kernel writes a line break as \012, which a name may hold as well */
+    /* the kernel writes a line break as \012, which a name may also contain */
     return strstr(path, "\\012") ? NULL : path;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Does a plugin fit this engine?
+ * Checks whether a plugin fits this engine.
  */
 #include "plugin/plugin_check.h"
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "plugin/registry.h"
 
-/* Sizes of version 1.0: what every plugin of major 1 has at least. They never
+/* Sizes of version 1.0: the minimum of every plugin of major 1. They never
  * change; those of plugin.h grow. */
 #define PLUGIN_BYTES_1_0 72u
 #define BACKEND_BYTES_1_0 200u
@@ -66,7 +66,7 @@ static vly_status id_check(const char *id, vly_error *error)
                         "characters",
                         (int)MAX_ID, id, MAX_ID);
     if (!vly_plugin_id_valid(id)) {
-        char shown[MAX_ID + 1]; /* it may hold anything */
+        char shown[MAX_ID + 1]; /* it may contain any bytes */
         for (size_t i = 0; i <= length; i++)
             shown[i] =
                 id[i] == 0 || (id[i] >= ' ' && id[i] <= '~') ? id[i] : '?';

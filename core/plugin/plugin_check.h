@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Does a plugin fit this engine? Its tables are copied, never used in place: a
- * table of an older minor is shorter than ours, and what it lacks counts as
- * NULL; what a newer one has beyond ours is ignored.
+ * Checks whether a plugin fits this engine. Its tables are copied, never used
+ * in place: a table of an older minor is shorter than ours, and missing members
+ * count as NULL; additional members of a newer one are ignored.
  */
 #ifndef VOLLEY_PLUGIN_PLUGIN_CHECK_H
 #define VOLLEY_PLUGIN_PLUGIN_CHECK_H
@@ -14,7 +14,7 @@
 /* [a-z][a-z0-9_]*, at most 31 characters, not "auto" */
 bool vly_plugin_id_valid(const char *id);
 
-/* Clears target[target_size], then copies what source has of it. A table
+/* Clears target[target_size], then copies the members that source has. A table
  * starts with its struct_size, which must be at least least_size.
  * Errors   VLY_E_ABI, named by what
  */
@@ -23,7 +23,7 @@ vly_status vly_table_copy(void *target, size_t target_size, size_t least_size,
                           vly_error *error);
 
 /* The entry symbol: size, major version, id, functions. [any-thread]
- * Errors   VLY_E_ABI  with a sentence for each; plugin untouched
+ * Errors   VLY_E_ABI  with a message for each; plugin untouched
  */
 vly_status vly_plugin_check(const void *entry, vly_plugin *plugin,
                             vly_error *error);
@@ -33,7 +33,8 @@ vly_status vly_plugin_check(const void *entry, vly_plugin *plugin,
 vly_status vly_backend_check(const void *table, vly_backend *backend,
                              vly_error *error);
 
-/* Is word among those of list, which spaces separate? list may be NULL. */
+/* Whether word is in list, whose words are separated by spaces. list may be
+ * NULL. */
 bool vly_word_in(const char *list, const char *word);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where plugins are looked for.
+ * Search for plugins.
  */
 #define _GNU_SOURCE /* secure_getenv */
 #include "plugin/plugin_search.h"
@@ -20,7 +20,7 @@
 #include "plugin/plugin_trust.h"
 #include "volley_build.h"
 
-/* One search: whom to tell, and whose files are taken. */
+/* One search: the callback, and the trusted owners of files. */
 typedef struct search {
     vly_plugin_found_fn found;
     void *arg;
@@ -83,14 +83,14 @@ static vly_status folder_list(DIR *folder, name_list *list, vly_error *error)
             continue;
         VLY_TRY(names_add(list, item->d_name, error));
     }
-    /* readdir promises no order, and the first of two equal ids wins */
+    /* readdir has no defined order, and the first of two equal ids is used */
     if (list->count > 1)
         qsort(list->names, list->count, sizeof(list->names[0]), names_compare);
 out:
     return status;
 }
 
-/* Of a file that is not there the loader says so. */
+/* If a file does not exist, the loader reports it. */
 static vly_status file_found(const search *s, const char *path)
 {
     struct stat about;
@@ -134,7 +134,7 @@ out:
     return status;
 }
 
-/* A file that the variable names: whoever may write into its folder could
+/* A file named by the variable: a user who may write into its folder could
  * replace it. */
 static vly_status named_file(const search *s, const char *path)
 {
@@ -173,10 +173,10 @@ static vly_status entry_search(const search *s, const char *path)
                                   : named_file(s, path);
 }
 
-/* Entries are separated by colons; empty ones (a colon too many) mean nothing,
- * unlike in PATH, where they are the working folder. Who starts a program with
- * other rights than his own (setuid, setgid, capabilities) chooses none of its
- * code. */
+/* Entries are separated by colons; empty ones (an extra colon) are ignored,
+ * unlike in PATH, where they mean the working folder. The variable is ignored
+ * in a process with elevated rights (setuid, setgid, capabilities): its caller
+ * must not choose code. */
 static vly_status variable_search(const search *s)
 {
     vly_status status = VLY_OK;
@@ -200,7 +200,7 @@ out:
     return status;
 }
 
-/* The first of these folders that is there, without links and "..". */
+/* The first of these folders that exists, without links and "..". */
 static char *beside_folder(const char *const *beside)
 {
     static const char *const of_library[] = {"", NULL};

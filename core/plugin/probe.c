@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A probe: what was asked of it, and what it has seen.
+ * A probe: its plan and its results.
  */
 #include "plugin/probe.h"
 
@@ -63,7 +63,7 @@ static bool is_of_net(const char *pattern)
            strncmp(pattern, "map.", 4) == 0;
 }
 
-/* "*" alone is every point there is. */
+/* "*" alone means every point. */
 static vly_status take_point(vly_probe *probe, const char *pattern,
                              size_t column, vly_error *error)
 {
@@ -193,7 +193,7 @@ void vly_probe_destroy(vly_probe *probe)
 
 /* ---- areas and maps ---------------------------------------------------- */
 
-/* "area.E" of E; false: it is too long for any pattern. */
+/* "area.E" for E; false: it is too long for any pattern. */
 static bool matches(const char *pattern, const char *kind, const char *name,
                     vly_suggest *near, char *text, size_t size)
 {
@@ -242,7 +242,7 @@ static bool is_asked(const vly_probe *probe, const char *kind, const char *name)
     return false;
 }
 
-/* One series a name, whatever nets there are. The lock is held. */
+/* One series for each name, over all nets. The lock is held. */
 static vly_status series_of(vly_probe *probe, const char *kind,
                             const char *name, const char *unit,
                             probe_series **series, vly_error *error)
@@ -298,7 +298,7 @@ out:
     return status;
 }
 
-/* ---- what was seen ----------------------------------------------------- */
+/* ---- results ----------------------------------------------------------- */
 
 void vly_probe_add(vly_probe_series *series, uint64_t value, uint64_t times,
                    uint64_t burst)
@@ -315,7 +315,7 @@ void vly_probe_add(vly_probe_series *series, uint64_t value, uint64_t times,
     }
 }
 
-/* A lock changes, whatever it guards. */
+/* A lock changes, so the probe is not const here. */
 static pthread_mutex_t *lock_of(const vly_probe *probe)
 {
     return (pthread_mutex_t *)(uintptr_t)&probe->lock;

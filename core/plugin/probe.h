@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Probes: the table of any backend wrapped in one that times its calls, checks
- * what goes in and comes out, counts spikes of areas and events of maps, and
- * makes faults that were asked for. The backend is not changed and does not
- * know; without a fault that changes them, results are those of the backend.
+ * Probes wrap the table of any backend in a table that times its calls, checks
+ * their arguments and results, counts spikes of areas and events of maps, and
+ * injects requested faults. The backend is unchanged and unaware; without a
+ * fault that changes them, results are those of the backend.
  *
- * One probe sits at one registry: nets made from it, also by swap, resume and
- * fail-over, are wrapped. PROBES.md has the points and the faults.
+ * One probe belongs to one registry: nets made from it, also by swap, resume
+ * and fail-over, are wrapped. PROBES.md has the points and the faults.
  */
 #ifndef VOLLEY_PLUGIN_PROBE_H
 #define VOLLEY_PLUGIN_PROBE_H
@@ -16,57 +16,60 @@
 
 typedef struct vly_probe vly_probe;
 
-/* What is asked for; borrowed for the call. */
+/* The plan; borrowed for the call. */
 typedef struct vly_probe_plan {
     const char *points;        /* "call.*,check,area.E"; NULL: none */
     const char *const *faults; /* [n_faults] "slow:at=2000,factor=3" */
     uint32_t n_faults;
-    const char *only; /* id of the one plugin it sits at; NULL: every one */
+    const char
+        *only; /* id of the only plugin that is wrapped; NULL: every one */
 } vly_probe_plan;
 
-/* Errors   E_INVALID  a point or a fault that is none: text, column, what was
- *                     found and wanted; E_NOMEM
+/* Errors   E_INVALID  an unknown point or fault: text, column, what was found
+ *          and wanted; E_NOMEM
  * Thread   [main-thread] */
 vly_status vly_probe_create(const vly_probe_plan *plan, vly_probe **probe,
                             vly_error *error);
-/* After the nets, before the registry, whose backends are as they were from
- * then on. NULL is legal. */
+/* Call it after destroying the nets and before destroying the registry, whose
+ * backends are unwrapped. NULL is legal. */
 void vly_probe_destroy(vly_probe *probe);
 /* From now on the registry's backends are wrapped.
- * Errors  E_UNSUPPORTED  plan.only is no usable backend there */
+ * Errors  E_UNSUPPORTED  plan.only is not a usable backend there */
 vly_status vly_probe_attach(vly_probe *probe, vly_registry *registry,
                             vly_error *error);
-/* Has this net every area and map that is asked for by name or pattern?
- * Errors  E_INVALID  the point, and one that is near */
+/* Checks that this net has every area and map that is requested by name or
+ * pattern.
+ * Errors  E_INVALID the point, and a similar one */
 vly_status vly_probe_fits(const vly_probe *probe, const vly_net_desc *desc,
                           vly_error *error);
 
 /* Points at backends, "call.net_run", ..., "burst", "check"; NULL after the
  * last. what: what is measured there. [any-thread] */
 const char *vly_probe_point_name(uint32_t index, const char **what);
-/* Does this backend have the call? Points that are no calls are at each. */
+/* Whether this backend has the call. Points that are not calls exist at each
+ * backend. */
 bool vly_probe_point_is_at(uint32_t index, const vly_backend *backend);
 
-/* ---- what was seen ---------------------------------------------------- */
+/* ---- results ---------------------------------------------------------- */
 
 #define VLY_PROBE_BINS 65
 
 /* One point. Values are nanoseconds of calls and bursts, spikes of an area and
  * events of a map in a burst. */
 typedef struct vly_probe_series {
-    const char *backend; /* id as asked for; "" of areas and maps */
+    const char *backend; /* id as requested; "" for areas and maps */
     const char *point;
     const char *unit; /* "ns", "spikes", "events" */
     uint64_t count;   /* calls, bursts */
     uint64_t failed;  /* calls that returned an error */
     uint64_t sum;
     uint64_t most;
-    uint64_t most_burst; /* bursts done when it was seen */
+    uint64_t most_burst; /* bursts done at that time */
     /* bin 0: value 0; bin k: 2^(k-1) <= value < 2^k */
     uint64_t bins[VLY_PROBE_BINS];
 } vly_probe_series;
-/* Those that saw anything, in a fixed order. Texts live as long as the probe.
- * false: index is beyond the last. [any-thread] */
+/* Points with at least one value, in a fixed order. Texts live as long as the
+ * probe. false: index is beyond the last. [any-thread] */
 bool vly_probe_series_get(const vly_probe *probe, uint32_t index,
                           vly_probe_series *series);
 
@@ -75,15 +78,15 @@ typedef struct vly_probe_checked {
     uint64_t looked; /* how often */
     uint64_t failed;
     uint64_t burst; /* bursts done at the first failure */
-    char what[200]; /* of it, a sentence */
+    char what[200]; /* message of the first failure */
 } vly_probe_checked;
-/* Every check if "check" was asked for, else none. */
+/* Every check if "check" was requested, otherwise none. */
 bool vly_probe_checked_get(const vly_probe *probe, uint32_t index,
                            vly_probe_checked *checked);
 
 typedef struct vly_probe_injected {
     const char *text; /* as asked for */
-    uint64_t times;   /* calls that it acted in; 0: it never did */
+    uint64_t times;   /* calls in which it acted; 0: never */
     uint64_t began;   /* bursts done when it first did */
     uint64_t last;    /* the last burst of the call in which it last did */
     char what[160];   /* "12 spikes lost" */
@@ -91,13 +94,13 @@ typedef struct vly_probe_injected {
 bool vly_probe_injected_get(const vly_probe *probe, uint32_t index,
                             vly_probe_injected *injected);
 
-/* Where a swap to `asked` is to go when so many bursts are done: there, or
- * elsewhere by fault wrong with name=own. Borrowed as long as asked and the
- * probe are there; probe NULL is legal. */
+/* The target of a swap to `asked` after this many bursts: `asked`, or another
+ * backend by fault wrong with name=own. Valid as long as `asked` and the probe;
+ * probe NULL is legal. */
 const char *vly_probe_place(vly_probe *probe, uint64_t burst,
                             const char *asked);
 
-/* What the clocks of telemetry are ahead by, of fault clock; 0 without. */
+/* The offset of telemetry clocks by fault clock; 0 without it. */
 void vly_probe_clock(const vly_probe *probe, int64_t *wall_ns,
                      int64_t *steady_ns);
 

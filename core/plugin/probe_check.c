@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Is what goes into a backend and comes out of it what it should be? The
- * engine checks what it needs to go on (backend_check.c): here is all that can
- * be said without a second net, of every call, and of the engine as well.
+ * Checks of the arguments and results of a backend. The engine checks only the
+ * results that it needs (backend_check.c); this file has all checks that are
+ * possible without a second net, for every call, and also of the engine.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ void vly_probe_look(vly_probe *probe, probe_check which, bool bad,
     }
 }
 
-/* Does a come before b, by burst, neuron, port? */
+/* Whether a comes before b, by burst, neuron, port. */
 static bool ascends(const vly_input *a, const vly_input *b)
 {
     if (a->burst != b->burst)
@@ -72,7 +72,7 @@ void vly_probe_check_inputs(probe_net *net, const vly_run *run)
 
 /* ---- a run ------------------------------------------------------------- */
 
-/* Spikes by its counts; false: they cannot be believed any further. */
+/* Spikes by its counts; false: the counts are invalid. */
 static bool check_counts(const probe_net *net, const vly_run *run,
                          uint64_t *n_spikes)
 {

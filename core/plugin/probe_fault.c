@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "slow:at=2000,factor=3" taken apart: one table of kinds, one of keys.
+ * Parses "slow:at=2000,factor=3": one table of kinds, one of keys.
  */
 #include <math.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static const fault_key keys[] = {
 };
 #define N_KEYS (sizeof keys / sizeof keys[0])
 
-/* Where a message is about. */
+/* The place of a message. */
 typedef struct fault_text {
     const char *text;
     const char *at;
@@ -204,7 +204,7 @@ static bool has(uint32_t seen, const char *name)
     return false;
 }
 
-/* What only all keys together say. */
+/* Checks of combinations of keys. */
 static vly_status check_whole(const char *text, const probe_fault *fault,
                               uint32_t seen, vly_error *error)
 {

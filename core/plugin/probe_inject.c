@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Faults at a backend that has none. A call of net_run never reaches over the
- * burst at which a fault begins or ends: it is cut there, which changes no
+ * Injects faults into a working backend. A call of net_run never crosses the
+ * burst at which a fault begins or ends: it is shortened, which changes no
  * result.
  */
 #include <stdio.h>
@@ -14,10 +14,10 @@
 #include "plugin/device_memory.h"
 #include "plugin/probe_parts.h"
 
-/* A wait is looked at so often for a stop. */
+/* Interval at which a wait checks for a stop. */
 static const uint64_t slice_ns = 10000000;
 
-/* stop NULL: deaf, as a device is that hangs. */
+/* stop NULL: ignores stops, like a device that hangs. */
 static void wait_ns(uint64_t ns, const uint32_t *stop)
 {
     while (ns > 0) {
@@ -35,7 +35,7 @@ static bool is_in(const probe_fault *fault, uint64_t burst)
     return burst >= fault->at && burst - fault->at < fault->length;
 }
 
-/* Those that act once and are then over. */
+/* Faults that act once. */
 static bool is_single(const probe_fault *fault)
 {
     return fault->kind == FAULT_STUCK || fault->kind == FAULT_CLOCK ||
@@ -155,7 +155,7 @@ static void stretch(uint64_t before, uint64_t *after, double factor)
         *after += (uint64_t)((double)(*after - before) * (factor - 1));
 }
 
-/* As a device whose clocks are lower: its phases take longer too. */
+/* Like a device with lower clocks: its phases take longer too. */
 static uint64_t slow(const probe_fault *fault, const vly_run *before,
                      vly_run *run, uint64_t ns)
 {
@@ -182,8 +182,8 @@ static uint32_t area_of(const vly_net_desc *desc, uint32_t id)
     return low;
 }
 
-/* Which spikes are lost is a function of neuron and burst alone: the same on
- * every backend. Digests stay what the device has summed. */
+/* The lost spikes are a function of neuron and burst only, so they are the same
+ * on every backend. Digests are still those of the device. */
 static uint64_t drop(const probe_net *net, const probe_fault *fault,
                      vly_run *run)
 {
@@ -256,7 +256,7 @@ out:
     return status;
 }
 
-/* A backend cannot be asked for memory; the accelerator of its device can. */
+/* A backend cannot allocate for others; the accelerator of its device can. */
 static vly_status leak_device(const probe_net *net, uint64_t bytes,
                               probe_leak *leak, vly_error *error)
 {
@@ -283,7 +283,7 @@ out:
     return status;
 }
 
-/* The lock is not held while memory is asked for: an allocator may be slow. */
+/* The lock is not held during allocation: an allocator may be slow. */
 static vly_status leak(probe_net *net, const probe_fault *fault,
                        uint64_t n_bursts, vly_error *error)
 {

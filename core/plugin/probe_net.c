@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A call of net_run through the probe.
  *
- * Areas, maps, checks of lists and lost spikes need the ids of spikes. Where
- * the host does not ask for them the probe does, in memory of its own, and
- * hands on what the host asked for.
+ * Areas, maps, checks of lists and lost spikes need the ids of spikes. If the
+ * host does not request them, the probe does, into its own memory, and passes
+ * on what the host requested.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ static vly_status reserve(probe_net *net, vly_error *error)
     return VLY_OK;
 }
 
-/* Can its lists be read? Where not, the engine ends the net. */
+/* Whether its lists can be read. If not, the engine ends the net. */
 static bool is_whole(const vly_run *run)
 {
     uint64_t n_spikes = 0;
@@ -49,7 +49,7 @@ static bool is_whole(const vly_run *run)
            (n_spikes == run->n_spikes && n_spikes <= run->spikes_capacity);
 }
 
-/* The host gets back what it gave. */
+/* Restores the host's pointers. */
 static void give_back(const vly_run *asked, vly_run *run)
 {
     run->n_bursts = asked->n_bursts;
@@ -90,7 +90,7 @@ static uint64_t events_of(const vly_projection_desc *map, uint32_t first,
     return events;
 }
 
-/* Every series of the net gets one value a burst, also a map of several
+/* Every series of the net gets one value a burst, also for a map of several
  * projections. */
 static void settle(probe_series *const *series, uint32_t n, uint64_t burst)
 {
@@ -129,8 +129,8 @@ static void watch_burst(const probe_net *net, const uint32_t *ids, uint32_t n,
     settle(net->maps, desc->n_projections, burst);
 }
 
-/* Ids that are no neurons' were told by the checks; here they would be read
- * beyond the end. */
+/* The checks have reported invalid ids; here they would be read beyond the end.
+ */
 static void watch(const probe_net *net, const vly_run *run)
 {
     const uint32_t *ids = run->spikes;
@@ -146,7 +146,7 @@ static void watch(const probe_net *net, const vly_run *run)
     }
 }
 
-/* What the backend that was asked for would have said. */
+/* The answer of the requested backend. */
 static void count_areas(const probe_net *net, vly_run *run)
 {
     const vly_net_desc *desc = net->desc;
@@ -160,7 +160,7 @@ static void count_areas(const probe_net *net, vly_run *run)
 
 /* ---- the call ---------------------------------------------------------- */
 
-/* What was seen of a call, under the lock. */
+/* Stores the results of a call, under the lock. */
 static void look(probe_net *net, const vly_run *asked, const vly_run *run,
                  uint64_t ns, vly_status status, const vly_error *error)
 {
@@ -219,7 +219,7 @@ vly_status vly_probe_net_run(vly_backend_net *net, vly_run *run,
                              vly_error *error)
 {
     vly_run asked = {0};
-    /* the backend refuses it, or it is none of this major version */
+    /* the backend refuses it, or it is of another major version */
     if (run->struct_size < VLY_RUN_BYTES_1_0)
         return net->inner->net_run(net->net, run, error);
     memcpy(&asked, run,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of the probe share. One lock guards what nets of several
- * threads write: series, checks and the state of faults; no call of a backend
- * is made under it.
+ * Declarations shared by the files of the probe. One lock guards data that nets
+ * of several threads write: series, checks and the state of faults; no backend
+ * is called under it.
  */
 #ifndef VOLLEY_PLUGIN_PROBE_PARTS_H
 #define VOLLEY_PLUGIN_PROBE_PARTS_H
@@ -72,7 +72,7 @@ typedef enum probe_fault_kind {
     N_FAULTS
 } probe_fault_kind;
 
-/* What was asked, then what became of it. */
+/* The request, then its results. */
 typedef struct probe_fault {
     char *text;
     probe_fault_kind kind;
@@ -87,7 +87,7 @@ typedef struct probe_fault {
     uint32_t counter; /* stuck: 1: no burst is done, instead of waiting */
     uint32_t both;    /* clock: 1: the steady one too */
     uint32_t device;  /* leak: 1: of the device */
-    uint32_t own;     /* wrong: 1: the host is told where the net is */
+    uint32_t own;     /* wrong: 1: the host sees the real backend of the net */
     uint32_t nomem;   /* error: 1: E_NOMEM */
     uint32_t in;      /* error: probe_call */
     char to[32];      /* wrong: backend */
@@ -116,7 +116,7 @@ typedef struct probe_leak {
     vly_memory table; /* of the device */
 } probe_leak;
 
-/* A wrapped backend. Its functions that have no net find it by number. */
+/* A wrapped backend. Functions without a net argument find it by number. */
 typedef struct probe_slot {
     vly_probe *probe; /* NULL: the slot is free */
     char id[32];
@@ -154,18 +154,18 @@ struct vly_probe {
 /* The k-th pattern. */
 const char *vly_probe_pattern(const vly_probe *probe, uint32_t k);
 
-/* A net and what the probe keeps beside it. */
+/* A net and the probe's data for it. */
 typedef struct vly_backend_net probe_net;
 struct vly_backend_net {
-    probe_slot *slot;         /* of the backend that was asked for */
-    const vly_backend *inner; /* of the one that has it */
+    probe_slot *slot;         /* of the requested backend */
+    const vly_backend *inner; /* of the actual backend */
     vly_backend_net *net;
     const vly_net_desc *desc;
     uint64_t burst; /* done */
     uint32_t index; /* of the device */
     bool has_gains;
-    bool counts_areas;    /* for a backend that does not, in place of one that
-                             does: of fault wrong */
+    bool counts_areas;    /* of fault wrong: for a backend without it in place
+                           * of one with it */
     uint64_t area_sum;    /* spikes by area before a call that is checked */
     probe_series **areas; /* [n_areas] NULL: not asked for */
     probe_series **maps;  /* [n_projections] */
@@ -174,13 +174,13 @@ struct vly_backend_net {
     uint64_t capacity;
 };
 
-/* What a host of 1.0 does not have. */
+/* Members that a host of 1.0 does not have. */
 static inline uint64_t *probe_area_spikes(const vly_run *run)
 {
     return run->struct_size >= sizeof *run ? run->area_spikes : NULL;
 }
-/* A host may want neither digests nor counts; then nothing can be said of
- * spikes. */
+/* A host may request neither digests nor counts; then spikes cannot be checked.
+ */
 static inline bool probe_has_lists(const vly_run *run)
 {
     return run->digests && run->spike_counts;
@@ -211,7 +211,7 @@ void vly_probe_look(vly_probe *probe, probe_check which, bool bad,
                     uint64_t burst, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 void vly_probe_check_inputs(probe_net *net, const vly_run *run);
-/* before: as it was handed to the backend */
+/* before: as it was passed to the backend */
 void vly_probe_check_run(const probe_net *net, const vly_run *before,
                          const vly_run *run);
 void vly_probe_check_snapshot(const probe_net *net,
@@ -225,18 +225,18 @@ void vly_probe_check_failure(vly_probe *probe, uint64_t burst,
 /* ---- probe_inject.c ----------------------------------------------------- */
 
 /* Before a call of net_run: shortens it to where the next fault begins or ends;
- * waits; *skip: the backend is not to be called. Errors those asked for */
+ * waits; *skip: do not call the backend. Errors the requested ones */
 vly_status vly_probe_before(probe_net *net, vly_run *run, bool *skip,
                             vly_error *error);
-/* After it: waits, loses spikes, leaks. ns: what the backend took.
- * Errors  E_NOMEM the leak has no more */
+/* After it: waits, loses spikes, leaks. ns: time of the backend.
+ * Errors  E_NOMEM the leak cannot allocate */
 vly_status vly_probe_after(probe_net *net, const vly_run *before, vly_run *run,
                            uint64_t ns, vly_error *error);
-/* Is this call to fail now? */
+/* Whether this call must fail now. */
 vly_status vly_probe_fails(vly_probe *probe, probe_call call, uint64_t burst,
                            vly_error *error);
-/* The backend that a net goes to instead of slot's; NULL: to slot's.
- * Errors  that there is none */
+/* The backend for a net instead of slot's; NULL: slot's.
+ * Errors  there is none */
 vly_status vly_probe_wrong(probe_slot *slot, uint64_t burst,
                            const vly_device_spec *device,
                            vly_device_spec *other, const vly_backend **inner,
@@ -253,7 +253,8 @@ void vly_probe_slots_free(vly_probe *probe);
 
 vly_status vly_probe_net_run(vly_backend_net *net, vly_run *run,
                              vly_error *error);
-/* probe.c: series of areas and maps that are asked for. Errors  E_NOMEM */
+/* probe.c: series of areas and maps that are asked for.
+ * Errors  E_NOMEM */
 vly_status vly_probe_net_watch(probe_net *net, vly_error *error);
 void vly_probe_net_free(probe_net *net);
 

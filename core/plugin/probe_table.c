@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The wrapped table. A function of a backend that has no net, net_create and
- * those that ask about devices, has no argument that could say which backend
- * is wrapped: so each wrapped backend of the process has a number, and its own
- * copy of these five functions.
+ * The wrapped table. Functions without a net argument (net_create and those
+ * about devices) have no argument that identifies the wrapped backend. So each
+ * wrapped backend of the process has a number, and its own copy of these five
+ * functions.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 static probe_slot slots[N_SLOTS];
 static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- a call, seen ------------------------------------------------------ */
+/* ---- a measured call --------------------------------------------------- */
 
 /* A call that is timed, checked and may be made to fail. */
 typedef struct seen_call {
@@ -101,7 +101,7 @@ static void check_threads(const probe_net *net, const vly_device_spec *device)
     pthread_mutex_unlock(&probe->lock);
 }
 
-/* The net itself, on the backend that was asked for or on a wrong one. */
+/* The net itself, on the requested backend or on a wrong one. */
 static vly_status make_inner(probe_net *made, const vly_device_spec *device,
                              const vly_snapshot *snapshot, vly_error *error)
 {
@@ -166,7 +166,7 @@ static void net_destroy(vly_backend_net *net)
     vly_probe_net_free(net);
 }
 
-/* What leaks is the net's, for who asks. */
+/* Leaked memory is reported as the net's. */
 static vly_status net_info(const vly_backend_net *net, vly_net_info *info,
                            vly_error *error)
 {
@@ -345,8 +345,9 @@ static const vly_backend numbered[N_SLOTS] = {SLOTS(SLOT_TABLE)};
 
 /* ---- wrapping ----------------------------------------------------------- */
 
-/* A net may go to a backend that lacks optional functions of this one, which
- * the host has to know before: with fault wrong there are none. */
+/* With fault wrong, a net may go to a backend that lacks optional functions of
+ * this one, and the host must know that before: so optional functions are
+ * removed. */
 static bool may_go_elsewhere(const vly_probe *probe)
 {
     for (uint32_t k = 0; k < probe->n_faults; k++)
@@ -374,7 +375,7 @@ static void fill_table(probe_slot *slot, const vly_backend *inner)
         slot->table.reverse_index = inner->reverse_index ? reverse_index : NULL;
         slot->table.state_digest = inner->state_digest ? state_digest : NULL;
     }
-    /* reserved: nothing calls it, so nothing could say that it is wrapped */
+    /* reserved: never called, so it cannot be wrapped */
     slot->table.net_create_span = NULL;
 }
 

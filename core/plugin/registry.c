@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The plugins of this process: found, checked, started, and why not.
+ * The plugins of this process: found, checked, started, with the reasons of
+ * failures.
  *
- * An entry goes through read, load, check, duplicate, and, once it is asked for
- * or listed, start, interfaces. The first step that fails leaves its sentence
- * in the entry, which stays listed. Nothing here fails because a plugin does;
- * only memory can run out.
+ * An entry passes the steps read, load, check, duplicate, and, when it is first
+ * requested or listed, start, interfaces. The first step that fails stores its
+ * message in the entry, which stays listed. A failing plugin does not make
+ * these functions fail; only memory can run out.
  *
- * Started late, because that is where drivers are opened: the instance of
- * Vulkan costs 40 ms, which a run on the processors would pay for nothing.
+ * Plugins are started late, since starting opens drivers: a Vulkan instance
+ * costs 40 ms, which a run on the processors does not need.
  */
 #include "plugin/registry_parts.h"
 
@@ -30,8 +31,7 @@
 #include "plugin/plugin_check.h"
 #include "plugin/plugin_search.h"
 
-/* What a plugin is asked for when it is loaded, to list it. Others can be had
- * by name. */
+/* Interfaces that are queried to list a plugin. Others are found by name. */
 static const char *const known_interfaces[] = {
     VLY_BACKEND_INTERFACE,   VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE,
     VLY_WKV_INTERFACE,       VLY_RWKV_INTERFACE, VLY_MEMORY_INTERFACE,
@@ -50,8 +50,8 @@ registry_entry *vly_registry_listed(const vly_registry *registry,
     return NULL;
 }
 
-/* The first wins even if its init failed: else "cuda" would be another file
- * on a machine without a driver. */
+/* The first one is used even if its init failed: otherwise "cuda" would be
+ * another file on a machine without a driver. */
 static vly_status duplicate_check(const vly_registry *registry, const char *id,
                                   vly_error *error)
 {
@@ -179,8 +179,8 @@ out:
     return status;
 }
 
-/* By inode, as dlopen does it. The number of a file that was never loaded may
- * belong to another one by now, so there the path must be the same too. */
+/* By inode, as dlopen does it. The inode of a file that was never loaded may be
+ * reused, so then the path must be the same too. */
 static registry_entry *same_file(const vly_registry *registry, const char *path,
                                  const struct stat *about)
 {
@@ -194,7 +194,7 @@ static registry_entry *same_file(const vly_registry *registry, const char *path,
     return NULL;
 }
 
-/* Lists one file, or finds it listed already. */
+/* Adds one file to the list, or finds it there. */
 static vly_status file_add(vly_registry *registry, const char *path,
                            registry_entry **listed, vly_error *error)
 {
@@ -283,7 +283,8 @@ vly_status vly_registry_add(vly_registry *registry, const char *path,
         return vly_fail(error, VLY_E_INVALID,
                         "plugin: no path, wanted that of a file");
     /* dlopen looks for a name without a slash in the system's folders; the
-     * caller means a file. realpath fails if there is none: so said below. */
+     * caller means a file. realpath fails if there is none; that is reported
+     * below. */
     char absolute[PATH_MAX];
     if (path[0] != '/' && realpath(path, absolute))
         path = absolute;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is asked of the registry: an interface or the backend of a plugin, or
- * why there is none, and the order in which "auto" tries backends.
+ * Queries of the registry: an interface or the backend of a plugin, or the
+ * reason why there is none, and the order in which "auto" tries backends.
  */
 #include "plugin/registry_parts.h"
 
@@ -42,7 +42,7 @@ static vly_status not_available(const vly_registry *registry, const char *id,
                     usable);
 }
 
-/* The plugins that have id among their aliases, or what was nearly typed. */
+/* The plugins with id among their aliases, or a similar id. */
 static const char *near_id(const vly_registry *registry, const char *id,
                            char *text, uint32_t bytes)
 {
@@ -132,7 +132,8 @@ out:
     return status;
 }
 
-/* Is b tried before a? They are numbers in the list, of a rank that is not 0.
+/* Whether b is tried before a. Both are indexes in the list with a nonzero
+ * rank.
  */
 static bool is_before(const vly_registry *registry, uint32_t b, uint32_t a)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the two files of the registry share: registry.c has the list,
- * registry_find.c what is asked of it.
+ * Declarations shared by the two files of the registry: registry.c has the
+ * list, registry_find.c the queries.
  */
 #ifndef VOLLEY_PLUGIN_REGISTRY_PARTS_H
 #define VOLLEY_PLUGIN_REGISTRY_PARTS_H
@@ -34,8 +34,8 @@ struct vly_registry {
     void *wrap_arg;
 };
 
-/* The plugin with this id, even one that cannot be used. A second one with it
- * was refused and has none. */
+/* The plugin with this id, even if it cannot be used. A second plugin with the
+ * same id was refused and is not found. */
 registry_entry *vly_registry_listed(const vly_registry *registry,
                                     const char *id);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of volley.telemetry/1, checked: its metrics become names in JSON
- * and in Prometheus' text, so they are held to what both can carry.
+ * and in Prometheus' text format, so they must be valid in both.
  */
 #include "plugin/telemetry_source.h"
 
@@ -37,8 +37,8 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* NULL: nothing is wrong. Metrics of one name stand together, with the same
- * label: Prometheus has one head for all of them. */
+/* NULL: no error. Metrics of one name must be adjacent and have the same label:
+ * Prometheus has one header for all of them. */
 static const char *wrong(const vly_telemetry_source *table, uint32_t i)
 {
     const vly_telemetry_metric *metric = vly_telemetry_metric_at(table, i);

@@ -11,9 +11,9 @@
 /* More are refused. */
 enum { VLY_TELEMETRY_METRICS_MAX = 1024 };
 
-/* Size, required functions, and metrics: names, labels, kinds, none twice.
+/* Size, required functions, and metrics: names, labels, kinds, no duplicates.
  * [any-thread]
- * Errors   VLY_E_ABI  what is wrong; *out untouched
+ * Errors   VLY_E_ABI with the error; *out untouched
  */
 vly_status vly_telemetry_check(const void *table, vly_telemetry_source *out,
                                vly_error *error);

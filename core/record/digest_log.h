@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Digest logs: one line a burst, to compare runs on two machines with no more
- * than a text file. README.md has the format.
+ * Digest logs: one line a burst, to compare runs on two machines with a text
+ * file. README.md has the format.
  */
 #ifndef VOLLEY_RECORD_DIGEST_LOG_H
 #define VOLLEY_RECORD_DIGEST_LOG_H
@@ -20,7 +20,7 @@ typedef struct vly_digest_header {
     double dt_ms;
     uint32_t n_neurons;
     uint64_t n_synapses;
-    char backend[64]; /* for people; nothing depends on it */
+    char backend[64]; /* for display; not used otherwise */
 } vly_digest_header;
 
 typedef struct vly_digest_entry {
@@ -35,18 +35,19 @@ typedef struct vly_digest_log vly_digest_log;
 vly_status vly_digest_log_open(const char *path,
                                const vly_digest_header *header,
                                vly_digest_log **log, vly_error *error);
-/* How far a log is: what a checkpoint keeps of it. */
+/* The position of a log that a checkpoint stores. */
 typedef struct vly_digest_place {
     uint64_t n_bytes;
     uint64_t run_digest; /* of the last burst; 0 before the first */
 } vly_digest_place;
 
-/* Goes on in a log behind this place; later lines, and a part of one, are cut
- * off. Errors  as vly_writer_resume */
+/* Continues a log after this place; later lines, and a partial line, are
+ * truncated.
+ * Errors  as vly_writer_resume */
 vly_status vly_digest_log_resume(const char *path,
                                  const vly_digest_place *place,
                                  vly_digest_log **log, vly_error *error);
-/* All lines so far are in the file; *place is behind them. */
+/* Writes all lines so far to the file; *place is after them. */
 vly_status vly_digest_log_flush(vly_digest_log *log, vly_digest_place *place,
                                 vly_error *error);
 /* Back to a place of this log. Errors  as vly_writer_rewind */
@@ -59,7 +60,7 @@ vly_status vly_digest_log_add(vly_digest_log *log, uint64_t burst,
                               vly_error *error);
 /* As vly_writer_cancel: close then leaves nothing of it. NULL is legal. */
 void vly_digest_log_cancel(vly_digest_log *log);
-/* log is gone, also on failure. NULL is legal. */
+/* Frees log, also on failure. NULL is legal. */
 vly_status vly_digest_log_close(vly_digest_log *log, vly_error *error);
 
 typedef struct vly_digest_reader vly_digest_reader;

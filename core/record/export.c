@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a stream to files for other programs.
+ * Converts a stream to files for other programs.
  */
 #include "record/export.h"
 
@@ -136,7 +136,7 @@ static bool records_spikes(const vly_stream_head *head)
     return any;
 }
 
-/* How many reports from this one on go to one file. */
+/* The number of reports, from this one on, that go to one file. */
 static uint32_t reports_together(const vly_stream_head *head, uint32_t first)
 {
     const vly_stream_report *a = &head->reports[first];

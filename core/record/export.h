@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A stream made into what other programs read: CSV, or SONATA files (HDF5; Dai
- * et al. 2020, doi:10.1371/journal.pcbi.1007696). Spikes are one file; of the
- * samples, each field of each [[record]] is one, STEM.RECORD.FIELD.csv or .h5.
+ * Conversion of a stream to formats of other programs: CSV, or SONATA files
+ * (HDF5; Dai et al. 2020, doi:10.1371/journal.pcbi.1007696). Spikes are one
+ * file; of the samples, each field of each [[record]] is one,
+ * STEM.RECORD.FIELD.csv or .h5.
  */
 #ifndef VOLLEY_RECORD_EXPORT_H
 #define VOLLEY_RECORD_EXPORT_H
@@ -17,12 +18,12 @@ typedef enum vly_export_format {
     VLY_EXPORT_SONATA
 } vly_export_format;
 
-/* What the name of a file asks for: .h5, .hdf5 and .sonata are SONATA, .vls is
- * a stream, anything else CSV. */
+/* The format by the suffix of a file: .h5, .hdf5 and .sonata are SONATA, .vls
+ * is a stream, all others are CSV. */
 vly_export_format vly_export_format_of(const char *path);
 /* Whether this build has HDF5. */
 bool vly_export_has_sonata(void);
-/* Errors  E_UNSUPPORTED SONATA is asked for, and this build has no HDF5 */
+/* Errors  E_UNSUPPORTED SONATA is requested, and this build has no HDF5 */
 vly_status vly_export_check(vly_export_format format, const char *path,
                             vly_error *error);
 
@@ -31,7 +32,7 @@ vly_status vly_export_check(vly_export_format format, const char *path,
 char *vly_export_report_path(const char *path, uint32_t record,
                              const char *field);
 
-/* What a stream holds, by area and by report; from one pass over it. */
+/* Content of a stream, by area and by report; from one pass over it. */
 typedef struct vly_export_counts {
     uint64_t *area_spikes;   /* [n_areas] */
     uint64_t *report_frames; /* [n_reports] */
@@ -44,12 +45,13 @@ vly_status vly_export_count(vly_stream_reader *reader,
                             vly_export_counts *counts, vly_error *error);
 void vly_export_counts_deinit(vly_export_counts *counts);
 
-/* One after the other writes all files of a stream, each whole or not at all;
- * those that are there are replaced. What is behind the last good block is left
- * out, counts->tail (filled, deinit in any case) says what. No spike file where
- * no area's spikes are recorded.
- * whole    a stream that has no end, or is damaged: E_PARSE, and no file
- * told     called with the name of every file written; NULL: nobody
+/* Writes all files of a stream one after the other, each completely or not at
+ * all; existing files are replaced. Data after the last good block is left out;
+ * counts->tail describes it (filled, deinit in any case). There is no spike
+ * file if no area's spikes are recorded.
+ * whole    a stream without an end block, or a damaged one: E_PARSE, and no
+ *          file
+ * told     called with the name of every file written; NULL: not called
  * Errors   those of reading; E_IO a file cannot be written; E_UNSUPPORTED no
  *          HDF5 in this build; E_NOMEM
  * Thread   [any-thread], with HDF5 one at a time
@@ -61,7 +63,7 @@ vly_status vly_export(vly_stream_reader *reader, vly_export_format format,
 
 /* ---- the writers, one file each ---------------------------------------- */
 
-/* The end of a burst in ms, the number that CSV has: 3 * 0.1 is 0.3. */
+/* The end of a burst in ms, as in CSV: 3 * 0.1 is 0.3. */
 double vly_export_time(double dt_ms, uint64_t n_bursts);
 
 vly_status vly_export_spikes_csv(vly_stream_reader *reader, const char *path,

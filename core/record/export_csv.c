@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a stream to CSV: spikes as spike_csv writes them, samples of a field as
- * `burst,time_ms,area,neuron,FIELD`, where burst is the last one done and
+ * Converts a stream to CSV: spikes as spike_csv writes them, samples of a field
+ * as `burst,time_ms,area,neuron,FIELD`, where burst is the last one done and
  * time_ms its end.
  */
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a stream to SONATA (Dai et al. 2020, doi:10.1371/journal.pcbi.1007696,
- * and its developer guide): a population is an area, a node an index in it. A
- * file is written beside its place and renamed, so nobody sees half of one. The
- * same stream gives the same bytes: objects carry no times.
+ * Converts a stream to SONATA (Dai et al. 2020,
+ * doi:10.1371/journal.pcbi.1007696, and its developer guide): a population is
+ * an area, a node an index in it. A file is written to a temporary name and
+ * renamed, so other programs never see a partial file. The same stream gives
+ * the same bytes: objects carry no times.
  */
 #include "record/export.h"
 
@@ -139,7 +140,7 @@ out:
     return status;
 }
 
-/* What is left goes to the file; closing writes too. */
+/* Writes the rest to the file; closing writes too. */
 static vly_status close_set(vly_sonata_file *file, spike_set *set,
                             vly_error *error)
 {
@@ -243,7 +244,8 @@ out:
     return status;
 }
 
-/* One element a node, its number 1, as the guide has it for points. */
+/* One element for each node, with number 1, as the guide defines for point
+ * neurons. */
 static vly_status put_mapping(vly_sonata_file *file,
                               const vly_sonata_group *population,
                               const vly_stream_report *report,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the process that needs a SONATA file asks of the one that writes it: a
- * call over a socket with its bytes behind it, and an answer over a pipe. HDF5
- * 1.10 may die of a NULL that malloc returns (H5E__get_stack, where it notes
- * errors, does not look at it): it dies in a process of its own, and
- * the one that asks still has everything.
+ * Protocol between the process that needs a SONATA file and the child that
+ * writes it: a call over a socket, followed by its data, and an answer over a
+ * pipe. HDF5 1.10 may crash if malloc returns NULL (H5E__get_stack does not
+ * check it): then only the child ends, and the parent still has all data.
  */
 #ifndef VOLLEY_RECORD_SONATA_CALL_H
 #define VOLLEY_RECORD_SONATA_CALL_H
@@ -24,7 +23,7 @@ typedef enum vly_sonata_verb {
                              the object's place */
     VLY_SONATA_LINK,      /* id: group; text: name, then the second name;
                              answers the group's place */
-    VLY_SONATA_END        /* everything is in the file, which is closed */
+    VLY_SONATA_END        /* all data is in the file, which is closed */
 } vly_sonata_verb;
 
 typedef struct vly_sonata_call {
@@ -43,10 +42,10 @@ typedef struct vly_sonata_answer {
     int32_t status;
     uint32_t reserved;
     int64_t id;
-    char text[1000]; /* a sentence, or a place in the file */
+    char text[1000]; /* a message, or a place in the file */
 } vly_sonata_answer;
 
-/* What was written, as it must be read back. */
+/* Checksum of written data, for reading it back. */
 typedef struct vly_sonata_entry {
     char *place;           /* of a set, or of the object with the attribute */
     const char *attribute; /* NULL: a set */
@@ -60,7 +59,7 @@ typedef struct vly_sonata_entry {
 
 /* Bytes of a value; of a text 1. */
 uint32_t vly_sonata_size(vly_sonata_type type);
-/* Sum over values and their numbers, from first on: the same in blocks of any
+/* Sum over values and their indexes, from first on: independent of the block
  * size. */
 uint64_t vly_sonata_sum(uint64_t first, const void *values, uint64_t n,
                         uint32_t value_bytes);
@@ -78,17 +77,18 @@ typedef struct vly_sonata_check {
     const vly_sonata_entry *entries;
     uint32_t n_entries;
 } vly_sonata_check;
-/* One answer: E_IO and a sentence where the file has not what was written. */
+/* One answer: E_IO and a message if the file does not have the written data. */
 void vly_sonata_check_file(void *context, int out);
 
 #ifdef VLY_HAVE_HDF5
-/* At the begin of such a process: HDF5 prints nothing, and does nothing when it
- * ends. */
+/* Called at the beginning of such a process: HDF5 prints nothing, and does
+ * nothing at exit. */
 void vly_sonata_begin(void);
-/* How a file is opened that the one who asks has locked: HDF5 would lock it
- * again, and be refused. A plan of HDF5's (hid_t); negative: its failure. */
+/* Access properties to open a file that the parent has locked: HDF5 would try
+ * to lock it again and fail. An HDF5 property list (hid_t); negative: failure.
+ */
 int64_t vly_sonata_access_plan(void);
-/* Of HDF5's failure: its sentence in text; E_NOMEM or E_IO. */
+/* HDF5's message of a failure in text; returns E_NOMEM or E_IO. */
 vly_status vly_sonata_reason(char *text, uint32_t n);
 #endif
 

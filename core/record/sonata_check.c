@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A SONATA file read back in a process of its own, which knows nothing of what
- * the one that wrote it still had in memory, and compared with what was to be
- * written. Empty in a build without HDF5.
+ * Reads a SONATA file back in a separate process, which shares no memory with
+ * the process that wrote it, and compares it with the data. Empty in a build
+ * without HDF5.
  */
 #ifdef VLY_HAVE_HDF5
 

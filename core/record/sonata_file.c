@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A SONATA file by calls to the process that writes it, and its end: read
- * back, synced, renamed. Empty in a build without HDF5.
+ * Writes a SONATA file through calls to the writing process, then reads it
+ * back, syncs and renames it. Empty in a build without HDF5.
  */
 #ifdef VLY_HAVE_HDF5
 
@@ -26,7 +26,7 @@ enum { LIST_ROWS = 1 << 16 };
 
 struct vly_sonata_file {
     char *path;              /* as given */
-    vly_temporary temporary; /* of what path means: links are followed */
+    vly_temporary temporary; /* the real path: links are followed */
     vly_child child;
     int calls; /* to the child; -1: there is none */
     int64_t root;
@@ -47,8 +47,8 @@ static vly_status fail(vly_sonata_file *file, vly_status status,
                     why);
 }
 
-/* The process meets no damaged file: a crash is a NULL of malloc's, SIGKILL is
- * the system's, which has no memory left. */
+/* The process reads no damaged file: a crash means that malloc returned NULL,
+ * SIGKILL that the system ran out of memory. */
 static vly_status broke_down(vly_sonata_file *file, int end, vly_error *error)
 {
     char why[120];
@@ -142,7 +142,7 @@ static vly_status start(vly_sonata_file *file, vly_error *error)
     return VLY_OK;
 }
 
-/* ---- what is to be read back ------------------------------------------- */
+/* ---- reading back ------------------------------------------------------ */
 
 static vly_status add_entry(vly_sonata_file *file, const char *place,
                             vly_sonata_entry entry, vly_error *error)
@@ -164,8 +164,8 @@ static vly_status add_entry(vly_sonata_file *file, const char *place,
     return VLY_OK;
 }
 
-/* By a process of its own: this one, and the one that wrote, may have in memory
- * what the file has not. */
+/* In a separate process: this one and the writer may have data in memory that
+ * is not in the file. */
 static vly_status read_back(vly_sonata_file *file, vly_error *error)
 {
     vly_sonata_check check = {file->temporary.path, file->entries,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A SONATA file being written: groups, datasets of known size filled from the
- * start, attributes. HDF5 runs in a process of its own (base/child.h), in which
- * memory that runs out may end it; what was written is read back before the
- * file gets its name. Only with HDF5, one thread at a time.
+ * start, attributes. HDF5 runs in a child process (base/child.h), since it may
+ * crash when memory runs out; the data is read back before the file gets its
+ * name. Only with HDF5, one thread at a time.
  */
 #ifndef VOLLEY_RECORD_SONATA_FILE_H
 #define VOLLEY_RECORD_SONATA_FILE_H
@@ -31,20 +31,21 @@ typedef enum vly_sonata_type {
     VLY_SONATA_SORTING /* "none", "by_id", "by_time" */
 } vly_sonata_type;
 
-/* All below: E_IO "path: cannot be written: reason", also where a byte did not
- * reach the file; E_NOMEM, also where HDF5 died of it. */
+/* Errors of all functions below: E_IO "path: cannot be written: reason", also
+ * if data did not reach the file; E_NOMEM, also if HDF5 crashed for lack of
+ * memory. */
 
 /* A file beside path, with the group top. */
 vly_status vly_sonata_open(const char *path, const char *top,
                            vly_sonata_file **file, vly_error *error);
-/* Syncs it, reads it back, and gives it its name. file is gone, also on
- * failure. */
+/* Syncs it, reads it back, and gives it its name. Frees file, also on failure.
+ */
 vly_status vly_sonata_close(vly_sonata_file *file, vly_error *error);
-/* Nothing is left of it. NULL is legal. */
+/* Removes it. NULL is legal. */
 void vly_sonata_abandon(vly_sonata_file *file);
 
-/* top/AREA; a slash, which would be a group of its own, is a dot there, which
- * no area has. */
+/* top/AREA; a slash, which would make a subgroup, is replaced by a dot, which
+ * no area name contains. */
 vly_status vly_sonata_population(vly_sonata_file *file, const char *top,
                                  const char *area, vly_sonata_group *group,
                                  vly_error *error);
@@ -52,7 +53,7 @@ vly_status vly_sonata_group_open(vly_sonata_file *file,
                                  const vly_sonata_group *parent,
                                  const char *name, vly_sonata_group *group,
                                  vly_error *error);
-/* VLY_OK for one that was never opened or is closed: both write. */
+/* VLY_OK for one that was never opened; opening and closing both write. */
 vly_status vly_sonata_group_close(vly_sonata_file *file,
                                   vly_sonata_group *group, vly_error *error);
 

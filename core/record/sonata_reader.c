@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The side that asks: starts the process, checks what it sends, hands it on.
+ * The parent: starts the child, checks its data and passes it on.
  */
 #include "record/sonata_reader.h"
 
@@ -23,7 +23,7 @@ typedef struct scan {
     vly_error *error;
     vly_child child;
     vly_scan_block *block;
-    bool ended; /* the last frame was there, or what it sent is refused */
+    bool ended; /* the last frame was received, or the data is refused */
     bool begun; /* a population */
     char name[VLY_SCAN_NAME];
     uint64_t total; /* rows or spikes of the population */
@@ -72,7 +72,7 @@ static vly_status take_spikes(scan *of, uint32_t n)
                            n * sizeof *block->numbers) ||
         !vly_child_receive(&of->child, of->block->nodes,
                            n * sizeof *block->nodes))
-        return VLY_E_PARSE; /* its end says why */
+        return VLY_E_PARSE; /* its exit status gives the reason */
     of->ended = true;
     for (uint32_t i = 0; i < n; i++) {
         char found[64];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Recordings in SONATA files, ours and those of other programs, read back:
- * spikes of populations, and samples of a report. HDF5 runs in a process of its
- * own (base/child.h), so that a damaged file on which it crashes is refused
- * with a sentence like any other.
+ * Reads recordings in SONATA files, from Volley and other programs: spikes of
+ * populations, and samples of a report. HDF5 runs in a child process
+ * (base/child.h), so that a damaged file on which it crashes is refused with a
+ * message like any other.
  */
 #ifndef VOLLEY_RECORD_SONATA_READER_H
 #define VOLLEY_RECORD_SONATA_READER_H
@@ -14,8 +14,8 @@
 
 #define VLY_SONATA_COLUMNS 64u /* of a report, at most, in one reading */
 
-/* What is read. The two questions are asked in the process that reads: they may
- * look at anything, what they write is lost. */
+/* The data to read. The two callbacks run in the child process: they may read
+ * any memory, but their writes are lost. */
 typedef struct vly_sonata_want {
     void *context;
     bool (*population)(void *context, const char *name);
@@ -40,8 +40,8 @@ typedef struct vly_sonata_take {
     void *context;
     /* A population, also an empty one; its spikes follow. */
     vly_status (*population)(void *context, const char *name, vly_error *error);
-    /* times_ms [n] finite, from 0 to 1e12, in no order that is promised;
-     * first: the number of the first one in its population */
+    /* times_ms [n] finite, from 0 to 1e12, in any order; first: the index of
+     * the first one in its population */
     vly_status (*spikes)(void *context, uint64_t first, uint32_t n,
                          const double *times_ms, const uint64_t *nodes,
                          vly_error *error);
@@ -53,13 +53,14 @@ typedef struct vly_sonata_take {
 } vly_sonata_take;
 
 /* Spikes: /spikes/POPULATION with timestamps and node_ids (gids in older files,
- * also without a population: its name is "spikes" then). Times are ms, or what
- * the attribute units says.
- * Samples: /report/POPULATION with data and mapping (also without a population:
- * "report"). *more: columns were wanted beyond n_columns_max.
- * Errors  E_UNSUPPORTED a build without HDF5; E_IO; E_PARSE "file: /place:
- *         ..." what is no such file, or damaged; E_NOMEM
- * Cost    one pass; the memory of a block */
+ * also without a population: its name is "spikes" then). Times are in ms, or in
+ * the unit of the attribute units. Samples: /report/POPULATION with data and
+ * mapping (also without a population: "report"). *more: there are more columns
+ * than n_columns_max.
+ * Errors  E_UNSUPPORTED a build without HDF5; E_IO; E_PARSE "file: /place: ..."
+ *         not such a file, or damaged; E_NOMEM
+ * Cost    one pass; the memory of a block
+ */
 vly_status vly_sonata_read_spikes(const char *path, const vly_sonata_want *want,
                                   const vly_sonata_take *take,
                                   vly_error *error);

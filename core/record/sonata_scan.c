@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads recordings by HDF5 (Dai et al. 2020, doi:10.1371/journal.pcbi.1007696,
- * and its developer guide). Runs in a process of its own: version 1.10 crashes
- * on some damaged files. Nothing is closed, as the process ends.
+ * Reads recordings with HDF5 (Dai et al. 2020,
+ * doi:10.1371/journal.pcbi.1007696, and its developer guide). Runs in a child
+ * process: version 1.10 crashes on some damaged files. Nothing is closed, since
+ * the process ends.
  */
 #include "record/sonata_scan.h"
 
@@ -122,7 +123,7 @@ static bool scan_all(vly_scanner *s, hid_t top, const char *top_name)
                                  "more than 199 bytes");
         hid_t group = H5Gopen2(top, name, H5P_DEFAULT);
         if (group < 0)
-            return vly_scan_fail(s, name, "no population: it is no group");
+            return vly_scan_fail(s, name, "no population: it is not a group");
         snprintf(s->place, sizeof s->place, "/%s/%s", top_name, name);
         if (!scan_population(s, group, name))
             return false;
@@ -166,7 +167,7 @@ void vly_scan(const vly_scan_ask *ask, int out)
     vly_scan_frame frame = {.kind = VLY_SCAN_END};
     hsize_t bytes = 0;
     vly_scanner s = {.ask = ask, .block = ask->block, .out = out};
-    /* HDF5 prints its failures unless told not to; they are sent instead */
+    /* turn off HDF5's own printing; errors are sent instead */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t file = H5Fopen(ask->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0 || H5Fget_filesize(file, &bytes) < 0) {

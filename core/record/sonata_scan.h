@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the process that reads a SONATA recording hands to the one that asked:
- * frames over a pipe, each followed by its numbers.
+ * The data that the child process sends to its parent while it reads a SONATA
+ * recording: frames over a pipe, each followed by its numbers.
  */
 #ifndef VOLLEY_RECORD_SONATA_SCAN_H
 #define VOLLEY_RECORD_SONATA_SCAN_H
@@ -50,9 +50,9 @@ typedef struct vly_scan_ask {
 
 /* False: this build has no HDF5. */
 bool vly_scan_built(void);
-/* Reads and writes frames to out, the last one FAILED or END, unless HDF5
- * crashes or finds no end: then a signal takes the process. For a process of
- * its own; allocates nothing by the engine's table. */
+/* Reads the file and writes frames to out, the last one FAILED or END, unless
+ * HDF5 crashes or does not end: then a signal ends the process. Runs in a child
+ * process; allocates no memory through the engine. */
 void vly_scan(const vly_scan_ask *ask, int out);
 
 #endif

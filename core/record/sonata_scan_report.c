@@ -10,7 +10,7 @@
 #include "base/child.h"
 #include "record/sonata_set.h"
 
-/* The columns of a report that are wanted, ascending. */
+/* The requested columns of a report, ascending. */
 typedef struct columns {
     uint32_t n;
     hsize_t at[VLY_SONATA_COLUMNS];
@@ -20,7 +20,7 @@ typedef struct mapping {
     vly_scan_set nodes;
     vly_scan_set pointers;
     vly_scan_set elements;
-    double time[3]; /* ms: first row, behind the last one, step */
+    double time[3]; /* ms: first row, end, step */
 } mapping;
 
 static bool open_mapping(vly_scanner *s, hid_t group, mapping *map)
@@ -62,8 +62,8 @@ static bool open_mapping(vly_scanner *s, hid_t group, mapping *map)
     return true;
 }
 
-/* Where the elements of the next nodes begin, one more than nodes; the last one
- * may be missing. */
+/* The index of the first element of each of the next nodes, and the end; the
+ * end may be missing. */
 static bool read_pointers(const vly_scanner *s, const mapping *map,
                           uint64_t first, uint32_t n, uint64_t n_columns)
 {
@@ -85,7 +85,7 @@ static bool read_pointers(const vly_scanner *s, const mapping *map,
     return true;
 }
 
-/* The elements of a node among the wanted columns. */
+/* The elements of a node among the requested columns. */
 static bool add_node(vly_scanner *s, const mapping *map, columns *chosen,
                      uint64_t node, int64_t begin, int64_t end)
 {

@@ -10,7 +10,7 @@
 
 #include "base/child.h"
 
-/* No filter of HDF5's own makes more of a byte (deflate: 1032). */
+/* The largest compression ratio of HDF5's own filters (deflate: 1032). */
 static const double inflation_max = 1100;
 
 bool vly_scan_fail(const vly_scanner *s, const char *set, const char *sentence)
@@ -30,8 +30,8 @@ bool vly_scan_has(hid_t group, const char *name)
 
 /* ---- sets --------------------------------------------------------------- */
 
-/* A file of some bytes cannot hold any number of values: whoever believes it
- * fills the memory with values that nobody wrote. */
+/* The size of a file limits the number of its values: a larger claimed number
+ * would fill the memory with values that do not exist. */
 static bool check_amount(const vly_scanner *s, const vly_scan_set *set,
                          hid_t type)
 {
@@ -123,7 +123,7 @@ bool vly_scan_units(const vly_scanner *s, const vly_scan_set *set, char *text,
     hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
     if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING ||
         H5Sget_simple_extent_npoints(space) != 1)
-        return vly_scan_fail(s, set->name, "its attribute units is no text");
+        return vly_scan_fail(s, set->name, "its attribute units is not a text");
     hid_t memory = H5Tcopy(H5T_C_S1);
     const bool varies = H5Tis_variable_str(type) > 0;
     H5Tset_cset(memory, H5Tget_cset(type));

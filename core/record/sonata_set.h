@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What both readers of recordings need: a file at hand, sets of numbers in it,
- * and a sentence where one is not as it should be. Only with HDF5.
+ * Shared by both readers of recordings: an open file, data sets of numbers in
+ * it, and messages about invalid ones. Only with HDF5.
  */
 #ifndef VOLLEY_RECORD_SONATA_SET_H
 #define VOLLEY_RECORD_SONATA_SET_H
@@ -27,12 +27,12 @@ typedef struct vly_scan_set {
     uint64_t n_columns; /* 1 of a list */
 } vly_scan_set;
 
-/* All below return false where they fail, and the last frame is then sent. */
+/* All functions below return false on failure, after sending the last frame. */
 
 /* "file: /place/set: sentence"; set may be "". */
 bool vly_scan_fail(const vly_scanner *s, const char *set, const char *sentence);
 bool vly_scan_has(hid_t group, const char *name);
-/* name, or what older files have. */
+/* Opens name, or the name in older files. */
 const char *vly_scan_either(hid_t group, const char *name, const char *older);
 /* n_dims 1 or 2; whole: of whole numbers. */
 bool vly_scan_open(const vly_scanner *s, hid_t group, const char *name,
@@ -43,11 +43,11 @@ bool vly_scan_read(const vly_scanner *s, const vly_scan_set *set,
 /* The attribute units, "" without one. */
 bool vly_scan_units(const vly_scanner *s, const vly_scan_set *set, char *text,
                     size_t n);
-/* What a time of the set is to be multiplied with to be ms. */
+/* The factor that converts times of the data set to ms. */
 bool vly_scan_scale(const vly_scanner *s, const vly_scan_set *set,
                     double *scale);
 
-/* Sends the wanted samples of a population. */
+/* Sends the requested samples of a population. */
 bool vly_scan_report(vly_scanner *s, hid_t group, const char *name);
 
 #endif

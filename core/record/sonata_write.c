@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HDF5 for writing, in a process of its own that does what calls say. Every
- * call of the library is looked at, also those that close: they write. Empty in
- * a build without HDF5.
+ * Writes with HDF5, in a child process that executes calls. The result of every
+ * HDF5 function is checked, also when closing, which writes. Empty in a build
+ * without HDF5.
  */
 #ifdef VLY_HAVE_HDF5
 
@@ -26,7 +26,7 @@ typedef struct writing {
     hid_t access_plan;
     hid_t text_type;
     hid_t sorting_type;
-    char *bytes; /* behind the call */
+    char *bytes; /* data after the call */
     uint64_t capacity;
     vly_sonata_answer answer;
 } writing;
@@ -39,7 +39,7 @@ typedef struct reason {
     bool memory;
 } reason;
 
-/* What went wrong first: HDF5 tells it from the bottom of its stack. */
+/* The first error: HDF5 walks its stack from the bottom. */
 static herr_t keep_reason(unsigned n, const H5E_error2_t *entry, void *arg)
 {
     static const char marker[] = "error message = '";
@@ -72,7 +72,7 @@ int64_t vly_sonata_access_plan(void)
     return plan;
 }
 
-/* A stack that is empty had no memory for what it would say. */
+/* An empty stack means that there was no memory for the message. */
 vly_status vly_sonata_reason(char *text, uint32_t n)
 {
     reason why = {"", false, false};
@@ -90,8 +90,9 @@ static bool fail(writing *w)
     return false;
 }
 
-/* The first failure of a call, before another function of HDF5 clears its
- * stack: a full disk would be taken for one of memory otherwise. Returns good.
+/* Stores the first failure of a call before another function of HDF5 clears its
+ * stack: otherwise a full disk would be reported as lack of memory. Returns
+ * good.
  */
 static bool keep(writing *w, bool good)
 {
@@ -143,7 +144,7 @@ static hid_t given_type(const writing *w, uint32_t type)
 static bool make_types(writing *w)
 {
     static const char *const names[] = {"none", "by_id", "by_time"};
-    /* of variable length, as h5py makes texts and every reader wants them */
+    /* of variable length, as h5py writes them and readers expect */
     w->text_type = H5Tcopy(H5T_C_S1);
     w->sorting_type = H5Tenum_create(H5T_STD_U8LE);
     if (w->text_type < 0 || w->sorting_type < 0 ||
@@ -303,7 +304,7 @@ static bool serve(writing *w, const vly_sonata_call *call)
 
 /* ---- the process ------------------------------------------------------- */
 
-/* NULL: the answer says that there is no memory, and the bytes are gone. */
+/* NULL: there is no memory; the answer reports it and the data is discarded. */
 static bool take_bytes(writing *w, const vly_child *asker, uint64_t n)
 {
     char skipped[4096];
@@ -328,8 +329,8 @@ static bool take_bytes(writing *w, const vly_child *asker, uint64_t n)
     return true;
 }
 
-/* No clock runs here: a disk may take as long as it wants. Who asked answers
- * signals. */
+/* There is no time limit here: a disk may be slow. The parent handles signals.
+ */
 static void take_time(void)
 {
     static const struct itimerval none = {.it_value = {0}};

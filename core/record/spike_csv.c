@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Spikes as CSV. The part of a line that a burst shares is made once a burst,
+ * Spikes as CSV. The common part of a burst's lines is formatted once a burst,
  * that of an area once a file: printf for every spike was four times slower.
  */
 #include "record/spike_csv.h"

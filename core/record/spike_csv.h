@@ -27,23 +27,24 @@ typedef struct vly_spike_area {
 vly_status vly_spike_csv_open(const char *path, const vly_spike_area *areas,
                               uint32_t n_areas, double dt_ms,
                               vly_spike_csv **csv, vly_error *error);
-/* The same as a whole file: at path when it is closed, and not before. */
+/* The same, but the file appears at path only when it is closed. */
 vly_status vly_spike_csv_create(const char *path, const vly_spike_area *areas,
                                 uint32_t n_areas, double dt_ms,
                                 vly_spike_csv **csv, vly_error *error);
-/* How far a recording is: what a checkpoint keeps of it. */
+/* The position of a recording that a checkpoint stores. */
 typedef struct vly_spike_place {
     uint64_t n_bytes;
     uint64_t n_spikes;
 } vly_spike_place;
 
-/* Goes on in a recording behind this place; later lines, and a part of one, are
- * cut off. Errors  as vly_writer_resume */
+/* Continues a recording after this place; later lines, and a partial line, are
+ * truncated.
+ * Errors  as vly_writer_resume */
 vly_status vly_spike_csv_resume(const char *path, const vly_spike_area *areas,
                                 uint32_t n_areas, double dt_ms,
                                 const vly_spike_place *place,
                                 vly_spike_csv **csv, vly_error *error);
-/* All lines so far are in the file; *place is behind them. */
+/* Writes all lines so far to the file; *place is after them. */
 vly_status vly_spike_csv_flush(vly_spike_csv *csv, vly_spike_place *place,
                                vly_error *error);
 /* Back to a place of this recording. Errors  as vly_writer_rewind */
@@ -57,9 +58,9 @@ vly_status vly_spike_csv_add(vly_spike_csv *csv, uint64_t burst,
 uint64_t vly_spike_csv_count(const vly_spike_csv *csv);
 /* As vly_writer_cancel: close then leaves nothing of it. NULL is legal. */
 void vly_spike_csv_cancel(vly_spike_csv *csv);
-/* csv is gone, also on failure. NULL is legal. */
+/* Frees csv, also on failure. NULL is legal. */
 vly_status vly_spike_csv_close(vly_spike_csv *csv, vly_error *error);
-/* Of one that was created: nothing is left of it. NULL is legal. */
+/* Closes a created file and removes it. NULL is legal. */
 void vly_spike_csv_abandon(vly_spike_csv *csv);
 
 #endif

@@ -23,8 +23,8 @@ typedef struct spike_count {
     uint32_t first; /* neuron */
     uint32_t n_neurons;
     uint64_t n_spikes;
-    uint64_t in_bin; /* of the bin that is not over */
-    double sum;      /* over the bins that are */
+    uint64_t in_bin; /* of the current bin */
+    double sum;      /* over the finished bins */
     double squares;
 } spike_count;
 
@@ -35,7 +35,7 @@ struct vly_spike_stats {
     uint32_t n_areas;
     double dt_ms;
     uint64_t bin;         /* bursts */
-    uint64_t first_burst; /* everything is from here on */
+    uint64_t first_burst; /* statistics begin here */
     uint64_t n_bins;      /* over */
 };
 
@@ -91,8 +91,8 @@ void vly_spike_stats_restart(vly_spike_stats *stats, uint64_t first_burst)
     stats->n_bins = 0;
 }
 
-/* The bins that are over when n_bursts are done; those in which nothing
- * happened add nothing to the sums. */
+/* Closes the bins that end before n_bursts; empty bins add nothing to the sums.
+ */
 static void close_bins(vly_spike_stats *stats, uint64_t n_bursts)
 {
     uint64_t over = n_bursts > stats->first_burst
@@ -132,7 +132,8 @@ void vly_spike_stats_add(vly_spike_stats *stats, uint64_t burst,
     }
 }
 
-/* Of the population of intervals, not of a sample: as elephant's cv(isi). */
+/* Standard deviation of the population, not of a sample, like elephant's
+ * cv(isi). */
 static double neuron_cv(const spike_neuron *neuron)
 {
     double n = (double)(neuron->n - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the spikes of a run look like, area by area, while they pass by: how
- * irregular (CV of inter-spike intervals), how synchronous (Fano factor of the
- * population's count), how many neurons are silent.
+ * Statistics of spikes by area, computed while a run goes on: irregularity (CV
+ * of inter-spike intervals), synchrony (Fano factor of the population's count),
+ * number of silent neurons.
  */
 #ifndef VOLLEY_RECORD_SPIKE_STATS_H
 #define VOLLEY_RECORD_SPIKE_STATS_H
@@ -12,10 +12,10 @@
 
 #include "record/spike_csv.h"
 
-/* Width of the bins in which a population's spikes are counted. Source
- * Potjans and Diesmann 2014, doi:10.1093/cercor/bhs358 (synchrony) */
+/* Width of the bins in which a population's spikes are counted.
+ * Source  Potjans and Diesmann 2014, doi:10.1093/cercor/bhs358 (synchrony) */
 #define VLY_SPIKE_BIN_MS 3.0
-/* A neuron with fewer spikes has no CV: it would be of one interval. */
+/* A neuron with fewer spikes has no CV: it has only one interval. */
 #define VLY_SPIKE_CV_MIN 3
 
 typedef struct vly_spike_stats vly_spike_stats;
@@ -31,16 +31,17 @@ typedef struct vly_area_spikes {
 } vly_area_spikes;
 
 /* Areas follow each other. Bins begin at first_burst.
- * Memory  32 bytes a neuron. Errors  E_NOMEM */
+ * Memory  32 bytes a neuron. Errors E_NOMEM */
 vly_status vly_spike_stats_create(const vly_spike_area *areas, uint32_t n_areas,
                                   double dt_ms, uint64_t first_burst,
                                   vly_spike_stats **stats, vly_error *error);
 void vly_spike_stats_destroy(vly_spike_stats *stats); /* NULL is legal */
-/* ids [n_ids] ascending, of any area; bursts ascend, those without spikes need
- * not be told. Cost  O(n_ids), no allocation */
+/* ids [n_ids] ascending, of any area; bursts ascend, bursts without spikes may
+ * be skipped.
+ * Cost  O(n_ids), no allocation */
 void vly_spike_stats_add(vly_spike_stats *stats, uint64_t burst,
                          const uint32_t *ids, uint32_t n_ids);
-/* Forgets everything and begins again at this burst. */
+/* Resets the statistics and begins at this burst. */
 void vly_spike_stats_restart(vly_spike_stats *stats, uint64_t first_burst);
 /* When n_bursts are done; more may be added. */
 void vly_spike_stats_get(vly_spike_stats *stats, uint64_t n_bursts,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writing a stream. A block is made in memory and given to the writer whole, so
- * the file never ends between two blocks but where the machine or the disk
- * stopped it.
+ * Writing a stream. A block is built in memory and passed to the writer as a
+ * whole, so the file ends inside a block only if the machine or the disk
+ * failed.
  */
 #include "record/stream.h"
 
@@ -257,7 +257,7 @@ static vly_status check_head(const char *path, const vly_stream_head *head,
     vly_status status = VLY_OK;
     VLY_TRY(read_at(path, offsetof(vly_stream_file_head, version), &version,
                     sizeof version, error));
-    if (version != 1) /* another one has another head */
+    if (version != 1) /* a stream with another head */
         version = VLY_STREAM_VERSION;
     VLY_TRY(make_head(head, version, &ours, error));
     theirs = vly_malloc(ours.n, 1);
@@ -266,7 +266,7 @@ static vly_status check_head(const char *path, const vly_stream_head *head,
         goto out;
     }
     VLY_TRY(read_at(path, 0, theirs, ours.n, error));
-    /* it began where it began */
+    /* the old stream's first burst is kept */
     size_t first = offsetof(vly_stream_file_head, first_burst);
     memcpy(ours.bytes + first, theirs + first, sizeof(uint64_t));
     seal_head(&ours);
@@ -280,8 +280,7 @@ out:
     return status;
 }
 
-/* A block that is damaged would be found at the end of the run, after all of
- * its time. */
+/* Otherwise a damaged block would be found only at the end of the run. */
 static vly_status check_blocks(const char *path, const vly_spike_place *place,
                                vly_error *error)
 {
@@ -388,7 +387,7 @@ vly_status vly_stream_close(vly_stream *stream, vly_error *error)
 
 /* ---- blocks ------------------------------------------------------------ */
 
-/* Room for a payload of n bytes and what stands around it. */
+/* Room for a payload of n bytes, its head and its checksum. */
 static vly_status reserve(vly_stream *stream, uint64_t n, vly_error *error)
 {
     uint64_t wanted = n + VLY_STREAM_BLOCK_HEAD + VLY_STREAM_CHECK;
@@ -402,8 +401,8 @@ static vly_status reserve(vly_stream *stream, uint64_t n, vly_error *error)
     return VLY_OK;
 }
 
-/* The payload lies behind the room for the longest head: the head is put right
- * before it. */
+/* The payload is stored after room for the longest head; the head is written
+ * directly before it. */
 static vly_status put_block(vly_stream *stream, vly_stream_kind kind,
                             const unsigned char *end, vly_error *error)
 {

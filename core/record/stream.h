@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The stream of a run: spikes and samples of fields, appended block by block,
- * each with a checksum that the next one continues. What a killed run leaves is
- * good up to its last whole block. A block is one burst, so the bytes depend on
- * what was recorded and on nothing else: not on threads, on when something was
- * flushed, or on where a run was resumed. README.md has the layout.
+ * each with a checksum that the next one continues. The stream of a killed run
+ * is valid up to its last complete block. A block is one burst, so the bytes
+ * depend only on the recorded data: not on threads, flushes, or where a run was
+ * resumed. README.md has the layout.
  */
 #ifndef VOLLEY_RECORD_STREAM_H
 #define VOLLEY_RECORD_STREAM_H
@@ -42,7 +42,7 @@ typedef struct vly_stream_head {
     uint32_t n_areas;
     uint32_t n_reports;
     const vly_stream_report *reports;
-    uint32_t purpose; /* vly_export_format of what it is to become */
+    uint32_t purpose; /* vly_export_format of the intended export */
 } vly_stream_head;
 
 /* ---- writing ----------------------------------------------------------- */
@@ -51,18 +51,19 @@ typedef struct vly_stream vly_stream;
 
 /* Opens path ("-" is standard output); the head goes out with the first blocks
  * or the first flush. A file is locked until close, so that no other process
- * repairs what is being written.
+ * repairs it meanwhile.
  * Errors  as vly_writer_open; E_IO another process writes it */
 vly_status vly_stream_open(const char *path, const vly_stream_head *head,
                            vly_stream **stream, vly_error *error);
-/* Goes on behind this place, which is the end of a block; what stands there is
- * cut off. A stream of version 1 stays one. Errors  as vly_writer_resume;
- * E_PARSE not the stream of this head, or damaged before that place. Cost  one
- * pass over what is gone on with */
+/* Continues after this place, which is the end of a block; later data is
+ * truncated. A stream of version 1 stays version 1.
+ * Errors  as vly_writer_resume; E_PARSE not the stream of this head, or
+ *         damaged before that place.
+ * Cost  one pass over the kept part */
 vly_status vly_stream_resume(const char *path, const vly_stream_head *head,
                              const vly_spike_place *place, vly_stream **stream,
                              vly_error *error);
-/* All blocks so far are in the file; *place is behind them. */
+/* Writes all blocks so far to the file; *place is after them. */
 vly_status vly_stream_flush(vly_stream *stream, vly_spike_place *place,
                             vly_error *error);
 /* Back to a place of this stream. Errors  as vly_writer_rewind */
@@ -74,22 +75,23 @@ vly_status vly_stream_rewind(vly_stream *stream, const vly_spike_place *place,
 vly_status vly_stream_spikes(vly_stream *stream, uint64_t burst,
                              const uint32_t *ids, uint32_t n_ids,
                              vly_error *error);
-/* words [n_neurons of the report], when n_bursts are done. Errors  as above */
+/* words [n_neurons of the report], when n_bursts are done.
+ * Errors  as above */
 vly_status vly_stream_frame(vly_stream *stream, uint64_t n_bursts,
                             uint32_t report, const uint32_t *words,
                             vly_error *error);
-/* The last block: the run has ended with so many bursts done. */
+/* Writes the last block: the run has ended after this many bursts. */
 vly_status vly_stream_end(vly_stream *stream, uint64_t n_bursts,
                           vly_error *error);
 /* Spikes and bytes written so far. */
 uint64_t vly_stream_count(const vly_stream *stream);
 uint64_t vly_stream_bytes(const vly_stream *stream);
-/* As vly_writer_hold: what becomes of the stream after close is still for this
- * process alone. */
+/* Like vly_writer_hold: after close, this process still has the stream
+ * exclusively. */
 int vly_stream_hold(const vly_stream *stream);
 /* As vly_writer_cancel: close then leaves nothing of it. NULL is legal. */
 void vly_stream_cancel(vly_stream *stream);
-/* stream is gone, also on failure. NULL is legal. */
+/* Frees stream, also on failure. NULL is legal. */
 vly_status vly_stream_close(vly_stream *stream, vly_error *error);
 
 /* ---- reading ----------------------------------------------------------- */
@@ -115,22 +117,23 @@ typedef struct vly_stream_block {
 /* How a stream ended, known when there is no further block. */
 typedef enum vly_stream_state {
     VLY_STREAM_WHOLE,  /* with an end block */
-    VLY_STREAM_OPEN,   /* without: the run was killed, or goes on */
-    VLY_STREAM_CUT,    /* in the middle of a block: as above */
-    VLY_STREAM_DAMAGED /* in a block that is not what was written */
+    VLY_STREAM_OPEN,   /* without an end block: the run was killed, or is
+                        * running */
+    VLY_STREAM_CUT,    /* inside a block: the run was killed, or is running */
+    VLY_STREAM_DAMAGED /* in a block with a wrong checksum */
 } vly_stream_state;
 
 typedef struct vly_stream_tail {
     vly_stream_state state;
     uint64_t n_bytes;  /* up to the end of the last good block */
-    uint64_t n_left;   /* behind it */
-    uint64_t n_bursts; /* done, as far as the blocks say */
+    uint64_t n_left;   /* after it */
+    uint64_t n_bursts; /* done, according to the blocks */
     uint64_t n_spikes;
     uint64_t n_frames;
 } vly_stream_tail;
 
-/* Errors  E_IO cannot be read, or is being written; E_PARSE no stream, another
- *         version, a damaged head; E_NOMEM */
+/* Errors  E_IO cannot be read, or is being written; E_PARSE not a stream,
+ *         another version, a damaged head; E_NOMEM */
 vly_status vly_stream_reader_open(const char *path, vly_stream_reader **reader,
                                   vly_error *error);
 /* The same by the process that holds the stream, see vly_stream_hold. */
@@ -139,8 +142,8 @@ vly_status vly_stream_reader_open_held(const char *path,
                                        vly_error *error);
 /* Borrowed until close. */
 const vly_stream_head *vly_stream_reader_head(const vly_stream_reader *reader);
-/* *more is false behind the last good block: tail says how it ended. What is
- * good is every block before; a damaged one is never handed out.
+/* *more is false after the last good block; tail describes how the stream
+ * ended. All blocks before are good; a damaged block is never returned.
  * Errors  E_IO cannot be read; E_NOMEM */
 vly_status vly_stream_reader_next(vly_stream_reader *reader,
                                   vly_stream_block *block, bool *more,

@@ -61,7 +61,7 @@ typedef struct vly_stream_file_report {
 } vly_stream_file_report;
 VLY_SEAL(vly_stream_file_report, 40);
 
-/* A stream that is read, and what its head says. */
+/* A stream that is read, and the data of its head. */
 typedef struct vly_stream_heading {
     FILE *file;
     char *path;
@@ -74,8 +74,9 @@ typedef struct vly_stream_heading {
     uint64_t n_neurons;
 } vly_stream_heading;
 
-/* file, path and n_file are there. Errors  E_IO; E_PARSE no stream, another
- * version, damaged; E_NOMEM. deinit is needed in any case */
+/* file, path and n_file are there.
+ * Errors  E_IO; E_PARSE no stream, another version, damaged; E_NOMEM. deinit
+ *         is needed in any case */
 vly_status vly_stream_heading_read(vly_stream_heading *heading,
                                    vly_error *error);
 void vly_stream_heading_deinit(vly_stream_heading *heading);
@@ -87,7 +88,8 @@ enum {
     VLY_STREAM_CHECK = 4
 };
 
-/* LEB128: seven bits a byte, the lowest first; returns the byte behind. */
+/* LEB128: seven bits a byte, the lowest first; returns a pointer after the last
+ * byte. */
 static inline unsigned char *vly_varint_put(unsigned char *at, uint64_t value)
 {
     while (value >= 0x80) {
@@ -117,8 +119,8 @@ static inline const unsigned char *vly_varint_get(const unsigned char *at,
     return NULL;
 }
 
-/* Checksum of a block: chained to the four bytes before it, so that no block
- * can be taken out, doubled or exchanged with another. */
+/* Checksum of a block: chained to the four bytes before it, so that removing,
+ * doubling or exchanging blocks is detected. */
 static inline uint32_t vly_stream_check(uint32_t before,
                                         const unsigned char *bytes, size_t n)
 {

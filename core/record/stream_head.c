@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading the head of a stream: what areas and reports it has.
+ * Reading the head of a stream: its areas and reports.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static vly_status read_file_head(vly_stream_heading *heading,
     return VLY_OK;
 }
 
-/* The bytes that the head says it has. */
+/* The size of the head as stored in it. */
 static bool is_sized(const vly_stream_heading *heading,
                      const vly_stream_file_head *file)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading a stream. Nothing in it is believed before its checksum was compared,
- * and after that nothing that could lead outside of an array either.
+ * Reading a stream. Data is used only after its checksum was compared and its
+ * indexes were checked.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static vly_status fail_read(const vly_stream_reader *reader, vly_error *error)
 
 /* ---- open and close ---------------------------------------------------- */
 
-/* held: by vly_stream_hold, so the lock is not asked for */
+/* held: by vly_stream_hold, so the lock is not taken */
 static vly_status open_file(vly_stream_reader *reader, bool held,
                             vly_error *error)
 {
@@ -43,8 +43,8 @@ static vly_status open_file(vly_stream_reader *reader, bool held,
         return status;
     if (fstat(fileno(reader->heading.file), &info) != 0)
         return fail_read(reader, error);
-    /* its writer holds it until the end; a file system without locks says
-     * something else than EWOULDBLOCK */
+    /* its writer holds it until the end; a file system without locks returns an
+     * error other than EWOULDBLOCK */
     if (!held && flock(fileno(reader->heading.file), LOCK_SH | LOCK_NB) != 0 &&
         errno == EWOULDBLOCK)
         return vly_fail(error, VLY_E_IO,
@@ -165,7 +165,8 @@ static vly_status read_more(vly_stream_reader *reader, size_t *have, uint64_t n,
     return VLY_OK;
 }
 
-/* One block as it lies in the file; *n 0: there is none, *state says why. */
+/* One block as stored in the file; *n 0: there is none, *state has the reason.
+ */
 static vly_status read_block(vly_stream_reader *reader, size_t *n,
                              const unsigned char **payload,
                              vly_stream_state *state, vly_error *error)
@@ -223,7 +224,7 @@ static bool unpack_ids(const vly_stream_reader *reader, const unsigned char *at,
     return at == end;
 }
 
-/* *good is false where the block is not one that a writer makes. */
+/* *good is false if the content of the block is invalid. */
 static vly_status unpack(vly_stream_reader *reader,
                          const unsigned char *payload, const unsigned char *end,
                          vly_stream_block *block, bool *good, vly_error *error)
@@ -289,7 +290,7 @@ static void end_here(vly_stream_reader *reader, vly_stream_state state)
     reader->tail.n_left = reader->heading.n_file > reader->tail.n_bytes
                               ? reader->heading.n_file - reader->tail.n_bytes
                               : 0;
-    /* behind the last block there is nothing */
+    /* nothing may follow the last block */
     if (state == VLY_STREAM_WHOLE && reader->tail.n_left > 0)
         reader->tail.state = VLY_STREAM_DAMAGED;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Buffered output to a file that loses no error.
+ * Buffered output to a file that reports every error.
  */
 #include "record/writer.h"
 
@@ -25,14 +25,15 @@ struct vly_writer {
     int fd;
     bool standard; /* descriptor 1, not ours to close */
     bool made;     /* there was no file: abandon removes it */
-    bool begun;    /* bytes have gone out, what was there before is gone */
+    bool begun;    /* bytes were written, the previous content is lost */
     bool cancelled;
     char *path;
     vly_temporary temporary; /* file -1: written directly */
-    uint64_t start;          /* what stays of a file that was there */
+    uint64_t start;          /* bytes of an existing file that are kept */
     uint64_t n_bytes;        /* of the file, with what is still in the buffer */
     size_t n_buffer;
-    char *early; /* [n_early] what did not fit before the file is begun */
+    char *early; /* [n_early] bytes that did not fit in the buffer before the
+                  * file is begun */
     size_t n_early;
     vly_error failure; /* the first one */
     char buffer[BUFFER_BYTES];
@@ -55,8 +56,8 @@ static vly_status report(const vly_writer *writer, vly_error *error)
     return failure->status;
 }
 
-/* Nothing of a file that was there is lost before the first byte is written: a
- * run that is refused until then leaves everything as it was. */
+/* An existing file is not changed before the first byte is written: a run that
+ * is refused before that leaves the file unchanged. */
 static void begin(vly_writer *writer)
 {
     struct stat info;
@@ -98,7 +99,7 @@ static void write_all(vly_writer *writer, const char *bytes, size_t n)
 }
 
 /* The head of a network with many areas is longer than the buffer; false: the
- * file is begun, or that is no head any more. */
+ * file is begun, or this is too long for a head. */
 static bool put_early(vly_writer *writer, const char *bytes, size_t n)
 {
     if (writer->begun || writer->temporary.file >= 0 || writer->standard ||
@@ -125,8 +126,8 @@ static void free_writer(vly_writer *writer)
     vly_free(writer);
 }
 
-/* A device or a pipe cannot be replaced by a file, and a link shall go on
- * leading to its file. */
+/* A device or a pipe cannot be replaced by a file, and a link must keep its
+ * target. */
 static bool is_replaceable(const char *path)
 {
     struct stat info;
@@ -135,8 +136,8 @@ static bool is_replaceable(const char *path)
     return S_ISREG(info.st_mode);
 }
 
-/* An existing file, or a new one. A link that leads nowhere is no file to
- * open and none to make by O_EXCL: its target is made then. */
+/* An existing file, or a new one. A dangling link can neither be opened nor
+ * created with O_EXCL: then its target is created. */
 static void open_direct(vly_writer *writer)
 {
     const int flags = O_WRONLY | O_CLOEXEC;
@@ -166,7 +167,7 @@ static bool find_name(const vly_writer *writer, char name[PATH_MAX])
     return vly_file_is_at(writer->fd, name);
 }
 
-/* Of this writer alone, since it is locked. */
+/* Only this writer has it, since it is locked. */
 static void remove_made(const vly_writer *writer)
 {
     char name[PATH_MAX];
@@ -184,18 +185,18 @@ static bool is_replaced(const vly_writer *writer)
     return vly_file_is_locked(beside);
 }
 
-/* Another process that was refused may have removed the file that it had made,
- * after it was opened here. */
+/* Another process that was refused may have removed its new file after it was
+ * opened here. */
 static bool is_still_there(const vly_writer *writer)
 {
     struct stat info;
     return fstat(writer->fd, &info) == 0 && info.st_nlink > 0;
 }
 
-/* A file that grows belongs to one process: a job that is started again while
- * it still runs would cut what the first one writes. The lock goes with the
- * process, however it ends; a file system without locks has none. Returns
- * whether the file has to be opened again. */
+/* A file that grows belongs to one process: if a job is started again while it
+ * still runs, the second one would truncate the file of the first. The kernel
+ * releases the lock when the process ends; on a file system without locks there
+ * is none. Returns whether the file has to be opened again. */
 static bool claim_file(vly_writer *writer)
 {
     struct stat info;
@@ -406,8 +407,8 @@ vly_status vly_writer_print(vly_writer *writer, vly_error *error,
     return vly_writer_bytes(writer, text, length, error);
 }
 
-/* Every write went well, and yet: someone removed the file, or a file that
- * takes another one's place lacks bytes. */
+/* Errors that writes do not show: the file was removed, or a file that replaces
+ * another one lacks bytes. */
 static void look_again(vly_writer *writer)
 {
     struct stat info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shared memory of a kernel, beyond what every device has.
+ * Shared memory of a kernel beyond the default limit.
  */
 #ifndef VOLLEY_CUDA_ALLOW_SHARED_CUH
 #define VOLLEY_CUDA_ALLOW_SHARED_CUH

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What an update knows of an area, in shared memory, and what its stimuli give
- * a neuron: of the plans that read several neurons of an area at once.
+ * The data of an area for an update, in shared memory, and the input of its
+ * stimuli: for plans that read several neurons of an area at once.
  */
 #ifndef VOLLEY_CUDA_AREA_UPDATE_CUH
 #define VOLLEY_CUDA_AREA_UPDATE_CUH
@@ -8,7 +8,7 @@
 #include "partition_layout.h"
 #include "update_neuron.cuh"
 
-/* By one thread: what holds for all neurons of an area. */
+/* By one thread: loads data common to all neurons of an area. */
 template <int MODEL>
 static __device__ void load_area(const vly_cuda_view &view, uint32_t index,
                                  uint32_t divisor, partition_area *to)
@@ -95,7 +95,7 @@ static __host__ __device__ constexpr uint32_t make_counters()
     return 0;
 }
 
-/* What the stimuli of its area give a neuron. */
+/* The input of a neuron from the stimuli of its area. */
 static __device__ __forceinline__ uint32_t
 draw_lane(const vly_cuda_view &view, const partition_area *area, uint32_t index,
           uint64_t burst, uint32_t fresh, uint32_t id, uint32_t counts,

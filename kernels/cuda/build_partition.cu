@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rows by source, in parts by slice of targets, out of rows by source: count,
- * make starts, fill. The order within a part has no meaning. And what spikes
- * have under way when a net is made in the middle of its life.
+ * make starts, fill. The order within a part has no meaning. Also restores
+ * events in flight when a net is made from a snapshot.
  */
 #include "partition_deliver.cuh"
 
@@ -16,7 +16,7 @@ static __device__ __forceinline__ uint32_t beyond(const vly_cuda_group &from,
     return from.base_delay + ((uint32_t)(synapse >> 48) & 0xffu) - base_delay;
 }
 
-/* Where the set of the synapse's shift begins among the places of a burst. */
+/* The first place of the synapse's shift set among the places of a burst. */
 static __device__ __forceinline__ uint32_t
 set_of(const vly_cuda_partition &partition, uint64_t synapse)
 {
@@ -140,7 +140,8 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     }
 }
 
-/* Moves what only one block has to where the other looks for it. */
+/* Moves synapses of places that only one block has to where the other block
+ * looks for them. */
 static __device__ void order_part(const vly_cuda_partition &partition,
                                   uint32_t *words, uint32_t n_units)
 {

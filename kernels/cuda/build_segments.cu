@@ -21,7 +21,8 @@ static __device__ __forceinline__ int32_t weight_of(uint64_t synapse)
     return (int16_t)(synapse >> 32);
 }
 
-/* What of a weight's shift its place says, and what is left of it. */
+/* The class of a weight's shift, which its place encodes, and the remaining
+ * shift. */
 struct synapse_shift {
     uint32_t at; /* of the first place of its class */
     uint32_t rest;

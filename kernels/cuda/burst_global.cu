@@ -13,7 +13,7 @@
 
 #define UNROLL 4
 
-/* By one thread: the time since the last call belongs to the phase. */
+/* By one thread: adds the time since the last call to the phase. */
 static __device__ __forceinline__ void end_phase(block_shared *shared,
                                                  int phase)
 {
@@ -29,7 +29,7 @@ struct slot_ring {
     uint8_t *mark;
     uint64_t n; /* neurons */
     uint32_t ports;
-    uint32_t now; /* slot of the burst in which the spikes are sent on */
+    uint32_t now; /* slot of the burst that delivers the spikes */
     uint32_t ring;
     uint32_t delay_min; /* smaller delays have been delivered */
 };
@@ -232,7 +232,7 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
     }
 }
 
-/* What spikes of burst `burst - base_delay - ago` have under way still. */
+/* Events in flight of the spikes of burst `burst - base_delay - ago`. */
 static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
     restore_burst(const __grid_constant__ vly_cuda_view view, uint64_t burst,
                   uint32_t index, uint32_t ago)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The partitioned plan with sums of 16 bits (narrow_sums.h): the kernels are in
- * a file of their own, so that they compile beside the others.
+ * a separate file, so that they compile in parallel.
  */
 #include "partition_run.cuh"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The plan for many events a burst: targets are dealt out to slices whose
- * accumulators lie in shared memory, rows are sorted by slice, and one launch
- * stays on the device for many bursts, which take one exchange each:
+ * The plan for many events a burst: targets are distributed to slices whose
+ * accumulators are in shared memory, rows are sorted by slice, and one launch
+ * stays on the device for many bursts, with one exchange a burst:
  *     deliver | cluster | update | ids to mail, counts to the gate ... gate
- * A slice has a cluster of blocks, each with a copy of the accumulators and
- * its part of the spikes, so that there are fewer and longer parts of rows:
- * with one block a slice most sectors that are read hold another slice's
- * synapses too. The gate is a barrier that carries the counts: a word of each
- * block, tag in its high half, polled by all.
+ * A slice has a cluster of blocks, each with a copy of the accumulators and its
+ * part of the spikes, so that there are fewer and longer parts of rows: with
+ * one block a slice most sectors that are read also contain synapses of another
+ * slice. The gate is a barrier that carries the counts: each block writes a
+ * word with a tag in its high half, and all blocks poll these words.
  */
 #include "partition_config.cuh"
 #include "partition_run.cuh"

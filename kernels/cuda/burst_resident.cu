@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plan for nets whose accumulators fit into shared memory: neurons are
- * dealt out to the blocks, one of which stays on every multiprocessor, and a
- * burst takes one exchange between them, by mail:
+ * distributed to the blocks, one of which stays on every multiprocessor, and a
+ * burst has one exchange between them, by mail:
  *     deliver | stimuli, update | mail out ... mail in
  * Ids travel in the polled lines themselves, with a tag of the burst in every
  * line, so there is no flag, no fence and no second read. A block overwrites
  * its mail of two bursts ago; by then all have read it, since none sends mail
- * of a burst before it has that of the burst before from all.
- * A multiprocessor issues one instruction of a warp at a time in each of four
- * parts, so what all warps do costs six times its length: what the mail and
- * the segments need comes first, everything else while they are on their way.
+ * of a burst before it has that of the burst before from all. A multiprocessor
+ * issues one instruction of a warp at a time in each of four parts, so work of
+ * all warps costs six times its length: work that the mail and the segments
+ * need comes first, all other work while they are in flight.
  */
 #include "resident_run.cuh"
 #include "segment_marks.cuh"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The resident plan for weights with shifts (shift_classes.h): the kernels are
- * in a file of their own, so that the others stay as short as they are, and
- * compile beside them.
+ * in a separate file, so that the others stay as short as they are and compile
+ * in parallel.
  */
 #define RESIDENT_SHIFTED 1
 #include "resident_run.cuh"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the CUDA backend asks of its kernels: the structures that lie on the
- * device and the launchers. Launchers only enqueue; nothing here allocates.
+ * Interface between the CUDA backend and its kernels: structures on the device
+ * and launchers. Launchers only enqueue; nothing here allocates.
  *
- * Spikes go to a log, a ring of ids and gains with one record a burst; within
- * a burst they lie in any order (vly_cuda_launch_sort puts them in order when
- * they leave the device). Sums over spikes need no order.
+ * Spikes go to a log, a ring of ids and gains with one record a burst; within a
+ * burst they have any order (vly_cuda_launch_sort sorts them when they are
+ * copied from the device). Sums over spikes do not depend on the order.
  */
 #ifndef VOLLEY_CUDA_KERNELS_H
 #define VOLLEY_CUDA_KERNELS_H
@@ -92,7 +92,8 @@ typedef struct vly_cuda_record {
     uint32_t reserved;
 } vly_cuda_record;
 
-/* What does not change within a launch. All pointers are the device's. */
+/* Data that does not change within a launch. All pointers are device pointers.
+ */
 typedef struct vly_cuda_view {
     const vly_cuda_area *areas;
     const vly_cuda_tile *tiles;
@@ -132,7 +133,7 @@ typedef struct vly_cuda_input {
 
 #define VLY_CUDA_DONES 64u /* cleared at once, one for each launch */
 
-/* What a launch leaves. The backend clears it before. */
+/* Results of a launch. The backend clears it before. */
 typedef struct vly_cuda_done {
     uint64_t head;
     uint64_t n_events;
@@ -143,12 +144,12 @@ typedef struct vly_cuda_done {
     uint32_t barrier; /* room for vly_cuda_view.barrier */
 } vly_cuda_done;
 
-/* What the host waits for after a few bursts, written by the device. */
+/* Results of a launch of a few bursts, written to host memory by the device. */
 #define VLY_CUDA_SHORT_BURSTS 8u     /* bursts of such a launch at most */
 #define VLY_CUDA_WATCHES 5u          /* ranges at most */
 #define VLY_CUDA_PUBLISH_WORDS 4096u /* of all ranges */
 
-/* Words of the device that the host wants, at `at` of words[]. */
+/* Device words that the host requests, stored at words[at]. */
 typedef struct vly_cuda_watch {
     const uint32_t *from;
     uint32_t n;
@@ -191,7 +192,7 @@ cudaError_t vly_cuda_global_occupancy(const vly_cuda_view *view, int *blocks);
 cudaError_t vly_cuda_launch_global(const vly_cuda_view *view,
                                    const vly_cuda_launch *launch,
                                    uint32_t n_blocks, cudaStream_t stream);
-/* Delivers again what spikes of bursts before `burst` have under way. */
+/* Restores the events in flight of spikes of bursts before `burst`. */
 cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
                                     uint32_t group, uint32_t ago,
                                     cudaStream_t stream);
@@ -209,7 +210,7 @@ typedef struct vly_cuda_class {
     uint32_t rest_first; /* sources of the block marked before this class */
 } vly_cuda_class;
 
-/* Which of 32 sources have a rest. */
+/* Bits: which of 32 sources have a rest. */
 typedef struct vly_cuda_marks {
     uint32_t bits;
     uint32_t before; /* sources marked before these */
@@ -217,8 +218,8 @@ typedef struct vly_cuda_marks {
 /* of a block and part; an even number */
 #define VLY_CUDA_MARKS(n_neurons) (((n_neurons) / 64u + 1u) * 2u)
 
-/* What arrives in the next burst is needed before it, the rest is delivered
- * while mail is on its way: two sets of segments. */
+/* Two sets of segments: events of the next burst are urgent, the others are
+ * delivered while mail is in flight. */
 enum { VLY_CUDA_URGENT, VLY_CUDA_LATER, VLY_CUDA_N_PARTS };
 
 typedef struct vly_cuda_segments {
@@ -232,14 +233,14 @@ typedef struct vly_cuda_segments {
     uint32_t reserved;
 } vly_cuda_segments;
 
-/* Neuron id belongs to block id % n_blocks, where it is number id / n_blocks.
- * A block keeps the accumulators of its neurons for max_delay bursts, and has
- * a segment for every source: synapses of 4 bytes, which hold (delay - 1) *
- * slice + number of the target (16 bits) and the weight (16 bits); words of 0
- * fill up. Where weights have shifts, max_delay * slice more are the next class
- * of them (shift_classes.h). Where a segment has more synapses than room, it
- * goes on in a rest; marks in shared memory say of which sources there is one,
- * and where: it is read at the same time. */
+/* Neuron id belongs to block id % n_blocks, where it is number id / n_blocks. A
+ * block keeps the accumulators of its neurons for max_delay bursts, and has a
+ * segment for every source: synapses of 4 bytes, which hold (delay - 1) * slice
+ * + number of the target (16 bits) and the weight (16 bits); words of 0 are
+ * padding. If weights have shifts, each further max_delay * slice places are
+ * the next class of shifts (shift_classes.h). If a segment has more synapses
+ * than room, it continues in a rest; marks in shared memory show which sources
+ * have a rest, and where, so it is read at the same time. */
 typedef struct vly_cuda_resident {
     vly_cuda_segments part[VLY_CUDA_N_PARTS];
     uint32_t *ring;      /* [n_blocks][max_delay][slice] at rest */
@@ -251,11 +252,11 @@ typedef struct vly_cuda_resident {
     uint32_t split;      /* 0: everything is urgent */
     uint32_t copies;     /* of the mail */
     uint32_t line_shift; /* 1 << line_shift lines a copy, not all in use */
-    uint32_t tag;     /* burst k of a launch has tag + k + 1 in its mail: none
-                         that is left there from an earlier launch */
-    uint32_t n_marks; /* in the shared memory of a block, of both parts */
-    uint32_t threads; /* of a block at least: 512, 256 or 128 */
-    uint32_t step;    /* of the classes of shifts; 0: there are none */
+    uint32_t tag;        /* burst k of a launch has tag + k + 1 in its mail,
+                          * different from all tags of earlier launches */
+    uint32_t n_marks;    /* in the shared memory of a block, of both parts */
+    uint32_t threads;    /* of a block at least: 512, 256 or 128 */
+    uint32_t step;       /* of the classes of shifts; 0: there are none */
 } vly_cuda_resident;
 
 #define VLY_CUDA_MAIL_LINES 7u
@@ -276,8 +277,8 @@ cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_resident *resident,
                                      cudaStream_t stream);
-/* Puts into the ring what spikes of age bursts ago, 2 <= age <= max_delay,
- * have under way at `burst`. */
+/* Puts the events in flight at `burst` of spikes of age bursts ago, 2 <= age <=
+ * max_delay, into the ring. */
 cudaError_t vly_cuda_launch_resident_restore(const vly_cuda_view *view,
                                              const vly_cuda_resident *resident,
                                              uint64_t burst, uint32_t age,
@@ -339,27 +340,27 @@ typedef struct vly_cuda_slice_tile {
     uint32_t id;    /* global id of the first neuron */
 } vly_cuda_slice_tile;
 
-/* Of a pair: place 0, that of words that fill up, is nobody's. */
+/* Of a pair: no neuron has place 0, which padding words use. */
 #define VLY_CUDA_PAIR_PLACE 32u
 
 #define VLY_CUDA_INDEX_PARTS 12u  /* of a word of the index */
 #define VLY_CUDA_INDEX_UNITS 255u /* of a part that it can tell */
 
-/* Where parts of a row lie, in units: the first of them, and how long each is;
- * one after the other. */
+/* Position of the parts of a row, in units: the first one and the length of
+ * each; parts are adjacent. */
 typedef struct vly_cuda_index_word {
     uint32_t first;
     uint8_t n[VLY_CUDA_INDEX_PARTS];
 } vly_cuda_index_word;
 
 /* Synapses whose delay is in [base_delay, base_delay + ring), in rows by
- * source; within a row they lie by slice, filled up with weights of 0 to units
- * of 1, 2 or 4 synapses that are read at once. Where they lie is in index: one
- * read of a word tells all of a part. Where a part is too long for it,
- * index_words is 0, and slice s has [index[s], index[s + 1]) of n_slices + 1
- * words of 32 bits of the source, in units. A synapse is one word: (delay -
- * base_delay) * slice + place of its target (16 bits) and the weight (16
- * bits). */
+ * source; within a row they are ordered by slice, padded with weights of 0 to
+ * units of 1, 2 or 4 synapses that are read at once. index holds their
+ * positions: one read of a word gives position and length of a part. If a part
+ * is too long for it, index_words is 0, and slice s has [index[s], index[s +
+ * 1]) of n_slices + 1 words of 32 bits of the source, in units. A synapse is
+ * one word: (delay - base_delay) * slice + place of its target (16 bits) and
+ * the weight (16 bits). */
 typedef struct vly_cuda_partition_group {
     const void *index; /* [n_neurons][index_words] of vly_cuda_index_word */
     const uint32_t *synapses;
@@ -368,24 +369,23 @@ typedef struct vly_cuda_partition_group {
 } vly_cuda_partition_group;
 
 /* Every slice has its accumulators in the shared memory of each block of a
- * cluster; each of them delivers a part of the spikes, and the update adds
- * their copies up. Where two copies do not fit, each block of a pair has
- * `once` accumulators that the other lacks and adds to from afar: of the
- * `slice` places in synapses, which begin at VLY_CUDA_PAIR_PLACE then, the
- * first `once` are those of block 0, the last those of block 1, and between lie
- * those that both have.
+ * cluster; each of them delivers a part of the spikes, and the update adds up
+ * their copies. If two copies do not fit, each block of a pair has `once`
+ * accumulators that the other lacks and adds to remotely: of the `slice` places
+ * in synapses, which begin at VLY_CUDA_PAIR_PLACE then, the first `once` are
+ * those of block 0, the last those of block 1, and those between are in both.
  *
- * A block may post, beside the ids of its spikes, where their parts lie in the
- * rows of the group with base_delay 1: for each slice a word for each spike,
- * length in the low 8 bits, above them the distance from the row's start, in
- * units; starts of rows are in `rows`. Slices read words that lie side by side
- * then, instead of one of the index for each spike. */
+ * Besides the ids of its spikes, a block may post the positions of their parts
+ * in the rows of the group with base_delay 1: for each slice a word for each
+ * spike, length in the low 8 bits, above them the distance from the row's
+ * start, in units; starts of rows are in `rows`. Then slices read adjacent
+ * words instead of one word of the index for each spike. */
 typedef struct vly_cuda_partition {
     const vly_cuda_partition_group *groups; /* [n_groups] */
     const vly_cuda_slice_tile *tiles;       /* [n_tiles] */
     const uint32_t *area_tile;              /* [n_areas] first tile */
     uint32_t *state;                        /* of the net, as in a snapshot */
-    uint32_t *at_rest; /* [n_slices][ring][slice] what is under way */
+    uint32_t *at_rest; /* [n_slices][ring][slice] input in flight */
     uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
     uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
     uint32_t *mail;    /* [2][n_blocks][mail_room] their ids */
@@ -426,8 +426,8 @@ cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
                                       const vly_cuda_launch *launch,
                                       const vly_cuda_partition *partition,
                                       cudaStream_t stream);
-/* Puts into at_rest what spikes delivered along a group `ago` bursts before
- * `burst` have under way. */
+/* Puts the events in flight of spikes that a group delivered `ago` bursts
+ * before `burst` into at_rest. */
 cudaError_t vly_cuda_launch_partition_restore(
     const vly_cuda_view *view, const vly_cuda_partition *partition,
     uint64_t burst, uint32_t group, uint32_t ago, cudaStream_t stream);
@@ -461,9 +461,10 @@ cudaError_t vly_cuda_launch_partition_fill(const vly_cuda_view *view,
                                            const uint64_t *row,
                                            uint32_t *offset, uint32_t *synapses,
                                            cudaStream_t stream);
-/* Of a pair: what only block 0 has to the first words of its part's units, what
- * only block 1 has to the last ones, where the other block looks for it.
- * offset[s + 1] becomes the end of the last unit of slice s. */
+/* Of a pair: moves synapses of places that only block 0 has to the first words
+ * of their part's units, and those of block 1 to the last words, where the
+ * other block looks for them. offset[s + 1] becomes the end of the last unit of
+ * slice s. */
 cudaError_t vly_cuda_launch_partition_order(
     uint32_t n_neurons, const vly_cuda_partition *partition,
     const uint64_t *row, const uint32_t *away, uint32_t *offset,
@@ -505,8 +506,8 @@ cudaError_t vly_cuda_launch_log_move(const vly_cuda_view *view, uint64_t from,
 
 /* ---- publish.cu -------------------------------------------------------- */
 
-/* Of a launch that has been enqueued before: its done, its records, the ranges,
- * then the flag. */
+/* Publishes the results of a launch that has been enqueued before: done,
+ * records, ranges, then the flag. */
 cudaError_t vly_cuda_launch_publish(const vly_cuda_view *view,
                                     const vly_cuda_launch *launch,
                                     const vly_cuda_watches *watches,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Update of the plan for every net: stimuli, step and spikes of the block's
  * neurons. Nets of one model with one port take several neurons a thread, with
- * all reads of them under way before the first step; what is the same for an
- * area is read once for them (16 M x 100 on an H200: 882 us a burst instead of
- * 1,580). Others go neuron by neuron.
+ * all their reads in flight before the first step; data common to an area is
+ * read once for them (16 M x 100 on an H200: 882 us a burst instead of 1,580).
+ * Other nets are updated neuron by neuron.
  */
 #ifndef VOLLEY_CUDA_GLOBAL_UPDATE_CUH
 #define VOLLEY_CUDA_GLOBAL_UPDATE_CUH
@@ -18,7 +18,7 @@
 #define BATCH (ROWS * THREADS) /* spikes that may come at a time */
 #define LIST 5120u /* spikes of a block before they are written; > BATCH */
 
-/* What a block keeps in shared memory. */
+/* Shared memory of a block. */
 struct block_shared {
     uint32_t ids[LIST];
     uint32_t gains[LIST];
@@ -71,7 +71,7 @@ static __device__ void list_flush(const vly_cuda_view &view,
         view.records + ((uint32_t)burst & view.record_mask);
     __syncthreads();
     const uint32_t n = shared->n_list;
-    __syncthreads(); /* nobody appends before all have read it */
+    __syncthreads(); /* no thread appends before all have read it */
     if (n == 0)
         return;
     if (threadIdx.x == 0)
@@ -99,7 +99,7 @@ static __device__ void list_flush(const vly_cuda_view &view,
 }
 
 /* Whether the next neurons may be more than the list has room for. Flushing
- * takes an atomic there and back to memory, so it is done seldom. */
+ * costs a round trip of an atomic to memory, so it is done rarely. */
 static __device__ __forceinline__ bool list_is_full(block_shared *shared)
 {
     __syncthreads();
@@ -178,8 +178,8 @@ template <int MODEL> static __host__ __device__ constexpr bool has_one_port()
     return false;
 }
 
-/* Neurons of one area that lie side by side. Its fields lie one after the
- * other. */
+/* Adjacent neurons of one area. The fields of an area are stored one after
+ * another. */
 struct batch_view {
     uint32_t *state; /* of the first neuron */
     uint32_t *input;

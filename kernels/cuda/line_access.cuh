@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A line of 16 aligned bytes in one access, which cannot be torn: whoever polls
- * it for a tag has the words beside it too.
+ * A line of 16 aligned bytes in one atomic access: a thread that polls it for a
+ * tag also gets the other words.
  */
 #ifndef VOLLEY_CUDA_LINE_ACCESS_CUH
 #define VOLLEY_CUDA_LINE_ACCESS_CUH

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a launch that lingers does between bursts: the first block takes a
- * command from the host's memory and hands it on to the others through the
- * device's; the results go straight to the host's memory.
+ * The work of a lingering launch between bursts: the first block reads a
+ * command from host memory and passes it to the others through device memory;
+ * results are written directly to host memory.
  */
 #ifndef VOLLEY_CUDA_LINGER_CUH
 #define VOLLEY_CUDA_LINGER_CUH
@@ -59,7 +59,7 @@ static __device__ __forceinline__ void relay_write(uint64_t *at, uint64_t v)
                  : "memory");
 }
 
-/* What another block has written. */
+/* Reads data that another block has written. */
 static __device__ __forceinline__ uint32_t word_of(const uint32_t *at)
 {
     uint32_t v;
@@ -89,9 +89,10 @@ static __device__ __forceinline__ uint64_t read_clock_ns(void)
 
 /* ---- commands ---------------------------------------------------------- */
 
-/* By the first warp of the first block: a word of the command for each lane,
- * 0 for all if it is time to leave. A command that is there is always taken:
- * the host asks for another launch only if `left` says that it was not. */
+/* By the first warp of the first block: a word of the command for each lane, 0
+ * for all if the launch must leave. An existing command is always taken: the
+ * host starts another launch only if `left` shows that the command was not
+ * taken. */
 static __device__ __forceinline__ uint32_t
 take_command(const vly_cuda_linger &linger, uint32_t tag)
 {
@@ -128,7 +129,7 @@ await_command(const vly_cuda_linger &linger, uint32_t tag)
     return (uint32_t)word;
 }
 
-/* Inputs of the command on their way to all blocks, by the first one: two at a
+/* Copies the inputs of the command to all blocks, by the first block: two at a
  * time for each thread, since a read takes a microsecond. A line is written in
  * one access: all blocks read all of them, so that two would be 135,000 reads
  * more for 1,000 inputs (0.6 of 21.4 us of the closed loop on an H200). */
@@ -239,9 +240,9 @@ count_smaller(uint32_t id, const uint32_t *own, uint32_t *rank, uint32_t n)
     }
 }
 
-/* By one block, when all have done what they do, and its shared->done is
- * complete: n bursts from `burst` on, and the first n_ranged words of ranges.
- * n_events: where they are instead, or NULL. */
+/* By one block, after all blocks are done and its shared->done is complete: n
+ * bursts from `burst` on, and the first n_ranged words of ranges. n_events:
+ * where they are instead, or NULL. */
 static __device__ __forceinline__ void
 publish_answer(const vly_cuda_view &view, const vly_cuda_linger &linger,
                const linger_shared *shared, const uint64_t *n_events,

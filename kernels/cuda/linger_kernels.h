@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One launch for many runs: linger_resident.cu and linger_partition.cu run what
- * the host asks for, command by command, and wait on the device in between.
+ * One launch for many runs: linger_resident.cu and linger_partition.cu execute
+ * the host's commands one by one, and wait on the device in between.
  *
- * Whatever passes between the two is 64-bit words that have the number of the
- * command in their high half: whoever polls a word has its value with it, in
- * whatever order they come, so there is no flag and no fence. Numbers do not
- * repeat while a word may be there.
+ * Host and device exchange 64-bit words with the number of the command in the
+ * high half: polling a word also yields its value, in any order of arrival, so
+ * no flag and no fence are needed. Numbers do not repeat while a word may still
+ * be in memory.
  */
 #ifndef VOLLEY_CUDA_LINGER_KERNELS_H
 #define VOLLEY_CUDA_LINGER_KERNELS_H
@@ -36,12 +36,12 @@ typedef struct vly_cuda_mailbox {
     uint64_t command[VLY_CUDA_COMMAND_WORDS];
     uint64_t leave; /* number of the launch that is to leave; no tag */
     uint64_t reserved[15];
-    /* tag (8 bits), neuron (24), value (32) from the high end: half as much to
-     * read over the bus; all are there before the command is */
+    /* tag (8 bits), neuron (24), value (32) from the high end: half the data to
+     * read over the bus; all inputs are written before the command */
     uint64_t inputs[VLY_CUDA_LINGER_INPUTS];
 } vly_cuda_mailbox;
 
-/* Pinned memory, written by the device: vly_cuda_done as of the whole launch,
+/* Pinned memory, written by the device: vly_cuda_done for the whole launch,
  * then the records of the command's bursts, then the ranges one after the
  * other; a word each. */
 #define VLY_CUDA_ANSWER_RECORDS 16u
@@ -55,7 +55,7 @@ typedef struct vly_cuda_answer {
     uint64_t ids[VLY_CUDA_LINGER_IDS];
 } vly_cuda_answer;
 
-/* On the device: a command on its way from the first block to the others. */
+/* On the device: a command that the first block passes to the others. */
 typedef struct vly_cuda_relay {
     uint64_t command[VLY_CUDA_COMMAND_WORDS];
     /* a line each: neuron, tag, value, tag */
@@ -65,7 +65,7 @@ typedef struct vly_cuda_relay {
     uint64_t arrived;
 } vly_cuda_relay;
 
-/* A range of a field that the host wants after every command. */
+/* A range of a field that the host requests after every command. */
 typedef struct vly_cuda_linger_range {
     const uint32_t *from; /* in the state */
     uint32_t id;          /* global, of the first neuron */
@@ -79,7 +79,7 @@ typedef struct vly_cuda_linger {
     vly_cuda_answer *answer;
     vly_cuda_relay *relay;
     uint32_t number;      /* of the launch; its commands have the next ones */
-    uint32_t patience_ns; /* without a command it leaves by itself */
+    uint32_t patience_ns; /* time without a command after which it leaves */
     uint32_t n_ranges;
     uint32_t reserved;
     vly_cuda_linger_range ranges[VLY_CUDA_WATCHES];
@@ -93,8 +93,8 @@ cudaError_t vly_cuda_linger_resident_fit(const vly_cuda_view *view,
 cudaError_t vly_cuda_linger_partition_fit(const vly_cuda_view *view,
                                           const vly_cuda_partition *partition,
                                           int *fits);
-/* Launches that linger. launch has n_bursts 0; what holds for the launches of
- * the plans holds for all bursts of all commands. */
+/* Lingering launches. launch has n_bursts 0; the conditions of the plans'
+ * launches apply to all bursts of all commands. */
 cudaError_t vly_cuda_linger_resident(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_resident *resident,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Launches that stay, of the partitioned plan with sums of 16 bits: the kernels
- * are in a file of their own, so that they compile beside the others.
+ * are in a separate file, so that they compile in parallel.
  */
 #include "linger_partition.cuh"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The kernel of the partitioned plan for a host that goes burst by burst: the
- * launch stays on the device between runs and runs what is asked for. To the
- * bursts it is one long launch. State is in global memory and complete when the
- * gate has been passed, so the first block publishes it at once; the log is
- * written while the host has the answer. linger_partition.cu has the instances
- * with sums of 32 bits, linger_narrow.cu those with sums of 16.
+ * launch stays on the device between runs and executes commands. The bursts see
+ * one long launch. State is in global memory and complete after the gate, so
+ * the first block publishes it at once; the log is written while the host
+ * processes the results. linger_partition.cu has the instances with sums of 32
+ * bits, linger_narrow.cu those with sums of 16.
  */
 #ifndef VOLLEY_CUDA_LINGER_PARTITION_CUH
 #define VOLLEY_CUDA_LINGER_PARTITION_CUH
@@ -25,8 +25,8 @@ struct linger_state {
 };
 
 /* Inputs of burst k of the command, by the first block of a cluster, or with
- * sums of 16 bits by who updates the neuron: after delivery, so that they are
- * on their way meanwhile. */
+ * sums of 16 bits by the block that updates the neuron: after delivery, so that
+ * their reads overlap with it. */
 template <int KIND>
 static __device__ __forceinline__ void
 add_inputs(const vly_cuda_view &view, const vly_cuda_partition &partition,
@@ -44,7 +44,7 @@ add_inputs(const vly_cuda_view &view, const vly_cuda_partition &partition,
     }
 }
 
-/* Spikes of the burst before to the log, unless they are there. */
+/* Writes the spikes of the previous burst to the log, unless done already. */
 static __device__ __forceinline__ void
 log_own(const vly_cuda_view &view, const vly_cuda_partition &partition,
         const partition_block &block, linger_state *at)
@@ -56,8 +56,9 @@ log_own(const vly_cuda_view &view, const vly_cuda_partition &partition,
     at->is_logged = true;
 }
 
-/* Delivery to the next burst while the host has the answer. Nothing of it is
- * kept if the launch leaves, where accumulators are those of one burst. */
+/* Delivers to the next burst while the host processes the results. If
+ * accumulators hold one burst only, the delivery is discarded when the launch
+ * leaves. */
 template <uint32_t UNIT, int KIND>
 static __device__ __forceinline__ void
 deliver_ahead(const vly_cuda_view &view, const vly_cuda_partition &partition,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The resident plan for a host that goes burst by burst: the launch stays on
- * the device between runs, with its state where it is, and runs what is asked
- * for. To the bursts it is one long launch; at the end of each command what
- * others read of it (state, log, records) is written, and when it leaves what
- * is under way, as at the end of any launch. linger_resident.cu has the
- * instances of nets whose weights have no shifts, linger_shifted.cu, which
- * defines RESIDENT_SHIFTED, the others.
+ * the device between runs, with its state in place, and executes commands. The
+ * bursts see one long launch; at the end of each command the data that others
+ * read (state, log, records) is written, and when it leaves also the events in
+ * flight, as at the end of any launch. linger_resident.cu has the instances of
+ * nets whose weights have no shifts, linger_shifted.cu, which defines
+ * RESIDENT_SHIFTED, the others.
  */
 #ifndef VOLLEY_CUDA_LINGER_RESIDENT_CUH
 #define VOLLEY_CUDA_LINGER_RESIDENT_CUH
@@ -17,7 +17,7 @@
 /* The instance for weights with shifts; linger_shifted.cu. */
 const void *vly_cuda_linger_shifted_kernel(const vly_cuda_view *view, bool few);
 
-/* Words of a block's ring that are worth storing after each command. */
+/* The largest ring of a block that is stored after each command. */
 #define AHEAD_WORDS 4096u
 
 static __device__ __forceinline__ void
@@ -36,8 +36,8 @@ is_listed(const vly_cuda_resident &resident, const resident_block &block,
     return at.k > 0 && block.shared->got[(resident.tag + at.k) & 1].y == 0;
 }
 
-/* Delivers the spikes of the burst before: at the end of a command they are
- * not, since the launch may leave. All threads. */
+/* Delivers the spikes of the previous burst: this is not done at the end of a
+ * command, since the launch may leave. All threads. */
 static __device__ __forceinline__ void
 deliver_last(const vly_cuda_view &view, const vly_cuda_resident &resident,
              const resident_block &block, uint64_t burst,
@@ -68,9 +68,9 @@ deliver_last(const vly_cuda_view &view, const vly_cuda_resident &resident,
     }
 }
 
-/* The same while the host has the answer. What the ring holds without it is
- * stored before, for the case that the launch leaves. All threads; false: it
- * is not worth it, or the list is not complete. */
+/* The same while the host processes the results. The ring is stored before
+ * that, in case the launch leaves. All threads; false: it does not pay off, or
+ * the list is not complete. */
 static __device__ __forceinline__ bool
 deliver_ahead(const vly_cuda_view &view, const vly_cuda_resident &resident,
               const resident_block &block, uint64_t burst,
@@ -155,8 +155,9 @@ publish_state(const vly_cuda_linger &linger, const resident_neuron &neuron,
     }
 }
 
-/* What others read of the block after a command, and then its arrival, which
- * carries its events. All threads; waiting->is_last after the next barrier. */
+/* Writes the data that others read after a command, then the block's arrival,
+ * which carries its events. All threads; waiting->is_last after the next
+ * barrier. */
 static __device__ __forceinline__ void
 store_command(const vly_cuda_view &view, const vly_cuda_resident &resident,
               const vly_cuda_linger &linger, linger_shared *waiting,
@@ -186,7 +187,7 @@ store_command(const vly_cuda_view &view, const vly_cuda_resident &resident,
         __threadfence();
 }
 
-/* A command is done: its results to the host. */
+/* Sends the results of a finished command to the host. */
 static __device__ __forceinline__ void
 publish_command(const vly_cuda_view &view, const vly_cuda_linger &linger,
                 linger_shared *waiting, const resident_block &block,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Launches that stay, of the resident plan for weights with shifts: the kernels
- * are in a file of their own, so that they compile beside the others.
+ * are in a separate file, so that they compile in parallel.
  */
 #define RESIDENT_SHIFTED 1
 #include "linger_resident.cuh"

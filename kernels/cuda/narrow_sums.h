@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Two sums of 16 bits in a word of 32, for nets of which it can be proved that
- * no sum leaves 16 bits: the partitioned plan keeps twice as many accumulators
- * in shared memory then. C and CUDA C++, so that it is tested where there is no
- * device.
+ * Two sums of 16 bits in a word of 32, for nets in which provably no sum
+ * exceeds 16 bits: then the partitioned plan keeps twice as many accumulators
+ * in shared memory. C and CUDA C++, so that it can be tested without a device.
  *
- * A weight is divided by what divides all weights of its target's area. The
- * low half of a word is added to as if it were alone: what it borrows from the
- * high half is given back when both are read, low half first. Whatever the
- * order, and whatever the word is in between, it is low + high * 2^16 modulo
- * 2^32 in the end, and so is the sum of several such words.
+ * A weight is divided by the common divisor of all weights of its target's
+ * area. Additions to the low half may carry into the high half; reading both,
+ * low half first, corrects this. In any order of additions the final word is
+ * low + high * 2^16 modulo 2^32, and so is the sum of several such words.
  */
 #ifndef VOLLEY_CUDA_NARROW_SUMS_H
 #define VOLLEY_CUDA_NARROW_SUMS_H
@@ -22,19 +20,19 @@
 #endif
 
 #define VLY_NARROW_MOST 32767u   /* of the magnitude of a sum, divided */
-#define VLY_NARROW_PAIR 64u      /* places in 32 words that lie side by side */
+#define VLY_NARROW_PAIR 64u      /* places in 32 adjacent words */
 #define VLY_NARROW_PLACES 65536u /* of a slice: 16 bits of a synapse */
 
-/* Place of neuron i of a tile: a lane that has neurons i and i + 32 finds both
- * in one word, and the words of 32 lanes lie side by side. */
+/* Place of neuron i of a tile: a lane with neurons i and i + 32 has both in one
+ * word, and the words of 32 lanes are adjacent. */
 VLY_NARROW_FN uint32_t vly_narrow_place(uint32_t i)
 {
     return (i & ~(VLY_NARROW_PAIR - 1)) | (i & 31u) << 1 | (i >> 5 & 1u);
 }
 
-/* What a synapse adds to the word of its place. It holds that place, which is
- * number place / 2 of the slice's words, in its low half, and the weight. The
- * shift is 16 where the place is odd. */
+/* The value that a synapse adds to the word of its place. The synapse holds
+ * that place, which is number place / 2 of the slice's words, in its low half,
+ * and the weight. The shift is 16 where the place is odd. */
 VLY_NARROW_FN uint32_t vly_narrow_event(uint32_t synapse)
 {
     const uint32_t weight = (uint32_t)((int32_t)synapse >> 16);
@@ -67,8 +65,8 @@ VLY_NARROW_FN uint32_t vly_narrow_divisor(uint32_t a, uint32_t b)
     return a;
 }
 
-/* Whether no sum of weights, each of them once or not at all, leaves 16 bits:
- * load is the sum of their magnitudes, all of which divisor divides. */
+/* Whether no sum of any subset of the weights exceeds 16 bits: load is the sum
+ * of their magnitudes, which are all multiples of divisor. */
 VLY_NARROW_FN int vly_narrow_fits(uint32_t load, uint32_t divisor)
 {
     return divisor == 0 ? load == 0 : load / divisor <= VLY_NARROW_MOST;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a block of the partitioned plan keeps, and how the blocks of a cluster
- * reach each other's shared memory. Where a device has no clusters, a slice
- * has one block and none of this is called.
+ * The data of a block of the partitioned plan, and access of the blocks of a
+ * cluster to each other's shared memory. On a device without clusters a slice
+ * has one block and this access is not used.
  */
 #ifndef VOLLEY_CUDA_PARTITION_BLOCK_CUH
 #define VOLLEY_CUDA_PARTITION_BLOCK_CUH
@@ -69,16 +69,17 @@ meet_init(const vly_cuda_partition &partition, partition_shared *shared)
 /* After __syncthreads. Relaxed, as the wait is: a release would fence all
  * memory and an acquire empty the first-level cache, twice a burst (without
  * them, and with the areas in shared memory, the update of 1 M neurons took
- * 11.6 instead of 18.0 us on an H200). What is ordered here is shared memory of
- * one multiprocessor, by the barrier of the block before the arrival, which is
- * itself an access to it, as are the reads of others that come after it. */
+ * 11.6 instead of 18.0 us on an H200). Only accesses to shared memory have to
+ * be ordered here: the barrier of the block comes before the arrival, which
+ * itself is an access to shared memory, as are the later reads of other blocks.
+ */
 static __device__ __forceinline__ void
 meet_arrive(const vly_cuda_partition &partition, partition_shared *shared,
             int meet)
 {
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x < partition.cluster) {
-        /* what was added from afar is on its way: it must be there first */
+        /* remote additions may be in flight: they must arrive first */
         if (meet == MEET_DELIVERED && partition.once != 0)
             asm volatile("fence.acq_rel.cluster;" ::: "memory");
         uint32_t at = (uint32_t)__cvta_generic_to_shared(&shared->meet[meet]);
@@ -182,8 +183,8 @@ read_slice(const vly_cuda_partition &partition, const partition_block &block,
 
 /* The same of the block's own tile q, of a pair that has some of them once: its
  * first `once` places, and then those that both have, but `once` words on in
- * the other block. The former are cleared here, by who reads them: once the
- * gate has been passed the other block may add to them. */
+ * the other block. The former are cleared here, by their reader: once the gate
+ * has been passed the other block may add to them. */
 static __device__ __forceinline__ void
 read_pair(const vly_cuda_partition &partition, const partition_block &block,
           uint32_t q, uint32_t n, uint32_t sum[VLY_CUDA_TILE_ROWS])
@@ -278,7 +279,8 @@ mail_of(const vly_cuda_partition &partition, uint32_t tag)
            (uint64_t)(tag & 1) * gridDim.x * partition.mail_room;
 }
 
-/* And where their parts of rows lie, for a slice; where their rows begin. */
+/* And the positions of their parts of rows, for a slice; the beginnings of
+ * their rows. */
 static __device__ __forceinline__ uint32_t *
 parts_of(const vly_cuda_partition &partition, uint32_t tag, uint32_t slice)
 {

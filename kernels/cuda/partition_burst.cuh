@@ -9,7 +9,7 @@
 #include "partition_deliver.cuh"
 #include "partition_update.cuh"
 
-/* As in burst_global.cu; every block comes to the same answer. */
+/* As in burst_global.cu; every block computes the same answer. */
 static __device__ __forceinline__ uint32_t
 has_room(const vly_cuda_view &view, const vly_cuda_launch &launch,
          uint64_t head, uint64_t held)
@@ -128,7 +128,7 @@ static __device__ void block_store(const vly_cuda_view &view,
         for (int i = 0; i < 3; i++)
             launch.done->cycles[i] = shared->cycles[i];
     }
-    cluster_sync(partition); /* nobody ends while another reads its memory */
+    cluster_sync(partition); /* no block ends while another reads its memory */
 }
 
 /* ---- delivery ---------------------------------------------------------- */
@@ -167,7 +167,7 @@ deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
 }
 
 /* The block's own spikes of the burst before, from its mail to the log: the
- * first of each thread is read before something else is done. */
+ * first one of each thread is read early, before other work. */
 static __device__ __forceinline__ uint32_t
 read_own(const vly_cuda_partition &partition, const partition_block &block,
          uint32_t k)
@@ -216,9 +216,9 @@ static __device__ __forceinline__ void gate_write(uint32_t *word,
                  : "memory");
 }
 
-/* Relaxed, since an acquire would empty the first-level cache in every burst
- * of everything that never changes. What is read of other blocks after the
- * gate (mail, log, records) is read from the second-level cache. */
+/* Relaxed, since an acquire would invalidate the first-level cache, with its
+ * constant data, in every burst. Data of other blocks (mail, log, records) is
+ * read after the gate from the second-level cache. */
 static __device__ __forceinline__ uint32_t gate_read(const uint32_t *word,
                                                      uint32_t tag)
 {
@@ -259,8 +259,8 @@ pass_gate(const vly_cuda_partition &partition, const partition_block &block,
     return total;
 }
 
-/* The accumulators of a burst that all blocks of the cluster have, 16 bytes at
- * a time: they are full tiles. */
+/* Clears the accumulators of a burst that all blocks of the cluster have, 16
+ * bytes at a time: they are full tiles. */
 static __device__ __forceinline__ void
 clear_inputs(const vly_cuda_partition &partition, const partition_block &block,
              uint32_t base)
@@ -286,8 +286,9 @@ static __device__ __forceinline__ void add_digest(const vly_cuda_view &view,
     shared->digest = 0;
 }
 
-/* Where the parts of the block's spikes lie, for all slices: a warp takes 32
- * spikes and a word of the index. After a barrier: ids are in the mail. */
+/* Posts the positions of the parts of the block's spikes, for all slices: a
+ * warp takes 32 spikes and a word of the index. After a barrier: ids are in the
+ * mail. */
 static __device__ __forceinline__ void
 post_parts(const vly_cuda_partition &partition, const partition_block &block,
            uint32_t tag)
@@ -326,7 +327,7 @@ post_parts(const vly_cuda_partition &partition, const partition_block &block,
 
 /* After the update: the count to the gate, own accumulators cleared. events:
  * NULL, or where the burst's synaptic events are added up; then all sums are
- * complete once the gate has been passed, else at the end of the launch. */
+ * complete after the gate, otherwise at the end of the launch. */
 static __device__ __forceinline__ void
 send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
             const partition_block &block, uint64_t burst, uint32_t tag,
@@ -361,8 +362,8 @@ send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     clear_inputs(partition, block, base);
 }
 
-/* Adds what the block has in the sets of shifts to the first one, which is the
- * one that the update reads; clear_inputs clears all. */
+/* Adds the block's sets of shifts to the first set, which the update reads;
+ * clear_inputs clears all. */
 static __device__ void add_sets(const vly_cuda_partition &partition,
                                 const partition_block &block, uint32_t base)
 {
@@ -398,8 +399,8 @@ meet_delivered(const vly_cuda_partition &partition,
 
 /* ---- the burst loop ---------------------------------------------------- */
 
-/* What is known when a burst has passed the gate, by thread 0 at a time when
- * nobody reads it. */
+/* Stores values that are known after the gate, by thread 0 at a time when no
+ * thread reads them. */
 static __device__ __forceinline__ void
 keep_account(const vly_cuda_view &view, const partition_block &block,
              uint64_t burst, uint32_t total)

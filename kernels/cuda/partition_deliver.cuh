@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Delivery of the partitioned plan: for every spike the part of its row that
  * belongs to the slice is added to the block's accumulators. The warps of a
- * cluster deal the spikes out in ranges; a warp reads where the parts of 32
- * spikes lie while it delivers the 32 before them.
+ * cluster divide the spikes into ranges; a warp reads the positions of the
+ * parts of 32 spikes while it delivers the previous 32.
  */
 #ifndef VOLLEY_CUDA_PARTITION_DELIVER_CUH
 #define VOLLEY_CUDA_PARTITION_DELIVER_CUH
 
 #include "partition_block.cuh"
 
-/* Units that a thread has under way: those of a turn of two blocks a slice,
+/* Units that a thread has in flight: those of a turn of two blocks a slice,
  * whose parts are of 4.2 units in nets that need it, come in one go. */
 template <uint32_t UNIT, int KIND>
 static constexpr uint32_t FLIGHT = UNIT < 4              ? 8
@@ -26,7 +26,7 @@ struct spike_source {
     uint32_t count;
 };
 
-/* From the second-level cache, where it is once the gate has been passed. */
+/* Read from the second-level cache, which holds the data after the gate. */
 static __device__ __forceinline__ uint32_t mail_read(const uint32_t *at)
 {
     uint32_t v;
@@ -88,7 +88,7 @@ static __device__ __forceinline__ uint4 read_once(const uint4 *at)
     return v;
 }
 
-/* A row's part: where it lies and of how many units it is. */
+/* A row's part: its position and its number of units. */
 struct row_part {
     uint32_t at;
     uint32_t n;
@@ -162,7 +162,8 @@ template <uint32_t UNIT> struct unit_words {
     uint32_t w[UNIT];
 };
 
-/* Read once, so not kept in the first-level cache, which the update needs. */
+/* Read once, so it is not kept in the first-level cache, which the update
+ * needs. */
 template <uint32_t UNIT>
 static __device__ __forceinline__ unit_words<UNIT>
 read_unit(const uint32_t *synapses, uint32_t place)
@@ -228,8 +229,8 @@ make_ring(const vly_cuda_partition &partition, const partition_block &block,
     return ring;
 }
 
-/* To the other block of a pair, if it is for it. A predicate, not a branch,
- * which most warps would take for one or two lanes. */
+/* Adds to the other block of a pair if that block has the place. A predicate,
+ * not a branch, which most warps would take for one or two lanes. */
 static __device__ __forceinline__ void add_away(const ring_place &ring,
                                                 uint32_t place, int32_t weight)
 {
@@ -251,9 +252,9 @@ static __device__ __forceinline__ void add_away(const ring_place &ring,
 #endif
 }
 
-/* Words that fill up have a weight of 0. All would add it to the same place,
- * one after the other, so each lane has a word for it, in a bank of its own: a
- * predicate becomes a branch. */
+/* Padding words have a weight of 0. All lanes would add it to the same place,
+ * serialised, so each lane has its own word for it, in its own bank: a
+ * predicate would become a branch. */
 template <int KIND>
 static __device__ __forceinline__ void
 add_synapse(const ring_place &ring, uint32_t word, bool may_be_away)
@@ -365,9 +366,9 @@ static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
     }
 }
 
-/* The warps of a block take turns of 32 spikes from a counter where there are
- * many, else a range each, which shares out few more evenly. Not those of a
- * pair, which were slower so (bench/README.md). */
+/* The warps of a block take turns of 32 spikes from a counter if there are
+ * many, otherwise a range each, which distributes few spikes more evenly. Not
+ * for pairs, which were slower with it (bench/README.md). */
 
 struct spike_turns {
     uint32_t i;        /* first spike of the turn */
@@ -442,7 +443,7 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     }
 }
 
-/* Whether the host gives burst k of the launch anything. */
+/* Whether burst k of the launch has input of the host. */
 static __device__ __forceinline__ bool has_inputs(const vly_cuda_launch &launch,
                                                   uint32_t k)
 {

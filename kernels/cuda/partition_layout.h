@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a block of the partitioned plan has in shared memory, how many bytes
- * that is, and where in it a neuron is. C and CUDA C++, so that sizes and
- * places are tested where there is no device.
+ * Layout of the shared memory of a block of the partitioned plan, its size, and
+ * the place of a neuron in it. C and CUDA C++, so that sizes and places can be
+ * tested without a device.
  */
 #ifndef VOLLEY_CUDA_PARTITION_LAYOUT_H
 #define VOLLEY_CUDA_PARTITION_LAYOUT_H
@@ -13,8 +13,8 @@
 
 #define GATE_WARPS (VLY_CUDA_PARTITION_BLOCKS / 32)
 
-/* What an update needs of an area and of its first stimulus, in one place:
- * registers are short here, and the way to it through pointers is long. */
+/* The data of an area and of its first stimulus for an update, in one place:
+ * registers are scarce here, and following pointers is slow. */
 typedef struct partition_area {
     uint64_t start; /* of the stimulus */
     uint64_t stop;
@@ -101,7 +101,7 @@ typedef struct neuron_place {
     uint32_t at; /* among the places of a burst */
     uint32_t area;
     uint32_t rank;  /* of the block that updates it */
-    uint32_t extra; /* word of what the host gives it */
+    uint32_t extra; /* word of its input from the host */
 } neuron_place;
 
 /* Neuron i of an area whose tiles begin at area_tile. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The kernel of the partitioned plan, a launch of many bursts, and which of its
- * instances a net needs: burst_partition.cu has those with sums of 32 bits,
+ * The kernel of the partitioned plan, a launch of many bursts, and the choice
+ * of its instance for a net: burst_partition.cu has those with sums of 32 bits,
  * burst_narrow.cu those with sums of 16.
  */
 #ifndef VOLLEY_CUDA_PARTITION_RUN_CUH

@@ -11,7 +11,7 @@
 
 #include "kernels/models/digest.h"
 
-/* A tile at hand: neuron j of a lane is number 32 * j + lane. */
+/* The current tile: neuron j of a lane is number 32 * j + lane. */
 struct tile_work {
     vly_cuda_slice_tile tile;
     const partition_area *area;
@@ -22,9 +22,9 @@ struct tile_work {
     uint32_t *extra; /* of the lane's first neuron, or NULL: nothing came */
 };
 
-/* Everything that is read of a tile: a lane has the reads of all its neurons
- * under way, and their addresses are one. What is not read is 0: else words of
- * the tile before would be kept in registers for it. */
+/* All reads of a tile: a lane has the reads of all its neurons in flight, with
+ * one base address. Values that are not read are set to 0: otherwise words of
+ * the previous tile would be kept in registers. */
 template <int MODEL, int KIND>
 static __device__ __forceinline__ void
 read_tile(const vly_cuda_partition &partition, const partition_block &block,
@@ -68,8 +68,8 @@ read_tile(const vly_cuda_partition &partition, const partition_block &block,
     }
 }
 
-/* What arrived at neuron j of the lane. What the host gave is read past the
- * first-level cache, added up there, and cleared for the next burst. */
+/* Input of neuron j of the lane. Input of the host is read past the first-level
+ * cache, added, and cleared for the next burst. */
 template <int KIND>
 static __device__ __forceinline__ uint32_t arrived(const tile_work &work,
                                                    uint32_t j)
@@ -167,8 +167,8 @@ post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
     return digest;
 }
 
-/* Asks for what the block's own tile q is read from, a lane for each line of
- * 128 bytes, while another one is computed. */
+/* Prefetches the data of the block's own tile q, a lane for each line of 128
+ * bytes, while another tile is computed. */
 template <int MODEL>
 static __device__ __forceinline__ void
 ask_tile(const vly_cuda_partition &partition, const partition_block &block,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a host that runs a burst at a time waits for, written to its memory by
- * the device: one small kernel in place of a copy each for done, records and
- * fields (about 5 us apiece, and as much for the host to see the last one
- * end); it polls a flag instead.
+ * Results for a host that runs one burst at a time, written to host memory by
+ * the device: one small kernel instead of separate copies of done, records and
+ * fields (about 5 us each, and as much until the host sees the end of the last
+ * one); the host polls a flag.
  */
 #include "cuda_kernels.h"
 

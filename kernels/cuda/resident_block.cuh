@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A block of the resident plan: which warp does what, its shared memory, and
- * what it loads before and stores after a launch.
+ * A block of the resident plan: roles of its warps, its shared memory, and
+ * loads before and stores after a launch.
  */
 #ifndef VOLLEY_CUDA_RESIDENT_BLOCK_CUH
 #define VOLLEY_CUDA_RESIDENT_BLOCK_CUH
@@ -17,7 +17,7 @@ static __device__ __forceinline__ void end_phase(resident_shared *shared,
     shared->time = now;
 }
 
-/* What a warp does: the first ones have neurons, the last ones wait for mail;
+/* Roles of a warp: the first warps have neurons, the last ones wait for mail;
  * all deliver. */
 struct warp_roles {
     bool updates; /* the warp has neurons */
@@ -61,7 +61,7 @@ later_groups(const vly_cuda_resident &resident, bool keep)
     return make_groups(shift, threadIdx.x - first, n);
 }
 
-/* Spikes that are in the log because they are under way, or not drained. */
+/* Spikes that are in the log because they are in flight, or not drained. */
 static __device__ uint64_t sum_counts(const vly_cuda_view &view,
                                       const resident_block &block)
 {
@@ -71,9 +71,9 @@ static __device__ uint64_t sum_counts(const vly_cuda_view &view,
     return warp_sum(sum);
 }
 
-/* Spikes that may come before this is asked again, since the log would be
- * full; less than there are neurons: no burst may begin. All blocks come to
- * the same answer. */
+/* Spikes that may be added before this must be computed again, since the log
+ * would be full; fewer than the number of neurons: no burst may begin. All
+ * blocks compute the same answer. */
 static __device__ __forceinline__ uint32_t
 log_room(const vly_cuda_view &view, const vly_cuda_launch &launch,
          const resident_block &block)
@@ -175,8 +175,8 @@ fired_lines(const vly_cuda_resident &resident)
     return resident.slice / LINE_CODES + 1 + VLY_CUDA_MAIL_LINES;
 }
 
-/* The structure lies behind an offset that is read at run time: addresses
- * known to the compiler are made anew at each use, from a slow register. */
+/* The structure is at an offset that is read at run time: addresses that the
+ * compiler knows are recomputed at each use, from a slow register. */
 static __device__ __forceinline__ resident_block
 make_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
            uint4 *dynamic)

@@ -41,7 +41,7 @@ update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
     }
 }
 
-/* By one thread: the account of the burst whose spikes have come. */
+/* By one thread: writes the record of the burst whose spikes have arrived. */
 static __device__ __forceinline__ void
 keep_account(const vly_cuda_view &view, resident_shared *shared,
              uint32_t *counts, uint32_t tag, uint64_t burst, uint32_t slot,
@@ -60,9 +60,9 @@ keep_account(const vly_cuda_view &view, resident_shared *shared,
     }
 }
 
-/* From the update of a burst to the spikes of all blocks, and what can be done
- * in between: draws for the next burst, account of this one, log and delivery
- * of the one before, which has n_before spikes in the list. */
+/* From the update of a burst to the spikes of all blocks, with other work in
+ * between: draws for the next burst, record of this one, log and delivery of
+ * the previous one, which has n_before spikes in the list. */
 template <bool KEEP>
 static __device__ __forceinline__ void
 exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
@@ -73,10 +73,10 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
     resident_shared *shared = block.shared;
     const uint32_t tag = resident.tag + k + 1;
     uint32_t *at = roles.sends ? send_place(resident, tag) : nullptr;
-    /* The warp that sends waits for those that update. All wait: warps that
-     * had only arrived took issue slots from the late ones and from it, and
-     * with a barrier of a part of the block racecheck reports hazards that
-     * there are not (bench/README.md). */
+    /* The warp that sends waits for those that update. All wait: warps that had
+     * only arrived took issue slots from the late ones and from it, and with a
+     * barrier of a part of the block racecheck reports false hazards
+     * (bench/README.md). */
     __syncwarp();
     __syncthreads();
     if (roles.sends) {
@@ -105,7 +105,7 @@ struct launch_state {
     uint32_t k;        /* bursts done */
     uint32_t slot;     /* of the ring, for the next burst ... */
     uint32_t base;     /* ... and its first word */
-    uint32_t room;     /* spikes until the log is asked again */
+    uint32_t room;     /* spikes until the log is checked again */
     uint32_t turn;     /* bursts until this block logs one */
     uint32_t n_before; /* spikes of the burst before in the list */
     bool more;         /* there is a next burst */
@@ -133,8 +133,8 @@ start_launch(const vly_cuda_view &view, const vly_cuda_launch &launch,
     return at;
 }
 
-/* Delivers the spikes of the burst, whose mail has come, and moves on. What is
- * not needed for that comes while segments are read. */
+/* Delivers the spikes of the burst, whose mail has arrived, and advances. Other
+ * work is done while segments are read. */
 template <bool KEEP>
 static __device__ __forceinline__ void
 finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,

@@ -13,8 +13,8 @@
 #define RESIDENT_SHIFTED 0
 #endif
 
-/* One class of shifts down, if the place is beyond the first. The smaller one:
- * place - ring_words wraps if it is not. */
+/* Moves one class of shifts down, if the place is beyond the first. Takes the
+ * smaller value: place - ring_words wraps if it is not. */
 static __device__ __forceinline__ void
 leave_class(const resident_block &block, uint32_t *place, uint32_t *weight)
 {
@@ -57,7 +57,8 @@ static __device__ __forceinline__ const uint4 *class_segments(uint4 c)
     return (const uint4 *)((uint64_t)c.y << 32 | c.x);
 }
 
-/* Where a block writes the spikes it takes from a list, if it is its turn. */
+/* Destination in the log for the spikes of a list, if it is the block's turn.
+ */
 struct list_log {
     uint64_t start; /* place of the first entry */
     bool writes;
@@ -86,8 +87,8 @@ static __device__ __forceinline__ list_groups make_groups(uint32_t shift,
     return {shift, thread >> shift, n_threads >> shift};
 }
 
-/* What a thread reads of a segment at once: a read that waits for another
- * costs as much as an exchange. */
+/* The data that a thread reads of a segment at once: a dependent read costs as
+ * much as an exchange. */
 struct segment_part {
     uint4 v;
     uint4 w;
@@ -158,7 +159,7 @@ read_segment(const resident_block &block, const vly_cuda_segments &part,
     return {read_quad(place, q), read_quad(place, q + share)};
 }
 
-/* What a segment has beyond that. */
+/* The rest of a segment. */
 static __device__ __forceinline__ void
 add_beyond(const resident_block &block, const vly_cuda_segments &part,
            uint32_t p, uint32_t entry, uint32_t base, const list_groups &groups)
@@ -247,9 +248,9 @@ deliver_log(const vly_cuda_view &view, const vly_cuda_launch &launch,
 }
 
 /* Spikes that did not fit into the lines of their blocks, n_over of them.
- * Delivers them, if wanted, through the other list, which is done with. log:
- * behind what the lines hold. All threads, and none goes on before all are
- * done. */
+ * Delivers them, if requested, through the other list, which is free. log:
+ * position after the spikes of the lines. All threads; none continues before
+ * all are done. */
 template <bool PACKED>
 static __device__ __forceinline__ void
 take_over(const vly_cuda_view &view, const vly_cuda_resident &resident,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The exchange of the resident plan: every block writes the codes of its
- * neurons that fired into lines that all others poll. A line is 16 bytes,
- * written and read in one access: a tag of the burst and seven codes. What
- * does not fit is read from a second place, in words that have the tag too.
+ * neurons that fired into lines that all other blocks poll. A line is 16 bytes,
+ * written and read in one access: a tag of the burst and seven codes. Codes
+ * that do not fit are read from a second place, in words that also have the
+ * tag.
  */
 #ifndef VOLLEY_CUDA_RESIDENT_MAIL_CUH
 #define VOLLEY_CUDA_RESIDENT_MAIL_CUH
@@ -52,7 +53,7 @@ struct alignas(16) resident_source {
 #define NO_TABLE 0xffffffffu
 #define TABLE_WORDS 2048u
 #define GUIDE_WORDS 64u /* 256 bytes before the thresholds of a table */
-#define GUIDE_MOST 255u /* in a byte: so many or more */
+#define GUIDE_MOST 255u /* in a byte: this many or more */
 
 struct alignas(16) resident_shared {
     uint32_t list[2][LIST]; /* spikes, by the parity of the burst */
@@ -100,9 +101,9 @@ static __device__ __forceinline__ void word_write(uint32_t *at, uint32_t v)
                  : "memory");
 }
 
-/* A line of the mail of a block; those of all blocks lie side by side, so that
- * a warp polls few sectors. There are copies, since many that poll one line
- * hold up each other and the writer. */
+/* A line of the mail of a block; lines of all blocks are adjacent, so that a
+ * warp polls few sectors. There are copies, since many readers of one line
+ * delay each other and the writer. */
 static __device__ __forceinline__ uint32_t *
 mail_line(const vly_cuda_resident &resident, uint32_t tag, uint32_t copy,
           uint32_t line, uint32_t from)
@@ -219,7 +220,7 @@ receive_mail(const vly_cuda_resident &resident, const resident_block &block,
     } while ((v.x & 0xffffu) != tag);
     uint32_t code = v.x >> 16;
     if (code == NOBODY)
-        return; /* nor does any follow */
+        return; /* and no code follows */
     if (code == OVER) {
         uint32_t o = atomicAdd(&shared->got[tag & 1].y, 1u);
         shared->over[o] = from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Update of the resident plan: what a thread keeps of its neuron between
- * bursts, its stimuli, its step and the account of its spikes.
+ * Update of the resident plan: the data that a thread keeps of its neuron
+ * between bursts, its stimuli, its step and the record of its spikes.
  */
 #ifndef VOLLEY_CUDA_RESIDENT_UPDATE_CUH
 #define VOLLEY_CUDA_RESIDENT_UPDATE_CUH
@@ -10,8 +10,8 @@
 
 #include "kernels/models/digest.h"
 
-/* What a thread knows of its neuron between bursts: little, since all of it is
- * in registers while the thread delivers. */
+/* The data that a thread keeps of its neuron between bursts: little, since all
+ * of it is in registers while the thread delivers. */
 struct resident_neuron {
     vly_cuda_words words;
     vly_philox_words draw; /* of the first stimulus, for four bursts */
@@ -104,9 +104,9 @@ static __device__ void source_load(const vly_cuda_view &view, uint64_t burst,
     *source = s;
 }
 
-/* The first stimulus of each area, with a guide to its thresholds: how many
- * are not above the first number of each 256th. Those that there is no room
- * for are searched in global memory. All threads. */
+/* The first stimulus of each area, with a guide to its thresholds: how many are
+ * not above the first number of each of 256 intervals. Tables without room are
+ * searched in global memory. All threads. */
 static __device__ void sources_load(const vly_cuda_view &view, uint64_t burst,
                                     resident_shared *shared)
 {
@@ -203,9 +203,10 @@ draw_counter(const resident_neuron *neuron, uint32_t stream, uint64_t burst)
 
 #define BURST_ROUNDS 3u /* of the next draw, in each of four bursts */
 
-/* What its stimuli give the neuron in burst k of the launch, which is `burst`.
- * A draw serves four bursts, and a part of the next one is done in each of
- * them, so that all take the same time; fresh: nothing has been done. */
+/* The input of the neuron from its stimuli in burst k of the launch, which is
+ * `burst`. A draw serves four bursts, and a part of the next one is computed in
+ * each of them, so that all take the same time; fresh: no part has been
+ * computed. */
 static __device__ __forceinline__ void
 neuron_draw(const vly_cuda_view &view, const resident_shared *shared,
             uint64_t burst, uint32_t k, bool fresh, resident_neuron *neuron)
@@ -276,7 +277,7 @@ neuron_update(const vly_cuda_view &view, const resident_block &block,
                               : number);
 }
 
-/* Synaptic events that the spikes of the neuron were. */
+/* Synaptic events of the neuron's spikes. */
 static __device__ __forceinline__ uint64_t
 neuron_events(const vly_cuda_view &view, const resident_neuron *neuron)
 {

@@ -66,7 +66,7 @@ VLY_STRUCT(vly_adex_out)
     VLY_U32 fired;
 };
 
-/* What the spike current adds to V in one burst, mV. e^60 k_spike is finite
+/* The change of V by the spike current in one burst, mV. e^60 k_spike is finite
  * for every coefficient up to 2^40. */
 VLY_FN VLY_F32 vly_adex_spike(VLY_F32 v, vly_adex_coef c)
 {
@@ -74,7 +74,7 @@ VLY_FN VLY_F32 vly_adex_spike(VLY_F32 v, vly_adex_coef c)
     return c.k_spike * vly_exp_f32(x < 60.0f ? x : 60.0f);
 }
 
-/* in_ex, in_in: what arrived at the ports in this burst, nS; in_in is negative
+/* in_ex, in_in: input of the ports in this burst, nS; in_in is negative
  */
 VLY_FN vly_adex_out vly_adex_step(vly_adex_state s, vly_adex_coef c,
                                   VLY_F32 in_ex, VLY_F32 in_in)

@@ -39,14 +39,15 @@ VLY_FN VLY_F32 vly_exp_f32(VLY_F32 x)
     return p * VLY_FLOAT(VLY_TO_U32(k - 1) << 23);
 }
 
-/* (1 - e^-x) / x without a division: the mean of e^-s over s in [0, x], what a
- * burst leaves of a constant push on something that decays; below 0 as at 0.
+/* (1 - e^-x) / x without a division: the mean of e^-s over s in [0, x], the
+ * factor by which a constant input acts on a decaying variable in one burst;
+ * for x below 0 as at 0.
  *
  * From 16 on x = 2^n z with z in [8, 16), and 2^-n mean(z) is taken: too small
  * by the factor 1 - e^-z, by less than e^-8 = 3.4e-4, so that x mean(x) never
- * passes 1, and what decays never passes its goal, however large x is. Below,
- * at y = x / 32 a Taylor polynomial of degree 7, whose remainder y^8 / 9! is
- * below 1.1e-8; then five times
+ * exceeds 1, and a decaying variable never passes its target, however large x
+ * is. Below, at y = x / 32 a Taylor polynomial of degree 7, whose remainder y^8
+ * / 9! is below 1.1e-8; then five times
  *     mean(2 y) = mean(y) (1 + e^-y) / 2,  e^-2y = (e^-y)^2.
  * With u = 2^-24 the polynomial is wrong by at most 2 u and a doubling adds at
  * most 2 u and half the error of e^-y, in all below 20 u = 1.2e-6, relative;

@@ -52,7 +52,7 @@ VLY_FN VLY_U32 vly_feagi_driven_psp(VLY_F32 v)
     return t + ((x - VLY_TO_F32(t)) >= 0.5f ? 1u : 0u);
 }
 
-/* What a spike carries to its FEAGI targets. */
+/* The strength of a spike at its FEAGI targets. */
 VLY_FN VLY_U32 vly_feagi_gain(VLY_U32 psp, VLY_U32 uniform_psp, VLY_U32 q,
                               VLY_U32 out_degree)
 {
@@ -62,7 +62,7 @@ VLY_FN VLY_U32 vly_feagi_gain(VLY_U32 psp, VLY_U32 uniform_psp, VLY_U32 q,
     return gain;
 }
 
-/* arrived: what came; u: its draw, used only if excitability < 2^32 - 1 */
+/* arrived: the input; u: its draw, used only if excitability < 2^32 - 1 */
 VLY_FN vly_feagi_out vly_feagi_step(vly_feagi_state s, vly_feagi_coef c,
                                     VLY_F32 arrived, VLY_U32 u)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * izhikevich: one burst of the simple model, as in the published program: two
- * half steps for v, then u, then the spike with its reset, so that what a
- * spike sends arrives one burst later at the earliest.
- * Source: Izhikevich 2003, doi:10.1109/TNN.2003.820440
+ * half steps for v, then u, then the spike with its reset, so that the events
+ * of a spike arrive one burst later at the earliest. Source: Izhikevich 2003,
+ * doi:10.1109/TNN.2003.820440
  */
 #ifndef VOLLEY_MODELS_IZHIKEVICH_H
 #define VOLLEY_MODELS_IZHIKEVICH_H
@@ -32,7 +32,7 @@ VLY_STRUCT(vly_izhikevich_out)
     VLY_U32 fired;
 };
 
-/* arrived: what came in this burst, mV/ms, for the length of the burst */
+/* arrived: input of this burst, mV/ms, for the length of the burst */
 VLY_FN vly_izhikevich_out vly_izhikevich_step(vly_izhikevich_state s,
                                               vly_izhikevich_coef c,
                                               VLY_F32 arrived)

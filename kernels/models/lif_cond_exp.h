@@ -52,7 +52,7 @@ VLY_STRUCT(vly_lif_cond_exp_out)
     VLY_U32 fired;
 };
 
-/* in_ex, in_in: what arrived at the ports in this burst, nS; in_in is negative
+/* in_ex, in_in: input of the ports in this burst, nS; in_in is negative
  */
 VLY_FN vly_lif_cond_exp_out vly_lif_cond_exp_step(vly_lif_cond_exp_state s,
                                                   vly_lif_cond_exp_coef c,

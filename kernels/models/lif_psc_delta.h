@@ -2,7 +2,7 @@
  * lif_psc_delta: one burst of a leaky integrate-and-fire neuron whose input
  * moves the membrane potential at once:
  *     V <- (E_L + (p22 (V - E_L) + drive)) + arrivals
- * While refractory, V is held and what arrives is lost.
+ * While refractory, V is held and input is lost.
  * Source: Brunel 2000, doi:10.1023/A:1008925309027
  */
 #ifndef VOLLEY_MODELS_LIF_PSC_DELTA_H
@@ -32,7 +32,7 @@ VLY_STRUCT(vly_lif_psc_delta_out)
     VLY_U32 fired;
 };
 
-/* arrived: what came in this burst, mV */
+/* arrived: input of this burst, mV */
 VLY_FN vly_lif_psc_delta_out vly_lif_psc_delta_step(vly_lif_psc_delta_state s,
                                                     vly_lif_psc_delta_coef c,
                                                     VLY_F32 arrived)

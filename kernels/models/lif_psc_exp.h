@@ -36,7 +36,7 @@ VLY_STRUCT(vly_lif_psc_exp_out)
     VLY_U32 fired;
 };
 
-/* arrived: what came in this burst, pA */
+/* arrived: input of this burst, pA */
 VLY_FN vly_lif_psc_exp_out vly_lif_psc_exp_step(vly_lif_psc_exp_state s,
                                                 vly_lif_psc_exp_coef c,
                                                 VLY_F32 arrived)

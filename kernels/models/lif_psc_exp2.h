@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lif_psc_exp2: one burst of lif_psc_exp with two synaptic currents, each with
- * its time constant, integrated exactly on the grid. A model of its own: nets
- * of lif_psc_exp keep their table, their digests and what a backend does for
- * one port only.
- * Order: V with the old currents (held while refractory), decay of the
- * currents, arrivals, threshold. With d = V - E_L:
+ * its time constant, integrated exactly on the grid. A separate model, so that
+ * nets of lif_psc_exp keep their table, their digests and the code paths for
+ * one port. Order: V with the old currents (held while refractory), decay of
+ * the currents, arrivals, threshold. With d = V - E_L:
  *     V <- E_L + (p22 d + ((p21_ex I_ex + p21_in I_in) + drive))
  *     I_ex <- p_ex I_ex + in_ex,  I_in <- p_in I_in + in_in
  * Source: Rotter and Diesmann 1999, doi:10.1007/s004220050570
@@ -42,7 +41,7 @@ VLY_STRUCT(vly_lif_psc_exp2_out)
     VLY_U32 fired;
 };
 
-/* in_ex, in_in: what arrived at the ports in this burst, pA */
+/* in_ex, in_in: input of the ports in this burst, pA */
 VLY_FN vly_lif_psc_exp2_out vly_lif_psc_exp2_step(vly_lif_psc_exp2_state s,
                                                   vly_lif_psc_exp2_coef c,
                                                   VLY_F32 in_ex, VLY_F32 in_in)

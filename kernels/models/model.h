@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The words in which a model's step is written, so that one file compiles as
- * C11, CUDA C++ and GLSL: structs by value, no pointers, + - * only, float to
- * int only after a clamp. GLSL includes this file with VLY_GLSL defined.
+ * The operations of a model's step, so that one file compiles as C11, CUDA C++
+ * and GLSL: structs by value, no pointers, + - * only, float to int only after
+ * a clamp. GLSL includes this file with VLY_GLSL defined.
  */
 #ifndef VOLLEY_MODELS_MODEL_H
 #define VOLLEY_MODELS_MODEL_H

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The list of models as files to include: models.def and the tables NAME.def
-# are read here, so that no other file names a model. Made in the build tree,
-# to be included as "kernels/models/FILE" like those that lie beside this one:
+# The list of models as files to include: models.def and the tables NAME.def are
+# read here, so that no other file names a model. Made in the build tree, to be
+# included as "kernels/models/FILE" like the files in this folder:
 #
 #   each_model.h       includes the file that VLY_MODEL_READ names, once a model
 #   model_steps.h      includes NAME.h of every model

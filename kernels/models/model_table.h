@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How the tables NAME.def are read. Define any of the macros below, then
- * include NAME.def; what is not defined is skipped; all are undefined at the
- * end (model_table_end.h), so that the next inclusion starts afresh.
+ * include NAME.def; undefined macros are skipped; all are undefined at the end
+ * (model_table_end.h), so that the next inclusion starts afresh.
  *
  *   VLY_MODEL(id, flags, text, source)        flags: 0 or VLY_AREA_FEAGI
  *   VLY_SCHEME(text, source)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whether a burst of a submission may begin. Every work group finds the same
- * answer in the records of bursts before it, so nobody has to be asked.
+ * Whether a burst of a submission may begin. Every work group computes the same
+ * answer from the records of earlier bursts, so no communication is needed.
  */
 #ifndef VOLLEY_VULKAN_BURST_BEGIN_GLSL
 #define VOLLEY_VULKAN_BURST_BEGIN_GLSL
@@ -9,13 +9,13 @@
 
 /* Whether burst LAUNCH.burst + push.k runs: the one before it did, and even if
  * every neuron fires, no spike is overwritten that is still needed. head: log
- * position of its first spike. Everything is read before anything is decided,
- * so that one wait is for all of it. */
+ * position of its first spike. All values are read before the decision, so that
+ * their latencies overlap. */
 bool begin_burst(uint64_t burst, out uint64_t head)
 {
-    /* No difference that is cut off at 0 and then compared: where burst <=
-     * delay NVIDIA's compiler (driver 580.159) took (burst > delay ? burst -
-     * delay : 0) < burst for false, so that a full log was overwritten. */
+    /* Do not compare a difference that is clamped at 0: for burst <= delay,
+     * NVIDIA's compiler (driver 580.159) evaluated (burst > delay ? burst -
+     * delay : 0) < burst as false, so that a full log was overwritten. */
     uint delay = VIEW.max_delay;
     uint ago = burst < uint64_t(delay) ? uint(burst) : delay;
     vly_vulkan_record before = record_of(burst - 1ul).v;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What lies in the memory of a Vulkan device, for the backend (C11) and for
- * the shaders (GLSL, std430): the members are ordered so that both leave no
- * holes. Addresses are those of the device (bufferDeviceAddress), so no array
- * is bound by the range of a descriptor.
+ * Structures in the memory of a Vulkan device, for the backend (C11) and for
+ * the shaders (GLSL, std430): the members are ordered so that neither adds
+ * padding. Addresses are those of the device (bufferDeviceAddress), so the
+ * range of a descriptor does not limit arrays.
  *
- * Spikes go to a log, a ring of ids and gains with one record a burst; within
- * a burst they lie in any order (sort.comp puts them in order when they leave
- * the device). Sums over spikes need no order.
+ * Spikes go to a log, a ring of ids and gains with one record a burst; within a
+ * burst they have any order (sort.comp sorts them when they are copied from the
+ * device). Sums over spikes do not depend on the order.
  */
 #ifndef VOLLEY_VULKAN_BURST_LAYOUT_H
 #define VOLLEY_VULKAN_BURST_LAYOUT_H
@@ -35,7 +35,7 @@ VLY_STRUCT(vly_vulkan_area)
     VLY_U32 coefs_vary; /* bit k: coefficient k is not uniform */
 };
 
-/* vly_stimulus of neuron_types.glsl, which shaders read it as. */
+/* Shaders read it as vly_stimulus of neuron_types.glsl. */
 VLY_STRUCT(vly_vulkan_stimulus)
 {
     VLY_U64 start;
@@ -72,7 +72,7 @@ VLY_STRUCT(vly_vulkan_group)
     VLY_U32 delay_max;
 };
 
-/* What one work group updates; those of one model lie together. */
+/* The unit of update of one work group; tiles of one model are adjacent. */
 #define VLY_VULKAN_TILE_ROUNDS 8u
 VLY_STRUCT(vly_vulkan_tile)
 {
@@ -82,18 +82,19 @@ VLY_STRUCT(vly_vulkan_tile)
 };
 
 /* Plan sliced: neurons [s * slice_size, (s + 1) * slice_size) are slice s. The
- * synapses of a row lie slice by slice, those of a slice are a part, filled up
- * to quads, of 16 bytes, with synapses that weigh 0. A synapse is one word:
- * accumulator (16 bits), which is the number of the target in the slice, at
- * port 1 behind all those of port 0; weight (16) from the low end. Where
- * weights have shifts, a slice has a set of accumulators for each of them. The
- * index of a row is a quad for every ten parts: the address of the first,
- * divided by 16 (48 bits), and how many quads each has (8 bits), from the low
- * end, so that one read finds a part. */
+ * synapses of a row are stored slice by slice; those of a slice are a part,
+ * padded to quads of 16 bytes with synapses of weight 0. A synapse is one word,
+ * from the low end: accumulator (16 bits), which is the number of the target in
+ * the slice, for port 1 after all those of port 0; weight (16). If weights have
+ * shifts, a slice has a set of accumulators for each shift. The index of a row
+ * is a quad for every ten parts: the address of the first, divided by 16 (48
+ * bits), and how many quads each has (8 bits), from the low end, so that one
+ * read finds a part. */
 #define VLY_VULKAN_SLICE_NEURONS 32768u
 #define VLY_VULKAN_SLICE_SUMS 65536u
-/* Where the synapses of every group have two weights at most, one may have 16
- * bits: accumulator (15 bits), which of the weights (1); this one is none. */
+/* If the synapses of every group have at most two weights, a synapse may have
+ * 16 bits: accumulator (15 bits), index of the weight (1); this value means no
+ * synapse. */
 #define VLY_VULKAN_NO_SYNAPSE 0xffffu
 #define VLY_VULKAN_SHORT_SUMS 32767u
 #define VLY_VULKAN_INDEX_PARTS 10u
@@ -125,7 +126,7 @@ VLY_STRUCT(vly_vulkan_launch)
 {
     VLY_U64 burst;
     VLY_U64 head;         /* position of the first spike */
-    VLY_U64 head_limit;   /* no burst may begin behind it */
+    VLY_U64 head_limit;   /* no burst may begin after it */
     VLY_U64 inputs;       /* address */
     VLY_U64 input_row;    /* address of [n_bursts + 1], 0 without inputs */
     VLY_U64 sorted_ids;   /* addresses: spikes in order, for the host */
@@ -134,8 +135,8 @@ VLY_STRUCT(vly_vulkan_launch)
     VLY_U32 keep; /* 1: spikes from head on are still to be read */
 };
 
-/* What does not change within a submission: addresses and sizes. The launch
- * follows it in memory. */
+/* Addresses and sizes that do not change within a submission. The launch
+ * follows in memory. */
 VLY_STRUCT(vly_vulkan_view)
 {
     VLY_U64 areas;

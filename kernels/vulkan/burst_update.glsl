@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What shaders that update neurons share: where update_neuron.glsl finds the
- * words of an area, its stimuli, and where spikes and their sums go.
+ * Code shared by shaders that update neurons: access to the words of an area
+ * and its stimuli for update_neuron.glsl, and output of spikes and their sums.
  */
 #ifndef VOLLEY_VULKAN_BURST_UPDATE_GLSL
 #define VOLLEY_VULKAN_BURST_UPDATE_GLSL
@@ -18,9 +18,9 @@ struct tile_coefs {
 #include "kernels/models/shader_table.glsl"
 };
 
-/* The area at hand, and what of it every neuron needs: read once a tile, since
- * after every store a compiler has to read it again. By name, so that nothing
- * is indexed. */
+/* The data of the current area that every neuron needs: read once a tile, since
+ * a compiler would read it again after every store. Separate variables, so that
+ * no array is indexed. */
 uint64_t area_address;
 tile_fields field_at; /* addresses of [n] words */
 tile_coefs coef_word; /* of coefficients that are uniform */
@@ -102,10 +102,10 @@ uint count_first(uint u)
     return k;
 }
 
-/* Events of the burst, from the word that is kept for the neuron: those of the
+/* Events of the burst, from the word that is kept for the neuron: counts of the
  * four bursts of a block, 8 bits each, since a block has four random words. The
- * first burst of a block or of a submission makes it, so that it is not older
- * than anything that it is made of. */
+ * first burst of a block or of a submission computes it, so that it is never
+ * older than its inputs. */
 uint kept_count(vly_burst burst, uint neuron, uint word)
 {
     if (kept_is_new) {
@@ -120,7 +120,7 @@ uint kept_count(vly_burst burst, uint neuron, uint word)
     return bitfieldExtract(word, int(uint(burst.t) & 3u) * 8, 8);
 }
 
-/* What draw_stimuli wants of a neuron, read before anything is written. */
+/* The data of a neuron for draw_stimuli, read before any write. */
 uint read_kept(uint neuron)
 {
     return KEEPS && kept_at != 0ul && !kept_is_new ? word_of(kept_at, neuron).v : 0u;
@@ -132,7 +132,8 @@ uint draw_first(vly_burst burst, uint neuron, uint kept, inout uint sum0,
     uint k = 0u;
     if (neuron - first_stimulus.first >= first_stimulus.n)
         return 0u;
-    if (KEEPS && kept_at != 0ul) /* also while it does not act: it may begin to */
+    if (KEEPS && kept_at != 0ul) /* also while the stimulus is inactive: it may
+                                  * start */
         k = kept_count(burst, neuron, kept);
     if (!vly_stimulus_acts(burst, first_stimulus, neuron))
         return 0u;
@@ -141,7 +142,7 @@ uint draw_first(vly_burst burst, uint neuron, uint kept, inout uint sum0,
     return vly_stimulus_add(first_stimulus, k, sum0, sum1);
 }
 
-/* 1 if any event came. kept: by read_kept */
+/* 1 if any event arrived. kept: by read_kept */
 uint draw_stimuli(vly_burst burst, uint neuron, uint kept, inout uint sum0,
                   inout uint sum1)
 {
@@ -163,7 +164,7 @@ void write_spike(uint64_t head, uint offset, uint id, uint gain)
     word_of(VIEW.log_gains, at).v = gain;
 }
 
-/* What the spikes of one area add to sums of the burst and of the run. */
+/* Adds the spikes of one area to the sums of the burst and of the run. */
 void add_sums(record_at record, uint area, uint n, uint64_t hash,
               uint64_t degree)
 {

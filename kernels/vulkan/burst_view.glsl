@@ -70,8 +70,8 @@ layout(push_constant, std430) uniform push_block
 #define VIEW view_at(push.view).v
 #define AREA_BYTES 312ul
 #define VIEW_BYTES 176ul
-/* found without reading the view first: after a barrier nothing is in a cache
- * nearer than the device's, and every address that is read costs its latency */
+/* computed without reading the view first: after a barrier only the device's
+ * cache holds data, and every read of an address costs its latency */
 #define LAUNCH launch_at(push.view + VIEW_BYTES).v
 
 word_at word_of(uint64_t base, uint i)
@@ -91,7 +91,7 @@ uint64_t slot_row(uint64_t base, uint row)
     return base + 4ul * uint64_t(row) * uint64_t(VIEW.n_neurons);
 }
 
-/* Adds x to a sum of two words. The one whose addition passed 2^32 carries. */
+/* Adds x to a sum of two words. The addition that overflows 2^32 carries. */
 #define ADD_LONG(low_word, high_word, x)                                       \
     {                                                                          \
         uint add_low = uint(x);                                                \

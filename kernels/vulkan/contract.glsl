@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What every shader includes first: the words of kernels/models and the
- * rounding of the numeric contract, which GLSL has no word for (4467 and 4462
+ * rounding of the numeric contract, which GLSL cannot express (4467 and 4462
  * are RoundingModeRTE as capability and as execution mode). The build adds
- * NoContraction and refuses a shader without this file.
- * Source: SPV_KHR_float_controls
+ * NoContraction and refuses a shader without this file. Source:
+ * SPV_KHR_float_controls
  */
 #ifndef VOLLEY_VULKAN_CONTRACT_GLSL
 #define VOLLEY_VULKAN_CONTRACT_GLSL

@@ -4,8 +4,8 @@
  * integer atomics. A further delay d goes to slot (t + d) mod ring. The first
  * work group begins the burst's record.
  *
- * Built as `restore` it puts back what spikes of one earlier burst have under
- * way along one group.
+ * Built as `restore`, it restores the events in flight of one earlier burst's
+ * spikes along one group.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -16,20 +16,20 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint LANES = 32u; /* that share a row */
 
-/* Four synapses of an invocation are under way. Written out, not as loops over
- * arrays: those may end up in memory. */
+/* An invocation has four synapses in flight. Written out, not as loops over
+ * arrays, which compilers may place in memory. */
 #define EACH_AHEAD(DO) DO(0) DO(1) DO(2) DO(3)
 #define AHEAD 4u
 
-/* Where the events of a burst go. Read once: after every atomic the compiler
- * would have to read the view again. */
+/* Destination of the events of a burst. Read once: the compiler would read the
+ * view again after every atomic. */
 struct slot_ring {
     uint64_t inputs;
     uint64_t marks;
     uint64_t row_bytes; /* one word a neuron */
     uint n_ports;
     uint ring;
-    uint now;       /* slot of the burst in which the spikes are sent on */
+    uint now;       /* slot of the burst that delivers the spikes */
     uint delay_min; /* smaller delays have been delivered */
 };
 
@@ -40,7 +40,7 @@ slot_ring ring_of(uint64_t burst, uint delay_min)
                      uint(burst % uint64_t(VIEW.ring)), delay_min);
 }
 
-/* Adds to what arrives at a neuron; at FEAGI areas it becomes a candidate. */
+/* Adds to the input of a neuron; at FEAGI areas it becomes a candidate. */
 void add_event(slot_ring to, uint slot, uint port, uint id, uint value,
                bool mark)
 {
@@ -74,8 +74,8 @@ void deliver_one(slot_ring to, uvec2 synapse, uint gain)
     if (at##u < n)                                                             \
         deliver_one(to, synapse##u, gain);
 
-/* Synapses from, from + step, ... of a row of n. No read passes an atomic, so
- * reads come first. */
+/* Synapses from, from + step, ... of a row of n. The compiler does not move
+ * reads before atomics, so reads come first. */
 void deliver_row(slot_ring to, uint64_t row, uint n, uint from, uint step,
                  uint gain)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A whole burst by slices in one dispatch, for nets whose areas all have one
  * model (MODEL_<id>) and whose events all arrive base_delay bursts after their
- * spike: a work group adds up what comes to its slice in shared memory and
- * updates the neurons of the slice from there. No sums go through memory, and a
- * burst has one barrier between dispatches instead of two.
+ * spike: a work group sums the input of its slice in shared memory and updates
+ * the neurons of the slice from there. Sums do not pass through global memory,
+ * and a burst has one barrier between dispatches instead of two.
  *
- * Work groups add to the record of the burst while it is begun, so the burst
- * before has cleared it; where the burst begins in the log each finds by itself.
- * Spikes are listed where the sums of neurons were that have been updated.
+ * Work groups add to the record of the burst from its beginning, so the
+ * previous burst clears it; each work group computes where the burst begins in
+ * the log. The list of spikes reuses the memory of sums of updated neurons.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -67,14 +67,15 @@ void update_tile(vly_burst burst, uint64_t mixed, uint64_t start,
     for (uint from = 0u; from < tile.n; from += 4u * gl_WorkGroupSize.x) {
         uint at = from + gl_LocalInvocationIndex;
         EACH_OF_FOUR(READ_NEURON)
-        barrier(); /* the list may take the place of what was read */
+        barrier(); /* the list may overwrite sums that were read */
         EACH_OF_FOUR(STEP_NEURON)
     }
     barrier();
     write_spikes(burst.t, mixed, tile.area, start);
 }
 
-/* The record of this burst, but for what all add to, and the next one's. */
+/* Writes the record of this burst, except for its sums, and clears the next
+ * one's. */
 void begin_records(uint64_t burst, uint64_t head, bool runs)
 {
     record_at record = record_of(burst);

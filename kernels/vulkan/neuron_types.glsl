@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What update_neuron.glsl is told about a burst and a stimulus. On its own, so
- * that a shader can make buffers of them before it says how they are read.
+ * Structures of a burst and a stimulus for update_neuron.glsl. In a separate
+ * file, so that a shader can declare buffers of them before it defines how they
+ * are read.
  */
 #ifndef VOLLEY_VULKAN_NEURON_TYPES_GLSL
 #define VOLLEY_VULKAN_NEURON_TYPES_GLSL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What spikes bring to one slice of the neurons, added up in the shared memory
+ * Sums the events of spikes for one slice of the neurons in the shared memory
  * of a work group. With SHORT a synapse has 16 bits, for nets whose groups have
- * two weights at most.
+ * at most two weights.
  */
 #ifndef VOLLEY_VULKAN_SLICE_SUMS_GLSL
 #define VOLLEY_VULKAN_SLICE_SUMS_GLSL
@@ -10,13 +10,13 @@ layout(constant_id = 1) const uint LANES = 4u; /* that share a part */
 layout(constant_id = 4) const uint SUMS = 8192u;
 layout(constant_id = 5) const bool SHORT = false; /* 16 bits a synapse */
 
-/* Four parts of a team are under way, each step of all of them before the next
- * of one. Written out, not as loops over arrays: NVIDIA's compiler keeps those
- * in memory, which took 350 us instead of 89 on an H200. */
+/* A team has four parts in flight: each step is done for all four before the
+ * next step. Written out, not as loops over arrays, which NVIDIA's compiler
+ * keeps in memory: 350 us instead of 89 on an H200. */
 #define EACH_AHEAD(DO) DO(0) DO(1) DO(2) DO(3)
 #define AHEAD 4u
 
-shared uint sums[SUMS]; /* [set][port][neuron] what arrives */
+shared uint sums[SUMS]; /* [set][port][neuron] input */
 
 uint weight0; /* SHORT: of the group at hand */
 uint weight1;
@@ -49,8 +49,8 @@ void add_quad(uvec4 quad)
     add_word(quad.w);
 }
 
-/* Which bytes of a quad of the index are lengths of parts before the slice's,
- * and where its own is. */
+/* Which bytes of a quad of the index are lengths of parts before the slice's
+ * part, and the position of its own length. */
 struct part_mask {
     uvec3 before;
     uint word;
@@ -132,7 +132,7 @@ void deliver_parts(uint64_t index, uint start, uint begin, uint end, uint s)
     }
 }
 
-/* Of all inputs of the burst those of neurons from `first` on. */
+/* Adds the inputs of the burst for the slice's neurons, from `first` on. */
 void deliver_inputs(uint first, uint size)
 {
     uint end = word_of(LAUNCH.input_row, push.k + 1u).v;
@@ -164,7 +164,7 @@ void deliver_burst(uint64_t burst, uint s, uint copy)
     }
 }
 
-/* Sums of the sets of shifts to those of the first. */
+/* Adds the sets of shifts to the first set. */
 void add_sets(uint n)
 {
     for (uint i = gl_LocalInvocationIndex; i < n; i += gl_WorkGroupSize.x) {
@@ -176,8 +176,9 @@ void add_sets(uint n)
     barrier();
 }
 
-/* Clears the sums, and adds what comes to neurons [first, first + size), slice
- * s; all of the work group. copy: which of those that share the slice. */
+/* Clears the sums, and adds the input of neurons [first, first + size), slice
+ * s; all of the work group. copy: index among the work groups that share the
+ * slice. */
 void sum_slice(uint64_t burst, uint s, uint copy, uint first, uint size)
 {
     uint n = size * VIEW.n_ports;

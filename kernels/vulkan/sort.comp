@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Spikes on their way off the device: put in order of ids, burst by burst,
- * through a bitmap in shared memory (one window of ids after the other, if
- * the net is larger). One work group a burst.
+ * Sorts spikes that are copied from the device by id, burst by burst, with a
+ * bitmap in shared memory (window by window of ids, if the net is larger). One
+ * work group a burst.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -41,8 +41,8 @@ uint sum_window()
     return total[gl_WorkGroupSize.x - 1u];
 }
 
-/* Of spike i of the burst: where it lies, and its id within the window; false
- * if it belongs to another one. */
+/* Position of spike i of the burst and its id within the window; false if it
+ * belongs to another window. */
 bool in_window(vly_vulkan_record record, uint i, uint low, out uint at,
                out uint id)
 {

@@ -2,9 +2,9 @@
  * spirv_contract decorate IN.spv OUT.spv   adds NoContraction, then checks
  * spirv_contract check IN.spv              checks only
  * spirv_contract embed IN.spv OUT.h NAME   the words as C
- * A program of the build: what glslangValidator made goes through it before
- * spirv-val sees it. Exit codes: 0 done, 1 the module breaks the numeric
- * contract, 2 the call is wrong, 4 a file cannot be read or written.
+ * A build tool: it processes the output of glslangValidator before spirv-val.
+ * Exit codes: 0 done, 1 the module breaks the numeric contract, 2 the call is
+ * wrong, 4 a file cannot be read or written.
  */
 #include "spirv_rules.h"
 
@@ -51,8 +51,7 @@ static int read_words(const char *path, uint32_t **words, size_t *n)
     return DONE;
 }
 
-/* A file that cannot be written whole does not stay: the build would take it
- * for done. */
+/* A partly written file is removed: the build would take it for complete. */
 static int close_written(FILE *file, const char *path, int failed)
 {
     failed |= ferror(file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the words of a module one instruction at a time. The check lists what
- * may produce a float, not what may not: an instruction that nobody thought of
- * is refused.
+ * Reads the words of a module one instruction at a time. The check lists
+ * instructions that may produce a float, not forbidden ones: an unknown
+ * instruction is refused.
  */
 #include "spirv_rules.h"
 
@@ -46,7 +46,7 @@ enum {
     MODE_ROUNDING_RTZ = 4463,
 };
 
-/* What is known of an id. */
+/* Properties of an id. */
 enum {
     IS_FLOAT = 1,     /* a type: float or vector of floats */
     IS_DECORATED = 2, /* NoContraction */
@@ -149,7 +149,7 @@ static int open_module(module *m, const uint32_t *words, size_t n,
     return 0;
 }
 
-/* Marks what is decorated. */
+/* Marks decorated ids. */
 static void note_decorations(module *m)
 {
     size_t at = HEADER_WORDS;
@@ -213,8 +213,8 @@ int vly_spirv_decorate(const uint32_t *words, size_t n, uint32_t **out,
 
 /* ---- check ------------------------------------------------------------- */
 
-/* Of the extended instructions only these, all of them on integers: SAbs,
- * SSign, UMin, SMin, UMax, SMax, UClamp, SClamp, FindILsb, FindSMsb, FindUMsb.
+/* The allowed extended instructions, all on integers: SAbs, SSign, UMin, SMin,
+ * UMax, SMax, UClamp, SClamp, FindILsb, FindSMsb, FindUMsb.
  */
 static int is_integer_extension(uint32_t number)
 {
@@ -222,8 +222,8 @@ static int is_integer_extension(uint32_t number)
     return number < 256 && memchr(numbers, (int)number, sizeof numbers) != NULL;
 }
 
-/* What may have a float as its result: + - * and what moves bits or converts
- * an integer. */
+/* Instructions that may have a float result: + - *, moves of bits, and
+ * conversions of integers. */
 static int may_make_float(uint32_t opcode)
 {
     static const uint16_t opcodes[] = {
@@ -351,9 +351,10 @@ static int check_type(const module *m, const instruction *i)
     return 0;
 }
 
-/* Without others there are no types whose floats the check would not see
- * (matrices of tensor cores) and no instruction that changes them in place.
- * Floats of 16 and 64 bits and other modes pass here, for a better message. */
+/* Allowed capabilities. Without others there are no types whose floats the
+ * check would miss (matrices of tensor cores) and no instruction that changes
+ * them in place. Floats of 16 and 64 bits and other modes pass here, for a
+ * better message. */
 static int check_capability(const module *m, const instruction *i)
 {
     static const uint16_t known[] = {

@@ -23,9 +23,10 @@ void start_spikes()
     barrier();
 }
 
-/* The list to the log of the burst, whose first spike has position start; all
- * of the work group, after a barrier. Only here is read what a spike adds to
- * sums: where neurons are updated, one that fires would hold up its subgroup. */
+/* Writes the list to the log of the burst, whose first spike has position
+ * start; all of the work group, after a barrier. The contributions of spikes to
+ * sums are read only here: during the update, one neuron that fires would delay
+ * its subgroup. */
 void write_spikes(uint64_t burst, uint64_t mixed, uint area, uint64_t start)
 {
     record_at record = record_of(burst);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The second half of a burst, of the areas of one model (MODEL_<id>): stimuli,
  * the step, and the spikes into the log with their digest. A work group takes
- * one tile after the other and keeps its spikes in shared memory until it
- * knows how many there are; without TOGETHER every spike goes to the log by
- * itself. That is for processors: a barrier makes coroutines there, 12 us a
- * work group of 64 on lavapipe, a third of the update.
+ * one tile after the other and keeps its spikes in shared memory until it knows
+ * how many there are; without TOGETHER every spike is written to the log
+ * separately. That is for processors: there a barrier is implemented with
+ * coroutines, 12 us for a work group of 64 on lavapipe, a third of the update.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -50,8 +50,8 @@ void load_inputs(uint slot)
     if (copy + uint(i) < n_copies)                                             \
         word##i = word_at(at + copy_bytes * uint64_t(copy + uint(i))).v;
 
-/* What work groups of plan sliced brought to a port: several copies are read
- * side by side. */
+/* Sums of the copies of plan sliced for a port: several copies are read at the
+ * same time. */
 uint add_copies(uint64_t at)
 {
     uint sum = 0u;
@@ -65,8 +65,8 @@ uint add_copies(uint64_t at)
     return sum;
 }
 
-/* What arrived at a port. It is 0 afterwards; work groups of plan sliced write
- * all of it anew. */
+/* The input of a port, which is then cleared; with plan sliced the work groups
+ * overwrite all of it. */
 uint arrived(uint port, uint neuron)
 {
     uint64_t row = inputs_at + row_bytes * uint64_t(port);
@@ -78,7 +78,7 @@ uint arrived(uint port, uint neuron)
     return sum;
 }
 
-/* 1 if an event of another neuron came, which is forgotten. */
+/* 1 if an event of another neuron arrived; the mark is cleared. */
 uint take_mark(uint slot, uint neuron)
 {
     uint64_t row = slot_row(VIEW.marks, slot);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One update of one neuron, and the input it draws from its stimuli. A shader
- * is built for one model (MODEL_<id> is defined), so that it holds the
- * registers of that model only and reads no model number; a net has a dispatch
- * for each model. The shader says, before it includes this file, where the
- * words are:
+ * is built for one model (MODEL_<id> is defined), so that it uses only the
+ * registers of that model and reads no model number; a net has a dispatch for
+ * each model. Before the shader includes this file, it defines access to the
+ * words:
  *
  *   STATE(k, name, i)  field k of neuron i of the area, a uint, also written
  *   COEF(k, name, i)   coefficient k of it: a uint to read
@@ -70,8 +70,8 @@ uint vly_out_degree(uint id)
 /* One burst of neuron i of the area, whose global id is neuron: 1 if it fired;
  * gain is what its spike carries.
  *
- * sum0, sum1     what arrived at the ports, stimuli included; sum1 is not read
- *                where the model has one port
+ * sum0, sum1     input of the ports, stimuli included; sum1 is not read if
+ *                the model has one port
  * scale0, scale1 of the area: units of a port in one of its integers
  * s, c           its state and coefficients, which have been read
  */
@@ -122,8 +122,9 @@ uint vly_threshold(uint at)
     uint word##i = vly_threshold(at + (is_one##i ? low + uint(i) : 0u));
 #define VLY_ADD_ONE(i) +(is_one##i && word##i <= u ? 1u : 0u)
 
-/* Of n thresholds from at on, the number not above u. The last four are read
- * side by side: a search waits for each before it asks for the next. */
+/* The number of the n thresholds from `at` on that are not above u. The last
+ * four are read at the same time: a search has to wait for each read before the
+ * next. */
 uint vly_count_thresholds(uint at, uint n, uint u)
 {
     uint low = 0u;
@@ -166,8 +167,8 @@ uint vly_stimulus_add(vly_stimulus s, uint k, inout uint sum0, inout uint sum1)
     return 1u;
 }
 
-/* What one stimulus gives a neuron in a burst, added to sum0 or sum1; 1 if it
- * is an event, which makes a candidate of its target. */
+/* Adds the input of one stimulus in a burst to sum0 or sum1; 1 if it is an
+ * event, which makes its target a candidate. */
 uint vly_draw_stimulus(vly_burst burst, vly_stimulus s, uint neuron,
                        inout uint sum0, inout uint sum1)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is used of the policy must be there. */
+/* The functions of the policy that are used here must exist. */
 static const vly_device_memory *policy_of(const vly_host *host)
 {
     const vly_device_memory *policy = host->device_memory;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Options behind a device, as in cuda:0,plan=global,launch=7.
+ * Options that follow a device, as in cuda:0,plan=global,launch=7.
  */
 #include "plugins/support/support_options.h"
 

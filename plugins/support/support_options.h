@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One that may stand behind a device: NAME=NUMBER or NAME=WORD. */
+/* An option that may follow a device: NAME=NUMBER or NAME=WORD. */
 typedef struct vly_support_option {
     const char *name;
     uint32_t *value;          /* the number, or which word; untouched if none */
@@ -18,8 +18,8 @@ typedef struct vly_support_option {
 } vly_support_option;
 
 bool vly_support_is_power(uint32_t n); /* of two, or 0 */
-/* Reads "a=1,b=word"; NULL and "" are none. Returns NULL, or the first that is
- * not to be had, and its length. */
+/* Reads "a=1,b=word"; NULL and "" hold no option. Returns NULL, or the first
+ * option that is unknown or has a bad value, and its length. */
 const char *vly_support_read_options(const char *text,
                                      const vly_support_option *options,
                                      size_t n_options, size_t *length);

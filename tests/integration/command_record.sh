@@ -284,7 +284,7 @@ flaky() {
 expect 0 run small.toml --threads 1 --quiet --bursts 300 --record right.vls
 flaky run small.toml --record wrong.vls --json wrong.json
 holds [ $? -eq 0 ]
-says "it is told again"
+says "they are reported again"
 holds cmp wrong.vls right.vls
 # the statistics are of what was told since, and say so
 holds [ "$(value first_burst wrong.json)" -eq 80 ]

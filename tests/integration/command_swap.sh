@@ -246,12 +246,12 @@ says "backend flaky: device 7, but there are 1"
 # files are cut to the snapshot (paced: a burst is told before the next begins)
 wrong="--backend flaky,at=100,wrong=90 --on-device-error cpu:1
     --failover-every 40 --pace --pace-hz 10000"
-said="what flaky:0 had told of the bursts from 80 on was wrong"
+said="results of flaky:0 from burst 80 on were wrong"
 rm -f got.*
 # shellcheck disable=SC2086 # words
 expect 0 run mixed.toml $wrong --digest-log got.log --record got.csv \
     --json got.json --quiet
-says "$said; it is told again"
+says "$said; they are reported again"
 grep -v '^# backend' got.log >got.rest
 holds cmp got.rest base.rest
 holds cmp got.csv base.csv
@@ -259,7 +259,7 @@ holds [ "$(value digest got.json)" = "$(value digest base.json)" ]
 # where nothing was written there is nothing to cut, and a pipe cannot be
 # shellcheck disable=SC2086 # words
 expect 0 run mixed.toml $wrong --json x.json --quiet
-says "$said; it is told again"
+says "$said; they are reported again"
 holds [ "$(value digest x.json)" = "$(value digest base.json)" ]
 # shellcheck disable=SC2086 # words
 "$volley" run mixed.toml $wrong --digest-log - 2>err | cat >out

@@ -349,8 +349,7 @@ static void told_wrong(void **state)
             assert_memory_equal(w.digests, quiet.digests, sizeof w.digests);
         } else {
             assert_fails(vly_net_run(net, BURSTS - 30, e), VLY_E_DEVICE, e,
-                         "what flaky:0 had told of the bursts from 24 on was "
-                         "wrong");
+                         "results of flaky:0 from burst 24 on were wrong");
         }
         assert_int_equal(w.n_failed, 1);
         assert_int_equal(w.n_wrong, 1);

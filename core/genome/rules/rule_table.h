@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How the tables of the rules are read. Define any of the macros below, then
- * include rules.def; what is not defined is skipped; all are undefined at the
- * end (rule_table_end.h).
+ * include rules.def; undefined macros are skipped; all are undefined at the end
+ * (rule_table_end.h).
  *
  *   VLY_RULE(id, name, keys, text)
  *       the number VLY_RULE_<id>, the name in genomes, the keys of a [[map]]

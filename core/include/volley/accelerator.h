@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the accelerator plugins share: element types, device memory, streams,
- * and what a plan says of itself. volley/gemm.h, volley/attention.h and
+ * Declarations shared by the accelerator plugins: element types, device memory,
+ * streams, and the description of a plan. volley/gemm.h, volley/attention.h and
  * volley/wkv.h hold the interfaces. Burst backends need none of this, so it is
  * not in plugin.h; the rules of its structs are those of plugin.h.
  *
@@ -61,9 +61,8 @@ typedef struct vly_event vly_event;
  * streams of one plugin can be used in another one of the same kind of device
  * (CUDA: the same primary context). Every function is [any-thread]; stream NULL
  * is the device's default stream. Work in a stream is done in order and
- * asynchronously: an error of it may show in a later call.
- * Errors, all of them: E_INVALID no such device; E_DEVICE it failed, and stays
- * failed. */
+ * asynchronously: its error may be returned by a later call. Errors of all
+ * functions: E_INVALID no such device; E_DEVICE it failed, and stays failed. */
 typedef struct vly_memory {
     uint32_t struct_size;
     uint32_t flags; /* VLY_MEMORY_* */
@@ -73,13 +72,14 @@ typedef struct vly_memory {
     vly_status (*available)(uint32_t device, uint64_t *free_bytes,
                             uint64_t *total_bytes, vly_error *error);
     /* Aligned to 256 bytes, not cleared; 0 bytes give a pointer that may only
-     * be freed. Errors  E_NOMEM with requested and available bytes */
+     * be freed.
+     * Errors  E_NOMEM with requested and available bytes */
     vly_status (*alloc)(uint32_t device, uint64_t bytes, void **memory,
                         vly_error *error);
     /* No work that uses it may be under way. NULL is legal. */
     void (*free)(uint32_t device, void *memory);
-    /* kind: VLY_COPY_*. Host memory of a copy may be any; it can be used again
-     * once the stream was waited for. */
+    /* kind: VLY_COPY_*. Any host memory can be copied; it may be reused after
+     * the stream was waited for. */
     vly_status (*copy)(uint32_t device, void *to, const void *from,
                        uint64_t bytes, uint32_t kind, void *stream,
                        vly_error *error);
@@ -88,7 +88,7 @@ typedef struct vly_memory {
     vly_status (*stream_create)(uint32_t device, void **stream,
                                 vly_error *error);
     void (*stream_destroy)(uint32_t device, void *stream);
-    /* until all that was put into it is done */
+    /* waits until all work in the stream is done */
     vly_status (*stream_wait)(uint32_t device, void *stream, vly_error *error);
     vly_status (*event_create)(uint32_t device, vly_event **event,
                                vly_error *error);
@@ -99,8 +99,8 @@ typedef struct vly_memory {
     vly_status (*event_elapsed)(uint32_t device, vly_event *begin,
                                 vly_event *end, double *seconds,
                                 vly_error *error);
-    /* [optional] What this thread puts into the stream between begin and end
-     * is not done but kept, to be done as a whole by graph_run. */
+    /* [optional] Work that this thread puts into the stream between begin and
+     * end is not run but recorded; graph_run runs it as a whole. */
     vly_status (*graph_begin)(uint32_t device, void *stream, vly_error *error);
     vly_status (*graph_end)(uint32_t device, void *stream, vly_graph **graph,
                             vly_error *error);
@@ -108,12 +108,14 @@ typedef struct vly_memory {
                             vly_error *error);
     void (*graph_destroy)(uint32_t device, vly_graph *graph);
     /* [optional] alloc by a class of service, qos: VLY_QOS_* of plugin.h; alloc
-     * is burstable. free is the same. Errors  of alloc; E_INVALID qos */
+     * is burstable. free is the same.
+     * Errors  of alloc; E_INVALID qos */
     vly_status (*alloc_as)(uint32_t device, uint64_t bytes, uint32_t qos,
                            void **memory, vly_error *error);
     /* [optional, both or none] Host memory that the device reads and writes at
-     * the same address: what it writes there needs no copy, and copies of it
-     * make no detour. Aligned to 256 bytes, not cleared. Errors  of alloc */
+     * the same address: its results need no copy, and copies of this memory
+     * need no staging buffer. Aligned to 256 bytes, not cleared.
+     * Errors  of alloc */
     vly_status (*alloc_host)(uint32_t device, uint64_t bytes, void **memory,
                              vly_error *error);
     /* No work that uses it may be under way. NULL is legal. */
@@ -124,24 +126,25 @@ VLY_SEAL(vly_memory, 200);
 
 /* ---- plans ------------------------------------------------------------ */
 
-/* What a plan chose. The caller sets struct_size. */
+/* The choice of a plan. The caller sets struct_size. */
 typedef struct vly_plan_info {
     uint32_t struct_size;
     uint32_t n_candidates;    /* compared when it was made; 1: no choice */
-    uint64_t workspace_bytes; /* run needs so much, aligned to 256 bytes */
+    uint64_t workspace_bytes; /* bytes that run needs, aligned to 256 bytes */
     double measured_s; /* of one run when it was chosen; 0: not measured */
     uint32_t cached;   /* 1: the choice was read from the cache */
     uint32_t reserved;
-    char choice[256]; /* how it runs, for people: "cublasLt 13.1 algo 66 ..." */
+    char choice[256]; /* description of how it runs: "cublasLt 13.1 algo 66 ..."
+                       */
 } vly_plan_info;
 VLY_SEAL(vly_plan_info, 288);
 
-/* What became of a way to run a description, when a plan for it was made. */
+/* The outcome of a candidate when the plan was made. */
 enum {
     VLY_CANDIDATE_CHOSEN = 0,  /* it runs */
-    VLY_CANDIDATE_READY = 1,   /* it can run, and was not chosen */
-    VLY_CANDIDATE_REFUSED = 2, /* it cannot, or was not looked at: the note */
-    VLY_CANDIDATE_WRONG = 3,   /* it ran, and its result was not right */
+    VLY_CANDIDATE_READY = 1,   /* can run, was not chosen */
+    VLY_CANDIDATE_REFUSED = 2, /* cannot run, or was not tried: see the note */
+    VLY_CANDIDATE_WRONG = 3,   /* ran, and its result was wrong */
 };
 
 /* The caller sets struct_size. */
@@ -149,9 +152,9 @@ typedef struct vly_plan_candidate {
     uint32_t struct_size;
     uint32_t state;           /* VLY_CANDIDATE_* */
     double measured_s;        /* of one run; 0: not measured */
-    uint64_t workspace_bytes; /* 0 also where it is not known: REFUSED */
-    char name[104];           /* for people, as in vly_plan_info.choice */
-    char note[256];           /* why, or what else there is to say; or "" */
+    uint64_t workspace_bytes; /* 0 also if unknown: REFUSED */
+    char name[104];           /* description, as in vly_plan_info.choice */
+    char note[256];           /* the reason or a remark; or "" */
 } vly_plan_candidate;
 VLY_SEAL(vly_plan_candidate, 384);
 
@@ -161,11 +164,11 @@ VLY_SEAL(vly_plan_candidate, 384);
  *   choose=NAME   this candidate, or E_UNSUPPORTED with the names there are
  *   early=0       kernels start when the one before them in the stream has
  *                 ended. Without it they may start while that one still runs,
- *                 where the plugin has such (volley.rwkv/1 and volley.wkv/1 on
- *                 CUDA): what a run gets as weights must have been written two
- *                 runs before it, or by something else than a run
+ *                 if the plugin supports it (volley.rwkv/1 and volley.wkv/1 on
+ *                 CUDA): the weights of a run must have been written at least
+ *                 two runs earlier, or not by a run
  *   chain=0       chains of runs (volley.rwkv/1) are E_UNSUPPORTED. Without it
- *                 they are made where the plugin has such
+ *                 they are made if the plugin supports them
  */
 
 #ifdef __cplusplus

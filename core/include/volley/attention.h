@@ -5,15 +5,16 @@
  *
  * A query head h uses key head h / (heads_q / heads_kv). Element (batch b,
  * position s, head h, i) of a tensor is x[b * batch + s * seq + h * head + i],
- * so [batch][seq][heads][dim] and [batch][heads][seq][dim] are both had.
- * A query that sees no key, or whose scores all are -inf, gives O = 0,
- * lse = -inf and no gradient.
+ * so [batch][seq][heads][dim] and [batch][heads][seq][dim] are both possible. A
+ * query that sees no key, or whose scores are all -inf, gives O = 0, lse = -inf
+ * and no gradient.
  *
- * NaN and infinities: what a query does not see has no part in its row of S,
- * whatever a key holds. A score that is NaN or +inf makes all of its row of O
+ * NaN and infinities: keys that a query does not see do not affect its row of
+ * S, whatever they hold. A score that is NaN or +inf makes all of its row of O
  * NaN, and its lse NaN or +inf. A value that is not finite makes O NaN or
- * infinite where it is seen, and may make it NaN for queries of its sequence
- * that do not see it (0 * NaN); behind a sequence's length it is never read.
+ * infinite for queries that see it, and may make it NaN for queries of its
+ * sequence that do not see it (0 * NaN); values after a sequence's end are
+ * never read.
  */
 #ifndef VOLLEY_ATTENTION_H
 #define VOLLEY_ATTENTION_H
@@ -37,10 +38,11 @@ enum {
     VLY_ATTENTION_LENGTHS = 16u,        /* length_q and length_kv are given */
     VLY_ATTENTION_PACKED = 32u,         /* start_q and start_kv are given; not
                                            with LENGTHS or PAGED */
-    VLY_ATTENTION_PAGED = 64u,          /* K and V lie in pages; forward only */
+    VLY_ATTENTION_PAGED = 64u,          /* K and V are stored in pages; forward
+                                         * only */
     VLY_ATTENTION_DETERMINISTIC = 128u, /* backward: the same bits every time */
-    /* fp8: the numbers of scale_q are all the same, likewise those of scale_k
-     * and of scale_v; libraries with one scale a tensor can be used */
+    /* fp8: all numbers of scale_q are equal, likewise of scale_k and of
+     * scale_v, so libraries with one scale a tensor can be used */
     VLY_ATTENTION_SAME_SCALES = 256u,
 };
 
@@ -61,7 +63,7 @@ typedef struct vly_attention_desc {
     uint32_t flags;  /* VLY_ATTENTION_* */
     uint32_t type;   /* of Q, K, V: fp32, fp16, bf16, fp8 (forward only) */
     uint32_t type_o; /* of O and of all gradients; fp8 inputs: fp8, fp16 or
-                        bf16; else as type */
+                      * bf16; otherwise as type */
     uint32_t batch;
     uint32_t heads_q;
     uint32_t heads_kv; /* divides heads_q */
@@ -72,33 +74,33 @@ typedef struct vly_attention_desc {
     int32_t window_left;  /* keys before its own that a query sees, besides its
                              own, which is as in the causal masks (top left if
                              there is none); VLY_ATTENTION_NO_WINDOW: all */
-    int32_t window_right; /* the same for keys behind it */
+    int32_t window_right; /* the same for keys after its own */
     uint32_t page_size;   /* positions in a page: 16 or 64 */
     uint32_t pages_most;  /* of a sequence: the row of a page table */
     float scale;          /* 0: 1 / sqrt(dim) */
     uint32_t align;       /* as in vly_gemm_desc */
-    uint32_t pages; /* paged: pages of K and V in all, more than any number
-                       in a page table; 0: not known */
+    uint32_t pages; /* paged: total number of pages of K and V, more than any
+                     * number in a page table; 0: not known */
     vly_attention_layout q;
     vly_attention_layout k;
     vly_attention_layout v;
-    vly_attention_layout o; /* gradients lie as what they are the gradient of */
+    vly_attention_layout o;  /* a gradient has the layout of its tensor */
     uint64_t workspace_most; /* bytes that a plan may ask for */
 } vly_attention_desc;
 VLY_SEAL(vly_attention_desc, 176);
 
-/* Pointers of the device; what the flags do not ask for is NULL.
+/* Pointers of the device; those that the flags do not request are NULL.
  * lse         [batch][heads_q][seq_q] fp32, natural logarithm; packed:
  *             [heads_q][start_q[batch]]. Written forward, read backward.
- * length_*    [batch] int32, 0 to seq_*: positions that exist; what is behind
- *             them is neither read nor, for O, lse and gradients, written
+ * length_*    [batch] int32, 0 to seq_*: positions that exist; later positions
+ *             are neither read nor, for O, lse and gradients, written
  * start_*     [batch + 1] int32, from 0, ascending, by at most seq_*
  * page_table  [batch][pages_most] int32: pages of K and V, the same for both
  * scale_*     [batch][heads_kv] fp32, of fp8: stored * scale is the value;
- *             scale_o [1]: what O is multiplied with before it becomes fp8
- * Nothing overlaps an output; parts of one block may interleave. The numbers
- * in length_*, start_* and page_table are checked by plugins of the processor
- * only (E_INVALID). */
+ *             scale_o [1]: factor of O before it becomes fp8
+ * Nothing overlaps an output; parts of one block may interleave. The numbers in
+ * length_*, start_* and page_table are checked by plugins of the processor only
+ * (E_INVALID). */
 typedef struct vly_attention_run {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */

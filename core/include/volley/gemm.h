@@ -34,8 +34,8 @@ enum {
     VLY_GEMM_GELU = 3,
 };
 
-/* Scales stand for the true value of a stored element: stored * scale. All are
- * fp32, but those of weight-only products have the type of A. */
+/* The true value of a stored element is stored * scale. All are fp32, but those
+ * of weight-only products have the type of A. */
 enum {
     VLY_SCALE_NONE = 0,
     VLY_SCALE_SCALAR = 1, /* [1] */
@@ -45,7 +45,7 @@ enum {
     VLY_SCALE_GROUP = 4,  /* B: [n][k/128] */
 };
 
-/* Types that go together (others are E_UNSUPPORTED, by name):
+/* Supported combinations of types (others are E_UNSUPPORTED, by name):
  *   A, B       D                    scale_a, scale_b
  *   fp32       fp32                 none
  *   fp16       fp16, fp32           none
@@ -87,9 +87,9 @@ typedef struct vly_gemm_desc {
     uint64_t stride_scale_a;
     uint64_t stride_scale_b;
     uint64_t workspace_most; /* bytes that a plan may ask for */
-    uint32_t align;    /* every pointer of a run is a multiple of so many bytes:
-                          a power of two, at most 256; 0 is 256. Never less than
-                          its element, whatever align says */
+    uint32_t align;    /* every pointer of a run is a multiple of this many
+                        * bytes: a power of two, at most 256; 0 means 256. At
+                        * least the size of an element in any case */
     uint32_t reserved; /* 0 */
 } vly_gemm_desc;
 VLY_SEAL(vly_gemm_desc, 168);
@@ -128,16 +128,17 @@ typedef struct vly_gemm {
     void (*plan_destroy)(vly_gemm_plan *plan); /* NULL is legal */
     vly_status (*plan_info)(const vly_gemm_plan *plan, vly_plan_info *info,
                             vly_error *error);
-    /* Puts the product into the stream. No allocation, no measuring, can be
+    /* Puts the product into the stream. Does not allocate or measure; can be
      * part of a graph. One thread at a time may use a plan.
-     * Errors  E_INVALID a pointer is NULL, not aligned or overlaps, the
-     *         workspace is too small: named, nothing done; E_DEVICE */
+     * Errors  E_INVALID a pointer is NULL, not aligned or overlaps, or the
+     *         workspace is too small (the message names it, and nothing is
+     *         done); E_DEVICE */
     vly_status (*run)(vly_gemm_plan *plan, const vly_gemm_run *run,
                       vly_error *error);
-    /* [optional, NULL in older plugins] One of the ways that were looked at
-     * when the plan was made, index from 0, what runs among them; *n: how many
-     * there are. A plan that was read from the cache has looked at one. index
-     * >= *n leaves *candidate as it is. As plan_info. */
+    /* [optional, NULL in older plugins] One of the candidates that were
+     * considered when the plan was made, including the chosen one; index from
+     * 0; *n: their number. A plan that was read from the cache has one. With
+     * index >= *n, *candidate is unchanged. Otherwise like plan_info. */
     vly_status (*plan_candidate)(const vly_gemm_plan *plan, uint32_t index,
                                  vly_plan_candidate *candidate, uint32_t *n,
                                  vly_error *error);

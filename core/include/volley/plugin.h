@@ -5,8 +5,8 @@
  * (a const vly_plugin). Interfaces are found by string id with a revision.
  * Rules of every struct here: struct_size first (where a struct is passed by
  * pointer), fixed-width members, no hidden padding, grown only at the end,
- * sealed by a static assertion. A minor version never refuses; a breaking
- * change is a new interface id or a new major version.
+ * sealed by a static assertion. A different minor version is never refused; a
+ * breaking change is a new interface id or a new major version.
  *
  * Changelog
  *   1.0  first version: volley.backend/1
@@ -15,9 +15,9 @@
  *   1.2  VLY_BACKEND_EMULATED in vly_backend.flags
  *   1.3  vly_host.device_memory in place of a reserved pointer, which is NULL
  *        in older hosts; with it vly_device_memory and vly_device_allocator
- *   1.4  vly_projection_desc.shift. A host gives a net with a shift that is not
- *        0 to no plugin that was built before it. VLY_BACKEND_HOST in
- *        vly_backend.flags; vly_plugin.auto_rank and aliases in place of
+ *   1.4  vly_projection_desc.shift. A host never gives a net with a nonzero
+ *        shift to a plugin that was built with an older minor. VLY_BACKEND_HOST
+ *        in vly_backend.flags; vly_plugin.auto_rank and aliases in place of
  *        reserved pointers, which are NULL in older plugins
  */
 #ifndef VOLLEY_PLUGIN_H
@@ -61,19 +61,20 @@ enum {
 #undef VLY_STATUS_ENUM
 };
 
-/* A failure in words. The caller sets struct_size; NULL is accepted wherever
- * a vly_error * is taken. Messages say where, what was found, what was wanted.
+/* Description of a failure. The caller sets struct_size; NULL is accepted
+ * wherever a vly_error * is taken. Messages state the place, what was found and
+ * what was wanted.
  */
 typedef struct vly_error {
     uint32_t struct_size;
     int32_t status;
-    uint64_t bytes_requested; /* E_NOMEM only, else 0 */
+    uint64_t bytes_requested; /* E_NOMEM only, otherwise 0 */
     uint64_t bytes_available; /* E_NOMEM only, 0 if unknown */
     char message[1000];
 } vly_error;
 VLY_SEAL(vly_error, 1024);
 
-/* ---- what the host gives to a plugin ---------------------------------- */
+/* ---- services of the host --------------------------------------------- */
 
 enum {
     VLY_LOG_DEBUG = 0,
@@ -82,7 +83,7 @@ enum {
     VLY_LOG_ERROR = 3
 };
 
-/* Whose need of a device's memory comes first. */
+/* Classes of service for device memory, most important first. */
 enum {
     VLY_QOS_GUARANTEED = 0,  /* bursts */
     VLY_QOS_BURSTABLE = 1,   /* may fill 15/16 of a device */
@@ -90,67 +91,73 @@ enum {
 };
 
 /* The plugin's own allocator on one device, as the host calls it: from any
- * thread, with no lock held. It calls nothing of vly_device_memory. kind is the
- * plugin's (a type of memory): what was freed is used again for the same kind
- * only. Memory is the plugin's, for example a pointer of the device; two blocks
- * never have the same at the same time. */
+ * thread, with no lock held. It calls nothing of vly_device_memory. kind is
+ * defined by the plugin (a type of memory): freed memory is reused for the same
+ * kind only. memory is defined by the plugin, for example a device pointer; two
+ * blocks never have the same value at the same time. */
 typedef struct vly_device_allocator {
     uint32_t struct_size;
     uint32_t reserved;
-    /* "cuda:0", "vulkan:1", "host": plugins that name the same one share it.
-     * At most 31 characters, copied */
+    /* "cuda:0", "vulkan:1", "host": plugins with the same name share the
+     * device's account. At most 31 characters, copied */
     const char *device;
     void *context; /* first argument of every function below */
     /* Not cleared. Errors  E_NOMEM with bytes requested and available */
     vly_status (*alloc)(void *context, uint32_t kind, uint64_t bytes,
                         void **memory, vly_error *error);
     void (*free)(void *context, uint32_t kind, void *memory);
-    /* [optional] bytes of the device, asked once when memory is first wanted;
-     * 0: unknown */
+    /* [optional] bytes of the device, called once at the first allocation; 0:
+     * unknown */
     uint64_t (*total)(void *context);
 } vly_device_allocator;
 VLY_SEAL(vly_device_allocator, 48);
 
 typedef struct vly_device_client vly_device_client; /* the host's own */
 
-/* Device memory by the host's policy: what was freed is kept for reuse, up to a
- * limit; a device has a quota; what was declared reloadable goes, the longest
- * unused first, when somebody more important, or as important, needs the
- * memory. All [any-thread]. A call of alloc may call drop of any plugin: who
- * calls alloc or free holds no lock that a drop takes. */
+/* Device memory by the host's policy: freed memory is kept for reuse, up to a
+ * limit; a device has a quota; memory that was declared reloadable is dropped,
+ * least recently used first, when a client of the same or a more important
+ * class needs it. All functions are [any-thread]. alloc may call drop of any
+ * plugin, so a caller of alloc or free must not hold a lock that a drop takes.
+ */
 typedef struct vly_device_memory {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     /* context: of vly_host. The allocator is copied, its context lives until
-     * close. Errors  E_INVALID; E_NOMEM */
+     * close.
+     * Errors  E_INVALID; E_NOMEM */
     vly_status (*open)(void *context, const vly_device_allocator *allocator,
                        vly_device_client **client, vly_error *error);
-    /* Frees what is kept of the client. What it has not freed is logged and
-     * stays. No other call of the client may be under way. NULL is legal. */
+    /* Frees the memory that is kept for the client. Memory that the client has
+     * not freed is logged and stays allocated. No other call of the client may
+     * be running. NULL is legal. */
     void (*close)(vly_device_client *client);
-    /* At least so many bytes, not cleared: it may be what another net freed.
+    /* At least this many bytes, not cleared: may hold old data of another net.
      * qos: VLY_QOS_*
-     * Errors  E_NOMEM with bytes requested and available, after all that may
-     *         go has gone; E_INVALID; those of the allocator */
+     * Errors  E_NOMEM with bytes requested and available, after all reloadable
+     *         memory has been dropped; E_INVALID; those of the allocator
+     */
     vly_status (*alloc)(vly_device_client *client, uint32_t kind,
                         uint64_t bytes, uint32_t qos, void **memory,
                         vly_error *error);
-    /* No work that uses it may be under way: the next one to have it may be
-     * another stream. NULL is legal; what is no memory of the client is logged.
-     * Memory that is being dropped: waits for the end of drop. */
+    /* No work that uses the memory may be running: its next user may work in
+     * another stream. NULL is legal; a pointer that does not belong to the
+     * client is logged and ignored. If the memory is being dropped, waits for
+     * the end of drop. */
     void (*free)(vly_device_client *client, void *memory);
-    /* From now on the memory may be taken back: drop(arg) is called, after
-     * which nobody may use it. drop may call free of it (else the host does)
-     * and release, and nothing else here. token tells it from later memory with
-     * the same pointer.
-     * Errors  E_INVALID no memory of the client, or reloadable already */
+    /* From now on the host may drop the memory: it calls drop(arg), and the
+     * memory must not be used afterwards. drop may call free for this memory
+     * (otherwise the host frees it) and release, but no other function of this
+     * table. token distinguishes the memory from later memory with the same
+     * pointer.
+     * Errors  E_INVALID not memory of the client, or already reloadable */
     vly_status (*reloadable)(vly_device_client *client, void *memory,
                              void (*drop)(void *arg), void *arg,
                              uint64_t *token, vly_error *error);
-    /* 1: it is there, and stays until release (each hold has its own); 0: it
-     * has been dropped, or is just being dropped: load it again. */
+    /* 1: the memory exists and stays until release (one release for each hold);
+     * 0: it has been dropped or is being dropped: load the data again. */
     uint32_t (*hold)(vly_device_client *client, void *memory, uint64_t token);
-    /* Now it is the last used. */
+    /* Marks it as the most recently used. */
     void (*release)(vly_device_client *client, void *memory, uint64_t token);
     void *reserved[7]; /* NULL */
 } vly_device_memory;
@@ -165,15 +172,15 @@ typedef struct vly_host {
     void *(*alloc)(void *context, uint64_t bytes, uint64_t align);
     void (*free)(void *context, void *memory); /* NULL is legal */
     void (*log)(void *context, int32_t level, const char *message);
-    /* Runs body(arg, 0) ... body(arg, n_tasks - 1), every task on a thread of
-     * its own and all at the same time, so that tasks may wait for each other;
+    /* Runs body(arg, 0) ... body(arg, n_tasks - 1), each task on its own thread
+     * and all at the same time, so tasks may wait for each other;
      * returns when all are done. 1 <= n_tasks <= 1024.
      * Errors  E_NOMEM no thread could be made; then no task has run */
     vly_status (*parallel_for)(void *context, uint32_t n_tasks,
                                void (*body)(void *arg, uint32_t task),
                                void *arg);
     uint64_t (*clock_ns)(void *context); /* monotonic */
-    /* one named sample; name is a literal; dropped when nobody listens */
+    /* one named sample; name is a literal; dropped if there is no listener */
     void (*telemetry)(void *context, const char *name, double value);
     /* 1.3: NULL in older hosts: then a plugin allocates by itself */
     const vly_device_memory *device_memory;
@@ -185,11 +192,12 @@ typedef struct vly_plugin {
     uint32_t struct_size;
     uint32_t abi_version; /* VLY_ABI_VERSION the plugin was built with */
     const char *id;       /* "cpu", "cuda": [a-z][a-z0-9_]*, at most 31 */
-    const char *version;  /* of the plugin, for people */
-    const char *build;    /* compiler and options, for people */
-    /* Once, before anything else, when the plugin is first asked for or listed.
-     * May fail softly with a sentence: the plugin stays listed with that
-     * reason. [main-thread], or that of a net which is moved to it */
+    const char *version;  /* version of the plugin, for display */
+    const char *build;    /* compiler and options, for display */
+    /* Called once, before all other functions, when the plugin is first
+     * requested or listed. May fail with a message: the plugin stays listed
+     * with that reason. [main-thread], or the thread of a net that is moved to
+     * it */
     vly_status (*init)(const vly_host *host, vly_error *error);
     void (*deinit)(void); /* only after an init that returned VLY_OK */
     /* NULL if the interface is not offered; valid until deinit */
@@ -199,8 +207,8 @@ typedef struct vly_plugin {
      */
     uint32_t auto_rank;
     uint32_t reserved; /* 0 */
-    /* 1.4: words that people use instead of the id, separated by spaces
-     * ("gpu nvidia"): a message proposes the id. NULL: none */
+    /* 1.4: other names for the id, separated by spaces ("gpu nvidia"): a
+     * message proposes the id. NULL: none */
     const char *aliases;
 } vly_plugin;
 VLY_SEAL(vly_plugin, 72);
@@ -212,7 +220,7 @@ VLY_SEAL(vly_plugin, 72);
 #endif
 #define VLY_PLUGIN_SYMBOL "vly_plugin_entry"
 
-/* ---- volley.backend/1: what a net is ---------------------------------- */
+/* ---- volley.backend/1: description of a net --------------------------- */
 
 #define VLY_BACKEND_INTERFACE "volley.backend/1"
 
@@ -221,7 +229,7 @@ enum { VLY_TYPE_F32 = 0, VLY_TYPE_U32 = 1 };
 
 /* Values of one field or coefficient over the neurons of one area. */
 typedef struct vly_column {
-    const uint32_t *words; /* [1] if uniform, else [n_neurons of the area] */
+    const uint32_t *words; /* [1] if uniform, or [n_neurons of the area] */
     uint32_t uniform;      /* 1: one word for all neurons */
     uint32_t type;         /* VLY_TYPE_* */
 } vly_column;
@@ -273,13 +281,13 @@ typedef struct vly_projection_desc {
     uint32_t delay_max;     /* largest of delay[], 0 if NULL */
     uint32_t port;          /* 0, 1 or VLY_PORT_BY_SIGN */
     uint32_t flags;         /* VLY_PROJECTION_* */
-    /* 1.4, so only where projection_size reaches so far, else 0: an event adds
-     * weight * 2^shift to the port; 0, 6 or 12, at FEAGI targets 0 */
+    /* 1.4, valid only if projection_size covers it, otherwise 0: an event adds
+     * weight * 2^shift to the port; 0, 6 or 12; 0 at FEAGI targets */
     uint32_t shift;
     uint32_t reserved; /* 0 */
 } vly_projection_desc;
 VLY_SEAL(vly_projection_desc, 72);
-/* What a backend of any minor may rely on, and what has a shift. */
+/* Size that a backend of any minor may rely on, and the size with a shift. */
 #define VLY_PROJECTION_BYTES_1_0 64u
 #define VLY_PROJECTION_BYTES_1_4 72u
 /* The shifts are multiples of this one. */
@@ -290,12 +298,12 @@ enum {
     VLY_STIMULUS_ALWAYS = 1u, /* k = 0 is an event too (normal, not poisson) */
 };
 
-/* Random input that depends on nothing but its own draw: in every burst t of
- * [start, stop), neuron id draws u = word (t & 3) of Philox4x32-10 with key
- * seed_input and counter ((t >> 2) low, (t >> 2) high, id, stream);
- * k = number of thresholds not above u; base + k * step is added to its port.
- * With k = 0 nothing arrives, unless VLY_STIMULUS_ALWAYS. The neurons lie in
- * one area. */
+/* Random input that depends only on its own draw: in every burst t of [start,
+ * stop), neuron id draws u = word (t & 3) of Philox4x32-10 with key seed_input
+ * and counter ((t >> 2) low, (t >> 2) high, id, stream); k = number of
+ * thresholds not above u; base + k * step is added to its port. With k = 0
+ * nothing arrives, unless VLY_STIMULUS_ALWAYS is set. All neurons are in one
+ * area. */
 typedef struct vly_stimulus_desc {
     const uint32_t *thresholds; /* [n_thresholds] ascending */
     uint32_t n_thresholds;      /* at most 256 */
@@ -394,13 +402,13 @@ typedef struct vly_run {
     uint64_t dynamics_ns;
     uint64_t exchange_ns;
     uint64_t drain_ns;
-    /* 1.1, so only where struct_size reaches so far: [n_areas] spikes of these
-     * bursts by area, added to; NULL: not wanted. Asked for only of backends
-     * with VLY_BACKEND_AREA_SPIKES; the others are asked for ids instead. */
+    /* 1.1, valid only if struct_size covers it: [n_areas] spikes of these
+     * bursts by area, added to; NULL: not wanted. Requested only from backends
+     * with VLY_BACKEND_AREA_SPIKES; from others ids are requested instead. */
     uint64_t *area_spikes;
 } vly_run;
 VLY_SEAL(vly_run, 152);
-/* What a backend of any minor may rely on. */
+/* Size that a backend of any minor may rely on. */
 #define VLY_RUN_BYTES_1_0 144u
 
 typedef struct vly_device_info {
@@ -412,7 +420,8 @@ typedef struct vly_device_info {
 } vly_device_info;
 VLY_SEAL(vly_device_info, 208);
 
-/* What "cpu:4" (VLY_BACKEND_HOST), "cuda:1" and --threads ask for. */
+/* The device requested by "cpu:4" (VLY_BACKEND_HOST), "cuda:1" and --threads.
+ */
 typedef struct vly_device_spec {
     uint32_t struct_size;
     uint32_t index;     /* device; 0 by default */
@@ -425,32 +434,32 @@ VLY_SEAL(vly_device_spec, 24);
 typedef struct vly_net_info {
     uint32_t struct_size;
     uint32_t n_threads;
-    uint64_t host_bytes;   /* what the net allocated on the host */
+    uint64_t host_bytes;   /* bytes that the net allocated on the host */
     uint64_t device_bytes; /* and on the device */
-    char plan[256];        /* how it runs, for people */
+    char plan[256];        /* description of how it runs */
 } vly_net_info;
 VLY_SEAL(vly_net_info, 280);
 
 typedef struct vly_backend_net vly_backend_net; /* the backend's own */
 
 enum {
-    VLY_BACKEND_AREA_SPIKES = 1u, /* net_run fills area_spikes where asked */
-    /* 1.2: device 0 is an emulation on the processors that the cpu backend
-     * uses better; nobody gets it without asking for it by name. May be set by
-     * init. */
+    VLY_BACKEND_AREA_SPIKES = 1u, /* net_run fills area_spikes if requested */
+    /* 1.2: device 0 is an emulation on the processors, which the cpu backend
+     * uses better; it is used only if requested by name. May be set by init. */
     VLY_BACKEND_EMULATED = 2u,
     /* 1.4: the device is the host's processors. There is one; the number after
      * the id is the number of threads, as in "cpu:4". */
     VLY_BACKEND_HOST = 4u,
 };
 
-/* Every function that can fail returns a status and, if error is not NULL,
- * a sentence; out-parameters are then untouched. A net is used by one thread
- * at a time. Slots marked [optional] may be NULL. */
+/* Every function that can fail returns a status and, if error is not NULL, a
+ * message; out-parameters are then untouched. A net is used by one thread at a
+ * time. Slots marked [optional] may be NULL. */
 typedef struct vly_backend {
     uint32_t struct_size;
     uint32_t flags;                 /* VLY_BACKEND_*, from 1.1 on; 0 before */
-    uint32_t (*device_count)(void); /* 0: none, net_create says why */
+    uint32_t (*device_count)(void); /* 0: none, the message of net_create has
+                                     * the reason */
     vly_status (*device_info)(uint32_t index, vly_device_info *info,
                               vly_error *error);
     /* OK, or E_UNSUPPORTED with the reason: model, table hash, size.
@@ -465,7 +474,7 @@ typedef struct vly_backend {
     vly_status (*net_info)(const vly_backend_net *net, vly_net_info *info,
                            vly_error *error);
     /* [burst-thread] E_INVALID: the call was wrong, no burst was run, the net
-     * is as before. After any other error it can only be destroyed. */
+     * is unchanged. After any other error it can only be destroyed. */
     vly_status (*net_run)(vly_backend_net *net, vly_run *run, vly_error *error);
     /* words[count] of neurons [first, first + count) of one area */
     vly_status (*field_read)(vly_backend_net *net, uint32_t area,
@@ -483,11 +492,11 @@ typedef struct vly_backend {
     vly_status (*stimulus_write)(vly_backend_net *net, uint32_t stimulus,
                                  const vly_stimulus_desc *desc,
                                  vly_error *error);
-    /* Two calls: with snapshot->state NULL it only sets the four counts; then,
-     * with memory of that size, it fills it. */
+    /* Called twice: with snapshot->state NULL it only sets the four counts;
+     * then, with memory of that size, it fills the snapshot. */
     vly_status (*snapshot_read)(vly_backend_net *net, vly_snapshot *snapshot,
                                 vly_error *error);
-    /* [optional] reserved for plastic weights: of one projection, in the order
+    /* [optional] reserved for plastic weights of one projection, in the order
      * of its rows */
     vly_status (*weights_read)(vly_backend_net *net, uint32_t projection,
                                uint64_t first, uint64_t count, int16_t *words,
@@ -503,7 +512,7 @@ typedef struct vly_backend {
      * on the device; the host computes it from a snapshot otherwise */
     vly_status (*state_digest)(vly_backend_net *net, uint64_t *digest,
                                vly_error *error);
-    /* [optional] reserved: a net over several devices of one host, slices
+    /* [optional] reserved: a net on several devices of one host, with slices
      * numbered over all of them */
     vly_status (*net_create_span)(const vly_device_spec *devices,
                                   uint32_t n_devices, const vly_net_desc *desc,

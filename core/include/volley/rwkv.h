@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * volley.rwkv/1: what RWKV-7 needs around its matrix products and its
+ * volley.rwkv/1: the operations of RWKV-7 around its matrix products and its
  * recurrence (volley/wkv.h), one operation a plan.
  *
- * Rows are tokens: [batch][seq], dense. The residual stream x is fp32; what
- * goes into products and comes out of them has `type`; vectors (biases, mixing
- * and norm weights) are fp32. Sums are kept in fp32, a value is rounded once,
- * when it is stored. With the names of vly_rwkv_run:
+ * Rows are tokens: [batch][seq], dense. The residual stream x is fp32; inputs
+ * and outputs of products have `type`; vectors (biases, mixing and norm
+ * weights) are fp32. Sums are kept in fp32, a value is rounded once, when it is
+ * stored. With the names of vly_rwkv_run:
  *
  *   EMBED     x = table[token]; with NORM: x = LN(table[token])
  *   MIX       n = LN(x); d = n(token before) - n; mixed_i = n + d * mix_i
@@ -34,7 +34,7 @@
  * STEP with LORA, PRODUCTS (output, ADD), MIX (1), PRODUCTS (key, RELU2),
  * PRODUCTS (value, ADD): seven launches; then NORM and the head. For many
  * tokens products are volley.gemm/1's, ACTIVATE, PREPARE, volley.wkv/1 and
- * FINISH take STEP's place, and ADD is beta = 1 or an operation of its own.
+ * FINISH replace STEP, and ADD is beta = 1 or a separate operation.
  *
  * Source   Peng et al. 2025, arXiv:2503.14456
  */
@@ -49,8 +49,8 @@ extern "C" {
 
 #define VLY_RWKV_INTERFACE "volley.rwkv/1"
 
-/* X(name, value, text). All but STEP and PRODUCTS are always offered; those
- * two may be E_UNSUPPORTED, by themselves or for a shape. */
+/* X(name, value, text). All but STEP and PRODUCTS are always offered; those two
+ * may be E_UNSUPPORTED, in general or for a shape. */
 #define VLY_RWKV_OP_TABLE(X)                                                   \
     X(EMBED, 0, "embed")                                                       \
     X(MIX, 1, "mix")                                                           \
@@ -69,7 +69,7 @@ enum {
         VLY_RWKV_N_OPS = 9
 };
 
-/* Flags; an operation for which one means nothing refuses it. */
+/* Flags; an operation refuses flags that do not apply to it. */
 enum {
     VLY_RWKV_LENGTHS = 1u,   /* all: length is given */
     VLY_RWKV_FIRST = 2u,     /* PREPARE, STEP: v_first is written */
@@ -107,7 +107,7 @@ typedef struct vly_rwkv_product {
 } vly_rwkv_product;
 VLY_SEAL(vly_rwkv_product, 24);
 
-/* What an operation does not use is 0 or ignored. */
+/* Members that an operation does not use are 0 or ignored. */
 typedef struct vly_rwkv_desc {
     uint32_t struct_size;
     uint32_t op;          /* VLY_RWKV_* */
@@ -130,16 +130,15 @@ typedef struct vly_rwkv_desc {
 } vly_rwkv_desc;
 VLY_SEAL(vly_rwkv_desc, 272);
 
-/* Pointers of the device; those that an operation does not use are ignored.
- * R is batch * seq rows. Nothing that is written overlaps anything else, but:
+/* Pointers of the device; those that an operation does not use are ignored. R
+ * is batch * seq rows. Outputs overlap no other array, with these exceptions:
  * state_out may be state_in; wkv_r, wkv_k and wkv_v of PREPARE may be r, k and
  * v where type_wkv is type; y of FINISH and STEP may be g.
- * length [batch] int32: tokens of each sequence, 0 to seq. Rows behind them are
- * not read and not written; a sequence of 0 tokens keeps last and state (is
- * copied from state_in to state_out), and its row of NORM with LAST is not
- * written. On a device the values of length and token are not looked at by the
- * call: a length is cut to 0 to seq, and the row of a token outside the table
- * is NaN. */
+ * length [batch] int32: tokens of each sequence, 0 to seq. Later rows are not
+ * read and not written; a sequence of 0 tokens keeps last and state (is copied
+ * from state_in to state_out), and its row of NORM with LAST is not written. On
+ * a device the call does not check the values of length and token: a length is
+ * clamped to 0 to seq, and the row of a token outside the table is NaN. */
 typedef struct vly_rwkv_run {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */
@@ -201,24 +200,23 @@ typedef struct vly_rwkv_chain vly_rwkv_chain; /* likewise */
 
 /* As in vly_gemm; chain_* are all there or NULL.
  *
- * A chain is several runs in one, such as those of a token: chain_run does what
- * run does with each plan and run in their order, at once, which may be faster
- * than one after the other. Its sums may have another order, and what one of
- * its runs leaves for another need be neither written nor rounded, x included:
- * what holds afterwards is last, state_out and the y of products that no other
- * of its runs reads (logits). What a run leaves for a later one, no run between
- * them writes, and no run writes what another one has as weights.
+ * A chain combines several runs, such as those of a token: chain_run has the
+ * effect of calling run with each plan and run in order, which may be faster at
+ * once than one by one. Its sums may have another order, and intermediate
+ * results between its runs, x included, need be neither written nor rounded:
+ * only last, state_out and the y of products that no other run of the chain
+ * reads (logits) are defined afterwards. No run may overwrite an intermediate
+ * result before it is read, and no run may write the weights of another.
  *
- * chain_create keeps copies of runs (stream and workspace are ignored) and
- * needs the plans no longer; it may allocate memory of the device, and waits
- * for what it put there. What the runs point to must be there as long as the
- * chain; values there (a token, states) are those at chain_run: what
- * lies in the host's memory (alloc_host of volley.memory/1) may be read by it
- * before it returns, and is to be left alone until the stream was waited
- * for. Of one chain
- * one run is under way at a time. A chain may need the whole device at once,
- * and then waits until others have left it. E_UNSUPPORTED, with the reason,
- * where the plugin cannot do the runs at once. */
+ * chain_create copies the runs (stream and workspace are ignored) and no longer
+ * needs the plans afterwards; it may allocate device memory and waits for its
+ * own copies. Memory that the runs point to must live as long as the chain;
+ * chain_run reads the values there (a token, states). Values in host memory
+ * (alloc_host of volley.memory/1) may be read before chain_run returns and must
+ * not change until the stream was waited for. One run of a chain may be in
+ * progress at a time. A chain may need the whole device and then waits until it
+ * is free. E_UNSUPPORTED, with the reason, if the plugin cannot combine the
+ * runs. */
 typedef struct vly_rwkv {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
@@ -236,7 +234,7 @@ typedef struct vly_rwkv {
                                const vly_rwkv_run *runs, uint32_t n,
                                vly_rwkv_chain **chain, vly_error *error);
     void (*chain_destroy)(vly_rwkv_chain *chain); /* NULL is legal; none of its
-                                                     runs is under way */
+                                                   * runs may be in progress */
     vly_status (*chain_run)(vly_rwkv_chain *chain, void *stream,
                             vly_error *error);
     void *reserved[5]; /* NULL */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * volley.telemetry/1: what a device tells of itself, as numbers that change:
- * how busy it is, memory, clocks, power, errors. The rules of its structs are
- * those of plugin.h. It has nothing to do with how a net is run: the devices
- * here are those of the plugin's own library, found by the name that a backend
- * has for them.
+ * volley.telemetry/1: numbers that a device reports: utilisation, memory,
+ * clocks, power, errors. The rules of its structs are those of plugin.h. It is
+ * independent of running nets: the devices are those of the plugin's own
+ * library, found by the names that backends use.
  */
 #ifndef VOLLEY_TELEMETRY_H
 #define VOLLEY_TELEMETRY_H
@@ -17,8 +16,9 @@ extern "C" {
 #define VLY_TELEMETRY_INTERFACE "volley.telemetry/1"
 
 enum {
-    VLY_TELEMETRY_GAUGE = 0,   /* what is now */
-    VLY_TELEMETRY_COUNTER = 1, /* only grows, but for a restart of its source */
+    VLY_TELEMETRY_GAUGE = 0,   /* current value */
+    VLY_TELEMETRY_COUNTER = 1, /* counter: only grows, except when its source
+                                * restarts */
 };
 
 /* One number that a device may have. The unit is the end of the name, in base
@@ -34,7 +34,8 @@ typedef struct vly_telemetry_metric {
 } vly_telemetry_metric;
 VLY_SEAL(vly_telemetry_metric, 40);
 
-/* The caller sets struct_size. Texts are "" where the library does not tell. */
+/* The caller sets struct_size. Texts are "" if the library does not report
+ * them. */
 typedef struct vly_telemetry_device {
     uint32_t struct_size;
     uint32_t index;
@@ -51,20 +52,20 @@ typedef struct vly_telemetry_source {
     uint32_t
         metric_size; /* sizeof(vly_telemetry_metric) of the plugin: stride */
     uint32_t (*device_count)(void);
-    /* Errors  E_INVALID no such device; E_DEVICE it cannot be asked */
+    /* Errors  E_INVALID no such device; E_DEVICE it cannot be queried */
     vly_status (*device_info)(uint32_t device, vly_telemetry_device *info,
                               vly_error *error);
-    /* The device that a backend calls so ("cuda:1"), whatever order and
-     * selection that backend has.
-     * Errors  E_UNSUPPORTED the name is of another library; E_DEVICE there is
-     *         no such device */
+    /* The device with this name in a backend ("cuda:1"), independent of the
+     * backend's order and selection of devices.
+     * Errors  E_UNSUPPORTED the name belongs to another library; E_DEVICE there
+     *         is no such device */
     vly_status (*device_find)(const char *name, uint32_t *device,
                               vly_error *error);
     /* [n_metrics], the same for all devices */
     uint32_t (*metrics)(const vly_telemetry_metric **metrics);
-    /* values [n_metrics]: NaN where this device, or this driver, does not
-     * tell. May take tens of milliseconds. n_metrics may be less than there
-     * are: the first ones.
+    /* values [n_metrics]: NaN if this device or this driver does not report the
+     * metric. May take tens of milliseconds. n_metrics may be smaller than the
+     * number of metrics: then only the first ones.
      * Errors  E_INVALID no such device; E_DEVICE it is gone, and stays gone;
      *         values are then untouched */
     vly_status (*sample)(uint32_t device, double *values, uint32_t n_metrics,

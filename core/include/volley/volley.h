@@ -63,9 +63,9 @@ VLY_API vly_status vly_connectome_build(const vly_genome *genome,
                                         vly_error *error);
 VLY_API vly_status vly_connectome_save(const vly_connectome *connectome,
                                        const char *path, vly_error *error);
-/* verify: the file is read and every checksum held; else it is mapped and
- * trusted, and must stay as it is while the connectome lives: a process that
- * reads what was cut off ends with SIGBUS. */
+/* verify: the file is read and every checksum is checked; otherwise it is
+ * mapped and trusted, and must not change while the connectome lives: if the
+ * file is truncated, reading it ends the process with SIGBUS. */
 VLY_API vly_status vly_connectome_load(const char *path, int verify,
                                        vly_connectome **connectome,
                                        vly_error *error);
@@ -74,15 +74,15 @@ VLY_API void vly_connectome_destroy(vly_connectome *connectome);
 /* ---- plugins ---------------------------------------------------------- */
 
 /* Finds and loads plugins: VOLLEY_PLUGIN_PATH (colon separated), beside
- * libvolley, the installed folder; never the working folder, nor one that
+ * libvolley, the installed folder; never the working folder, nor a folder that
  * others may write to. A plugin that cannot be used stays listed with its
- * reason. One is started (its init, and with it its drivers) when it is first
- * asked for or listed. Lives until the process ends or destroy; no net may be
- * left then. [main-thread] */
+ * reason. A plugin is initialised (and with it its drivers) when it is first
+ * requested or listed. The registry lives until destroy or the end of the
+ * process; no net may exist then. [main-thread] */
 VLY_API vly_status vly_registry_create(vly_registry **registry,
                                        vly_error *error);
 VLY_API void vly_registry_destroy(vly_registry *registry);
-/* One more file. Its failure is in *error and in the list. */
+/* Adds one file. A failure is in *error and in the list. */
 VLY_API vly_status vly_registry_add(vly_registry *registry, const char *path,
                                     vly_error *error);
 
@@ -94,15 +94,15 @@ typedef struct vly_plugin_info {
     const char *version;
     const char *build;
     const char *reason;     /* why not, "" if usable */
-    const char *interfaces; /* space separated ids it offers */
+    const char *interfaces; /* ids of its interfaces, separated by spaces */
     uint64_t hash[2];       /* of the file's bytes */
 } vly_plugin_info;
 
 VLY_API uint32_t vly_registry_count(const vly_registry *registry);
 VLY_API vly_status vly_registry_info(const vly_registry *registry,
                                      uint32_t index, vly_plugin_info *info);
-/* The interface of the plugin with this id; E_UNSUPPORTED with the reason and
- * a list of what there is. */
+/* The interface of the plugin with this id; E_UNSUPPORTED with the reason and a
+ * list of the available ones. */
 VLY_API vly_status vly_registry_interface(const vly_registry *registry,
                                           const char *id,
                                           const char *interface_id,
@@ -111,9 +111,9 @@ VLY_API vly_status vly_registry_interface(const vly_registry *registry,
 
 /* ---- device memory ---------------------------------------------------- */
 
-/* Of this process, by device: "cuda:0", "vulkan:1"; "host" is what devices
- * share with the host (pinned), and of accelerators on the processor.
- * [any-thread] */
+/* Usage of this process, by device: "cuda:0", "vulkan:1"; "host" is memory that
+ * devices share with the host (pinned), and memory of accelerators on the
+ * processor. [any-thread] */
 typedef struct vly_device_usage {
     uint32_t struct_size;
     uint32_t n_blocks; /* in use */
@@ -123,22 +123,22 @@ typedef struct vly_device_usage {
     uint64_t used_by[3];    /* by VLY_QOS_* */
     uint64_t kept_bytes;    /* freed, and kept for reuse */
     uint64_t peak_bytes;    /* of used_bytes */
-    uint64_t reuses;        /* blocks that came out of what was kept */
-    uint64_t evictions;     /* reloadable blocks that had to go */
+    uint64_t reuses;        /* blocks that were reused */
+    uint64_t evictions;     /* reloadable blocks that were dropped */
     uint64_t evicted_bytes; /* of these */
-    uint64_t refusals;      /* requests that were not met */
+    uint64_t refusals;      /* requests that failed */
 } vly_device_usage;
-/* How much memory plugins may take and keep on a device, in bytes; UINT64_MAX:
- * as much as there is. device NULL: on every one but "host", unless it has a
- * quota of its own. What is in use above it stays.
+/* Sets the quota of memory that plugins may use and keep on a device, in bytes;
+ * UINT64_MAX: no limit. device NULL: every device but "host" that has no quota
+ * of its own. Memory already in use above the quota stays.
  * Errors  E_INVALID  device is "" or longer than 31 characters, or there are
  *         more than 64 */
 VLY_API vly_status vly_device_memory_limit(const char *device, uint64_t bytes,
                                            vly_error *error);
-/* Bytes of freed blocks that are kept on each device, 256 MiB at first. 0 gives
- * all of them back. Returns what it was. */
+/* Sets the limit of freed bytes that are kept on each device, 256 MiB by
+ * default. 0 frees all of them. Returns the previous limit. */
 VLY_API uint64_t vly_device_memory_keep(uint64_t bytes);
-/* Devices on which plugins may allocate, in the order they came. */
+/* Devices on which plugins may allocate, in the order of their registration. */
 VLY_API uint32_t vly_device_memory_count(void);
 /* Errors  E_INVALID  no such device, or struct_size is no vly_device_usage's */
 VLY_API vly_status vly_device_memory_usage(uint32_t index,
@@ -161,23 +161,24 @@ VLY_API void vly_net_close(vly_net *net); /* the counterpart of open */
 
 VLY_API vly_status vly_net_run(vly_net *net, uint64_t n_bursts,
                                vly_error *error);
-/* Ends a run in another thread or signal handler after the burst that the
- * backend is at: the run then returns VLY_E_STOPPED, and the functions below
- * have been called for all bursts done. From inside one of them that burst is
- * up to a chunk (4096 bursts) after the one told. A stop between two runs ends
- * the next one before its first burst. [any-thread] async-signal-safe */
+/* Ends a run, from another thread or a signal handler, after the backend's
+ * current burst: the run then returns VLY_E_STOPPED, and the callbacks below
+ * have been called for all bursts done. If called from a callback, the
+ * backend's current burst is up to a chunk (4096 bursts) after the burst of the
+ * callback. A stop between two runs ends the next one before its first burst.
+ * [any-thread] async-signal-safe */
 VLY_API void vly_net_stop(vly_net *net);
 
-/* Called on the thread of vly_net_run, in order of bursts, for every burst:
- * ids ascend and are borrowed for the call. VLY_OK to go on. Slower than none:
- * spikes cross to the host.
- * The backend runs a chunk of up to 4096 bursts, then the calls for these
- * follow. A function that fails or stops the net therefore ends the run, but
- * the net stands at the end of the chunk, up to 4095 bursts after the one
- * told. After a failure no function is called for the rest of the chunk, and
- * the run returns that status; after a stop they still are, for every burst
- * done. From within, a net may only be asked for its figures (burst, digest,
- * statistics) and be stopped. */
+/* Called on the thread of vly_net_run, in order of bursts, for every burst: ids
+ * ascend and are borrowed for the call. Return VLY_OK to continue. A run with
+ * this callback is slower, since spikes are copied to the host. The backend
+ * runs a chunk of up to 4096 bursts, then the callback is called for each of
+ * these. So if the callback fails or stops the net, the run ends, but the net
+ * is at the end of the chunk, up to 4095 bursts later. After a failure no
+ * callback is called for the rest of the chunk, and the run returns that
+ * status; after a stop callbacks are still called for every burst done. A
+ * callback may only read the net's burst, digest and statistics, and stop it.
+ */
 typedef vly_status (*vly_spikes_fn)(void *arg, uint64_t burst,
                                     const uint32_t *ids, uint32_t n_ids,
                                     uint64_t burst_digest);
@@ -187,14 +188,14 @@ VLY_API void vly_net_on_bursts(vly_net *net, vly_spikes_fn function, void *arg);
 
 /* Adds value (unit of the port) to a neuron's input in a burst not yet done.
  * Values of one neuron, port and burst are summed; the sum is clamped.
- * Errors  E_INVALID  burst, area, neuron or port is none, the area is a
- *                    generator, the value not finite */
+ * Errors  E_INVALID burst, area, neuron or port does not exist, the area is a
+ *         generator, or the value is not finite */
 VLY_API vly_status vly_net_inject(vly_net *net, uint64_t burst,
                                   const char *area, uint32_t index,
                                   uint32_t port, double value,
                                   vly_error *error);
-/* The same for n neurons of one area at once, all or nothing: what a host that
- * injects in every burst uses. In ascending order they need not be sorted. */
+/* The same for n neurons of one area at once, all or nothing: for hosts that
+ * inject in every burst. Ascending neurons need no sorting. */
 VLY_API vly_status vly_net_inject_many(vly_net *net, uint64_t burst,
                                        const char *area, uint32_t port,
                                        const uint32_t *indices,
@@ -219,7 +220,7 @@ VLY_API vly_status vly_net_write(vly_net *net, const char *area,
  * Range and bound are checked again; on failure nothing has changed. */
 VLY_API vly_status vly_net_set(vly_net *net, const char *path, double value,
                                vly_error *error);
-/* The same for one value a neuron of the area. */
+/* The same with one value for each neuron of the area. */
 VLY_API vly_status vly_net_set_each(vly_net *net, const char *area,
                                     const char *param, const double *values,
                                     uint32_t n_values, vly_error *error);
@@ -252,8 +253,8 @@ typedef struct vly_stats {
     char backend[64]; /* "cpu:4" as resolved */
     char device[128];
     char plan[256];
-    uint64_t spikes_squared; /* sum over bursts of spikes in it, squared; from
-                                where a state was read from a file on */
+    uint64_t spikes_squared; /* sum over bursts of the square of their spikes; a
+                              * state from a file restarts the sum */
 } vly_stats;
 VLY_API vly_status vly_net_stats(vly_net *net, vly_stats *stats,
                                  vly_error *error);
@@ -267,9 +268,9 @@ typedef struct vly_area_stats {
     int32_t q[2];
     uint64_t spikes; /* while a spikes function is set, or as below */
 } vly_area_stats;
-/* Counts spikes by area from the next burst on (0: no more). Where the backend
- * counts them itself, ids cross to the host only in its first 64 bursts, to be
- * held against its counts. */
+/* Counts spikes by area from the next burst on (0: stops counting). If the
+ * backend counts them, ids are copied to the host only in its first 64 bursts,
+ * to check its counts. */
 VLY_API void vly_net_count_areas(vly_net *net, int on);
 VLY_API vly_status vly_net_area_stats(vly_net *net, uint32_t area,
                                       vly_area_stats *stats);
@@ -287,7 +288,7 @@ VLY_API vly_status vly_net_restore(vly_net *net, const vly_state *state,
                                    vly_error *error);
 VLY_API void vly_state_destroy(vly_state *state);
 /* A net that begins in this state instead of at burst 0, on any backend; the
- * state may go. As vly_net_create otherwise.
+ * state may be freed afterwards. Otherwise like vly_net_create.
  * Errors  E_INVALID the state is of another genome or connectome */
 VLY_API vly_status vly_net_resume(const vly_connectome *connectome,
                                   vly_registry *registry, const char *backend,
@@ -296,11 +297,12 @@ VLY_API vly_status vly_net_resume(const vly_connectome *connectome,
 
 /* A state as a file, compressed, with a checksum of each part: a checkpoint.
  * save writes a temporary file beside path, syncs it and renames it, so that
- * path is the old file or the new one, whenever the process or the machine
- * stops. The net may go on meanwhile. [any-thread]
- * Errors  E_IO cannot be written or read; E_NOMEM; of load E_PARSE no
- *         checkpoint, of another version (says which), cut, or damaged (says in
- *         which part); of save E_INVALID path is no file. path is as it was */
+ * path is either the old or the new file, whenever the process or the machine
+ * stops. The net may run meanwhile. [any-thread]
+ * Errors  E_IO cannot be written or read; E_NOMEM; of load E_PARSE not a
+ *         checkpoint, of another version (named), truncated, or damaged (in the
+ *         named part); of save E_INVALID path is not a file. On failure path is
+ *         unchanged */
 VLY_API vly_status vly_state_save(const vly_state *state, const char *path,
                                   vly_error *error);
 VLY_API vly_status vly_state_load(const char *path, vly_state **state,
@@ -325,27 +327,28 @@ VLY_API vly_status vly_state_get_info(const vly_state *state,
                                       vly_state_info *info, vly_error *error);
 /* Moves the net to another backend, between two runs: spikes in flight, pending
  * input and changed parameters go with it, so no result depends on it. For a
- * moment both nets hold their memory. On failure it stays where it was and can
- * go on, unless its own device failed.
- * n_threads  of backends on the host; 0: all cores; "cpu:4" wins over it
+ * moment both nets hold their memory. On failure the net stays on its backend
+ * and can continue, unless its own device failed.
+ * n_threads  of backends on the host; 0: all cores; "cpu:4" takes precedence
  * Errors     E_INVALID  backend is no NAME[:NUMBER][,key=value]...
- *            E_UNSUPPORTED, E_DEVICE, E_NOMEM  the other cannot take the net
- * Cost       a snapshot and what vly_net_create costs there; the connectome
- *            is not compiled again
- * A host that decides in another thread ends the run with vly_net_stop, swaps
- * and runs on. */
+ *            E_UNSUPPORTED, E_DEVICE, E_NOMEM  the new backend cannot take the
+ *            net
+ * Cost       a snapshot and the cost of vly_net_create there; the connectome is
+ *            not compiled again
+ * To swap from another thread, end the run with vly_net_stop, swap, and run
+ * again. */
 VLY_API vly_status vly_net_swap(vly_net *net, const char *backend,
                                 uint32_t n_threads, vly_error *error);
 
 /* ---- fail-over -------------------------------------------------------- */
 
 enum {
-    VLY_FAILOVER_KEPT = 0,   /* there is a snapshot of `burst` now */
-    VLY_FAILOVER_FAILED = 1, /* the net stands at `burst` on `to`; the bursts
-                                since are done again now */
-    VLY_FAILOVER_WRONG = 2,  /* their run digest is another: what was told of
-                                bursts from `burst` on was wrong */
-    VLY_FAILOVER_DONE = 3    /* it has done failed_burst bursts again */
+    VLY_FAILOVER_KEPT = 0,   /* a snapshot of `burst` was taken */
+    VLY_FAILOVER_FAILED = 1, /* the net is at `burst` on `to`; the bursts since
+                              * then will be run again */
+    VLY_FAILOVER_WRONG = 2,  /* their run digest differs: earlier results from
+                              * `burst` on were wrong */
+    VLY_FAILOVER_DONE = 3    /* it has run again up to failed_burst */
 };
 typedef struct vly_failover_event {
     uint32_t struct_size;
@@ -354,34 +357,33 @@ typedef struct vly_failover_event {
     uint64_t failed_burst; /* done when the device failed; 0: KEPT */
     const char *from;      /* "cuda:0"; all three are borrowed for the call */
     const char *to;
-    const char *reason; /* what the failed device said */
+    const char *reason; /* message of the failed device */
 } vly_failover_event;
-/* Within it a net may only be asked for its figures and be stopped. What it
- * returns counts for VLY_FAILOVER_WRONG: not 0, the host has forgotten what it
- * was told of bursts from `burst` on, and the functions of vly_net_on_spikes
- * and vly_net_on_bursts are called for these once more; 0, it cannot, and the
- * net ends. */
+/* It may only read the net's statistics and stop it. The return value counts
+ * for VLY_FAILOVER_WRONG: not 0, the host has discarded its results from
+ * `burst` on, and the callbacks of vly_net_on_spikes and vly_net_on_bursts are
+ * called again for these bursts; 0, the host cannot discard them, and the net
+ * ends. */
 typedef int (*vly_failover_fn)(void *arg, const vly_failover_event *event);
 
 /* From now on a failure of the device (of any backend the net is on, in any
- * call) does not end the net: it is made anew on `backend` from a snapshot in
- * memory, input and changes since are given to it again, the bursts since are
- * run again, and the call goes on as if nothing had been, with the results of a
- * net that never failed. The functions are not called again for bursts done
- * again: the run digest proves that they gave what was told. It is logged as
- * an error.
+ * call) does not end the net: it is rebuilt on `backend` from a snapshot in
+ * memory, later input and changes are replayed, the bursts since the snapshot
+ * are run again, and the call continues with the results of a net that never
+ * failed. Callbacks are not called again for these bursts: the run digest
+ * proves that the results are the same. The failure is logged as an error.
  *
- * backend    where to go on; NULL: no more fail-over
+ * backend    where to continue; NULL: turn fail-over off
  * n_threads  as for vly_net_swap
- * every_bursts  between snapshots; 0: as often as keeps their cost under 1% of
- *            the time, at most one a second. A run ends a chunk for it
- * function   told what happens; NULL: nobody, who forgets nothing
- * Errors     E_INVALID, E_UNSUPPORTED  backend cannot run this net; E_NOMEM;
- *            those of the first snapshot. Later a net whose fail-over fails
- *            has ended, with both reasons in one sentence
- * Memory     a snapshot, and up to 64 MiB of input and changes (more is
- *            answered by a snapshot)
- * A stop while bursts are done again ends the run after them. */
+ * every_bursts  between snapshots; 0: chosen so that they cost less than 1% of
+ *               the time, at most one a second. A chunk ends at each snapshot
+ * function   called at each event; NULL: none, and results are never discarded
+ * Errors     E_INVALID, E_UNSUPPORTED backend cannot run this net; E_NOMEM;
+ *            those of the first snapshot. If a later fail-over fails, the net
+ *            ends; the message has both reasons
+ * Memory     a snapshot, and up to 64 MiB of input and changes (beyond that a
+ *            new snapshot is taken)
+ * A stop while bursts are run again ends the run after them. */
 VLY_API vly_status vly_net_failover(vly_net *net, const char *backend,
                                     uint32_t n_threads, uint64_t every_bursts,
                                     vly_failover_fn function, void *arg,

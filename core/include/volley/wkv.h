@@ -41,8 +41,8 @@ VLY_SEAL(vly_wkv_desc, 40);
  * r w k v a b y  [batch][seq][heads][dim]
  * state_in       [batch][heads][dim][dim] fp32; NULL: zeros
  * state_out      likewise; may be state_in
- * length         [batch] int32: tokens of each sequence, 0 to seq; behind them
- * y is not written; the state is that after the last token */
+ * length         [batch] int32: tokens of each sequence, 0 to seq; y is not
+ * written after them; the state is that after the last token */
 typedef struct vly_wkv_run {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */
