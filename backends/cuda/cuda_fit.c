@@ -85,7 +85,7 @@ static void choose_tile(const vly_cuda_shard *shard, uint32_t n_slices,
     uint32_t warps = VLY_CUDA_THREADS / 32;
     uint32_t step = made->narrow ? 2 : 1; /* a word has two rows */
     for (uint32_t rows = step; rows <= VLY_CUDA_TILE_ROWS; rows += step) {
-        uint32_t n = count_tiles(shard->net->desc, 32 * rows);
+        uint32_t n = count_tiles(shard->store.fixed, 32 * rows);
         uint32_t own = divide_up(divide_up(n, n_slices), made->cluster);
         uint32_t cost =
             divide_up(own, warps) * (TURN_COST + NEURON_COST * rows);
@@ -154,9 +154,9 @@ static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
 static double predict_ns(const vly_cuda_shard *shard,
                          const vly_cuda_partition *partition)
 {
-    double n = shard->net->desc->n_neurons;
+    double n = shard->store.fixed->n_neurons;
     double spikes = n * SHARE_FIRED;
-    double row = (double)shard->net->desc->n_synapses / (n > 0.0 ? n : 1.0);
+    double row = (double)shard->store.fixed->n_synapses / (n > 0.0 ? n : 1.0);
     double parts = (double)partition->n_slices * partition->n_groups;
     double sectors = row * 4.0 + parts * 2.0 * SECTOR;
     double bytes = partition->narrow ? sizeof(int16_t) : sizeof(uint32_t);
@@ -173,8 +173,8 @@ static double predict_bytes(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition, uint32_t unit)
 {
     double n =
-        shard->net->desc->n_neurons > 0 ? shard->net->desc->n_neurons : 1.0;
-    double row = (double)shard->net->desc->n_synapses / n;
+        shard->store.fixed->n_neurons > 0 ? shard->store.fixed->n_neurons : 1.0;
+    double row = (double)shard->store.fixed->n_synapses / n;
     double parts = (double)partition->n_slices * partition->n_groups;
     double filled = row < parts ? row : parts; /* parts that are not empty */
     double words = row + filled * 0.5 * (unit - 1);
@@ -190,7 +190,7 @@ static uint32_t choose_unit(const vly_cuda_shard *shard,
 {
     double limit = partition->ring * partition->n_groups > 1 ? DELAYED_BYTES
                                                              : SYNAPSE_BYTES;
-    double synapses = (double)shard->net->desc->n_synapses;
+    double synapses = (double)shard->store.fixed->n_synapses;
     uint32_t unit = 4;
     while (unit > 1 && predict_bytes(shard, partition, unit) > limit &&
            synapses / (unit / 2) < MOST_UNITS)
@@ -203,14 +203,14 @@ static uint32_t choose_post(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition)
 {
     double blocks = (double)partition->n_slices * partition->cluster;
-    double most = POST_BYTES * (double)shard->net->desc->n_synapses /
+    double most = POST_BYTES * (double)shard->store.fixed->n_synapses /
                   (2.0 * sizeof(uint32_t) * blocks * partition->n_slices);
     uint32_t post = partition->mail_room / POST_SHARE;
     if (shard->net->wanted.post != VLY_CUDA_AUTO)
         return shard->net->wanted.post < partition->mail_room
                    ? shard->net->wanted.post
                    : partition->mail_room;
-    if (shard->net->desc->n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
+    if (shard->store.fixed->n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
         return 0;
     post = most < post ? (uint32_t)most : post;
     return post / 32 * 32;
@@ -228,7 +228,7 @@ static vly_status try_cluster(vly_cuda_shard *shard, delay_range delays,
                               vly_error *error)
 {
     uint32_t step = 0;
-    uint32_t sets = vly_common_shift_sets(shard->net->desc, &step);
+    uint32_t sets = vly_common_shift_sets(shard->store.fixed, &step);
     vly_cuda_partition made = {.cluster = cluster,
                                .unit = 4,
                                .narrow = narrow,
@@ -248,7 +248,7 @@ static vly_status try_cluster(vly_cuda_shard *shard, delay_range delays,
         limit < VLY_CUDA_PARTITION_BLOCKS ? limit : VLY_CUDA_PARTITION_BLOCKS;
     n_clusters = n_clusters < limit / cluster ? n_clusters : limit / cluster;
     uint32_t most =
-        divide_up(shard->net->desc->n_neurons, MIN_NEURONS * cluster);
+        divide_up(shard->store.fixed->n_neurons, MIN_NEURONS * cluster);
     n_clusters = n_clusters < most ? n_clusters : most;
     if (n_clusters == 0 ||
         !set_sizes(shard, delays, n_clusters, shared_bytes, &made))
@@ -256,9 +256,10 @@ static vly_status try_cluster(vly_cuda_shard *shard, delay_range delays,
     made.unit = choose_unit(shard, &made);
     made.post = choose_post(shard, &made);
     double bytes = predict_bytes(shard, &made, made.unit) *
-                   (double)shard->net->desc->n_synapses;
+                   (double)shard->store.fixed->n_synapses;
     if (made.n_groups > VLY_CUDA_PARTITION_GROUPS ||
-        bytes > MOST_BYTES * (double)shard->net->desc->n_synapses + FREE_BYTES)
+        bytes >
+            MOST_BYTES * (double)shard->store.fixed->n_synapses + FREE_BYTES)
         return VLY_OK;
     double ns = predict_ns(shard, &made);
     if (choice->ns[narrow] < 0.0 || ns < choice->ns[narrow]) {
@@ -291,7 +292,7 @@ static int wants_narrow(const vly_cuda_shard *shard, delay_range delays)
 {
     uint32_t once = shard->net->wanted.once;
     return shard->net->wanted.narrow != 0 && delays.n == 1 &&
-           !vly_common_has_shifts(shard->net->desc) &&
+           !vly_common_has_shifts(shard->store.fixed) &&
            (once == 0 || once == VLY_CUDA_AUTO);
 }
 
@@ -314,14 +315,14 @@ static int is_worth_it(const vly_cuda_shard *shard, uint64_t shared_bytes,
 
 static const char *refuse(const vly_cuda_shard *shard)
 {
-    if (vly_cuda_has_feagi(shard->net->desc))
+    if (vly_cuda_has_feagi(shard->store.fixed))
         return "FEAGI areas need gains and candidates";
-    if (shard->net->desc->n_neurons == 0)
+    if (shard->store.fixed->n_neurons == 0)
         return "the net has no neurons";
     if (shard->view.n_ports > 1 ||
         shard->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
         return "too many ports or areas";
-    if (shard->net->desc->n_neurons > UINT32_MAX / VLY_CUDA_MAX_FIELDS)
+    if (shard->store.fixed->n_neurons > UINT32_MAX / VLY_CUDA_MAX_FIELDS)
         return "too many neurons";
     if (shard->view.max_delay > VLY_CUDA_PARTITION_DELAY)
         return "its longest delay exceeds 4096 bursts";
@@ -341,7 +342,7 @@ vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
                                     cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                     shard->device),
         "cudaDeviceGetAttribute", error);
-    delay_range delays = find_delays(shard->net->desc);
+    delay_range delays = find_delays(shard->store.fixed);
     partition_choice choice = {.ns = {-1.0, -1.0}};
     uint32_t narrow = 0;
     if (status == VLY_OK)

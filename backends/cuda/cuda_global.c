@@ -54,9 +54,9 @@ static vly_status restore(vly_cuda_shard *shard, vly_error *error)
     vly_status status = VLY_OK;
     for (uint32_t g = 0; g < shard->view.n_groups; g++)
         for (uint32_t ago = 1;
-             ago <= shard->groups[g].delay_max && status == VLY_OK; ago++)
+             ago <= shard->store.groups[g].delay_max && status == VLY_OK; ago++)
             if (shard->net->burst >=
-                (uint64_t)shard->groups[g].base_delay + ago)
+                (uint64_t)shard->store.groups[g].base_delay + ago)
                 status = vly_cuda_check((int)vly_cuda_launch_restore(
                                             &shard->view, shard->net->burst, g,
                                             ago, (cudaStream_t)shard->stream),
@@ -67,7 +67,8 @@ static vly_status restore(vly_cuda_shard *shard, vly_error *error)
 /* Of synapses and of the ends of rows, of which each group has its own. */
 static double all_bytes(const vly_cuda_shard *shard)
 {
-    return (double)shard->n_synapses * sizeof *shard->view.groups->synapses +
+    return (double)shard->store.n_synapses *
+               sizeof *shard->view.groups->synapses +
            (double)shard->view.n_groups * (shard->net->desc->n_neurons + 1.0) *
                sizeof *shard->view.groups->row;
 }

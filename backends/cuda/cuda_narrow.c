@@ -11,7 +11,7 @@
 #include "kernels/cuda/narrow_sums.h"
 
 #include "cuda_memory.h"
-#include "cuda_net.h"
+#include "cuda_shard.h"
 
 #define TASKS 16u
 #define ALONE                                                                  \
@@ -151,15 +151,15 @@ static uint32_t judge(const proof *of, uint32_t *divisors)
 vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
                                  vly_error *error)
 {
-    proof of = {.desc = shard->net->desc};
-    uint32_t n_areas = shard->net->desc->n_areas;
+    proof of = {.desc = shard->store.fixed};
+    uint32_t n_areas = shard->store.fixed->n_areas;
     vly_status status = VLY_OK;
     *holds = 0;
     if (shard->divisors == NULL)
         status = vly_cuda_alloc(shard, n_areas, sizeof *shard->divisors,
                                 &shard->divisors, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, shard->net->desc->n_neurons,
+        status = vly_cuda_alloc(shard, shard->store.fixed->n_neurons,
                                 sizeof *of.load, &of.load, error);
     if (status == VLY_OK)
         status = vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.divisor,

@@ -6,12 +6,12 @@
 
 #include <stdio.h>
 
-#include "cuda_delivery.h"
 #include "cuda_error.h"
 #include "cuda_fit.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_slices.h"
+#include "cuda_store.h"
 
 /* Nanoseconds of a burst by its events, to be compared with those of the plan
  * in cuda_resident.c: medians of 31 blocks of bursts of the stress nets on an
@@ -181,7 +181,7 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
         status = vly_cuda_synchronize(shard, "rows by slice", error);
     if (status != VLY_OK)
         return status; /* the rows by source are still there */
-    vly_cuda_delivery_release(shard);
+    vly_cuda_store_release(shard);
     *is_made = 1;
     return VLY_OK;
 }

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda_delivery.h"
 #include "cuda_global.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_partition.h"
 #include "cuda_resident.h"
+#include "cuda_store.h"
 
 #define CHANGES 8u /* of plan in the life of a net at most */
 
@@ -103,8 +103,7 @@ static vly_status make_first(vly_cuda_shard *shard,
     for (uint32_t i = 0; i < n; i++) {
         const size_t at = strlen(why);
         uint32_t is_made = 0;
-        if (shard->view.groups == NULL)
-            status = vly_cuda_delivery_create(shard, &told);
+        status = vly_cuda_store_create(shard, &told);
         if (status != VLY_OK)
             break;
         shard->plan = list[i];
@@ -201,7 +200,7 @@ vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error)
         return stay(shard, &why);
     shard->n_changes++;
     shard->plan->release(shard);
-    vly_cuda_delivery_release(shard);
+    vly_cuda_store_release(shard);
     const vly_host *host = vly_cuda_host;
     uint64_t begin = host->clock_ns(host->context);
     shard->other = shard->plan;

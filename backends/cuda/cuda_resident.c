@@ -6,13 +6,13 @@
 
 #include <stdio.h>
 
-#include "cuda_delivery.h"
 #include "cuda_dynamics.h"
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_segments.h"
 #include "cuda_shifts.h"
+#include "cuda_store.h"
 
 /* Fewer in a block are not worth an exchange; of a small net, half as many
  * (Izhikevich 2003 on an H200: 32 blocks 1.54 us a burst, 16 blocks 1.62). */
@@ -84,7 +84,7 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
     while (!set_blocks(shard, blocks, (uint64_t)shared_bytes)) {
         if (blocks == limit || wanted > 0) {
             found->why =
-                vly_common_has_shifts(shard->net->desc)
+                vly_common_has_shifts(shard->store.fixed)
                     ? "its accumulators exceed shared memory, or 16 bits of "
                       "a synapse with the shifts of its weights"
                     : "its accumulators exceed shared memory";
@@ -126,7 +126,7 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
         shard, shard->net->wanted.plan > 0, is_made, error);
     if (status != VLY_OK || !*is_made)
         return status;
-    vly_cuda_delivery_release(shard);
+    vly_cuda_store_release(shard);
     status = create_ring(shard, error);
     if (status == VLY_OK)
         status = vly_cuda_check(

@@ -49,11 +49,11 @@ static vly_status count_segments(segment_maker *m, vly_error *error)
         vly_cuda_device_alloc(shard, VLY_CUDA_N_PARTS * counts_of(shard),
                               sizeof *m->count, &m->count, error);
     for (uint32_t g = 0; g < shard->view.n_groups && status == VLY_OK; g++)
-        status = vly_cuda_check(
-            (int)vly_cuda_launch_segment_count(&shard->view, &shard->groups[g],
-                                               &shard->resident, m->count,
-                                               (cudaStream_t)shard->stream),
-            "counting segments", error);
+        status = vly_cuda_check((int)vly_cuda_launch_segment_count(
+                                    &shard->view, &shard->store.groups[g],
+                                    &shard->resident, m->count,
+                                    (cudaStream_t)shard->stream),
+                                "counting segments", error);
     return status;
 }
 
@@ -149,7 +149,7 @@ static void limit_rooms(segment_maker *m)
         bytes += 16 * quads_at(m, i, m->room[i]);
         prices[i] = price(m, i, m->room[i]);
     }
-    while (bytes > LIMIT_BYTES * shard->n_synapses) {
+    while (bytes > LIMIT_BYTES * shard->store.n_synapses) {
         uint32_t best = n;
         for (uint32_t i = 0; i < n; i++)
             if (prices[i] >= 0.0 && (best == n || prices[i] < prices[best]))
@@ -314,7 +314,7 @@ static vly_status fill_segments(segment_maker *m, uint32_t *const segments[2],
     for (uint32_t g = 0; g < shard->view.n_groups && status == VLY_OK; g++)
         status =
             vly_cuda_check((int)vly_cuda_launch_segment_fill(
-                               &shard->view, &shard->groups[g],
+                               &shard->view, &shard->store.groups[g],
                                &shard->resident, segments, m->count, stream),
                            "filling segments", error);
     return status == VLY_OK
@@ -353,8 +353,8 @@ static vly_status make_segments(segment_maker *m, uint32_t forced,
         status = create_classes(m, p, error);
     if (status != VLY_OK)
         return status;
-    if (!forced &&
-        shard->segment_bytes > SYNAPSE_BYTES * shard->n_synapses + FREE_BYTES)
+    if (!forced && shard->segment_bytes >
+                       SYNAPSE_BYTES * shard->store.n_synapses + FREE_BYTES)
         return VLY_OK;
     *is_made = 1;
     return create_synapses(m, error);

@@ -137,13 +137,13 @@ vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
                                  const vly_backend_net *net, int32_t device,
                                  const vly_snapshot *snapshot, vly_error *error)
 {
-    const vly_net_desc *desc = net->desc;
     shard->net = net;
     shard->device = device;
+    shard->store.fixed = net->desc;
     shard->resident.split = net->wanted.split == VLY_CUDA_AUTO
-                                ? shortest_delay(desc) > 1
+                                ? shortest_delay(shard->store.fixed) > 1
                                 : net->wanted.split != 0;
-    start_view(shard, desc);
+    start_view(shard, net->desc);
     vly_cuda_settle(shard); /* others make room */
     return fill(shard, snapshot, error);
 }

@@ -15,6 +15,7 @@
 #include "cuda_memory.h"
 #include "cuda_plan.h"
 #include "cuda_short.h"
+#include "cuda_store.h"
 
 /* cudaEvent_t before and after a launch, after copies, after spikes have come,
  * after they were put in order */
@@ -48,8 +49,7 @@ struct vly_cuda_shard {
     uint32_t *thresholds;    /* on the device, VLY_CUDA_THRESHOLDS a slot */
     uint32_t *state;         /* on the device, as in a snapshot */
     uint64_t n_state_words;
-    vly_cuda_group *groups; /* [view.n_groups] as on the device */
-    uint64_t n_synapses;
+    vly_cuda_store store;
 
     /* the plan */
     const vly_cuda_plan *plan;

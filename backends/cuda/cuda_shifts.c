@@ -7,19 +7,19 @@
 
 #include "kernels/cuda/shift_classes.h"
 
-#include "cuda_net.h"
+#include "cuda_shard.h"
 
 /* Synapses beyond the first that those of one projection become. */
 static uint64_t words_of(const vly_cuda_shard *shard,
                          const vly_projection_desc *p,
                          const vly_cuda_resident *resident, uint64_t limit)
 {
-    uint32_t shift = vly_common_shift(shard->net->desc, p);
+    uint32_t shift = vly_common_shift(shard->store.fixed, p);
     uint32_t step = resident->step;
     uint32_t max_delay = shard->view.max_delay;
     uint32_t longest = p->base_delay + (p->delay != NULL ? p->delay_max : 0);
-    uint64_t n =
-        p->row[vly_cuda_area_desc(shard->net->desc, p->source_area)->n_neurons];
+    uint64_t n = p->row[vly_cuda_area_desc(shard->store.fixed, p->source_area)
+                            ->n_neurons];
     uint64_t sum = 0;
     if (step * vly_shift_class(shift, step, longest - 1, max_delay,
                                resident->slice) ==
@@ -41,9 +41,9 @@ static uint64_t count_words(const vly_cuda_shard *shard,
                             const vly_cuda_resident *resident, uint64_t limit)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < shard->net->desc->n_projections && sum <= limit;
+    for (uint32_t i = 0; i < shard->store.fixed->n_projections && sum <= limit;
          i++)
-        sum += words_of(shard, vly_cuda_projection_desc(shard->net->desc, i),
+        sum += words_of(shard, vly_cuda_projection_desc(shard->store.fixed, i),
                         resident, limit - sum);
     return sum;
 }
@@ -51,9 +51,9 @@ static uint64_t count_words(const vly_cuda_shard *shard,
 int vly_cuda_shifts_fit(const vly_cuda_shard *shard,
                         vly_cuda_resident *resident)
 {
-    uint64_t most = shard->net->desc->n_synapses / VLY_CUDA_SHIFT_SHARE;
+    uint64_t most = shard->store.fixed->n_synapses / VLY_CUDA_SHIFT_SHARE;
     vly_cuda_resident other = *resident;
-    uint32_t n = vly_common_shift_sets(shard->net->desc, &resident->step);
+    uint32_t n = vly_common_shift_sets(shard->store.fixed, &resident->step);
     if (n == 1)
         return 1;
     uint64_t words = count_words(shard, resident, most);

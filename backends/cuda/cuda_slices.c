@@ -53,9 +53,9 @@ static vly_status count_rows(vly_cuda_shard *shard, uint32_t base,
     cudaStream_t stream = (cudaStream_t)shard->stream;
     cudaError_t code = cudaSuccess;
     for (uint32_t g = 0; g < shard->view.n_groups && code == cudaSuccess; g++)
-        if (overlaps(shard, &shard->groups[g], base))
+        if (overlaps(shard, &shard->store.groups[g], base))
             code = vly_cuda_launch_partition_count(
-                &shard->view, &shard->groups[g], &shard->partition, base,
+                &shard->view, &shard->store.groups[g], &shard->partition, base,
                 work->offset, work->away, stream);
     if (code == cudaSuccess)
         code = vly_cuda_launch_partition_scan(
@@ -74,9 +74,9 @@ static vly_status fill_rows(vly_cuda_shard *shard, uint32_t base,
     cudaStream_t stream = (cudaStream_t)shard->stream;
     cudaError_t code = cudaSuccess;
     for (uint32_t g = 0; g < shard->view.n_groups && code == cudaSuccess; g++)
-        if (overlaps(shard, &shard->groups[g], base))
+        if (overlaps(shard, &shard->store.groups[g], base))
             code = vly_cuda_launch_partition_fill(
-                &shard->view, &shard->groups[g], &shard->partition, base,
+                &shard->view, &shard->store.groups[g], &shard->partition, base,
                 work->row, work->offset, synapses, stream);
     if (code == cudaSuccess && work->away != NULL)
         code = vly_cuda_launch_partition_order(

@@ -117,6 +117,7 @@ static void start_net(small_net *made, uint32_t narrow)
     desc->projections = made->maps;
     desc->max_delay = 1;
     made->shard.net = &made->net;
+    made->shard.store.fixed = desc;
     made->net.desc = desc;
     made->net.wanted.once = VLY_CUDA_AUTO;
     made->net.wanted.post = VLY_CUDA_AUTO;
@@ -237,6 +238,33 @@ static void test_areas(void **state)
     add_map(&made, 2, 2, 100, 400, 1, 2);
     assert_null(fit(&made, 0));
     assert_int_equal(made.shard.partition.narrow, 0);
+    end_net(&made);
+}
+
+/* A projection that is not fixed is no part of what the plan packs: neither its
+ * weights nor its delays count. */
+static void test_fixed(void **state)
+{
+    (void)state;
+    small_net made;
+    start_net(&made, 1);
+    add_area(&made, 500);
+    add_map(&made, 0, 0, 40, 6000, -12000, 2);
+    const vly_net_desc fixed = made.desc;
+    uint32_t m = add_map(&made, 0, 0, 100, 400, 1, 2);
+    assert_null(fit(&made, 0));
+    assert_int_equal(made.shard.partition.narrow, 0); /* its weights */
+    made.shard.store.fixed = &fixed;
+    assert_null(fit(&made, 0));
+    assert_int_equal(made.shard.partition.narrow, 1);
+    assert_int_equal(made.shard.divisors[0], 6000);
+    made.maps[m].base_delay = 5;
+    made.desc.max_delay = 5;
+    assert_null(fit(&made, 0));
+    assert_int_equal(made.shard.partition.ring, 1);
+    made.shard.store.fixed = &made.desc;
+    assert_null(fit(&made, 0));
+    assert_int_equal(made.shard.partition.ring, 5);
     end_net(&made);
 }
 
@@ -484,9 +512,9 @@ int main(void)
     fake_cuda_units = UNITS;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_weights), cmocka_unit_test(test_border),
-        cmocka_unit_test(test_areas),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_not_taken),  cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_areas),      cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_not_taken),
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -103,6 +103,7 @@ static void make_net(shift_net *of, int16_t *weights, uint8_t *delays,
         of->desc.n_synapses += n[m];
     }
     of->shard.net = &of->net;
+    of->shard.store.fixed = &of->desc;
     of->net.desc = &of->desc;
     of->shard.view.max_delay = max_delay;
     of->made.slice = slice;
@@ -137,6 +138,12 @@ static void test_fit(void **state)
     /* too many of both */
     make_net(of, weights, delays, many, 2000, 15);
     assert_false(vly_cuda_shifts_fit(&of->shard, &of->made));
+    /* a map that is not fixed is not counted */
+    vly_net_desc fixed = of->desc;
+    fixed.n_projections = 1;
+    of->shard.store.fixed = &fixed;
+    assert_true(vly_cuda_shifts_fit(&of->shard, &of->made));
+    assert_int_equal(of->made.step, 0);
     /* one class has places only: all shifts become several synapses */
     make_net(of, weights, delays, few, 4096, 16);
     assert_false(vly_cuda_shifts_fit(&of->shard, &of->made));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows on the device: the synapses of all projections with the same base
+ * Rows on the device: the synapses of all fixed projections with the same base
  * delay, by source. Projections are sent in pieces and merged there.
  *
  * A piece is gathered by several threads of the host into one of a few pinned
@@ -7,14 +7,14 @@
  * is merged. Straight from the pageable arrays of the host every copy went
  * through a buffer of the driver, on one thread.
  */
-#include "cuda_delivery.h"
+#include "cuda_store.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "cuda_error.h"
 #include "cuda_memory.h"
-#include "cuda_net.h"
+#include "cuda_shard.h"
 
 #define SLOT_BYTES (UINT64_C(8) << 20) /* more only if one row is longer */
 #define N_SLOTS 3u
@@ -127,7 +127,7 @@ static vly_status conveyor_open(vly_cuda_shard *shard, conveyor *made,
     made->n_threads = cores < 1                ? 1
                       : cores < GATHER_THREADS ? (uint32_t)cores
                                                : GATHER_THREADS;
-    made->slot_bytes = largest_piece(shard->net->desc);
+    made->slot_bytes = largest_piece(shard->store.fixed);
     for (uint32_t i = 0; i < N_SLOTS && status == VLY_OK; i++) {
         slot *s = &made->slots[i];
         status =
@@ -188,7 +188,7 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
 {
     slot *s = &c->slots[c->next];
     const vly_area_desc *source =
-        vly_cuda_area_desc(c->shard->net->desc, of->p->source_area);
+        vly_cuda_area_desc(c->shard->store.fixed, of->p->source_area);
     piece_arrays arrays;
     lay_out(of, &arrays);
     arrays.to = s->host;
@@ -207,7 +207,7 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
         .n_sources = of->to - of->from,
         .port = of->p->port,
         .gain = (of->p->flags & VLY_PROJECTION_GAIN) != 0,
-        .shift = vly_common_shift(c->shard->net->desc, of->p),
+        .shift = vly_common_shift(c->shard->store.fixed, of->p),
     };
     return vly_cuda_check((int)cudaMemcpyAsync(s->device, s->host,
                                                (size_t)arrays.at[N_ARRAYS],
@@ -231,7 +231,7 @@ static vly_status slot_merged(conveyor *c, cudaError_t launched,
 static vly_status add_lengths(conveyor *c, const vly_projection_desc *p,
                               uint64_t *row, vly_error *error)
 {
-    uint32_t n = n_sources(c->shard->net->desc, p);
+    uint32_t n = n_sources(c->shard->store.fixed, p);
     vly_status status = VLY_OK;
     piece at = {.p = p};
     for (; at.from < n && status == VLY_OK; at.from = at.to) {
@@ -252,7 +252,7 @@ static vly_status add_rows(conveyor *c, const vly_projection_desc *p,
                            uint64_t *cursor, uint64_t *synapses,
                            vly_error *error)
 {
-    uint32_t n = n_sources(c->shard->net->desc, p);
+    uint32_t n = n_sources(c->shard->store.fixed, p);
     vly_status status = VLY_OK;
     piece at = {.p = p, .has_synapses = 1};
     for (; at.from < n && status == VLY_OK; at.from = at.to) {
@@ -273,7 +273,7 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
                                vly_error *error)
 {
     vly_cuda_shard *shard = c->shard;
-    const vly_net_desc *desc = shard->net->desc;
+    const vly_net_desc *desc = shard->store.fixed;
     uint64_t *row = NULL;
     uint64_t *cursor = NULL;
     uint64_t *synapses = NULL;
@@ -312,7 +312,7 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
     if (status == VLY_OK)
         status = vly_cuda_synchronize(shard, "building rows", error);
     vly_cuda_device_release(shard, cursor);
-    shard->n_synapses += total;
+    shard->store.n_synapses += total;
     group->row = row;
     group->synapses = synapses;
     return status;
@@ -322,14 +322,14 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
 static vly_status find_groups(vly_cuda_shard *shard, vly_error *error)
 {
     vly_common_delays *delays = NULL;
-    vly_status status = vly_cuda_alloc(shard, shard->net->desc->n_projections,
+    vly_status status = vly_cuda_alloc(shard, shard->store.fixed->n_projections,
                                        sizeof *delays, &delays, error);
     if (status != VLY_OK)
         return status;
-    shard->view.n_groups = vly_common_base_delays(shard->net->desc, delays);
+    shard->view.n_groups = vly_common_base_delays(shard->store.fixed, delays);
     for (uint32_t g = 0; g < shard->view.n_groups; g++)
-        shard->groups[g] = (vly_cuda_group){.base_delay = delays[g].base,
-                                            .delay_max = delays[g].most};
+        shard->store.groups[g] = (vly_cuda_group){.base_delay = delays[g].base,
+                                                  .delay_max = delays[g].most};
     vly_cuda_release(shard, delays);
     return VLY_OK;
 }
@@ -340,42 +340,44 @@ static vly_status create_groups(vly_cuda_shard *shard, vly_error *error)
     vly_cuda_group *groups = NULL;
     vly_status status = conveyor_open(shard, &c, error);
     for (uint32_t g = 0; g < shard->view.n_groups && status == VLY_OK; g++)
-        status = group_create(&c, &shard->groups[g], error);
+        status = group_create(&c, &shard->store.groups[g], error);
     conveyor_close(&c);
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(shard, shard->view.n_groups,
                                        sizeof *groups, &groups, error);
     if (status == VLY_OK)
-        status = vly_cuda_upload(shard, groups, shard->groups,
+        status = vly_cuda_upload(shard, groups, shard->store.groups,
                                  shard->view.n_groups * sizeof *groups, error);
     shard->view.groups = groups;
     return status;
 }
 
-vly_status vly_cuda_delivery_create(vly_cuda_shard *shard, vly_error *error)
+vly_status vly_cuda_store_create(vly_cuda_shard *shard, vly_error *error)
 {
-    shard->n_synapses = 0;
-    vly_status status =
-        vly_cuda_alloc(shard, shard->net->desc->n_projections,
-                       sizeof *shard->groups, &shard->groups, error);
+    if (shard->view.groups != NULL)
+        return VLY_OK;
+    shard->store.n_synapses = 0;
+    vly_status status = vly_cuda_alloc(shard, shard->store.fixed->n_projections,
+                                       sizeof *shard->store.groups,
+                                       &shard->store.groups, error);
     if (status == VLY_OK)
         status = find_groups(shard, error);
     if (status == VLY_OK)
         status = create_groups(shard, error);
     if (status != VLY_OK)
-        vly_cuda_delivery_release(shard);
+        vly_cuda_store_release(shard);
     return status;
 }
 
-void vly_cuda_delivery_release(vly_cuda_shard *shard)
+void vly_cuda_store_release(vly_cuda_shard *shard)
 {
-    for (uint32_t g = 0; shard->groups != NULL && g < shard->view.n_groups;
-         g++) {
-        vly_cuda_device_release(shard, shard->groups[g].row);
-        vly_cuda_device_release(shard, shard->groups[g].synapses);
+    for (uint32_t g = 0;
+         shard->store.groups != NULL && g < shard->view.n_groups; g++) {
+        vly_cuda_device_release(shard, shard->store.groups[g].row);
+        vly_cuda_device_release(shard, shard->store.groups[g].synapses);
     }
     vly_cuda_device_release(shard, shard->view.groups);
-    vly_cuda_release(shard, shard->groups);
+    vly_cuda_release(shard, shard->store.groups);
     shard->view.groups = NULL;
-    shard->groups = NULL;
+    shard->store.groups = NULL;
 }
