@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which devices there are.
  */
-#include "cuda_net.h"
+#include "cuda_device.h"
 
 #include <stdio.h>
+
+#include "cuda_error.h"
 
 /* One code for no driver and for one that is too old, which knows which CUDA it
  * is for; a runtime runs with the drivers of its major version. */

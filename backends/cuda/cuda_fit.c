@@ -3,9 +3,15 @@
  * blocks, and with sums of how many bits. By sizes, and by what a burst would
  * take; whether 16 bits are enough is proved by cuda_narrow.c.
  */
-#include "cuda_net.h"
+#include "cuda_fit.h"
 
 #include "kernels/cuda/narrow_sums.h"
+
+#include "cuda_dynamics.h"
+#include "cuda_error.h"
+#include "cuda_narrow.h"
+#include "cuda_net.h"
+#include "cuda_options.h"
 
 #define MIN_NEURONS 128u /* of a block: fewer are not worth an exchange */
 #define SHARE_FIRED 0.01 /* of the neurons in a burst, as it is assumed */
@@ -72,14 +78,14 @@ static uint32_t divide_up(uint32_t n, uint32_t by)
 
 /* Tiles so large that the warps of a block take the least time: a turn costs
  * TURN_COST by itself and NEURON_COST for each neuron of a lane. */
-static void choose_tile(const vly_backend_net *net, uint32_t n_slices,
+static void choose_tile(const vly_cuda_shard *shard, uint32_t n_slices,
                         vly_cuda_partition *made)
 {
     uint32_t best = UINT32_MAX;
     uint32_t warps = VLY_CUDA_THREADS / 32;
     uint32_t step = made->narrow ? 2 : 1; /* a word has two rows */
     for (uint32_t rows = step; rows <= VLY_CUDA_TILE_ROWS; rows += step) {
-        uint32_t n = count_tiles(net->desc, 32 * rows);
+        uint32_t n = count_tiles(shard->store.fixed, 32 * rows);
         uint32_t own = divide_up(divide_up(n, n_slices), made->cluster);
         uint32_t cost =
             divide_up(own, warps) * (TURN_COST + NEURON_COST * rows);
@@ -93,15 +99,16 @@ static void choose_tile(const vly_backend_net *net, uint32_t n_slices,
 
 /* Of a pair of blocks: what does not fit twice is kept once, and at least so
  * many percent. */
-static void set_once(const vly_backend_net *net, uint32_t tiles,
+static void set_once(const vly_cuda_shard *shard, uint32_t tiles,
                      uint64_t shared_bytes, vly_cuda_partition *made)
 {
     uint32_t own = divide_up(tiles, 2); /* tiles that a block updates */
-    uint32_t percent = net->wanted.once == VLY_CUDA_AUTO ? 0 : net->wanted.once;
+    uint32_t percent =
+        shard->net->wanted.once == VLY_CUDA_AUTO ? 0 : shard->net->wanted.once;
     uint32_t once = (uint32_t)((uint64_t)own * percent / 100);
     made->slice = 2 * own * made->tile;
-    uint64_t all = vly_cuda_partition_bytes(&net->view, made);
-    if (all > shared_bytes && net->wanted.once != 0) {
+    uint64_t all = vly_cuda_partition_bytes(&shard->view, made);
+    if (all > shared_bytes && shard->net->wanted.once != 0) {
         uint32_t tile_bytes = made->tile * (uint32_t)sizeof(uint32_t);
         uint64_t over = (all - shared_bytes + tile_bytes - 1) / tile_bytes;
         once = over > once ? (uint32_t)(over < own ? over : own) : once;
@@ -113,11 +120,11 @@ static void set_once(const vly_backend_net *net, uint32_t tiles,
 }
 
 /* Sizes for clusters of so many blocks; 0 if it does not fit. */
-static uint32_t set_sizes(const vly_backend_net *net, delay_range delays,
+static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
                           uint32_t n_slices, uint64_t shared_bytes,
                           vly_cuda_partition *made)
 {
-    choose_tile(net, n_slices, made);
+    choose_tile(shard, n_slices, made);
     n_slices = n_slices < made->n_tiles ? n_slices : made->n_tiles;
     uint32_t tiles = divide_up(made->n_tiles, n_slices);
     made->n_slices = n_slices;
@@ -127,10 +134,10 @@ static uint32_t set_sizes(const vly_backend_net *net, delay_range delays,
     made->n_groups = 1;
     if (made->narrow)
         return made->slice <= VLY_NARROW_PLACES && made->mail_room <= 65535 &&
-               vly_cuda_partition_bytes(&net->view, made) <= shared_bytes;
+               vly_cuda_partition_bytes(&shard->view, made) <= shared_bytes;
     if (made->cluster == 2 && delays.n == 1 && made->sets == 1)
-        set_once(net, tiles, shared_bytes, made);
-    uint64_t one = vly_cuda_partition_bytes(&net->view, made);
+        set_once(shard, tiles, shared_bytes, made);
+    uint64_t one = vly_cuda_partition_bytes(&shard->view, made);
     uint32_t places = made->slice + (made->once > 0 ? VLY_CUDA_PAIR_PLACE : 0);
     if (one > shared_bytes || places > 65536 || made->mail_room > 65535)
         return 0;
@@ -144,12 +151,12 @@ static uint32_t set_sizes(const vly_backend_net *net, delay_range delays,
 
 /* Nanoseconds of a burst that depend on the choice: what is read of the rows,
  * by sectors, and of the copies in a cluster. */
-static double predict_ns(const vly_backend_net *net,
+static double predict_ns(const vly_cuda_shard *shard,
                          const vly_cuda_partition *partition)
 {
-    double n = net->desc->n_neurons;
+    double n = shard->store.fixed->n_neurons;
     double spikes = n * SHARE_FIRED;
-    double row = (double)net->desc->n_synapses / (n > 0.0 ? n : 1.0);
+    double row = (double)shard->store.fixed->n_synapses / (n > 0.0 ? n : 1.0);
     double parts = (double)partition->n_slices * partition->n_groups;
     double sectors = row * 4.0 + parts * 2.0 * SECTOR;
     double bytes = partition->narrow ? sizeof(int16_t) : sizeof(uint32_t);
@@ -162,11 +169,12 @@ static double predict_ns(const vly_backend_net *net,
 }
 
 /* Bytes a synapse if the parts of rows are filled up to units. */
-static double predict_bytes(const vly_backend_net *net,
+static double predict_bytes(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition, uint32_t unit)
 {
-    double n = net->desc->n_neurons > 0 ? net->desc->n_neurons : 1.0;
-    double row = (double)net->desc->n_synapses / n;
+    double n =
+        shard->store.fixed->n_neurons > 0 ? shard->store.fixed->n_neurons : 1.0;
+    double row = (double)shard->store.fixed->n_synapses / n;
     double parts = (double)partition->n_slices * partition->n_groups;
     double filled = row < parts ? row : parts; /* parts that are not empty */
     double words = row + filled * 0.5 * (unit - 1);
@@ -177,31 +185,32 @@ static double predict_bytes(const vly_backend_net *net,
 }
 
 /* Synapses that are read at once: as many as the memory allows. */
-static uint32_t choose_unit(const vly_backend_net *net,
+static uint32_t choose_unit(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition)
 {
     double limit = partition->ring * partition->n_groups > 1 ? DELAYED_BYTES
                                                              : SYNAPSE_BYTES;
-    double synapses = (double)net->desc->n_synapses;
+    double synapses = (double)shard->store.fixed->n_synapses;
     uint32_t unit = 4;
-    while (unit > 1 && predict_bytes(net, partition, unit) > limit &&
+    while (unit > 1 && predict_bytes(shard, partition, unit) > limit &&
            synapses / (unit / 2) < MOST_UNITS)
         unit /= 2;
     return unit;
 }
 
 /* Spikes of a block whose parts it posts. */
-static uint32_t choose_post(const vly_backend_net *net,
+static uint32_t choose_post(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition)
 {
     double blocks = (double)partition->n_slices * partition->cluster;
-    double most = POST_BYTES * (double)net->desc->n_synapses /
+    double most = POST_BYTES * (double)shard->store.fixed->n_synapses /
                   (2.0 * sizeof(uint32_t) * blocks * partition->n_slices);
     uint32_t post = partition->mail_room / POST_SHARE;
-    if (net->wanted.post != VLY_CUDA_AUTO)
-        return net->wanted.post < partition->mail_room ? net->wanted.post
-                                                       : partition->mail_room;
-    if (net->desc->n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
+    if (shard->net->wanted.post != VLY_CUDA_AUTO)
+        return shard->net->wanted.post < partition->mail_room
+                   ? shard->net->wanted.post
+                   : partition->mail_room;
+    if (shard->store.fixed->n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
         return 0;
     post = most < post ? (uint32_t)most : post;
     return post / 32 * 32;
@@ -213,44 +222,46 @@ typedef struct partition_choice {
     double ns[2]; /* negative: none fits */
 } partition_choice;
 
-static vly_status try_cluster(vly_backend_net *net, delay_range delays,
+static vly_status try_cluster(vly_cuda_shard *shard, delay_range delays,
                               uint32_t cluster, uint32_t narrow, uint32_t limit,
                               uint64_t shared_bytes, partition_choice *choice,
                               vly_error *error)
 {
     uint32_t step = 0;
-    uint32_t sets = vly_common_shift_sets(net->desc, &step);
+    uint32_t sets = vly_common_shift_sets(shard->store.fixed, &step);
     vly_cuda_partition made = {.cluster = cluster,
                                .unit = 4,
                                .narrow = narrow,
                                .sets = (uint16_t)sets,
                                .step = (uint16_t)step,
-                               .deal = net->wanted.deal == VLY_CUDA_AUTO
+                               .deal = shard->net->wanted.deal == VLY_CUDA_AUTO
                                            ? DEALT_TURNS
-                                           : net->wanted.deal};
+                                           : shard->net->wanted.deal};
     uint32_t n_clusters = 0;
     vly_status status =
         vly_cuda_check((int)vly_cuda_partition_clusters(
-                           &net->view, &made, shared_bytes, &n_clusters),
+                           &shard->view, &made, shared_bytes, &n_clusters),
                        "clusters of blocks", error);
     if (status != VLY_OK)
         return status;
     limit =
         limit < VLY_CUDA_PARTITION_BLOCKS ? limit : VLY_CUDA_PARTITION_BLOCKS;
     n_clusters = n_clusters < limit / cluster ? n_clusters : limit / cluster;
-    uint32_t most = divide_up(net->desc->n_neurons, MIN_NEURONS * cluster);
+    uint32_t most =
+        divide_up(shard->store.fixed->n_neurons, MIN_NEURONS * cluster);
     n_clusters = n_clusters < most ? n_clusters : most;
     if (n_clusters == 0 ||
-        !set_sizes(net, delays, n_clusters, shared_bytes, &made))
+        !set_sizes(shard, delays, n_clusters, shared_bytes, &made))
         return VLY_OK;
-    made.unit = choose_unit(net, &made);
-    made.post = choose_post(net, &made);
-    double bytes =
-        predict_bytes(net, &made, made.unit) * (double)net->desc->n_synapses;
+    made.unit = choose_unit(shard, &made);
+    made.post = choose_post(shard, &made);
+    double bytes = predict_bytes(shard, &made, made.unit) *
+                   (double)shard->store.fixed->n_synapses;
     if (made.n_groups > VLY_CUDA_PARTITION_GROUPS ||
-        bytes > MOST_BYTES * (double)net->desc->n_synapses + FREE_BYTES)
+        bytes >
+            MOST_BYTES * (double)shard->store.fixed->n_synapses + FREE_BYTES)
         return VLY_OK;
-    double ns = predict_ns(net, &made);
+    double ns = predict_ns(shard, &made);
     if (choice->ns[narrow] < 0.0 || ns < choice->ns[narrow]) {
         choice->ns[narrow] = ns;
         choice->made[narrow] = made;
@@ -258,7 +269,7 @@ static vly_status try_cluster(vly_backend_net *net, delay_range delays,
     return VLY_OK;
 }
 
-static vly_status try_clusters(vly_backend_net *net, delay_range delays,
+static vly_status try_clusters(vly_cuda_shard *shard, delay_range delays,
                                uint32_t cluster, uint32_t narrow,
                                uint32_t limit, uint64_t shared_bytes,
                                partition_choice *choice, vly_error *error)
@@ -266,22 +277,22 @@ static vly_status try_clusters(vly_backend_net *net, delay_range delays,
     vly_status status = VLY_OK;
     for (uint32_t c = 1; c <= VLY_CUDA_CLUSTER && status == VLY_OK; c *= 2)
         if (cluster == 0 || cluster == c)
-            status = try_cluster(net, delays, c, narrow, limit, shared_bytes,
+            status = try_cluster(shard, delays, c, narrow, limit, shared_bytes,
                                  choice, error);
     /* not on this device; not as wanted either if only sums of 32 bits fit */
     uint32_t alone = choice->ns[0] < 0.0 || choice->made[0].cluster == 1;
     if (status == VLY_OK && choice->ns[narrow] < 0.0 && cluster > 1 && alone)
-        status = try_cluster(net, delays, 1, narrow, limit, shared_bytes,
+        status = try_cluster(shard, delays, 1, narrow, limit, shared_bytes,
                              choice, error);
     return status;
 }
 
 /* Whether sums of 16 bits are wanted, and a proof is worth its time. */
-static int wants_narrow(const vly_backend_net *net, delay_range delays)
+static int wants_narrow(const vly_cuda_shard *shard, delay_range delays)
 {
-    uint32_t once = net->wanted.once;
-    return net->wanted.narrow != 0 && delays.n == 1 &&
-           !vly_common_has_shifts(net->desc) &&
+    uint32_t once = shard->net->wanted.once;
+    return shard->net->wanted.narrow != 0 && delays.n == 1 &&
+           !vly_common_has_shifts(shard->store.fixed) &&
            (once == 0 || once == VLY_CUDA_AUTO);
 }
 
@@ -291,65 +302,65 @@ static int wants_narrow(const vly_backend_net *net, delay_range delays)
  * 103 us instead of 133, all of them (4 M, a part of the sums once) 117 instead
  * of 161.
  */
-static int is_worth_it(const vly_backend_net *net, uint64_t shared_bytes,
+static int is_worth_it(const vly_cuda_shard *shard, uint64_t shared_bytes,
                        const partition_choice *choice)
 {
     if (choice->ns[1] < 0.0)
         return 0;
-    return net->wanted.narrow == 1 || choice->ns[0] < 0.0 ||
+    return shard->net->wanted.narrow == 1 || choice->ns[0] < 0.0 ||
            (choice->ns[1] <= choice->ns[0] &&
-            vly_cuda_partition_bytes(&net->view, &choice->made[0]) >
+            vly_cuda_partition_bytes(&shard->view, &choice->made[0]) >
                 shared_bytes / 4 * 3);
 }
 
-static const char *refuse(const vly_backend_net *net)
+static const char *refuse(const vly_cuda_shard *shard)
 {
-    for (uint32_t a = 0; a < net->desc->n_areas; a++)
-        if ((vly_cuda_area_desc(net->desc, a)->flags & VLY_AREA_FEAGI) != 0)
-            return "FEAGI areas need gains and candidates";
-    if (net->desc->n_neurons == 0)
+    if (vly_cuda_has_feagi(shard->store.fixed))
+        return "FEAGI areas need gains and candidates";
+    if (shard->store.fixed->n_neurons == 0)
         return "the net has no neurons";
-    if (net->view.n_ports > 1 || net->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
+    if (shard->view.n_ports > 1 ||
+        shard->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
         return "too many ports or areas";
-    if (net->desc->n_neurons > UINT32_MAX / VLY_CUDA_MAX_FIELDS)
+    if (shard->store.fixed->n_neurons > UINT32_MAX / VLY_CUDA_MAX_FIELDS)
         return "too many neurons";
-    if (net->view.max_delay > VLY_CUDA_PARTITION_DELAY)
+    if (shard->view.max_delay > VLY_CUDA_PARTITION_DELAY)
         return "its longest delay exceeds 4096 bursts";
     return NULL;
 }
 
-vly_status vly_cuda_partition_fit(vly_backend_net *net, uint32_t cluster,
+vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
                                   uint32_t unit, uint32_t limit,
                                   const char **why, vly_error *error)
 {
     int shared_bytes = 0;
-    *why = refuse(net);
+    *why = refuse(shard);
     if (*why != NULL)
         return VLY_OK;
     vly_status status = vly_cuda_check(
         (int)cudaDeviceGetAttribute(&shared_bytes,
                                     cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                    net->device),
+                                    shard->device),
         "cudaDeviceGetAttribute", error);
-    delay_range delays = find_delays(net->desc);
+    delay_range delays = find_delays(shard->store.fixed);
     partition_choice choice = {.ns = {-1.0, -1.0}};
     uint32_t narrow = 0;
     if (status == VLY_OK)
-        status = try_clusters(net, delays, cluster, 0, limit,
+        status = try_clusters(shard, delays, cluster, 0, limit,
                               (uint64_t)shared_bytes, &choice, error);
-    if (status == VLY_OK && wants_narrow(net, delays))
-        status = try_clusters(net, delays, cluster, 1, limit,
+    if (status == VLY_OK && wants_narrow(shard, delays))
+        status = try_clusters(shard, delays, cluster, 1, limit,
                               (uint64_t)shared_bytes, &choice, error);
-    if (status == VLY_OK && is_worth_it(net, (uint64_t)shared_bytes, &choice))
-        status = vly_cuda_narrow_prove(net, &narrow, error);
+    if (status == VLY_OK && is_worth_it(shard, (uint64_t)shared_bytes, &choice))
+        status = vly_cuda_narrow_prove(shard, &narrow, error);
     if (status != VLY_OK)
         return status;
     if (choice.ns[narrow] < 0.0)
         *why = "its accumulators, for all delays, exceed shared memory";
     else
-        net->partition = choice.made[narrow];
-    net->partition_delay = delays.first;
+        shard->partition = choice.made[narrow];
+    shard->partition_delay = delays.first;
     if (unit == 1 || unit == 2 || unit == 4)
-        net->partition.unit = unit;
+        shard->partition.unit = unit;
     return VLY_OK;
 }

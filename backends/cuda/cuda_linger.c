@@ -9,10 +9,17 @@
  * net, and by itself when no command comes. Everything else goes through the
  * stream behind it, so that it is only slower, never wrong, if it was not told.
  */
-#include "cuda_net.h"
+#include "cuda_linger.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+#include "cuda_done.h"
+#include "cuda_error.h"
+#include "cuda_history.h"
+#include "cuda_input.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
 
 #define QUICK_NS UINT64_C(50000) /* between two runs of a quick host */
 #define PATTERN 2u               /* quick runs in a row before a launch stays */
@@ -24,37 +31,37 @@
  * of them keeps the device. Only compared. */
 static _Atomic(const vly_backend_net *) last_net;
 
-static void leave(vly_backend_net *net)
+static void leave(vly_cuda_shard *shard)
 {
-    vly_cuda_lingering *linger = &net->linger;
+    vly_cuda_lingering *linger = &shard->linger;
     if (linger->is_on)
         __atomic_store_n(&linger->mailbox->leave,
                          (uint64_t)linger->launch.number, __ATOMIC_RELEASE);
     linger->is_on = 0;
 }
 
-void vly_cuda_settle(vly_backend_net *net)
+void vly_cuda_settle(vly_cuda_shard *shard)
 {
-    leave(net);
-    net->linger.n_quick = 0;
-    atomic_store(&last_net, net);
+    leave(shard);
+    shard->linger.n_quick = 0;
+    atomic_store(&last_net, shard->net);
 }
 
 /* ---- whether ----------------------------------------------------------- */
 
 /* What was allocated is kept if the rest fails: another plan tries again. */
-static vly_status create(vly_backend_net *net)
+static vly_status create(vly_cuda_shard *shard)
 {
-    vly_cuda_lingering *linger = &net->linger;
+    vly_cuda_lingering *linger = &shard->linger;
     vly_status status = VLY_OK;
     if (linger->mailbox == NULL)
-        status = vly_cuda_pinned_alloc(net, 1, sizeof *linger->mailbox,
+        status = vly_cuda_pinned_alloc(shard, 1, sizeof *linger->mailbox,
                                        &linger->mailbox, NULL);
     if (status == VLY_OK && linger->answer == NULL)
-        status = vly_cuda_pinned_alloc(net, 1, sizeof *linger->answer,
+        status = vly_cuda_pinned_alloc(shard, 1, sizeof *linger->answer,
                                        &linger->answer, NULL);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, 1, sizeof *linger->relay,
+        status = vly_cuda_device_alloc(shard, 1, sizeof *linger->relay,
                                        &linger->relay, NULL);
     if (status != VLY_OK)
         return status;
@@ -64,66 +71,63 @@ static vly_status create(vly_backend_net *net)
 }
 
 /* Whether the plan's launches can stay; asked once for each plan. */
-static int plan_fits(vly_backend_net *net)
+static int plan_fits(vly_cuda_shard *shard)
 {
-    vly_cuda_lingering *linger = &net->linger;
+    vly_cuda_lingering *linger = &shard->linger;
     cudaError_t code = cudaSuccess;
     int fits = 0;
-    if (linger->n_changes == net->n_changes + 1)
+    if (linger->n_changes == shard->n_changes + 1)
         return linger->fits != 0;
-    if (net->view.n_neurons > VLY_CUDA_LINGER_NEURONS)
+    if (shard->view.n_neurons > VLY_CUDA_LINGER_NEURONS)
         code = cudaErrorNotSupported; /* an input has no room for the number */
-    else if (net->is_resident)
-        code = vly_cuda_linger_resident_fit(&net->view, &net->resident, &fits);
-    else if (net->is_partitioned)
-        code =
-            vly_cuda_linger_partition_fit(&net->view, &net->partition, &fits);
+    else if (shard->plan->linger_fit != NULL)
+        code = (cudaError_t)shard->plan->linger_fit(shard, &fits);
     (void)cudaGetLastError(); /* it is an answer, not a failure of the net */
     linger->fits = code == cudaSuccess && fits;
-    linger->n_changes = net->n_changes + 1;
+    linger->n_changes = shard->n_changes + 1;
     return linger->fits != 0;
 }
 
 /* Runs that follow each other quickly, of one net. */
-static int is_quick(vly_backend_net *net)
+static int is_quick(vly_cuda_shard *shard)
 {
-    vly_cuda_lingering *linger = &net->linger;
+    vly_cuda_lingering *linger = &shard->linger;
     uint64_t now = vly_cuda_host->clock_ns(vly_cuda_host->context);
-    const vly_backend_net *last = atomic_exchange(&last_net, net);
-    if (last != net || now - linger->ended_ns > QUICK_NS) {
-        vly_cuda_settle(net);
+    const vly_backend_net *last = atomic_exchange(&last_net, shard->net);
+    if (last != shard->net || now - linger->ended_ns > QUICK_NS) {
+        vly_cuda_settle(shard);
         return 0;
     }
     linger->n_quick += linger->n_quick < PATTERN;
     return linger->n_quick == PATTERN;
 }
 
-int vly_cuda_linger_fits(vly_backend_net *net, const vly_run *run,
+int vly_cuda_linger_fits(vly_cuda_shard *shard, const vly_run *run,
                          uint64_t input_from, const vly_cuda_launch *launch)
 {
-    vly_cuda_lingering *linger = &net->linger;
-    int fits = net->wanted.linger != 0 && is_quick(net) &&
+    vly_cuda_lingering *linger = &shard->linger;
+    int fits = shard->net->wanted.linger != 0 && is_quick(shard) &&
                vly_cuda_run_areas(run) == NULL &&
                ((run->flags & VLY_RUN_RECORD) == 0 || launch->n_bursts == 1) &&
                vly_cuda_inputs_find(run, &input_from, launch) <=
                    VLY_CUDA_LINGER_INPUTS &&
-               plan_fits(net);
+               plan_fits(shard);
     if (fits && linger->relay == NULL) {
-        fits = create(net) == VLY_OK;
+        fits = create(shard) == VLY_OK;
         linger->fits = (uint32_t)fits; /* without that memory it is slower */
     }
     if (!fits)
-        leave(net);
+        leave(shard);
     return fits;
 }
 
 /* ---- beginning and end of a launch ------------------------------------- */
 
 /* Numbers begin again: no word may have one that comes again. */
-static cudaError_t clear_numbers(vly_backend_net *net)
+static cudaError_t clear_numbers(vly_cuda_shard *shard)
 {
-    vly_cuda_lingering *linger = &net->linger;
-    cudaStream_t stream = (cudaStream_t)net->stream;
+    vly_cuda_lingering *linger = &shard->linger;
+    cudaStream_t stream = (cudaStream_t)shard->stream;
     cudaError_t code = cudaStreamSynchronize(stream);
     if (code == cudaSuccess)
         code = cudaMemsetAsync(linger->relay, 0, sizeof *linger->relay, stream);
@@ -133,13 +137,13 @@ static cudaError_t clear_numbers(vly_backend_net *net)
     return code;
 }
 
-static void set_ranges(vly_backend_net *net)
+static void set_ranges(vly_cuda_shard *shard)
 {
-    vly_cuda_host_view *host = &net->host;
-    vly_cuda_linger *launch = &net->linger.launch;
+    vly_cuda_host_view *host = &shard->host;
+    vly_cuda_linger *launch = &shard->linger.launch;
     for (uint32_t i = 0; i < host->n_reads; i++) {
         vly_cuda_read *read = &host->reads[i];
-        const vly_cuda_area *area = &net->areas[read->area];
+        const vly_cuda_area *area = &shard->areas[read->area];
         read->is_published = 1;
         launch->ranges[i] = (vly_cuda_linger_range){
             .from = area->field[read->field] + read->first,
@@ -152,15 +156,15 @@ static void set_ranges(vly_backend_net *net)
 
 /* What a launch needs before it is enqueued; its first command has not been
  * posted. */
-static vly_status prepare(vly_backend_net *net, vly_error *error)
+static vly_status prepare(vly_cuda_shard *shard, vly_error *error)
 {
-    vly_cuda_lingering *linger = &net->linger;
-    cudaStream_t stream = (cudaStream_t)net->stream;
+    vly_cuda_lingering *linger = &shard->linger;
+    cudaStream_t stream = (cudaStream_t)shard->stream;
     cudaError_t code = cudaSuccess;
-    if (net->wanted.linger == 2 && linger->number == 0)
+    if (shard->net->wanted.linger == 2 && linger->number == 0)
         linger->number = UINT32_MAX - 3 * MOST_BURSTS; /* for tests */
     if (linger->number > UINT32_MAX - 2 * MOST_BURSTS)
-        code = clear_numbers(net);
+        code = clear_numbers(shard);
     linger->launch.mailbox = linger->mailbox;
     linger->launch.answer = linger->answer;
     linger->launch.relay = linger->relay;
@@ -168,38 +172,26 @@ static vly_status prepare(vly_backend_net *net, vly_error *error)
     linger->launch.patience_ns = PATIENCE_NS;
     linger->n_left = MOST_BURSTS;
     memset(&linger->told, 0, sizeof linger->told);
-    set_ranges(net);
+    set_ranges(shard);
     if (code == cudaSuccess)
         code = cudaMemsetAsync(&linger->relay->arrived, 0, sizeof(uint64_t),
                                stream);
     vly_status status = vly_cuda_check((int)code, "a launch that stays", error);
     if (status == VLY_OK)
-        status = vly_cuda_history_clear(net, MOST_BURSTS, error);
-    return status == VLY_OK ? vly_cuda_done_next(net, error) : status;
+        status = vly_cuda_history_clear(shard, MOST_BURSTS, error);
+    return status == VLY_OK ? vly_cuda_done_next(shard, error) : status;
 }
 
-static vly_status enqueue(vly_backend_net *net, const vly_cuda_launch *wanted,
+static vly_status enqueue(vly_cuda_shard *shard, const vly_cuda_launch *wanted,
                           vly_error *error)
 {
-    const vly_cuda_linger *linger = &net->linger.launch;
-    cudaStream_t stream = (cudaStream_t)net->stream;
     vly_cuda_launch launch = *wanted;
     launch.n_bursts = 0;
     launch.inputs = NULL;
     launch.input_row = NULL;
-    launch.done = net->done;
-    int code = 0;
-    if (net->is_resident) {
-        code = vly_cuda_resident_ready(net, MOST_BURSTS);
-        if (code == 0)
-            code = (int)vly_cuda_linger_resident(
-                &net->view, &launch, &net->resident, linger, stream);
-    } else {
-        code = vly_cuda_partition_ready(net);
-        if (code == 0)
-            code = (int)vly_cuda_linger_partition(
-                &net->view, &launch, &net->partition, linger, stream);
-    }
+    launch.done = shard->done;
+    int code =
+        shard->plan->linger(shard, &launch, &shard->linger.launch, MOST_BURSTS);
     return vly_cuda_check(code, "running bursts", error);
 }
 
@@ -211,12 +203,12 @@ static void store(uint64_t *at, uint32_t tag, uint32_t word)
 }
 
 /* Inputs first: when the device has the command they are all there. */
-static void post(vly_backend_net *net, const vly_run *run,
+static void post(vly_cuda_shard *shard, const vly_run *run,
                  const vly_input *inputs, uint32_t n,
                  const vly_cuda_launch *launch)
 {
-    vly_cuda_mailbox *mailbox = net->linger.mailbox;
-    uint32_t tag = ++net->linger.number;
+    vly_cuda_mailbox *mailbox = shard->linger.mailbox;
+    uint32_t tag = ++shard->linger.number;
     uint32_t words[VLY_CUDA_COMMAND_WORDS] = {0};
     uint32_t at = 0;
     for (uint32_t k = 0; k < launch->n_bursts; k++) {
@@ -251,11 +243,11 @@ static void pause_briefly(void)
 /* Waits for a word, which the device never writes if it fails: the stream
  * tells. *left: NULL, or whether the launch ended before it had seen the
  * command. */
-static vly_status await_word(vly_backend_net *net, const uint64_t *at,
+static vly_status await_word(vly_cuda_shard *shard, const uint64_t *at,
                              int *left, vly_error *error)
 {
-    const vly_cuda_answer *answer = net->linger.answer;
-    uint32_t tag = net->linger.number;
+    const vly_cuda_answer *answer = shard->linger.answer;
+    uint32_t tag = shard->linger.number;
     uint32_t spins = 0;
     int ended = 0;
     while (__atomic_load_n(at, __ATOMIC_ACQUIRE) >> 32 != tag) {
@@ -271,7 +263,7 @@ static vly_status await_word(vly_backend_net *net, const uint64_t *at,
         pause_briefly();
         if (++spins % SPINS != 0)
             continue;
-        cudaError_t code = cudaStreamQuery((cudaStream_t)net->stream);
+        cudaError_t code = cudaStreamQuery((cudaStream_t)shard->stream);
         if (code != cudaSuccess && code != cudaErrorNotReady)
             return vly_cuda_check((int)code, "running bursts", error);
         ended = code == cudaSuccess; /* one more look at both words */
@@ -281,14 +273,14 @@ static vly_status await_word(vly_backend_net *net, const uint64_t *at,
 }
 
 /* Words of an answer come together, but in any order. */
-static vly_status take_words(vly_backend_net *net, const uint64_t *from,
+static vly_status take_words(vly_cuda_shard *shard, const uint64_t *from,
                              uint32_t *to, uint32_t n, vly_error *error)
 {
-    uint32_t tag = net->linger.number;
+    uint32_t tag = shard->linger.number;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t word = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
         if (word >> 32 != tag) {
-            vly_status status = await_word(net, from + i, NULL, error);
+            vly_status status = await_word(shard, from + i, NULL, error);
             if (status != VLY_OK)
                 return status;
             word = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
@@ -300,78 +292,79 @@ static vly_status take_words(vly_backend_net *net, const uint64_t *from,
 
 /* What the command alone has done, in the place of a long launch; *n_ids: that
  * are published. */
-static vly_status take_done(vly_backend_net *net, uint32_t *n_ids,
+static vly_status take_done(vly_cuda_shard *shard, uint32_t *n_ids,
                             vly_error *error)
 {
     union {
         vly_cuda_done done;
         uint32_t words[VLY_CUDA_ANSWER_RECORDS];
     } now;
-    vly_cuda_done *told = &net->linger.told;
+    vly_cuda_done *told = &shard->linger.told;
     _Static_assert(sizeof now == sizeof now.done, "done is 16 words");
-    vly_status status = take_words(net, net->linger.answer->words, now.words,
-                                   VLY_CUDA_ANSWER_RECORDS, error);
+    vly_status status = take_words(shard, shard->linger.answer->words,
+                                   now.words, VLY_CUDA_ANSWER_RECORDS, error);
     if (status != VLY_OK)
         return status;
     *n_ids = now.done.barrier;
-    net->done_at->head = now.done.head;
-    net->done_at->n_bursts = now.done.n_bursts - told->n_bursts;
-    net->done_at->n_events = now.done.n_events - told->n_events;
-    net->done_at->n_candidates =
-        (uint64_t)net->done_at->n_bursts * net->view.n_neurons;
+    shard->done_at->head = now.done.head;
+    shard->done_at->n_bursts = now.done.n_bursts - told->n_bursts;
+    shard->done_at->n_events = now.done.n_events - told->n_events;
+    shard->done_at->n_candidates =
+        (uint64_t)shard->done_at->n_bursts * shard->view.n_neurons;
     for (int i = 0; i < 3; i++)
-        net->done_at->cycles[i] = now.done.cycles[i] - told->cycles[i];
+        shard->done_at->cycles[i] = now.done.cycles[i] - told->cycles[i];
     *told = now.done;
     return VLY_OK;
 }
 
 /* Ids of the one burst, in order; sorted by another launch if they were too
  * many for this one. */
-static vly_status take_ids(vly_backend_net *net, const vly_run *run,
+static vly_status take_ids(vly_cuda_shard *shard, const vly_run *run,
                            const vly_cuda_launch *launch, uint32_t n_ids,
                            vly_error *error)
 {
-    uint32_t n = net->records[0].count;
-    uint32_t *ids = net->host.ids;
-    uint32_t *gains = run->spike_gains != NULL ? ids + net->host.room : NULL;
+    uint32_t n = shard->records[0].count;
+    uint32_t *ids = shard->host.ids;
+    uint32_t *gains = run->spike_gains != NULL ? ids + shard->host.room : NULL;
     if (n_ids == VLY_CUDA_NO_IDS) {
-        leave(net);
+        leave(shard);
         vly_status status = vly_cuda_check(
-            (int)vly_cuda_launch_sort(&net->view, launch->burst, 1, ids, gains,
-                                      (cudaStream_t)net->stream),
+            (int)vly_cuda_launch_sort(&shard->view, launch->burst, 1, ids,
+                                      gains, (cudaStream_t)shard->stream),
             "sorting spikes", error);
         return status == VLY_OK
-                   ? vly_cuda_synchronize(net, "sorting spikes", error)
+                   ? vly_cuda_synchronize(shard, "sorting spikes", error)
                    : status;
     }
     for (uint32_t i = 0; gains != NULL && i < n; i++)
-        gains[i] = UINT32_C(1) << net->view.feagi_q; /* no FEAGI area here */
-    return take_words(net, net->linger.answer->ids, ids, n, error);
+        gains[i] = UINT32_C(1) << shard->view.feagi_q; /* no FEAGI area here */
+    return take_words(shard, shard->linger.answer->ids, ids, n, error);
 }
 
-static vly_status take_answer(vly_backend_net *net, const vly_run *run,
+static vly_status take_answer(vly_cuda_shard *shard, const vly_run *run,
                               const vly_cuda_launch *launch, vly_error *error)
 {
-    const vly_cuda_host_view *host = &net->host;
-    const uint64_t *words = net->linger.answer->words + VLY_CUDA_ANSWER_RECORDS;
+    const vly_cuda_host_view *host = &shard->host;
+    const uint64_t *words =
+        shard->linger.answer->words + VLY_CUDA_ANSWER_RECORDS;
     uint32_t n_ids = 0;
-    vly_status status = take_done(net, &n_ids, error);
-    uint32_t n = net->done_at->n_bursts;
+    vly_status status = take_done(shard, &n_ids, error);
+    uint32_t n = shard->done_at->n_bursts;
     if (status == VLY_OK)
         status = take_words(
-            net, words, (uint32_t *)(void *)net->records,
-            n * (uint32_t)(sizeof *net->records / sizeof(uint32_t)), error);
-    words = net->linger.answer->words + VLY_CUDA_ANSWER_RANGES;
+            shard, words, (uint32_t *)(void *)shard->records,
+            n * (uint32_t)(sizeof *shard->records / sizeof(uint32_t)), error);
+    words = shard->linger.answer->words + VLY_CUDA_ANSWER_RANGES;
     for (uint32_t i = 0; i < host->n_reads && status == VLY_OK; i++) {
         const vly_cuda_read *read = &host->reads[i];
-        status = take_words(net, words, host->published->words + read->at,
+        status = take_words(shard, words, host->published->words + read->at,
                             read->count, error);
         words += read->count;
     }
     if (status == VLY_OK && n > 0 && (run->flags & VLY_RUN_RECORD) != 0)
-        status = take_ids(net, run, launch, n_ids, error);
-    net->linger.n_left -= launch->n_bursts;
-    net->host.is_valid = status == VLY_OK;
+        status = take_ids(shard, run, launch, n_ids, error);
+    shard->linger.n_left -= launch->n_bursts;
+    shard->host.is_valid = status == VLY_OK;
     return status;
 }
 
@@ -386,30 +379,30 @@ static int is_published(const vly_cuda_host_view *host)
     return 1;
 }
 
-vly_status vly_cuda_linger_run(vly_backend_net *net, const vly_run *run,
+vly_status vly_cuda_linger_run(vly_cuda_shard *shard, const vly_run *run,
                                uint64_t *input_from,
                                const vly_cuda_launch *launch, vly_error *error)
 {
-    vly_cuda_lingering *linger = &net->linger;
+    vly_cuda_lingering *linger = &shard->linger;
     uint32_t n_inputs = (uint32_t)vly_cuda_inputs_find(run, input_from, launch);
     const vly_input *inputs = n_inputs > 0 ? run->inputs + *input_from : NULL;
     vly_status status = VLY_OK;
     int left = 1;
-    if (linger->n_left < launch->n_bursts || !is_published(&net->host))
-        leave(net);
+    if (linger->n_left < launch->n_bursts || !is_published(&shard->host))
+        leave(shard);
     while (status == VLY_OK && left) {
         int is_new = !linger->is_on;
         if (is_new)
-            status = prepare(net, error);
+            status = prepare(shard, error);
         if (status != VLY_OK)
             return status;
         left = 0;
-        post(net, run, inputs, n_inputs, launch);
+        post(shard, run, inputs, n_inputs, launch);
         if (is_new)
-            status = enqueue(net, launch, error);
+            status = enqueue(shard, launch, error);
         if (status == VLY_OK)
-            status = await_word(net, linger->answer->words, &left, error);
+            status = await_word(shard, linger->answer->words, &left, error);
         linger->is_on = status == VLY_OK && !left;
     }
-    return status == VLY_OK ? take_answer(net, run, launch, error) : status;
+    return status == VLY_OK ? take_answer(shard, run, launch, error) : status;
 }

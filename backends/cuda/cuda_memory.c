@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of the device, copies and the device's errors. Every block of a net
- * is in a list, so that a net that could be made only in part is freed like a
- * whole one. Blocks come from the host's policy (plugins/support), which calls
- * the allocators here; what is pinned is in the account of the host.
+ * Memory of the device, and copies. Every block of a shard is in a list, so
+ * that a net that could be made only in part is freed like a whole one. Blocks
+ * come from the host's policy (plugins/support), which calls the allocators
+ * here; pinned memory is in the account of the host.
  */
-#include "cuda_net.h"
+#include "cuda_memory.h"
 
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "plugins/support/support_account.h"
+
+#include "cuda_device.h"
+#include "cuda_error.h"
+#include "cuda_shard.h"
 
 struct vly_cuda_buffer {
     vly_cuda_buffer *next;
@@ -19,82 +21,17 @@ struct vly_cuda_buffer {
     uint32_t pinned; /* 1: on the host */
 };
 
-/* As many as a process sees at most. */
-#define N_DEVICES 64u
-
-/* The error after which a device answers no more: written once. Contexts are
- * each of one device, so another one can still be used. */
-typedef struct lost_device {
-    _Atomic uint32_t is_dead; /* 1: soon, 2: message is there */
-    char message[200];
-} lost_device;
-
-static lost_device lost[N_DEVICES];
-/* the runtime's device of this thread */
-static _Thread_local int32_t current;
-
-/* ---- messages ---------------------------------------------------------- */
-
-static lost_device *lost_of(int32_t device)
-{
-    return &lost[(uint32_t)device < N_DEVICES ? (uint32_t)device
-                                              : N_DEVICES - 1];
-}
-
-static vly_status fail_dead(int32_t device, vly_error *error)
-{
-    return vly_cuda_fail(error, VLY_E_DEVICE,
-                         "CUDA device %d failed and answers no more in this "
-                         "process: %s",
-                         device, lost_of(device)->message);
-}
-
-vly_status vly_cuda_check(int code, const char *what, vly_error *error)
-{
-    lost_device *of = lost_of(current);
-    if (code == (int)cudaSuccess)
-        return VLY_OK;
-    if (atomic_load(&of->is_dead) == 2)
-        return fail_dead(current, error);
-    /* an error that stays after it has been read has ended the context */
-    (void)cudaGetLastError();
-    cudaError_t again = cudaDeviceSynchronize();
-    uint32_t alive = 0;
-    if (again != cudaSuccess &&
-        atomic_compare_exchange_strong(&of->is_dead, &alive, 1)) {
-        snprintf(of->message, sizeof of->message, "%s: %s", what,
-                 cudaGetErrorString((cudaError_t)code));
-        atomic_store(&of->is_dead, 2);
-        return fail_dead(current, error);
-    }
-    return vly_cuda_fail(error, VLY_E_DEVICE, "%s: %s", what,
-                         cudaGetErrorString((cudaError_t)code));
-}
-
-int vly_cuda_select(int32_t device)
-{
-    current = device;
-    return (int)cudaSetDevice(device);
-}
-
-vly_status vly_cuda_enter(int32_t device, vly_error *error)
-{
-    if (atomic_load(&lost_of(device)->is_dead) == 2)
-        return fail_dead(device, error);
-    return vly_cuda_check(vly_cuda_select(device), "cudaSetDevice", error);
-}
-
 /* ---- host -------------------------------------------------------------- */
 
-vly_status vly_cuda_alloc(vly_backend_net *net, uint64_t count, uint64_t size,
+vly_status vly_cuda_alloc(vly_cuda_shard *shard, uint64_t count, uint64_t size,
                           void *out, vly_error *error)
 {
-    return vly_common_alloc(&net->heap, count, size, out, error);
+    return vly_common_alloc(&shard->heap, count, size, out, error);
 }
 
-void vly_cuda_release(vly_backend_net *net, void *memory)
+void vly_cuda_release(vly_cuda_shard *shard, void *memory)
 {
-    vly_common_release(&net->heap, memory);
+    vly_common_release(&shard->heap, memory);
 }
 
 /* ---- allocators -------------------------------------------------------- */
@@ -194,13 +131,13 @@ void vly_cuda_memory_stop(void)
 
 /* ---- device ------------------------------------------------------------ */
 
-static vly_support_account *account_of(const vly_backend_net *net,
+static vly_support_account *account_of(const vly_cuda_shard *shard,
                                        uint32_t pinned)
 {
-    return &accounts[net->device].of[pinned ? PINNED : ON_DEVICE];
+    return &accounts[shard->device].of[pinned ? PINNED : ON_DEVICE];
 }
 
-static vly_status buffer_alloc(vly_backend_net *net, uint64_t count,
+static vly_status buffer_alloc(vly_cuda_shard *shard, uint64_t count,
                                uint64_t size, uint32_t pinned, void *out,
                                vly_error *error)
 {
@@ -209,52 +146,53 @@ static vly_status buffer_alloc(vly_backend_net *net, uint64_t count,
         return vly_support_fail_memory(UINT64_MAX, 0, where, error);
     uint64_t bytes = count * size > 0 ? count * size : 1;
     vly_cuda_buffer *buffer = NULL;
-    vly_status status = vly_cuda_alloc(net, 1, sizeof *buffer, &buffer, error);
+    vly_status status =
+        vly_cuda_alloc(shard, 1, sizeof *buffer, &buffer, error);
     if (status != VLY_OK)
         return status;
     status = vly_support_account_take(
-        account_of(net, pinned), pinned ? PINNED : ON_DEVICE, bytes,
+        account_of(shard, pinned), pinned ? PINNED : ON_DEVICE, bytes,
         VLY_QOS_GUARANTEED, &buffer->memory, error);
     if (status != VLY_OK) {
-        vly_cuda_release(net, buffer);
+        vly_cuda_release(shard, buffer);
         return status;
     }
     buffer->bytes = bytes;
     buffer->pinned = pinned;
-    buffer->next = net->buffers;
-    net->buffers = buffer;
+    buffer->next = shard->buffers;
+    shard->buffers = buffer;
     if (pinned)
-        net->pinned_bytes += bytes;
+        shard->pinned_bytes += bytes;
     else
-        net->device_bytes += bytes;
-    if (net->peak_bytes < net->device_bytes)
-        net->peak_bytes = net->device_bytes;
+        shard->device_bytes += bytes;
+    if (shard->peak_bytes < shard->device_bytes)
+        shard->peak_bytes = shard->device_bytes;
     memcpy(out, &buffer->memory, sizeof buffer->memory);
     return VLY_OK;
 }
 
-vly_status vly_cuda_device_alloc(vly_backend_net *net, uint64_t count,
+vly_status vly_cuda_device_alloc(vly_cuda_shard *shard, uint64_t count,
                                  uint64_t size, void *out, vly_error *error)
 {
     void *memory = NULL;
-    vly_status status = buffer_alloc(net, count, size, 0, &memory, error);
+    vly_status status = buffer_alloc(shard, count, size, 0, &memory, error);
     if (status != VLY_OK)
         return status;
     cudaError_t code = cudaMemsetAsync(memory, 0, (size_t)(count * size),
-                                       (cudaStream_t)net->stream);
+                                       (cudaStream_t)shard->stream);
     if (code != cudaSuccess) {
-        vly_cuda_device_release(net, memory);
+        vly_cuda_device_release(shard, memory);
         return vly_cuda_check((int)code, "cudaMemset", error);
     }
     memcpy(out, &memory, sizeof memory);
     return VLY_OK;
 }
 
-vly_status vly_cuda_pinned_alloc(vly_backend_net *net, uint64_t count,
+vly_status vly_cuda_pinned_alloc(vly_cuda_shard *shard, uint64_t count,
                                  uint64_t size, void *out, vly_error *error)
 {
     void *memory = NULL;
-    vly_status status = buffer_alloc(net, count, size, 1, &memory, error);
+    vly_status status = buffer_alloc(shard, count, size, 1, &memory, error);
     if (status != VLY_OK)
         return status;
     memset(memory, 0, (size_t)(count * size)); /* it may have been another's */
@@ -262,63 +200,63 @@ vly_status vly_cuda_pinned_alloc(vly_backend_net *net, uint64_t count,
     return VLY_OK;
 }
 
-static void buffer_free(vly_backend_net *net, vly_cuda_buffer *buffer)
+static void buffer_free(vly_cuda_shard *shard, vly_cuda_buffer *buffer)
 {
-    vly_support_account_give(account_of(net, buffer->pinned),
+    vly_support_account_give(account_of(shard, buffer->pinned),
                              buffer->pinned ? PINNED : ON_DEVICE,
                              buffer->memory);
     if (buffer->pinned)
-        net->pinned_bytes -= buffer->bytes;
+        shard->pinned_bytes -= buffer->bytes;
     else
-        net->device_bytes -= buffer->bytes;
-    vly_cuda_release(net, buffer);
+        shard->device_bytes -= buffer->bytes;
+    vly_cuda_release(shard, buffer);
 }
 
 /* cudaFree waits for the device, but the policy does not: what it keeps may be
  * another net's at once, in another stream. */
-static void wait_streams(const vly_backend_net *net)
+static void wait_streams(const vly_cuda_shard *shard)
 {
-    void *const streams[2] = {net->stream, net->drain_stream};
+    void *const streams[2] = {shard->stream, shard->drain_stream};
     for (uint32_t i = 0; i < 2; i++)
         if (streams[i] != NULL)
             (void)cudaStreamSynchronize((cudaStream_t)streams[i]);
 }
 
-void vly_cuda_device_release(vly_backend_net *net, const void *memory)
+void vly_cuda_device_release(vly_cuda_shard *shard, const void *memory)
 {
-    vly_cuda_buffer **at = &net->buffers;
+    vly_cuda_buffer **at = &shard->buffers;
     while (*at != NULL && (*at)->memory != memory)
         at = &(*at)->next;
     if (memory == NULL || *at == NULL)
         return;
     vly_cuda_buffer *buffer = *at;
-    wait_streams(net);
+    wait_streams(shard);
     *at = buffer->next;
-    buffer_free(net, buffer);
+    buffer_free(shard, buffer);
 }
 
 /* net_destroy has waited for the streams, which are gone. */
-void vly_cuda_release_all(vly_backend_net *net)
+void vly_cuda_release_all(vly_cuda_shard *shard)
 {
-    while (net->buffers != NULL) {
-        vly_cuda_buffer *buffer = net->buffers;
-        net->buffers = buffer->next;
-        buffer_free(net, buffer);
+    while (shard->buffers != NULL) {
+        vly_cuda_buffer *buffer = shard->buffers;
+        shard->buffers = buffer->next;
+        buffer_free(shard, buffer);
     }
-    vly_common_release_all(&net->heap);
+    vly_common_release_all(&shard->heap);
     (void)cudaGetLastError(); /* what freeing on a dead device left behind */
 }
 
 /* ---- copies ------------------------------------------------------------ */
 
-vly_status vly_cuda_synchronize(vly_backend_net *net, const char *what,
+vly_status vly_cuda_synchronize(vly_cuda_shard *shard, const char *what,
                                 vly_error *error)
 {
-    return vly_cuda_check((int)cudaStreamSynchronize((cudaStream_t)net->stream),
-                          what, error);
+    return vly_cuda_check(
+        (int)cudaStreamSynchronize((cudaStream_t)shard->stream), what, error);
 }
 
-static vly_status copy(vly_backend_net *net, void *to, const void *from,
+static vly_status copy(vly_cuda_shard *shard, void *to, const void *from,
                        uint64_t bytes, enum cudaMemcpyKind kind,
                        const char *what, vly_error *error)
 {
@@ -326,22 +264,22 @@ static vly_status copy(vly_backend_net *net, void *to, const void *from,
         return VLY_OK;
     vly_status status =
         vly_cuda_check((int)cudaMemcpyAsync(to, from, (size_t)bytes, kind,
-                                            (cudaStream_t)net->stream),
+                                            (cudaStream_t)shard->stream),
                        what, error);
-    return status != VLY_OK ? status : vly_cuda_synchronize(net, what, error);
+    return status != VLY_OK ? status : vly_cuda_synchronize(shard, what, error);
 }
 
-vly_status vly_cuda_upload(vly_backend_net *net, void *device,
+vly_status vly_cuda_upload(vly_cuda_shard *shard, void *device,
                            const void *words, uint64_t bytes, vly_error *error)
 {
-    return copy(net, device, words, bytes, cudaMemcpyHostToDevice,
+    return copy(shard, device, words, bytes, cudaMemcpyHostToDevice,
                 "copy to the device", error);
 }
 
-vly_status vly_cuda_download(vly_backend_net *net, void *words,
+vly_status vly_cuda_download(vly_cuda_shard *shard, void *words,
                              const void *device, uint64_t bytes,
                              vly_error *error)
 {
-    return copy(net, words, device, bytes, cudaMemcpyDeviceToHost,
+    return copy(shard, words, device, bytes, cudaMemcpyDeviceToHost,
                 "copy from the device", error);
 }

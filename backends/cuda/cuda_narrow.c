@@ -6,9 +6,12 @@
  * 32,767. Threads have the synapses of a range of targets each, so that they
  * share no sum; targets ascend in a row, where a search finds the range.
  */
-#include "cuda_net.h"
+#include "cuda_narrow.h"
 
 #include "kernels/cuda/narrow_sums.h"
+
+#include "cuda_memory.h"
+#include "cuda_shard.h"
 
 #define TASKS 16u
 #define ALONE                                                                  \
@@ -145,27 +148,27 @@ static uint32_t judge(const proof *of, uint32_t *divisors)
     return 1;
 }
 
-vly_status vly_cuda_narrow_prove(vly_backend_net *net, uint32_t *holds,
+vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
                                  vly_error *error)
 {
-    proof of = {.desc = net->desc};
-    uint32_t n_areas = net->desc->n_areas;
+    proof of = {.desc = shard->store.fixed};
+    uint32_t n_areas = shard->store.fixed->n_areas;
     vly_status status = VLY_OK;
     *holds = 0;
-    if (net->divisors == NULL)
-        status = vly_cuda_alloc(net, n_areas, sizeof *net->divisors,
-                                &net->divisors, error);
+    if (shard->divisors == NULL)
+        status = vly_cuda_alloc(shard, n_areas, sizeof *shard->divisors,
+                                &shard->divisors, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(net, net->desc->n_neurons, sizeof *of.load,
-                                &of.load, error);
+        status = vly_cuda_alloc(shard, shard->store.fixed->n_neurons,
+                                sizeof *of.load, &of.load, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(net, n_areas, TASKS * sizeof *of.divisor,
+        status = vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.divisor,
                                 &of.divisor, error);
     if (status == VLY_OK) {
         run_tasks(&of);
-        *holds = judge(&of, net->divisors);
+        *holds = judge(&of, shard->divisors);
     }
-    vly_cuda_release(net, of.load);
-    vly_cuda_release(net, of.divisor);
+    vly_cuda_release(shard, of.load);
+    vly_cuda_release(shard, of.divisor);
     return status;
 }

@@ -1,178 +1,213 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The partitioned plan: its tiles, what it keeps, and what a launch needs.
+ * Whether a net fits is in cuda_fit.c.
  */
+#include "cuda_partition.h"
+
+#include <stdio.h>
+
+#include "cuda_error.h"
+#include "cuda_fit.h"
+#include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_slices.h"
+#include "cuda_store.h"
+
+/* Nanoseconds of a burst by its events, to be compared with those of the plan
+ * in cuda_resident.c: medians of 31 blocks of bursts of the stress nets on an
+ * H200 (bench/README.md). */
+#define BURST_NS 8000.0
+#define EVENT_NS 0.002
+
+static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
+                      vly_error *error)
+{
+    const vly_cuda_options *wanted = &shard->net->wanted;
+    uint32_t limit = wanted->n_blocks > 0 && wanted->n_blocks < shard->n_units
+                         ? wanted->n_blocks
+                         : shard->n_units;
+    *found = (vly_cuda_fit){.why = NULL};
+    return vly_cuda_partition_fit(shard, wanted->cluster, wanted->unit, limit,
+                                  &found->why, error);
+}
 
 /* ---- making ------------------------------------------------------------ */
 
 /* Shared memory for the kernel that will run: of one model, if all areas have
  * the same. */
-static vly_status prepare(vly_backend_net *net, vly_error *error)
+static vly_status prepare(vly_cuda_shard *shard, vly_error *error)
 {
     uint32_t n_clusters = 0;
     vly_status status = vly_cuda_check(
         (int)vly_cuda_partition_clusters(
-            &net->view, &net->partition,
-            vly_cuda_partition_bytes(&net->view, &net->partition), &n_clusters),
+            &shard->view, &shard->partition,
+            vly_cuda_partition_bytes(&shard->view, &shard->partition),
+            &n_clusters),
         "shared memory of a block", error);
-    if (status == VLY_OK && n_clusters < net->partition.n_slices)
+    if (status == VLY_OK && n_clusters < shard->partition.n_slices)
         status = vly_cuda_fail(error, VLY_E_DEVICE,
                                "the device runs %u clusters of %u blocks at "
                                "once, wanted %u",
-                               n_clusters, net->partition.cluster,
-                               net->partition.n_slices);
+                               n_clusters, shard->partition.cluster,
+                               shard->partition.n_slices);
     return status;
 }
 
 /* Tiles area by area, and where those of each begin. */
-static vly_status create_tiles(vly_backend_net *net, vly_error *error)
+static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
 {
-    vly_cuda_partition *partition = &net->partition;
-    uint32_t n_areas = net->view.n_areas;
+    vly_cuda_partition *partition = &shard->partition;
+    uint32_t n_areas = shard->view.n_areas;
     vly_cuda_slice_tile *tiles = NULL;
     vly_cuda_slice_tile *host = NULL;
     uint32_t *first = NULL;
     uint32_t *first_host = NULL;
-    vly_status status = vly_cuda_device_alloc(net, partition->n_tiles,
+    vly_status status = vly_cuda_device_alloc(shard, partition->n_tiles,
                                               sizeof *tiles, &tiles, error);
     if (status == VLY_OK)
         status =
-            vly_cuda_device_alloc(net, n_areas, sizeof *first, &first, error);
+            vly_cuda_device_alloc(shard, n_areas, sizeof *first, &first, error);
     if (status == VLY_OK)
-        status =
-            vly_cuda_alloc(net, partition->n_tiles, sizeof *host, &host, error);
+        status = vly_cuda_alloc(shard, partition->n_tiles, sizeof *host, &host,
+                                error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(net, n_areas, sizeof *first_host, &first_host,
+        status = vly_cuda_alloc(shard, n_areas, sizeof *first_host, &first_host,
                                 error);
     if (status != VLY_OK)
         return status;
     uint32_t at = 0;
     for (uint32_t a = 0; a < n_areas; a++) {
         first_host[a] = at;
-        for (uint32_t i = 0; i < net->areas[a].n; at++) {
-            uint32_t left = net->areas[a].n - i;
+        for (uint32_t i = 0; i < shard->areas[a].n; at++) {
+            uint32_t left = shard->areas[a].n - i;
             uint32_t n = left < partition->tile ? left : partition->tile;
             host[at] =
-                (vly_cuda_slice_tile){a, (uint32_t)net->info[a].state_at + i, n,
-                                      net->areas[a].first + i};
+                (vly_cuda_slice_tile){a, (uint32_t)shard->info[a].state_at + i,
+                                      n, shard->areas[a].first + i};
             i += n;
         }
     }
-    status = vly_cuda_upload(net, tiles, host,
+    status = vly_cuda_upload(shard, tiles, host,
                              partition->n_tiles * sizeof *tiles, error);
     if (status == VLY_OK)
-        status = vly_cuda_upload(net, first, first_host,
+        status = vly_cuda_upload(shard, first, first_host,
                                  n_areas * sizeof *first, error);
-    vly_cuda_release(net, host);
-    vly_cuda_release(net, first_host);
-    partition->state = net->state;
+    vly_cuda_release(shard, host);
+    vly_cuda_release(shard, first_host);
+    partition->state = shard->state;
     partition->tiles = tiles;
     partition->area_tile = first;
     return status;
 }
 
 /* What sums of 16 bits need: words for what the host gives, divisors. */
-static vly_status create_narrow(vly_backend_net *net, vly_error *error)
+static vly_status create_narrow(vly_cuda_shard *shard, vly_error *error)
 {
-    vly_cuda_partition *p = &net->partition;
+    vly_cuda_partition *p = &shard->partition;
     uint32_t *divisor = NULL;
     vly_status status =
-        vly_cuda_device_alloc(net, (uint64_t)p->n_tiles * p->tile,
+        vly_cuda_device_alloc(shard, (uint64_t)p->n_tiles * p->tile,
                               sizeof *p->extra, &p->extra, error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, net->view.n_areas, sizeof *divisor,
-                                       &divisor, error);
+        status = vly_cuda_device_alloc(shard, shard->view.n_areas,
+                                       sizeof *divisor, &divisor, error);
     p->divisor = divisor;
     if (status == VLY_OK)
-        status = vly_cuda_upload(net, divisor, net->divisors,
-                                 net->view.n_areas * sizeof *divisor, error);
+        status = vly_cuda_upload(shard, divisor, shard->divisors,
+                                 shard->view.n_areas * sizeof *divisor, error);
     return status;
 }
 
-static vly_status create_exchange(vly_backend_net *net, vly_error *error)
+static vly_status create_exchange(vly_cuda_shard *shard, vly_error *error)
 {
-    vly_cuda_partition *p = &net->partition;
+    vly_cuda_partition *p = &shard->partition;
     uint64_t n_blocks = (uint64_t)p->n_slices * p->cluster;
     /* what can be posted: parts of an index with words, of delay 1 */
-    if (net->partition_groups[0].index_words == 0 ||
-        net->partition_groups[0].base_delay != 1)
+    if (shard->partition_groups[0].index_words == 0 ||
+        shard->partition_groups[0].base_delay != 1)
         p->post = 0;
     vly_status status = vly_cuda_device_alloc(
-        net, p->ring > 1 ? (uint64_t)p->n_slices * p->ring * p->slice : 1,
+        shard, p->ring > 1 ? (uint64_t)p->n_slices * p->ring * p->slice : 1,
         sizeof *p->at_rest, &p->at_rest, error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, (uint64_t)p->n_tiles * p->tile,
+        status = vly_cuda_device_alloc(shard, (uint64_t)p->n_tiles * p->tile,
                                        sizeof *p->draws, &p->draws, error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, 2 * n_blocks, sizeof *p->gate,
+        status = vly_cuda_device_alloc(shard, 2 * n_blocks, sizeof *p->gate,
                                        &p->gate, error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, 2 * n_blocks * p->mail_room,
+        status = vly_cuda_device_alloc(shard, 2 * n_blocks * p->mail_room,
                                        sizeof *p->mail, &p->mail, error);
     uint64_t n_posted = 2 * n_blocks * p->post;
     if (status == VLY_OK && p->post > 0)
-        status = vly_cuda_device_alloc(net, n_posted * p->n_slices,
+        status = vly_cuda_device_alloc(shard, n_posted * p->n_slices,
                                        sizeof *p->parts, &p->parts, error);
     if (status == VLY_OK && p->post > 0)
-        status = vly_cuda_device_alloc(net, n_posted, sizeof *p->rows, &p->rows,
-                                       error);
+        status = vly_cuda_device_alloc(shard, n_posted, sizeof *p->rows,
+                                       &p->rows, error);
     if (status == VLY_OK)
-        net->partition_bytes += n_posted * (p->n_slices + 1) * sizeof(uint32_t);
+        shard->partition_bytes +=
+            n_posted * (p->n_slices + 1) * sizeof(uint32_t);
     return status;
 }
 
-vly_status vly_cuda_partition_create(vly_backend_net *net, vly_error *error)
+/* Rows by slice in place of the groups. */
+static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
+                         vly_error *error)
 {
-    uint32_t n = net->partition.n_groups;
+    uint32_t n = shard->partition.n_groups;
     vly_cuda_partition_group *groups = NULL;
-    vly_status status = prepare(net, error);
+    vly_status status = prepare(shard, error);
     if (status == VLY_OK)
-        status = create_tiles(net, error);
-    if (status == VLY_OK && net->partition.narrow) /* rows are divided by it */
-        status = create_narrow(net, error);
+        status = create_tiles(shard, error);
+    if (status == VLY_OK &&
+        shard->partition.narrow) /* rows are divided by it */
+        status = create_narrow(shard, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(net, n, sizeof *net->partition_groups,
-                                &net->partition_groups, error);
+        status = vly_cuda_alloc(shard, n, sizeof *shard->partition_groups,
+                                &shard->partition_groups, error);
     for (uint32_t g = 0; g < n && status == VLY_OK; g++)
-        status = vly_cuda_slices_create(net, g, error);
+        status = vly_cuda_slices_create(shard, g, error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, n, sizeof *groups, &groups, error);
+        status =
+            vly_cuda_device_alloc(shard, n, sizeof *groups, &groups, error);
     if (status == VLY_OK)
-        status = vly_cuda_upload(net, groups, net->partition_groups,
+        status = vly_cuda_upload(shard, groups, shard->partition_groups,
                                  n * sizeof *groups, error);
-    net->partition.groups = groups;
+    shard->partition.groups = groups;
     if (status == VLY_OK)
-        status = create_exchange(net, error);
+        status = create_exchange(shard, error);
     if (status == VLY_OK)
-        status = vly_cuda_synchronize(net, "rows by slice", error);
+        status = vly_cuda_synchronize(shard, "rows by slice", error);
     if (status != VLY_OK)
         return status; /* the rows by source are still there */
-    vly_cuda_delivery_release(net);
+    vly_cuda_store_release(shard);
+    *is_made = 1;
     return VLY_OK;
 }
 
-void vly_cuda_partition_release(vly_backend_net *net)
+static void release(vly_cuda_shard *shard)
 {
-    vly_cuda_partition *p = &net->partition;
-    vly_cuda_partition_group *groups = net->partition_groups;
+    vly_cuda_partition *p = &shard->partition;
+    vly_cuda_partition_group *groups = shard->partition_groups;
     for (uint32_t g = 0; groups != NULL && g < p->n_groups; g++) {
-        vly_cuda_device_release(net, groups[g].index);
-        vly_cuda_device_release(net, groups[g].synapses);
+        vly_cuda_device_release(shard, groups[g].index);
+        vly_cuda_device_release(shard, groups[g].synapses);
     }
-    vly_cuda_release(net, groups);
-    net->partition_groups = NULL;
-    net->partition_bytes = 0;
-    vly_cuda_device_release(net, p->groups);
-    vly_cuda_device_release(net, p->tiles);
-    vly_cuda_device_release(net, p->area_tile);
-    vly_cuda_device_release(net, p->at_rest);
-    vly_cuda_device_release(net, p->draws);
-    vly_cuda_device_release(net, p->gate);
-    vly_cuda_device_release(net, p->mail);
-    vly_cuda_device_release(net, p->parts);
-    vly_cuda_device_release(net, p->rows);
-    vly_cuda_device_release(net, p->extra);
-    vly_cuda_device_release(net, p->divisor);
+    vly_cuda_release(shard, groups);
+    shard->partition_groups = NULL;
+    shard->partition_bytes = 0;
+    vly_cuda_device_release(shard, p->groups);
+    vly_cuda_device_release(shard, p->tiles);
+    vly_cuda_device_release(shard, p->area_tile);
+    vly_cuda_device_release(shard, p->at_rest);
+    vly_cuda_device_release(shard, p->draws);
+    vly_cuda_device_release(shard, p->gate);
+    vly_cuda_device_release(shard, p->mail);
+    vly_cuda_device_release(shard, p->parts);
+    vly_cuda_device_release(shard, p->rows);
+    vly_cuda_device_release(shard, p->extra);
+    vly_cuda_device_release(shard, p->divisor);
     p->groups = NULL;
     p->tiles = NULL;
     p->area_tile = NULL;
@@ -188,36 +223,95 @@ void vly_cuda_partition_release(vly_backend_net *net)
 
 /* ---- running ----------------------------------------------------------- */
 
-vly_status vly_cuda_partition_restore(vly_backend_net *net, vly_error *error)
+static vly_status restore(vly_cuda_shard *shard, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t g = 0; g < net->partition.n_groups; g++)
-        for (uint32_t ago = 1; ago < net->partition.ring && status == VLY_OK;
+    for (uint32_t g = 0; g < shard->partition.n_groups; g++)
+        for (uint32_t ago = 1; ago < shard->partition.ring && status == VLY_OK;
              ago++)
-            if (net->burst >=
-                (uint64_t)net->partition_groups[g].base_delay + ago)
-                status =
-                    vly_cuda_check((int)vly_cuda_launch_partition_restore(
-                                       &net->view, &net->partition, net->burst,
-                                       g, ago, (cudaStream_t)net->stream),
-                                   "restoring events", error);
+            if (shard->net->burst >=
+                (uint64_t)shard->partition_groups[g].base_delay + ago)
+                status = vly_cuda_check((int)vly_cuda_launch_partition_restore(
+                                            &shard->view, &shard->partition,
+                                            shard->net->burst, g, ago,
+                                            (cudaStream_t)shard->stream),
+                                        "restoring events", error);
     return status;
 }
 
-int vly_cuda_partition_ready(vly_backend_net *net)
+/* What every launch needs before it. */
+static int make_ready(vly_cuda_shard *shard)
 {
-    const vly_cuda_partition *p = &net->partition;
+    const vly_cuda_partition *p = &shard->partition;
     return (int)cudaMemsetAsync(
         p->gate, 0, 2 * (size_t)p->n_slices * p->cluster * sizeof *p->gate,
-        (cudaStream_t)net->stream);
+        (cudaStream_t)shard->stream);
 }
 
-int vly_cuda_partition_launch(vly_backend_net *net,
-                              const vly_cuda_launch *launch)
+static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
-    int code = vly_cuda_partition_ready(net);
+    int code = make_ready(shard);
     if (code == (int)cudaSuccess)
-        code = (int)vly_cuda_launch_partition(
-            &net->view, launch, &net->partition, (cudaStream_t)net->stream);
+        code = (int)vly_cuda_launch_partition(&shard->view, wanted,
+                                              &shard->partition,
+                                              (cudaStream_t)shard->stream);
     return code;
 }
+
+static int linger_fit(vly_cuda_shard *shard, int *fits)
+{
+    return (int)vly_cuda_linger_partition_fit(&shard->view, &shard->partition,
+                                              fits);
+}
+
+static int linger(vly_cuda_shard *shard, const vly_cuda_launch *wanted,
+                  const vly_cuda_linger *with, uint32_t n_bursts)
+{
+    int code = make_ready(shard);
+    (void)n_bursts;
+    if (code == (int)cudaSuccess)
+        code = (int)vly_cuda_linger_partition(&shard->view, wanted,
+                                              &shard->partition, with,
+                                              (cudaStream_t)shard->stream);
+    return code;
+}
+
+/* ---- the plan ---------------------------------------------------------- */
+
+static double cost_ns(double n_events)
+{
+    return BURST_NS + n_events * EVENT_NS;
+}
+
+static void say(const vly_cuda_shard *shard, double synapses,
+                vly_net_info *info)
+{
+    const vly_cuda_partition *p = &shard->partition;
+    uint32_t once =
+        p->cluster == 1 ? 100 : (200 * p->once + p->slice - 1) / p->slice;
+    char sets[32] = "";
+    if (p->narrow || p->sets > 1)
+        snprintf(sets, sizeof sets, p->narrow ? " by 16 bits" : " in %u sets",
+                 p->sets);
+    snprintf(info->plan, sizeof info->plan,
+             "partitioned: %u slices of targets, %u blocks each; inputs of "
+             "%u bursts in shared memory%s, %u%% of them in one block only; "
+             "%u reads of a row in units of %u synapses, parts of %u spikes "
+             "a block posted; %.2f bytes a synapse",
+             p->n_slices, p->cluster, p->ring, sets, once, p->n_groups, p->unit,
+             p->post, (double)shard->partition_bytes / synapses);
+}
+
+const vly_cuda_plan vly_cuda_plan_partitioned = {
+    .name = "partitioned",
+    .has_limits = 1,
+    .fit = fit,
+    .create = create,
+    .restore = restore,
+    .launch = launch,
+    .linger_fit = linger_fit,
+    .linger = linger,
+    .cost_ns = cost_ns,
+    .say = say,
+    .release = release,
+};

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plugin "cuda": its entry and its table of functions.
  */
+#include "cuda_device.h"
+#include "cuda_dynamics.h"
+#include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_run.h"
+#include "cuda_snapshot.h"
+#include "cuda_stimulus.h"
 
 const char vly_support_plugin[] = "cuda";
 

@@ -3,7 +3,7 @@
  * it is first called and does nothing (some nanoseconds) where there is none,
  * so there is nothing to link and nothing to turn on.
  */
-#include "cuda_net.h"
+#include "cuda_range.h"
 
 #include <nvtx3/nvToolsExt.h>
 

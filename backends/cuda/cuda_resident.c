@@ -2,9 +2,17 @@
  * The plan with accumulators in shared memory: whether a net fits, its memory
  * but for the segments, and its launches.
  */
-#include "cuda_net.h"
+#include "cuda_resident.h"
 
-#include <string.h>
+#include <stdio.h>
+
+#include "cuda_dynamics.h"
+#include "cuda_error.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
+#include "cuda_segments.h"
+#include "cuda_shifts.h"
+#include "cuda_store.h"
 
 /* Fewer in a block are not worth an exchange; of a small net, half as many
  * (Izhikevich 2003 on an H200: 32 blocks 1.54 us a burst, 16 blocks 1.62). */
@@ -15,54 +23,57 @@
 #define MAIL_COPIES 8u
 #define SHARE_THREADS 512.0f
 #define FEW_THREADS 128.0f
+/* Nanoseconds of a burst by its events: a resident burst costs less by itself,
+ * a partitioned one (cuda_partition.c) less for each event. From bursts of the
+ * stress nets on an H200 (bench/README.md): medians of 5 to 7 runs at 0.1 and 1
+ * million events (2.44 and 7.6 us), and at 10 million one of an earlier state
+ * (161), so rough. */
+#define BURST_NS 1900.0
+#define EVENT_NS 0.0057
+#define MORE_NS 0.0114 /* on top, beyond MORE_EVENTS of them */
+#define MORE_EVENTS 1e6
 
 /* ---- whether it fits --------------------------------------------------- */
 
-static int has_feagi(const vly_backend_net *net)
-{
-    for (uint32_t a = 0; a < net->desc->n_areas; a++)
-        if ((vly_cuda_area_desc(net->desc, a)->flags & VLY_AREA_FEAGI) != 0)
-            return 1;
-    return 0;
-}
-
-static int set_blocks(vly_backend_net *net, uint32_t n_blocks,
+static int set_blocks(vly_cuda_shard *shard, uint32_t n_blocks,
                       uint64_t shared_bytes)
 {
-    vly_cuda_resident *resident = &net->resident;
-    uint32_t n = net->desc->n_neurons;
+    vly_cuda_resident *resident = &shard->resident;
+    uint32_t n = shard->net->desc->n_neurons;
     resident->n_blocks = n_blocks;
     resident->slice = n / n_blocks + (n % n_blocks != 0);
     /* numbers of neurons leave two codes of 16 bits free */
     return resident->slice <= 65534 &&
-           (uint64_t)resident->slice * net->view.max_delay <= 65536 &&
-           vly_cuda_resident_bytes(&net->view, resident) <= shared_bytes &&
-           vly_cuda_shifts_fit(net, resident);
+           (uint64_t)resident->slice * shard->view.max_delay <= 65536 &&
+           vly_cuda_resident_bytes(&shard->view, resident) <= shared_bytes &&
+           vly_cuda_shifts_fit(shard, resident);
 }
 
-/* Chooses the blocks. *why: NULL if the net fits, else the reason. */
-vly_status vly_cuda_resident_fit(vly_backend_net *net, uint32_t wanted,
-                                 const char **why, vly_error *error)
+/* Chooses the blocks. A thread has the state of one neuron in registers, if
+ * there are enough threads. */
+static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
+                      vly_error *error)
 {
     int shared_bytes = 0;
-    uint32_t n = net->desc->n_neurons;
-    uint32_t limit = net->n_blocks < VLY_CUDA_MAIL_BLOCKS
-                         ? net->n_blocks
+    uint32_t wanted = shard->net->wanted.n_blocks;
+    uint32_t n = shard->net->desc->n_neurons;
+    uint32_t limit = shard->n_blocks < VLY_CUDA_MAIL_BLOCKS
+                         ? shard->n_blocks
                          : VLY_CUDA_MAIL_BLOCKS;
-    *why = NULL;
+    *found = (vly_cuda_fit){.why = NULL};
     if (n == 0)
-        *why = "the net has no neurons";
-    else if (has_feagi(net))
-        *why = "FEAGI areas need gains and candidates";
-    else if (net->view.n_ports > 1 ||
-             net->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
-        *why = "too many ports or areas";
-    if (*why != NULL)
+        found->why = "the net has no neurons";
+    else if (vly_cuda_has_feagi(shard->net->desc))
+        found->why = "FEAGI areas need gains and candidates";
+    else if (shard->view.n_ports > 1 ||
+             shard->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
+        found->why = "too many ports or areas";
+    if (found->why != NULL)
         return VLY_OK;
     vly_status status = vly_cuda_check(
         (int)cudaDeviceGetAttribute(&shared_bytes,
                                     cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                    net->device),
+                                    shard->device),
         "cudaDeviceGetAttribute", error);
     if (status != VLY_OK)
         return status;
@@ -70,124 +81,132 @@ vly_status vly_cuda_resident_fit(vly_backend_net *net, uint32_t wanted,
     uint32_t blocks = n / most + (n % most != 0);
     blocks = wanted > 0 ? wanted : blocks;
     blocks = blocks < limit ? blocks : limit;
-    while (!set_blocks(net, blocks, (uint64_t)shared_bytes)) {
+    while (!set_blocks(shard, blocks, (uint64_t)shared_bytes)) {
         if (blocks == limit || wanted > 0) {
-            *why = vly_common_has_shifts(net->desc)
-                       ? "its accumulators exceed shared memory, or 16 bits of "
-                         "a synapse with the shifts of its weights"
-                       : "its accumulators exceed shared memory";
+            found->why =
+                vly_common_has_shifts(shard->store.fixed)
+                    ? "its accumulators exceed shared memory, or 16 bits of "
+                      "a synapse with the shifts of its weights"
+                    : "its accumulators exceed shared memory";
             return VLY_OK;
         }
         blocks = blocks < limit / 2 ? 2 * blocks : limit;
     }
+    found->is_poor = shard->resident.slice > VLY_CUDA_THREADS;
     return VLY_OK;
 }
 
 /* ---- memory ------------------------------------------------------------ */
 
-static vly_status create_ring(vly_backend_net *net, vly_error *error)
+static vly_status create_ring(vly_cuda_shard *shard, vly_error *error)
 {
-    vly_cuda_resident *resident = &net->resident;
+    vly_cuda_resident *resident = &shard->resident;
     uint64_t n = (uint64_t)resident->n_blocks * resident->slice;
-    net->mail_words = UINT64_C(8) * VLY_CUDA_MAIL_ROWS * resident->n_blocks;
-    net->more_words = 2 * n;
+    shard->mail_words = UINT64_C(8) * VLY_CUDA_MAIL_ROWS * resident->n_blocks;
+    shard->more_words = 2 * n;
     vly_status status =
-        vly_cuda_device_alloc(net, n * net->view.max_delay,
+        vly_cuda_device_alloc(shard, n * shard->view.max_delay,
                               sizeof *resident->ring, &resident->ring, error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, net->mail_words + net->more_words,
-                                       sizeof *resident->mail, &resident->mail,
-                                       error);
+        status = vly_cuda_device_alloc(
+            shard, shard->mail_words + shard->more_words,
+            sizeof *resident->mail, &resident->mail, error);
     if (status == VLY_OK)
-        resident->mail_more = resident->mail + net->mail_words;
+        resident->mail_more = resident->mail + shard->mail_words;
     resident->tag = 0; /* new mail is all 0 */
     return status;
 }
 
-vly_status vly_cuda_resident_create(vly_backend_net *net, uint32_t forced,
-                                    vly_error *error)
+/* Segments in place of the groups; padding may take any memory if the plan was
+ * asked for. */
+static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
+                         vly_error *error)
 {
-    vly_status status = vly_cuda_segments_create(net, forced, error);
-    if (status != VLY_OK || !net->is_resident)
+    vly_status status = vly_cuda_segments_create(
+        shard, shard->net->wanted.plan > 0, is_made, error);
+    if (status != VLY_OK || !*is_made)
         return status;
-    vly_cuda_delivery_release(net);
-    status = create_ring(net, error);
+    vly_cuda_store_release(shard);
+    status = create_ring(shard, error);
     if (status == VLY_OK)
         status = vly_cuda_check(
-            (int)vly_cuda_resident_prepare(&net->view, &net->resident),
+            (int)vly_cuda_resident_prepare(&shard->view, &shard->resident),
             "shared memory of a block", error);
     return status;
 }
 
-void vly_cuda_resident_release(vly_backend_net *net)
+static void release(vly_cuda_shard *shard)
 {
-    vly_cuda_resident *resident = &net->resident;
-    vly_cuda_segments_release(net);
-    vly_cuda_device_release(net, resident->ring);
-    vly_cuda_device_release(net, resident->mail); /* and mail_more */
+    vly_cuda_resident *resident = &shard->resident;
+    vly_cuda_segments_release(shard);
+    vly_cuda_device_release(shard, resident->ring);
+    vly_cuda_device_release(shard, resident->mail); /* and mail_more */
     resident->ring = NULL;
     resident->mail = NULL;
 }
 
 /* ---- running ----------------------------------------------------------- */
 
-vly_status vly_cuda_resident_restore(vly_backend_net *net, vly_error *error)
+static vly_status restore(vly_cuda_shard *shard, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t age = 2;
-         age <= net->view.max_delay && age <= net->burst && status == VLY_OK;
+    for (uint32_t age = 2; age <= shard->view.max_delay &&
+                           age <= shard->net->burst && status == VLY_OK;
          age++)
         status = vly_cuda_check((int)vly_cuda_launch_resident_restore(
-                                    &net->view, &net->resident, net->burst, age,
-                                    (cudaStream_t)net->stream),
+                                    &shard->view, &shard->resident,
+                                    shard->net->burst, age,
+                                    (cudaStream_t)shard->stream),
                                 "restoring events", error);
     return status;
 }
 
 /* Lines of mail for the spikes a block had in a burst of the last launch: a
  * line more costs polling, a line less a second read. */
-static uint32_t choose_lines(const vly_backend_net *net)
+static uint32_t choose_lines(const vly_cuda_shard *shard)
 {
-    float mean = net->mean_spikes / (float)net->resident.n_blocks;
+    float mean = shard->net->mean_spikes / (float)shard->resident.n_blocks;
     uint32_t lines = mean < 1.5f ? 1 : mean < 5.0f ? 2 : mean < 10.0f ? 3 : 4;
-    uint32_t most = LINE_THREADS / net->resident.n_blocks;
-    lines = net->lines_fixed > 0 ? net->lines_fixed : lines;
+    uint32_t most = LINE_THREADS / shard->resident.n_blocks;
+    lines = shard->net->wanted.lines > 0 ? shard->net->wanted.lines : lines;
     lines = lines < most ? lines : most;
     return lines < VLY_CUDA_MAIL_LINES ? lines : VLY_CUDA_MAIL_LINES;
 }
 
 /* Threads that share a segment: two quads each are the longest one with its
  * rest, or one if there are enough threads for all spikes of a burst. */
-static uint32_t choose_shift(const vly_backend_net *net, uint32_t quads)
+static uint32_t choose_shift(const vly_cuda_shard *shard, uint32_t quads)
 {
     uint32_t shift = 2;
     while (shift < 5 && (UINT32_C(2) << shift) < quads)
         shift++;
     if (shift < 5 && (UINT32_C(1) << shift) < quads &&
-        net->mean_spikes * (float)(UINT32_C(4) << shift) <= SHARE_THREADS)
+        shard->net->mean_spikes * (float)(UINT32_C(4) << shift) <=
+            SHARE_THREADS)
         shift++;
     return shift;
 }
 
 /* Threads of a block at least. Every warp goes through the barriers, also one
  * that no spike of a burst needs. */
-static uint32_t choose_threads(const vly_backend_net *net)
+static uint32_t choose_threads(const vly_cuda_shard *shard)
 {
     uint32_t shift = 0;
-    if (net->wanted.threads > 0)
-        return VLY_CUDA_RESIDENT_THREADS >> (net->wanted.threads - 1);
+    if (shard->net->wanted.threads > 0)
+        return VLY_CUDA_RESIDENT_THREADS >> (shard->net->wanted.threads - 1);
     for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
-        if (net->resident.part[p].shift > shift)
-            shift = net->resident.part[p].shift;
-    return net->mean_spikes * (float)(UINT32_C(1) << shift) <= FEW_THREADS
+        if (shard->resident.part[p].shift > shift)
+            shift = shard->resident.part[p].shift;
+    return shard->net->mean_spikes * (float)(UINT32_C(1) << shift) <=
+                   FEW_THREADS
                ? VLY_CUDA_RESIDENT_THREADS / 2
                : VLY_CUDA_RESIDENT_THREADS;
 }
 
-static void choose_mail(vly_backend_net *net)
+static void choose_mail(vly_cuda_shard *shard)
 {
-    vly_cuda_resident *resident = &net->resident;
-    resident->lines = choose_lines(net);
+    vly_cuda_resident *resident = &shard->resident;
+    resident->lines = choose_lines(shard);
     resident->line_shift = 0;
     while ((UINT32_C(1) << resident->line_shift) < resident->lines)
         resident->line_shift++;
@@ -196,30 +215,88 @@ static void choose_mail(vly_backend_net *net)
     resident->copies = resident->copies < most ? resident->copies : most;
 }
 
-int vly_cuda_resident_ready(vly_backend_net *net, uint32_t n_bursts)
+/* What every launch of so many bursts needs before it. */
+static int make_ready(vly_cuda_shard *shard, uint32_t n_bursts)
 {
-    vly_cuda_resident *resident = &net->resident;
+    vly_cuda_resident *resident = &shard->resident;
     cudaError_t code = cudaSuccess;
-    choose_mail(net);
+    choose_mail(shard);
     for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
-        resident->part[p].shift = choose_shift(net, resident->part[p].quads);
-    resident->threads = choose_threads(net);
+        resident->part[p].shift = choose_shift(shard, resident->part[p].quads);
+    resident->threads = choose_threads(shard);
     if (resident->tag + n_bursts > UINT16_MAX) {
         resident->tag = 0; /* tags of 16 bits begin again */
         code = cudaMemsetAsync(resident->mail, 0,
-                               (size_t)(net->mail_words + net->more_words) *
+                               (size_t)(shard->mail_words + shard->more_words) *
                                    sizeof(uint32_t),
-                               (cudaStream_t)net->stream);
+                               (cudaStream_t)shard->stream);
     }
     return (int)code;
 }
 
-int vly_cuda_resident_launch(vly_backend_net *net,
-                             const vly_cuda_launch *launch)
+static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
-    int code = vly_cuda_resident_ready(net, launch->n_bursts);
+    int code = make_ready(shard, wanted->n_bursts);
     if (code == (int)cudaSuccess)
-        code = (int)vly_cuda_launch_resident(&net->view, launch, &net->resident,
-                                             (cudaStream_t)net->stream);
+        code = (int)vly_cuda_launch_resident(&shard->view, wanted,
+                                             &shard->resident,
+                                             (cudaStream_t)shard->stream);
     return code;
 }
+
+static void ran(vly_cuda_shard *shard, uint32_t n_bursts)
+{
+    shard->resident.tag += n_bursts;
+}
+
+static int linger_fit(vly_cuda_shard *shard, int *fits)
+{
+    return (int)vly_cuda_linger_resident_fit(&shard->view, &shard->resident,
+                                             fits);
+}
+
+static int linger(vly_cuda_shard *shard, const vly_cuda_launch *wanted,
+                  const vly_cuda_linger *with, uint32_t n_bursts)
+{
+    int code = make_ready(shard, n_bursts);
+    if (code == (int)cudaSuccess)
+        code = (int)vly_cuda_linger_resident(&shard->view, wanted,
+                                             &shard->resident, with,
+                                             (cudaStream_t)shard->stream);
+    return code;
+}
+
+/* ---- the plan ---------------------------------------------------------- */
+
+static double cost_ns(double n_events)
+{
+    double more = n_events > MORE_EVENTS ? n_events - MORE_EVENTS : 0.0;
+    return BURST_NS + n_events * EVENT_NS + more * MORE_NS;
+}
+
+static void say(const vly_cuda_shard *shard, double synapses,
+                vly_net_info *info)
+{
+    snprintf(info->plan, sizeof info->plan,
+             "resident: %u blocks stay on the device, %u neurons each; "
+             "inputs of %u bursts in shared memory%s, one exchange a burst; "
+             "%.2f bytes a synapse",
+             shard->resident.n_blocks, shard->resident.slice,
+             shard->view.max_delay,
+             shard->resident.step != 0 ? " for shifted weights" : "",
+             (double)shard->segment_bytes / synapses);
+}
+
+const vly_cuda_plan vly_cuda_plan_resident = {
+    .name = "resident",
+    .fit = fit,
+    .create = create,
+    .restore = restore,
+    .launch = launch,
+    .ran = ran,
+    .linger_fit = linger_fit,
+    .linger = linger,
+    .cost_ns = cost_ns,
+    .say = say,
+    .release = release,
+};

@@ -2,9 +2,20 @@
  * A run: launches of many bursts each, and what is read after each of them.
  * A launch is as long as is done in LAUNCH_NS, so that a stop is seen soon.
  */
-#include "cuda_net.h"
+#include "cuda_run.h"
 
 #include <string.h>
+
+#include "cuda_done.h"
+#include "cuda_error.h"
+#include "cuda_history.h"
+#include "cuda_input.h"
+#include "cuda_linger.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
+#include "cuda_plans.h"
+#include "cuda_range.h"
+#include "cuda_short.h"
 
 #define FIRST_BURSTS 64u      /* before a launch has been timed */
 #define LAUNCH_NS 50000000.0f /* 50 ms */
@@ -19,91 +30,76 @@
 
 /* ---- one launch -------------------------------------------------------- */
 
-/* They are cleared all at once. */
-vly_status vly_cuda_done_next(vly_backend_net *net, vly_error *error)
+static vly_status reserve_areas(vly_cuda_shard *shard, vly_error *error)
 {
-    uint32_t turn = (uint32_t)(net->done - net->dones) + 1;
-    cudaError_t code = cudaSuccess;
-    if (turn == VLY_CUDA_DONES) {
-        turn = 0;
-        code =
-            cudaMemsetAsync(net->dones, 0, VLY_CUDA_DONES * sizeof *net->dones,
-                            (cudaStream_t)net->stream);
-    }
-    net->done = net->dones + turn;
-    net->view.barrier = &net->done->barrier;
-    return vly_cuda_check((int)code, "clearing records", error);
-}
-
-static vly_status reserve_areas(vly_backend_net *net, vly_error *error)
-{
-    uint32_t n = net->view.n_areas;
+    uint32_t n = shard->view.n_areas;
     vly_status status = VLY_OK;
-    if (net->area_spikes == NULL)
-        status = vly_cuda_device_alloc(net, n, sizeof *net->area_spikes,
-                                       &net->area_spikes, error);
-    if (status == VLY_OK && net->area_spikes_at == NULL)
-        status = vly_cuda_pinned_alloc(net, n, sizeof *net->area_spikes_at,
-                                       &net->area_spikes_at, error);
-    if (status == VLY_OK && net->area_spikes_told == NULL)
-        status = vly_cuda_alloc(net, n, sizeof *net->area_spikes_told,
-                                &net->area_spikes_told, error);
+    if (shard->area_spikes == NULL)
+        status = vly_cuda_device_alloc(shard, n, sizeof *shard->area_spikes,
+                                       &shard->area_spikes, error);
+    if (status == VLY_OK && shard->area_spikes_at == NULL)
+        status = vly_cuda_pinned_alloc(shard, n, sizeof *shard->area_spikes_at,
+                                       &shard->area_spikes_at, error);
+    if (status == VLY_OK && shard->area_spikes_told == NULL)
+        status = vly_cuda_alloc(shard, n, sizeof *shard->area_spikes_told,
+                                &shard->area_spikes_told, error);
     return status;
 }
 
 /* Everything up to and with the bursts; nothing is waited for. */
-static vly_status enqueue(vly_backend_net *net, const vly_run *run,
+static vly_status enqueue(vly_cuda_shard *shard, const vly_run *run,
                           uint64_t *input_from, vly_cuda_launch *launch,
                           int timed, vly_error *error)
 {
-    cudaStream_t stream = (cudaStream_t)net->stream;
+    cudaStream_t stream = (cudaStream_t)shard->stream;
     vly_status status =
-        vly_cuda_inputs_send(net, run, input_from, launch, error);
+        vly_cuda_inputs_send(shard, run, input_from, launch, error);
     if (status == VLY_OK)
-        status = vly_cuda_history_clear(net, launch->n_bursts, error);
+        status = vly_cuda_history_clear(shard, launch->n_bursts, error);
     if (status == VLY_OK)
-        status = vly_cuda_done_next(net, error);
+        status = vly_cuda_done_next(shard, error);
     if (status != VLY_OK)
         return status;
-    launch->done = net->done;
-    if (net->fault) /* an address that is nobody's */
+    launch->done = shard->done;
+    if (shard->net->wanted.fault) /* an address that is nobody's */
         launch->done = (vly_cuda_done *)(uintptr_t)64;
     cudaError_t code = cudaSuccess;
     if (timed)
-        code = cudaEventRecord((cudaEvent_t)net->events[0], stream);
+        code = cudaEventRecord((cudaEvent_t)shard->events[0], stream);
     if (code == cudaSuccess)
-        code = (cudaError_t)vly_cuda_plan_launch(net, launch);
+        code = (cudaError_t)shard->plan->launch(shard, launch);
     if (code == cudaSuccess && timed)
-        code = cudaEventRecord((cudaEvent_t)net->events[1], stream);
+        code = cudaEventRecord((cudaEvent_t)shard->events[1], stream);
     if (code == cudaSuccess && vly_cuda_run_areas(run) != NULL)
-        code = vly_cuda_launch_count_areas(&net->view, launch, net->area_spikes,
-                                           stream);
+        code = vly_cuda_launch_count_areas(&shard->view, launch,
+                                           shard->area_spikes, stream);
     return vly_cuda_check((int)code, "running bursts", error);
 }
 
 /* Done, records and spikes by area to the host; spikes are sorted while the
  * host looks at these. */
-static vly_status finish_long(vly_backend_net *net, const vly_run *run,
+static vly_status finish_long(vly_cuda_shard *shard, const vly_run *run,
                               const vly_cuda_launch *launch, float *ms,
                               vly_error *error)
 {
-    cudaStream_t stream = (cudaStream_t)net->stream;
-    cudaEvent_t copied = (cudaEvent_t)net->events[2];
+    cudaStream_t stream = (cudaStream_t)shard->stream;
+    cudaEvent_t copied = (cudaEvent_t)shard->events[2];
     vly_status status = VLY_OK;
     cudaError_t code =
-        cudaMemcpyAsync(net->done_at, net->done, sizeof *net->done_at,
+        cudaMemcpyAsync(shard->done_at, shard->done, sizeof *shard->done_at,
                         cudaMemcpyDeviceToHost, stream);
     if (code == cudaSuccess)
         code = (cudaError_t)vly_cuda_history_fetch(
-            net, launch->burst, launch->n_bursts, net->records);
+            shard, launch->burst, launch->n_bursts, shard->records);
     if (code == cudaSuccess && vly_cuda_run_areas(run) != NULL)
-        code = cudaMemcpyAsync(net->area_spikes_at, net->area_spikes,
-                               net->view.n_areas * sizeof *net->area_spikes_at,
-                               cudaMemcpyDeviceToHost, stream);
+        code =
+            cudaMemcpyAsync(shard->area_spikes_at, shard->area_spikes,
+                            shard->view.n_areas * sizeof *shard->area_spikes_at,
+                            cudaMemcpyDeviceToHost, stream);
     if (code == cudaSuccess)
         code = cudaEventRecord(copied, stream);
     if (code == cudaSuccess && (run->flags & VLY_RUN_RECORD) != 0)
-        status = vly_cuda_history_sort(net, launch->burst, launch->n_bursts,
+        status = vly_cuda_history_sort(shard, launch->burst, launch->n_bursts,
                                        launch->head_limit - launch->head,
                                        run->spike_gains != NULL, error);
     if (status != VLY_OK)
@@ -111,32 +107,33 @@ static vly_status finish_long(vly_backend_net *net, const vly_run *run,
     if (code == cudaSuccess)
         code = cudaEventSynchronize(copied);
     if (code == cudaSuccess)
-        code = cudaEventElapsedTime(ms, (cudaEvent_t)net->events[0],
-                                    (cudaEvent_t)net->events[1]);
+        code = cudaEventElapsedTime(ms, (cudaEvent_t)shard->events[0],
+                                    (cudaEvent_t)shard->events[1]);
     return vly_cuda_check((int)code, "running bursts", error);
 }
 
 /* A launch and its results but for spikes. *ms: what it took; of a short one,
  * as the host sees it. */
-static vly_status launch_bursts(vly_backend_net *net, const vly_run *run,
+static vly_status launch_bursts(vly_cuda_shard *shard, const vly_run *run,
                                 uint64_t *input_from, vly_cuda_launch *launch,
                                 int is_short, float *ms, vly_error *error)
 {
     uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
     vly_cuda_range_begin("volley launch");
-    vly_cuda_short_forget(net);
+    vly_cuda_short_forget(shard);
     vly_status status = VLY_OK;
-    int stays = is_short && vly_cuda_linger_fits(net, run, *input_from, launch);
+    int stays =
+        is_short && vly_cuda_linger_fits(shard, run, *input_from, launch);
     if (!stays)
-        status = enqueue(net, run, input_from, launch, !is_short, error);
+        status = enqueue(shard, run, input_from, launch, !is_short, error);
     if (status == VLY_OK) /* of the launch before, while this one runs */
-        status = vly_cuda_history_receive(net, error);
+        status = vly_cuda_history_receive(shard, error);
     if (status == VLY_OK && stays)
-        status = vly_cuda_linger_run(net, run, input_from, launch, error);
+        status = vly_cuda_linger_run(shard, run, input_from, launch, error);
     if (status == VLY_OK && is_short && !stays)
-        status = vly_cuda_short_finish(net, run, launch, error);
+        status = vly_cuda_short_finish(shard, run, launch, error);
     else if (status == VLY_OK && !stays)
-        status = finish_long(net, run, launch, ms, error);
+        status = finish_long(shard, run, launch, ms, error);
     if (is_short)
         *ms = (float)(vly_cuda_host->clock_ns(vly_cuda_host->context) - begin) *
               1e-6f;
@@ -146,7 +143,7 @@ static vly_status launch_bursts(vly_backend_net *net, const vly_run *run,
 
 static void choose_length(vly_backend_net *net, uint32_t n_bursts, float ms)
 {
-    if (net->launch_fixed != 0)
+    if (net->wanted.n_bursts != 0)
         return;
     float wanted = LAUNCH_NS / (ms * 1e6f / (float)n_bursts + 1.0f);
     net->launch_bursts = wanted < (float)VLY_CUDA_LAUNCH_BURSTS
@@ -163,12 +160,12 @@ static void share_time(const vly_cuda_done *done, float ms, vly_run *run)
     run->exchange_ns += (uint64_t)(ns * (float)done->cycles[2]);
 }
 
-static void add_areas(vly_backend_net *net, const vly_run *run)
+static void add_areas(vly_cuda_shard *shard, const vly_run *run)
 {
     uint64_t *area_spikes = vly_cuda_run_areas(run);
-    for (uint32_t a = 0; area_spikes != NULL && a < net->view.n_areas; a++) {
-        area_spikes[a] += net->area_spikes_at[a] - net->area_spikes_told[a];
-        net->area_spikes_told[a] = net->area_spikes_at[a];
+    for (uint32_t a = 0; area_spikes != NULL && a < shard->view.n_areas; a++) {
+        area_spikes[a] += shard->area_spikes_at[a] - shard->area_spikes_told[a];
+        shard->area_spikes_told[a] = shard->area_spikes_at[a];
     }
 }
 
@@ -176,11 +173,12 @@ static void add_areas(vly_backend_net *net, const vly_run *run)
 static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
                         vly_run *run, vly_error *error)
 {
+    vly_cuda_shard *shard = &net->shards[0];
     uint64_t n_spikes = 0;
     uint32_t *gains = run->spike_gains;
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < n_bursts; i++) {
-        const vly_cuda_record *record = &net->records[i];
+        const vly_cuda_record *record = &shard->records[i];
         n_spikes += record->count;
         if (run->digests != NULL)
             run->digests[run->n_bursts_done + i] = record->digest;
@@ -188,18 +186,18 @@ static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
             run->spike_counts[run->n_bursts_done + i] = record->count;
     }
     net->mean_spikes = (float)n_spikes / (float)n_bursts;
-    add_areas(net, run);
+    add_areas(shard, run);
     if ((run->flags & VLY_RUN_RECORD) == 0)
         return VLY_OK;
     gains = gains != NULL ? gains + run->n_spikes : NULL;
     if (is_short && n_spikes > 0) {
         size_t bytes = (size_t)n_spikes * sizeof *gains;
-        memcpy(run->spikes + run->n_spikes, net->host.ids, bytes);
+        memcpy(run->spikes + run->n_spikes, shard->host.ids, bytes);
         if (gains != NULL)
-            memcpy(gains, net->host.ids + net->host.room, bytes);
+            memcpy(gains, shard->host.ids + shard->host.room, bytes);
     } else {
         status = vly_cuda_history_send(
-            net, n_spikes, run->spikes + run->n_spikes, gains, error);
+            shard, n_spikes, run->spikes + run->n_spikes, gains, error);
     }
     run->n_spikes += n_spikes;
     return status;
@@ -207,31 +205,32 @@ static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
 
 /* Spikes that the next launch of a recorded run may have: three quarters of
  * what is expected of the bursts that are left. */
-static uint64_t record_room(const vly_backend_net *net, const vly_run *run,
+static uint64_t record_room(const vly_cuda_shard *shard, const vly_run *run,
                             uint64_t left)
 {
     uint64_t room = run->spikes_capacity - run->n_spikes;
-    double spikes = (double)net->mean_spikes * (double)left;
+    double spikes = (double)shard->net->mean_spikes * (double)left;
     uint64_t most = spikes < (double)room ? (uint64_t)spikes : room;
     most -= most / 4;
     most = most > RECORD_LEAST ? most : RECORD_LEAST;
     most = most < RECORD_MOST ? most : RECORD_MOST;
-    most += net->desc->n_neurons;
+    most += shard->net->desc->n_neurons;
     return most < room ? most : room;
 }
 
-static vly_cuda_launch next_launch(const vly_backend_net *net,
+static vly_cuda_launch next_launch(const vly_cuda_shard *shard,
                                    const vly_run *run)
 {
     uint64_t left = run->n_bursts - run->n_bursts_done;
     int record = (run->flags & VLY_RUN_RECORD) != 0;
     vly_cuda_launch launch = {
-        .burst = net->burst,
-        .head = net->head,
+        .burst = shard->net->burst,
+        .head = shard->head,
         .head_limit =
-            record ? net->head + record_room(net, run, left) : UINT64_MAX,
-        .n_bursts =
-            left < net->launch_bursts ? (uint32_t)left : net->launch_bursts,
+            record ? shard->head + record_room(shard, run, left) : UINT64_MAX,
+        .n_bursts = left < shard->net->launch_bursts
+                        ? (uint32_t)left
+                        : shard->net->launch_bursts,
         .keep = record || vly_cuda_run_areas(run) != NULL,
     };
     if (run->stop != NULL && __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0)
@@ -240,19 +239,21 @@ static vly_cuda_launch next_launch(const vly_backend_net *net,
 }
 
 /* The log was full before its time: a larger one makes longer launches. */
-static vly_status make_room(vly_backend_net *net, const vly_cuda_launch *launch,
-                            uint32_t n_bursts, vly_error *error)
+static vly_status make_room(vly_cuda_shard *shard,
+                            const vly_cuda_launch *launch, uint32_t n_bursts,
+                            vly_error *error)
 {
-    uint32_t delay = net->desc->max_delay;
-    if (n_bursts > 0 && (n_bursts == launch->n_bursts || !launch->keep ||
-                         net->head + net->desc->n_neurons > launch->head_limit))
+    uint32_t delay = shard->net->desc->max_delay;
+    if (n_bursts > 0 &&
+        (n_bursts == launch->n_bursts || !launch->keep ||
+         shard->head + shard->net->desc->n_neurons > launch->head_limit))
         return VLY_OK;
-    vly_cuda_settle(net);
+    vly_cuda_settle(shard);
     if (n_bursts == 0)
         return vly_cuda_history_reserve(
-            net, net->burst > delay ? net->burst - delay : 0,
-            net->desc->n_neurons, error);
-    vly_status status = vly_cuda_history_grow(net, error);
+            shard, shard->net->burst > delay ? shard->net->burst - delay : 0,
+            shard->net->desc->n_neurons, error);
+    vly_status status = vly_cuda_history_grow(shard, error);
     return status == VLY_E_NOMEM ? VLY_OK : status; /* it does without */
 }
 
@@ -260,23 +261,25 @@ static vly_status make_room(vly_backend_net *net, const vly_cuda_launch *launch,
 static vly_status run_launch(vly_backend_net *net, vly_run *run,
                              uint64_t *input_from, int *more, vly_error *error)
 {
-    vly_cuda_launch launch = next_launch(net, run);
+    vly_cuda_shard *shard = &net->shards[0];
+    vly_cuda_launch launch = next_launch(shard, run);
     float ms = 0.0f;
     *more = (run->flags & VLY_RUN_RECORD) == 0 ||
             run->spikes_capacity - run->n_spikes >= net->desc->n_neurons;
     if (!*more)
         return VLY_OK;
     vly_status status =
-        vly_cuda_run_areas(run) != NULL ? reserve_areas(net, error) : VLY_OK;
+        vly_cuda_run_areas(run) != NULL ? reserve_areas(shard, error) : VLY_OK;
     if (status != VLY_OK)
         return status;
-    int is_short = vly_cuda_short_fits(net, run, &launch);
+    int is_short = vly_cuda_short_fits(shard, run, &launch);
     if (!is_short)
-        vly_cuda_settle(net);
-    status = launch_bursts(net, run, input_from, &launch, is_short, &ms, error);
+        vly_cuda_settle(shard);
+    status =
+        launch_bursts(shard, run, input_from, &launch, is_short, &ms, error);
     if (status != VLY_OK)
         return status;
-    const vly_cuda_done done = *net->done_at;
+    const vly_cuda_done done = *shard->done_at;
     uint64_t time = vly_cuda_host->clock_ns(vly_cuda_host->context);
     if (done.n_bursts > 0) {
         vly_cuda_range_begin("volley drain");
@@ -287,18 +290,21 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
         run->n_candidates += done.n_candidates;
         status = drain(net, done.n_bursts, is_short, run, error);
         net->burst += done.n_bursts;
-        net->head = done.head;
-        if (net->is_resident)
-            net->resident.tag += done.n_bursts;
+        shard->head = done.head;
+        if (shard->plan->ran != NULL)
+            shard->plan->ran(shard, done.n_bursts);
         run->n_bursts_done += done.n_bursts;
         vly_cuda_range_end();
     }
     if (status == VLY_OK)
-        status = make_room(net, &launch, done.n_bursts, error);
-    if (status == VLY_OK)
-        status = vly_cuda_plan_review(net, done.n_bursts, done.n_events, error);
-    net->linger.ended_ns = vly_cuda_host->clock_ns(vly_cuda_host->context);
-    run->drain_ns += net->linger.ended_ns - time;
+        status = make_room(shard, &launch, done.n_bursts, error);
+    if (status == VLY_OK &&
+        vly_cuda_plan_review(shard, done.n_bursts, done.n_events)) {
+        vly_cuda_settle(shard);
+        status = vly_cuda_plan_change(shard, error);
+    }
+    shard->linger.ended_ns = vly_cuda_host->clock_ns(vly_cuda_host->context);
+    run->drain_ns += shard->linger.ended_ns - time;
     return status;
 }
 
@@ -308,7 +314,7 @@ vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
     vly_status status =
         vly_common_check_run(net->desc, net->failed, run, error);
     if (status == VLY_OK)
-        status = vly_cuda_enter(net->device, error);
+        status = vly_cuda_enter(net->shards[0].device, error);
     if (status != VLY_OK)
         return status;
     uint64_t input_from = 0;
@@ -316,9 +322,9 @@ vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
     vly_common_run_begin(run);
     if (net->launch_bursts == 0)
         net->launch_bursts = FIRST_BURSTS;
-    if (net->launch_fixed != 0)
-        net->launch_bursts = net->launch_fixed < VLY_CUDA_LAUNCH_BURSTS
-                                 ? net->launch_fixed
+    if (net->wanted.n_bursts != 0)
+        net->launch_bursts = net->wanted.n_bursts < VLY_CUDA_LAUNCH_BURSTS
+                                 ? net->wanted.n_bursts
                                  : VLY_CUDA_LAUNCH_BURSTS;
     while (status == VLY_OK && more && run->n_bursts_done < run->n_bursts) {
         status = run_launch(net, run, &input_from, &more, error);
@@ -328,7 +334,7 @@ vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
     }
     uint64_t time = vly_cuda_host->clock_ns(vly_cuda_host->context);
     if (status == VLY_OK)
-        status = vly_cuda_history_receive(net, error);
+        status = vly_cuda_history_receive(&net->shards[0], error);
     run->drain_ns += vly_cuda_host->clock_ns(vly_cuda_host->context) - time;
     net->failed = status;
     return status;

@@ -10,9 +10,13 @@
  * read at the same time: a link at the end of the segment, followed when that
  * had come, cost 0.15 to 0.8 us a burst (bench/README.md).
  */
-#include "cuda_net.h"
+#include "cuda_segments.h"
 
 #include <string.h>
+
+#include "cuda_error.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
 
 /* A synapse: 4 bytes, and as much again for padding and tables. */
 #define LIMIT_BYTES 8u
@@ -22,7 +26,7 @@
 
 /* Segments while they are made. */
 typedef struct segment_maker {
-    vly_backend_net *net;
+    vly_cuda_shard *shard;
     uint32_t *count;         /* on the device: [2][n_neurons][n_blocks] */
     vly_cuda_sizes *sizes;   /* [2][n_areas] */
     uint32_t *most;          /* [2][n_areas] quads of the longest segment */
@@ -31,50 +35,51 @@ typedef struct segment_maker {
     vly_cuda_class *classes; /* [n_blocks][n_areas] of the part at hand */
 } segment_maker;
 
-static uint64_t counts_of(const vly_backend_net *net)
+static uint64_t counts_of(const vly_cuda_shard *shard)
 {
-    return (uint64_t)net->desc->n_neurons * net->resident.n_blocks;
+    return (uint64_t)shard->net->desc->n_neurons * shard->resident.n_blocks;
 }
 
 /* ---- sizes ------------------------------------------------------------- */
 
 static vly_status count_segments(segment_maker *m, vly_error *error)
 {
-    vly_backend_net *net = m->net;
+    vly_cuda_shard *shard = m->shard;
     vly_status status =
-        vly_cuda_device_alloc(net, VLY_CUDA_N_PARTS * counts_of(net),
+        vly_cuda_device_alloc(shard, VLY_CUDA_N_PARTS * counts_of(shard),
                               sizeof *m->count, &m->count, error);
-    for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
+    for (uint32_t g = 0; g < shard->view.n_groups && status == VLY_OK; g++)
         status = vly_cuda_check((int)vly_cuda_launch_segment_count(
-                                    &net->view, &net->groups[g], &net->resident,
-                                    m->count, (cudaStream_t)net->stream),
+                                    &shard->view, &shard->store.groups[g],
+                                    &shard->resident, m->count,
+                                    (cudaStream_t)shard->stream),
                                 "counting segments", error);
     return status;
 }
 
 static vly_status measure_segments(segment_maker *m, vly_error *error)
 {
-    vly_backend_net *net = m->net;
-    uint32_t n_areas = net->view.n_areas;
-    uint32_t n_blocks = net->resident.n_blocks;
+    vly_cuda_shard *shard = m->shard;
+    uint32_t n_areas = shard->view.n_areas;
+    uint32_t n_blocks = shard->resident.n_blocks;
     vly_cuda_sizes *sizes = NULL;
-    vly_status status = vly_cuda_device_alloc(net, VLY_CUDA_N_PARTS * n_areas,
+    vly_status status = vly_cuda_device_alloc(shard, VLY_CUDA_N_PARTS * n_areas,
                                               sizeof *sizes, &sizes, error);
     for (uint32_t i = 0; i < VLY_CUDA_N_PARTS * n_areas && status == VLY_OK;
          i++) {
-        const vly_cuda_area *area = &net->areas[i % n_areas];
-        const uint32_t *count = m->count + i / n_areas * counts_of(net) +
+        const vly_cuda_area *area = &shard->areas[i % n_areas];
+        const uint32_t *count = m->count + i / n_areas * counts_of(shard) +
                                 (uint64_t)area->first * n_blocks;
-        status = vly_cuda_check(
-            (int)vly_cuda_launch_segment_sizes(
-                count, area->n, n_blocks, sizes + i, (cudaStream_t)net->stream),
-            "measuring segments", error);
+        status = vly_cuda_check((int)vly_cuda_launch_segment_sizes(
+                                    count, area->n, n_blocks, sizes + i,
+                                    (cudaStream_t)shard->stream),
+                                "measuring segments", error);
     }
     if (status == VLY_OK)
-        status = vly_cuda_download(net, m->sizes, sizes,
+        status = vly_cuda_download(shard, m->sizes, sizes,
                                    VLY_CUDA_N_PARTS * n_areas * sizeof *sizes,
                                    error);
-    vly_cuda_device_release(net, sizes);
+    vly_cuda_device_release(shard, sizes);
     for (uint32_t i = 0; i < VLY_CUDA_N_PARTS * n_areas; i++)
         for (uint32_t b = 0; b < n_blocks; b++)
             if (m->most[i] < m->sizes[i].largest[b])
@@ -95,13 +100,13 @@ static uint64_t rests_at(const segment_maker *m, uint32_t i, uint32_t room)
  * segment is a shorter one rests are shorter too. */
 static uint64_t quads_at(const segment_maker *m, uint32_t i, uint32_t room)
 {
-    const vly_backend_net *net = m->net;
+    const vly_cuda_shard *shard = m->shard;
     uint64_t sum = 0;
-    for (uint32_t b = 0; b < net->resident.n_blocks; b++) {
+    for (uint32_t b = 0; b < shard->resident.n_blocks; b++) {
         uint32_t largest = m->sizes[i].largest[b];
         sum += largest < room ? largest : room;
     }
-    return sum * net->areas[i % net->view.n_areas].n +
+    return sum * shard->areas[i % shard->view.n_areas].n +
            rests_at(m, i, room) * (m->most[i] - room);
 }
 
@@ -126,25 +131,25 @@ static double price(const segment_maker *m, uint32_t i, uint32_t room)
 }
 
 /* Bytes of the tables, if all parts with segments have marks. */
-static uint64_t table_bytes(const vly_backend_net *net)
+static uint64_t table_bytes(const vly_cuda_shard *shard)
 {
-    uint64_t n = VLY_CUDA_N_PARTS * (uint64_t)net->resident.n_blocks;
-    return n * net->view.n_areas * sizeof(vly_cuda_class) +
-           n * VLY_CUDA_MARKS(net->view.n_neurons) * sizeof(vly_cuda_marks);
+    uint64_t n = VLY_CUDA_N_PARTS * (uint64_t)shard->resident.n_blocks;
+    return n * shard->view.n_areas * sizeof(vly_cuda_class) +
+           n * VLY_CUDA_MARKS(shard->view.n_neurons) * sizeof(vly_cuda_marks);
 }
 
 /* The cheapest step until the limit is reached, or none saves anything. */
 static void limit_rooms(segment_maker *m)
 {
-    const vly_backend_net *net = m->net;
-    uint32_t n = VLY_CUDA_N_PARTS * net->view.n_areas;
+    const vly_cuda_shard *shard = m->shard;
+    uint32_t n = VLY_CUDA_N_PARTS * shard->view.n_areas;
     double prices[VLY_CUDA_N_PARTS * VLY_CUDA_RESIDENT_AREAS] = {0.0};
-    uint64_t bytes = table_bytes(net);
+    uint64_t bytes = table_bytes(shard);
     for (uint32_t i = 0; i < n; i++) {
         bytes += 16 * quads_at(m, i, m->room[i]);
         prices[i] = price(m, i, m->room[i]);
     }
-    while (bytes > LIMIT_BYTES * net->n_synapses) {
+    while (bytes > LIMIT_BYTES * shard->store.n_synapses) {
         uint32_t best = n;
         for (uint32_t i = 0; i < n; i++)
             if (prices[i] >= 0.0 && (best == n || prices[i] < prices[best]))
@@ -161,32 +166,33 @@ static void limit_rooms(segment_maker *m)
 
 /* Whether marks for all parts that have synapses find room in the shared
  * memory of a block; where they do not, segments are as long as the longest. */
-static vly_status marks_fit(vly_backend_net *net, int *fit, vly_error *error)
+static vly_status marks_fit(vly_cuda_shard *shard, int *fit, vly_error *error)
 {
-    vly_cuda_resident with = net->resident;
+    vly_cuda_resident with = shard->resident;
     int shared_bytes = 0;
     vly_status status = vly_cuda_check(
         (int)cudaDeviceGetAttribute(&shared_bytes,
                                     cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                    net->device),
+                                    shard->device),
         "cudaDeviceGetAttribute", error);
     with.n_marks =
-        (with.split != 0 ? 2u : 1u) * VLY_CUDA_MARKS(net->view.n_neurons);
-    *fit = vly_cuda_resident_bytes(&net->view, &with) <= (uint64_t)shared_bytes;
+        (with.split != 0 ? 2u : 1u) * VLY_CUDA_MARKS(shard->view.n_neurons);
+    *fit =
+        vly_cuda_resident_bytes(&shard->view, &with) <= (uint64_t)shared_bytes;
     return status;
 }
 
 static vly_status choose_rooms(segment_maker *m, vly_error *error)
 {
-    uint32_t wanted = m->net->wanted.quads;
-    uint32_t n = VLY_CUDA_N_PARTS * m->net->view.n_areas;
+    uint32_t wanted = m->shard->net->wanted.quads;
+    uint32_t n = VLY_CUDA_N_PARTS * m->shard->view.n_areas;
     int fit = 0;
-    vly_status status = marks_fit(m->net, &fit, error);
+    vly_status status = marks_fit(m->shard, &fit, error);
     if (status == VLY_OK && wanted > 0 && !fit)
         status = vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                                "cuda option quads=%u: no room in shared memory "
                                "for the marks of %u neurons",
-                               wanted, m->net->view.n_neurons);
+                               wanted, m->shard->view.n_neurons);
     memcpy(m->room, m->most, n * sizeof *m->room);
     if (status != VLY_OK || !fit)
         return status;
@@ -204,24 +210,24 @@ static vly_status choose_rooms(segment_maker *m, vly_error *error)
  * m->ranks counts them. Whether there are any. */
 static int place_classes(segment_maker *m, uint32_t p)
 {
-    const vly_backend_net *net = m->net;
-    uint32_t n_areas = net->view.n_areas;
-    vly_cuda_segments *part = &m->net->resident.part[p];
+    const vly_cuda_shard *shard = m->shard;
+    uint32_t n_areas = shard->view.n_areas;
+    vly_cuda_segments *part = &m->shard->resident.part[p];
     uint32_t longest_rest = 0;
     uint64_t at = 0;
     part->quads = 0;
-    for (uint32_t b = 0; b < net->resident.n_blocks; b++)
+    for (uint32_t b = 0; b < shard->resident.n_blocks; b++)
         for (uint32_t a = 0; a < n_areas; a++) {
             uint32_t room = m->room[p * n_areas + a];
             uint32_t largest = m->sizes[p * n_areas + a].largest[b];
             const uint32_t *rank = m->ranks + b * (n_areas + 1) + a;
             vly_cuda_class *c = &m->classes[b * n_areas + a];
-            c->first = net->areas[a].first;
+            c->first = shard->areas[a].first;
             c->quads = largest < room ? largest : room;
             c->rest_quads = largest - c->quads;
             c->rest_first = rank[0];
             c->at = at;
-            c->rest_at = at + (uint64_t)c->quads * net->areas[a].n;
+            c->rest_at = at + (uint64_t)c->quads * shard->areas[a].n;
             at = c->rest_at + (uint64_t)(rank[1] - rank[0]) * c->rest_quads;
             part->quads = part->quads < largest ? largest : part->quads;
             longest_rest =
@@ -234,61 +240,62 @@ static int place_classes(segment_maker *m, uint32_t p)
 /* Marks on the device, and m->ranks; classes have their sizes. */
 static vly_status create_marks(segment_maker *m, uint32_t p, vly_error *error)
 {
-    vly_backend_net *net = m->net;
-    vly_cuda_resident *resident = &net->resident;
+    vly_cuda_shard *shard = m->shard;
+    vly_cuda_resident *resident = &shard->resident;
     uint64_t n_ranks =
-        (uint64_t)resident->n_blocks * (net->view.n_areas + UINT64_C(1));
-    uint32_t n_marks = VLY_CUDA_MARKS(net->view.n_neurons);
+        (uint64_t)resident->n_blocks * (shard->view.n_areas + UINT64_C(1));
+    uint32_t n_marks = VLY_CUDA_MARKS(shard->view.n_neurons);
     uint64_t n = (uint64_t)resident->n_blocks * n_marks;
     vly_cuda_marks *marks = NULL;
     uint32_t *ranks = NULL;
     vly_status status =
-        vly_cuda_device_alloc(net, n, sizeof *marks, &marks, error);
+        vly_cuda_device_alloc(shard, n, sizeof *marks, &marks, error);
     if (status != VLY_OK)
         return status;
     resident->part[p].marks = marks;
     resident->part[p].marks_at = resident->n_marks;
     resident->n_marks += n_marks;
-    net->segment_bytes += n * sizeof *marks;
-    status = vly_cuda_device_alloc(net, n_ranks, sizeof *ranks, &ranks, error);
+    shard->segment_bytes += n * sizeof *marks;
+    status =
+        vly_cuda_device_alloc(shard, n_ranks, sizeof *ranks, &ranks, error);
     if (status == VLY_OK)
         status = vly_cuda_check((int)vly_cuda_launch_segment_marks(
-                                    &net->view, resident->n_blocks,
+                                    &shard->view, resident->n_blocks,
                                     &resident->part[p],
-                                    m->count + p * counts_of(net), marks, ranks,
-                                    (cudaStream_t)net->stream),
+                                    m->count + p * counts_of(shard), marks,
+                                    ranks, (cudaStream_t)shard->stream),
                                 "marking segments", error);
     if (status == VLY_OK)
-        status = vly_cuda_download(net, m->ranks, ranks,
+        status = vly_cuda_download(shard, m->ranks, ranks,
                                    n_ranks * sizeof *ranks, error);
-    vly_cuda_device_release(net, ranks);
+    vly_cuda_device_release(shard, ranks);
     return status;
 }
 
 /* The tables of a part. */
 static vly_status create_classes(segment_maker *m, uint32_t p, vly_error *error)
 {
-    vly_backend_net *net = m->net;
-    vly_cuda_segments *part = &net->resident.part[p];
-    uint64_t n_blocks = net->resident.n_blocks;
-    uint64_t n = n_blocks * net->view.n_areas;
+    vly_cuda_shard *shard = m->shard;
+    vly_cuda_segments *part = &shard->resident.part[p];
+    uint64_t n_blocks = shard->resident.n_blocks;
+    uint64_t n = n_blocks * shard->view.n_areas;
     vly_cuda_class *classes = NULL;
     memset(m->ranks, 0, (size_t)(n + n_blocks) * sizeof *m->ranks);
     int has_rests = place_classes(m, p);
     vly_status status =
-        vly_cuda_device_alloc(net, n, sizeof *classes, &classes, error);
+        vly_cuda_device_alloc(shard, n, sizeof *classes, &classes, error);
     part->classes = classes;
     if (status == VLY_OK)
-        status = vly_cuda_upload(net, classes, m->classes, n * sizeof *classes,
-                                 error);
+        status = vly_cuda_upload(shard, classes, m->classes,
+                                 n * sizeof *classes, error);
     if (status == VLY_OK && has_rests) {
         status = create_marks(m, p, error);
         (void)place_classes(m, p);
         if (status == VLY_OK)
-            status = vly_cuda_upload(net, classes, m->classes,
+            status = vly_cuda_upload(shard, classes, m->classes,
                                      n * sizeof *classes, error);
     }
-    net->segment_bytes += n * sizeof *classes + part->n_quads * 16;
+    shard->segment_bytes += n * sizeof *classes + part->n_quads * 16;
     return status;
 }
 
@@ -297,32 +304,33 @@ static vly_status create_classes(segment_maker *m, uint32_t p, vly_error *error)
 static vly_status fill_segments(segment_maker *m, uint32_t *const segments[2],
                                 vly_error *error)
 {
-    vly_backend_net *net = m->net;
-    cudaStream_t stream = (cudaStream_t)net->stream;
+    vly_cuda_shard *shard = m->shard;
+    cudaStream_t stream = (cudaStream_t)shard->stream;
     size_t bytes =
-        (size_t)(VLY_CUDA_N_PARTS * counts_of(net)) * sizeof *m->count;
+        (size_t)(VLY_CUDA_N_PARTS * counts_of(shard)) * sizeof *m->count;
     vly_status status =
         vly_cuda_check((int)cudaMemsetAsync(m->count, 0, bytes, stream),
                        "filling segments", error);
-    for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
-        status = vly_cuda_check((int)vly_cuda_launch_segment_fill(
-                                    &net->view, &net->groups[g], &net->resident,
-                                    segments, m->count, stream),
-                                "filling segments", error);
+    for (uint32_t g = 0; g < shard->view.n_groups && status == VLY_OK; g++)
+        status =
+            vly_cuda_check((int)vly_cuda_launch_segment_fill(
+                               &shard->view, &shard->store.groups[g],
+                               &shard->resident, segments, m->count, stream),
+                           "filling segments", error);
     return status == VLY_OK
-               ? vly_cuda_synchronize(net, "filling segments", error)
+               ? vly_cuda_synchronize(shard, "filling segments", error)
                : status;
 }
 
 static vly_status create_synapses(segment_maker *m, vly_error *error)
 {
-    vly_backend_net *net = m->net;
+    vly_cuda_shard *shard = m->shard;
     uint32_t *segments[VLY_CUDA_N_PARTS] = {NULL, NULL};
     vly_status status = VLY_OK;
     for (uint32_t p = 0; p < VLY_CUDA_N_PARTS && status == VLY_OK; p++) {
-        vly_cuda_segments *part = &net->resident.part[p];
-        status =
-            vly_cuda_device_alloc(net, part->n_quads, 16, &segments[p], error);
+        vly_cuda_segments *part = &shard->resident.part[p];
+        status = vly_cuda_device_alloc(shard, part->n_quads, 16, &segments[p],
+                                       error);
         part->synapses = segments[p];
     }
     return status == VLY_OK ? fill_segments(m, segments, error) : status;
@@ -331,11 +339,11 @@ static vly_status create_synapses(segment_maker *m, vly_error *error)
 /* ---- all of it --------------------------------------------------------- */
 
 static vly_status make_segments(segment_maker *m, uint32_t forced,
-                                vly_error *error)
+                                uint32_t *is_made, vly_error *error)
 {
-    vly_backend_net *net = m->net;
-    net->segment_bytes = 0;
-    net->resident.n_marks = 0;
+    vly_cuda_shard *shard = m->shard;
+    shard->segment_bytes = 0;
+    shard->resident.n_marks = 0;
     vly_status status = count_segments(m, error);
     if (status == VLY_OK)
         status = measure_segments(m, error);
@@ -345,63 +353,61 @@ static vly_status make_segments(segment_maker *m, uint32_t forced,
         status = create_classes(m, p, error);
     if (status != VLY_OK)
         return status;
-    if (!forced &&
-        net->segment_bytes > SYNAPSE_BYTES * net->n_synapses + FREE_BYTES) {
-        net->is_resident = 0;
+    if (!forced && shard->segment_bytes >
+                       SYNAPSE_BYTES * shard->store.n_synapses + FREE_BYTES)
         return VLY_OK;
-    }
+    *is_made = 1;
     return create_synapses(m, error);
 }
 
 static vly_status create_maker(segment_maker *m, vly_error *error)
 {
-    vly_backend_net *net = m->net;
-    uint64_t n = (uint64_t)VLY_CUDA_N_PARTS * net->view.n_areas;
-    uint64_t n_blocks = net->resident.n_blocks;
+    vly_cuda_shard *shard = m->shard;
+    uint64_t n = (uint64_t)VLY_CUDA_N_PARTS * shard->view.n_areas;
+    uint64_t n_blocks = shard->resident.n_blocks;
     vly_status status =
-        vly_cuda_alloc(net, n, sizeof *m->sizes, &m->sizes, error);
+        vly_cuda_alloc(shard, n, sizeof *m->sizes, &m->sizes, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(net, n, sizeof *m->most, &m->most, error);
+        status = vly_cuda_alloc(shard, n, sizeof *m->most, &m->most, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(net, n, sizeof *m->room, &m->room, error);
+        status = vly_cuda_alloc(shard, n, sizeof *m->room, &m->room, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(net, n_blocks * (net->view.n_areas + 1),
+        status = vly_cuda_alloc(shard, n_blocks * (shard->view.n_areas + 1),
                                 sizeof *m->ranks, &m->ranks, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(net, n_blocks * net->view.n_areas,
+        status = vly_cuda_alloc(shard, n_blocks * shard->view.n_areas,
                                 sizeof *m->classes, &m->classes, error);
     return status;
 }
 
-vly_status vly_cuda_segments_create(vly_backend_net *net, uint32_t forced,
-                                    vly_error *error)
+vly_status vly_cuda_segments_create(vly_cuda_shard *shard, uint32_t forced,
+                                    uint32_t *is_made, vly_error *error)
 {
-    segment_maker m = {.net = net};
+    segment_maker m = {.shard = shard};
+    *is_made = 0;
     vly_status status = create_maker(&m, error);
     if (status == VLY_OK)
-        status = make_segments(&m, forced, error);
-    vly_cuda_device_release(net, m.count);
-    vly_cuda_release(net, m.classes);
-    vly_cuda_release(net, m.ranks);
-    vly_cuda_release(net, m.room);
-    vly_cuda_release(net, m.most);
-    vly_cuda_release(net, m.sizes);
-    if (!net->is_resident)
-        vly_cuda_segments_release(net);
+        status = make_segments(&m, forced, is_made, error);
+    vly_cuda_device_release(shard, m.count);
+    vly_cuda_release(shard, m.classes);
+    vly_cuda_release(shard, m.ranks);
+    vly_cuda_release(shard, m.room);
+    vly_cuda_release(shard, m.most);
+    vly_cuda_release(shard, m.sizes);
     return status;
 }
 
-void vly_cuda_segments_release(vly_backend_net *net)
+void vly_cuda_segments_release(vly_cuda_shard *shard)
 {
     for (int p = 0; p < VLY_CUDA_N_PARTS; p++) {
-        vly_cuda_segments *part = &net->resident.part[p];
-        vly_cuda_device_release(net, part->synapses);
-        vly_cuda_device_release(net, part->classes);
-        vly_cuda_device_release(net, part->marks);
+        vly_cuda_segments *part = &shard->resident.part[p];
+        vly_cuda_device_release(shard, part->synapses);
+        vly_cuda_device_release(shard, part->classes);
+        vly_cuda_device_release(shard, part->marks);
         part->synapses = NULL;
         part->classes = NULL;
         part->marks = NULL;
     }
-    net->resident.n_marks = 0;
-    net->segment_bytes = 0;
+    shard->resident.n_marks = 0;
+    shard->segment_bytes = 0;
 }

@@ -3,21 +3,23 @@
  * the resident plan: how many more synapses there would be where 16 bits do not
  * reach to the places of all of them.
  */
-#include "cuda_net.h"
+#include "cuda_shifts.h"
 
 #include "kernels/cuda/shift_classes.h"
 
+#include "cuda_shard.h"
+
 /* Synapses beyond the first that those of one projection become. */
-static uint64_t words_of(const vly_backend_net *net,
+static uint64_t words_of(const vly_cuda_shard *shard,
                          const vly_projection_desc *p,
                          const vly_cuda_resident *resident, uint64_t limit)
 {
-    uint32_t shift = vly_common_shift(net->desc, p);
+    uint32_t shift = vly_common_shift(shard->store.fixed, p);
     uint32_t step = resident->step;
-    uint32_t max_delay = net->view.max_delay;
+    uint32_t max_delay = shard->view.max_delay;
     uint32_t longest = p->base_delay + (p->delay != NULL ? p->delay_max : 0);
-    uint64_t n =
-        p->row[vly_cuda_area_desc(net->desc, p->source_area)->n_neurons];
+    uint64_t n = p->row[vly_cuda_area_desc(shard->store.fixed, p->source_area)
+                            ->n_neurons];
     uint64_t sum = 0;
     if (step * vly_shift_class(shift, step, longest - 1, max_delay,
                                resident->slice) ==
@@ -35,27 +37,29 @@ static uint64_t words_of(const vly_backend_net *net,
     return sum;
 }
 
-static uint64_t count_words(const vly_backend_net *net,
+static uint64_t count_words(const vly_cuda_shard *shard,
                             const vly_cuda_resident *resident, uint64_t limit)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < net->desc->n_projections && sum <= limit; i++)
-        sum += words_of(net, vly_cuda_projection_desc(net->desc, i), resident,
-                        limit - sum);
+    for (uint32_t i = 0; i < shard->store.fixed->n_projections && sum <= limit;
+         i++)
+        sum += words_of(shard, vly_cuda_projection_desc(shard->store.fixed, i),
+                        resident, limit - sum);
     return sum;
 }
 
-int vly_cuda_shifts_fit(const vly_backend_net *net, vly_cuda_resident *resident)
+int vly_cuda_shifts_fit(const vly_cuda_shard *shard,
+                        vly_cuda_resident *resident)
 {
-    uint64_t most = net->desc->n_synapses / VLY_CUDA_SHIFT_SHARE;
+    uint64_t most = shard->store.fixed->n_synapses / VLY_CUDA_SHIFT_SHARE;
     vly_cuda_resident other = *resident;
-    uint32_t n = vly_common_shift_sets(net->desc, &resident->step);
+    uint32_t n = vly_common_shift_sets(shard->store.fixed, &resident->step);
     if (n == 1)
         return 1;
-    uint64_t words = count_words(net, resident, most);
+    uint64_t words = count_words(shard, resident, most);
     other.step = VLY_SHIFT_MAX; /* the smaller shift has no class then */
     if (n == 3 && words > 0) {
-        uint64_t less = count_words(net, &other, words < most ? words : most);
+        uint64_t less = count_words(shard, &other, words < most ? words : most);
         if (less < words) {
             resident->step = other.step;
             words = less;

@@ -5,31 +5,35 @@
  * polls: no copy, no event, no synchronisation. Fields that were read after
  * the last short run come along with the next one.
  */
-#include "cuda_net.h"
+#include "cuda_short.h"
 
 #include <string.h>
+
+#include "cuda_error.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
 
 #define READ_WORDS 1024u /* of one range that is kept at most */
 #define AREA_WORDS (VLY_CUDA_PUBLISH_WORDS / 2)
 #define ID_WORDS (UINT64_C(1) << 20) /* of pinned memory for spikes */
 #define SPINS 2048u /* some 50 us between two looks at the stream */
 
-static uint32_t area_words(const vly_backend_net *net, const vly_run *run)
+static uint32_t area_words(const vly_cuda_shard *shard, const vly_run *run)
 {
-    return vly_cuda_run_areas(run) != NULL ? 2 * net->view.n_areas : 0;
+    return vly_cuda_run_areas(run) != NULL ? 2 * shard->view.n_areas : 0;
 }
 
-int vly_cuda_short_fits(vly_backend_net *net, const vly_run *run,
+int vly_cuda_short_fits(vly_cuda_shard *shard, const vly_run *run,
                         const vly_cuda_launch *launch)
 {
-    vly_cuda_host_view *host = &net->host;
-    uint64_t room = (uint64_t)launch->n_bursts * net->desc->n_neurons;
-    if (launch->n_bursts > VLY_CUDA_SHORT_BURSTS || net->fault)
+    vly_cuda_host_view *host = &shard->host;
+    uint64_t room = (uint64_t)launch->n_bursts * shard->net->desc->n_neurons;
+    if (launch->n_bursts > VLY_CUDA_SHORT_BURSTS || shard->net->wanted.fault)
         return 0;
-    if (area_words(net, run) > AREA_WORDS)
+    if (area_words(shard, run) > AREA_WORDS)
         return 0;
     if (host->published == NULL) {
-        if (vly_cuda_pinned_alloc(net, 1, sizeof *host->published,
+        if (vly_cuda_pinned_alloc(shard, 1, sizeof *host->published,
                                   &host->published, NULL) != VLY_OK)
             return 0;
         memset(host->published, 0, sizeof *host->published);
@@ -37,10 +41,10 @@ int vly_cuda_short_fits(vly_backend_net *net, const vly_run *run,
     if ((run->flags & VLY_RUN_RECORD) == 0 || room <= host->room)
         return 1;
     uint32_t *ids = NULL;
-    if (room > ID_WORDS ||
-        vly_cuda_pinned_alloc(net, room, 2 * sizeof *ids, &ids, NULL) != VLY_OK)
+    if (room > ID_WORDS || vly_cuda_pinned_alloc(shard, room, 2 * sizeof *ids,
+                                                 &ids, NULL) != VLY_OK)
         return 0;
-    vly_cuda_device_release(net, host->ids);
+    vly_cuda_device_release(shard, host->ids);
     host->ids = ids;
     host->room = room;
     return 1;
@@ -49,21 +53,21 @@ int vly_cuda_short_fits(vly_backend_net *net, const vly_run *run,
 /* ---- what is published ------------------------------------------------- */
 
 /* Every range keeps its place while there is room. */
-static void make_watches(vly_backend_net *net, const vly_run *run,
+static void make_watches(vly_cuda_shard *shard, const vly_run *run,
                          vly_cuda_watches *watches)
 {
-    vly_cuda_host_view *host = &net->host;
-    uint32_t n_area_words = area_words(net, run);
+    vly_cuda_host_view *host = &shard->host;
+    uint32_t n_area_words = area_words(shard, run);
     watches->n = 0;
     watches->number = ++host->number;
     if (n_area_words > 0)
         watches->list[watches->n++] = (vly_cuda_watch){
-            (const uint32_t *)net->area_spikes, n_area_words, 0};
+            (const uint32_t *)shard->area_spikes, n_area_words, 0};
     for (uint32_t i = 0; i < host->n_reads; i++) {
         vly_cuda_read *read = &host->reads[i];
         read->is_published = 1;
         watches->list[watches->n++] = (vly_cuda_watch){
-            net->areas[read->area].field[read->field] + read->first,
+            shard->areas[read->area].field[read->field] + read->first,
             read->count, read->at};
     }
 }
@@ -78,16 +82,16 @@ static void pause_briefly(void)
 }
 
 /* A device that fails never writes the flag: the stream tells. */
-static vly_status wait_published(vly_backend_net *net, vly_error *error)
+static vly_status wait_published(vly_cuda_shard *shard, vly_error *error)
 {
-    const vly_cuda_host_view *host = &net->host;
+    const vly_cuda_host_view *host = &shard->host;
     const uint32_t *flag = &host->published->flag;
     uint32_t spins = 0;
     while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != host->number) {
         pause_briefly();
         if (++spins % SPINS != 0)
             continue;
-        cudaError_t code = cudaStreamQuery((cudaStream_t)net->stream);
+        cudaError_t code = cudaStreamQuery((cudaStream_t)shard->stream);
         if (code != cudaSuccess && code != cudaErrorNotReady)
             return vly_cuda_check((int)code, "running bursts", error);
         (void)cudaGetLastError(); /* "not ready" is no error of a launch */
@@ -95,49 +99,49 @@ static vly_status wait_published(vly_backend_net *net, vly_error *error)
     return VLY_OK;
 }
 
-vly_status vly_cuda_short_finish(vly_backend_net *net, const vly_run *run,
+vly_status vly_cuda_short_finish(vly_cuda_shard *shard, const vly_run *run,
                                  const vly_cuda_launch *launch,
                                  vly_error *error)
 {
-    cudaStream_t stream = (cudaStream_t)net->stream;
-    vly_cuda_host_view *host = &net->host;
+    cudaStream_t stream = (cudaStream_t)shard->stream;
+    vly_cuda_host_view *host = &shard->host;
     vly_cuda_watches watches;
     cudaError_t code = cudaSuccess;
-    make_watches(net, run, &watches);
+    make_watches(shard, run, &watches);
     if ((run->flags & VLY_RUN_RECORD) != 0)
         code = vly_cuda_launch_sort(
-            &net->view, launch->burst, launch->n_bursts, host->ids,
+            &shard->view, launch->burst, launch->n_bursts, host->ids,
             run->spike_gains != NULL ? host->ids + host->room : NULL, stream);
     if (code == cudaSuccess)
-        code = vly_cuda_launch_publish(&net->view, launch, &watches,
+        code = vly_cuda_launch_publish(&shard->view, launch, &watches,
                                        host->published, stream);
     vly_status status = vly_cuda_check((int)code, "running bursts", error);
     if (status == VLY_OK)
-        status = wait_published(net, error);
+        status = wait_published(shard, error);
     if (status != VLY_OK)
         return status;
-    *net->done_at = host->published->done;
-    memcpy(net->records, host->published->records,
-           launch->n_bursts * sizeof *net->records);
+    *shard->done_at = host->published->done;
+    memcpy(shard->records, host->published->records,
+           launch->n_bursts * sizeof *shard->records);
     if (vly_cuda_run_areas(run) != NULL)
-        memcpy(net->area_spikes_at, host->published->words,
-               net->view.n_areas * sizeof *net->area_spikes_at);
+        memcpy(shard->area_spikes_at, host->published->words,
+               shard->view.n_areas * sizeof *shard->area_spikes_at);
     host->is_valid = 1;
     return VLY_OK;
 }
 
 /* ---- fields that come along -------------------------------------------- */
 
-void vly_cuda_short_forget(vly_backend_net *net)
+void vly_cuda_short_forget(vly_cuda_shard *shard)
 {
-    net->host.is_valid = 0;
+    shard->host.is_valid = 0;
 }
 
 /* One more range for the launches to come; all begin anew where there is no
  * room, so that what is read in every loop is kept soon again. */
-static void keep_read(vly_backend_net *net, const vly_cuda_read *read)
+static void keep_read(vly_cuda_shard *shard, const vly_cuda_read *read)
 {
-    vly_cuda_host_view *host = &net->host;
+    vly_cuda_host_view *host = &shard->host;
     if (host->n_reads == VLY_CUDA_WATCHES - 1 ||
         host->n_words + read->count > VLY_CUDA_PUBLISH_WORDS - AREA_WORDS) {
         host->n_reads = 0;
@@ -148,10 +152,10 @@ static void keep_read(vly_backend_net *net, const vly_cuda_read *read)
     host->n_words += read->count;
 }
 
-int vly_cuda_short_read(vly_backend_net *net, uint32_t area, uint32_t field,
+int vly_cuda_short_read(vly_cuda_shard *shard, uint32_t area, uint32_t field,
                         uint32_t first, uint32_t count, uint32_t *words)
 {
-    vly_cuda_host_view *host = &net->host;
+    vly_cuda_host_view *host = &shard->host;
     if (host->number == 0 || count == 0 || count > READ_WORDS)
         return 0;
     for (uint32_t i = 0; i < host->n_reads; i++) {
@@ -167,6 +171,6 @@ int vly_cuda_short_read(vly_backend_net *net, uint32_t area, uint32_t field,
     }
     const vly_cuda_read read = {
         .area = area, .field = field, .first = first, .count = count};
-    keep_read(net, &read);
+    keep_read(shard, &read);
     return 0;
 }

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * State in and out: snapshots, fields, the state digest.
  */
-#include "cuda_net.h"
+#include "cuda_snapshot.h"
 
 #include <string.h>
+
+#include "cuda_error.h"
+#include "cuda_history.h"
+#include "cuda_linger.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
+#include "cuda_range.h"
+#include "cuda_short.h"
 
 /* ---- out --------------------------------------------------------------- */
 
@@ -11,22 +19,33 @@ static vly_status read_counts(vly_backend_net *net, uint64_t burst,
                               uint32_t n_bursts, uint32_t *counts,
                               vly_error *error)
 {
+    vly_cuda_shard *shard = &net->shards[0];
     vly_cuda_record *records = NULL;
     vly_status status =
-        vly_cuda_alloc(net, n_bursts, sizeof *records, &records, error);
+        vly_cuda_alloc(shard, n_bursts, sizeof *records, &records, error);
     if (status == VLY_OK)
-        status = vly_cuda_history_records(net, burst, n_bursts, records, error);
+        status =
+            vly_cuda_history_records(shard, burst, n_bursts, records, error);
     for (uint32_t j = 0; j < n_bursts && status == VLY_OK; j++)
         counts[j] = records[j].count;
-    vly_cuda_release(net, records);
+    vly_cuda_release(shard, records);
     return status;
 }
 
 static vly_status read_state(vly_backend_net *net, uint32_t *words,
                              vly_error *error)
 {
-    return vly_cuda_download(net, words, net->state,
-                             net->n_state_words * sizeof *words, error);
+    vly_cuda_shard *shard = &net->shards[0];
+    return vly_cuda_download(shard, words, shard->state,
+                             shard->n_state_words * sizeof *words, error);
+}
+
+static vly_status read_spikes(vly_backend_net *net, uint64_t burst,
+                              uint32_t n_bursts, uint64_t n_spikes,
+                              uint32_t *ids, uint32_t *gains, vly_error *error)
+{
+    return vly_cuda_history_read(&net->shards[0], burst, n_bursts, n_spikes,
+                                 ids, gains, error);
 }
 
 vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
@@ -35,11 +54,12 @@ vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
     static const vly_common_reader reader = {
         .counts = read_counts,
         .state = read_state,
-        .spikes = vly_cuda_history_read,
+        .spikes = read_spikes,
     };
+    vly_cuda_shard *shard = &net->shards[0];
     vly_cuda_range_begin("volley snapshot");
-    vly_cuda_settle(net);
-    vly_status status = vly_cuda_enter(net->device, error);
+    vly_cuda_settle(shard);
+    vly_status status = vly_cuda_enter(shard->device, error);
     if (status == VLY_OK)
         status = vly_common_snapshot_read(net, net->desc, net->burst, &reader,
                                           snapshot, error);
@@ -53,17 +73,19 @@ vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
                                uint32_t field, uint32_t first, uint32_t count,
                                uint32_t *words, vly_error *error)
 {
+    vly_cuda_shard *shard = &net->shards[0];
     vly_status status =
         vly_common_check_field(net->desc, area, field, first, count, error);
     if (status != VLY_OK)
         return status;
-    if (vly_cuda_short_read(net, area, field, first, count, words))
+    if (vly_cuda_short_read(shard, area, field, first, count, words))
         return VLY_OK; /* no call of the runtime */
-    status = vly_cuda_enter(net->device, error);
+    status = vly_cuda_enter(shard->device, error);
     if (status != VLY_OK)
         return status;
-    vly_cuda_settle(net);
-    return vly_cuda_download(net, words, net->areas[area].field[field] + first,
+    vly_cuda_settle(shard);
+    return vly_cuda_download(shard, words,
+                             shard->areas[area].field[field] + first,
                              count * sizeof *words, error);
 }
 
@@ -71,33 +93,35 @@ vly_status vly_cuda_field_write(vly_backend_net *net, uint32_t area,
                                 uint32_t field, uint32_t first, uint32_t count,
                                 const uint32_t *words, vly_error *error)
 {
+    vly_cuda_shard *shard = &net->shards[0];
     vly_status status =
         vly_common_check_field(net->desc, area, field, first, count, error);
     if (status == VLY_OK)
-        status = vly_cuda_enter(net->device, error);
+        status = vly_cuda_enter(shard->device, error);
     if (status != VLY_OK)
         return status;
-    vly_cuda_short_forget(net);
-    vly_cuda_settle(net);
-    return vly_cuda_upload(net, net->areas[area].field[field] + first, words,
-                           count * sizeof *words, error);
+    vly_cuda_short_forget(shard);
+    vly_cuda_settle(shard);
+    return vly_cuda_upload(shard, shard->areas[area].field[field] + first,
+                           words, count * sizeof *words, error);
 }
 
 vly_status vly_cuda_state_digest(vly_backend_net *net, uint64_t *digest,
                                  vly_error *error)
 {
-    cudaStream_t stream = (cudaStream_t)net->stream;
-    uint64_t *sum = &net->done->digest;
-    vly_cuda_settle(net);
-    vly_status status = vly_cuda_enter(net->device, error);
+    vly_cuda_shard *shard = &net->shards[0];
+    cudaStream_t stream = (cudaStream_t)shard->stream;
+    uint64_t *sum = &shard->done->digest;
+    vly_cuda_settle(shard);
+    vly_status status = vly_cuda_enter(shard->device, error);
     if (status == VLY_OK)
         status =
             vly_cuda_check((int)cudaMemsetAsync(sum, 0, sizeof *sum, stream),
                            "state digest", error);
-    for (uint32_t a = 0; a < net->view.n_areas && status == VLY_OK; a++) {
-        const vly_cuda_area *area = &net->areas[a];
+    for (uint32_t a = 0; a < shard->view.n_areas && status == VLY_OK; a++) {
+        const vly_cuda_area *area = &shard->areas[a];
         for (uint32_t f = 0;
-             f < net->info[a].model->n_fields && status == VLY_OK; f++)
+             f < shard->info[a].model->n_fields && status == VLY_OK; f++)
             status = vly_cuda_check(
                 (int)vly_cuda_launch_state_digest(area->field[f], area->first,
                                                   area->n, f, sum, stream),
@@ -105,7 +129,7 @@ vly_status vly_cuda_state_digest(vly_backend_net *net, uint64_t *digest,
     }
     uint64_t made = 0;
     if (status == VLY_OK)
-        status = vly_cuda_download(net, &made, sum, sizeof made, error);
+        status = vly_cuda_download(shard, &made, sum, sizeof made, error);
     if (status == VLY_OK)
         *digest = made;
     return status;

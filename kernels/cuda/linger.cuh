@@ -240,6 +240,21 @@ count_smaller(uint32_t id, const uint32_t *own, uint32_t *rank, uint32_t n)
     }
 }
 
+/* What the launch has done by now into shared->done, except for its events;
+ * n_ids: how many are published. Called by one thread. */
+template <class BLOCK>
+static __device__ __forceinline__ void
+note_done(linger_shared *shared, const BLOCK &block, uint32_t n_bursts,
+          uint32_t n_ids)
+{
+    vly_cuda_done *done = &shared->done;
+    done->head = block.shared->head;
+    done->n_bursts = n_bursts;
+    done->barrier = n_ids;
+    for (int i = 0; i < 3; i++)
+        done->cycles[i] = block.shared->cycles[i];
+}
+
 /* By one block, after all blocks are done and its shared->done is complete: n
  * bursts from `burst` on, and the first n_ranged words of ranges. n_events:
  * where they are instead, or NULL. */
@@ -276,6 +291,23 @@ publish_answer(const vly_cuda_view &view, const vly_cuda_linger &linger,
 static __device__ __forceinline__ bool wants_ids(const linger_shared &shared)
 {
     return (shared.command[VLY_CUDA_COMMAND_FLAGS] & VLY_CUDA_COMMAND_IDS) != 0;
+}
+
+/* ---- instances --------------------------------------------------------- */
+
+/* The kernel for nets of one model; KERNELS::of<MODEL>() is each of them. */
+template <class KERNELS> static const void *pick_model(uint32_t model)
+{
+    switch (model) {
+    case VLY_CUDA_MODEL_lif_psc_delta:
+        return KERNELS::template of<VLY_CUDA_MODEL_lif_psc_delta>();
+    case VLY_CUDA_MODEL_lif_psc_exp:
+        return KERNELS::template of<VLY_CUDA_MODEL_lif_psc_exp>();
+    case VLY_CUDA_MODEL_izhikevich:
+        return KERNELS::template of<VLY_CUDA_MODEL_izhikevich>();
+    default:
+        return KERNELS::template of<VLY_CUDA_N_MODELS>();
+    }
 }
 
 #endif

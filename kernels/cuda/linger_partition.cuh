@@ -163,14 +163,8 @@ publish_command(const vly_cuda_view &view, const vly_cuda_linger &linger,
                 const linger_state &at, uint32_t n, uint32_t n_ids,
                 uint32_t tag)
 {
-    if (threadIdx.x == 0) {
-        vly_cuda_done *done = &waiting->done;
-        done->head = block.shared->head;
-        done->n_bursts = at.k;
-        done->barrier = n_ids;
-        for (int i = 0; i < 3; i++)
-            done->cycles[i] = block.shared->cycles[i];
-    }
+    if (threadIdx.x == 0)
+        note_done(waiting, block, at.k, n_ids);
     uint32_t n_ranged = 0;
     for (uint32_t r = 0; r < linger.n_ranges; r++)
         n_ranged += linger.ranges[r].n;
@@ -224,30 +218,23 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- instances --------------------------------------------------------- */
 
-template <uint32_t UNIT, int KIND>
-static const void *pick_linger(uint32_t model)
+/* Of this file alone: another one has kernels by the same names. */
+namespace
 {
-    switch (model) {
-    case VLY_CUDA_MODEL_lif_psc_delta:
-        return (const void *)
-            linger_partition<VLY_CUDA_MODEL_lif_psc_delta, UNIT, KIND>;
-    case VLY_CUDA_MODEL_lif_psc_exp:
-        return (const void *)
-            linger_partition<VLY_CUDA_MODEL_lif_psc_exp, UNIT, KIND>;
-    case VLY_CUDA_MODEL_izhikevich:
-        return (const void *)
-            linger_partition<VLY_CUDA_MODEL_izhikevich, UNIT, KIND>;
-    default:
-        return (const void *)linger_partition<VLY_CUDA_N_MODELS, UNIT, KIND>;
+template <uint32_t UNIT, int KIND> struct linger_kernels {
+    template <int MODEL> static const void *of()
+    {
+        return (const void *)linger_partition<MODEL, UNIT, KIND>;
     }
-}
+};
+} // namespace
 
 template <int KIND>
 static const void *pick_linger_unit(uint32_t unit, uint32_t model)
 {
-    return unit == 4   ? pick_linger<4, KIND>(model)
-           : unit == 2 ? pick_linger<2, KIND>(model)
-                       : pick_linger<1, KIND>(model);
+    return unit == 4   ? pick_model<linger_kernels<4, KIND>>(model)
+           : unit == 2 ? pick_model<linger_kernels<2, KIND>>(model)
+                       : pick_model<linger_kernels<1, KIND>>(model);
 }
 
 #endif

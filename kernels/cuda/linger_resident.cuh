@@ -194,14 +194,8 @@ publish_command(const vly_cuda_view &view, const vly_cuda_linger &linger,
                 const launch_state &at, uint32_t n, uint32_t n_ids,
                 uint32_t tag)
 {
-    if (threadIdx.x == 0) {
-        vly_cuda_done *done = &waiting->done;
-        done->head = block.shared->head;
-        done->n_bursts = at.k;
-        done->barrier = n_ids;
-        for (int i = 0; i < 3; i++)
-            done->cycles[i] = block.shared->cycles[i];
-    }
+    if (threadIdx.x == 0)
+        note_done(waiting, block, at.k, n_ids);
     __syncthreads();
     publish_answer(view, linger, waiting, nullptr,
                    waiting->launch.burst + at.k - n, n, 0, tag);
@@ -297,27 +291,21 @@ static __global__ void __launch_bounds__(N_THREADS, 1)
 
 /* ---- instances --------------------------------------------------------- */
 
-template <uint32_t N_THREADS> static const void *pick_threads(uint32_t model)
+/* Of this file alone: another one has kernels by the same names. */
+namespace
 {
-    switch (model) {
-    case VLY_CUDA_MODEL_lif_psc_delta:
-        return (const void *)
-            linger_resident<VLY_CUDA_MODEL_lif_psc_delta, N_THREADS>;
-    case VLY_CUDA_MODEL_lif_psc_exp:
-        return (
-            const void *)linger_resident<VLY_CUDA_MODEL_lif_psc_exp, N_THREADS>;
-    case VLY_CUDA_MODEL_izhikevich:
-        return (
-            const void *)linger_resident<VLY_CUDA_MODEL_izhikevich, N_THREADS>;
-    default:
-        return (const void *)linger_resident<VLY_CUDA_N_MODELS, N_THREADS>;
+template <uint32_t N_THREADS> struct linger_kernels {
+    template <int MODEL> static const void *of()
+    {
+        return (const void *)linger_resident<MODEL, N_THREADS>;
     }
-}
+};
+} // namespace
 
 static const void *pick_linger(const vly_cuda_view *view, bool few)
 {
-    return few ? pick_threads<FEW_THREADS>(view->model)
-               : pick_threads<MANY_THREADS>(view->model);
+    return few ? pick_model<linger_kernels<FEW_THREADS>>(view->model)
+               : pick_model<linger_kernels<MANY_THREADS>>(view->model);
 }
 
 #endif

@@ -4,7 +4,7 @@
 #include "attention_maps.h"
 
 #include "accel_cuda.h"
-#include "kernels/cuda/attention_back.h"
+#include "kernels/accelerators/attention_back.h"
 
 enum { L2_PART = 32 << 20 }; /* bytes that heads of a section read and add to */
 

@@ -11,7 +11,7 @@
 #include "accel_cuda.h"
 #include "attention_check.h"
 #include "attention_cuda.h"
-#include "kernels/cuda/attention_index.h"
+#include "kernels/accelerators/attention_index.h"
 #include "tune_choice.h"
 
 struct vly_attention_plan {

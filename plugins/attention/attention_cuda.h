@@ -9,7 +9,7 @@
 
 #include "accel_common.h"
 #include "cudnn_attention.h"
-#include "kernels/cuda/attention_kernels.h"
+#include "kernels/accelerators/attention_kernels.h"
 #include "tune_cache.h"
 
 /* ---- devices ----------------------------------------------------------- */

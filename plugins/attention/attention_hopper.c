@@ -9,7 +9,7 @@
 
 #include "accel_cuda.h"
 #include "attention_maps.h"
-#include "kernels/cuda/attention_sm90.h"
+#include "kernels/accelerators/attention_sm90.h"
 
 enum {
     L2_PART = 32 << 20, /* bytes of keys and values of the heads of a section */

@@ -19,10 +19,10 @@ target_include_directories(attention_cudnn SYSTEM PUBLIC
     ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(attention_cudnn PUBLIC accel_common)
 
-set(cuda_kernels ${CMAKE_SOURCE_DIR}/kernels/cuda)
+set(device_kernels ${CMAKE_SOURCE_DIR}/kernels/accelerators)
 # sm_90a is not forward compatible and is for these kernels only
-add_library(attention_sm90a OBJECT ${cuda_kernels}/attention_sm90.cu
-    ${cuda_kernels}/attention_back.cu ${cuda_kernels}/rwkv_token.cu)
+add_library(attention_sm90a OBJECT ${device_kernels}/attention_sm90.cu
+    ${device_kernels}/attention_back.cu ${device_kernels}/rwkv_token.cu)
 set_target_properties(attention_sm90a PROPERTIES CUDA_ARCHITECTURES OFF)
 target_compile_options(attention_sm90a PRIVATE
     "SHELL:-gencode arch=compute_90a,code=sm_90a")
@@ -38,14 +38,14 @@ vly_plugin(attention_cuda
     # the reference of the processor, for the check of ways
     cpu_options.c attention_cpu.c attention_reference.c attention_blocked.c
     attention_gradient.c attention_view.c ${attention_objects}
-    ${cuda_kernels}/attention_plain.cu ${cuda_kernels}/attention_mma.cu
-    ${cuda_kernels}/attention_decode.cu
-    ${cuda_kernels}/attention_guard.cu
-    ${cuda_kernels}/wkv_step.cu ${cuda_kernels}/wkv_recurrent.cu
-    ${cuda_kernels}/wkv_chunked.cu
-    ${cuda_kernels}/rwkv_rows.cu ${cuda_kernels}/rwkv_mix_many.cu
-    ${cuda_kernels}/rwkv_heads.cu
-    ${cuda_kernels}/rwkv_step.cu ${cuda_kernels}/rwkv_products.cu
+    ${device_kernels}/attention_plain.cu ${device_kernels}/attention_mma.cu
+    ${device_kernels}/attention_decode.cu
+    ${device_kernels}/attention_guard.cu
+    ${device_kernels}/wkv_step.cu ${device_kernels}/wkv_recurrent.cu
+    ${device_kernels}/wkv_chunked.cu
+    ${device_kernels}/rwkv_rows.cu ${device_kernels}/rwkv_mix_many.cu
+    ${device_kernels}/rwkv_heads.cu
+    ${device_kernels}/rwkv_step.cu ${device_kernels}/rwkv_products.cu
     $<TARGET_OBJECTS:attention_sm90a>
     $<TARGET_OBJECTS:attention_cudnn> $<TARGET_OBJECTS:attention_common>
     $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>)

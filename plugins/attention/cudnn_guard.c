@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "accel_cuda.h"
-#include "kernels/cuda/attention_guard.h"
+#include "kernels/accelerators/attention_guard.h"
 
 /* Tensors of a run, the members of vly_attention_run by number. */
 enum { Q, K, V, O, LSE, GRAD_O, GRAD_Q, GRAD_K, GRAD_V, N };

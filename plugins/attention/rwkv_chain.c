@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Chains of volley.rwkv/1 on CUDA: a model's token in one launch, which has the
- * whole device to itself (kernels/cuda/rwkv_token.h): no more blocks than the
- * driver says that fit at once.
+ * whole device to itself (kernels/accelerators/rwkv_token.h): no more blocks
+ * than the driver says that fit at once.
  */
 #include <string.h>
 

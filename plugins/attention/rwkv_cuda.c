@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * volley.rwkv/1 on CUDA: plans and runs. There is one way to run each
  * operation; but with the option early=0 a kernel fetches its weights while the
- * one before it still runs (kernels/cuda/rwkv_launch.cuh).
+ * one before it still runs (kernels/accelerators/rwkv_launch.cuh).
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "rwkv_check.h"
 #include "rwkv_cuda.h"
 
-#include "kernels/cuda/rwkv_kernels.h"
+#include "kernels/accelerators/rwkv_kernels.h"
 
 #define WAY "own"
 

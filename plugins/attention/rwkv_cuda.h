@@ -7,7 +7,7 @@
 
 #include <volley/rwkv.h>
 
-#include "kernels/cuda/rwkv_token.h"
+#include "kernels/accelerators/rwkv_token.h"
 
 struct vly_rwkv_plan {
     vly_rwkv_desc desc;

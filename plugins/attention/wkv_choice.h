@@ -6,7 +6,7 @@
 
 #include <volley/wkv.h>
 
-#include "kernels/cuda/wkv_kernels.h"
+#include "kernels/accelerators/wkv_kernels.h"
 
 typedef struct vly_wkv_way {
     const char *name;

@@ -11,7 +11,7 @@ set_property(DIRECTORY PROPERTY COMPILE_OPTIONS
     "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
 find_package(CUDAToolkit REQUIRED)
 
-set(gemm_kernels ${CMAKE_SOURCE_DIR}/kernels/cuda)
+set(gemm_kernels ${CMAKE_SOURCE_DIR}/kernels/accelerators)
 vly_plugin(gemm_cuda
     gemm_cuda_plugin.c gemm_cuda_plan.c gemm_cuda_tune.c gemm_cuda_time.c
     gemm_cuda_right.c gemm_cuda_run.c gemm_cuda_told.c

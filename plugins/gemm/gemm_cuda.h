@@ -13,7 +13,7 @@
 #include "accel_common.h"
 #include "accel_cuda.h"
 #include "gemm_check.h"
-#include "kernels/cuda/gemm_kernels.h"
+#include "kernels/accelerators/gemm_kernels.h"
 
 /* ---- gemm_cuda_library.c: cuBLASLt, opened at run time ------------------- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernels/cuda/rwkv_token.h on the processor, for tests of chains where there
- * is no device: plain loops in double over the same arguments, in the order of
- * volley/rwkv.h. Values that products read are rounded to the chain's type.
+ * kernels/accelerators/rwkv_token.h on the processor, for tests of chains where
+ * there is no device: plain loops in double over the same arguments, in the
+ * order of volley/rwkv.h. Values that products read are rounded to the chain's
+ * type.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #include "element.h"
-#include "kernels/cuda/rwkv_token.h"
+#include "kernels/accelerators/rwkv_token.h"
 
 enum { DIM = 64, ALIGN = 256, FAILED = 999 /* cudaErrorUnknown */ };
 

@@ -52,7 +52,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_quads.cuh rwkv_head.cuh
             rwkv_rows.cuh rwkv_step.cuh rwkv_products.cuh
             gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_unpack.h)
-        configure_file(${CMAKE_SOURCE_DIR}/kernels/cuda/${name} ${made}/${name}
+        configure_file(${CMAKE_SOURCE_DIR}/kernels/accelerators/${name} ${made}/${name}
                        COPYONLY)
     endforeach()
     foreach(name attention_plain attention_mma attention_decode
@@ -60,7 +60,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             attention_guard
             wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_mix_many rwkv_heads rwkv_step
             rwkv_products)
-        set(kernel ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}.cu)
+        set(kernel ${CMAKE_SOURCE_DIR}/kernels/accelerators/${name}.cu)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel})
         file(READ ${kernel} text)
         string(REPLACE "<<<" " ->* simt_launch(" text "${text}")

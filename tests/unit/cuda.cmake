@@ -3,6 +3,25 @@
 # no device, failing there under VOLLEY_REQUIRE_GPU=1.
 vly_test(test_narrow_sums LABELS unit AREA cpu SOURCES test_narrow_sums.c)
 target_include_directories(test_narrow_sums PRIVATE ${CMAKE_SOURCE_DIR})
+
+# Files of the backend depend on each other in no circle; a circle is found.
+find_program(VOLLEY_PYTHON python3)
+if(VOLLEY_PYTHON)
+    set(circles ${CMAKE_SOURCE_DIR}/tests/support/circles.py)
+    vly_test_register(test_cuda_circles LABELS unit
+        COMMAND ${VOLLEY_PYTHON} ${circles} ${CMAKE_SOURCE_DIR}/backends/cuda)
+    set(circle ${CMAKE_CURRENT_BINARY_DIR}/circle)
+    file(WRITE ${circle}/one.c "int one(int n)\n{\n    return two(n);\n}\n")
+    file(WRITE ${circle}/two.c "int two(int n)\n{\n    return one(n);\n}\n")
+    file(WRITE ${circle}/three.c "int three(int n)\n{\n    return one(n);\n}\n")
+    vly_test_register(test_circles_found LABELS unit
+        COMMAND ${VOLLEY_PYTHON} ${circles} ${circle})
+    set_tests_properties(test_circles_found PROPERTIES
+        PASS_REGULAR_EXPRESSION "circle: one.c -> two.c -> one.c")
+else()
+    message(STATUS "test_cuda_circles: left out: no python3")
+endif()
+
 if(TARGET cuda)
     set(pairs_same test_pair_same.c)
     set(pairs_paths test_pair_paths.c)
@@ -35,7 +54,7 @@ if(TARGET cuda)
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
     # its sizes are looked at from within
-    foreach(test cuda_narrow shift_classes)
+    foreach(test cuda_narrow cuda_plan_table shift_classes)
         vly_test(test_${test} LABELS unit ALONE
             SOURCES test_${test}.c ${fake_sources} ../support/fake_cuda.c
                     ../support/fake_kernels.c ../support/fake_linger.c

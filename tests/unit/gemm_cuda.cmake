@@ -21,14 +21,14 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
         list(APPEND emulated ${copy})
     endforeach()
     vly_plugin(fake_gemm_cuda ${host_sources} ${emulated}
-               ${CMAKE_SOURCE_DIR}/kernels/cuda/gemv_shapes.c
+               ${CMAKE_SOURCE_DIR}/kernels/accelerators/gemv_shapes.c
                ${support}/cuda_emulation.cpp ${support}/fiber.cpp
                ${support}/fake_runtime.c
                $<TARGET_OBJECTS:gemm_common> $<TARGET_OBJECTS:accel_common>
                $<TARGET_OBJECTS:accel_cuda>
                OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
     target_include_directories(fake_gemm_cuda PRIVATE
-        ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/kernels/cuda ${support}
+        ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/kernels/accelerators ${support}
         ${CMAKE_SOURCE_DIR}/plugins/gemm ${CMAKE_SOURCE_DIR}/plugins/common)
     target_include_directories(fake_gemm_cuda SYSTEM
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})

@@ -8,7 +8,7 @@
 
 #include "volley_test.h"
 
-#include "kernels/cuda/attention_index.h"
+#include "kernels/accelerators/attention_index.h"
 
 /* ---- masks ------------------------------------------------------------- */
 

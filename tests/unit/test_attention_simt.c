@@ -8,9 +8,9 @@
 #include "volley_test.h"
 
 #include "element.h"
-#include "kernels/cuda/attention_back.h"
-#include "kernels/cuda/attention_index.h"
-#include "kernels/cuda/attention_sm90.h"
+#include "kernels/accelerators/attention_back.h"
+#include "kernels/accelerators/attention_index.h"
+#include "kernels/accelerators/attention_sm90.h"
 #include "simt/simt_tensor.h"
 
 const char vly_support_plugin[] = "test";

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "backends/cuda/cuda_fit.h"
 #include "backends/cuda/cuda_net.h"
 #include "fake_cuda.h"
 #include "kernels/cuda/narrow_sums.h"
@@ -64,6 +65,7 @@ typedef struct small_net {
     int16_t *weight[MAPS];
     vly_net_desc desc;
     vly_backend_net net;
+    vly_cuda_shard shard;
 } small_net;
 
 static void add_area(small_net *made, uint32_t n)
@@ -114,12 +116,14 @@ static void start_net(small_net *made, uint32_t narrow)
     desc->areas = made->areas;
     desc->projections = made->maps;
     desc->max_delay = 1;
+    made->shard.net = &made->net;
+    made->shard.store.fixed = desc;
     made->net.desc = desc;
     made->net.wanted.once = VLY_CUDA_AUTO;
     made->net.wanted.post = VLY_CUDA_AUTO;
     made->net.wanted.deal = VLY_CUDA_AUTO;
     made->net.wanted.narrow = narrow;
-    made->net.n_units = UNITS;
+    made->shard.n_units = UNITS;
 }
 
 /* Chooses; the reason why not, or NULL. */
@@ -127,7 +131,7 @@ static const char *fit(small_net *made, uint32_t cluster)
 {
     const char *why = NULL;
     vly_error error = {.struct_size = sizeof error};
-    vly_cuda_view *view = &made->net.view;
+    vly_cuda_view *view = &made->shard.view;
     view->n_neurons = made->desc.n_neurons;
     view->n_areas = made->desc.n_areas;
     view->n_ports = 1;
@@ -135,16 +139,16 @@ static const char *fit(small_net *made, uint32_t cluster)
     for (uint32_t a = 0; a < made->desc.n_areas; a++)
         if (made->areas[a].n_ports > view->n_ports)
             view->n_ports = made->areas[a].n_ports;
-    memset(&made->net.partition, 0, sizeof made->net.partition);
+    memset(&made->shard.partition, 0, sizeof made->shard.partition);
     assert_ok(
-        vly_cuda_partition_fit(&made->net, cluster, 0, UNITS, &why, &error),
+        vly_cuda_partition_fit(&made->shard, cluster, 0, UNITS, &why, &error),
         error);
     return why;
 }
 
 static void end_net(small_net *made)
 {
-    vly_common_release_all(&made->net.heap);
+    vly_common_release_all(&made->shard.heap);
     for (uint32_t m = 0; m < MAPS; m++) {
         free(made->row[m]);
         free(made->target[m]);
@@ -163,8 +167,8 @@ static uint32_t is_narrow(uint32_t n, uint32_t fan, int32_t low, int32_t step,
     add_area(&made, n);
     add_map(&made, 0, 0, fan, low, step, n_weights);
     assert_null(fit(&made, 0));
-    uint32_t narrow = made.net.partition.narrow;
-    *divisor = narrow != 0 ? made.net.divisors[0] : 0;
+    uint32_t narrow = made.shard.partition.narrow;
+    *divisor = narrow != 0 ? made.shard.divisors[0] : 0;
     end_net(&made);
     return narrow;
 }
@@ -209,7 +213,7 @@ static void test_border(void **state)
         made.weight[1][7] = -100;
         made.weight[1][9] = (int16_t)(more == 1 ? 1 : more == 2 ? -1 : 0);
         assert_null(fit(&made, 0));
-        assert_int_equal(made.net.partition.narrow, more == 0);
+        assert_int_equal(made.shard.partition.narrow, more == 0);
         end_net(&made);
     }
 }
@@ -227,13 +231,40 @@ static void test_areas(void **state)
     add_map(&made, 1, 0, 500, 9000, 0, 1);
     add_map(&made, 0, 1, 33, -77, 0, 1);
     assert_null(fit(&made, 0));
-    assert_int_equal(made.net.partition.narrow, 1);
-    assert_int_equal(made.net.divisors[0], 3000);
-    assert_int_equal(made.net.divisors[1], 77);
-    assert_int_equal(made.net.divisors[2], 1); /* no synapse ends there */
+    assert_int_equal(made.shard.partition.narrow, 1);
+    assert_int_equal(made.shard.divisors[0], 3000);
+    assert_int_equal(made.shard.divisors[1], 77);
+    assert_int_equal(made.shard.divisors[2], 1); /* no synapse ends there */
     add_map(&made, 2, 2, 100, 400, 1, 2);
     assert_null(fit(&made, 0));
-    assert_int_equal(made.net.partition.narrow, 0);
+    assert_int_equal(made.shard.partition.narrow, 0);
+    end_net(&made);
+}
+
+/* A projection that is not fixed is no part of what the plan packs: neither its
+ * weights nor its delays count. */
+static void test_fixed(void **state)
+{
+    (void)state;
+    small_net made;
+    start_net(&made, 1);
+    add_area(&made, 500);
+    add_map(&made, 0, 0, 40, 6000, -12000, 2);
+    const vly_net_desc fixed = made.desc;
+    uint32_t m = add_map(&made, 0, 0, 100, 400, 1, 2);
+    assert_null(fit(&made, 0));
+    assert_int_equal(made.shard.partition.narrow, 0); /* its weights */
+    made.shard.store.fixed = &fixed;
+    assert_null(fit(&made, 0));
+    assert_int_equal(made.shard.partition.narrow, 1);
+    assert_int_equal(made.shard.divisors[0], 6000);
+    made.maps[m].base_delay = 5;
+    made.desc.max_delay = 5;
+    assert_null(fit(&made, 0));
+    assert_int_equal(made.shard.partition.ring, 1);
+    made.shard.store.fixed = &made.desc;
+    assert_null(fit(&made, 0));
+    assert_int_equal(made.shard.partition.ring, 5);
     end_net(&made);
 }
 
@@ -254,10 +285,10 @@ static void test_threads(void **state)
         n_threaded = 0;
         assert_null(fit(&made, 0));
         assert_true(n_threaded > 0);
-        assert_int_equal(made.net.partition.narrow, i % 2 == 0);
+        assert_int_equal(made.shard.partition.narrow, i % 2 == 0);
         if (i % 2 == 0) {
-            assert_int_equal(made.net.divisors[0], 50);
-            assert_int_equal(made.net.divisors[1], 15);
+            assert_int_equal(made.shard.divisors[0], 50);
+            assert_int_equal(made.shard.divisors[1], 15);
         }
         has_threads = true;
         end_net(&made);
@@ -291,8 +322,8 @@ static void test_not_taken(void **state)
         if (i == CASE_ONCE)
             made.net.wanted.once = 50;
         assert_null(fit(&made, 2));
-        assert_int_equal(made.net.partition.narrow, 0);
-        assert_null(made.net.divisors);
+        assert_int_equal(made.shard.partition.narrow, 0);
+        assert_null(made.shard.divisors);
         end_net(&made);
     }
     small_net made;
@@ -321,8 +352,8 @@ typedef struct size_case {
 /* Every neuron has a place of its own, in shared memory that there is. */
 static void check_sizes(const small_net *made)
 {
-    const vly_cuda_partition *p = &made->net.partition;
-    const vly_cuda_view *view = &made->net.view;
+    const vly_cuda_partition *p = &made->shard.partition;
+    const vly_cuda_view *view = &made->shard.view;
     uint64_t bytes = partition_dynamic(view, p) + partition_static();
     assert_true(bytes <= FAKE_CUDA_SHARED);
     assert_true(p->n_slices * p->cluster <= UNITS);
@@ -386,9 +417,9 @@ static void test_sizes(void **state)
             made.target[0][s] = s;
         made.desc.n_synapses = (uint64_t)c->n * c->row; /* as sizes see it */
         assert_null(fit(&made, c->cluster));
-        const vly_cuda_partition *p = &made.net.partition;
+        const vly_cuda_partition *p = &made.shard.partition;
         uint64_t bytes =
-            partition_dynamic(&made.net.view, p) + partition_static();
+            partition_dynamic(&made.shard.view, p) + partition_static();
         print_message("%u x %u, narrow=%d: %u slices of %u blocks, %u places "
                       "of %u bits, %u once, %u bytes of shared memory\n",
                       c->n, c->row, (int)c->narrow, p->n_slices, p->cluster,
@@ -418,7 +449,7 @@ static void test_sizes(void **state)
  * the places that synapses of theirs have: the same words, each once. */
 static void check_places(const small_net *made, uint32_t *seen)
 {
-    const vly_cuda_partition *p = &made->net.partition;
+    const vly_cuda_partition *p = &made->shard.partition;
     const uint32_t n = made->desc.n_neurons; /* of one area */
     uint32_t n_seen = 0;
     for (uint32_t b = 0; b < p->n_slices * p->cluster; b++) {
@@ -463,7 +494,7 @@ static void test_places(void **state)
             for (uint32_t s = 0; s < sizes[i]; s++)
                 made.target[0][s] = s;
             assert_null(fit(&made, cluster));
-            const vly_cuda_partition *p = &made.net.partition;
+            const vly_cuda_partition *p = &made.shard.partition;
             if (p->narrow == 0)
                 fail_msg("%u neurons, %u blocks", sizes[i], cluster);
             uint32_t *seen =
@@ -481,9 +512,9 @@ int main(void)
     fake_cuda_units = UNITS;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_weights), cmocka_unit_test(test_border),
-        cmocka_unit_test(test_areas),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_not_taken),  cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_areas),      cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_not_taken),
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -6,7 +6,7 @@
 #include "volley_test.h"
 
 #include "element.h"
-#include "kernels/cuda/gemv_unpack.h"
+#include "kernels/accelerators/gemv_unpack.h"
 
 typedef float to_float(uint16_t);
 

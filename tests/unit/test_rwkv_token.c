@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The plan of a token of RWKV-7 in one launch (kernels/cuda/rwkv_token.cu),
- * which needs no device: models that it takes, with a launch that fits, and
- * what it refuses. What the launch computes: test_rwkv_chain on a device.
+ * The plan of a token of RWKV-7 in one launch
+ * (kernels/accelerators/rwkv_token.cu), which needs no device: models that it
+ * takes, with a launch that fits, and what it refuses. What the launch
+ * computes: test_rwkv_chain on a device.
  */
 #include "volley_test.h"
 
 #include <volley/accelerator.h>
 
-#include "kernels/cuda/rwkv_token.h"
+#include "kernels/accelerators/rwkv_token.h"
 
 enum { UNITS = 120, SHARED = 227 << 10 /* an H200's, in clusters */ };
 

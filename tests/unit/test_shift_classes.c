@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda_net.h"
+#include "backends/cuda/cuda_shifts.h"
 #include "kernels/cuda/shift_classes.h"
 
 static void test_words(void **state)
@@ -74,6 +75,7 @@ typedef struct shift_net {
     uint64_t row[MAPS][SOURCES + 1];
     vly_net_desc desc;
     vly_backend_net net;
+    vly_cuda_shard shard;
     vly_cuda_resident made;
 } shift_net;
 
@@ -100,8 +102,10 @@ static void make_net(shift_net *of, int16_t *weights, uint8_t *delays,
                                             .shift = 6 * m};
         of->desc.n_synapses += n[m];
     }
+    of->shard.net = &of->net;
+    of->shard.store.fixed = &of->desc;
     of->net.desc = &of->desc;
-    of->net.view.max_delay = max_delay;
+    of->shard.view.max_delay = max_delay;
     of->made.slice = slice;
 }
 
@@ -122,26 +126,32 @@ static void test_fit(void **state)
     const uint64_t none[MAPS] = {100000, 50000, 50000};
     /* all classes have places */
     make_net(of, weights, delays, many, 95, 15);
-    assert_true(vly_cuda_shifts_fit(&of->net, &of->made));
+    assert_true(vly_cuda_shifts_fit(&of->shard, &of->made));
     assert_int_equal(of->made.step, 6);
     /* two of three: the rarer shift becomes several synapses */
     make_net(of, weights, delays, few, 2000, 15);
-    assert_true(vly_cuda_shifts_fit(&of->net, &of->made));
+    assert_true(vly_cuda_shifts_fit(&of->shard, &of->made));
     assert_int_equal(of->made.step, 6);
     make_net(of, weights, delays, swapped, 2000, 15);
-    assert_true(vly_cuda_shifts_fit(&of->net, &of->made));
+    assert_true(vly_cuda_shifts_fit(&of->shard, &of->made));
     assert_int_equal(of->made.step, 12);
     /* too many of both */
     make_net(of, weights, delays, many, 2000, 15);
-    assert_false(vly_cuda_shifts_fit(&of->net, &of->made));
+    assert_false(vly_cuda_shifts_fit(&of->shard, &of->made));
+    /* a map that is not fixed is not counted */
+    vly_net_desc fixed = of->desc;
+    fixed.n_projections = 1;
+    of->shard.store.fixed = &fixed;
+    assert_true(vly_cuda_shifts_fit(&of->shard, &of->made));
+    assert_int_equal(of->made.step, 0);
     /* one class has places only: all shifts become several synapses */
     make_net(of, weights, delays, few, 4096, 16);
-    assert_false(vly_cuda_shifts_fit(&of->net, &of->made));
+    assert_false(vly_cuda_shifts_fit(&of->shard, &of->made));
     /* without shifts there is nothing to fit */
     make_net(of, weights, delays, none, 4096, 16);
     for (uint32_t m = 0; m < MAPS; m++)
         of->maps[m].shift = 0;
-    assert_true(vly_cuda_shifts_fit(&of->net, &of->made));
+    assert_true(vly_cuda_shifts_fit(&of->shard, &of->made));
     assert_int_equal(of->made.step, 0);
     free(of);
     free(delays);

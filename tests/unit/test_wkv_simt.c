@@ -7,7 +7,7 @@
 #include "volley_test.h"
 
 #include "element.h"
-#include "kernels/cuda/wkv_kernels.h"
+#include "kernels/accelerators/wkv_kernels.h"
 
 const char vly_support_plugin[] = "test";
 

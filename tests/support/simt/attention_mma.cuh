@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernels/cuda/attention_mma.cuh without PTX: mma.m16n8k16 and ldmatrix as the
- * PTX ISA draws them.
+ * kernels/accelerators/attention_mma.cuh without PTX: mma.m16n8k16 and ldmatrix
+ * as the PTX ISA draws them.
  */
 #ifndef VLY_ATTENTION_MMA_CUH
 #define VLY_ATTENTION_MMA_CUH

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What kernels/cuda/gemv_mma.cuh does, for tests: by the tables of fragments in
- * the PTX manual, exact products, one rounding.
+ * What kernels/accelerators/gemv_mma.cuh does, for tests: by the tables of
+ * fragments in the PTX manual, exact products, one rounding.
  */
 #ifndef VOLLEY_GEMV_MMA_CUH
 #define VOLLEY_GEMV_MMA_CUH

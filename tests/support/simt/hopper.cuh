@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernels/cuda/hopper.cuh without PTX: barriers of transactions, TMA with the
- * swizzle of 128 bytes, named barriers.
+ * kernels/accelerators/hopper.cuh without PTX: barriers of transactions, TMA
+ * with the swizzle of 128 bytes, named barriers.
  */
 #ifndef VLY_HOPPER_CUH
 #define VLY_HOPPER_CUH

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernels/cuda/hopper_back.cuh without PTX. Copies are done when they are asked
- * for; blocks come one after the other, so a flag that is not there never
- * comes.
+ * kernels/accelerators/hopper_back.cuh without PTX. Copies are done when they
+ * are asked for; blocks come one after the other, so a flag that is not there
+ * never comes.
  */
 #ifndef VLY_HOPPER_BACK_CUH
 #define VLY_HOPPER_BACK_CUH

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernels/cuda/rwkv_launch.cuh on the processor: one kernel after the other.
+ * kernels/accelerators/rwkv_launch.cuh on the processor: one kernel after the
+ * other.
  */
 #ifndef VLY_RWKV_LAUNCH_CUH
 #define VLY_RWKV_LAUNCH_CUH

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernels/cuda/wgmma.cuh without PTX: what a descriptor of shared memory means,
- * as CUTLASS writes it down (mma_traits_sm90_gmma.hpp, canonical layouts).
+ * kernels/accelerators/wgmma.cuh without PTX: what a descriptor of shared
+ * memory means, as CUTLASS writes it down (mma_traits_sm90_gmma.hpp, canonical
+ * layouts).
  */
 #ifndef VLY_WGMMA_CUH
 #define VLY_WGMMA_CUH

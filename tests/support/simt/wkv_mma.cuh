@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What kernels/cuda/wkv_mma.cuh does, for tests: by the tables of fragments in
- * the PTX manual, exact products of what tf32 keeps, one rounding.
+ * What kernels/accelerators/wkv_mma.cuh does, for tests: by the tables of
+ * fragments in the PTX manual, exact products of what tf32 keeps, one rounding.
  */
 #ifndef VLY_WKV_MMA_CUH
 #define VLY_WKV_MMA_CUH

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows on the device: the synapses of all projections with the same base
+ * Rows on the device: the synapses of all fixed projections with the same base
  * delay, by source. Projections are sent in pieces and merged there.
  *
  * A piece is gathered by several threads of the host into one of a few pinned
@@ -7,10 +7,14 @@
  * is merged. Straight from the pageable arrays of the host every copy went
  * through a buffer of the driver, on one thread.
  */
-#include "cuda_net.h"
+#include "cuda_store.h"
 
 #include <string.h>
 #include <unistd.h>
+
+#include "cuda_error.h"
+#include "cuda_memory.h"
+#include "cuda_shard.h"
 
 #define SLOT_BYTES (UINT64_C(8) << 20) /* more only if one row is longer */
 #define N_SLOTS 3u
@@ -24,7 +28,7 @@ typedef struct slot {
 } slot;
 
 typedef struct conveyor {
-    vly_backend_net *net;
+    vly_cuda_shard *shard;
     slot slots[N_SLOTS];
     uint64_t slot_bytes;
     uint32_t next;
@@ -113,24 +117,24 @@ static uint64_t largest_piece(const vly_net_desc *desc)
     return largest;
 }
 
-static vly_status conveyor_open(vly_backend_net *net, conveyor *made,
+static vly_status conveyor_open(vly_cuda_shard *shard, conveyor *made,
                                 vly_error *error)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     vly_status status = VLY_OK;
     memset(made, 0, sizeof *made);
-    made->net = net;
+    made->shard = shard;
     made->n_threads = cores < 1                ? 1
                       : cores < GATHER_THREADS ? (uint32_t)cores
                                                : GATHER_THREADS;
-    made->slot_bytes = largest_piece(net->desc);
+    made->slot_bytes = largest_piece(shard->store.fixed);
     for (uint32_t i = 0; i < N_SLOTS && status == VLY_OK; i++) {
         slot *s = &made->slots[i];
         status =
-            vly_cuda_pinned_alloc(net, made->slot_bytes, 1, &s->host, error);
+            vly_cuda_pinned_alloc(shard, made->slot_bytes, 1, &s->host, error);
         if (status == VLY_OK)
-            status = vly_cuda_device_alloc(net, made->slot_bytes, 1, &s->device,
-                                           error);
+            status = vly_cuda_device_alloc(shard, made->slot_bytes, 1,
+                                           &s->device, error);
         if (status == VLY_OK)
             status = vly_cuda_check(
                 (int)cudaEventCreateWithFlags(&s->free, cudaEventDisableTiming),
@@ -141,13 +145,13 @@ static vly_status conveyor_open(vly_backend_net *net, conveyor *made,
 
 static void conveyor_close(conveyor *c)
 {
-    (void)cudaStreamSynchronize((cudaStream_t)c->net->stream);
+    (void)cudaStreamSynchronize((cudaStream_t)c->shard->stream);
     for (uint32_t i = 0; i < N_SLOTS; i++) {
         slot *s = &c->slots[i];
         if (s->free != NULL)
             (void)cudaEventDestroy(s->free);
-        vly_cuda_device_release(c->net, s->host);
-        vly_cuda_device_release(c->net, s->device);
+        vly_cuda_device_release(c->shard, s->host);
+        vly_cuda_device_release(c->shard, s->device);
     }
 }
 
@@ -184,7 +188,7 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
 {
     slot *s = &c->slots[c->next];
     const vly_area_desc *source =
-        vly_cuda_area_desc(c->net->desc, of->p->source_area);
+        vly_cuda_area_desc(c->shard->store.fixed, of->p->source_area);
     piece_arrays arrays;
     lay_out(of, &arrays);
     arrays.to = s->host;
@@ -203,12 +207,12 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
         .n_sources = of->to - of->from,
         .port = of->p->port,
         .gain = (of->p->flags & VLY_PROJECTION_GAIN) != 0,
-        .shift = vly_common_shift(c->net->desc, of->p),
+        .shift = vly_common_shift(c->shard->store.fixed, of->p),
     };
     return vly_cuda_check((int)cudaMemcpyAsync(s->device, s->host,
                                                (size_t)arrays.at[N_ARRAYS],
                                                cudaMemcpyHostToDevice,
-                                               (cudaStream_t)c->net->stream),
+                                               (cudaStream_t)c->shard->stream),
                           "copy to the device", error);
 }
 
@@ -218,7 +222,7 @@ static vly_status slot_merged(conveyor *c, cudaError_t launched,
     slot *s = &c->slots[c->next];
     c->next = (c->next + 1) % N_SLOTS;
     if (launched == cudaSuccess)
-        launched = cudaEventRecord(s->free, (cudaStream_t)c->net->stream);
+        launched = cudaEventRecord(s->free, (cudaStream_t)c->shard->stream);
     return vly_cuda_check((int)launched, "merging rows", error);
 }
 
@@ -227,7 +231,7 @@ static vly_status slot_merged(conveyor *c, cudaError_t launched,
 static vly_status add_lengths(conveyor *c, const vly_projection_desc *p,
                               uint64_t *row, vly_error *error)
 {
-    uint32_t n = n_sources(c->net->desc, p);
+    uint32_t n = n_sources(c->shard->store.fixed, p);
     vly_status status = VLY_OK;
     piece at = {.p = p};
     for (; at.from < n && status == VLY_OK; at.from = at.to) {
@@ -238,7 +242,7 @@ static vly_status add_lengths(conveyor *c, const vly_projection_desc *p,
             status =
                 slot_merged(c,
                             vly_cuda_launch_row_lengths(
-                                &part, row + 1, (cudaStream_t)c->net->stream),
+                                &part, row + 1, (cudaStream_t)c->shard->stream),
                             error);
     }
     return status;
@@ -248,7 +252,7 @@ static vly_status add_rows(conveyor *c, const vly_projection_desc *p,
                            uint64_t *cursor, uint64_t *synapses,
                            vly_error *error)
 {
-    uint32_t n = n_sources(c->net->desc, p);
+    uint32_t n = n_sources(c->shard->store.fixed, p);
     vly_status status = VLY_OK;
     piece at = {.p = p, .has_synapses = 1};
     for (; at.from < n && status == VLY_OK; at.from = at.to) {
@@ -259,7 +263,7 @@ static vly_status add_rows(conveyor *c, const vly_projection_desc *p,
             status = slot_merged(
                 c,
                 vly_cuda_launch_row_fill(&part, cursor, synapses,
-                                         (cudaStream_t)c->net->stream),
+                                         (cudaStream_t)c->shard->stream),
                 error);
     }
     return status;
@@ -268,14 +272,14 @@ static vly_status add_rows(conveyor *c, const vly_projection_desc *p,
 static vly_status group_create(conveyor *c, vly_cuda_group *group,
                                vly_error *error)
 {
-    vly_backend_net *net = c->net;
-    const vly_net_desc *desc = net->desc;
+    vly_cuda_shard *shard = c->shard;
+    const vly_net_desc *desc = shard->store.fixed;
     uint64_t *row = NULL;
     uint64_t *cursor = NULL;
     uint64_t *synapses = NULL;
     uint64_t total = 0;
     vly_status status = vly_cuda_device_alloc(
-        net, desc->n_neurons + UINT64_C(1), sizeof *row, &row, error);
+        shard, desc->n_neurons + UINT64_C(1), sizeof *row, &row, error);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
         if (p->base_delay != group->base_delay)
@@ -284,21 +288,21 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
         status = add_lengths(c, p, row, error);
     }
     if (status == VLY_OK)
-        status =
-            vly_cuda_check((int)vly_cuda_launch_row_sums(
-                               row, desc->n_neurons, (cudaStream_t)net->stream),
-                           "sums of rows", error);
+        status = vly_cuda_check(
+            (int)vly_cuda_launch_row_sums(row, desc->n_neurons,
+                                          (cudaStream_t)shard->stream),
+            "sums of rows", error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, total, sizeof *synapses, &synapses,
-                                       error);
+        status = vly_cuda_device_alloc(shard, total, sizeof *synapses,
+                                       &synapses, error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, desc->n_neurons, sizeof *cursor,
+        status = vly_cuda_device_alloc(shard, desc->n_neurons, sizeof *cursor,
                                        &cursor, error);
     if (status == VLY_OK && desc->n_neurons > 0)
         status = vly_cuda_check(
             (int)cudaMemcpyAsync(
                 cursor, row, (size_t)desc->n_neurons * sizeof *row,
-                cudaMemcpyDeviceToDevice, (cudaStream_t)net->stream),
+                cudaMemcpyDeviceToDevice, (cudaStream_t)shard->stream),
             "cursors of rows", error);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
@@ -306,71 +310,74 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
             status = add_rows(c, p, cursor, synapses, error);
     }
     if (status == VLY_OK)
-        status = vly_cuda_synchronize(net, "building rows", error);
-    vly_cuda_device_release(net, cursor);
-    net->n_synapses += total;
+        status = vly_cuda_synchronize(shard, "building rows", error);
+    vly_cuda_device_release(shard, cursor);
+    shard->store.n_synapses += total;
     group->row = row;
     group->synapses = synapses;
     return status;
 }
 
 /* Rows are made later. */
-static vly_status find_groups(vly_backend_net *net, vly_error *error)
+static vly_status find_groups(vly_cuda_shard *shard, vly_error *error)
 {
     vly_common_delays *delays = NULL;
-    vly_status status = vly_cuda_alloc(net, net->desc->n_projections,
+    vly_status status = vly_cuda_alloc(shard, shard->store.fixed->n_projections,
                                        sizeof *delays, &delays, error);
     if (status != VLY_OK)
         return status;
-    net->view.n_groups = vly_common_base_delays(net->desc, delays);
-    for (uint32_t g = 0; g < net->view.n_groups; g++)
-        net->groups[g] = (vly_cuda_group){.base_delay = delays[g].base,
-                                          .delay_max = delays[g].most};
-    vly_cuda_release(net, delays);
+    shard->view.n_groups = vly_common_base_delays(shard->store.fixed, delays);
+    for (uint32_t g = 0; g < shard->view.n_groups; g++)
+        shard->store.groups[g] = (vly_cuda_group){.base_delay = delays[g].base,
+                                                  .delay_max = delays[g].most};
+    vly_cuda_release(shard, delays);
     return VLY_OK;
 }
 
-static vly_status create_groups(vly_backend_net *net, vly_error *error)
+static vly_status create_groups(vly_cuda_shard *shard, vly_error *error)
 {
     conveyor c;
     vly_cuda_group *groups = NULL;
-    vly_status status = conveyor_open(net, &c, error);
-    for (uint32_t g = 0; g < net->view.n_groups && status == VLY_OK; g++)
-        status = group_create(&c, &net->groups[g], error);
+    vly_status status = conveyor_open(shard, &c, error);
+    for (uint32_t g = 0; g < shard->view.n_groups && status == VLY_OK; g++)
+        status = group_create(&c, &shard->store.groups[g], error);
     conveyor_close(&c);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(net, net->view.n_groups, sizeof *groups,
-                                       &groups, error);
+        status = vly_cuda_device_alloc(shard, shard->view.n_groups,
+                                       sizeof *groups, &groups, error);
     if (status == VLY_OK)
-        status = vly_cuda_upload(net, groups, net->groups,
-                                 net->view.n_groups * sizeof *groups, error);
-    net->view.groups = groups;
+        status = vly_cuda_upload(shard, groups, shard->store.groups,
+                                 shard->view.n_groups * sizeof *groups, error);
+    shard->view.groups = groups;
     return status;
 }
 
-vly_status vly_cuda_delivery_create(vly_backend_net *net, vly_error *error)
+vly_status vly_cuda_store_create(vly_cuda_shard *shard, vly_error *error)
 {
-    net->n_synapses = 0;
-    vly_status status =
-        vly_cuda_alloc(net, net->desc->n_projections, sizeof *net->groups,
-                       &net->groups, error);
+    if (shard->view.groups != NULL)
+        return VLY_OK;
+    shard->store.n_synapses = 0;
+    vly_status status = vly_cuda_alloc(shard, shard->store.fixed->n_projections,
+                                       sizeof *shard->store.groups,
+                                       &shard->store.groups, error);
     if (status == VLY_OK)
-        status = find_groups(net, error);
+        status = find_groups(shard, error);
     if (status == VLY_OK)
-        status = create_groups(net, error);
+        status = create_groups(shard, error);
     if (status != VLY_OK)
-        vly_cuda_delivery_release(net);
+        vly_cuda_store_release(shard);
     return status;
 }
 
-void vly_cuda_delivery_release(vly_backend_net *net)
+void vly_cuda_store_release(vly_cuda_shard *shard)
 {
-    for (uint32_t g = 0; net->groups != NULL && g < net->view.n_groups; g++) {
-        vly_cuda_device_release(net, net->groups[g].row);
-        vly_cuda_device_release(net, net->groups[g].synapses);
+    for (uint32_t g = 0;
+         shard->store.groups != NULL && g < shard->view.n_groups; g++) {
+        vly_cuda_device_release(shard, shard->store.groups[g].row);
+        vly_cuda_device_release(shard, shard->store.groups[g].synapses);
     }
-    vly_cuda_device_release(net, net->view.groups);
-    vly_cuda_release(net, net->groups);
-    net->view.groups = NULL;
-    net->groups = NULL;
+    vly_cuda_device_release(shard, shard->view.groups);
+    vly_cuda_release(shard, shard->store.groups);
+    shard->view.groups = NULL;
+    shard->store.groups = NULL;
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Areas on the device: state, coefficients, tiles.
+ */
+#ifndef VOLLEY_CUDA_DYNAMICS_H
+#define VOLLEY_CUDA_DYNAMICS_H
+
+#include "cuda_base.h"
+
+typedef struct vly_cuda_area_info {
+    const vly_common_model *model;
+    const char *name;
+    uint64_t state_at;                      /* its first word of the state */
+    uint32_t coef_room[VLY_CUDA_MAX_COEFS]; /* words behind the pointer */
+} vly_cuda_area_info;
+
+/* 1 if any area is one of FEAGI's */
+int vly_cuda_has_feagi(const vly_net_desc *desc);
+/* Areas, state and coefficients. */
+vly_status vly_cuda_dynamics_create(vly_cuda_shard *shard, vly_error *error);
+vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t area,
+                               uint32_t coef, const vly_column *column,
+                               vly_error *error);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whether a net fits the partitioned plan.
+ */
+#ifndef VOLLEY_CUDA_FIT_H
+#define VOLLEY_CUDA_FIT_H
+
+#include "cuda_base.h"
+
+/* Chooses slices and clusters of the partitioned plan, on at most `limit`
+ * blocks; cluster and unit are taken if not 0. *why: NULL if the net fits,
+ * else the reason. */
+vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
+                                  uint32_t unit, uint32_t limit,
+                                  const char **why, vly_error *error);
+
+#endif

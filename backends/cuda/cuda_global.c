@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plan for every net: accumulators in global memory, rows by source as the
+ * projections give them.
+ */
+#include "cuda_global.h"
+
+#include <stdio.h>
+
+#include "cuda_dynamics.h"
+#include "cuda_error.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
+
+/* It fits every net, but nothing is known of its cost: the last choice. */
+static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
+                      vly_error *error)
+{
+    (void)shard;
+    (void)error;
+    *found = (vly_cuda_fit){.why = NULL};
+    return VLY_OK;
+}
+
+static vly_status reserve(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_cuda_view *view = &shard->view;
+    uint64_t n = (uint64_t)view->ring * view->n_neurons;
+    int has_feagi = vly_cuda_has_feagi(shard->net->desc);
+    vly_status status = vly_cuda_device_alloc(
+        shard, n, view->n_ports * sizeof(uint32_t), &view->input, error);
+    if (status == VLY_OK && has_feagi)
+        status = vly_cuda_device_alloc(shard, n, 1, &view->mark, error);
+    if (status == VLY_OK && view->n_ports == 1 && !has_feagi)
+        status = vly_cuda_device_alloc(shard, view->n_neurons, sizeof(uint32_t),
+                                       &view->draws, error);
+    return status;
+}
+
+static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
+                         vly_error *error)
+{
+    *is_made = 1;
+    return shard->view.input != NULL ? VLY_OK : reserve(shard, error);
+}
+
+static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
+{
+    return (int)vly_cuda_launch_global(&shard->view, wanted, shard->n_blocks,
+                                       (cudaStream_t)shard->stream);
+}
+
+static vly_status restore(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t g = 0; g < shard->view.n_groups; g++)
+        for (uint32_t ago = 1;
+             ago <= shard->store.groups[g].delay_max && status == VLY_OK; ago++)
+            if (shard->net->burst >=
+                (uint64_t)shard->store.groups[g].base_delay + ago)
+                status = vly_cuda_check((int)vly_cuda_launch_restore(
+                                            &shard->view, shard->net->burst, g,
+                                            ago, (cudaStream_t)shard->stream),
+                                        "restoring events", error);
+    return status;
+}
+
+/* Of synapses and of the ends of rows, of which each group has its own. */
+static double all_bytes(const vly_cuda_shard *shard)
+{
+    return (double)shard->store.n_synapses *
+               sizeof *shard->view.groups->synapses +
+           (double)shard->view.n_groups * (shard->net->desc->n_neurons + 1.0) *
+               sizeof *shard->view.groups->row;
+}
+
+static void say(const vly_cuda_shard *shard, double synapses,
+                vly_net_info *info)
+{
+    snprintf(info->plan, sizeof info->plan,
+             "global: %u blocks of %u threads stay on the device for many "
+             "bursts; %u groups of rows, %.2f bytes a synapse; inputs of "
+             "%u bursts in global memory",
+             shard->n_blocks, VLY_CUDA_THREADS, shard->view.n_groups,
+             all_bytes(shard) / synapses, shard->view.ring);
+}
+
+static void release(vly_cuda_shard *shard)
+{
+    vly_cuda_view *view = &shard->view;
+    vly_cuda_device_release(shard, view->input);
+    vly_cuda_device_release(shard, view->mark);
+    vly_cuda_device_release(shard, view->draws);
+    view->input = NULL;
+    view->mark = NULL;
+    view->draws = NULL;
+}
+
+const vly_cuda_plan vly_cuda_plan_global = {
+    .name = "global",
+    .fit = fit,
+    .reserve = reserve,
+    .create = create,
+    .restore = restore,
+    .launch = launch,
+    .say = say,
+    .release = release,
+};

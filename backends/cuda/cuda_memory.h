@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory of the host, of the device, pinned memory; copies.
+ */
+#ifndef VOLLEY_CUDA_MEMORY_H
+#define VOLLEY_CUDA_MEMORY_H
+
+#include "cuda_base.h"
+
+typedef struct vly_cuda_buffer vly_cuda_buffer;
+
+/* count * size bytes of the host, cleared, into *out. Everything a net
+ * allocates is freed with it. Errors E_NOMEM, *out untouched */
+vly_status vly_cuda_alloc(vly_cuda_shard *shard, uint64_t count, uint64_t size,
+                          void *out, vly_error *error);
+void vly_cuda_release(vly_cuda_shard *shard, void *memory);
+/* The same on the device, and pinned on the host. */
+vly_status vly_cuda_device_alloc(vly_cuda_shard *shard, uint64_t count,
+                                 uint64_t size, void *out, vly_error *error);
+vly_status vly_cuda_pinned_alloc(vly_cuda_shard *shard, uint64_t count,
+                                 uint64_t size, void *out, vly_error *error);
+void vly_cuda_device_release(vly_cuda_shard *shard, const void *memory);
+void vly_cuda_release_all(vly_cuda_shard *shard);
+/* Opens the accounts of all devices with the host; counterpart. */
+vly_status vly_cuda_memory_start(vly_error *error);
+void vly_cuda_memory_stop(void);
+vly_status vly_cuda_upload(vly_cuda_shard *shard, void *device,
+                           const void *words, uint64_t bytes, vly_error *error);
+vly_status vly_cuda_download(vly_cuda_shard *shard, void *words,
+                             const void *device, uint64_t bytes,
+                             vly_error *error);
+vly_status vly_cuda_synchronize(vly_cuda_shard *shard, const char *what,
+                                vly_error *error);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whether sums of 16 bits are enough for a net.
+ */
+#ifndef VOLLEY_CUDA_NARROW_H
+#define VOLLEY_CUDA_NARROW_H
+
+#include "cuda_base.h"
+
+/* *holds: 1 if sums of 16 bits hold what arrives in a burst, of
+ * which all delays must be the same; shard->divisors are set then. */
+vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
+                                 vly_error *error);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a caller may ask for after the device.
+ */
+#include "cuda_options.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "cuda_plans.h"
+
+static_assert(VLY_CUDA_MAIL_LINES == 7, "a message names the most lines");
+
+vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
+                                 vly_error *error)
+{
+    const char *plans[VLY_CUDA_N_PLANS + 2] = {"auto"};
+    static const char *const threads[] = {"auto", "512", "256", "128", NULL};
+    for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++)
+        plans[i + 1] = vly_cuda_plan_at(i)->name;
+    memset(made, 0, sizeof *made);
+    made->split = VLY_CUDA_AUTO;
+    made->linger = VLY_CUDA_AUTO;
+    made->once = VLY_CUDA_AUTO;
+    made->post = VLY_CUDA_AUTO;
+    made->deal = VLY_CUDA_AUTO;
+    made->narrow = VLY_CUDA_AUTO;
+    const vly_support_option options[] = {
+        {.name = "plan", .value = &made->plan, .words = plans},
+        {.name = "blocks", .value = &made->n_blocks},
+        {.name = "launch", .value = &made->n_bursts},
+        {.name = "fault", .value = &made->fault, .most = 1},
+        {.name = "change", .value = &made->change, .most = 1},
+        {.name = "linger", .value = &made->linger, .most = 2},
+        {.name = "lines", .value = &made->lines, .most = VLY_CUDA_MAIL_LINES},
+        {.name = "threads", .value = &made->threads, .words = threads},
+        {.name = "split", .value = &made->split, .most = 1},
+        {.name = "quads", .value = &made->quads},
+        {.name = "cluster",
+         .value = &made->cluster,
+         .most = VLY_CUDA_CLUSTER,
+         .is_power = 1},
+        {.name = "unit", .value = &made->unit, .most = 4, .is_power = 1},
+        {.name = "once", .value = &made->once, .most = 100},
+        {.name = "post", .value = &made->post},
+        {.name = "deal", .value = &made->deal},
+        {.name = "narrow", .value = &made->narrow, .most = 1},
+    };
+    size_t n;
+    const char *bad = vly_support_read_options(
+        text, options, sizeof options / sizeof options[0], &n);
+    if (bad == NULL)
+        return VLY_OK;
+    return vly_cuda_fail(error, VLY_E_INVALID,
+                         "cuda option '%.*s', wanted plan=auto, "
+                         "plan=global, plan=resident, "
+                         "plan=partitioned, blocks=N, launch=N, "
+                         "lines=1 to 7, threads=auto|512|256|128, split=0|1, "
+                         "quads=N, cluster=1|2|4|8, "
+                         "unit=1|2|4, once=0 to 100, post=N, deal=N, "
+                         "narrow=0|1, linger=0|1|2, "
+                         "change=1 or "
+                         "fault=1",
+                         (int)n, bad);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The synapses of a shard. A projection is fixed, or mutable while the net
+ * runs. Fixed ones are in rows by source, from which a plan packs what its
+ * kernels read. A mutable one would be kept whole and delivered by a further
+ * pass after the plan's, which packs nothing of it: the host cannot ask for
+ * one yet, so all projections are fixed.
+ */
+#ifndef VOLLEY_CUDA_STORE_H
+#define VOLLEY_CUDA_STORE_H
+
+#include "cuda_base.h"
+
+typedef struct vly_cuda_store {
+    /* The net without its mutable projections. Plans look at no other
+     * description where synapses matter. */
+    const vly_net_desc *fixed;
+    vly_cuda_group *groups; /* [view.n_groups] as on the device */
+    uint64_t n_synapses;    /* fixed ones */
+} vly_cuda_store;
+
+/* Rows of the fixed projections by source, one group for each base delay,
+ * unless they are there; nothing is left of them after a failure. */
+vly_status vly_cuda_store_create(vly_cuda_shard *shard, vly_error *error);
+/* Frees the rows, after the plan has packed them or when it is given up. */
+void vly_cuda_store_release(vly_cuda_shard *shard);
+
+#endif
