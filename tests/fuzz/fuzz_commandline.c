@@ -5,17 +5,17 @@
  */
 #include "fuzz_support.h"
 
-#include "commands.h"
-#include "device_limits.h"
-#include "inspect_request.h"
-#include "metrics_server.h"
-#include "monitor_commands.h"
-#include "run_checkpoint.h"
-#include "run_monitor.h"
-#include "run_probe.h"
-#include "run_watch.h"
-#include "setup.h"
-#include "sweep.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/device_limits.h"
+#include "tools/cli/setup.h"
+#include "tools/inspect/inspect_request.h"
+#include "tools/monitor/monitor_commands.h"
+#include "tools/monitor/run_monitor.h"
+#include "tools/run/run_checkpoint.h"
+#include "tools/run/run_probe.h"
+#include "tools/sweep/sweep.h"
+#include "tools/watch/metrics_server.h"
+#include "tools/watch/run_watch.h"
 
 enum { WORDS_MAX = 64 };
 

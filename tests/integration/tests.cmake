@@ -172,15 +172,15 @@ vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
 
 # ---- the command ----------------------------------------------------------
 vly_test(test_run_pace LABELS integration
-         SOURCES test_run_pace.c ../../tools/run_pace.c)
-target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+         SOURCES test_run_pace.c ../../tools/run/run_pace.c)
+target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR})
 vly_test(test_run_record LABELS integration
-         SOURCES test_run_record.c ../../tools/run_record.c)
-target_include_directories(test_run_record PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+         SOURCES test_run_record.c ../../tools/run/run_record.c)
+target_include_directories(test_run_record PRIVATE ${CMAKE_SOURCE_DIR})
 vly_test(test_control_server LABELS integration
-         SOURCES test_control_server.c ../../tools/control_server.c
-                 ../../tools/control_socket.c)
-target_include_directories(test_control_server PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+         SOURCES test_control_server.c ../../tools/control/control_server.c
+                 ../../tools/control/control_socket.c)
+target_include_directories(test_control_server PRIVATE ${CMAKE_SOURCE_DIR})
 # the objects of the command without its main
 vly_test(test_tools_memory LABELS integration TIMEOUT 600
          SOURCES test_tools_memory.c
@@ -201,7 +201,7 @@ set(command_programs test_tools_memory test_tools_guard test_metrics_server
 foreach(name IN LISTS command_programs)
     target_sources(${name} PRIVATE
         $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
-    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
     target_link_libraries(${name} PRIVATE
         $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
 endforeach()
@@ -294,11 +294,11 @@ endif()
 
 if(VOLLEY_HAVE_CAIRO)
     vly_test(test_plot_names LABELS integration
-             SOURCES test_plot_names.c ../../tools/plot_names.c
-                     ../../tools/plot_figure.c ../../tools/plot_axes.c
+             SOURCES test_plot_names.c ../../tools/plot/plot_names.c
+                     ../../tools/plot/plot_figure.c ../../tools/plot/plot_axes.c
              LIBRARIES ${VOLLEY_CAIRO_LIBRARY} m)
     target_include_directories(test_plot_names PRIVATE
-        ${CMAKE_SOURCE_DIR}/tools)
+        ${CMAKE_SOURCE_DIR})
     target_include_directories(test_plot_names SYSTEM PRIVATE
         ${VOLLEY_CAIRO_INCLUDE})
     vly_test_register(test_command_plot LABELS integration TIMEOUT 400

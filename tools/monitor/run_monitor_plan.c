@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What was asked of the monitor: --monitor and its options.
+ */
+#include "tools/monitor/run_monitor.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "tools/cli/setup.h"
+
+static vly_status read_action(const char *text, run_monitor_plan *plan,
+                              vly_error *error)
+{
+    static const char command[] = "command:";
+    if (strcmp(text, "log") == 0)
+        return VLY_OK;
+    if (strcmp(text, "checkpoint") == 0) {
+        plan->actions |= RUN_MONITOR_CHECKPOINT;
+        return VLY_OK;
+    }
+    if (strcmp(text, "pause") == 0) {
+        plan->actions |= RUN_MONITOR_PAUSE;
+        return VLY_OK;
+    }
+    if (strncmp(text, command, sizeof command - 1) == 0 &&
+        text[sizeof command - 1] != '\0') {
+        if (plan->command)
+            return vly_fail(error, VLY_E_INVALID,
+                            "--on-anomaly %s: there is a command already, "
+                            "wanted one",
+                            text);
+        plan->actions |= RUN_MONITOR_COMMAND;
+        plan->command = text + sizeof command - 1;
+        return VLY_OK;
+    }
+    return vly_fail(error, VLY_E_INVALID,
+                    "--on-anomaly %s: wanted log, checkpoint, pause or "
+                    "command:CMD",
+                    text);
+}
+
+vly_status run_monitor_read(const tool_args *args, run_monitor_plan *plan,
+                            vly_error *error)
+{
+    static const char *const others[] = {"monitor-device", "monitor-budget",
+                                         "monitor-alarms", "on-anomaly"};
+    const char *text;
+    vly_status status = VLY_OK;
+    *plan = (run_monitor_plan){
+        .wanted = tool_has(args, "monitor"),
+        .model = tool_text(args, "monitor"),
+        .device = tool_text(args, "monitor-device"),
+        .device_given = tool_has(args, "monitor-device"),
+        .budget = tool_number(args, "monitor-budget", 0),
+        .alarms = tool_number(args, "monitor-alarms", 1),
+    };
+    if (plan->wanted && plan->model && plan->model[0] == '\0')
+        return vly_fail(error, VLY_E_INVALID,
+                        "--monitor= is empty, wanted a model's file, or "
+                        "--monitor alone");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (!plan->wanted && tool_has(args, others[i]))
+            return vly_fail(error, VLY_E_INVALID,
+                            "--%s without --monitor, wanted both", others[i]);
+    if (!plan->device)
+        plan->device = "cpu:1";
+    for (uint32_t k = 0; (text = tool_text_at(args, "on-anomaly", k)); k++) {
+        status = read_action(text, plan, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    return VLY_OK;
+}
+
+vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,
+                               const char *control, vly_error *error)
+{
+    if (plan->actions & RUN_MONITOR_CHECKPOINT && !checkpoints)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--on-anomaly checkpoint without --checkpoint FILE, "
+                        "wanted both");
+    if (plan->actions & RUN_MONITOR_PAUSE &&
+        (!control || strcmp(control, "off") == 0))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--on-anomaly pause with --control off: nobody could "
+                        "resume the run");
+    return VLY_OK;
+}
+
+vly_status run_monitor_shipped(char *path, size_t capacity, vly_error *error)
+{
+    static const char share[] = "/share/volley/monitor/telemetry.safetensors";
+    if (tool_prefix(path, capacity - sizeof share)) {
+        strcat(path, share);
+        if (access(path, R_OK) == 0)
+            return VLY_OK;
+    }
+    snprintf(path, capacity, "%s", VLY_TOOL_SOURCE_MODEL);
+    if (access(path, R_OK) == 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_IO,
+                    "the model that ships is neither beside the command nor "
+                    "%s",
+                    path);
+}

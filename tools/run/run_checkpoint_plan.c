@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What --checkpoint, --every, --keep and --resume ask for, and whether it can
+ * be had: found out before a network is compiled for minutes.
+ */
+#include "tools/run/run_checkpoint.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "checkpoint/checkpoint.h"
+#include "tools/run/run_job.h"
+
+/* "10min" to ns, "1000" to bursts. */
+static bool read_every(const char *text, run_checkpoint_plan *plan)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {{"s", UINT64_C(1000000000)},
+                 {"min", UINT64_C(60000000000)},
+                 {"h", UINT64_C(3600000000000)}};
+    char number[24];
+    uint64_t count = 0;
+    size_t n = strspn(text, "0123456789");
+    if (n == 0 || n >= sizeof number)
+        return false;
+    memcpy(number, text, n);
+    number[n] = '\0';
+    if (!tool_read_count(number, &count) || count == 0)
+        return false;
+    if (text[n] == '\0') {
+        plan->every_bursts = count;
+        return true;
+    }
+    for (size_t u = 0; u < sizeof units / sizeof units[0]; u++) {
+        if (strcmp(text + n, units[u].unit) != 0 ||
+            count > UINT64_MAX / 2 / units[u].ns)
+            continue;
+        plan->every_ns = count * units[u].ns;
+        return true;
+    }
+    return false;
+}
+
+vly_status run_checkpoint_read(const tool_args *args, run_checkpoint_plan *plan,
+                               vly_error *error)
+{
+    const char *every = tool_text(args, "every");
+    *plan = (run_checkpoint_plan){
+        .path = tool_text(args, "checkpoint"),
+        .resume = tool_text(args, "resume"),
+        .keep = (uint32_t)tool_count(args, "keep", 1),
+    };
+    if (plan->path == NULL && (every != NULL || tool_has(args, "keep")))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--%s without --checkpoint FILE, wanted both",
+                        every != NULL ? "every" : "keep");
+    if (every != NULL && !read_every(every, plan))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--every is \"%s\", wanted a whole number of bursts or "
+                        "a time as 30s, 10min or 2h",
+                        every);
+    return VLY_OK;
+}
+
+static vly_status check_recording(const char *option, const char *path,
+                                  vly_error *error)
+{
+    struct stat info;
+    bool file =
+        path == NULL || (strcmp(path, "-") != 0 &&
+                         (stat(path, &info) != 0 || S_ISREG(info.st_mode)));
+    if (file)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "%s %s: not a file, and nothing else can be gone on with "
+                    "from a checkpoint",
+                    option, path);
+}
+
+/* Not a file that someone named by mistake: it would be replaced. part: what a
+ * killed process left, which may not have its first bytes yet. */
+static vly_status check_old(const char *path, bool part, vly_error *error)
+{
+    static const char nothing[8];
+    char magic[8] = "";
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return VLY_OK;
+    if (!S_ISREG(info.st_mode))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--checkpoint %s: not a file, wanted one", path);
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return vly_fail(error, VLY_E_IO, "--checkpoint %s: cannot be read: %s",
+                        path, strerror(errno));
+    size_t n = fread(magic, 1, sizeof magic, file);
+    fclose(file);
+    if (n == 0 || memcmp(magic, VLY_CHECKPOINT_MAGIC, n) == 0 ||
+        (part && memcmp(magic, nothing, n) == 0))
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "--checkpoint %s: there is a file that is no checkpoint, "
+                    "wanted another name",
+                    path);
+}
+
+/* k 0: FILE.tmp */
+static vly_status check_beside(const char *path, uint32_t k, vly_error *error)
+{
+    char *beside =
+        k > 0 ? vly_format("%s.%" PRIu32, path, k) : vly_format("%s.tmp", path);
+    if (beside == NULL)
+        return vly_fail_nomem(error, strlen(path) + 12, "a path");
+    vly_status status = check_old(beside, k == 0, error);
+    vly_free(beside);
+    return status;
+}
+
+/* FILE, and what is written beside it: FILE.tmp, FILE.1, ... */
+static vly_status check_all(const char *path, uint32_t keep, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(check_old(path, false, error));
+    for (uint32_t k = 0; k < keep; k++)
+        VLY_TRY(check_beside(path, k, error));
+out:
+    return status;
+}
+
+/* A link is followed, and what lies beside its file counts. */
+static vly_status check_path(const run_checkpoint_plan *plan, vly_error *error)
+{
+    struct stat info;
+    const char *path = plan->path;
+    char *real = NULL;
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
+        real = realpath(path, NULL);
+        if (real == NULL)
+            return vly_fail(error, VLY_E_IO,
+                            "--checkpoint %s: the link cannot be followed: %s",
+                            path, strerror(errno));
+        path = real;
+    }
+    vly_status status = check_all(path, plan->keep, error);
+    if (status == VLY_OK)
+        status = tool_output_check(path, error);
+    free(real);
+    return status;
+}
+
+/* folder: NULL: none */
+static bool is_in_new_folder(const char *path, const char *folder)
+{
+    size_t n = folder != NULL ? strlen(folder) : 0;
+    while (n > 1 && folder[n - 1] == '/')
+        n--;
+    return n > 0 && strncmp(path, folder, n) == 0 && path[n] == '/' &&
+           strchr(path + n + 1, '/') == NULL && access(folder, F_OK) != 0;
+}
+
+vly_status run_checkpoint_check(const run_job *job, vly_error *error)
+{
+    const run_checkpoint_plan *plan = &job->plan.checkpoint;
+    vly_status status = VLY_OK;
+    if (plan->path == NULL && plan->resume == NULL)
+        return VLY_OK;
+    VLY_TRY(check_recording("--record", job->output.growing, error));
+    VLY_TRY(check_recording("--digest-log", job->plan.digest_log, error));
+    /* in a folder that -o makes nothing lies yet */
+    if (plan->path != NULL && !is_in_new_folder(plan->path, job->plan.folder))
+        VLY_TRY(check_path(plan, error));
+out:
+    return status;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The files of a run, opened and begun. First all of them are opened and
+ * locked, and everything else that can refuse the run is asked; only then the
+ * first bytes go out. So a run that is refused leaves every file as it was.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "tools/run/run_job.h"
+
+/* ---- open -------------------------------------------------------------- */
+
+static vly_status open_digests(run_job *job, vly_error *error)
+{
+    const vly_connectome *connectome = job->build.connectome;
+    const vly_recording *from =
+        run_resume_recording(job, VLY_RECORDING_DIGESTS);
+    if (from != NULL) {
+        vly_digest_place place = {from->n_bytes, vly_net_digest(job->net)};
+        return vly_digest_log_resume(job->plan.digest_log, &place,
+                                     &job->digests, error);
+    }
+    vly_digest_header header = {
+        .genome_hash = connectome->genome_hash,
+        .connectome_hash = connectome->hash,
+        .dt_ms = connectome->desc.dt_ms,
+        .n_neurons = connectome->desc.n_neurons,
+        .n_synapses = connectome->desc.n_synapses,
+    };
+    snprintf(header.backend, sizeof header.backend, "%s",
+             job->result.stats.backend);
+    return vly_digest_log_open(job->plan.digest_log, &header, &job->digests,
+                               error);
+}
+
+/* A pipe or a device is opened when there is something to write. */
+static vly_status claim(const char *path, vly_writer **writer, vly_error *error)
+{
+    struct stat info;
+    if (path == NULL || strcmp(path, "-") == 0 ||
+        (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
+        return VLY_OK;
+    return vly_writer_open(path, true, writer, error);
+}
+
+/* A pipe that no process reads is waited for when it is opened, and a signal
+ * is to end that. */
+static bool is_pipe(const char *path)
+{
+    struct stat info;
+    return path != NULL && stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+vly_status run_files_open(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    vly_status status = VLY_OK;
+    if (!is_pipe(job->output.growing) && !is_pipe(plan->digest_log))
+        tool_signals_defer(true);
+    VLY_TRY(run_output_open(job, error));
+    if (plan->digest_log != NULL)
+        VLY_TRY(open_digests(job, error));
+    tool_signals_defer(true);
+    if (plan->folder != NULL)
+        VLY_TRY(run_folder_prepare(job, error));
+    VLY_TRY(claim(plan->json, &job->json, error));
+    if (job->probe != NULL)
+        VLY_TRY(claim(plan->probe.out, &job->probed, error));
+    VLY_TRY(run_checkpoint_open(job, error));
+out:
+    return status;
+}
+
+/* ---- begin ------------------------------------------------------------- */
+
+vly_status run_files_begin(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    vly_digest_place place = {0};
+    vly_status status = VLY_OK;
+    /* whole or not at all, and the largest: first */
+    if (plan->connectome != NULL)
+        VLY_TRY(vly_connectome_save(job->build.connectome, plan->connectome,
+                                    error));
+    VLY_TRY(run_output_begin(job, error));
+    if (job->digests != NULL)
+        VLY_TRY(vly_digest_log_flush(job->digests, &place, error));
+    if (plan->folder != NULL)
+        VLY_TRY(run_folder_begin(job, error));
+    VLY_TRY(run_watch_begin(job, error));
+    VLY_TRY(run_monitor_begin(job, error));
+out:
+    return status;
+}
+
+/* ---- end --------------------------------------------------------------- */
+
+vly_status run_files_save(vly_writer **writer, const char *path,
+                          const char *text, size_t n_text, vly_error *error)
+{
+    vly_writer *claimed = *writer;
+    *writer = NULL;
+    if (claimed == NULL)
+        return vly_writer_save(path, text, n_text, error);
+    (void)vly_writer_bytes(claimed, text, n_text, NULL); /* close tells */
+    return vly_writer_close(claimed, error);
+}
+
+void run_files_deinit(run_job *job)
+{
+    if (!job->began)
+        vly_digest_log_cancel(job->digests);
+    vly_digest_log_close(job->digests, NULL);
+    vly_writer_abandon(job->events);
+    vly_writer_abandon(job->json);
+    vly_writer_abandon(job->probed);
+    if (job->folder_lock < 0)
+        return;
+    if (!job->began) /* while no other process can take it */
+        tool_folder_remove();
+    tool_folder_keep();
+    close(job->folder_lock);
+    job->folder_lock = -1;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One run: what was asked, what is open, what came out. Used by run and rerun.
+ */
+#ifndef VOLLEY_TOOLS_RUN_JOB_H
+#define VOLLEY_TOOLS_RUN_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "checkpoint/checkpoint.h"
+#include "plugin/probe.h"
+#include "record/digest_log.h"
+#include "record/writer.h"
+#include "tools/cli/json_writer.h"
+#include "tools/cli/setup.h"
+#include "tools/cli/tool.h"
+#include "tools/control/run_control.h"
+#include "tools/monitor/run_monitor.h"
+#include "tools/run/run_checkpoint.h"
+#include "tools/run/run_failover.h"
+#include "tools/run/run_output.h"
+#include "tools/run/run_pace.h"
+#include "tools/run/run_probe.h"
+#include "tools/run/run_sample.h"
+#include "tools/run/run_swap.h"
+#include "tools/watch/run_watch.h"
+
+/* What was asked. Texts are borrowed from the command line or the manifest. */
+typedef struct run_plan {
+    const char *path;     /* of the genome, as given */
+    const char *manifest; /* of the run that is run again; NULL: none */
+    vly_genome *genome;   /* loaded; owned */
+    double load_s;
+    tool_overrides overrides;
+    const char *backend;
+    uint32_t n_threads;
+    uint64_t n_bursts;
+    run_swap *swaps; /* ascending bursts */
+    uint32_t n_swaps;
+    const char *on_device_error; /* where to go on; NULL: the run ends */
+    uint64_t failover_every;     /* bursts; 0: by what a snapshot costs */
+    const char *control;         /* see run_control.h */
+    const char *folder;          /* NULL: none */
+    bool force;
+    bool quiet;
+    const char *record; /* NULL: none */
+    const char
+        *record_format;     /* "csv", "sonata", "stream"; NULL: by the name */
+    uint64_t record_memory; /* bytes between the run and its files */
+    bool statistics;        /* of spikes that are not recorded, too */
+    const char *digest_log;
+    const char *json;
+    const char *connectome; /* --save-connectome */
+    run_pace_policy pace;
+    double pace_hz;
+    run_checkpoint_plan checkpoint;
+    run_watch_plan watch;
+    run_monitor_plan monitor;
+    char *telemetry; /* the path of watch.telemetry, if it is the folder's */
+    run_probe_plan probe;
+    int argc; /* for the manifest */
+    char **argv;
+} run_plan;
+
+typedef struct run_result {
+    vly_error error;        /* status VLY_OK: all went well */
+    bool stopped;           /* by a signal, or: */
+    const char *stopped_by; /* "volley ctl"; NULL: a signal */
+    bool late;              /* stopped by --pace stop */
+    bool refused;           /* before its first burst */
+    double run_s;           /* without pauses */
+    double thread_s; /* processor time of the thread that asks for bursts */
+    double paused_s;
+    vly_stats stats;
+    uint64_t digest;
+    uint64_t state_digest;
+    uint64_t *area_spikes; /* [n_areas] */
+    char start[32];
+    char end[32]; /* "" while it runs */
+} run_result;
+
+/* What telemetry did. */
+typedef struct run_watched {
+    uint64_t n_samples; /* 0: there was none */
+    uint64_t n_lost;    /* not written: the ring was full */
+    double seconds;     /* spent in the burst loop */
+} run_watched;
+
+typedef struct run_job {
+    run_plan plan;
+    tool_build build;
+    vly_registry *registry;
+    vly_net *net;
+    run_output output;  /* what is recorded where */
+    run_record *record; /* writes it */
+    run_sample sample;  /* fields of it */
+    vly_digest_log *digests;
+    vly_writer *events;   /* log.jsonl */
+    vly_writer *json;     /* --json and --probe-out, from the start, so that */
+    vly_writer *probed;   /* no other process writes them; NULL: pipes, none */
+    int folder_lock;      /* -1: none */
+    bool folder_fresh;    /* there was nothing in it */
+    bool folder_begun;    /* files of this run are in it */
+    bool began;           /* the run has: what was opened is to be kept */
+    vly_error event_lost; /* of a line that could not be written */
+    tool_progress progress;
+    run_pace pace;              /* where plan.pace is not RUN_PACE_NONE */
+    run_checkpoint *checkpoint; /* NULL: none are written */
+    vly_checkpoint *resumed;    /* what the run goes on from; NULL: nothing */
+    uint32_t n_resumes;         /* in all its life */
+    uint64_t first_burst;       /* bursts and events before this process */
+    uint64_t first_events;
+    uint32_t swap_next;    /* of plan.swaps; those before have been tried */
+    run_failure *failures; /* [n_failures] of devices */
+    uint32_t n_failures;
+    run_kept kept;
+    run_control *control; /* NULL: none */
+    run_watch *watch;     /* NULL: nobody watches */
+    vly_probe *probe;     /* NULL: none */
+    run_watched watched;
+    run_monitor *monitor; /* NULL: was not asked for */
+    run_result result;
+} run_job;
+
+/* Takes the plan (also on failure). Loads, compiles, opens net and files.
+ * deinit is needed in any case. */
+vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error);
+/* Runs, swaps, records; ends early on a signal or an error. Always fills
+ * job->result; files are complete when it returns. */
+void run_job_execute(run_job *job);
+void run_job_deinit(run_job *job);
+/* 0, 6, 7 or the exit code of the error. */
+int run_job_exit_code(const run_job *job);
+
+/* ---- run_paths.c ------------------------------------------------------ */
+
+/* The outputs are chosen.
+ * Errors  E_INVALID two outputs in one file, or one in the genome's; two
+ *         spellings of a path are one file */
+vly_status run_paths_check(const run_job *job, vly_error *error);
+/* The path of a file as seen from a folder ("../a.csv"), to be freed; NULL: no
+ * file, or no memory. */
+char *run_path_from(const char *folder, const char *path);
+
+/* ---- run_folder.c ----------------------------------------------------- */
+
+/* Takes a folder for this process alone, by a lock on it, and makes it if it is
+ * missing. Refuses one with something in it, unless force. *lock is to be
+ * closed at the end; -1 where the folder may not be read.
+ * Errors  E_INVALID not empty, or no folder; E_IO, also where another process
+ *         has the folder: nothing is changed then */
+vly_status run_folder_open(const char *folder, bool force, int *lock,
+                           vly_error *error);
+/* Opens log.jsonl; nothing is written yet. */
+vly_status run_folder_prepare(run_job *job, vly_error *error);
+/* genome.resolved.toml, the beginning of log.jsonl, manifest.json. */
+vly_status run_folder_begin(run_job *job, vly_error *error);
+/* manifest.json as things stand; called at the start and at the end. */
+vly_status run_folder_manifest(const run_job *job, vly_error *error);
+/* summary.json, manifest.json, the end of log.jsonl: each is tried whatever
+ * became of the others; the first failure goes to job->result.error. */
+void run_folder_end(run_job *job);
+/* The run was refused before its first burst. Where nothing was written yet the
+ * folder stays as it is. Otherwise nothing is left of a folder that was new or
+ * empty, and in another one the manifest says so. Legal at any time before
+ * that. */
+void run_folder_refuse(run_job *job, const vly_error *why);
+/* A file of lines that belongs to the folder; that of a run which is gone on
+ * with goes on behind its last whole line (*resumes).
+ * Errors  those of vly_writer_open and vly_writer_resume */
+vly_status run_folder_lines(const run_job *job, const char *path, bool *resumes,
+                            vly_writer **writer, vly_error *error);
+/* A line of log.jsonl, if there is one. */
+void run_folder_event(run_job *job, const char *event, const char *text);
+/* folder/name; the caller frees with vly_free; NULL without memory */
+char *run_folder_path(const char *folder, const char *name);
+
+/* ---- run_files.c ------------------------------------------------------ */
+
+/* Opens and locks every file of the run. What was there before stays as it is
+ * until begin. Errors  those of the writers */
+vly_status run_files_open(run_job *job, vly_error *error);
+/* Nothing can refuse the run any more: the first bytes of every file go out.
+ * Errors  E_IO */
+vly_status run_files_begin(run_job *job, vly_error *error);
+/* The whole of a file that open has claimed (*writer, NULL after it), or of one
+ * that it has not. Errors  those of vly_writer_save */
+vly_status run_files_save(vly_writer **writer, const char *path,
+                          const char *text, size_t n_text, vly_error *error);
+/* Closes what is open; of a run that never began nothing is left. */
+void run_files_deinit(run_job *job);
+
+/* ---- run_report.c ----------------------------------------------------- */
+
+/* The line that says what runs, on stderr. */
+void run_report_head(const run_job *job);
+/* The summary, on stdout. */
+void run_report_print(const run_job *job);
+void run_report_json(const run_job *job, json_writer *json);
+/* JSON of the summary into a file or "-". */
+vly_status run_report_save(run_job *job, const char *path, vly_error *error);
+
+#endif
