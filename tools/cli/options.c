@@ -64,28 +64,40 @@ const char *tool_nearest(const char *text,
     }
 }
 
-static const char *option_name(const void *context, uint32_t k)
+const tool_option *tool_option_at(const tool_command *command, uint32_t k)
 {
-    const tool_option *options = context;
-    return options[k].name;
+    uint32_t n = 0;
+    while (command->options[n].name != NULL && n < k)
+        n++;
+    if (command->options[n].name != NULL)
+        return &command->options[n];
+    return command->more != NULL ? command->more(k - n) : NULL;
 }
 
-static const tool_option *find(const tool_option *options, const char *name,
+static const char *option_name(const void *context, uint32_t k)
+{
+    const tool_option *option = tool_option_at(context, k);
+    return option != NULL ? option->name : NULL;
+}
+
+static const tool_option *find(const tool_command *command, const char *name,
                                size_t n_name)
 {
-    for (; options->name != NULL; options++) {
-        if (strlen(options->name) == n_name &&
-            strncmp(options->name, name, n_name) == 0)
-            return options;
+    const tool_option *option;
+    for (uint32_t k = 0; (option = tool_option_at(command, k)) != NULL; k++) {
+        if (strlen(option->name) == n_name &&
+            strncmp(option->name, name, n_name) == 0)
+            return option;
     }
     return NULL;
 }
 
-static const tool_option *find_letter(const tool_option *options, char letter)
+static const tool_option *find_letter(const tool_command *command, char letter)
 {
-    for (; options->name != NULL; options++) {
-        if (options->letter == letter)
-            return options;
+    const tool_option *option;
+    for (uint32_t k = 0; (option = tool_option_at(command, k)) != NULL; k++) {
+        if (option->letter == letter)
+            return option;
     }
     return letter == help_option.letter ? &help_option : NULL;
 }
@@ -95,7 +107,7 @@ static bool unknown(const tool_command *command, const char *name,
 {
     char text[64];
     snprintf(text, sizeof text, "%.*s", (int)n_name, name);
-    const char *near = tool_nearest(text, option_name, command->options);
+    const char *near = tool_nearest(text, option_name, command);
     if (near != NULL)
         tool_message("unknown option --%s; did you mean --%s?", text, near);
     else
@@ -181,13 +193,13 @@ static bool parse_option(tool_args *args, int argc, char **argv, int *at)
         size_t n_name = strcspn(name, "=");
         if (name[n_name] == '=')
             value = name + n_name + 1;
-        option = find(command->options, name, n_name);
+        option = find(command, name, n_name);
         if (option == NULL && n_name == 4 && strncmp(name, "help", 4) == 0)
             option = &help_option;
         if (option == NULL)
             return unknown(command, name, n_name);
     } else {
-        option = find_letter(command->options, word[1]);
+        option = find_letter(command, word[1]);
         if (option == NULL) {
             tool_message("unknown option -%c; `volley %s --help` lists them",
                          word[1], command->name);
@@ -317,8 +329,9 @@ void tool_help_print(const tool_command *command, FILE *file)
 {
     fprintf(file, "usage: volley %s %s\n\n%s\n\noptions:\n", command->name,
             command->arguments, command->summary);
-    for (const tool_option *o = command->options; o->name != NULL; o++)
-        print_option(o, file);
+    const tool_option *option;
+    for (uint32_t k = 0; (option = tool_option_at(command, k)) != NULL; k++)
+        print_option(option, file);
     print_option(&help_option, file);
     if (command->details != NULL)
         fprintf(file, "\n%s", command->details);
@@ -327,7 +340,7 @@ void tool_help_print(const tool_command *command, FILE *file)
 static const tool_value *value_at(const tool_args *args, const char *name,
                                   uint32_t k)
 {
-    assert(find(args->command->options, name, strlen(name)) != NULL);
+    assert(find(args->command, name, strlen(name)) != NULL);
     for (uint32_t i = 0; i < args->n_values; i++) {
         if (strcmp(args->values[i].option->name, name) == 0 && k-- == 0)
             return &args->values[i];

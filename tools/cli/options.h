@@ -37,6 +37,8 @@ typedef struct tool_command {
     const char *summary;   /* one line */
     const char *details;   /* paragraphs after the options; NULL: none */
     const tool_option *options;
+    /* Options after those; the k-th, NULL after the last. NULL: none */
+    const tool_option *(*more)(uint32_t k);
     uint32_t n_positional_min;
     uint32_t n_positional_max;
     int (*run)(const tool_args *args); /* returns the exit code */
@@ -69,6 +71,9 @@ bool tool_args_parse(const tool_command *command, int argc, char **argv,
                      int first, tool_args *args);
 void tool_args_deinit(tool_args *args);
 void tool_help_print(const tool_command *command, FILE *file);
+
+/* The k-th option of a command; NULL after the last. */
+const tool_option *tool_option_at(const tool_command *command, uint32_t k);
 
 /* The option's value. name must be in the command's table. */
 bool tool_has(const tool_args *args, const char *name);

@@ -54,7 +54,23 @@ struct run_control {
     uint64_t first_burst;
 };
 
-bool run_control_wanted(void)
+static const tool_option options[] = {
+    {"control", 0, false, TOOL_TEXT, "PATH|off",
+     "socket of volley ctl; default: in the user's runtime folder", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+static vly_status read_options(run_job *job, const tool_args *args,
+                               vly_error *error)
+{
+    const char *control = tool_text(args, "control");
+    job->plan.control = control != NULL ? control : "";
+    if (control != NULL && control[0] == '\0')
+        return vly_fail(error, VLY_E_INVALID,
+                        "--control is empty, wanted a path or off");
+    return VLY_OK;
+}
+
+static bool wants(void)
 {
     return __atomic_load_n(&wanted, __ATOMIC_ACQUIRE) != 0;
 }
@@ -270,11 +286,12 @@ static uint64_t count_spikes(const run_job *job)
     return sum;
 }
 
-static uint32_t count_swaps(const run_plan *plan)
+static uint32_t count_swaps(const run_job *job)
 {
+    const run_swap *swap;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < plan->n_swaps; i++)
-        n += plan->swaps[i].done;
+    for (uint32_t k = 0; (swap = run_swap_at(job, k)) != NULL; k++)
+        n += swap->done;
     return n;
 }
 
@@ -287,8 +304,8 @@ static void renew(run_control *control, uint64_t now)
     figures.spikes = count_spikes(job);
     figures.at_ns = now;
     figures.paused = control->paused;
-    figures.n_swaps = count_swaps(&job->plan);
-    figures.n_failovers = job->n_failures;
+    figures.n_swaps = count_swaps(job);
+    figures.n_failovers = run_failover_count(job);
     memcpy(figures.backend, job->result.stats.backend, sizeof figures.backend);
     /* in the first second: of what there is */
     if (since >= rate_ns || control->mark_burst == control->first_burst)
@@ -329,7 +346,7 @@ static vly_status stay_paused(run_control *control, vly_error *error)
             status = do_lines(control, error);
     }
     uint64_t spent = vly_clock_ns() - begin;
-    job->pace.origin_ns += spent;
+    run_parts_stood(job, spent);
     job->result.paused_s += (double)spent * 1e-9;
     return status;
 }
@@ -337,12 +354,11 @@ static vly_status stay_paused(run_control *control, vly_error *error)
 /* In real time a run may now wait for longer than figures may be old. */
 static bool will_wait(const run_job *job, uint64_t now)
 {
-    return job->plan.pace != RUN_PACE_NONE &&
-           job->control->figures.burst != vly_net_burst(job->net) &&
-           run_pace_due_ns(&job->pace) > now + renew_ns / 2;
+    return job->control->figures.burst != vly_net_burst(job->net) &&
+           run_parts_next_ns(job) > now + renew_ns / 2;
 }
 
-vly_status run_control_between(run_job *job, vly_error *error)
+static vly_status between(run_job *job, vly_error *error)
 {
     run_control *control = job->control;
     vly_status status = VLY_OK;
@@ -372,7 +388,7 @@ static bool is_off(const run_plan *plan)
     return plan->control == NULL || strcmp(plan->control, "off") == 0;
 }
 
-vly_status run_control_check(const run_job *job, vly_error *error)
+static vly_status check(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
     if (is_off(plan) || plan->control[0] == '\0')
@@ -421,7 +437,7 @@ static vly_status open_control(run_job *job, vly_error *error)
 }
 
 /* What was not asked for, the run gets along without. */
-vly_status run_control_open(run_job *job, vly_error *error)
+static vly_status open_or_tell(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
     vly_error why = VLY_ERROR_INIT;
@@ -452,3 +468,15 @@ void run_control_close(run_job *job)
     job->control = NULL;
     __atomic_store_n(&wanted, 0u, __ATOMIC_RELEASE);
 }
+
+const run_part run_part_control = {
+    .name = "control",
+    .help = 4,
+    .options = options,
+    .read = read_options,
+    /* after what its clients may ask */
+    .at = {[RUN_CHECK] = check,
+           [RUN_READY] = open_or_tell,
+           [RUN_BETWEEN] = between},
+    .wants = wants,
+};

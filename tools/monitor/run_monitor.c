@@ -201,10 +201,10 @@ void run_monitor_between(run_job *job)
  */
 static bool shares_device(const run_job *job, const char *device)
 {
-    const run_plan *plan = &job->plan;
+    const run_swap *swap;
     bool shares = run_place_same(job->result.stats.backend, device);
-    for (uint32_t i = 0; i < plan->n_swaps; i++)
-        shares = shares || run_place_same(plan->swaps[i].backend, device);
+    for (uint32_t k = 0; (swap = run_swap_at(job, k)) != NULL; k++)
+        shares = shares || run_place_same(swap->backend, device);
     return shares;
 }
 

@@ -37,45 +37,6 @@ typedef struct run_monitor_plan {
     const char *command; /* for the shell, with RUN_MONITOR_COMMAND */
 } run_monitor_plan;
 
-/* For the table of `run`. */
-#define RUN_MONITOR_OPTIONS                                                    \
-    {"monitor", 0,                                                             \
-     false,     TOOL_OPTIONAL,                                                 \
-     "MODEL",   "a model watches the run; default: the one that ships",        \
-     0,         0},                                                            \
-        {"monitor-device",                                                     \
-         0,                                                                    \
-         false,                                                                \
-         TOOL_TEXT,                                                            \
-         "NAME",                                                               \
-         "that runs the model: cpu:1 (default), cuda:0",                       \
-         0,                                                                    \
-         0},                                                                   \
-        {"monitor-budget",                                                     \
-         0,                                                                    \
-         false,                                                                \
-         TOOL_NUMBER,                                                          \
-         "SHARE",                                                              \
-         "of time that the model may take; default: 0.05, more of short "      \
-         "records",                                                            \
-         1e-4,                                                                 \
-         1},                                                                   \
-        {"monitor-alarms",                                                     \
-         0,                                                                    \
-         false,                                                                \
-         TOOL_NUMBER,                                                          \
-         "N",                                                                  \
-         "false alarms an hour that are bearable; default: 1",                 \
-         1e-3,                                                                 \
-         3600},                                                                \
-    {                                                                          \
-        "on-anomaly", 0, true, TOOL_TEXT, "WHAT",                              \
-            "log (default), checkpoint, pause, or command:CMD", 0, 0           \
-    }
-
-/* Errors  E_INVALID an action that is none; an option without --monitor */
-vly_status run_monitor_read(const tool_args *args, run_monitor_plan *plan,
-                            vly_error *error);
 /* Errors  E_INVALID actions that this run cannot do; control: --control */
 vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,
                                const char *control, vly_error *error);

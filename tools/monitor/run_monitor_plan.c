@@ -9,6 +9,23 @@
 
 #include "base/error.h"
 #include "tools/cli/setup.h"
+#include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+
+static const tool_option options[] = {
+    {"monitor", 0, false, TOOL_OPTIONAL, "MODEL",
+     "a model watches the run; default: the one that ships", 0, 0},
+    {"monitor-device", 0, false, TOOL_TEXT, "NAME",
+     "that runs the model: cpu:1 (default), cuda:0", 0, 0},
+    {"monitor-budget", 0, false, TOOL_NUMBER, "SHARE",
+     "of time that the model may take; default: 0.05, more of short "
+     "records",
+     1e-4, 1},
+    {"monitor-alarms", 0, false, TOOL_NUMBER, "N",
+     "false alarms an hour that are bearable; default: 1", 1e-3, 3600},
+    {"on-anomaly", 0, true, TOOL_TEXT, "WHAT",
+     "log (default), checkpoint, pause, or command:CMD", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 static vly_status read_action(const char *text, run_monitor_plan *plan,
                               vly_error *error)
@@ -41,9 +58,10 @@ static vly_status read_action(const char *text, run_monitor_plan *plan,
                     text);
 }
 
-vly_status run_monitor_read(const tool_args *args, run_monitor_plan *plan,
-                            vly_error *error)
+static vly_status read_options(run_job *job, const tool_args *args,
+                               vly_error *error)
 {
+    run_monitor_plan *plan = &job->plan.monitor;
     static const char *const others[] = {"monitor-device", "monitor-budget",
                                          "monitor-alarms", "on-anomaly"};
     const char *text;
@@ -105,3 +123,42 @@ vly_status run_monitor_shipped(char *path, size_t capacity, vly_error *error)
                     "%s",
                     path);
 }
+
+static vly_status between(run_job *job, vly_error *error)
+{
+    (void)error;
+    run_monitor_between(job);
+    return VLY_OK;
+}
+
+static vly_status check(run_job *job, vly_error *error)
+{
+    return run_monitor_check(job, error);
+}
+
+static void before(run_job *job)
+{
+    run_monitor_before(job);
+}
+
+static void after(run_job *job, uint64_t next_ns)
+{
+    run_monitor_after(job, next_ns);
+}
+
+const run_part run_part_monitor = {
+    .name = "monitor",
+    .help = 12,
+    .options = options,
+    .read_more = read_options,
+    .at = {[RUN_CHECK] = run_monitor_load,
+           [RUN_OPEN] = run_monitor_open,
+           [RUN_READY] = check,
+           [RUN_BEGIN] = run_monitor_begin,
+           [RUN_BETWEEN] = between},
+    .wants = run_monitor_wanted,
+    .before = before,
+    .after = after,
+    .print = {[RUN_LINES_LAST] = run_monitor_print},
+    .json = {[RUN_MEMBERS] = run_monitor_json},
+};

@@ -98,40 +98,34 @@ out:
     return status;
 }
 
-static vly_status read_swaps(const rerun *again, run_plan *plan,
-                             vly_error *error)
+static vly_status read_swaps(const rerun *again, run_job *job, vly_error *error)
 {
     const json_value *swaps = json_find(&again->manifest, "swaps");
     uint32_t n = swaps != NULL ? swaps->n_items : 0;
-    plan->swaps = vly_calloc((size_t)n + 1, sizeof *plan->swaps);
-    if (plan->swaps == NULL)
-        return vly_fail_nomem(error, (n + UINT64_C(1)) * sizeof *plan->swaps,
-                              "swaps");
+    vly_status status = VLY_OK;
     for (uint32_t i = 0; i < n; i++) {
         const json_value *swap = &swaps->items[i];
         uint64_t burst = 0;
         const char *backend = json_find_text(swap, "backend");
-        vly_status status =
-            read_count(swap, "burst", "a swap of the manifest", &burst, error);
-        if (status != VLY_OK)
-            return status;
-        if (backend == NULL || burst > plan->n_bursts)
+        VLY_TRY(
+            read_count(swap, "burst", "a swap of the manifest", &burst, error));
+        if (backend == NULL || burst > job->plan.n_bursts)
             continue; /* after the end of a run that was stopped */
-        plan->swaps[plan->n_swaps].burst = burst;
-        plan->swaps[plan->n_swaps++].backend = backend;
+        VLY_TRY(run_swap_plan(job, burst, backend, error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
-static vly_status load_genome(const rerun *again, run_plan *plan,
+static vly_status load_genome(const rerun *again, run_job *job,
                               vly_error *error)
 {
     vly_status status =
-        vly_genome_load(again->genome, NULL, 0, &plan->genome, error);
+        vly_genome_load(again->genome, NULL, 0, &job->build.genome, error);
     if (status != VLY_OK)
         return status;
     const char *wanted = json_find_text(&again->manifest, "genome_hash");
-    const char *found = tool_hash_text(&plan->genome->hash);
+    const char *found = tool_hash_text(&job->build.genome->hash);
     if (wanted != NULL && strcmp(wanted, found) == 0)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
@@ -141,12 +135,12 @@ static vly_status load_genome(const rerun *again, run_plan *plan,
 }
 
 static vly_status make_plan(const tool_args *args, const rerun *again,
-                            const char *manifest, run_plan *plan,
+                            const char *manifest, run_job *job,
                             vly_error *error)
 {
     const char *backend = tool_text(args, "backend");
     const char *before = json_find_text(&again->manifest, "backend_asked");
-    *plan = (run_plan){
+    job->plan = (run_plan){
         .path = again->genome,
         .manifest = manifest,
         .backend = backend != NULL ? backend : before,
@@ -156,17 +150,13 @@ static vly_status make_plan(const tool_args *args, const rerun *again,
         .quiet = tool_has(args, "quiet"),
         .record_memory = RUN_RECORD_MEMORY,
     };
-    if (plan->backend == NULL)
-        plan->backend = "auto";
+    if (job->plan.backend == NULL)
+        job->plan.backend = "auto";
     vly_status status = VLY_OK;
     if (backend == NULL)
-        VLY_TRY(read_swaps(again, plan, error));
-    VLY_TRY(load_genome(again, plan, error));
+        VLY_TRY(read_swaps(again, job, error));
+    status = load_genome(again, job, error);
 out:
-    if (status != VLY_OK) {
-        vly_genome_destroy(plan->genome);
-        vly_free(plan->swaps);
-    }
     return status;
 }
 
@@ -198,11 +188,14 @@ static int print_result(const rerun *again, const run_job *job)
     return TOOL_EXIT_DIFFERS;
 }
 
-static int execute(const rerun *again, run_plan *plan)
+static int execute(const rerun *again, const char *manifest,
+                   const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
     run_job job;
-    if (run_job_init(&job, plan, &error) != VLY_OK) {
+    if (run_job_init(&job, &error) != VLY_OK ||
+        make_plan(args, again, manifest, &job, &error) != VLY_OK ||
+        run_job_open(&job, &error) != VLY_OK) {
         run_job_deinit(&job);
         return tool_fail(&error);
     }
@@ -223,7 +216,6 @@ static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
     rerun again = {0};
-    run_plan plan;
     int code;
     /* the folder of a run is as good */
     struct stat info;
@@ -232,11 +224,10 @@ static int run(const tool_args *args)
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
         (inside = vly_format("%s/manifest.json", path)) != NULL)
         path = inside;
-    if (read_manifest(&again, path, &error) != VLY_OK ||
-        make_plan(args, &again, path, &plan, &error) != VLY_OK)
+    if (read_manifest(&again, path, &error) != VLY_OK)
         code = tool_fail(&error);
     else
-        code = execute(&again, &plan);
+        code = execute(&again, path, args);
     vly_free(inside);
     vly_free(again.genome);
     json_free(&again.manifest);

@@ -315,13 +315,13 @@ static bool is_busy(run_checkpoint *checkpoint)
 
 /* ---- in the loop ------------------------------------------------------- */
 
-uint64_t run_checkpoint_limit(const run_job *job, uint64_t n_bursts)
+/* One that is overdue, as after a fail-over, is taken after the next call. */
+uint64_t run_checkpoint_due(const run_job *job)
 {
     const run_checkpoint *checkpoint = job->checkpoint;
-    if (checkpoint == NULL)
-        return n_bursts;
-    uint64_t left = checkpoint->next_burst - vly_net_burst(job->net);
-    return left < n_bursts ? left : n_bursts;
+    if (checkpoint == NULL || checkpoint->next_burst <= vly_net_burst(job->net))
+        return UINT64_MAX;
+    return checkpoint->next_burst;
 }
 
 void run_checkpoint_look(run_job *job)
@@ -405,7 +405,7 @@ void run_checkpoint_end(run_job *job)
 
 /* ---- report ------------------------------------------------------------ */
 
-void run_checkpoint_print(const run_job *job)
+static void print_written(const run_job *job)
 {
     const run_checkpoint *checkpoint = job->checkpoint;
     if (checkpoint == NULL)
@@ -425,9 +425,20 @@ void run_checkpoint_print(const run_job *job)
     tool_print("\n");
 }
 
+void run_checkpoint_print(const run_job *job)
+{
+    print_written(job);
+    if (job->resumed != NULL)
+        tool_print("resumed           after burst %s from %s, %s\n",
+                   tool_thousands(job->first_burst),
+                   job->plan.checkpoint.resume,
+                   job->n_resumes == 1 ? "the first time" : "again");
+}
+
 void run_checkpoint_json(const run_job *job, json_writer *json)
 {
     const run_checkpoint *checkpoint = job->checkpoint;
+    run_resume_json(job, json);
     if (checkpoint == NULL) {
         json_text(json, "checkpoint", NULL);
         return;

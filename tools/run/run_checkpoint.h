@@ -26,11 +26,6 @@ typedef struct run_checkpoint_plan {
 
 typedef struct run_checkpoint run_checkpoint;
 
-/* --checkpoint, --every, --keep, --resume of args.
- * Errors  E_INVALID "10min", "30s", "2h" or a whole number of bursts is wanted;
- *         --every or --keep without --checkpoint */
-vly_status run_checkpoint_read(const tool_args *args, run_checkpoint_plan *plan,
-                               vly_error *error);
 /* Before anything long: a recording that cannot be gone on with, a file of
  * another kind at the path. Errors  E_INVALID, E_IO */
 vly_status run_checkpoint_check(const struct run_job *job, vly_error *error);
@@ -38,8 +33,8 @@ vly_status run_checkpoint_check(const struct run_job *job, vly_error *error);
  * open. Errors  E_NOMEM */
 vly_status run_checkpoint_open(struct run_job *job, vly_error *error);
 
-/* How many of so many bursts until the next checkpoint is due. */
-uint64_t run_checkpoint_limit(const struct run_job *job, uint64_t n_bursts);
+/* The burst of the next checkpoint, after the present one; UINT64_MAX: none. */
+uint64_t run_checkpoint_due(const struct run_job *job);
 /* Between two calls of vly_net_run: takes one if it is due. One that is due
  * while another is written is skipped and counted. A failure is told at once
  * and counted; the run goes on, as the file before is as good as ever. */
@@ -60,7 +55,7 @@ void run_checkpoint_distrust(struct run_job *job, uint64_t burst,
 void run_checkpoint_end(struct run_job *job);
 void run_checkpoint_close(run_checkpoint *checkpoint); /* NULL is legal */
 
-/* A line of the summary, and an object or null. */
+/* Lines of the summary; members: how the run was resumed, and checkpoints. */
 void run_checkpoint_print(const struct run_job *job);
 void run_checkpoint_json(const struct run_job *job, json_writer *json);
 

@@ -17,6 +17,17 @@
 #include "checkpoint/checkpoint.h"
 #include "tools/run/run_job.h"
 
+static const tool_option options[] = {
+    {"checkpoint", 0, false, TOOL_TEXT, "FILE",
+     "the state, at the end, on a signal, and --every", 0, 0},
+    {"every", 0, false, TOOL_TEXT, "N",
+     "a checkpoint after N bursts, or after 30s, 10min, 2h", 0, 0},
+    {"keep", 0, false, TOOL_COUNT, "N",
+     "checkpoints: FILE, FILE.1 before it, ...; default 1", 1, 1000},
+    {"resume", 0, false, TOOL_TEXT, "FILE",
+     "go on from a checkpoint, and in the recordings of its run", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
 /* "10min" to ns, "1000" to bursts. */
 static bool read_every(const char *text, run_checkpoint_plan *plan)
 {
@@ -49,9 +60,10 @@ static bool read_every(const char *text, run_checkpoint_plan *plan)
     return false;
 }
 
-vly_status run_checkpoint_read(const tool_args *args, run_checkpoint_plan *plan,
+static vly_status read_options(run_job *job, const tool_args *args,
                                vly_error *error)
 {
+    run_checkpoint_plan *plan = &job->plan.checkpoint;
     const char *every = tool_text(args, "every");
     *plan = (run_checkpoint_plan){
         .path = tool_text(args, "checkpoint"),
@@ -180,3 +192,16 @@ vly_status run_checkpoint_check(const run_job *job, vly_error *error)
 out:
     return status;
 }
+
+const run_part run_part_checkpoint = {
+    .name = "checkpoints",
+    .help = 9,
+    .options = options,
+    .read_more = read_options,
+    .at = {[RUN_OPEN] = run_checkpoint_open},
+    .due = run_checkpoint_due,
+    .look = run_checkpoint_look,
+    .print = {[RUN_LINES] = run_checkpoint_print},
+    .json = {[RUN_MEMBERS_FIRST] = run_checkpoint_json,
+             [RUN_MANIFEST] = run_resume_json},
+};

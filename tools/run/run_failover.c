@@ -14,14 +14,79 @@
 #include "base/thread.h"
 #include "tools/run/run_job.h"
 
+static const tool_option options[] = {
+    {"on-device-error", 0, false, TOOL_TEXT, "NAME",
+     "go on on this backend if the device fails: cpu[:THREADS]", 0, 0},
+    {"failover-every", 0, false, TOOL_COUNT, "N",
+     "bursts between the snapshots for that; default: under 1% of the time", 1,
+     9e15},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+/* How far the recordings were at the engine's last snapshot. */
+typedef struct run_kept {
+    bool known;  /* of a run without fail-over or with checkpoints: not */
+    bool marked; /* the recording's place is still to be asked for */
+    uint64_t burst;
+    vly_spike_place spikes;
+    vly_digest_place digests;
+} run_kept;
+
+typedef struct failover_part {
+    const char *backend;   /* to go on; NULL: the run ends */
+    uint64_t every;        /* bursts; 0: by what a snapshot costs */
+    run_failure *failures; /* [n_failures] */
+    uint32_t n_failures;
+    run_kept kept;
+} failover_part;
+
+static failover_part *of(const run_job *job)
+{
+    return run_part_state(job, &run_part_failover);
+}
+
+const char *run_failover_backend(const run_job *job)
+{
+    return of(job)->backend;
+}
+
+const run_failure *run_failover_at(const run_job *job, uint32_t k)
+{
+    return k < of(job)->n_failures ? &of(job)->failures[k] : NULL;
+}
+
+uint32_t run_failover_count(const run_job *job)
+{
+    return of(job)->n_failures;
+}
+
+static vly_status read_failover(run_job *job, const tool_args *args,
+                                vly_error *error)
+{
+    of(job)->backend = tool_text(args, "on-device-error");
+    of(job)->every = tool_count(args, "failover-every", 0);
+    if (tool_has(args, "failover-every") && !tool_has(args, "on-device-error"))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--failover-every without --on-device-error, wanted "
+                        "both");
+    return VLY_OK;
+}
+
+static vly_status check(run_job *job, vly_error *error)
+{
+    const char *backend = of(job)->backend;
+    return backend != NULL ? tool_backend_check(job->registry, backend, error)
+                           : VLY_OK;
+}
+
 static void note_failure(run_job *job, const vly_failover_event *event)
 {
-    run_failure *grown =
-        vly_realloc(job->failures, (size_t)job->n_failures + 1, sizeof *grown);
+    failover_part *part = of(job);
+    run_failure *grown = vly_realloc(
+        part->failures, (size_t)part->n_failures + 1, sizeof *grown);
     if (grown == NULL)
         return; /* it stands on stderr and in log.jsonl */
-    job->failures = grown;
-    run_failure *failure = &grown[job->n_failures++];
+    part->failures = grown;
+    run_failure *failure = &grown[part->n_failures++];
     *failure = (run_failure){.burst = event->failed_burst,
                              .snapshot = event->burst,
                              .begin_ns = vly_clock_ns()};
@@ -36,8 +101,8 @@ static void note_end(run_job *job, const vly_failover_event *event)
     double seconds = 0;
     snprintf(job->result.stats.backend, sizeof job->result.stats.backend, "%s",
              event->to);
-    if (job->n_failures > 0) {
-        run_failure *last = &job->failures[job->n_failures - 1];
+    if (of(job)->n_failures > 0) {
+        run_failure *last = &of(job)->failures[of(job)->n_failures - 1];
         seconds = (double)(vly_clock_ns() - last->begin_ns) * 1e-9;
         last->seconds = seconds;
         last->done = true;
@@ -58,7 +123,7 @@ static void note_end(run_job *job, const vly_failover_event *event)
  * it is needed, or at the next one. */
 static vly_status find_place(run_job *job, vly_error *error)
 {
-    run_kept *kept = &job->kept;
+    run_kept *kept = &of(job)->kept;
     if (!kept->marked)
         return VLY_OK;
     kept->marked = false;
@@ -68,7 +133,7 @@ static vly_status find_place(run_job *job, vly_error *error)
 /* A recording that cannot be written ends the run by itself, a burst later. */
 static void keep_places(run_job *job)
 {
-    run_kept *kept = &job->kept;
+    run_kept *kept = &of(job)->kept;
     vly_error error = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
     kept->known = false;
@@ -92,7 +157,7 @@ out:
 /* Not 0: nothing is left of what was told since the snapshot. */
 static int cut_recordings(run_job *job)
 {
-    run_kept *kept = &job->kept;
+    run_kept *kept = &of(job)->kept;
     vly_error error = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
     if (job->record == NULL && job->digests == NULL)
@@ -135,25 +200,25 @@ static int on_failover(void *arg, const vly_failover_event *event)
     return 0;
 }
 
-vly_status run_failover_arm(run_job *job, vly_error *error)
+static vly_status arm(run_job *job, vly_error *error)
 {
-    const run_plan *plan = &job->plan;
-    if (plan->on_device_error == NULL)
+    const failover_part *part = of(job);
+    if (part->backend == NULL)
         return VLY_OK;
     keep_places(job);
-    return vly_net_failover(job->net, plan->on_device_error, plan->n_threads,
-                            plan->failover_every, on_failover, job, error);
+    return vly_net_failover(job->net, part->backend, job->plan.n_threads,
+                            part->every, on_failover, job, error);
 }
 
-void run_failover_deinit(run_job *job)
+static void deinit(run_job *job)
 {
-    vly_free(job->failures);
+    vly_free(of(job)->failures);
 }
 
-void run_failover_print(const run_job *job)
+static void print(const run_job *job)
 {
-    for (uint32_t i = 0; i < job->n_failures; i++) {
-        const run_failure *failure = &job->failures[i];
+    for (uint32_t i = 0; i < of(job)->n_failures; i++) {
+        const run_failure *failure = &of(job)->failures[i];
         tool_plain_text text;
         tool_print("device error      burst %s: %s: %s\n",
                    tool_thousands(failure->burst), failure->from,
@@ -166,11 +231,11 @@ void run_failover_print(const run_job *job)
     }
 }
 
-void run_failover_json(const run_job *job, json_writer *json)
+static void put(const run_job *job, json_writer *json)
 {
     json_array(json, "failovers");
-    for (uint32_t i = 0; i < job->n_failures; i++) {
-        const run_failure *failure = &job->failures[i];
+    for (uint32_t i = 0; i < of(job)->n_failures; i++) {
+        const run_failure *failure = &of(job)->failures[i];
         json_object(json, NULL);
         json_u64(json, "burst", failure->burst);
         json_u64(json, "snapshot", failure->snapshot);
@@ -183,3 +248,16 @@ void run_failover_json(const run_job *job, json_writer *json)
     }
     json_array_end(json);
 }
+
+const run_part run_part_failover = {
+    .name = "fail-over",
+    .state_bytes = sizeof(failover_part),
+    .help = 3,
+    .options = options,
+    .read = read_failover,
+    .at = {[RUN_CHECK] = check, [RUN_OPEN] = arm},
+    .moves = run_failover_count,
+    .print = {[RUN_LINES] = print},
+    .json = {[RUN_MEMBERS] = put, [RUN_MANIFEST] = put},
+    .close = deinit,
+};

@@ -9,10 +9,6 @@
 
 #include <volley/volley.h>
 
-#include "record/digest_log.h"
-#include "record/spike_csv.h"
-#include "tools/cli/json_writer.h"
-
 struct run_job;
 
 /* One failure. */
@@ -27,23 +23,10 @@ typedef struct run_failure {
     double seconds;    /* until then */
 } run_failure;
 
-/* How far the recordings were at the engine's last snapshot. */
-typedef struct run_kept {
-    bool known;  /* of a run without fail-over or with checkpoints: not */
-    bool marked; /* the recording's place is still to be asked for */
-    uint64_t burst;
-    vly_spike_place spikes;
-    vly_digest_place digests;
-} run_kept;
-
-/* Asks the net for it, if the plan does.
- * Errors  those of vly_net_failover */
-vly_status run_failover_arm(struct run_job *job, vly_error *error);
-void run_failover_deinit(struct run_job *job);
-
-/* Lines of the summary. */
-void run_failover_print(const struct run_job *job);
-/* "failovers": [...] of summary and manifest. */
-void run_failover_json(const struct run_job *job, json_writer *json);
+/* --on-device-error; NULL: none. */
+const char *run_failover_backend(const struct run_job *job);
+/* In their order; NULL after the last. */
+const run_failure *run_failover_at(const struct run_job *job, uint32_t k);
+uint32_t run_failover_count(const struct run_job *job);
 
 #endif

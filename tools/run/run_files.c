@@ -70,7 +70,6 @@ vly_status run_files_open(run_job *job, vly_error *error)
     VLY_TRY(claim(plan->json, &job->json, error));
     if (job->probe != NULL)
         VLY_TRY(claim(plan->probe.out, &job->probed, error));
-    VLY_TRY(run_checkpoint_open(job, error));
 out:
     return status;
 }
@@ -91,8 +90,7 @@ vly_status run_files_begin(run_job *job, vly_error *error)
         VLY_TRY(vly_digest_log_flush(job->digests, &place, error));
     if (plan->folder != NULL)
         VLY_TRY(run_folder_begin(job, error));
-    VLY_TRY(run_watch_begin(job, error));
-    VLY_TRY(run_monitor_begin(job, error));
+    VLY_TRY(run_parts_do(job, RUN_BEGIN, error));
 out:
     return status;
 }

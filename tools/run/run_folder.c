@@ -282,21 +282,13 @@ static void put_course(const run_job *job, json_writer *json)
 {
     const run_result *result = &job->result;
     bool ended = result->end[0] != '\0';
-    /* the other path is from where the run was started */
-    char *from_folder = job->output.path != NULL
-                            ? run_path_from(job->plan.folder, job->output.path)
-                            : NULL;
     json_text(json, "backend_asked", job->plan.backend);
     json_text(json, "backend", result->stats.backend);
     json_text(json, "device", result->stats.device);
     json_text(json, "driver", NULL);
     json_text(json, "plan", result->stats.plan);
     json_u64(json, "threads", job->plan.n_threads);
-    run_swap_json(job, json);
-    run_failover_json(job, json);
-    json_text(json, "recording", job->output.path);
-    json_text(json, "recording_from_folder", from_folder);
-    run_resume_json(job, json);
+    run_parts_json(job, RUN_MANIFEST, json);
     json_text(json, "start", result->start);
     json_text(json, "end", ended ? result->end : NULL);
     json_u64(json, "bursts_wanted", job->plan.n_bursts);
@@ -318,7 +310,6 @@ static void put_course(const run_job *job, json_writer *json)
     json_hex(json, "run", result->digest);
     json_hex(json, "state", result->state_digest);
     json_object_end(json);
-    vly_free(from_folder);
 }
 
 vly_status run_folder_manifest(const run_job *job, vly_error *error)

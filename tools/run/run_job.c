@@ -17,21 +17,6 @@
 #include "tools/cli/device_limits.h"
 #include "tools/cli/weight_notes.h"
 
-/* How long the next piece is to take: up to the next sample of telemetry, so
- * that records are as long as was asked for; but not for so little that calls
- * would be what it costs. */
-static uint64_t piece_ns_of(const run_job *job, uint64_t now)
-{
-    const uint64_t tenth = 100000000;
-    if (job->watch == NULL)
-        return tenth;
-    const uint64_t due = run_watch_due(job);
-    const uint64_t least = (uint64_t)(job->plan.watch.every_ms * 1e6) / 8;
-    const uint64_t left = due > now ? due - now : 0;
-    const uint64_t wanted = left > least ? left : least;
-    return wanted < tenth ? wanted : tenth;
-}
-
 /* Bursts that take so long, by a piece that took `spent`; at most twice as many
  * as in that one, or a burst that was fast by chance would make a long one. */
 static uint64_t next_piece(uint64_t piece, uint64_t spent, uint64_t wanted)
@@ -75,23 +60,6 @@ static void on_log(void *arg, int32_t level, const char *source,
 }
 
 /* ---- before the run --------------------------------------------------- */
-
-/* Everything that can be said without building anything. */
-static vly_status check_plan(run_job *job, vly_error *error)
-{
-    const run_plan *plan = &job->plan;
-    vly_status status = VLY_OK;
-    VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
-    VLY_TRY(run_swap_check(job, error));
-    if (plan->on_device_error != NULL)
-        VLY_TRY(
-            tool_backend_check(job->registry, plan->on_device_error, error));
-    VLY_TRY(run_control_check(job, error));
-    VLY_TRY(watch_devices_check(job, error));
-    status = run_monitor_load(job, error);
-out:
-    return status;
-}
 
 static vly_status build(run_job *job, vly_error *error)
 {
@@ -139,16 +107,26 @@ static void choose_functions(run_job *job)
         vly_net_on_bursts(job->net, on_burst, job);
 }
 
-vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
+vly_status run_job_init(run_job *job, vly_error *error)
 {
-    *job = (run_job){.plan = *plan};
-    *plan = (run_plan){0};
-    plan = &job->plan;
-    job->folder_lock = -1;
-    job->output.held = -1;
-    job->build.genome = plan->genome;
-    job->build.seconds.load = plan->load_s;
+    *job = (run_job){.folder_lock = -1, .output.held = -1};
     job->result.error.struct_size = sizeof job->result.error;
+    return run_parts_create(job, error);
+}
+
+static vly_status make_areas(run_job *job, vly_error *error)
+{
+    const uint32_t n_areas = job->build.connectome->desc.n_areas;
+    job->result.area_spikes =
+        vly_calloc(n_areas, sizeof *job->result.area_spikes);
+    return job->result.area_spikes != NULL
+               ? VLY_OK
+               : vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
+}
+
+vly_status run_job_open(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
     snprintf(job->result.start, sizeof job->result.start, "%s",
              tool_time_text());
     vly_status status = VLY_OK;
@@ -159,30 +137,20 @@ vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error)
     VLY_TRY(run_checkpoint_check(job, error));
     VLY_TRY(run_resume_load(job, error));
     VLY_TRY(tool_registry_create(&job->registry, error));
-    VLY_TRY(device_limits_check(job->registry, error));
-    VLY_TRY(run_probe_open(job, error));
-    VLY_TRY(check_plan(job, error));
+    VLY_TRY(run_parts_do(job, RUN_ATTACH, error));
+    VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
+    VLY_TRY(run_parts_do(job, RUN_CHECK, error));
     if (plan->folder != NULL)
         VLY_TRY(run_resume_folder(job, error));
     VLY_TRY(tool_output_check(plan->json, error)); /* may be in the folder */
     VLY_TRY(tool_output_check(plan->connectome, error));
     VLY_TRY(build(job, error));
-    VLY_TRY(run_probe_check(job, error));
-    uint32_t n_areas = job->build.connectome->desc.n_areas;
-    job->result.area_spikes =
-        vly_calloc(n_areas, sizeof *job->result.area_spikes);
-    if (job->result.area_spikes == NULL) {
-        status = vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
-        goto out;
-    }
+    VLY_TRY(run_parts_do(job, RUN_FIT, error));
+    VLY_TRY(make_areas(job, error));
     VLY_TRY(open_net(job, error));
     VLY_TRY(run_files_open(job, error));
-    VLY_TRY(run_failover_arm(job, error));
-    VLY_TRY(run_watch_open(job, error));
-    VLY_TRY(run_monitor_open(job, error));
-    /* after what its clients may ask */
-    VLY_TRY(run_control_open(job, error));
-    VLY_TRY(run_monitor_check(job, error));
+    VLY_TRY(run_parts_do(job, RUN_OPEN, error));
+    VLY_TRY(run_parts_do(job, RUN_READY, error));
     VLY_TRY(run_files_begin(job, error));
     choose_functions(job);
 out:
@@ -193,148 +161,93 @@ out:
 
 /* ---- the run ---------------------------------------------------------- */
 
-/* run_control ended the call to be heard: no signal did. */
+/* A part ended the call to be heard: no signal did. */
 static bool is_interruption(vly_status status)
 {
     return status == VLY_E_STOPPED && !tool_signals_stopped();
 }
 
-/* After a call of vly_net_run that returned this. A failure goes to the result.
- */
-static vly_status look_at_recording(run_job *job, vly_status status)
+/* One call, of one burst at least. *whole: no part has ended it early. What a
+ * file said is more to the point than that the run ended. */
+static vly_status call_engine(run_job *job, uint64_t n_bursts, bool *whole)
+{
+    const uint64_t burst = vly_net_burst(job->net);
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status;
+    run_parts_before(job);
+    do
+        status = vly_net_run(job->net, n_bursts, &error);
+    while (is_interruption(status) && vly_net_burst(job->net) == burst);
+    run_parts_after(job);
+    if (job->result.error.status != VLY_OK)
+        return job->result.error.status;
+    if ((status == VLY_OK || status == VLY_E_STOPPED) &&
+        run_parts_do(job, RUN_TAKE, &job->result.error) != VLY_OK)
+        return job->result.error.status;
+    *whole = !is_interruption(status);
+    if (!*whole)
+        return VLY_OK;
+    if (status != VLY_OK && status != VLY_E_STOPPED)
+        job->result.error = error;
+    return status;
+}
+
+/* How far the next call may go: to the burst at which a part wants the net, and
+ * in real time no further than one burst. */
+static uint64_t reach_of(const run_job *job, uint64_t piece)
+{
+    const uint64_t burst = vly_net_burst(job->net);
+    const uint64_t due = run_parts_due(job);
+    const uint64_t until = due < job->plan.n_bursts ? due : job->plan.n_bursts;
+    const uint64_t left = until - burst;
+    if (run_parts_next_ns(job) != 0)
+        return 1;
+    return piece < left ? piece : left;
+}
+
+/* How long it is to take. */
+static uint64_t call_ns_of(const run_job *job, uint64_t now)
+{
+    const uint64_t tenth = 100000000;
+    const uint64_t wanted = run_parts_call_ns(job, now);
+    return wanted < tenth ? wanted : tenth;
+}
+
+/* All bursts. A net that has moved may be slower by far: what was a piece of
+ * 50 ms would keep figures, files and checkpoints waiting. */
+static vly_status run_all(run_job *job)
 {
     vly_error *error = &job->result.error;
-    if (job->record == NULL || (status != VLY_OK && status != VLY_E_STOPPED))
-        return VLY_OK;
-    status = run_sample_look(job, error);
-    return status == VLY_OK ? run_record_tick(job->record, error) : status;
-}
-
-/* A net that has moved may be slower by far: what was a piece of 50 ms would
- * keep figures, files and checkpoints waiting. Attempts count, too. */
-static uint32_t moves_of(const run_job *job)
-{
-    return job->plan.n_swaps + job->n_failures;
-}
-
-/* Up to `until` bursts done. */
-static vly_status run_until(run_job *job, uint64_t until)
-{
+    uint32_t moves = run_parts_moves(job);
     uint64_t piece = 1;
-    uint32_t moves = moves_of(job);
-    vly_error error = VLY_ERROR_INIT;
-    while (vly_net_burst(job->net) < until) {
+    vly_status status = VLY_OK;
+    for (;;) {
+        bool whole = true;
+        while (run_parts_due(job) <= vly_net_burst(job->net))
+            VLY_TRY(run_parts_do(job, RUN_REACH, error));
+        if (vly_net_burst(job->net) >= job->plan.n_bursts)
+            return VLY_OK;
         if (tool_signals_stopped())
             return VLY_E_STOPPED;
-        vly_status status = run_control_between(job, &job->result.error);
-        if (status != VLY_OK)
-            return status;
-        run_monitor_between(job);
-        run_watch_moved(job);
-        if (moves_of(job) != moves) {
-            moves = moves_of(job);
+        VLY_TRY(run_parts_do(job, RUN_BETWEEN, error));
+        if (run_parts_moves(job) != moves)
             piece = 1;
-        }
-        uint64_t left = until - vly_net_burst(job->net);
-        left = run_checkpoint_limit(job, left);
-        left = run_sample_limit(job, left);
-        piece = piece < left ? piece : left; /* or it would grow for ever */
-        uint64_t begin = vly_clock_ns();
-        run_monitor_before(job);
-        run_watch_enter(job);
-        status = vly_net_run(job->net, piece < left ? piece : left, &error);
-        run_watch_leave(job);
-        run_monitor_after(job, 0);
-        /* what a file said is more to the point than that the run ended */
-        if (job->result.error.status != VLY_OK)
-            return job->result.error.status;
-        if (look_at_recording(job, status) != VLY_OK)
-            return job->result.error.status;
-        bool whole = !is_interruption(status);
-        if (whole && status != VLY_OK) {
-            if (status != VLY_E_STOPPED)
-                job->result.error = error;
-            return status;
-        }
+        moves = run_parts_moves(job);
+        if (!run_parts_wait(job))
+            continue;
+        piece = reach_of(job, piece); /* or it would grow for ever */
+        const uint64_t begin = vly_clock_ns();
+        VLY_TRY(call_engine(job, piece, &whole));
+        if (!run_parts_go_on(job))
+            return VLY_E_STOPPED;
         const uint64_t now = vly_clock_ns();
         tool_progress_update(&job->progress, vly_net_burst(job->net));
-        run_watch_look(job);
-        run_checkpoint_look(job);
+        run_parts_look(job);
         if (whole)
-            piece = next_piece(piece, now - begin, piece_ns_of(job, now));
+            piece = next_piece(piece, now - begin, call_ns_of(job, now));
     }
-    return VLY_OK;
-}
-
-static bool must_wake(void)
-{
-    return tool_signals_stopped() || run_control_wanted() ||
-           run_monitor_wanted();
-}
-
-/* As above in real time, one burst a call. */
-static vly_status run_paced(run_job *job, uint64_t until)
-{
-    vly_error error = VLY_ERROR_INIT;
-    while (vly_net_burst(job->net) < until) {
-        vly_status status = run_control_between(job, &job->result.error);
-        if (status != VLY_OK)
-            return status;
-        run_monitor_between(job);
-        run_watch_moved(job);
-        if (tool_signals_stopped())
-            return VLY_E_STOPPED;
-        if (!run_pace_wait(&job->pace, must_wake))
-            continue;
-        run_pace_started(&job->pace, vly_clock_ns());
-        uint64_t burst = vly_net_burst(job->net);
-        run_monitor_before(job);
-        run_watch_enter(job);
-        do
-            status = vly_net_run(job->net, 1, &error);
-        while (is_interruption(status) && vly_net_burst(job->net) == burst);
-        run_watch_leave(job);
-        /* the schedule without what a missed deadline may change */
-        run_monitor_after(job, run_pace_due_ns(&job->pace));
-        if (job->result.error.status != VLY_OK)
-            return job->result.error.status;
-        if (look_at_recording(job, status) != VLY_OK)
-            return job->result.error.status;
-        if (is_interruption(status))
-            status = VLY_OK; /* the burst was done */
-        if (status != VLY_OK) {
-            if (status != VLY_E_STOPPED)
-                job->result.error = error;
-            return status;
-        }
-        if (!run_pace_done(&job->pace, vly_clock_ns()) &&
-            job->plan.pace == RUN_PACE_STOP) {
-            job->result.late = true;
-            return VLY_E_STOPPED;
-        }
-        tool_progress_update(&job->progress, vly_net_burst(job->net));
-        run_watch_look(job);
-        run_checkpoint_look(job);
-    }
-    return VLY_OK;
-}
-
-static vly_status run_to(run_job *job, uint64_t until)
-{
-    bool paced = job->plan.pace != RUN_PACE_NONE;
-    return paced ? run_paced(job, until) : run_until(job, until);
-}
-
-static vly_status run_swaps(run_job *job)
-{
-    while (job->swap_next < job->plan.n_swaps) {
-        vly_status status = run_to(job, job->plan.swaps[job->swap_next].burst);
-        if (status == VLY_OK)
-            status = run_swap_next(job, &job->result.error);
-        if (status != VLY_OK)
-            return status;
-    }
-    return run_to(job, job->plan.n_bursts);
+out:
+    return status;
 }
 
 /* Closes what is written burst by burst; the first failure counts. */
@@ -399,9 +312,8 @@ void run_job_execute(run_job *job)
                         plan->n_bursts, result->stats.dt_ms);
     const double thread_s = thread_seconds();
     uint64_t begin = vly_clock_ns();
-    if (plan->pace != RUN_PACE_NONE)
-        run_pace_begin(&job->pace, plan->pace, plan->pace_hz, begin);
-    vly_status status = run_swaps(job);
+    run_parts_start(job, begin);
+    vly_status status = run_all(job);
     result->run_s = (double)(vly_clock_ns() - begin) * 1e-9 - result->paused_s;
     result->thread_s = thread_seconds() - thread_s;
     run_watch_last(job);
@@ -435,9 +347,8 @@ void run_job_deinit(run_job *job)
     vly_registry_destroy(job->registry);
     vly_free(job->result.area_spikes);
     tool_overrides_deinit(&job->plan.overrides);
-    run_failover_deinit(job);
     run_sample_deinit(&job->sample);
-    run_swap_deinit(job->plan.swaps, job->plan.n_swaps);
+    run_parts_destroy(job);
 }
 
 int run_job_exit_code(const run_job *job)

@@ -21,7 +21,7 @@
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_failover.h"
 #include "tools/run/run_output.h"
-#include "tools/run/run_pace.h"
+#include "tools/run/run_part.h"
 #include "tools/run/run_probe.h"
 #include "tools/run/run_sample.h"
 #include "tools/run/run_swap.h"
@@ -31,18 +31,12 @@
 typedef struct run_plan {
     const char *path;     /* of the genome, as given */
     const char *manifest; /* of the run that is run again; NULL: none */
-    vly_genome *genome;   /* loaded; owned */
-    double load_s;
     tool_overrides overrides;
     const char *backend;
     uint32_t n_threads;
     uint64_t n_bursts;
-    run_swap *swaps; /* ascending bursts */
-    uint32_t n_swaps;
-    const char *on_device_error; /* where to go on; NULL: the run ends */
-    uint64_t failover_every;     /* bursts; 0: by what a snapshot costs */
-    const char *control;         /* see run_control.h */
-    const char *folder;          /* NULL: none */
+    const char *control; /* see run_control.h */
+    const char *folder;  /* NULL: none */
     bool force;
     bool quiet;
     const char *record; /* NULL: none */
@@ -53,8 +47,6 @@ typedef struct run_plan {
     const char *digest_log;
     const char *json;
     const char *connectome; /* --save-connectome */
-    run_pace_policy pace;
-    double pace_hz;
     run_checkpoint_plan checkpoint;
     run_watch_plan watch;
     run_monitor_plan monitor;
@@ -88,8 +80,9 @@ typedef struct run_watched {
     double seconds;     /* spent in the burst loop */
 } run_watched;
 
-typedef struct run_job {
+struct run_job {
     run_plan plan;
+    void **states; /* of the parts, see run_part.h */
     tool_build build;
     vly_registry *registry;
     vly_net *net;
@@ -106,27 +99,24 @@ typedef struct run_job {
     bool began;           /* the run has: what was opened is to be kept */
     vly_error event_lost; /* of a line that could not be written */
     tool_progress progress;
-    run_pace pace;              /* where plan.pace is not RUN_PACE_NONE */
     run_checkpoint *checkpoint; /* NULL: none are written */
     vly_checkpoint *resumed;    /* what the run goes on from; NULL: nothing */
     uint32_t n_resumes;         /* in all its life */
     uint64_t first_burst;       /* bursts and events before this process */
     uint64_t first_events;
-    uint32_t swap_next;    /* of plan.swaps; those before have been tried */
-    run_failure *failures; /* [n_failures] of devices */
-    uint32_t n_failures;
-    run_kept kept;
     run_control *control; /* NULL: none */
     run_watch *watch;     /* NULL: nobody watches */
     vly_probe *probe;     /* NULL: none */
     run_watched watched;
     run_monitor *monitor; /* NULL: was not asked for */
     run_result result;
-} run_job;
+};
 
-/* Takes the plan (also on failure). Loads, compiles, opens net and files.
- * deinit is needed in any case. */
-vly_status run_job_init(run_job *job, run_plan *plan, vly_error *error);
+/* Nothing is asked for yet. deinit is needed in any case, also after a failure.
+ * Errors  E_NOMEM */
+vly_status run_job_init(run_job *job, vly_error *error);
+/* The plan and the genome are there. Compiles, opens net and files. */
+vly_status run_job_open(run_job *job, vly_error *error);
 /* Runs, swaps, records; ends early on a signal or an error. Always fills
  * job->result; files are complete when it returns. */
 void run_job_execute(run_job *job);

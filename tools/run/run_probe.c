@@ -13,6 +13,15 @@
 #include "record/writer.h"
 #include "tools/run/run_job.h"
 
+static const tool_option options[] = {
+    {"probe", 0, false, TOOL_TEXT, "POINT,...",
+     "time calls, check, count: call.net_run, check, area.E, map.*, ...", 0, 0},
+    {"probe-out", 0, false, TOOL_TEXT, "FILE",
+     "what probes saw, as JSON; - is stdout", 0, 0},
+    {"inject", 0, true, TOOL_TEXT, "FAULT",
+     "a fault at the backend: slow:at=2000,factor=3", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
 static const char *only_plugin;
 
 void run_probe_only(const char *plugin)
@@ -20,9 +29,10 @@ void run_probe_only(const char *plugin)
     only_plugin = plugin;
 }
 
-vly_status run_probe_read(const tool_args *args, run_probe_plan *plan,
-                          vly_error *error)
+static vly_status read_options(run_job *job, const tool_args *args,
+                               vly_error *error)
 {
+    run_probe_plan *plan = &job->plan.probe;
     const char *text;
     *plan = (run_probe_plan){.points = tool_text(args, "probe"),
                              .only = only_plugin,
@@ -76,7 +86,7 @@ static vly_status create(const run_probe_plan *plan, vly_probe **probe,
     return VLY_OK;
 }
 
-vly_status run_probe_open(run_job *job, vly_error *error)
+static vly_status attach(run_job *job, vly_error *error)
 {
     const run_probe_plan *plan = &job->plan.probe;
     vly_status status = VLY_OK;
@@ -89,7 +99,7 @@ out:
     return status;
 }
 
-vly_status run_probe_check(const run_job *job, vly_error *error)
+static vly_status check(run_job *job, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
     if (vly_probe_fits(job->probe, &job->build.connectome->desc, &why) ==
@@ -98,7 +108,7 @@ vly_status run_probe_check(const run_job *job, vly_error *error)
     return named("probe", &why, error);
 }
 
-bool run_probe_found(const run_job *job)
+static bool found(const run_job *job)
 {
     vly_probe_checked checked;
     for (uint32_t k = 0; vly_probe_checked_get(job->probe, k, &checked); k++)
@@ -203,7 +213,7 @@ static void put_members(const run_job *job, json_writer *json)
     put_faults(job, json);
 }
 
-void run_probe_json(const run_job *job, json_writer *json)
+static void put(const run_job *job, json_writer *json)
 {
     if (job->probe == NULL)
         return;
@@ -212,7 +222,7 @@ void run_probe_json(const run_job *job, json_writer *json)
     json_object_end(json);
 }
 
-vly_status run_probe_save(run_job *job, vly_error *error)
+static vly_status save(run_job *job, vly_error *error)
 {
     json_writer json;
     size_t n_text = 0;
@@ -297,7 +307,7 @@ static void print_checks(const run_job *job)
                    tool_thousands(looked), bad);
 }
 
-void run_probe_print(const run_job *job)
+static void print(const run_job *job)
 {
     vly_probe_series series;
     vly_probe_injected fault;
@@ -316,3 +326,21 @@ void run_probe_print(const run_job *job)
                        tool_thousands(fault.last), fault.what);
     }
 }
+
+static bool is_stdout(const run_job *job)
+{
+    const char *path = job->plan.probe.out;
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+const run_part run_part_probe = {
+    .name = "probes",
+    .help = 11,
+    .options = options,
+    .read_more = read_options,
+    .is_stdout = is_stdout,
+    .at = {[RUN_ATTACH] = attach, [RUN_FIT] = check, [RUN_SAVE] = save},
+    .print = {[RUN_LINES] = print},
+    .json = {[RUN_MEMBERS] = put},
+    .found = found,
+};

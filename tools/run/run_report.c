@@ -113,24 +113,6 @@ static void print_areas(const run_job *job)
     }
 }
 
-static void print_pace(const run_job *job)
-{
-    const run_pace *pace = &job->pace;
-    if (job->plan.pace == RUN_PACE_NONE)
-        return;
-    tool_print("pace              %g bursts/s, %s: %s of %s deadlines missed, "
-               "%s skipped, %s slipped\n",
-               pace->rate_hz, run_pace_policy_name(pace->policy),
-               tool_thousands(pace->n_missed), tool_thousands(pace->n_bursts),
-               tool_thousands(pace->n_skipped),
-               tool_seconds((double)pace->slipped_ns * 1e-9));
-    tool_print(
-        "jitter            half below %s, 99%% below %s, most %s\n",
-        tool_seconds((double)run_pace_jitter_below_us(pace, 0.5) * 1e-6),
-        tool_seconds((double)run_pace_jitter_below_us(pace, 0.99) * 1e-6),
-        tool_seconds((double)pace->jitter_max_ns * 1e-9));
-}
-
 void run_report_print(const run_job *job)
 {
     const vly_genome *genome = job->build.genome;
@@ -157,22 +139,11 @@ void run_report_print(const run_job *job)
     if (result->paused_s > 0)
         tool_print("paused            %s, not counted above\n",
                    tool_seconds(result->paused_s));
-    print_pace(job);
-    run_checkpoint_print(job);
-    if (job->resumed != NULL)
-        tool_print("resumed           after burst %s from %s, %s\n",
-                   tool_thousands(job->first_burst),
-                   job->plan.checkpoint.resume,
-                   job->n_resumes == 1 ? "the first time" : "again");
-    run_swap_print(job);
-    run_failover_print(job);
-    run_output_print(job);
-    run_probe_print(job);
+    run_parts_print(job, RUN_LINES);
     tool_print("memory            connectome %s, net %s\n",
                tool_bytes(stats->connectome_bytes),
                tool_bytes(stats->host_bytes + stats->device_bytes));
-    device_limits_print();
-    run_monitor_print(job);
+    run_parts_print(job, RUN_LINES_LAST);
     tool_print("seeds             network %" PRIu64 ", state %" PRIu64
                ", input %" PRIu64 "\n",
                genome->seed_network, genome->seed_state, genome->seed_input);
@@ -181,38 +152,6 @@ void run_report_print(const run_job *job)
     weight_notes_print(genome, job->build.connectome);
     if (stats->spikes == 0 && bursts > 0)
         tool_message("no neuron fired");
-}
-
-/* null where the run was not paced */
-static void put_pace(const run_job *job, json_writer *json)
-{
-    const run_pace *pace = &job->pace;
-    if (job->plan.pace == RUN_PACE_NONE) {
-        json_text(json, "pace", NULL);
-        return;
-    }
-    json_object(json, "pace");
-    json_text(json, "policy", run_pace_policy_name(pace->policy));
-    json_number(json, "pace_hz", pace->rate_hz);
-    json_u64(json, "missed", pace->n_missed);
-    json_u64(json, "skipped", pace->n_skipped);
-    json_number(json, "slipped_s", (double)pace->slipped_ns * 1e-9);
-    json_number(json, "jitter_mean_s",
-                ratio(pace->jitter_sum_ns * 1e-9, (double)pace->n_bursts));
-    json_number(json, "jitter_max_s", (double)pace->jitter_max_ns * 1e-9);
-    json_array(json, "jitter");
-    for (uint32_t b = 0; b < RUN_PACE_BINS; b++) {
-        bool last = b == RUN_PACE_BINS - 1;
-        if (pace->bins[b] == 0)
-            continue;
-        json_object(json, NULL);
-        json_number(json, "below_s",
-                    last ? INFINITY : (double)(UINT64_C(1) << b) * 1e-6);
-        json_u64(json, "bursts", pace->bins[b]);
-        json_object_end(json);
-    }
-    json_array_end(json);
-    json_object_end(json);
 }
 
 /* null where there are no statistics, and where a figure is not defined */
@@ -270,8 +209,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_number(json, "dt_ms", stats->dt_ms);
     json_u64(json, "bursts", vly_net_burst(job->net));
     json_bool(json, "stopped", result->stopped);
-    run_resume_json(job, json);
-    run_checkpoint_json(job, json);
+    run_parts_json(job, RUN_MEMBERS_FIRST, json);
     json_u64(json, "neurons", stats->neurons);
     json_u64(json, "synapses", stats->synapses);
     json_number(json, "load_s", job->build.seconds.load);
@@ -281,13 +219,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_number(json, "thread_s", result->thread_s);
     json_number(json, "rtf", ratio(result->run_s, biological_run_s(job)));
     json_number(json, "paused_s", result->paused_s);
-    put_pace(job, json);
-    run_swap_json(job, json);
-    run_failover_json(job, json);
-    run_output_json(job, json);
-    run_watch_json(job, json);
-    run_monitor_json(job, json);
-    run_probe_json(job, json);
+    run_parts_json(job, RUN_MEMBERS, json);
     json_object(json, "phases");
     json_number(json, "delivery_s", (double)stats->delivery_ns * 1e-9);
     json_number(json, "dynamics_s", (double)stats->dynamics_ns * 1e-9);
@@ -301,7 +233,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_u64(json, "connectome_bytes", stats->connectome_bytes);
     json_u64(json, "host_bytes", stats->host_bytes);
     json_u64(json, "device_bytes", stats->device_bytes);
-    device_limits_json(json);
+    run_parts_json(job, RUN_MEMBERS_LAST, json);
     json_object(json, "seeds");
     json_u64(json, "network", genome->seed_network);
     json_u64(json, "state", genome->seed_state);

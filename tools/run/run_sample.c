@@ -80,16 +80,17 @@ void run_sample_deinit(run_sample *sample)
     *sample = (run_sample){0};
 }
 
-uint64_t run_sample_limit(const run_job *job, uint64_t n_bursts)
+uint64_t run_sample_due(const run_job *job)
 {
     const run_sample *sample = &job->sample;
-    uint64_t burst = vly_net_burst(job->net);
+    const uint64_t burst = vly_net_burst(job->net);
+    uint64_t due = UINT64_MAX;
     for (uint32_t r = 0; r < sample->n_reports; r++) {
-        uint64_t interval = sample->reports[r].interval;
-        uint64_t left = interval - burst % interval;
-        n_bursts = left < n_bursts ? left : n_bursts;
+        const uint64_t interval = sample->reports[r].interval;
+        const uint64_t next = burst + interval - burst % interval;
+        due = next < due ? next : due;
     }
-    return n_bursts;
+    return due;
 }
 
 static uint32_t neuron_at(const vly_stream_report *report, uint32_t i)

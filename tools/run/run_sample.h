@@ -26,8 +26,8 @@ typedef struct run_sample {
  * begins. Errors  E_NOMEM */
 vly_status run_sample_init(struct run_job *job, vly_error *error);
 void run_sample_deinit(run_sample *sample);
-/* How many of so many bursts until the next sample is due. */
-uint64_t run_sample_limit(const struct run_job *job, uint64_t n_bursts);
+/* The burst of the next sample, after the present one; UINT64_MAX: none. */
+uint64_t run_sample_due(const struct run_job *job);
 /* After every call of vly_net_run, before anything else is done with the net:
  * what is due goes to the recording, once a burst.
  * Errors  those of vly_net_read and of writing */

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -14,11 +15,110 @@
 #include "plugin/registry.h"
 #include "tools/run/run_job.h"
 
-vly_status run_swap_check(const run_job *job, vly_error *error)
+static const tool_option options[] = {
+    {"swap", 0, true, TOOL_TEXT, "BURST=NAME",
+     "move to another backend when BURST bursts are done", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+typedef struct swap_part {
+    run_swap *swaps; /* [n_swaps] ascending bursts */
+    uint32_t n_swaps;
+    uint32_t next; /* those before it have been tried */
+} swap_part;
+
+static swap_part *of(const run_job *job)
+{
+    return run_part_state(job, &run_part_swap);
+}
+
+uint32_t run_swap_tried(const run_job *job)
+{
+    return of(job)->next;
+}
+
+const run_swap *run_swap_at(const run_job *job, uint32_t k)
+{
+    return k < of(job)->n_swaps ? &of(job)->swaps[k] : NULL;
+}
+
+/* ---- what is asked ---------------------------------------------------- */
+
+static int compare_swaps(const void *left, const void *right)
+{
+    const run_swap *a = left;
+    const run_swap *b = right;
+    return (a->burst > b->burst) - (a->burst < b->burst);
+}
+
+static vly_status read_swap(const char *text, run_swap *swap, vly_error *error)
+{
+    char number[24];
+    const char *equals = strchr(text, '=');
+    size_t n = equals != NULL ? (size_t)(equals - text) : 0;
+    bool good = n > 0 && n < sizeof number && equals[1] != '\0';
+    if (good) {
+        memcpy(number, text, n);
+        number[n] = '\0';
+        good = tool_read_count(number, &swap->burst);
+        swap->backend = equals + 1;
+    }
+    if (!good)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--swap %s: wanted BURST=BACKEND, as in 100=cpu:4",
+                        text);
+    return VLY_OK;
+}
+
+/* Room for one more, at place k. */
+static vly_status insert(swap_part *part, uint32_t k, const run_swap *swap,
+                         vly_error *error)
+{
+    run_swap *grown = vly_realloc(part->swaps, (size_t)part->n_swaps + 1,
+                                  sizeof *part->swaps);
+    if (grown == NULL)
+        return vly_fail_nomem(error, sizeof *grown, "a swap");
+    part->swaps = grown;
+    memmove(grown + k + 1, grown + k, (part->n_swaps - k) * sizeof *grown);
+    grown[k] = *swap;
+    part->n_swaps++;
+    return VLY_OK;
+}
+
+vly_status run_swap_plan(run_job *job, uint64_t burst, const char *backend,
+                         vly_error *error)
+{
+    const run_swap swap = {.burst = burst, .backend = backend};
+    return insert(of(job), of(job)->n_swaps, &swap, error);
+}
+
+static vly_status read_swaps(run_job *job, const tool_args *args,
+                             vly_error *error)
+{
+    swap_part *part = of(job);
+    const char *text;
+    vly_status status = VLY_OK;
+    for (uint32_t k = 0; (text = tool_text_at(args, "swap", k)) != NULL; k++) {
+        run_swap swap = {0};
+        VLY_TRY(read_swap(text, &swap, error));
+        VLY_TRY(insert(part, k, &swap, error));
+    }
+    if (part->n_swaps > 0)
+        qsort(part->swaps, part->n_swaps, sizeof *part->swaps, compare_swaps);
+    for (uint32_t k = 1; k < part->n_swaps; k++) {
+        if (part->swaps[k].burst == part->swaps[k - 1].burst)
+            return vly_fail(error, VLY_E_INVALID,
+                            "--swap: burst %" PRIu64 " is given twice",
+                            part->swaps[k].burst);
+    }
+out:
+    return status;
+}
+
+static vly_status check(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
-    for (uint32_t i = 0; i < plan->n_swaps; i++) {
-        const run_swap *swap = &plan->swaps[i];
+    for (uint32_t i = 0; i < of(job)->n_swaps; i++) {
+        const run_swap *swap = &of(job)->swaps[i];
         vly_backend_spec spec;
         if (swap->burst > plan->n_bursts)
             return vly_fail(error, VLY_E_INVALID,
@@ -95,9 +195,9 @@ static vly_status do_swap(run_job *job, run_swap *swap, vly_error *error)
     return VLY_OK;
 }
 
-vly_status run_swap_next(run_job *job, vly_error *error)
+static vly_status swap_next(run_job *job, vly_error *error)
 {
-    run_swap *swap = &job->plan.swaps[job->swap_next++];
+    run_swap *swap = &of(job)->swaps[of(job)->next++];
     if (swap->burst < vly_net_burst(job->net)) {
         swap->reason = vly_strdup("it lies before the checkpoint");
         return VLY_OK;
@@ -108,45 +208,47 @@ vly_status run_swap_next(run_job *job, vly_error *error)
 vly_status run_swap_add(run_job *job, const char *backend,
                         const run_swap **swap, vly_error *error)
 {
-    run_plan *plan = &job->plan;
+    swap_part *part = of(job);
     vly_backend_spec spec;
     vly_status status = vly_backend_spec_parse(backend, &spec, error);
     if (status != VLY_OK)
         return status;
     char *owned = vly_strdup(backend);
-    run_swap *grown = vly_realloc(plan->swaps, (size_t)plan->n_swaps + 1,
-                                  sizeof *plan->swaps);
-    if (grown != NULL)
-        plan->swaps = grown;
-    if (owned == NULL || grown == NULL) {
-        vly_free(owned);
-        return vly_fail_nomem(error, sizeof *grown, "a swap");
-    }
-    /* before those that are still to come, so that the list ascends */
-    run_swap *added = grown + job->swap_next;
-    memmove(added + 1, added, (plan->n_swaps - job->swap_next) * sizeof *added);
-    plan->n_swaps++;
-    *added = (run_swap){
+    const run_swap added = {
         .burst = vly_net_burst(job->net), .backend = owned, .owned = owned};
-    *swap = added;
-    return run_swap_next(job, error);
+    /* before those that are still to come, so that the list ascends */
+    status = owned != NULL ? insert(part, part->next, &added, error)
+                           : vly_fail_nomem(error, sizeof added, "a swap");
+    if (status != VLY_OK) {
+        vly_free(owned);
+        return status;
+    }
+    *swap = &part->swaps[part->next];
+    return swap_next(job, error);
 }
 
-void run_swap_deinit(run_swap *swaps, uint32_t n_swaps)
+static void deinit(run_job *job)
 {
-    for (uint32_t i = 0; swaps != NULL && i < n_swaps; i++) {
-        vly_free(swaps[i].owned);
-        vly_free(swaps[i].reason);
+    const swap_part *part = of(job);
+    for (uint32_t i = 0; i < part->n_swaps; i++) {
+        vly_free(part->swaps[i].owned);
+        vly_free(part->swaps[i].reason);
     }
-    vly_free(swaps);
+    vly_free(part->swaps);
+}
+
+static uint64_t due(const run_job *job)
+{
+    const run_swap *swap = run_swap_at(job, of(job)->next);
+    return swap != NULL ? swap->burst : UINT64_MAX;
 }
 
 /* ---- the report ------------------------------------------------------- */
 
-void run_swap_print(const run_job *job)
+static void print(const run_job *job)
 {
-    for (uint32_t i = 0; i < job->plan.n_swaps; i++) {
-        const run_swap *swap = &job->plan.swaps[i];
+    for (uint32_t i = 0; i < of(job)->n_swaps; i++) {
+        const run_swap *swap = &of(job)->swaps[i];
         tool_plain_text text;
         if (swap->done)
             tool_print("swap              burst %s: %s to %s in %s\n",
@@ -161,11 +263,11 @@ void run_swap_print(const run_job *job)
     }
 }
 
-void run_swap_json(const run_job *job, json_writer *json)
+static void put(const run_job *job, json_writer *json)
 {
     json_array(json, "swaps");
-    for (uint32_t i = 0; i < job->plan.n_swaps; i++) {
-        const run_swap *swap = &job->plan.swaps[i];
+    for (uint32_t i = 0; i < of(job)->n_swaps; i++) {
+        const run_swap *swap = &of(job)->swaps[i];
         bool tried = swap->from[0] != '\0';
         json_object(json, NULL);
         json_u64(json, "burst", swap->burst);
@@ -179,3 +281,17 @@ void run_swap_json(const run_job *job, json_writer *json)
     }
     json_array_end(json);
 }
+
+const run_part run_part_swap = {
+    .name = "swaps",
+    .state_bytes = sizeof(swap_part),
+    .help = 2,
+    .options = options,
+    .read = read_swaps,
+    .at = {[RUN_CHECK] = check, [RUN_REACH] = swap_next},
+    .due = due,
+    .moves = run_swap_tried,
+    .print = {[RUN_LINES] = print},
+    .json = {[RUN_MEMBERS] = put, [RUN_MANIFEST] = put},
+    .close = deinit,
+};

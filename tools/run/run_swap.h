@@ -10,8 +10,6 @@
 
 #include <volley/volley.h>
 
-#include "tools/cli/json_writer.h"
-
 struct run_job;
 
 typedef struct run_swap {
@@ -26,22 +24,17 @@ typedef struct run_swap {
     char *reason; /* as a sentence; NULL */
 } run_swap;
 
-/* Bursts and names, before anything is built. A plugin that is missing is no
- * error: the run would go on where it is.
- * Errors  E_INVALID */
-vly_status run_swap_check(const struct run_job *job, vly_error *error);
-/* The next one of the plan, at the burst at which the net stands.
- * Errors  those that end the run; its failure alone is none */
-vly_status run_swap_next(struct run_job *job, vly_error *error);
+/* One more of the plan, after all others. backend is borrowed. Errors  E_NOMEM
+ */
+vly_status run_swap_plan(struct run_job *job, uint64_t burst,
+                         const char *backend, vly_error *error);
+/* In the order of bursts; NULL after the last. */
+const run_swap *run_swap_at(const struct run_job *job, uint32_t k);
+/* How many were tried: the first ones. */
+uint32_t run_swap_tried(const struct run_job *job);
 /* One more, now. *swap says what became of it; borrowed until the next one.
- * Errors  as above; E_INVALID backend is no name of one; E_NOMEM */
+ * Errors  those that end the run; E_INVALID backend is no name of one; E_NOMEM
+ */
 vly_status run_swap_add(struct run_job *job, const char *backend,
                         const run_swap **swap, vly_error *error);
-void run_swap_deinit(run_swap *swaps, uint32_t n_swaps);
-
-/* Lines of the summary. */
-void run_swap_print(const struct run_job *job);
-/* "swaps": [...] of summary and manifest. */
-void run_swap_json(const struct run_job *job, json_writer *json);
-
 #endif

@@ -43,8 +43,8 @@ static void take(run_place *place, const char *asked, const char *is)
 void run_place_begin(run_place *place, const run_job *job)
 {
     *place = (run_place){.since = vly_net_burst(job->net),
-                         .n_failures = job->n_failures,
-                         .n_tried = job->swap_next};
+                         .n_failures = run_failover_count(job),
+                         .n_tried = run_swap_tried(job)};
     take(place, job->plan.backend, job->result.stats.backend);
 }
 
@@ -52,8 +52,8 @@ void run_place_begin(run_place *place, const run_job *job)
  * it was rescued to. */
 static void look_at_failures(run_place *place, const run_job *job)
 {
-    for (; place->n_failures < job->n_failures; place->n_failures++) {
-        const uint64_t at = job->failures[place->n_failures].burst;
+    for (; place->n_failures < run_failover_count(job); place->n_failures++) {
+        const uint64_t at = run_failover_at(job, place->n_failures)->burst;
         count_until(place, at);
         if (!place->any_failed)
             place->failed_at = at;
@@ -66,8 +66,8 @@ static void look_at_failures(run_place *place, const run_job *job)
 /* Behind failures: those are of the call before, this is between two. */
 static void look_at_swaps(run_place *place, const run_job *job)
 {
-    for (; place->n_tried < job->swap_next; place->n_tried++) {
-        const run_swap *swap = &job->plan.swaps[place->n_tried];
+    for (; place->n_tried < run_swap_tried(job); place->n_tried++) {
+        const run_swap *swap = run_swap_at(job, place->n_tried);
         if (!swap->done)
             continue;
         count_until(place, swap->burst);

@@ -12,7 +12,6 @@
 #include "base/thread.h"
 #include "monitor/device_watch.h"
 #include "tools/run/run_job.h"
-#include "tools/watch/metrics_server.h"
 #include "tools/watch/run_place.h"
 
 /* How often the thread looks for samples; memory of the ring. */
@@ -55,31 +54,6 @@ struct run_watch {
     uint64_t n_lost;
     char backend[64];
 };
-
-/* ---- options ------------------------------------------------------------ */
-
-vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
-                          vly_error *error)
-{
-    *plan = (run_watch_plan){
-        .telemetry = tool_text(args, "telemetry"),
-        .every_ms = tool_number(args, "telemetry-every", 100),
-        .metrics = tool_text(args, "metrics"),
-        .live = tool_has(args, "live"),
-        .devices = tool_text(args, "device-telemetry"),
-    };
-    if (plan->metrics) {
-        const vly_status status = metrics_address_check(plan->metrics, error);
-        if (status != VLY_OK)
-            return status;
-    }
-    if (tool_has(args, "telemetry-every") && !plan->telemetry &&
-        !tool_has(args, "monitor"))
-        return vly_fail(error, VLY_E_INVALID,
-                        "--telemetry-every without --telemetry or --monitor, "
-                        "wanted both");
-    return VLY_OK;
-}
 
 /* ---- samples ------------------------------------------------------------ */
 
@@ -414,12 +388,29 @@ static vly_status describe(run_watch *watch, const run_job *job,
     return vly_telemetry_create(n_samples, n, &watch->ring, error);
 }
 
+/* May the run be on a device of CUDA at some time? */
+static bool is_cuda(const char *name)
+{
+    return name && strncmp(name, "cuda", 4) == 0;
+}
+
+static bool may_be_cuda(const run_job *job)
+{
+    const run_swap *swap;
+    bool may = is_cuda(job->result.stats.backend) ||
+               is_cuda(run_failover_backend(job));
+    for (uint32_t k = 0; (swap = run_swap_at(job, k)) != NULL; k++)
+        may = may || is_cuda(swap->backend);
+    return may;
+}
+
 static vly_status open_readers(run_job *job, vly_error *error)
 {
     run_watch *watch = job->watch;
     const run_watch_plan *plan = &job->plan.watch;
     vly_status status = VLY_OK;
-    VLY_TRY(watch_devices_start(job, &watch->devices, error));
+    VLY_TRY(watch_devices_start(job->registry, plan, job->result.stats.backend,
+                                may_be_cuda(job), &watch->devices, error));
     if (plan->telemetry)
         VLY_TRY(watch_lines_open(watch, &watch->net, watch->ring,
                                  watch->devices, plan->telemetry, &watch->lines,
@@ -440,8 +431,7 @@ out:
 vly_status run_watch_open(run_job *job, vly_error *error)
 {
     const run_watch_plan *plan = &job->plan.watch;
-    if (!plan->telemetry && !plan->metrics && !plan->live &&
-        !job->plan.monitor.wanted)
+    if (!plan->telemetry && !plan->metrics && !plan->live && !plan->wanted)
         return VLY_OK;
     run_watch *watch = vly_calloc(1, sizeof *watch);
     if (!watch)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <volley/plugin.h>
+#include <volley/volley.h>
 
 #include "monitor/telemetry.h"
 #include "tools/cli/json_writer.h"
@@ -31,10 +31,9 @@ typedef struct run_watch_plan {
     const char *metrics;   /* PORT or ADDRESS:PORT; NULL: none */
     const char *devices;   /* "own", "all", "off"; NULL: own, if they tell */
     bool live;
+    bool wanted; /* by --monitor, whatever else is asked */
 } run_watch_plan;
 
-vly_status run_watch_read(const tool_args *args, run_watch_plan *plan,
-                          vly_error *error);
 /* Opens what was asked; job->watch stays NULL if that is nothing.
  * Errors  E_INVALID no address or port; E_IO the file cannot be written, the
  *         port is taken; E_NOMEM */
@@ -127,11 +126,15 @@ void watch_time_json(const run_watch *watch, watch_when when,
 typedef struct watch_devices watch_devices;
 /* Before anything is built or written.
  * Errors  E_UNSUPPORTED --device-telemetry all, and nothing tells */
-vly_status watch_devices_check(const run_job *job, vly_error *error);
-/* Starts sampling, if the run may be on such a device or all were asked for;
- * *watch stays NULL otherwise, and where nothing tells and none was asked for.
- * Errors  E_UNSUPPORTED --device-telemetry, and nothing tells; E_NOMEM */
-vly_status watch_devices_start(const run_job *job, vly_device_watch **watch,
+vly_status watch_devices_check(const vly_registry *registry,
+                               const run_watch_plan *plan, vly_error *error);
+/* Starts sampling, if the run may be on such a device at some time or all were
+ * asked for; *watch stays NULL otherwise, and where no device tells and none
+ * was asked for. backend is where the run is now. Errors  E_UNSUPPORTED
+ * --device-telemetry, and no device tells; E_NOMEM */
+vly_status watch_devices_start(const vly_registry *registry,
+                               const run_watch_plan *plan, const char *backend,
+                               bool may_be_there, vly_device_watch **watch,
                                vly_error *error);
 /* A reader of them; NULL of no watch. Errors  E_NOMEM */
 vly_status watch_devices_open(vly_device_watch *watch, watch_devices **devices,

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "monitor/device_watch.h"
 #include "plugin/telemetry_source.h"
-#include "tools/run/run_job.h"
+#include "tools/watch/run_watch.h"
 
 /* The plugin that tells of CUDA's devices. */
 static const char source_id[] = "nvml";
@@ -39,50 +39,34 @@ struct watch_devices {
 
 /* ---- whose devices ------------------------------------------------------- */
 
-static bool is_cuda(const char *name)
+vly_status watch_devices_check(const vly_registry *registry,
+                               const run_watch_plan *plan, vly_error *error)
 {
-    return name && strncmp(name, "cuda", 4) == 0;
-}
-
-/* May the run be on a device of CUDA at some time? */
-static bool may_be_cuda(const run_job *job)
-{
-    const run_plan *plan = &job->plan;
-    bool may =
-        is_cuda(job->result.stats.backend) || is_cuda(plan->on_device_error);
-    for (uint32_t i = 0; i < plan->n_swaps; i++)
-        may = may || is_cuda(plan->swaps[i].backend);
-    return may;
-}
-
-vly_status watch_devices_check(const run_job *job, vly_error *error)
-{
-    const run_watch_plan *plan = &job->plan.watch;
     vly_telemetry_source source;
     vly_error why = VLY_ERROR_INIT;
     if (!plan->devices || strcmp(plan->devices, "all") != 0)
         return VLY_OK;
     const vly_status status =
-        vly_telemetry_find(job->registry, source_id, &source, &why);
+        vly_telemetry_find(registry, source_id, &source, &why);
     return status == VLY_OK
                ? VLY_OK
                : vly_fail(error, status, "--device-telemetry: %s", why.message);
 }
 
-vly_status watch_devices_start(const run_job *job, vly_device_watch **watch,
+vly_status watch_devices_start(const vly_registry *registry,
+                               const run_watch_plan *plan, const char *backend,
+                               bool may_be_there, vly_device_watch **watch,
                                vly_error *error)
 {
-    const run_watch_plan *plan = &job->plan.watch;
     const bool all = plan->devices && strcmp(plan->devices, "all") == 0;
     const bool off = plan->devices && strcmp(plan->devices, "off") == 0;
     const double every_ms =
         plan->every_ms > least_ms ? plan->every_ms : least_ms;
     vly_telemetry_source source;
     vly_error why = VLY_ERROR_INIT;
-    if (off || (!all && !may_be_cuda(job)))
+    if (off || (!all && !may_be_there))
         return VLY_OK;
-    vly_status status =
-        vly_telemetry_find(job->registry, source_id, &source, &why);
+    vly_status status = vly_telemetry_find(registry, source_id, &source, &why);
     /* who did not ask for it by name does without */
     if (status != VLY_OK && !plan->devices)
         return VLY_OK;
@@ -91,7 +75,7 @@ vly_status watch_devices_start(const run_job *job, vly_device_watch **watch,
     status = vly_device_watch_create(&source, all, (uint64_t)(every_ms * 1e6),
                                      watch, error);
     if (status == VLY_OK)
-        vly_device_watch_target(*watch, job->result.stats.backend);
+        vly_device_watch_target(*watch, backend);
     return status;
 }
 

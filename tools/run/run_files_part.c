@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Options of the files of a run: its folder, its connectome, its summary.
+ */
+#include <string.h>
+
+#include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+
+static const tool_option folder_options[] = {
+    {"output", 'o', false, TOOL_TEXT, "FOLDER",
+     "manifest, resolved genome, summary, recording, log", 0, 0},
+    {"force", 0, false, TOOL_FLAG, NULL, "FOLDER need not be empty", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+static vly_status read_folder(run_job *job, const tool_args *args,
+                              vly_error *error)
+{
+    (void)error;
+    job->plan.folder = tool_text(args, "output");
+    job->plan.force = tool_has(args, "force");
+    return VLY_OK;
+}
+
+const run_part run_part_folder = {
+    .name = "folder",
+    .help = 6,
+    .options = folder_options,
+    .read = read_folder,
+};
+
+static const tool_option connectome_options[] = {
+    {"save-connectome", 0, false, TOOL_TEXT, "FILE",
+     "the compiled network, for volley inspect", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+static vly_status read_connectome(run_job *job, const tool_args *args,
+                                  vly_error *error)
+{
+    (void)error;
+    job->plan.connectome = tool_text(args, "save-connectome");
+    return VLY_OK;
+}
+
+const run_part run_part_connectome = {
+    .name = "connectome",
+    .help = 8,
+    .options = connectome_options,
+    .read = read_connectome,
+};
+
+static const tool_option summary_options[] = {
+    {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},
+    {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+static vly_status read_summary(run_job *job, const tool_args *args,
+                               vly_error *error)
+{
+    (void)error;
+    job->plan.json = tool_text(args, "json");
+    job->plan.quiet = tool_has(args, "quiet");
+    return VLY_OK;
+}
+
+static bool is_stdout(const run_job *job)
+{
+    return job->plan.json != NULL && strcmp(job->plan.json, "-") == 0;
+}
+
+const run_part run_part_summary = {
+    .name = "summary",
+    .help = 13,
+    .options = summary_options,
+    .read = read_summary,
+    .is_stdout = is_stdout,
+};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a run is made of: recordings, checkpoints, swaps, telemetry, ... Each
+ * part is one descriptor in a file of its own and one line of the list in
+ * run_parts.c. A member that is NULL does nothing. Parts are called in the
+ * order of the list, or in the reverse order where this is said.
+ */
+#ifndef VOLLEY_TOOLS_RUN_PART_H
+#define VOLLEY_TOOLS_RUN_PART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "tools/cli/json_writer.h"
+#include "tools/cli/options.h"
+
+typedef struct run_job run_job;
+
+/* Steps of a run. An error of one ends the run. */
+typedef enum run_step {
+    /* before the first burst, in this order */
+    RUN_ATTACH, /* plugins are found, and none was used */
+    RUN_CHECK,  /* all that can be refused before the network is compiled */
+    RUN_FIT,    /* the network is compiled */
+    RUN_OPEN,   /* the net is there, and its files are locked */
+    RUN_READY,  /* all parts are open */
+    RUN_BEGIN,  /* no part can refuse the run any more: first bytes go out */
+    /* the loop */
+    RUN_REACH,   /* the net stands at the burst that `due` gave */
+    RUN_BETWEEN, /* before each call of the engine */
+    RUN_TAKE,    /* after each call, before the net is changed */
+    /* the end */
+    RUN_SAVE, /* files that are written once; all parts are asked */
+    RUN_N_STEPS
+} run_step;
+
+/* Places of a part in the summary for people. */
+typedef enum run_lines {
+    RUN_LINES,      /* after the figures of the run */
+    RUN_LINES_LAST, /* after the line of memory */
+    RUN_N_LINES
+} run_lines;
+
+/* Places of its members in JSON. */
+typedef enum run_members {
+    RUN_MEMBERS_FIRST, /* of the summary: how the run began */
+    RUN_MEMBERS,       /* after its times */
+    RUN_MEMBERS_LAST,  /* after its memory */
+    RUN_MANIFEST,      /* of manifest.json */
+    RUN_N_MEMBERS
+} run_members;
+
+typedef struct run_part {
+    const char *name;
+    size_t state_bytes;         /* of run_part_state; begins as zeros */
+    uint32_t help;              /* place of its options in --help, from 1 */
+    const tool_option *options; /* a NULL name ends them; NULL: none */
+    /* Options before and after the genome is loaded. */
+    vly_status (*read)(run_job *job, const tool_args *args, vly_error *error);
+    vly_status (*read_more)(run_job *job, const tool_args *args,
+                            vly_error *error);
+    bool (*is_stdout)(const run_job *job); /* it writes to standard output */
+
+    vly_status (*at[RUN_N_STEPS])(run_job *job, vly_error *error);
+
+    /* ---- the loop ---- */
+    void (*start)(run_job *job, uint64_t now_ns);
+    /* The burst up to which a call may go; UINT64_MAX: any. At most the present
+     * one: RUN_REACH is called, which moves it. */
+    uint64_t (*due)(const run_job *job);
+    /* How long the next call is to take, ns; UINT64_MAX: as long as it likes */
+    uint64_t (*call_ns)(const run_job *job, uint64_t now_ns);
+    /* How often the net has moved: it may be slower now by far. */
+    uint32_t (*moves)(const run_job *job);
+    /* Waits for the time of the next burst. false: RUN_BETWEEN comes first */
+    bool (*wait)(run_job *job);
+    /* When the next burst may start; NULL: at once. Each call does one burst.
+     */
+    uint64_t (*next_ns)(const run_job *job);
+    /* Another thread has something for RUN_BETWEEN. [any-thread] */
+    bool (*wants)(void);
+    void (*before)(run_job *job); /* a call; in reverse order */
+    void (*after)(run_job *job, uint64_t next_ns); /* 0: at once */
+    bool (*goes_on)(run_job *job); /* bursts are done; false: the run ends */
+    void (*look)(run_job *job);    /* likewise, last; in reverse order */
+    /* The run stood still for so long, and its clock too. */
+    void (*stood)(run_job *job, uint64_t ns);
+
+    /* ---- the end ---- */
+    void (*print[RUN_N_LINES])(const run_job *job);
+    void (*json[RUN_N_MEMBERS])(const run_job *job, json_writer *json);
+    bool (*found)(const run_job *job); /* the exit code of a run is 1 */
+    void (*close)(run_job *job); /* what its state owns; legal at any time */
+} run_part;
+
+/* The list. A call of the engine is between `after`, from its beginning on, and
+ * `before`, from its end on: so the clock of telemetry is next to the call. */
+#define RUN_PARTS(PART)                                                        \
+    PART(limits)                                                               \
+    PART(pace)                                                                 \
+    PART(checkpoint)                                                           \
+    PART(swap)                                                                 \
+    PART(failover)                                                             \
+    PART(folder)                                                               \
+    PART(record)                                                               \
+    PART(connectome)                                                           \
+    PART(control)                                                              \
+    PART(watch)                                                                \
+    PART(monitor)                                                              \
+    PART(probe)                                                                \
+    PART(summary)
+
+#define RUN_PART_DECLARE(part) extern const run_part run_part_##part;
+RUN_PARTS(RUN_PART_DECLARE)
+#undef RUN_PART_DECLARE
+
+/* What the part keeps of this run. */
+void *run_part_state(const run_job *job, const run_part *part);
+
+/* ---- all of them: run_parts.c ------------------------------------------- */
+
+/* Errors  E_NOMEM */
+vly_status run_parts_create(run_job *job, vly_error *error);
+void run_parts_destroy(run_job *job);
+
+/* The k-th option in the order of --help; NULL after the last. */
+const tool_option *run_parts_option(uint32_t k);
+vly_status run_parts_read(run_job *job, const tool_args *args,
+                          vly_error *error);
+vly_status run_parts_read_more(run_job *job, const tool_args *args,
+                               vly_error *error);
+bool run_parts_is_stdout(const run_job *job);
+/* Up to the first that fails; RUN_SAVE: all, and the first failure counts. */
+vly_status run_parts_do(run_job *job, run_step step, vly_error *error);
+
+void run_parts_start(run_job *job, uint64_t now_ns);
+uint64_t run_parts_due(const run_job *job);
+uint64_t run_parts_call_ns(const run_job *job, uint64_t now_ns);
+uint32_t run_parts_moves(const run_job *job);
+bool run_parts_wait(run_job *job);
+/* 0: at once. */
+uint64_t run_parts_next_ns(const run_job *job);
+bool run_parts_want(void);
+void run_parts_before(run_job *job);
+void run_parts_after(run_job *job);
+bool run_parts_go_on(run_job *job);
+void run_parts_look(run_job *job);
+void run_parts_stood(run_job *job, uint64_t ns);
+
+void run_parts_print(const run_job *job, run_lines place);
+void run_parts_json(const run_job *job, run_members place, json_writer *json);
+bool run_parts_found(const run_job *job);
+
+#endif
