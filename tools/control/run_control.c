@@ -16,7 +16,10 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "tools/control/control_server.h"
+#include "tools/run/run_failover.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+#include "tools/run/run_swap.h"
 
 /* How often figures are renewed, over how long a rate is taken, and how long a
  * paused run sleeps before it looks again: ns. */
@@ -54,6 +57,26 @@ struct run_control {
     uint64_t first_burst;
 };
 
+typedef struct control_part {
+    const char *path;     /* see run_control_path */
+    run_control *control; /* NULL: none */
+} control_part;
+
+static control_part *of(const run_job *job)
+{
+    return run_part_state(job, &run_part_control);
+}
+
+const char *run_control_path(const run_job *job)
+{
+    return of(job)->path;
+}
+
+bool run_control_is_open(const run_job *job)
+{
+    return of(job)->control != NULL;
+}
+
 static const tool_option options[] = {
     {"control", 0, false, TOOL_TEXT, "PATH|off",
      "socket of volley ctl; default: in the user's runtime folder", 0, 0},
@@ -63,7 +86,7 @@ static vly_status read_options(run_job *job, const tool_args *args,
                                vly_error *error)
 {
     const char *control = tool_text(args, "control");
-    job->plan.control = control != NULL ? control : "";
+    of(job)->path = control != NULL ? control : "";
     if (control != NULL && control[0] == '\0')
         return vly_fail(error, VLY_E_INVALID,
                         "--control is empty, wanted a path or off");
@@ -138,54 +161,50 @@ static char *status_answer(run_control *control)
 
 /* ---- lines ------------------------------------------------------------ */
 
-/* "swap cpu:4": the rest behind the word and spaces; NULL: another word. */
-static const char *argument_of(const char *line, const char *word)
-{
-    size_t n = strlen(word);
-    if (strncmp(line, word, n) != 0 || (line[n] != ' ' && line[n] != '\0'))
-        return NULL;
-    return line + n + strspn(line + n, " ");
-}
-
 static bool is_word(const char *line, const char *word)
 {
     return strcmp(line, word) == 0;
 }
 
-/* [server's thread] */
-static char *monitor_answer(run_control *control, const char *word)
+/* What another part answers at once; false: no part. [server's thread] */
+static bool ask_parts(run_control *control, const char *line, char **answer)
 {
     vly_error why = VLY_ERROR_INIT;
-    if (control->job->monitor == NULL || !run_monitor_watches(control->job)) {
-        vly_fail(&why, VLY_E_INVALID,
-                 "monitor: nothing watches this run, wanted one with "
-                 "--monitor");
-        return refusal(&why);
+    json_writer json;
+    json_init(&json, false);
+    json_object(&json, NULL);
+    json_bool(&json, "ok", true);
+    if (!run_parts_ask(control->job, line, &json, &why)) {
+        json_deinit(&json);
+        return false;
     }
-    if (is_word(word, "pause") || is_word(word, "resume") ||
-        is_word(word, "status") || is_word(word, ""))
-        return run_monitor_line(control->job, word);
-    vly_fail(&why, VLY_E_INVALID,
-             "monitor \"%.40s\": wanted pause, resume or status", word);
-    return refusal(&why);
+    json_object_end(&json);
+    *answer = take_text(&json);
+    if (why.status != VLY_OK) {
+        vly_free(*answer);
+        *answer = refusal(&why);
+    }
+    return true;
+}
+
+static bool is_own(const char *line)
+{
+    return is_word(line, "pause") || is_word(line, "resume") ||
+           is_word(line, "stop");
 }
 
 /* [server's thread] */
 static char *on_line(void *arg, const char *line, bool *later)
 {
-    static const char *const words[] = {"pause", "resume", "checkpoint",
-                                        "stop"};
     run_control *control = arg;
     vly_error why = VLY_ERROR_INIT;
-    const char *target = argument_of(line, "swap");
-    const char *monitor = argument_of(line, "monitor");
+    const char *argument;
+    char *answer = NULL;
     if (is_word(line, "status"))
         return status_answer(control);
-    if (monitor != NULL)
-        return monitor_answer(control, monitor);
-    *later = target != NULL && target[0] != '\0';
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        *later = *later || is_word(line, words[i]);
+    if (ask_parts(control, line, &answer))
+        return answer;
+    *later = is_own(line) || run_parts_command(line, &argument) != NULL;
     if (*later) {
         __atomic_store_n(&wanted, 1u, __ATOMIC_RELEASE);
         vly_net_stop(control->job->net);
@@ -200,53 +219,32 @@ static char *on_line(void *arg, const char *line, bool *later)
 
 /* ---- commands [burst loop] -------------------------------------------- */
 
-static char *do_swap(run_control *control, const char *backend,
-                     vly_status *status, vly_error *error)
-{
-    const run_swap *swap = NULL;
-    vly_error why = VLY_ERROR_INIT;
-    json_writer json;
-    vly_status done = run_swap_add(control->job, backend, &swap, &why);
-    if (done != VLY_OK && swap != NULL) { /* the run cannot go on */
-        *status = done;
-        *error = why;
-    }
-    if (done != VLY_OK)
-        return refusal(&why);
-    if (!swap->done) {
-        vly_fail(&why, swap->status, "the run goes on on %s: %s", swap->from,
-                 swap->reason != NULL ? swap->reason : "out of memory");
-        return refusal(&why);
-    }
-    begin_answer(control, &json);
-    json_text(&json, "from", swap->from);
-    json_text(&json, "to", swap->to);
-    json_number(&json, "seconds", swap->seconds);
-    json_object_end(&json);
-    return take_text(&json);
-}
-
-static char *do_checkpoint(run_control *control)
-{
-    vly_error why = VLY_ERROR_INIT;
-    json_writer json;
-    if (run_checkpoint_now(control->job, &why) != VLY_OK)
-        return refusal(&why);
-    begin_answer(control, &json);
-    json_object_end(&json);
-    return take_text(&json);
-}
-
 /* *status: what ends the run, not what was refused. */
+static char *obey(run_control *control, const run_part *part,
+                  const char *argument, vly_status *status, vly_error *error)
+{
+    vly_error why = VLY_ERROR_INIT;
+    json_writer json;
+    begin_answer(control, &json);
+    *status = part->obey(control->job, argument, &json, &why);
+    if (*status != VLY_OK)
+        *error = why;
+    json_object_end(&json);
+    char *answer = take_text(&json);
+    if (why.status == VLY_OK)
+        return answer;
+    vly_free(answer);
+    return refusal(&why);
+}
+
 static char *do_line(run_control *control, const char *line, vly_status *status,
                      vly_error *error)
 {
-    const char *target = argument_of(line, "swap");
+    const char *argument = "";
+    const run_part *part = run_parts_command(line, &argument);
     json_writer json;
-    if (target != NULL)
-        return do_swap(control, target, status, error);
-    if (is_word(line, "checkpoint"))
-        return do_checkpoint(control);
+    if (part != NULL)
+        return obey(control, part, argument, status, error);
     if (is_word(line, "stop")) {
         control->stopped = true;
         control->job->result.stopped_by = "volley ctl";
@@ -354,13 +352,13 @@ static vly_status stay_paused(run_control *control, vly_error *error)
 /* In real time a run may now wait for longer than figures may be old. */
 static bool will_wait(const run_job *job, uint64_t now)
 {
-    return job->control->figures.burst != vly_net_burst(job->net) &&
+    return of(job)->control->figures.burst != vly_net_burst(job->net) &&
            run_parts_next_ns(job) > now + renew_ns / 2;
 }
 
 static vly_status between(run_job *job, vly_error *error)
 {
-    run_control *control = job->control;
+    run_control *control = of(job)->control;
     vly_status status = VLY_OK;
     if (control == NULL)
         return VLY_OK;
@@ -377,31 +375,31 @@ static vly_status between(run_job *job, vly_error *error)
 
 void run_control_pause(run_job *job)
 {
-    if (job->control != NULL)
-        job->control->paused = true;
+    if (of(job)->control != NULL)
+        of(job)->control->paused = true;
 }
 
 /* ---- begin and end ---------------------------------------------------- */
 
-static bool is_off(const run_plan *plan)
+static bool is_off(const char *path)
 {
-    return plan->control == NULL || strcmp(plan->control, "off") == 0;
+    return path == NULL || strcmp(path, "off") == 0;
 }
 
 static vly_status check(run_job *job, vly_error *error)
 {
-    const run_plan *plan = &job->plan;
-    if (is_off(plan) || plan->control[0] == '\0')
+    const char *path = of(job)->path;
+    if (is_off(path) || path[0] == '\0')
         return VLY_OK;
-    return control_check(plan->control, error);
+    return control_check(path, error);
 }
 
-static vly_status listen_somewhere(const run_plan *plan,
+static vly_status listen_somewhere(const char *asked,
                                    control_listener *listener, vly_error *error)
 {
     char path[CONTROL_PATH_BYTES];
-    if (plan->control[0] != '\0')
-        return control_listen(plan->control, listener, error);
+    if (asked[0] != '\0')
+        return control_listen(asked, listener, error);
     vly_status status =
         control_path(true, (int64_t)getpid(), path, sizeof path, error);
     if (status != VLY_OK)
@@ -409,10 +407,28 @@ static vly_status listen_somewhere(const run_plan *plan,
     return control_listen(path, listener, error);
 }
 
+static vly_status close_control(run_job *job, vly_error *error)
+{
+    static const char last[] =
+        "{\"ok\":false,\"status\":\"E_STOPPED\",\"exit_code\":6,"
+        "\"error\":\"the run has ended\"}\n";
+    run_control *control = of(job)->control;
+    (void)error;
+    if (control == NULL)
+        return VLY_OK;
+    control_server_close(control->server, last);
+    control_unlisten(&control->listener);
+    pthread_mutex_destroy(&control->lock);
+    vly_free(control);
+    of(job)->control = NULL;
+    __atomic_store_n(&wanted, 0u, __ATOMIC_RELEASE);
+    return VLY_OK;
+}
+
 static vly_status open_control(run_job *job, vly_error *error)
 {
     control_listener listener;
-    vly_status status = listen_somewhere(&job->plan, &listener, error);
+    vly_status status = listen_somewhere(of(job)->path, &listener, error);
     if (status != VLY_OK)
         return status;
     run_control *made = vly_calloc(1, sizeof *made);
@@ -430,53 +446,46 @@ static vly_status open_control(run_job *job, vly_error *error)
     renew(made, made->begin_ns);
     status = control_server_open(&made->listener, on_line, made, &made->server,
                                  error);
-    job->control = made;
+    of(job)->control = made;
     if (status != VLY_OK)
-        run_control_close(job);
+        (void)close_control(job, NULL);
     return status;
 }
 
 /* What was not asked for, the run gets along without. */
 static vly_status open_or_tell(run_job *job, vly_error *error)
 {
-    const run_plan *plan = &job->plan;
+    const char *path = of(job)->path;
     vly_error why = VLY_ERROR_INIT;
-    if (is_off(plan))
+    if (is_off(path))
         return VLY_OK;
     vly_status status = open_control(job, &why);
     if (status == VLY_OK)
         return VLY_OK;
-    if (plan->control[0] != '\0')
+    if (path[0] != '\0')
         return vly_fail(error, status, "--control: %s", why.message);
-    if (!plan->quiet)
+    if (!job->plan.quiet)
         tool_message("this run cannot be controlled: %s", why.message);
     return VLY_OK;
 }
 
-void run_control_close(run_job *job)
+/* "": in the user's runtime folder, "off": none */
+static void put_path(const run_job *job, json_writer *json)
 {
-    static const char last[] =
-        "{\"ok\":false,\"status\":\"E_STOPPED\",\"exit_code\":6,"
-        "\"error\":\"the run has ended\"}\n";
-    run_control *control = job->control;
-    if (control == NULL)
-        return;
-    control_server_close(control->server, last);
-    control_unlisten(&control->listener);
-    pthread_mutex_destroy(&control->lock);
-    vly_free(control);
-    job->control = NULL;
-    __atomic_store_n(&wanted, 0u, __ATOMIC_RELEASE);
+    json_text(json, "control", of(job)->path);
 }
 
 const run_part run_part_control = {
     .name = "control",
+    .state_bytes = sizeof(control_part),
     .help = 4,
     .options = options,
     .read = read_options,
     /* after what its clients may ask */
     .at = {[RUN_CHECK] = check,
-           [RUN_READY] = open_or_tell,
+           [RUN_OPEN] = open_or_tell,
            [RUN_BETWEEN] = between},
     .wants = wants,
+    .end = close_control,
+    .json = {[RUN_MANIFEST_FIRST] = put_path},
 };

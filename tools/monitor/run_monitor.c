@@ -16,11 +16,12 @@
 #include "base/thread.h"
 #include "monitor/watcher_model.h"
 #include "plugin/backend_spec.h"
+#include "tools/control/run_control.h"
 #include "tools/monitor/monitor_metrics.h"
 #include "tools/monitor/run_alarm.h"
 #include "tools/monitor/run_monitor_figures.h"
 #include "tools/run/run_job.h"
-#include "tools/watch/run_place.h"
+#include "tools/watch/run_watch.h"
 
 /* Actions for the burst loop, RUN_MONITOR_*. One run a process. */
 static uint32_t wanted;
@@ -53,7 +54,7 @@ bool run_monitor_wanted(void)
 
 static vly_status load(run_job *job, run_monitor *made, vly_error *error)
 {
-    const run_monitor_plan *plan = &job->plan.monitor;
+    const run_monitor_plan *plan = &run_monitor_state(job)->plan;
     vly_error why = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
     if (plan->model)
@@ -87,12 +88,12 @@ static void go_on_without(run_monitor *monitor, const vly_error *why)
 
 vly_status run_monitor_load(run_job *job, vly_error *error)
 {
-    const run_monitor_plan *plan = &job->plan.monitor;
+    const run_monitor_plan *plan = &run_monitor_state(job)->plan;
     vly_error why = VLY_ERROR_INIT;
     if (!plan->wanted)
         return VLY_OK;
     vly_status status = run_monitor_actions(
-        plan, job->plan.checkpoint.path != NULL, job->plan.control, error);
+        plan, job->plan.checkpoint.path != NULL, run_control_path(job), error);
     if (status != VLY_OK)
         return status;
     run_monitor *made = vly_calloc(1, sizeof *made);
@@ -102,7 +103,7 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
     made->alarm.failure.struct_size = sizeof made->alarm.failure;
     made->figures.watched.failure.struct_size = sizeof(vly_error);
     pthread_mutex_init(&made->ends, NULL);
-    job->monitor = made;
+    run_monitor_state(job)->monitor = made;
     status = load(job, made, &why);
     if (status == VLY_OK)
         return VLY_OK;
@@ -127,17 +128,18 @@ static void on_anomaly(void *context, const vly_anomaly *anomaly)
 {
     run_monitor *monitor = context;
     const run_plan *plan = &monitor->job->plan;
+    const run_monitor_plan *asked = &run_monitor_state(monitor->job)->plan;
     const uint32_t actions =
-        plan->monitor.actions & (RUN_MONITOR_CHECKPOINT | RUN_MONITOR_PAUSE);
-    char *text = run_alarm_text(monitor->job->watch, anomaly);
+        asked->actions & (RUN_MONITOR_CHECKPOINT | RUN_MONITOR_PAUSE);
+    char *text = run_alarm_text(run_watch_state(monitor->job)->watch, anomaly);
     if (!plan->quiet)
         tool_message("anomaly: %s%s%s", anomaly->text,
                      anomaly->cause ? "; likely: " : "",
                      anomaly->cause ? anomaly->cause : "");
     if (text) {
         run_alarm_write(&monitor->alarm, text);
-        run_watch_note(monitor->job->watch, text);
-        if (plan->monitor.actions & RUN_MONITOR_COMMAND)
+        run_watch_note(run_watch_state(monitor->job)->watch, text);
+        if (asked->actions & RUN_MONITOR_COMMAND)
             run_alarm_command(&monitor->alarm, text);
     }
     vly_free(text);
@@ -151,17 +153,17 @@ static void on_anomaly(void *context, const vly_anomaly *anomaly)
 
 void run_monitor_before(const run_job *job)
 {
-    if (job->monitor)
-        vly_gate_burst_begin(job->monitor->gate);
+    if (run_monitor_state(job)->monitor)
+        vly_gate_burst_begin(run_monitor_state(job)->monitor->gate);
 }
 
 void run_monitor_after(const run_job *job, uint64_t next_ns)
 {
-    if (!job->monitor)
+    if (!run_monitor_state(job)->monitor)
         return;
-    vly_gate_burst_end(job->monitor->gate, next_ns);
+    vly_gate_burst_end(run_monitor_state(job)->monitor->gate, next_ns);
     if (next_ns == 0)
-        (void)vly_gate_offer(job->monitor->gate);
+        (void)vly_gate_offer(run_monitor_state(job)->monitor->gate);
 }
 
 static void make_checkpoint(run_monitor *monitor)
@@ -179,7 +181,7 @@ static void make_checkpoint(run_monitor *monitor)
 
 void run_monitor_between(run_job *job)
 {
-    run_monitor *monitor = job->monitor;
+    run_monitor *monitor = run_monitor_state(job)->monitor;
     if (!monitor || !monitor->watcher)
         return;
     const uint32_t actions = __atomic_exchange_n(&wanted, 0u, __ATOMIC_ACQ_REL);
@@ -197,31 +199,6 @@ void run_monitor_between(run_job *job)
 
 /* ---- begin and end ------------------------------------------------------- */
 
-/* Is there a place in the plan where the monitor's device is that of the net?
- */
-static bool shares_device(const run_job *job, const char *device)
-{
-    const run_swap *swap;
-    bool shares = run_place_same(job->result.stats.backend, device);
-    for (uint32_t k = 0; (swap = run_swap_at(job, k)) != NULL; k++)
-        shares = shares || run_place_same(swap->backend, device);
-    return shares;
-}
-
-/* Share of time where none was asked for. A record takes a core 0.3 ms or so,
- * and who wants short records wants them judged while the run goes on; of a
- * device bursts would wait for that. */
-static double usual_budget(const run_job *job, bool on_host)
-{
-    const double least = 0.05;
-    const double most = 0.25;
-    const double record_ms = 0.5;
-    const double due = record_ms / job->plan.watch.every_ms;
-    if (!on_host || due < least)
-        return least;
-    return due < most ? due : most;
-}
-
 static vly_status open_file(run_job *job, vly_error *error)
 {
     bool resumes = false;
@@ -230,30 +207,29 @@ static vly_status open_file(run_job *job, vly_error *error)
     char *path = run_folder_path(job->plan.folder, "monitor.jsonl");
     if (!path)
         return vly_fail_nomem(error, 4096, "a file name");
-    vly_status status = run_folder_lines(job, path, &resumes,
-                                         &job->monitor->alarm.writer, error);
+    vly_status status =
+        run_folder_lines(job, path, &resumes,
+                         &run_monitor_state(job)->monitor->alarm.writer, error);
     vly_free(path);
     return status;
 }
 
 static vly_status begin(run_job *job, vly_error *error)
 {
-    run_monitor *monitor = job->monitor;
-    const run_monitor_plan *plan = &job->plan.monitor;
+    run_monitor *monitor = run_monitor_state(job)->monitor;
+    const run_monitor_plan *plan = &run_monitor_state(job)->plan;
     vly_status status = VLY_OK;
     const bool on_host = vly_watcher_rwkv_on_host(monitor->rwkv);
-    const vly_gate_options gate = {
-        .exclusive = !on_host && shares_device(job, plan->device),
-        .budget = plan->budget > 0 ? plan->budget : usual_budget(job, on_host)};
-    const watch_net *net = run_watch_net(job->watch);
+    const vly_gate_options gate = run_monitor_gate(job, on_host);
+    const watch_net *net = run_watch_net(run_watch_state(job)->watch);
     monitor->alarm.command = plan->command;
     __atomic_store_n(&wanted, 0u, __ATOMIC_RELEASE);
     VLY_TRY(open_file(job, error));
     VLY_TRY(vly_gate_create(&gate, &monitor->gate, error));
-    VLY_TRY(watch_devices_open(run_watch_devices(job->watch), &monitor->devices,
-                               error));
+    VLY_TRY(watch_devices_open(run_watch_devices(run_watch_state(job)->watch),
+                               &monitor->devices, error));
     const vly_watcher_options options = {
-        .ring = run_watch_ring(job->watch),
+        .ring = run_watch_ring(run_watch_state(job)->watch),
         .areas = net->areas,
         .gate = monitor->gate,
         .wall = !on_host,
@@ -261,7 +237,7 @@ static vly_status begin(run_job *job, vly_error *error)
         .tails = vly_watcher_rwkv_tails(monitor->rwkv),
         .device_tails = vly_watcher_rwkv_device_tails(monitor->rwkv),
         .alarms_an_hour = plan->alarms,
-        .record_s = job->plan.watch.every_ms * 1e-3,
+        .record_s = run_watch_state(job)->plan.every_ms * 1e-3,
         .n_device = watch_devices_count(monitor->devices),
         .device = monitor->devices ? tell_device : NULL,
         .device_names = watch_devices_names(monitor->devices),
@@ -292,7 +268,7 @@ static void drop(run_monitor *monitor)
 
 vly_status run_monitor_open(run_job *job, vly_error *error)
 {
-    run_monitor *monitor = job->monitor;
+    run_monitor *monitor = run_monitor_state(job)->monitor;
     vly_error why = VLY_ERROR_INIT;
     if (!monitor || !monitor->rwkv)
         return VLY_OK;
@@ -300,7 +276,7 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
     if (status == VLY_OK)
         return VLY_OK;
     /* memory, threads: without it the run gets along; its file is the run's */
-    if (status == VLY_E_IO || is_asked_for(&job->plan.monitor)) {
+    if (status == VLY_E_IO || is_asked_for(&run_monitor_state(job)->plan)) {
         *error = why;
         return status;
     }
@@ -311,14 +287,16 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
 
 vly_status run_monitor_begin(run_job *job, vly_error *error)
 {
-    vly_writer *writer = job->monitor ? job->monitor->alarm.writer : NULL;
+    vly_writer *writer = run_monitor_state(job)->monitor
+                             ? run_monitor_state(job)->monitor->alarm.writer
+                             : NULL;
     return writer ? vly_writer_flush(writer, error) : VLY_OK;
 }
 
 vly_status run_monitor_check(const run_job *job, vly_error *error)
 {
-    if (!run_monitor_watches(job) || job->control ||
-        !(job->plan.monitor.actions & RUN_MONITOR_PAUSE))
+    if (!run_monitor_watches(job) || run_control_is_open(job) ||
+        !(run_monitor_state(job)->plan.actions & RUN_MONITOR_PAUSE))
         return VLY_OK;
     return vly_fail(error, VLY_E_IO,
                     "--on-anomaly pause: this run cannot be controlled, so "
@@ -327,7 +305,8 @@ vly_status run_monitor_check(const run_job *job, vly_error *error)
 
 bool run_monitor_watches(const run_job *job)
 {
-    return job->monitor && job->monitor->watcher;
+    return run_monitor_state(job)->monitor &&
+           run_monitor_state(job)->monitor->watcher;
 }
 
 /* Of now while it goes on, of all afterwards. */
@@ -335,7 +314,7 @@ static void put_figures(const run_monitor *monitor,
                         const run_monitor_figures *figures, json_writer *json)
 {
     json_text(json, "model", monitor->model);
-    json_text(json, "device", monitor->job->plan.monitor.device);
+    json_text(json, "device", run_monitor_state(monitor->job)->plan.device);
     run_monitor_figures_json(figures, json);
 }
 
@@ -347,7 +326,7 @@ static void note_figures(run_monitor *monitor)
     run_watch_clock(monitor->job, &now.at_ns, &now.unix_ns);
     json_init(&json, false);
     json_object(&json, NULL);
-    watch_time_json(monitor->job->watch, now, &json);
+    watch_time_json(run_watch_state(monitor->job)->watch, now, &json);
     json_u64(&json, "burst", vly_net_burst(monitor->job->net));
     json_object(&json, "monitor");
     put_figures(monitor, &monitor->figures, &json);
@@ -356,20 +335,20 @@ static void note_figures(run_monitor *monitor)
     const char *text = json_finish(&json, &(size_t){0});
     if (text) {
         run_alarm_write(&monitor->alarm, text);
-        run_watch_note(monitor->job->watch, text);
+        run_watch_note(run_watch_state(monitor->job)->watch, text);
     }
     json_deinit(&json);
 }
 
 vly_status run_monitor_close(run_job *job, vly_error *error)
 {
-    run_monitor *monitor = job->monitor;
+    run_monitor *monitor = run_monitor_state(job)->monitor;
     if (!monitor || !monitor->watcher)
         return VLY_OK;
     vly_watcher *watcher = monitor->watcher;
     run_monitor_figures figures = {
         .seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9,
-        .every_ms = job->plan.watch.every_ms};
+        .every_ms = run_watch_state(job)->plan.every_ms};
     vly_gate_usage_get(monitor->gate, &figures.usage); /* of the run alone */
     vly_watcher_end(watcher);
     vly_watcher_figures_get(watcher, &figures.watched);
@@ -398,44 +377,58 @@ vly_status run_monitor_close(run_job *job, vly_error *error)
 
 void run_monitor_deinit(run_job *job)
 {
-    run_monitor *monitor = job->monitor;
+    run_monitor *monitor = run_monitor_state(job)->monitor;
     if (!monitor)
         return;
     (void)run_monitor_close(job, NULL);
     drop(monitor);
     pthread_mutex_destroy(&monitor->ends);
     vly_free(monitor);
-    job->monitor = NULL;
+    run_monitor_state(job)->monitor = NULL;
 }
 
 /* ---- what it says -------------------------------------------------------- */
 
-char *run_monitor_line(run_job *job, const char *word)
+static void answer(run_job *job, const char *word, json_writer *json)
 {
-    run_monitor *monitor = job->monitor;
+    run_monitor *monitor = run_monitor_state(job)->monitor;
     run_monitor_figures figures = {
         .seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9,
-        .every_ms = job->plan.watch.every_ms};
-    json_writer json;
+        .every_ms = run_watch_state(job)->plan.every_ms};
     if (strcmp(word, "pause") == 0 || strcmp(word, "resume") == 0)
         vly_gate_pause(monitor->gate, word[0] == 'p');
     vly_watcher_figures_get(monitor->watcher, &figures.watched);
     vly_gate_usage_get(monitor->gate, &figures.usage);
-    json_init(&json, false);
-    json_object(&json, NULL);
-    json_bool(&json, "ok", true);
-    json_bool(&json, "monitor_paused", figures.usage.paused);
-    put_figures(monitor, &figures, &json);
-    json_object_end(&json);
-    const char *text = json_finish(&json, &(size_t){0});
-    char *copy = text ? vly_strdup(text) : NULL;
-    json_deinit(&json);
-    return copy;
+    json_bool(json, "monitor_paused", figures.usage.paused);
+    put_figures(monitor, &figures, json);
+}
+
+bool run_monitor_ask(run_job *job, const char *line, json_writer *json,
+                     vly_error *why)
+{
+    static const char *const words[] = {"pause", "resume", "status", ""};
+    const char *word = run_command_argument(line, "monitor");
+    if (!word)
+        return false;
+    if (!run_monitor_watches(job)) {
+        vly_fail(why, VLY_E_INVALID,
+                 "monitor: nothing watches this run, wanted one with "
+                 "--monitor");
+        return true;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(word, words[i]) == 0) {
+            answer(job, word, json);
+            return true;
+        }
+    vly_fail(why, VLY_E_INVALID,
+             "monitor \"%.40s\": wanted pause, resume or status", word);
+    return true;
 }
 
 char *run_monitor_metrics(run_job *job)
 {
-    run_monitor *monitor = job->monitor;
+    run_monitor *monitor = run_monitor_state(job)->monitor;
     run_monitor_figures now;
     if (!monitor)
         return vly_strdup("");
@@ -453,11 +446,12 @@ char *run_monitor_metrics(run_job *job)
 
 void run_monitor_print(const run_job *job)
 {
-    const run_monitor *monitor = job->monitor;
+    const run_monitor *monitor = run_monitor_state(job)->monitor;
     if (!monitor)
         return;
     if (monitor->rwkv)
-        run_monitor_figures_print(&monitor->figures, job->plan.monitor.device);
+        run_monitor_figures_print(&monitor->figures,
+                                  run_monitor_state(job)->plan.device);
     else
         tool_print("monitor           none: %s\n",
                    monitor->figures.watched.failure.message);
@@ -465,7 +459,7 @@ void run_monitor_print(const run_job *job)
 
 void run_monitor_json(const run_job *job, json_writer *json)
 {
-    const run_monitor *monitor = job->monitor;
+    const run_monitor *monitor = run_monitor_state(job)->monitor;
     if (!monitor)
         return;
     json_object(json, "monitor");

@@ -25,7 +25,7 @@ enum {
     RUN_MONITOR_COMMAND = 4u,
 };
 
-/* What was asked; part of run_plan. */
+/* What was asked. */
 typedef struct run_monitor_plan {
     bool wanted;
     const char *model;  /* NULL: the one that ships */
@@ -37,6 +37,13 @@ typedef struct run_monitor_plan {
     const char *command; /* for the shell, with RUN_MONITOR_COMMAND */
 } run_monitor_plan;
 
+/* The state of the part. */
+typedef struct monitor_part {
+    run_monitor_plan plan;
+    run_monitor *monitor; /* NULL: was not asked for */
+} monitor_part;
+monitor_part *run_monitor_state(const struct run_job *job);
+
 /* Errors  E_INVALID actions that this run cannot do; control: --control */
 vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,
                                const char *control, vly_error *error);
@@ -47,6 +54,8 @@ vly_status run_monitor_shipped(char *path, size_t capacity, vly_error *error);
  * name and cannot be had is told, and the run goes on without.
  * Errors  those of the model; E_INVALID actions that cannot be done */
 vly_status run_monitor_load(struct run_job *job, vly_error *error);
+/* How bursts and the model share the processor or the device. */
+vly_gate_options run_monitor_gate(const struct run_job *job, bool on_host);
 /* Begins to watch: the ring and the files of the run are open. Where memory or
  * threads are missing it is told, and the run goes on without, as above. */
 vly_status run_monitor_open(struct run_job *job, vly_error *error);
@@ -68,9 +77,10 @@ void run_monitor_between(struct run_job *job);
 /* Is there one? For a loop that sleeps. */
 bool run_monitor_wanted(void);
 
-/* The answer to "pause", "resume", "status" or "", for vly_free; NULL: no
- * memory. [server's thread] */
-char *run_monitor_line(struct run_job *job, const char *word);
+/* "monitor pause", "resume", "status" or nothing after it; false: another
+ * command. [server's thread] */
+bool run_monitor_ask(struct run_job *job, const char *line, json_writer *json,
+                     vly_error *why);
 
 /* Lines of the metrics endpoint, for vly_free: "" without a monitor; NULL: no
  * memory. [any-thread], as long as the watch of the run is open */

@@ -11,6 +11,14 @@
 #include "tools/cli/setup.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
+#include "tools/run/run_swap.h"
+#include "tools/watch/run_place.h"
+#include "tools/watch/run_watch.h"
+
+monitor_part *run_monitor_state(const run_job *job)
+{
+    return run_part_state(job, &run_part_monitor);
+}
 
 static const tool_option options[] = {
     {"monitor", 0, false, TOOL_OPTIONAL, "MODEL",
@@ -61,7 +69,7 @@ static vly_status read_action(const char *text, run_monitor_plan *plan,
 static vly_status read_options(run_job *job, const tool_args *args,
                                vly_error *error)
 {
-    run_monitor_plan *plan = &job->plan.monitor;
+    run_monitor_plan *plan = &run_monitor_state(job)->plan;
     static const char *const others[] = {"monitor-device", "monitor-budget",
                                          "monitor-alarms", "on-anomaly"};
     const char *text;
@@ -124,6 +132,39 @@ vly_status run_monitor_shipped(char *path, size_t capacity, vly_error *error)
                     path);
 }
 
+/* Is there a place in the plan where the monitor's device is that of the net?
+ */
+static bool shares_device(const run_job *job, const char *device)
+{
+    const run_swap *swap;
+    bool shares = run_place_same(job->result.stats.backend, device);
+    for (uint32_t k = 0; (swap = run_swap_at(job, k)) != NULL; k++)
+        shares = shares || run_place_same(swap->backend, device);
+    return shares;
+}
+
+/* Share of time where none was asked for. A record takes a core 0.3 ms or so,
+ * and who wants short records wants them judged while the run goes on; of a
+ * device bursts would wait for that. */
+static double usual_budget(const run_job *job, bool on_host)
+{
+    const double least = 0.05;
+    const double most = 0.25;
+    const double record_ms = 0.5;
+    const double due = record_ms / run_watch_state(job)->plan.every_ms;
+    if (!on_host || due < least)
+        return least;
+    return due < most ? due : most;
+}
+
+vly_gate_options run_monitor_gate(const run_job *job, bool on_host)
+{
+    const run_monitor_plan *plan = &run_monitor_state(job)->plan;
+    return (vly_gate_options){
+        .exclusive = !on_host && shares_device(job, plan->device),
+        .budget = plan->budget > 0 ? plan->budget : usual_budget(job, on_host)};
+}
+
 static vly_status between(run_job *job, vly_error *error)
 {
     (void)error;
@@ -146,11 +187,19 @@ static void after(run_job *job, uint64_t next_ns)
     run_monitor_after(job, next_ns);
 }
 
+static const char *input(const run_job *job, const char **what)
+{
+    *what = "the model of --monitor";
+    return run_monitor_state(job)->plan.model;
+}
+
 const run_part run_part_monitor = {
     .name = "monitor",
+    .state_bytes = sizeof(monitor_part),
     .help = 12,
     .options = options,
     .read_more = read_options,
+    .input = input,
     .at = {[RUN_CHECK] = run_monitor_load,
            [RUN_OPEN] = run_monitor_open,
            [RUN_READY] = check,
@@ -159,6 +208,10 @@ const run_part run_part_monitor = {
     .wants = run_monitor_wanted,
     .before = before,
     .after = after,
+    .ask = run_monitor_ask,
+    .metrics = run_monitor_metrics,
+    .end = run_monitor_close,
     .print = {[RUN_LINES_LAST] = run_monitor_print},
     .json = {[RUN_MEMBERS] = run_monitor_json},
+    .close = run_monitor_deinit,
 };

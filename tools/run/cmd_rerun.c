@@ -15,6 +15,7 @@
 #include "connectome/connectome_digest.h"
 #include "tools/cli/json_reader.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_swap.h"
 
 static const tool_option options[] = {
     {"backend", 0, false, TOOL_TEXT, "NAME",

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "checkpoint/checkpoint.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
 
 static const tool_option options[] = {
     {"checkpoint", 0, false, TOOL_TEXT, "FILE",
@@ -193,6 +194,16 @@ out:
     return status;
 }
 
+/* `volley ctl PID checkpoint` */
+static vly_status obey(run_job *job, const char *argument, json_writer *json,
+                       vly_error *why)
+{
+    (void)argument;
+    (void)json;
+    (void)run_checkpoint_now(job, why);
+    return VLY_OK;
+}
+
 const run_part run_part_checkpoint = {
     .name = "checkpoints",
     .help = 9,
@@ -201,7 +212,9 @@ const run_part run_part_checkpoint = {
     .at = {[RUN_OPEN] = run_checkpoint_open},
     .due = run_checkpoint_due,
     .look = run_checkpoint_look,
+    .command = "checkpoint",
+    .obey = obey,
     .print = {[RUN_LINES] = run_checkpoint_print},
     .json = {[RUN_MEMBERS_FIRST] = run_checkpoint_json,
-             [RUN_MANIFEST] = run_resume_json},
+             [RUN_MANIFEST_LAST] = run_resume_json},
 };

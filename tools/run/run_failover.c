@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
 
 static const tool_option options[] = {
     {"on-device-error", 0, false, TOOL_TEXT, "NAME",

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
 
 /* ---- open -------------------------------------------------------------- */
 
@@ -38,7 +39,8 @@ static vly_status open_digests(run_job *job, vly_error *error)
 }
 
 /* A pipe or a device is opened when there is something to write. */
-static vly_status claim(const char *path, vly_writer **writer, vly_error *error)
+vly_status run_files_claim(const char *path, vly_writer **writer,
+                           vly_error *error)
 {
     struct stat info;
     if (path == NULL || strcmp(path, "-") == 0 ||
@@ -67,9 +69,7 @@ vly_status run_files_open(run_job *job, vly_error *error)
     tool_signals_defer(true);
     if (plan->folder != NULL)
         VLY_TRY(run_folder_prepare(job, error));
-    VLY_TRY(claim(plan->json, &job->json, error));
-    if (job->probe != NULL)
-        VLY_TRY(claim(plan->probe.out, &job->probed, error));
+    VLY_TRY(run_files_claim(plan->json, &job->json, error));
 out:
     return status;
 }
@@ -115,7 +115,6 @@ void run_files_deinit(run_job *job)
     vly_digest_log_close(job->digests, NULL);
     vly_writer_abandon(job->events);
     vly_writer_abandon(job->json);
-    vly_writer_abandon(job->probed);
     if (job->folder_lock < 0)
         return;
     if (!job->began) /* while no other process can take it */

@@ -41,11 +41,17 @@ static vly_status read_connectome(run_job *job, const tool_args *args,
     return VLY_OK;
 }
 
+static const char *connectome_output(const run_job *job, uint32_t k)
+{
+    return k == 0 ? job->plan.connectome : NULL;
+}
+
 const run_part run_part_connectome = {
     .name = "connectome",
     .help = 8,
     .options = connectome_options,
     .read = read_connectome,
+    .output = connectome_output,
 };
 
 static const tool_option summary_options[] = {
@@ -62,9 +68,9 @@ static vly_status read_summary(run_job *job, const tool_args *args,
     return VLY_OK;
 }
 
-static bool is_stdout(const run_job *job)
+static const char *output(const run_job *job, uint32_t k)
 {
-    return job->plan.json != NULL && strcmp(job->plan.json, "-") == 0;
+    return k == 0 ? job->plan.json : NULL;
 }
 
 const run_part run_part_summary = {
@@ -72,5 +78,5 @@ const run_part run_part_summary = {
     .help = 13,
     .options = summary_options,
     .read = read_summary,
-    .is_stdout = is_stdout,
+    .output = output,
 };

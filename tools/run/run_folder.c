@@ -4,6 +4,7 @@
  * ends, so that a run that was killed can be told from one that ended.
  */
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -289,6 +290,7 @@ static void put_course(const run_job *job, json_writer *json)
     json_text(json, "plan", result->stats.plan);
     json_u64(json, "threads", job->plan.n_threads);
     run_parts_json(job, RUN_MANIFEST, json);
+    run_parts_json(job, RUN_MANIFEST_LAST, json);
     json_text(json, "start", result->start);
     json_text(json, "end", ended ? result->end : NULL);
     json_u64(json, "bursts_wanted", job->plan.n_bursts);
@@ -319,8 +321,7 @@ vly_status run_folder_manifest(const run_job *job, vly_error *error)
     json_object(&json, NULL);
     json_u64(&json, "manifest", 1);
     json_i64(&json, "pid", (int64_t)getpid());
-    /* "": in the user's runtime folder, "off": none */
-    json_text(&json, "control", job->plan.control);
+    run_parts_json(job, RUN_MANIFEST_FIRST, &json);
     put_build(job, &json);
     put_genome(job, &json);
     put_plugins(job, &json);

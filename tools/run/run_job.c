@@ -4,6 +4,7 @@
  * changes nothing in it.
  */
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -265,10 +266,10 @@ static void close_files(run_job *job)
 }
 
 /* The run was right even if what watched it could not be written. */
-static void close_watch(run_job *job)
+static void end_parts(run_job *job)
 {
     vly_error error = VLY_ERROR_INIT;
-    if (run_watch_close(job, &error) != VLY_OK &&
+    if (run_parts_end(job, &error) != VLY_OK &&
         job->result.error.status == VLY_OK)
         job->result.error = error;
 }
@@ -308,7 +309,7 @@ void run_job_execute(run_job *job)
     tool_folder_keep();
     tool_signals_watch(job->net);
     uint64_t first = vly_net_burst(job->net);
-    tool_progress_begin(&job->progress, plan->quiet || plan->watch.live, first,
+    tool_progress_begin(&job->progress, plan->quiet || plan->draws, first,
                         plan->n_bursts, result->stats.dt_ms);
     const double thread_s = thread_seconds();
     uint64_t begin = vly_clock_ns();
@@ -316,12 +317,11 @@ void run_job_execute(run_job *job)
     vly_status status = run_all(job);
     result->run_s = (double)(vly_clock_ns() - begin) * 1e-9 - result->paused_s;
     result->thread_s = thread_seconds() - thread_s;
-    run_watch_last(job);
-    run_control_close(job);
+    run_parts_last(job);
     tool_progress_end(&job->progress);
     tool_signals_watch(NULL);
     result->stopped = status == VLY_E_STOPPED && !result->late;
-    close_watch(job);
+    end_parts(job);
     run_checkpoint_end(job); /* while the recordings are open */
     close_files(job);
     collect(job);
@@ -332,15 +332,12 @@ void run_job_execute(run_job *job)
 
 void run_job_deinit(run_job *job)
 {
-    run_control_close(job);
-    (void)run_watch_close(job, NULL);
-    run_monitor_deinit(job);
-    vly_free(job->plan.telemetry);
+    (void)run_parts_end(job, NULL);
     vly_log_set_sink(NULL, NULL);
     run_checkpoint_close(job->checkpoint);
     run_output_deinit(job);
     vly_net_destroy(job->net);
-    run_probe_close(job);
+    run_parts_destroy(job);
     vly_checkpoint_destroy(job->resumed);
     run_files_deinit(job);
     tool_build_deinit(&job->build);
@@ -348,7 +345,6 @@ void run_job_deinit(run_job *job)
     vly_free(job->result.area_spikes);
     tool_overrides_deinit(&job->plan.overrides);
     run_sample_deinit(&job->sample);
-    run_parts_destroy(job);
 }
 
 int run_job_exit_code(const run_job *job)

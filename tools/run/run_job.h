@@ -10,22 +10,15 @@
 #include <volley/volley.h>
 
 #include "checkpoint/checkpoint.h"
-#include "plugin/probe.h"
 #include "record/digest_log.h"
 #include "record/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
-#include "tools/control/run_control.h"
-#include "tools/monitor/run_monitor.h"
 #include "tools/run/run_checkpoint.h"
-#include "tools/run/run_failover.h"
 #include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
-#include "tools/run/run_probe.h"
 #include "tools/run/run_sample.h"
-#include "tools/run/run_swap.h"
-#include "tools/watch/run_watch.h"
 
 /* What was asked. Texts are borrowed from the command line or the manifest. */
 typedef struct run_plan {
@@ -35,10 +28,10 @@ typedef struct run_plan {
     const char *backend;
     uint32_t n_threads;
     uint64_t n_bursts;
-    const char *control; /* see run_control.h */
-    const char *folder;  /* NULL: none */
+    const char *folder; /* NULL: none */
     bool force;
     bool quiet;
+    bool draws;         /* a part draws in the terminal: no line of progress */
     const char *record; /* NULL: none */
     const char
         *record_format;     /* "csv", "sonata", "stream"; NULL: by the name */
@@ -48,10 +41,6 @@ typedef struct run_plan {
     const char *json;
     const char *connectome; /* --save-connectome */
     run_checkpoint_plan checkpoint;
-    run_watch_plan watch;
-    run_monitor_plan monitor;
-    char *telemetry; /* the path of watch.telemetry, if it is the folder's */
-    run_probe_plan probe;
     int argc; /* for the manifest */
     char **argv;
 } run_plan;
@@ -73,13 +62,6 @@ typedef struct run_result {
     char end[32]; /* "" while it runs */
 } run_result;
 
-/* What telemetry did. */
-typedef struct run_watched {
-    uint64_t n_samples; /* 0: there was none */
-    uint64_t n_lost;    /* not written: the ring was full */
-    double seconds;     /* spent in the burst loop */
-} run_watched;
-
 struct run_job {
     run_plan plan;
     void **states; /* of the parts, see run_part.h */
@@ -91,8 +73,7 @@ struct run_job {
     run_sample sample;  /* fields of it */
     vly_digest_log *digests;
     vly_writer *events;   /* log.jsonl */
-    vly_writer *json;     /* --json and --probe-out, from the start, so that */
-    vly_writer *probed;   /* no other process writes them; NULL: pipes, none */
+    vly_writer *json;     /* --json, see run_files_claim */
     int folder_lock;      /* -1: none */
     bool folder_fresh;    /* there was nothing in it */
     bool folder_begun;    /* files of this run are in it */
@@ -104,11 +85,6 @@ struct run_job {
     uint32_t n_resumes;         /* in all its life */
     uint64_t first_burst;       /* bursts and events before this process */
     uint64_t first_events;
-    run_control *control; /* NULL: none */
-    run_watch *watch;     /* NULL: nobody watches */
-    vly_probe *probe;     /* NULL: none */
-    run_watched watched;
-    run_monitor *monitor; /* NULL: was not asked for */
     run_result result;
 };
 
@@ -175,7 +151,12 @@ vly_status run_files_open(run_job *job, vly_error *error);
 /* Nothing can refuse the run any more: the first bytes of every file go out.
  * Errors  E_IO */
 vly_status run_files_begin(run_job *job, vly_error *error);
-/* The whole of a file that open has claimed (*writer, NULL after it), or of one
+/* A file that is written at the end, from the start, so that no other process
+ * writes it; *writer stays NULL of a pipe, of "-" and of path NULL.
+ * Errors  those of vly_writer_open */
+vly_status run_files_claim(const char *path, vly_writer **writer,
+                           vly_error *error);
+/* The whole of a file that was claimed (*writer, NULL after it), or of one
  * that it has not. Errors  those of vly_writer_save */
 vly_status run_files_save(vly_writer **writer, const char *path,
                           const char *text, size_t n_text, vly_error *error);

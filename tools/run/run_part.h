@@ -44,10 +44,12 @@ typedef enum run_lines {
 
 /* Places of its members in JSON. */
 typedef enum run_members {
-    RUN_MEMBERS_FIRST, /* of the summary: how the run began */
-    RUN_MEMBERS,       /* after its times */
-    RUN_MEMBERS_LAST,  /* after its memory */
-    RUN_MANIFEST,      /* of manifest.json */
+    RUN_MEMBERS_FIRST,  /* of the summary: how the run began */
+    RUN_MEMBERS,        /* after its times */
+    RUN_MEMBERS_LAST,   /* after its memory */
+    RUN_MANIFEST_FIRST, /* of manifest.json: where the run can be reached */
+    RUN_MANIFEST,       /* of manifest.json: its course */
+    RUN_MANIFEST_LAST,  /* after that: how it began */
     RUN_N_MEMBERS
 } run_members;
 
@@ -60,7 +62,12 @@ typedef struct run_part {
     vly_status (*read)(run_job *job, const tool_args *args, vly_error *error);
     vly_status (*read_more)(run_job *job, const tool_args *args,
                             vly_error *error);
-    bool (*is_stdout)(const run_job *job); /* it writes to standard output */
+    /* Its k-th output that an option names, a file or "-"; NULL after the last
+     */
+    const char *(*output)(const run_job *job, uint32_t k);
+    /* A file that it reads and no output may be; NULL: none. *what: its name in
+     * a message */
+    const char *(*input)(const run_job *job, const char **what);
 
     vly_status (*at[RUN_N_STEPS])(run_job *job, vly_error *error);
 
@@ -87,7 +94,26 @@ typedef struct run_part {
     /* The run stood still for so long, and its clock too. */
     void (*stood)(run_job *job, uint64_t ns);
 
+    /* A command of `volley ctl` that is answered while bursts go on; false: it
+     * is another part's. Members are added to json, an object with "ok"; *why:
+     * the command is refused. [server's thread] */
+    bool (*ask)(run_job *job, const char *line, json_writer *json,
+                vly_error *why);
+    /* A command that is done between two calls: its word, whether something
+     * stands after it, and what does it. *why: it was refused. An error ends
+     * the run, and *why says it, too. [burst loop] */
+    const char *command;
+    bool command_argument;
+    vly_status (*obey)(run_job *job, const char *argument, json_writer *json,
+                       vly_error *why);
+    /* Lines of the metrics endpoint, for vly_free; NULL: no memory.
+     * [any-thread] */
+    char *(*metrics)(run_job *job);
+
     /* ---- the end ---- */
+    void (*last)(run_job *job); /* after the last burst */
+    /* Ends threads, closes files; in reverse order. Legal at any time. */
+    vly_status (*end)(run_job *job, vly_error *error);
     void (*print[RUN_N_LINES])(const run_job *job);
     void (*json[RUN_N_MEMBERS])(const run_job *job, json_writer *json);
     bool (*found)(const run_job *job); /* the exit code of a run is 1 */
@@ -105,9 +131,9 @@ typedef struct run_part {
     PART(folder)                                                               \
     PART(record)                                                               \
     PART(connectome)                                                           \
-    PART(control)                                                              \
     PART(watch)                                                                \
     PART(monitor)                                                              \
+    PART(control)                                                              \
     PART(probe)                                                                \
     PART(summary)
 
@@ -130,7 +156,13 @@ vly_status run_parts_read(run_job *job, const tool_args *args,
                           vly_error *error);
 vly_status run_parts_read_more(run_job *job, const tool_args *args,
                                vly_error *error);
+/* Is standard output taken? */
 bool run_parts_is_stdout(const run_job *job);
+/* The k-th of all parts; NULL after the last. */
+const char *run_parts_output(const run_job *job, uint32_t k);
+/* Errors  E_INVALID path is a file that a part reads */
+vly_status run_parts_apart(const run_job *job, const char *path,
+                           vly_error *error);
 /* Up to the first that fails; RUN_SAVE: all, and the first failure counts. */
 vly_status run_parts_do(run_job *job, run_step step, vly_error *error);
 
@@ -148,6 +180,20 @@ bool run_parts_go_on(run_job *job);
 void run_parts_look(run_job *job);
 void run_parts_stood(run_job *job, uint64_t ns);
 
+/* false: no part has the command. */
+bool run_parts_ask(run_job *job, const char *line, json_writer *json,
+                   vly_error *why);
+/* The part that obeys a line, and what stands after the word; NULL: none.
+ * [any-thread] */
+const run_part *run_parts_command(const char *line, const char **argument);
+/* "swap cpu:4": what is after the word and spaces; NULL: another word. */
+const char *run_command_argument(const char *line, const char *word);
+/* Of all parts. NULL: no memory */
+char *run_parts_metrics(run_job *job);
+
+void run_parts_last(run_job *job);
+/* All of them; the first failure counts. */
+vly_status run_parts_end(run_job *job, vly_error *error);
 void run_parts_print(const run_job *job, run_lines place);
 void run_parts_json(const run_job *job, run_members place, json_writer *json);
 bool run_parts_found(const run_job *job);

@@ -3,8 +3,11 @@
  */
 #include "tools/run/run_part.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/memory.h"
+#include "tools/cli/output_apart.h"
 #include "tools/run/run_job.h"
 
 #define ADDRESS(part) &run_part_##part,
@@ -21,20 +24,26 @@ void *run_part_state(const run_job *job, const run_part *part)
     return job->states[i];
 }
 
-vly_status run_parts_create(run_job *job, vly_error *error)
+static vly_status create(run_job *job, vly_error *error)
 {
     job->states = vly_calloc(N_PARTS, sizeof *job->states);
-    for (uint32_t i = 0; job->states != NULL && i < N_PARTS; i++) {
+    if (job->states == NULL)
+        return vly_fail_nomem(error, N_PARTS * sizeof *job->states, "a run");
+    for (uint32_t i = 0; i < N_PARTS; i++) {
         const size_t n_bytes = parts[i]->state_bytes;
-        if (n_bytes == 0)
-            continue;
-        job->states[i] = vly_calloc(1, n_bytes);
-        if (job->states[i] == NULL)
+        job->states[i] = n_bytes > 0 ? vly_calloc(1, n_bytes) : NULL;
+        if (n_bytes > 0 && job->states[i] == NULL)
             return vly_fail_nomem(error, n_bytes, parts[i]->name);
     }
-    return job->states != NULL
-               ? VLY_OK
-               : vly_fail_nomem(error, N_PARTS * sizeof *job->states, "a run");
+    return VLY_OK;
+}
+
+vly_status run_parts_create(run_job *job, vly_error *error)
+{
+    vly_status status = create(job, error);
+    if (status != VLY_OK) /* no part is called without its state */
+        run_parts_destroy(job);
+    return status;
 }
 
 void run_parts_destroy(run_job *job)
@@ -83,12 +92,41 @@ vly_status run_parts_read_more(run_job *job, const tool_args *args,
     return status;
 }
 
+const char *run_parts_output(const run_job *job, uint32_t k)
+{
+    for (uint32_t i = 0; i < N_PARTS; i++) {
+        const char *path = NULL;
+        for (uint32_t own = 0; parts[i]->output != NULL; own++, k--) {
+            path = parts[i]->output(job, own);
+            if (path == NULL)
+                break;
+            if (k == 0)
+                return path;
+        }
+    }
+    return NULL;
+}
+
 bool run_parts_is_stdout(const run_job *job)
 {
-    for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->is_stdout != NULL && parts[i]->is_stdout(job))
+    const char *path;
+    for (uint32_t k = 0; (path = run_parts_output(job, k)) != NULL; k++)
+        if (strcmp(path, "-") == 0)
             return true;
     return false;
+}
+
+vly_status run_parts_apart(const run_job *job, const char *path,
+                           vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < N_PARTS && status == VLY_OK; i++) {
+        const char *what = NULL;
+        const char *input =
+            parts[i]->input != NULL ? parts[i]->input(job, &what) : NULL;
+        status = output_apart(path, input, what, error);
+    }
+    return status;
 }
 
 vly_status run_parts_do(run_job *job, run_step step, vly_error *error)
@@ -209,7 +247,72 @@ void run_parts_stood(run_job *job, uint64_t ns)
             parts[i]->stood(job, ns);
 }
 
+bool run_parts_ask(run_job *job, const char *line, json_writer *json,
+                   vly_error *why)
+{
+    for (uint32_t i = 0; i < N_PARTS; i++)
+        if (parts[i]->ask != NULL && parts[i]->ask(job, line, json, why))
+            return true;
+    return false;
+}
+
+const char *run_command_argument(const char *line, const char *word)
+{
+    size_t n = strlen(word);
+    if (strncmp(line, word, n) != 0 || (line[n] != ' ' && line[n] != '\0'))
+        return NULL;
+    return line + n + strspn(line + n, " ");
+}
+
+const run_part *run_parts_command(const char *line, const char **argument)
+{
+    for (uint32_t i = 0; i < N_PARTS; i++) {
+        const char *found = parts[i]->command != NULL
+                                ? run_command_argument(line, parts[i]->command)
+                                : NULL;
+        if (found == NULL || (found[0] != '\0') != parts[i]->command_argument)
+            continue;
+        *argument = found;
+        return parts[i];
+    }
+    return NULL;
+}
+
+char *run_parts_metrics(run_job *job)
+{
+    char *all = vly_strdup("");
+    for (uint32_t i = 0; all != NULL && i < N_PARTS; i++) {
+        if (parts[i]->metrics == NULL)
+            continue;
+        char *lines = parts[i]->metrics(job);
+        char *both = lines != NULL ? vly_format("%s%s", all, lines) : NULL;
+        vly_free(lines);
+        vly_free(all);
+        all = both;
+    }
+    return all;
+}
+
 /* ---- the end ------------------------------------------------------------ */
+
+void run_parts_last(run_job *job)
+{
+    for (uint32_t i = 0; i < N_PARTS; i++)
+        if (parts[i]->last != NULL)
+            parts[i]->last(job);
+}
+
+vly_status run_parts_end(run_job *job, vly_error *error)
+{
+    vly_status first = VLY_OK;
+    for (uint32_t i = N_PARTS; i-- > 0;) {
+        if (job->states == NULL || parts[i]->end == NULL)
+            continue;
+        vly_status status = parts[i]->end(job, first == VLY_OK ? error : NULL);
+        first = first == VLY_OK ? status : first;
+    }
+    return first;
+}
 
 void run_parts_print(const run_job *job, run_lines place)
 {

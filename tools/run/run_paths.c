@@ -3,7 +3,9 @@
  * not exist yet are compared by the real path of their folder.
  */
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,9 @@
 #include "base/temporary.h"
 #include "record/export.h"
 #include "tools/cli/output_apart.h"
+
+/* --record FILE.h5 has another one beside it, and --checkpoint is the last. */
+enum { OUTPUTS_MAX = 16 };
 
 typedef struct output {
     const char *path; /* NULL: not asked for */
@@ -37,8 +42,7 @@ static vly_status check_reads(const run_job *job, const char *path,
     VLY_TRY(output_apart(path, plan->path, "the genome", error));
     VLY_TRY(output_apart_genome(path, job->build.genome, error));
     VLY_TRY(output_apart(path, plan->manifest, "the manifest", error));
-    VLY_TRY(output_apart(path, plan->monitor.model, "the model of --monitor",
-                         error));
+    VLY_TRY(run_parts_apart(job, path, error));
     if (path != plan->checkpoint.path)
         VLY_TRY(output_apart(path, plan->checkpoint.resume,
                              "the checkpoint of --resume", error));
@@ -235,27 +239,27 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
         strcmp(plan->checkpoint.path, "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--checkpoint -: wanted a file name");
-    output outputs[] = {{.path = plan->record},
-                        {.path = plan->digest_log},
-                        {.path = plan->json},
-                        {.path = plan->connectome},
-                        {.path = beside ? growing : NULL},
-                        {.path = plan->watch.telemetry},
-                        {.path = plan->probe.out},
-                        {.path = plan->checkpoint.path}};
-    for (int i = 0; i < 8; i++) {
+    /* all but the checkpoint itself */
+    output outputs[OUTPUTS_MAX] = {{.path = beside ? growing : NULL}};
+    const char *path;
+    int n = 1;
+    for (uint32_t k = 0; (path = run_parts_output(job, k)) != NULL; k++) {
+        assert(n < OUTPUTS_MAX - 1);
+        outputs[n++].path = path;
+    }
+    outputs[n].path = plan->checkpoint.path;
+    for (int i = 0; i <= n; i++) {
         vly_status found = VLY_OK;
         if (outputs[i].path != NULL)
             found = check_given(job, outputs, i, error);
         if (found != VLY_OK)
             return found;
     }
-    /* all but the checkpoint itself */
-    vly_status status = check_checkpoints(plan, outputs, 7, error);
+    vly_status status = check_checkpoints(plan, outputs, n, error);
     if (status == VLY_OK)
-        status = check_reports(job, outputs, 8, error);
+        status = check_reports(job, outputs, n + 1, error);
     if (status == VLY_OK && plan->folder != NULL)
-        status = check_folder(job, outputs, 8, error);
+        status = check_folder(job, outputs, n + 1, error);
     return status;
 }
 

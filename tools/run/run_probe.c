@@ -12,6 +12,7 @@
 #include "plugin/probe.h"
 #include "record/writer.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
 
 static const tool_option options[] = {
     {"probe", 0, false, TOOL_TEXT, "POINT,...",
@@ -24,6 +25,34 @@ static const tool_option options[] = {
 
 static const char *only_plugin;
 
+typedef struct probe_part {
+    run_probe_plan plan;
+    vly_probe *probe;    /* NULL: none */
+    vly_writer *claimed; /* --probe-out */
+} probe_part;
+
+static probe_part *of(const run_job *job)
+{
+    return run_part_state(job, &run_part_probe);
+}
+
+const char *run_probe_place(const run_job *job, uint64_t burst,
+                            const char *asked)
+{
+    return vly_probe_place(of(job)->probe, burst, asked);
+}
+
+void run_probe_clock(const run_job *job, int64_t *wall_ns, int64_t *steady_ns)
+{
+    vly_probe_clock(of(job)->probe, wall_ns, steady_ns);
+}
+
+static void plan_deinit(run_probe_plan *plan)
+{
+    vly_free(plan->faults);
+    *plan = (run_probe_plan){0};
+}
+
 void run_probe_only(const char *plugin)
 {
     only_plugin = plugin;
@@ -32,7 +61,7 @@ void run_probe_only(const char *plugin)
 static vly_status read_options(run_job *job, const tool_args *args,
                                vly_error *error)
 {
-    run_probe_plan *plan = &job->plan.probe;
+    run_probe_plan *plan = &of(job)->plan;
     const char *text;
     *plan = (run_probe_plan){.points = tool_text(args, "probe"),
                              .only = only_plugin,
@@ -44,18 +73,12 @@ static vly_status read_options(run_job *job, const tool_args *args,
     while ((text = tool_text_at(args, "inject", plan->n_faults)) != NULL)
         plan->faults[plan->n_faults++] = text;
     if (plan->out != NULL && plan->points == NULL && plan->n_faults == 0) {
-        run_probe_plan_deinit(plan);
+        plan_deinit(plan);
         return vly_fail(error, VLY_E_INVALID,
                         "--probe-out without --probe and --inject, wanted one "
                         "of them");
     }
     return VLY_OK;
-}
-
-void run_probe_plan_deinit(run_probe_plan *plan)
-{
-    vly_free(plan->faults);
-    *plan = (run_probe_plan){0};
 }
 
 /* The option a message is about. */
@@ -88,13 +111,13 @@ static vly_status create(const run_probe_plan *plan, vly_probe **probe,
 
 static vly_status attach(run_job *job, vly_error *error)
 {
-    const run_probe_plan *plan = &job->plan.probe;
+    const run_probe_plan *plan = &of(job)->plan;
     vly_status status = VLY_OK;
     if (plan->points == NULL && plan->n_faults == 0)
         return VLY_OK;
     VLY_TRY(tool_output_check(plan->out, error));
-    VLY_TRY(create(plan, &job->probe, error));
-    status = vly_probe_attach(job->probe, job->registry, error);
+    VLY_TRY(create(plan, &of(job)->probe, error));
+    status = vly_probe_attach(of(job)->probe, job->registry, error);
 out:
     return status;
 }
@@ -102,7 +125,7 @@ out:
 static vly_status check(run_job *job, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
-    if (vly_probe_fits(job->probe, &job->build.connectome->desc, &why) ==
+    if (vly_probe_fits(of(job)->probe, &job->build.connectome->desc, &why) ==
         VLY_OK)
         return VLY_OK;
     return named("probe", &why, error);
@@ -111,17 +134,27 @@ static vly_status check(run_job *job, vly_error *error)
 static bool found(const run_job *job)
 {
     vly_probe_checked checked;
-    for (uint32_t k = 0; vly_probe_checked_get(job->probe, k, &checked); k++)
+    for (uint32_t k = 0; vly_probe_checked_get(of(job)->probe, k, &checked);
+         k++)
         if (checked.failed != 0)
             return true;
     return false;
 }
 
-void run_probe_close(run_job *job)
+static vly_status claim(run_job *job, vly_error *error)
 {
-    vly_probe_destroy(job->probe);
-    job->probe = NULL;
-    run_probe_plan_deinit(&job->plan.probe);
+    probe_part *part = of(job);
+    return part->probe != NULL
+               ? run_files_claim(part->plan.out, &part->claimed, error)
+               : VLY_OK;
+}
+
+static void deinit(run_job *job)
+{
+    probe_part *part = of(job);
+    vly_writer_abandon(part->claimed);
+    vly_probe_destroy(part->probe);
+    plan_deinit(&part->plan);
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -172,7 +205,8 @@ static void put_checks(const run_job *job, json_writer *json)
 {
     vly_probe_checked checked;
     json_array(json, "checks");
-    for (uint32_t k = 0; vly_probe_checked_get(job->probe, k, &checked); k++) {
+    for (uint32_t k = 0; vly_probe_checked_get(of(job)->probe, k, &checked);
+         k++) {
         const bool bad = checked.failed != 0;
         json_object(json, NULL);
         json_text(json, "check", checked.name);
@@ -189,7 +223,8 @@ static void put_faults(const run_job *job, json_writer *json)
 {
     vly_probe_injected fault;
     json_array(json, "faults");
-    for (uint32_t k = 0; vly_probe_injected_get(job->probe, k, &fault); k++) {
+    for (uint32_t k = 0; vly_probe_injected_get(of(job)->probe, k, &fault);
+         k++) {
         const bool acted = fault.times != 0;
         json_object(json, NULL);
         json_text(json, "fault", fault.text);
@@ -206,7 +241,7 @@ static void put_members(const run_job *job, json_writer *json)
 {
     vly_probe_series series;
     json_array(json, "points");
-    for (uint32_t k = 0; vly_probe_series_get(job->probe, k, &series); k++)
+    for (uint32_t k = 0; vly_probe_series_get(of(job)->probe, k, &series); k++)
         put_series(&series, json);
     json_array_end(json);
     put_checks(job, json);
@@ -215,7 +250,7 @@ static void put_members(const run_job *job, json_writer *json)
 
 static void put(const run_job *job, json_writer *json)
 {
-    if (job->probe == NULL)
+    if (of(job)->probe == NULL)
         return;
     json_object(json, "probes");
     put_members(job, json);
@@ -227,7 +262,7 @@ static vly_status save(run_job *job, vly_error *error)
     json_writer json;
     size_t n_text = 0;
     vly_status status = VLY_OK;
-    if (job->probe == NULL || job->plan.probe.out == NULL)
+    if (of(job)->probe == NULL || of(job)->plan.out == NULL)
         return VLY_OK;
     json_init(&json, true);
     json_object(&json, NULL);
@@ -241,8 +276,8 @@ static vly_status save(run_job *job, vly_error *error)
     if (text == NULL)
         status = vly_fail_nomem(error, json.capacity, "what probes saw");
     else
-        status = run_files_save(&job->probed, job->plan.probe.out, text, n_text,
-                                error);
+        status = run_files_save(&of(job)->claimed, of(job)->plan.out, text,
+                                n_text, error);
     json_deinit(&json);
     return status;
 }
@@ -291,7 +326,7 @@ static void print_checks(const run_job *job)
     uint64_t looked = 0;
     uint32_t n = 0;
     uint32_t bad = 0;
-    for (; vly_probe_checked_get(job->probe, n, &checked); n++) {
+    for (; vly_probe_checked_get(of(job)->probe, n, &checked); n++) {
         looked += checked.looked;
         if (checked.failed == 0)
             continue;
@@ -311,13 +346,14 @@ static void print(const run_job *job)
 {
     vly_probe_series series;
     vly_probe_injected fault;
-    if (job->probe == NULL)
+    if (of(job)->probe == NULL)
         return;
-    for (uint32_t k = 0; vly_probe_series_get(job->probe, k, &series); k++)
+    for (uint32_t k = 0; vly_probe_series_get(of(job)->probe, k, &series); k++)
         if (series.count != 0)
             print_series(&series);
     print_checks(job);
-    for (uint32_t k = 0; vly_probe_injected_get(job->probe, k, &fault); k++) {
+    for (uint32_t k = 0; vly_probe_injected_get(of(job)->probe, k, &fault);
+         k++) {
         if (fault.times == 0)
             tool_print("fault             %s: it never began\n", fault.text);
         else
@@ -327,20 +363,24 @@ static void print(const run_job *job)
     }
 }
 
-static bool is_stdout(const run_job *job)
+static const char *output(const run_job *job, uint32_t k)
 {
-    const char *path = job->plan.probe.out;
-    return path != NULL && strcmp(path, "-") == 0;
+    return k == 0 ? of(job)->plan.out : NULL;
 }
 
 const run_part run_part_probe = {
     .name = "probes",
+    .state_bytes = sizeof(probe_part),
     .help = 11,
     .options = options,
     .read_more = read_options,
-    .is_stdout = is_stdout,
-    .at = {[RUN_ATTACH] = attach, [RUN_FIT] = check, [RUN_SAVE] = save},
+    .output = output,
+    .at = {[RUN_ATTACH] = attach,
+           [RUN_FIT] = check,
+           [RUN_OPEN] = claim,
+           [RUN_SAVE] = save},
     .print = {[RUN_LINES] = print},
     .json = {[RUN_MEMBERS] = put},
     .found = found,
+    .close = deinit,
 };

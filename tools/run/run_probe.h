@@ -10,12 +10,9 @@
 
 #include <volley/plugin.h>
 
-#include "tools/cli/json_writer.h"
-#include "tools/cli/options.h"
-
 struct run_job;
 
-/* Part of run_plan. Texts are borrowed from the command line. */
+/* Texts are borrowed from the command line. */
 typedef struct run_probe_plan {
     const char *points;  /* NULL: none */
     const char **faults; /* [n_faults]; owned */
@@ -24,12 +21,16 @@ typedef struct run_probe_plan {
     const char *out;  /* JSON goes here; NULL: into the summary only */
 } run_probe_plan;
 
-void run_probe_plan_deinit(run_probe_plan *plan);
-
 /* For `volley monitor attach`: probes of this process sit at this plugin only;
  * borrowed. NULL: at every backend. */
 void run_probe_only(const char *plugin);
 
-void run_probe_close(struct run_job *job);
+/* The backend to move to at this burst, if a fault of --inject says another one
+ * than was asked for; asked without. */
+const char *run_probe_place(const struct run_job *job, uint64_t burst,
+                            const char *asked);
+/* What the clocks of telemetry are ahead by, by such a fault; 0 without. */
+void run_probe_clock(const struct run_job *job, int64_t *wall_ns,
+                     int64_t *steady_ns);
 
 #endif

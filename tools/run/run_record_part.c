@@ -38,11 +38,14 @@ static vly_status read_options(run_job *job, const tool_args *args,
     return VLY_OK;
 }
 
-static bool is_stdout(const run_job *job)
+static const char *output(const run_job *job, uint32_t k)
 {
-    const run_plan *plan = &job->plan;
-    return (plan->record != NULL && strcmp(plan->record, "-") == 0) ||
-           (plan->digest_log != NULL && strcmp(plan->digest_log, "-") == 0);
+    const char *const paths[] = {job->plan.record, job->plan.digest_log};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < 2; i++)
+        if (paths[i] != NULL && n++ == k)
+            return paths[i];
+    return NULL;
 }
 
 static vly_status take(run_job *job, vly_error *error)
@@ -70,7 +73,7 @@ const run_part run_part_record = {
     .help = 7,
     .options = options,
     .read = read_options,
-    .is_stdout = is_stdout,
+    .output = output,
     .at = {[RUN_TAKE] = take},
     .due = run_sample_due,
     .print = {[RUN_LINES] = run_output_print},

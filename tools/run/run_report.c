@@ -2,6 +2,7 @@
  * What a run says: the first line, the summary for people, the same as JSON.
  */
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -14,6 +14,8 @@
 #include "plugin/backend_spec.h"
 #include "plugin/registry.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+#include "tools/run/run_probe.h"
 
 static const tool_option options[] = {
     {"swap", 0, true, TOOL_TEXT, "BURST=NAME",
@@ -177,9 +179,9 @@ static vly_status do_swap(run_job *job, run_swap *swap, vly_error *error)
         return status;
     snprintf(swap->from, sizeof swap->from, "%s", stats->backend);
     uint64_t begin = vly_clock_ns();
-    status = vly_net_swap(
-        job->net, vly_probe_place(job->probe, swap->burst, swap->backend),
-        job->plan.n_threads, &why);
+    status =
+        vly_net_swap(job->net, run_probe_place(job, swap->burst, swap->backend),
+                     job->plan.n_threads, &why);
     swap->seconds = (double)(vly_clock_ns() - begin) * 1e-9;
     swap->done = status == VLY_OK;
     swap->status = status;
@@ -205,8 +207,9 @@ static vly_status swap_next(run_job *job, vly_error *error)
     return do_swap(job, swap, error);
 }
 
-vly_status run_swap_add(run_job *job, const char *backend,
-                        const run_swap **swap, vly_error *error)
+/* One more, now; *swap is what became of it, unless nothing was tried. */
+static vly_status add(run_job *job, const char *backend, const run_swap **swap,
+                      vly_error *error)
 {
     swap_part *part = of(job);
     vly_backend_spec spec;
@@ -225,6 +228,25 @@ vly_status run_swap_add(run_job *job, const char *backend,
     }
     *swap = &part->swaps[part->next];
     return swap_next(job, error);
+}
+
+/* `volley ctl PID swap BACKEND` */
+static vly_status obey(run_job *job, const char *backend, json_writer *json,
+                       vly_error *why)
+{
+    const run_swap *swap = NULL;
+    vly_status status = add(job, backend, &swap, why);
+    if (status != VLY_OK)
+        return swap != NULL ? status : VLY_OK; /* can the run go on? */
+    if (!swap->done) {
+        vly_fail(why, swap->status, "the run goes on on %s: %s", swap->from,
+                 swap->reason != NULL ? swap->reason : "out of memory");
+        return VLY_OK;
+    }
+    json_text(json, "from", swap->from);
+    json_text(json, "to", swap->to);
+    json_number(json, "seconds", swap->seconds);
+    return VLY_OK;
 }
 
 static void deinit(run_job *job)
@@ -291,6 +313,9 @@ const run_part run_part_swap = {
     .at = {[RUN_CHECK] = check, [RUN_REACH] = swap_next},
     .due = due,
     .moves = run_swap_tried,
+    .command = "swap",
+    .command_argument = true,
+    .obey = obey,
     .print = {[RUN_LINES] = print},
     .json = {[RUN_MEMBERS] = put, [RUN_MANIFEST] = put},
     .close = deinit,

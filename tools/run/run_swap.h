@@ -32,9 +32,4 @@ vly_status run_swap_plan(struct run_job *job, uint64_t burst,
 const run_swap *run_swap_at(const struct run_job *job, uint32_t k);
 /* How many were tried: the first ones. */
 uint32_t run_swap_tried(const struct run_job *job);
-/* One more, now. *swap says what became of it; borrowed until the next one.
- * Errors  those that end the run; E_INVALID backend is no name of one; E_NOMEM
- */
-vly_status run_swap_add(struct run_job *job, const char *backend,
-                        const run_swap **swap, vly_error *error);
 #endif

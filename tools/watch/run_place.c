@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/run/run_failover.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_swap.h"
 
 bool run_place_same(const char *a, const char *b)
 {

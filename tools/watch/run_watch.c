@@ -12,6 +12,8 @@
 #include "base/thread.h"
 #include "monitor/device_watch.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+#include "tools/run/run_probe.h"
 #include "tools/watch/run_place.h"
 
 /* How often the thread looks for samples; memory of the ring. */
@@ -19,7 +21,7 @@ static const uint64_t tick_ns = 50000000;
 static const uint64_t ring_bytes = 1 << 22;
 
 struct run_watch {
-    run_job *job; /* for its monitor */
+    run_job *job; /* for metrics of its other parts */
     watch_net net;
     const char **names;
     uint32_t *neurons;
@@ -70,9 +72,9 @@ static void note_backend(run_watch *watch, const char *backend)
         vly_device_watch_target(watch->devices, backend);
 }
 
-void run_watch_moved(run_job *job)
+static void look_where(run_job *job)
 {
-    run_watch *watch = job->watch;
+    run_watch *watch = run_watch_state(job)->watch;
     const char *backend = job->result.stats.backend; /* new after each move */
     if (watch &&
         run_place_look(&watch->place, job, backend, vly_net_burst(job->net)))
@@ -113,9 +115,10 @@ static uint64_t missing_ns(uint64_t now)
 
 void run_watch_enter(run_job *job)
 {
-    run_watch *watch = job->watch;
+    run_watch *watch = run_watch_state(job)->watch;
     if (!watch)
         return;
+    look_where(job);
     watch->entered_at_ns = vly_clock_ns();
     watch->entered_ns = missing_ns(watch->entered_at_ns);
 }
@@ -127,7 +130,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 void run_watch_leave(run_job *job)
 {
-    run_watch *watch = job->watch;
+    run_watch *watch = run_watch_state(job)->watch;
     if (!watch)
         return;
     const uint64_t now = vly_clock_ns();
@@ -166,14 +169,14 @@ void run_watch_clock(const run_job *job, uint64_t *at_ns, uint64_t *unix_ns)
     /* at one time: who is preempted between the two reads a clock that jumped
      * (on two cores that six builds shared, by 13 ms and back) */
     vly_clock_both(at_ns, unix_ns);
-    vly_probe_clock(job->probe, &wall, &steady);
+    run_probe_clock(job, &wall, &steady);
     *at_ns += (uint64_t)steady;
     *unix_ns += (uint64_t)wall;
 }
 
 static void put_sample(run_job *job)
 {
-    run_watch *watch = job->watch;
+    run_watch *watch = run_watch_state(job)->watch;
     vly_stats stats = {.struct_size = sizeof stats};
     uint64_t at_ns = 0;
     uint64_t unix_ns = 0;
@@ -226,12 +229,12 @@ static void put_sample(run_job *job)
 
 uint64_t run_watch_due(const run_job *job)
 {
-    return job->watch->next_ns;
+    return run_watch_state(job)->watch->next_ns;
 }
 
 void run_watch_look(run_job *job)
 {
-    run_watch *watch = job->watch;
+    run_watch *watch = run_watch_state(job)->watch;
     if (!watch)
         return;
     const uint64_t now = vly_clock_ns();
@@ -277,9 +280,9 @@ void run_watch_note(run_watch *watch, const char *line)
         watch_lines_note(watch->lines, line);
 }
 
-char *watch_monitor_metrics(const run_watch *watch)
+char *watch_other_metrics(const run_watch *watch)
 {
-    return run_monitor_metrics(watch->job);
+    return run_parts_metrics(watch->job);
 }
 
 uint64_t watch_lost(const run_watch *watch)
@@ -388,29 +391,14 @@ static vly_status describe(run_watch *watch, const run_job *job,
     return vly_telemetry_create(n_samples, n, &watch->ring, error);
 }
 
-/* May the run be on a device of CUDA at some time? */
-static bool is_cuda(const char *name)
-{
-    return name && strncmp(name, "cuda", 4) == 0;
-}
-
-static bool may_be_cuda(const run_job *job)
-{
-    const run_swap *swap;
-    bool may = is_cuda(job->result.stats.backend) ||
-               is_cuda(run_failover_backend(job));
-    for (uint32_t k = 0; (swap = run_swap_at(job, k)) != NULL; k++)
-        may = may || is_cuda(swap->backend);
-    return may;
-}
-
 static vly_status open_readers(run_job *job, vly_error *error)
 {
-    run_watch *watch = job->watch;
-    const run_watch_plan *plan = &job->plan.watch;
+    run_watch *watch = run_watch_state(job)->watch;
+    const run_watch_plan *plan = &run_watch_state(job)->plan;
     vly_status status = VLY_OK;
     VLY_TRY(watch_devices_start(job->registry, plan, job->result.stats.backend,
-                                may_be_cuda(job), &watch->devices, error));
+                                run_watch_may_be_cuda(job), &watch->devices,
+                                error));
     if (plan->telemetry)
         VLY_TRY(watch_lines_open(watch, &watch->net, watch->ring,
                                  watch->devices, plan->telemetry, &watch->lines,
@@ -430,7 +418,7 @@ out:
 
 vly_status run_watch_open(run_job *job, vly_error *error)
 {
-    const run_watch_plan *plan = &job->plan.watch;
+    const run_watch_plan *plan = &run_watch_state(job)->plan;
     if (!plan->telemetry && !plan->metrics && !plan->live && !plan->wanted)
         return VLY_OK;
     run_watch *watch = vly_calloc(1, sizeof *watch);
@@ -440,7 +428,7 @@ vly_status run_watch_open(run_job *job, vly_error *error)
     vly_condition_init(&watch->changed);
     watch->every_ns = (uint64_t)(plan->every_ms * 1e6);
     watch->job = job;
-    job->watch = watch;
+    run_watch_state(job)->watch = watch;
     vly_status status = describe(watch, job, error);
     if (status == VLY_OK) {
         run_place_begin(&watch->place, job);
@@ -454,24 +442,23 @@ vly_status run_watch_open(run_job *job, vly_error *error)
 
 vly_status run_watch_begin(run_job *job, vly_error *error)
 {
-    watch_lines *lines = job->watch ? job->watch->lines : NULL;
+    watch_lines *lines =
+        run_watch_state(job)->watch ? run_watch_state(job)->watch->lines : NULL;
     return lines ? watch_lines_begin(lines, error) : VLY_OK;
 }
 
 void run_watch_last(run_job *job)
 {
-    if (job->watch)
+    if (run_watch_state(job)->watch)
         put_sample(job);
 }
 
 vly_status run_watch_close(run_job *job, vly_error *error)
 {
-    run_watch *watch = job->watch;
+    run_watch *watch = run_watch_state(job)->watch;
     vly_status status = VLY_OK;
     if (!watch)
         return VLY_OK;
-    /* before its lines are closed: it has notes for them */
-    vly_status monitored = run_monitor_close(job, error);
     if (watch->runs) {
         pthread_mutex_lock(&watch->lock);
         watch->ended = true;
@@ -483,11 +470,9 @@ vly_status run_watch_close(run_job *job, vly_error *error)
     watch_live_close(watch->live);
     if (!job->began)
         watch_lines_cancel(watch->lines);
-    status = watch_lines_close(watch->lines, &watch->n_lost,
-                               monitored == VLY_OK ? error : NULL);
-    status = monitored != VLY_OK ? monitored : status;
-    job->watched = (run_watched){watch->n_samples, watch->n_lost,
-                                 (double)watch->spent_ns * 1e-9};
+    status = watch_lines_close(watch->lines, &watch->n_lost, error);
+    run_watch_state(job)->watched = (run_watched){
+        watch->n_samples, watch->n_lost, (double)watch->spent_ns * 1e-9};
     vly_device_watch_destroy(watch->devices);
     vly_telemetry_destroy(watch->ring);
     pthread_mutex_destroy(&watch->lock);
@@ -496,18 +481,6 @@ vly_status run_watch_close(run_job *job, vly_error *error)
     vly_free(watch->neurons);
     vly_free(watch->area_spikes);
     vly_free(watch);
-    job->watch = NULL;
+    run_watch_state(job)->watch = NULL;
     return status;
-}
-
-void run_watch_json(const run_job *job, json_writer *json)
-{
-    const run_watched *watched = &job->watched;
-    if (watched->n_samples == 0)
-        return;
-    json_object(json, "telemetry");
-    json_u64(json, "samples", watched->n_samples);
-    json_u64(json, "lost", watched->n_lost);
-    json_number(json, "seconds", watched->seconds);
-    json_object_end(json);
 }

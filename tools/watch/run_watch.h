@@ -24,7 +24,7 @@ typedef struct vly_device_watch vly_device_watch;
 /* The least of --telemetry-every. */
 #define RUN_WATCH_EVERY_LEAST_MS 1
 
-/* What was asked; part of run_plan. */
+/* What was asked. */
 typedef struct run_watch_plan {
     const char *telemetry; /* a file; NULL: none */
     double every_ms;       /* between two samples */
@@ -34,13 +34,30 @@ typedef struct run_watch_plan {
     bool wanted; /* by --monitor, whatever else is asked */
 } run_watch_plan;
 
-/* Opens what was asked; job->watch stays NULL if that is nothing.
+/* What telemetry did. */
+typedef struct run_watched {
+    uint64_t n_samples; /* 0: there was none */
+    uint64_t n_lost;    /* not written: the ring was full */
+    double seconds;     /* spent in the burst loop */
+} run_watched;
+
+/* The state of the part. */
+typedef struct watch_part {
+    run_watch_plan plan;
+    char *telemetry;  /* the path of plan.telemetry, if it is the folder's */
+    run_watch *watch; /* NULL: the run is not watched */
+    run_watched watched;
+} watch_part;
+watch_part *run_watch_state(const run_job *job);
+
+/* Opens what was asked; the watch stays NULL if that is nothing.
  * Errors  E_INVALID no address or port; E_IO the file cannot be written, the
  *         port is taken; E_NOMEM */
 vly_status run_watch_open(run_job *job, vly_error *error);
 /* Writes the head of --telemetry: nothing can refuse the run any more. */
 vly_status run_watch_begin(run_job *job, vly_error *error);
-/* Around calls of the engine: what the thread had no processor for in between
+/* Around calls of the engine, before which the net may have moved: what the
+ * thread had no processor for in between
  * is in the samples as that of the engine. [burst loop] */
 void run_watch_enter(run_job *job);
 void run_watch_leave(run_job *job);
@@ -54,8 +71,8 @@ void run_watch_last(run_job *job);
 /* Ends the threads, closes the file. NULL is legal. Errors are those of the
  * file. */
 vly_status run_watch_close(run_job *job, vly_error *error);
-/* Members of the summary: samples, what was lost, what it cost. */
-void run_watch_json(const run_job *job, json_writer *json);
+/* May the run be on a device of CUDA at some time? */
+bool run_watch_may_be_cuda(const run_job *job);
 
 /* What does not change while the net runs, as the readers need it; borrowed. */
 typedef struct watch_net {
@@ -85,9 +102,6 @@ watch_rates watch_rates_of(const watch_net *net,
 double watch_area_hz(const watch_net *net, uint32_t area,
                      const watch_rates *rates, const uint64_t *from,
                      const uint64_t *to);
-/* The net may be elsewhere than at the last sample; before the next burst.
- * [burst loop] */
-void run_watch_moved(run_job *job);
 /* Where the run is, by the engine: changes with a swap. The text is copied. */
 void watch_backend(const run_watch *watch, char *backend, size_t capacity);
 /* The samples and the net, for who reads them too; borrowed. */
@@ -100,8 +114,8 @@ vly_device_watch *run_watch_devices(const run_watch *watch); /* or NULL */
  * Where there is no file of them, or no memory, nothing happens. [any-thread]
  */
 void run_watch_note(run_watch *watch, const char *line);
-/* Metrics of the run's monitor, as watch_devices_metrics; "" without one. */
-char *watch_monitor_metrics(const run_watch *watch);
+/* Metrics of the other parts of the run, as watch_devices_metrics. */
+char *watch_other_metrics(const run_watch *watch);
 /* Samples that the JSON lines have lost so far. */
 uint64_t watch_lost(const run_watch *watch);
 

@@ -232,7 +232,7 @@ static char *make_page(void *context, size_t *n)
     put_rates(page, metrics);
     put_text(page, device_limits_metrics());
     put_text(page, watch_devices_metrics(metrics->devices));
-    put_text(page, watch_monitor_metrics(metrics->watch));
+    put_text(page, watch_other_metrics(metrics->watch));
     if (page->failed) {
         vly_free(page->text);
         return NULL;
