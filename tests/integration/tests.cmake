@@ -322,12 +322,17 @@ if(VOLLEY_PYTHON)
                 PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/result_tables.py
                 ${CMAKE_SOURCE_DIR})
+    vly_test_register(test_tool_includes LABELS integration
+        COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+                ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/tool_includes.py
+                ${CMAKE_SOURCE_DIR})
     vly_test_register(test_docs_pages LABELS integration
         COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_pages.py
                 ${CMAKE_SOURCE_DIR} $<TARGET_FILE:volley_command>)
 else()
-    message(STATUS "test_result_tables, test_docs_pages: left out: no python3")
+    message(STATUS "test_result_tables, test_tool_includes, test_docs_pages: left "
+                   "out: no python3")
 endif()
 
 # ---- what is installed ----------------------------------------------------

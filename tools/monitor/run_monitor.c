@@ -20,6 +20,7 @@
 #include "tools/monitor/monitor_metrics.h"
 #include "tools/monitor/run_alarm.h"
 #include "tools/monitor/run_monitor_figures.h"
+#include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/watch/run_watch.h"
 
@@ -92,8 +93,9 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
     vly_error why = VLY_ERROR_INIT;
     if (!plan->wanted)
         return VLY_OK;
-    vly_status status = run_monitor_actions(
-        plan, job->plan.checkpoint.path != NULL, run_control_path(job), error);
+    vly_status status =
+        run_monitor_actions(plan, run_checkpoint_state(job)->plan.path != NULL,
+                            run_control_path(job), error);
     if (status != VLY_OK)
         return status;
     run_monitor *made = vly_calloc(1, sizeof *made);

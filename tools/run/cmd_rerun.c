@@ -15,6 +15,7 @@
 #include "connectome/connectome_digest.h"
 #include "tools/cli/json_reader.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
 #include "tools/run/run_swap.h"
 
 static const tool_option options[] = {
@@ -147,12 +148,11 @@ static vly_status make_plan(const tool_args *args, const rerun *again,
         .backend = backend != NULL ? backend : before,
         .n_threads = tool_threads(args),
         .n_bursts = again->n_bursts,
-        .digest_log = tool_text(args, "digest-log"),
         .quiet = tool_has(args, "quiet"),
-        .record_memory = RUN_RECORD_MEMORY,
     };
     if (job->plan.backend == NULL)
         job->plan.backend = "auto";
+    run_output_state(job)->digest_log = tool_text(args, "digest-log");
     vly_status status = VLY_OK;
     if (backend == NULL)
         VLY_TRY(read_swaps(again, job, error));

@@ -90,10 +90,6 @@ static int run(const tool_args *args)
         return tool_fail(&error);
     }
     run_report_head(&job);
-    if (!job.plan.quiet && job.build.genome->n_records > 0 &&
-        job.output.path == NULL)
-        tool_message("[[record]] is not written: no -o FOLDER and no "
-                     "--record FILE");
     run_job_execute(&job);
     report(&job);
     int code = run_job_exit_code(&job);

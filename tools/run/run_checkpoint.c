@@ -20,6 +20,7 @@
 #include "checkpoint/checkpoint.h"
 #include "connectome/connectome_digest.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
 
 typedef struct checkpoint_counts {
     uint64_t n_written;
@@ -150,13 +151,13 @@ static vly_status claim_path(run_checkpoint *checkpoint, vly_error *error)
 
 vly_status run_checkpoint_open(run_job *job, vly_error *error)
 {
-    if (job->plan.checkpoint.path == NULL)
+    if (run_checkpoint_state(job)->plan.path == NULL)
         return VLY_OK;
     run_checkpoint *made = vly_calloc(1, sizeof *made);
     if (made == NULL)
         return vly_fail_nomem(error, sizeof *made, "checkpoints");
-    made->plan = job->plan.checkpoint;
-    made->record = job->record;
+    made->plan = run_checkpoint_state(job)->plan;
+    made->record = run_output_state(job)->record;
     made->told = true;
     made->counts.last_burst = UINT64_MAX;
     made->error.struct_size = sizeof made->error;
@@ -176,7 +177,7 @@ vly_status run_checkpoint_open(run_job *job, vly_error *error)
         vly_free(made);
         return status;
     }
-    job->checkpoint = made;
+    run_checkpoint_state(job)->checkpoint = made;
     return VLY_OK;
 }
 
@@ -201,28 +202,29 @@ void run_checkpoint_close(run_checkpoint *checkpoint)
  * the thread that writes them has come to the mark. */
 static vly_status mark_recordings(run_job *job, vly_error *error)
 {
-    run_checkpoint *checkpoint = job->checkpoint;
+    run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     uint32_t n = 0;
     vly_status status = VLY_OK;
-    if (job->output.path != NULL) {
-        VLY_TRY(run_record_mark(job->record, error));
+    if (run_output_state(job)->output.path != NULL) {
+        VLY_TRY(run_record_mark(run_output_state(job)->record, error));
         checkpoint->recordings[n++] =
             (vly_recording){.kind = VLY_RECORDING_SPIKES,
-                            .path = job->output.growing,
+                            .path = run_output_state(job)->output.growing,
                             .selection = run_resume_selection(job)};
     }
-    if (job->digests != NULL) {
+    if (run_output_state(job)->digests != NULL) {
         vly_digest_place place = {0};
-        VLY_TRY(vly_digest_log_flush(job->digests, &place, error));
+        VLY_TRY(vly_digest_log_flush(run_output_state(job)->digests, &place,
+                                     error));
         checkpoint->recordings[n++] =
             (vly_recording){.kind = VLY_RECORDING_DIGESTS,
-                            .path = job->plan.digest_log,
+                            .path = run_output_state(job)->digest_log,
                             .n_bytes = place.n_bytes,
                             .n_entries = vly_net_burst(job->net)};
     }
     checkpoint->given.recordings = checkpoint->recordings;
     checkpoint->given.n_recordings = n;
-    checkpoint->given.n_resumes = job->n_resumes;
+    checkpoint->given.n_resumes = run_checkpoint_state(job)->n_resumes;
 out:
     return status;
 }
@@ -230,7 +232,7 @@ out:
 /* The thread has nothing at hand. */
 static vly_status take(run_job *job, vly_error *error)
 {
-    run_checkpoint *checkpoint = job->checkpoint;
+    run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     vly_state *state = NULL;
     vly_status status = VLY_OK;
     checkpoint->begin_ns = vly_clock_ns();
@@ -257,7 +259,7 @@ out:
  */
 static void tell_failure(run_job *job, const vly_error *error)
 {
-    run_checkpoint *checkpoint = job->checkpoint;
+    run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     checkpoint->counts.n_failed++;
     if (!checkpoint->failing)
         tool_message("no checkpoint of burst %" PRIu64 ", the run goes on: %s",
@@ -269,7 +271,7 @@ static void tell_failure(run_job *job, const vly_error *error)
 static void tell_success(run_job *job, const checkpoint_counts *counts)
 {
     char text[160];
-    job->checkpoint->failing = false;
+    run_checkpoint_state(job)->checkpoint->failing = false;
     snprintf(
         text, sizeof text, "of burst %" PRIu64 ", %" PRIu64 " bytes, %.3g s",
         counts->last_burst, counts->n_bytes, (double)counts->write_ns * 1e-9);
@@ -280,7 +282,7 @@ static void tell_success(run_job *job, const checkpoint_counts *counts)
  * thread's part of the counts does not change meanwhile. */
 static vly_status outcome(run_job *job, vly_error *error)
 {
-    run_checkpoint *checkpoint = job->checkpoint;
+    run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     pthread_mutex_lock(&checkpoint->lock);
     bool news = !checkpoint->busy && !checkpoint->told;
     vly_error found = checkpoint->error;
@@ -318,7 +320,7 @@ static bool is_busy(run_checkpoint *checkpoint)
 /* One that is overdue, as after a fail-over, is taken after the next call. */
 uint64_t run_checkpoint_due(const run_job *job)
 {
-    const run_checkpoint *checkpoint = job->checkpoint;
+    const run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     if (checkpoint == NULL || checkpoint->next_burst <= vly_net_burst(job->net))
         return UINT64_MAX;
     return checkpoint->next_burst;
@@ -326,7 +328,7 @@ uint64_t run_checkpoint_due(const run_job *job)
 
 void run_checkpoint_look(run_job *job)
 {
-    run_checkpoint *checkpoint = job->checkpoint;
+    run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     vly_error error = VLY_ERROR_INIT;
     if (checkpoint == NULL)
         return;
@@ -346,7 +348,7 @@ void run_checkpoint_look(run_job *job)
 
 vly_status run_checkpoint_now(run_job *job, vly_error *error)
 {
-    run_checkpoint *checkpoint = job->checkpoint;
+    run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     vly_error why = VLY_ERROR_INIT;
     if (checkpoint == NULL)
         return vly_fail(error, VLY_E_INVALID,
@@ -369,7 +371,7 @@ vly_status run_checkpoint_now(run_job *job, vly_error *error)
 
 void run_checkpoint_distrust(run_job *job, uint64_t burst, const char *from)
 {
-    run_checkpoint *checkpoint = job->checkpoint;
+    run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     vly_error error = VLY_ERROR_INIT;
     if (checkpoint == NULL)
         return;
@@ -389,7 +391,7 @@ void run_checkpoint_distrust(run_job *job, uint64_t burst, const char *from)
 
 void run_checkpoint_end(run_job *job)
 {
-    run_checkpoint *checkpoint = job->checkpoint;
+    run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     vly_error error = VLY_ERROR_INIT;
     if (checkpoint == NULL)
         return;
@@ -407,7 +409,7 @@ void run_checkpoint_end(run_job *job)
 
 static void print_written(const run_job *job)
 {
-    const run_checkpoint *checkpoint = job->checkpoint;
+    const run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     if (checkpoint == NULL)
         return;
     const checkpoint_counts *counts = &checkpoint->counts;
@@ -428,16 +430,17 @@ static void print_written(const run_job *job)
 void run_checkpoint_print(const run_job *job)
 {
     print_written(job);
-    if (job->resumed != NULL)
+    if (run_checkpoint_state(job)->resumed != NULL)
         tool_print("resumed           after burst %s from %s, %s\n",
                    tool_thousands(job->first_burst),
-                   job->plan.checkpoint.resume,
-                   job->n_resumes == 1 ? "the first time" : "again");
+                   run_checkpoint_state(job)->plan.resume,
+                   run_checkpoint_state(job)->n_resumes == 1 ? "the first time"
+                                                             : "again");
 }
 
 void run_checkpoint_json(const run_job *job, json_writer *json)
 {
-    const run_checkpoint *checkpoint = job->checkpoint;
+    const run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     run_resume_json(job, json);
     if (checkpoint == NULL) {
         json_text(json, "checkpoint", NULL);

@@ -26,6 +26,16 @@ typedef struct run_checkpoint_plan {
 
 typedef struct run_checkpoint run_checkpoint;
 
+/* The state of the part. */
+typedef struct checkpoint_part {
+    run_checkpoint_plan plan;
+    run_checkpoint *checkpoint; /* NULL: none are written */
+    struct vly_checkpoint
+        *resumed;       /* what the run goes on from; NULL: nothing */
+    uint32_t n_resumes; /* in all its life */
+} checkpoint_part;
+checkpoint_part *run_checkpoint_state(const struct run_job *job);
+
 /* Before anything long: a recording that cannot be gone on with, a file of
  * another kind at the path. Errors  E_INVALID, E_IO */
 vly_status run_checkpoint_check(const struct run_job *job, vly_error *error);

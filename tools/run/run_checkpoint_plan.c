@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "checkpoint/checkpoint.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
 
 static const tool_option options[] = {
@@ -28,6 +29,11 @@ static const tool_option options[] = {
     {"resume", 0, false, TOOL_TEXT, "FILE",
      "go on from a checkpoint, and in the recordings of its run", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+checkpoint_part *run_checkpoint_state(const run_job *job)
+{
+    return run_part_state(job, &run_part_checkpoint);
+}
 
 /* "10min" to ns, "1000" to bursts. */
 static bool read_every(const char *text, run_checkpoint_plan *plan)
@@ -64,7 +70,7 @@ static bool read_every(const char *text, run_checkpoint_plan *plan)
 static vly_status read_options(run_job *job, const tool_args *args,
                                vly_error *error)
 {
-    run_checkpoint_plan *plan = &job->plan.checkpoint;
+    run_checkpoint_plan *plan = &run_checkpoint_state(job)->plan;
     const char *every = tool_text(args, "every");
     *plan = (run_checkpoint_plan){
         .path = tool_text(args, "checkpoint"),
@@ -181,12 +187,14 @@ static bool is_in_new_folder(const char *path, const char *folder)
 
 vly_status run_checkpoint_check(const run_job *job, vly_error *error)
 {
-    const run_checkpoint_plan *plan = &job->plan.checkpoint;
+    const run_checkpoint_plan *plan = &run_checkpoint_state(job)->plan;
     vly_status status = VLY_OK;
     if (plan->path == NULL && plan->resume == NULL)
         return VLY_OK;
-    VLY_TRY(check_recording("--record", job->output.growing, error));
-    VLY_TRY(check_recording("--digest-log", job->plan.digest_log, error));
+    VLY_TRY(check_recording("--record", run_output_state(job)->output.growing,
+                            error));
+    VLY_TRY(check_recording("--digest-log", run_output_state(job)->digest_log,
+                            error));
     /* in a folder that -o makes nothing lies yet */
     if (plan->path != NULL && !is_in_new_folder(plan->path, job->plan.folder))
         VLY_TRY(check_path(plan, error));
@@ -204,17 +212,62 @@ static vly_status obey(run_job *job, const char *argument, json_writer *json,
     return VLY_OK;
 }
 
+static vly_status look(run_job *job, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(run_checkpoint_check(job, error));
+    status = run_resume_load(job, error);
+out:
+    return status;
+}
+
+static vly_state *resume(run_job *job)
+{
+    vly_checkpoint *resumed = run_checkpoint_state(job)->resumed;
+    vly_state *state = resumed != NULL ? resumed->state : NULL;
+    if (resumed != NULL)
+        resumed->state = NULL;
+    return state;
+}
+
+/* The last one of a run that has begun, once. */
+static vly_status end(run_job *job, vly_error *error)
+{
+    (void)error;
+    if (job->began && job->result.end[0] == '\0')
+        run_checkpoint_end(job);
+    return VLY_OK;
+}
+
+static void deinit(run_job *job)
+{
+    run_checkpoint_close(run_checkpoint_state(job)->checkpoint);
+    vly_checkpoint_destroy(run_checkpoint_state(job)->resumed);
+}
+
+static void print_head(const run_job *job)
+{
+    if (run_checkpoint_state(job)->resumed != NULL)
+        tool_message("resumed after burst %" PRIu64 " from %s",
+                     job->first_burst, run_checkpoint_state(job)->plan.resume);
+}
+
 const run_part run_part_checkpoint = {
     .name = "checkpoints",
+    .state_bytes = sizeof(checkpoint_part),
     .help = 9,
     .options = options,
     .read_more = read_options,
-    .at = {[RUN_OPEN] = run_checkpoint_open},
+    .at = {[RUN_LOOK] = look, [RUN_OPEN] = run_checkpoint_open},
+    .resume = resume,
+    .end = end,
     .due = run_checkpoint_due,
     .look = run_checkpoint_look,
     .command = "checkpoint",
     .obey = obey,
-    .print = {[RUN_LINES] = run_checkpoint_print},
+    .print =
+        {[RUN_LINES_HEAD] = print_head, [RUN_LINES] = run_checkpoint_print},
     .json = {[RUN_MEMBERS_FIRST] = run_checkpoint_json,
              [RUN_MANIFEST_LAST] = run_resume_json},
+    .close = deinit,
 };

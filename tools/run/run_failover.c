@@ -12,7 +12,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
 
 static const tool_option options[] = {
@@ -128,7 +130,8 @@ static vly_status find_place(run_job *job, vly_error *error)
     if (!kept->marked)
         return VLY_OK;
     kept->marked = false;
-    return run_record_marked(job->record, &kept->spikes, error);
+    return run_record_marked(run_output_state(job)->record, &kept->spikes,
+                             error);
 }
 
 /* A recording that cannot be written ends the run by itself, a burst later. */
@@ -140,16 +143,17 @@ static void keep_places(run_job *job)
     kept->known = false;
     /* a checkpoint being written has the only mark that there is; that run can
      * be resumed instead */
-    if (job->checkpoint != NULL)
+    if (run_checkpoint_state(job)->checkpoint != NULL)
         return;
     kept->burst = vly_net_burst(job->net);
-    if (job->output.path != NULL) {
+    if (run_output_state(job)->output.path != NULL) {
         VLY_TRY(find_place(job, &error));
-        VLY_TRY(run_record_mark(job->record, &error));
+        VLY_TRY(run_record_mark(run_output_state(job)->record, &error));
         kept->marked = true;
     }
-    if (job->digests != NULL)
-        VLY_TRY(vly_digest_log_flush(job->digests, &kept->digests, &error));
+    if (run_output_state(job)->digests != NULL)
+        VLY_TRY(vly_digest_log_flush(run_output_state(job)->digests,
+                                     &kept->digests, &error));
     kept->known = true;
 out:
     return;
@@ -161,20 +165,23 @@ static int cut_recordings(run_job *job)
     run_kept *kept = &of(job)->kept;
     vly_error error = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
-    if (job->record == NULL && job->digests == NULL)
+    if (run_output_state(job)->record == NULL &&
+        run_output_state(job)->digests == NULL)
         return 1;
     if (!kept->known)
         return 0;
     /* samples are taken between two runs, and not once more */
-    if (job->sample.n_reports > 0 && job->sample.last > kept->burst)
+    if (run_output_state(job)->sample.n_reports > 0 &&
+        run_output_state(job)->sample.last > kept->burst)
         return 0;
-    if (job->record != NULL) {
+    if (run_output_state(job)->record != NULL) {
         VLY_TRY(find_place(job, &error));
-        VLY_TRY(
-            run_record_rewind(job->record, &kept->spikes, kept->burst, &error));
+        VLY_TRY(run_record_rewind(run_output_state(job)->record, &kept->spikes,
+                                  kept->burst, &error));
     }
-    if (job->digests != NULL)
-        VLY_TRY(vly_digest_log_rewind(job->digests, &kept->digests, &error));
+    if (run_output_state(job)->digests != NULL)
+        VLY_TRY(vly_digest_log_rewind(run_output_state(job)->digests,
+                                      &kept->digests, &error));
     return 1;
 out:
     tool_message("%s", error.message);

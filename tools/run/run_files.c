@@ -15,29 +15,6 @@
 
 /* ---- open -------------------------------------------------------------- */
 
-static vly_status open_digests(run_job *job, vly_error *error)
-{
-    const vly_connectome *connectome = job->build.connectome;
-    const vly_recording *from =
-        run_resume_recording(job, VLY_RECORDING_DIGESTS);
-    if (from != NULL) {
-        vly_digest_place place = {from->n_bytes, vly_net_digest(job->net)};
-        return vly_digest_log_resume(job->plan.digest_log, &place,
-                                     &job->digests, error);
-    }
-    vly_digest_header header = {
-        .genome_hash = connectome->genome_hash,
-        .connectome_hash = connectome->hash,
-        .dt_ms = connectome->desc.dt_ms,
-        .n_neurons = connectome->desc.n_neurons,
-        .n_synapses = connectome->desc.n_synapses,
-    };
-    snprintf(header.backend, sizeof header.backend, "%s",
-             job->result.stats.backend);
-    return vly_digest_log_open(job->plan.digest_log, &header, &job->digests,
-                               error);
-}
-
 /* A pipe or a device is opened when there is something to write. */
 vly_status run_files_claim(const char *path, vly_writer **writer,
                            vly_error *error)
@@ -49,23 +26,11 @@ vly_status run_files_claim(const char *path, vly_writer **writer,
     return vly_writer_open(path, true, writer, error);
 }
 
-/* A pipe that no process reads is waited for when it is opened, and a signal
- * is to end that. */
-static bool is_pipe(const char *path)
-{
-    struct stat info;
-    return path != NULL && stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
-}
-
 vly_status run_files_open(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
     vly_status status = VLY_OK;
-    if (!is_pipe(job->output.growing) && !is_pipe(plan->digest_log))
-        tool_signals_defer(true);
-    VLY_TRY(run_output_open(job, error));
-    if (plan->digest_log != NULL)
-        VLY_TRY(open_digests(job, error));
+    VLY_TRY(run_parts_do(job, RUN_CLAIM, error));
     tool_signals_defer(true);
     if (plan->folder != NULL)
         VLY_TRY(run_folder_prepare(job, error));
@@ -79,15 +44,12 @@ out:
 vly_status run_files_begin(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
-    vly_digest_place place = {0};
     vly_status status = VLY_OK;
     /* whole or not at all, and the largest: first */
     if (plan->connectome != NULL)
         VLY_TRY(vly_connectome_save(job->build.connectome, plan->connectome,
                                     error));
-    VLY_TRY(run_output_begin(job, error));
-    if (job->digests != NULL)
-        VLY_TRY(vly_digest_log_flush(job->digests, &place, error));
+    VLY_TRY(run_parts_do(job, RUN_FLUSH, error));
     if (plan->folder != NULL)
         VLY_TRY(run_folder_begin(job, error));
     VLY_TRY(run_parts_do(job, RUN_BEGIN, error));
@@ -110,9 +72,6 @@ vly_status run_files_save(vly_writer **writer, const char *path,
 
 void run_files_deinit(run_job *job)
 {
-    if (!job->began)
-        vly_digest_log_cancel(job->digests);
-    vly_digest_log_close(job->digests, NULL);
     vly_writer_abandon(job->events);
     vly_writer_abandon(job->json);
     if (job->folder_lock < 0)

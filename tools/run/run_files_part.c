@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 
@@ -21,11 +22,17 @@ static vly_status read_folder(run_job *job, const tool_args *args,
     return VLY_OK;
 }
 
+static vly_status lock_folder(run_job *job, vly_error *error)
+{
+    return job->plan.folder != NULL ? run_resume_folder(job, error) : VLY_OK;
+}
+
 const run_part run_part_folder = {
     .name = "folder",
     .help = 6,
     .options = folder_options,
     .read = read_folder,
+    .at = {[RUN_LOCK] = lock_folder},
 };
 
 static const tool_option connectome_options[] = {
@@ -46,11 +53,17 @@ static const char *connectome_output(const run_job *job, uint32_t k)
     return k == 0 ? job->plan.connectome : NULL;
 }
 
+static vly_status check_connectome(run_job *job, vly_error *error)
+{
+    return tool_output_check(job->plan.connectome, error);
+}
+
 const run_part run_part_connectome = {
     .name = "connectome",
     .help = 8,
     .options = connectome_options,
     .read = read_connectome,
+    .at = {[RUN_LOCK] = check_connectome},
     .output = connectome_output,
 };
 
@@ -73,10 +86,17 @@ static const char *output(const run_job *job, uint32_t k)
     return k == 0 ? job->plan.json : NULL;
 }
 
+/* It may be in the folder. */
+static vly_status check_summary(run_job *job, vly_error *error)
+{
+    return tool_output_check(job->plan.json, error);
+}
+
 const run_part run_part_summary = {
     .name = "summary",
     .help = 13,
     .options = summary_options,
     .read = read_summary,
+    .at = {[RUN_LOCK] = check_summary},
     .output = output,
 };

@@ -3,6 +3,7 @@
  * log.jsonl. The manifest is written when the run starts and again when it
  * ends, so that a run that was killed can be told from one that ended.
  */
+#include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 
@@ -340,7 +341,8 @@ vly_status run_folder_lines(const run_job *job, const char *path, bool *resumes,
 {
     uint64_t n_bytes = 0;
     vly_status status = VLY_OK;
-    *resumes = job->resumed != NULL && access(path, F_OK) == 0;
+    *resumes =
+        run_checkpoint_state(job)->resumed != NULL && access(path, F_OK) == 0;
     if (*resumes) {
         VLY_TRY(whole_lines(path, &n_bytes, error));
         status = vly_writer_resume(path, n_bytes, writer, error);
@@ -357,7 +359,8 @@ static vly_status open_log(run_job *job, const char *path, vly_error *error)
     vly_status status = VLY_OK;
     VLY_TRY(run_folder_lines(job, path, &resumes, &job->events, error));
     status = put_event(job, resumes ? "resume" : "start",
-                       resumes ? job->plan.checkpoint.resume : job->plan.path,
+                       resumes ? run_checkpoint_state(job)->plan.resume
+                               : job->plan.path,
                        error);
 out:
     return status;

@@ -27,23 +27,11 @@ static uint64_t next_piece(uint64_t piece, uint64_t spent, uint64_t wanted)
     return n > 1 ? (uint64_t)n : 1;
 }
 
-/* Of every burst, where something is written of it; ids NULL without
- * recording. */
-static vly_status on_burst(void *arg, uint64_t burst, const uint32_t *ids,
-                           uint32_t n_ids, uint64_t digest)
+void run_job_progress(run_job *job, uint64_t n_bursts)
 {
-    run_job *job = arg;
-    vly_error *error = &job->result.error;
-    vly_status status = VLY_OK;
-    if (job->output.spikes)
-        VLY_TRY(run_record_add(job->record, burst, ids, n_ids, error));
-    if (job->digests != NULL)
-        VLY_TRY(vly_digest_log_add(job->digests, burst, digest, n_ids, error));
     if (tool_signals_stopped())
         vly_net_stop(job->net);
-    tool_progress_update(&job->progress, burst + 1);
-out:
-    return status;
+    tool_progress_update(&job->progress, n_bursts);
 }
 
 /* Messages of plugins and engine: to stderr and to log.jsonl. */
@@ -78,17 +66,17 @@ static vly_status open_net(run_job *job, vly_error *error)
     const run_plan *plan = &job->plan;
     vly_status status = VLY_OK;
     uint64_t begin = vly_clock_ns();
-    if (job->resumed == NULL) {
-        VLY_TRY(vly_net_create(job->build.connectome, job->registry,
-                               plan->backend, plan->n_threads, &job->net,
-                               error));
-    } else {
-        VLY_TRY(vly_net_resume(job->build.connectome, job->registry,
-                               plan->backend, plan->n_threads,
-                               job->resumed->state, &job->net, error));
-        vly_state_destroy(job->resumed->state);
-        job->resumed->state = NULL;
-    }
+    vly_state *state = run_parts_resume(job);
+    status =
+        state == NULL
+            ? vly_net_create(job->build.connectome, job->registry,
+                             plan->backend, plan->n_threads, &job->net, error)
+            : vly_net_resume(job->build.connectome, job->registry,
+                             plan->backend, plan->n_threads, state, &job->net,
+                             error);
+    vly_state_destroy(state);
+    if (status != VLY_OK)
+        return status;
     job->build.seconds.setup = (double)(vly_clock_ns() - begin) * 1e-9;
     job->result.stats.struct_size = sizeof job->result.stats;
     VLY_TRY(vly_net_stats(job->net, &job->result.stats, error));
@@ -98,19 +86,9 @@ out:
     return status;
 }
 
-/* Ids cross to the host only where they are recorded. */
-static void choose_functions(run_job *job)
-{
-    vly_net_count_areas(job->net, 1);
-    if (job->output.spikes)
-        vly_net_on_spikes(job->net, on_burst, job);
-    else if (job->digests != NULL)
-        vly_net_on_bursts(job->net, on_burst, job);
-}
-
 vly_status run_job_init(run_job *job, vly_error *error)
 {
-    *job = (run_job){.folder_lock = -1, .output.held = -1};
+    *job = (run_job){.folder_lock = -1};
     job->result.error.struct_size = sizeof job->result.error;
     return run_parts_create(job, error);
 }
@@ -133,18 +111,14 @@ vly_status run_job_open(run_job *job, vly_error *error)
     vly_status status = VLY_OK;
     vly_log_set_sink(on_log, job);
     /* cheap things first: nobody waits a minute for "no such backend" */
-    VLY_TRY(run_output_choose(job, error));
+    VLY_TRY(run_parts_do(job, RUN_CHOOSE, error));
     VLY_TRY(run_paths_check(job, error));
-    VLY_TRY(run_checkpoint_check(job, error));
-    VLY_TRY(run_resume_load(job, error));
+    VLY_TRY(run_parts_do(job, RUN_LOOK, error));
     VLY_TRY(tool_registry_create(&job->registry, error));
     VLY_TRY(run_parts_do(job, RUN_ATTACH, error));
     VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
     VLY_TRY(run_parts_do(job, RUN_CHECK, error));
-    if (plan->folder != NULL)
-        VLY_TRY(run_resume_folder(job, error));
-    VLY_TRY(tool_output_check(plan->json, error)); /* may be in the folder */
-    VLY_TRY(tool_output_check(plan->connectome, error));
+    VLY_TRY(run_parts_do(job, RUN_LOCK, error));
     VLY_TRY(build(job, error));
     VLY_TRY(run_parts_do(job, RUN_FIT, error));
     VLY_TRY(make_areas(job, error));
@@ -153,7 +127,7 @@ vly_status run_job_open(run_job *job, vly_error *error)
     VLY_TRY(run_parts_do(job, RUN_OPEN, error));
     VLY_TRY(run_parts_do(job, RUN_READY, error));
     VLY_TRY(run_files_begin(job, error));
-    choose_functions(job);
+    vly_net_count_areas(job->net, 1);
 out:
     if (status != VLY_OK && plan->folder != NULL)
         run_folder_refuse(job, error);
@@ -251,27 +225,12 @@ out:
     return status;
 }
 
-/* Closes what is written burst by burst; the first failure counts. */
-static void close_files(run_job *job)
-{
-    vly_error error = VLY_ERROR_INIT;
-    vly_error *first = &job->result.error;
-    run_output_close(job, first);
-    if (vly_digest_log_close(job->digests, &error) != VLY_OK &&
-        first->status == VLY_OK)
-        *first = error;
-    job->digests = NULL;
-    if (run_output_export(job, &error) != VLY_OK && first->status == VLY_OK)
-        *first = error;
-}
-
 /* The run was right even if what watched it could not be written. */
 static void end_parts(run_job *job)
 {
-    vly_error error = VLY_ERROR_INIT;
-    if (run_parts_end(job, &error) != VLY_OK &&
-        job->result.error.status == VLY_OK)
-        job->result.error = error;
+    vly_error *first = &job->result.error;
+    (void)run_parts_end(job, first->status == VLY_OK ? first : NULL);
+    (void)run_parts_finish(job, first->status == VLY_OK ? first : NULL);
 }
 
 static void collect(run_job *job)
@@ -322,8 +281,6 @@ void run_job_execute(run_job *job)
     tool_signals_watch(NULL);
     result->stopped = status == VLY_E_STOPPED && !result->late;
     end_parts(job);
-    run_checkpoint_end(job); /* while the recordings are open */
-    close_files(job);
     collect(job);
     snprintf(result->end, sizeof result->end, "%s", tool_time_text());
     if (plan->folder != NULL)
@@ -334,17 +291,14 @@ void run_job_deinit(run_job *job)
 {
     (void)run_parts_end(job, NULL);
     vly_log_set_sink(NULL, NULL);
-    run_checkpoint_close(job->checkpoint);
-    run_output_deinit(job);
     vly_net_destroy(job->net);
+    job->net = NULL;
     run_parts_destroy(job);
-    vly_checkpoint_destroy(job->resumed);
     run_files_deinit(job);
     tool_build_deinit(&job->build);
     vly_registry_destroy(job->registry);
     vly_free(job->result.area_spikes);
     tool_overrides_deinit(&job->plan.overrides);
-    run_sample_deinit(&job->sample);
 }
 
 int run_job_exit_code(const run_job *job)

@@ -9,16 +9,11 @@
 
 #include <volley/volley.h>
 
-#include "checkpoint/checkpoint.h"
-#include "record/digest_log.h"
 #include "record/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
-#include "tools/run/run_checkpoint.h"
-#include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
-#include "tools/run/run_sample.h"
 
 /* What was asked. Texts are borrowed from the command line or the manifest. */
 typedef struct run_plan {
@@ -31,17 +26,10 @@ typedef struct run_plan {
     const char *folder; /* NULL: none */
     bool force;
     bool quiet;
-    bool draws;         /* a part draws in the terminal: no line of progress */
-    const char *record; /* NULL: none */
-    const char
-        *record_format;     /* "csv", "sonata", "stream"; NULL: by the name */
-    uint64_t record_memory; /* bytes between the run and its files */
-    bool statistics;        /* of spikes that are not recorded, too */
-    const char *digest_log;
+    bool draws; /* a part draws in the terminal: no line of progress */
     const char *json;
     const char *connectome; /* --save-connectome */
-    run_checkpoint_plan checkpoint;
-    int argc; /* for the manifest */
+    int argc;               /* for the manifest */
     char **argv;
 } run_plan;
 
@@ -68,10 +56,6 @@ struct run_job {
     tool_build build;
     vly_registry *registry;
     vly_net *net;
-    run_output output;  /* what is recorded where */
-    run_record *record; /* writes it */
-    run_sample sample;  /* fields of it */
-    vly_digest_log *digests;
     vly_writer *events;   /* log.jsonl */
     vly_writer *json;     /* --json, see run_files_claim */
     int folder_lock;      /* -1: none */
@@ -80,10 +64,7 @@ struct run_job {
     bool began;           /* the run has: what was opened is to be kept */
     vly_error event_lost; /* of a line that could not be written */
     tool_progress progress;
-    run_checkpoint *checkpoint; /* NULL: none are written */
-    vly_checkpoint *resumed;    /* what the run goes on from; NULL: nothing */
-    uint32_t n_resumes;         /* in all its life */
-    uint64_t first_burst;       /* bursts and events before this process */
+    uint64_t first_burst; /* bursts and events before this process */
     uint64_t first_events;
     run_result result;
 };
@@ -97,6 +78,8 @@ vly_status run_job_open(run_job *job, vly_error *error);
  * job->result; files are complete when it returns. */
 void run_job_execute(run_job *job);
 void run_job_deinit(run_job *job);
+/* Of a burst that was told: looks for signals, shows progress. [burst loop] */
+void run_job_progress(run_job *job, uint64_t n_bursts);
 /* 0, 6, 7 or the exit code of the error. */
 int run_job_exit_code(const run_job *job);
 

@@ -13,7 +13,9 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 #include "base/thread.h"
+#include "checkpoint/checkpoint.h"
 #include "connectome/connectome_digest.h"
+#include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 
 /* ---- names ------------------------------------------------------------- */
@@ -25,15 +27,17 @@ static const char *const names[] = {[VLY_EXPORT_NONE] = "stream",
                                     [VLY_EXPORT_CSV] = "csv",
                                     [VLY_EXPORT_SONATA] = "sonata"};
 
-static vly_status choose_format(const run_plan *plan, vly_export_format *format,
+static vly_status choose_format(const run_job *job, vly_export_format *format,
                                 vly_error *error)
 {
-    const char *given = plan->record_format;
-    *format = plan->record != NULL ? vly_export_format_of(plan->record)
-                                   : VLY_EXPORT_CSV;
+    const record_part *part = run_output_state(job);
+    const char *given = part->format;
+    *format = run_output_state(job)->file != NULL
+                  ? vly_export_format_of(run_output_state(job)->file)
+                  : VLY_EXPORT_CSV;
     if (given == NULL)
         return VLY_OK;
-    if (plan->record == NULL && plan->folder == NULL)
+    if (part->file == NULL && job->plan.folder == NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--record-format without --record FILE and without -o "
                         "FOLDER, wanted one of them");
@@ -51,11 +55,12 @@ static vly_status choose_format(const run_plan *plan, vly_export_format *format,
 static vly_status choose_path(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
-    run_output *output = &job->output;
+    run_output *output = &run_output_state(job)->output;
     bool asked = job->build.genome->n_records > 0;
-    if (plan->record != NULL)
-        output->path = vly_strdup(plan->record);
-    else if (plan->folder != NULL && (asked || plan->record_format != NULL))
+    if (run_output_state(job)->file != NULL)
+        output->path = vly_strdup(run_output_state(job)->file);
+    else if (plan->folder != NULL &&
+             (asked || run_output_state(job)->format != NULL))
         output->path =
             vly_format("%s/spikes.%s", plan->folder, suffixes[output->format]);
     else
@@ -104,16 +109,16 @@ static bool is_terminal(const char *path)
 
 vly_status run_output_choose(run_job *job, vly_error *error)
 {
-    const run_plan *plan = &job->plan;
     const vly_genome *genome = job->build.genome;
-    run_output *output = &job->output;
+    run_output *output = &run_output_state(job)->output;
     vly_status status = VLY_OK;
-    VLY_TRY(choose_format(plan, &output->format, error));
+    VLY_TRY(choose_format(job, &output->format, error));
     VLY_TRY(choose_path(job, error));
     bool fields = records_kind(genome, VLY_RECORD_FIELDS);
     bool spikes =
         genome->n_records == 0 || records_kind(genome, VLY_RECORD_SPIKES);
-    output->spikes = (output->path != NULL && spikes) || plan->statistics;
+    output->spikes =
+        (output->path != NULL && spikes) || run_output_state(job)->statistics;
     if (output->path == NULL)
         return VLY_OK;
     if (strcmp(output->path, "-") == 0 && output->format == VLY_EXPORT_SONATA)
@@ -182,15 +187,15 @@ static vly_status make_mask(run_job *job, vly_error *error)
             mask[id / 8] |= (uint8_t)(1u << id % 8);
         }
     }
-    job->output.mask = mask;
-    job->output.sink.mask = mask;
+    run_output_state(job)->output.mask = mask;
+    run_output_state(job)->output.sink.mask = mask;
     return VLY_OK;
 }
 
 static vly_status open_csv(run_job *job, const vly_spike_area *areas,
                            const vly_spike_place *place, vly_error *error)
 {
-    run_output *output = &job->output;
+    run_output *output = &run_output_state(job)->output;
     uint32_t n_areas = job->build.connectome->desc.n_areas;
     double dt_ms = job->build.connectome->desc.dt_ms;
     return place != NULL
@@ -203,19 +208,20 @@ static vly_status open_csv(run_job *job, const vly_spike_area *areas,
 static vly_status open_stream(run_job *job, const vly_spike_area *areas,
                               const vly_spike_place *place, vly_error *error)
 {
-    run_output *output = &job->output;
+    run_output *output = &run_output_state(job)->output;
     const vly_connectome *connectome = job->build.connectome;
-    vly_stream_head head = {.genome_hash = connectome->genome_hash,
-                            .connectome_hash = connectome->hash,
-                            .connectome_digest = vly_connectome_digest(
-                                connectome, job->plan.n_threads),
-                            .dt_ms = connectome->desc.dt_ms,
-                            .first_burst = job->first_burst,
-                            .areas = areas,
-                            .n_areas = connectome->desc.n_areas,
-                            .reports = job->sample.reports,
-                            .n_reports = job->sample.n_reports,
-                            .purpose = (uint32_t)output->format};
+    vly_stream_head head = {
+        .genome_hash = connectome->genome_hash,
+        .connectome_hash = connectome->hash,
+        .connectome_digest =
+            vly_connectome_digest(connectome, job->plan.n_threads),
+        .dt_ms = connectome->desc.dt_ms,
+        .first_burst = job->first_burst,
+        .areas = areas,
+        .n_areas = connectome->desc.n_areas,
+        .reports = run_output_state(job)->sample.reports,
+        .n_reports = run_output_state(job)->sample.n_reports,
+        .purpose = (uint32_t)output->format};
     return place != NULL ? vly_stream_resume(output->growing, &head, place,
                                              &output->sink.stream, error)
                          : vly_stream_open(output->growing, &head,
@@ -229,15 +235,15 @@ static vly_status open_growing(run_job *job, const vly_spike_area *areas,
     vly_spike_place place = {0};
     if (from != NULL)
         place = (vly_spike_place){from->n_bytes, from->n_entries};
-    job->output.resumed = from != NULL;
-    return job->output.streams
+    run_output_state(job)->output.resumed = from != NULL;
+    return run_output_state(job)->output.streams
                ? open_stream(job, areas, from != NULL ? &place : NULL, error)
                : open_csv(job, areas, from != NULL ? &place : NULL, error);
 }
 
 vly_status run_output_open(run_job *job, vly_error *error)
 {
-    run_output *output = &job->output;
+    run_output *output = &run_output_state(job)->output;
     vly_spike_area *areas = NULL;
     vly_status status = VLY_OK;
     if (output->path == NULL && !output->spikes)
@@ -254,8 +260,8 @@ vly_status run_output_open(run_job *job, vly_error *error)
             areas, job->build.connectome->desc.n_areas,
             job->build.connectome->desc.dt_ms, job->first_burst,
             &output->sink.stats, error));
-    status = run_record_open(&output->sink, job->plan.record_memory,
-                             &job->record, error);
+    status = run_record_open(&output->sink, run_output_state(job)->memory,
+                             &run_output_state(job)->record, error);
 out:
     vly_free(areas);
     return status;
@@ -263,12 +269,12 @@ out:
 
 vly_status run_output_begin(run_job *job, vly_error *error)
 {
-    const run_sink *sink = &job->output.sink;
+    const run_sink *sink = &run_output_state(job)->output.sink;
     vly_spike_place place = {0};
     vly_status status = VLY_OK;
     /* the first snapshot of a fail-over may be on its way to the file */
-    if (job->record != NULL)
-        VLY_TRY(run_record_drain(job->record, error));
+    if (run_output_state(job)->record != NULL)
+        VLY_TRY(run_record_drain(run_output_state(job)->record, error));
     if (sink->csv != NULL)
         VLY_TRY(vly_spike_csv_flush(sink->csv, &place, error));
     if (sink->stream != NULL)
@@ -283,9 +289,15 @@ static void keep_first(vly_error *first, const vly_error *next)
         *first = *next;
 }
 
+static void hold(run_output *output, int file)
+{
+    output->held = file;
+    output->holds = file >= 0;
+}
+
 void run_output_close(run_job *job, vly_error *error)
 {
-    run_output *output = &job->output;
+    run_output *output = &run_output_state(job)->output;
     run_sink *sink = &output->sink;
     vly_error found = VLY_ERROR_INIT;
     uint64_t n_bursts = job->net != NULL ? vly_net_burst(job->net) : 0;
@@ -293,10 +305,10 @@ void run_output_close(run_job *job, vly_error *error)
         vly_spike_csv_cancel(sink->csv);
         vly_stream_cancel(sink->stream);
     }
-    if (job->record != NULL)
-        run_record_get_load(job->record, &output->load);
-    run_record_close(job->record, n_bursts, &found);
-    job->record = NULL;
+    if (run_output_state(job)->record != NULL)
+        run_record_get_load(run_output_state(job)->record, &output->load);
+    run_record_close(run_output_state(job)->record, n_bursts, &found);
+    run_output_state(job)->record = NULL;
     if (sink->csv != NULL)
         output->n_spikes = vly_spike_csv_count(sink->csv);
     if (sink->stream != NULL) {
@@ -304,7 +316,7 @@ void run_output_close(run_job *job, vly_error *error)
         output->n_bytes = vly_stream_bytes(sink->stream);
         /* between the end of the stream and its reader it would be free */
         if (job->began && strcmp(output->path, output->growing) != 0)
-            output->held = vly_stream_hold(sink->stream);
+            hold(output, vly_stream_hold(sink->stream));
     }
     vly_error closing = VLY_ERROR_INIT;
     vly_spike_csv_close(sink->csv, &closing);
@@ -321,21 +333,21 @@ void run_output_close(run_job *job, vly_error *error)
 
 static void release(run_output *output)
 {
-    if (output->held >= 0)
+    if (output->holds)
         close(output->held);
-    output->held = -1;
+    output->holds = false;
 }
 
 void run_output_deinit(run_job *job)
 {
-    run_output *output = &job->output;
+    run_output *output = &run_output_state(job)->output;
     run_output_close(job, NULL);
     release(output);
     vly_spike_stats_destroy(output->sink.stats);
     vly_free(output->mask);
     vly_free(output->path);
     vly_free(output->growing);
-    *output = (run_output){.held = -1};
+    *output = (run_output){0};
 }
 
 /* ---- the end of a run -------------------------------------------------- */
@@ -349,7 +361,7 @@ static void count_file(void *arg, const char *path)
 
 vly_status run_output_export(run_job *job, vly_error *error)
 {
-    run_output *output = &job->output;
+    run_output *output = &run_output_state(job)->output;
     vly_stream_reader *reader = NULL;
     vly_export_counts counts = {0};
     vly_error why = VLY_ERROR_INIT;
@@ -358,7 +370,7 @@ vly_status run_output_export(run_job *job, vly_error *error)
         output->failed)
         return VLY_OK;
     uint64_t begin = vly_clock_ns();
-    if (output->held >= 0)
+    if (output->holds)
         VLY_TRY(vly_stream_reader_open_held(output->growing, &reader, &why));
     else
         VLY_TRY(vly_stream_reader_open(output->growing, &reader, &why));
@@ -367,7 +379,7 @@ vly_status run_output_export(run_job *job, vly_error *error)
     output->n_frames = counts.tail.n_frames;
     output->export_s = (double)(vly_clock_ns() - begin) * 1e-9;
     /* a checkpoint goes on in the stream */
-    if (job->plan.checkpoint.path == NULL) {
+    if (run_checkpoint_state(job)->plan.path == NULL) {
         VLY_TRY(vly_folder_sync(output->growing, &why));
         unlink(output->growing);
     }
@@ -393,7 +405,7 @@ out:
 bool run_output_figures(const run_job *job, uint32_t area,
                         vly_area_spikes *figures)
 {
-    vly_spike_stats *stats = job->output.sink.stats;
+    vly_spike_stats *stats = run_output_state(job)->output.sink.stats;
     if (stats == NULL)
         return false;
     vly_spike_stats_get(stats, vly_net_burst(job->net), area, figures);
@@ -402,7 +414,7 @@ bool run_output_figures(const run_job *job, uint32_t area,
 
 void run_output_print(const run_job *job)
 {
-    const run_output *output = &job->output;
+    const run_output *output = &run_output_state(job)->output;
     const vly_spike_stats *stats = output->sink.stats;
     if (output->path != NULL) {
         tool_plain_text text;
@@ -432,7 +444,7 @@ void run_output_print(const run_job *job)
 
 void run_output_json(const run_job *job, json_writer *json)
 {
-    const run_output *output = &job->output;
+    const run_output *output = &run_output_state(job)->output;
     const vly_spike_stats *stats = output->sink.stats;
     if (output->path == NULL) {
         json_text(json, "recording", NULL);

@@ -10,9 +10,11 @@
 
 #include <volley/volley.h>
 
+#include "record/digest_log.h"
 #include "record/export.h"
 #include "tools/cli/json_writer.h"
 #include "tools/run/run_record.h"
+#include "tools/run/run_sample.h"
 
 struct run_job;
 
@@ -32,16 +34,32 @@ typedef struct run_output {
     uint64_t n_frames;
     uint64_t n_bytes; /* of growing, at the end */
     uint32_t n_files; /* made of it */
-    int held;         /* keeps the lock of growing until it is; -1: none */
+    bool holds;       /* held keeps the lock of growing until it is path */
+    int held;
     double export_s;
 } run_output;
+
+/* The state of the part. */
+typedef struct record_part {
+    const char *file;       /* --record; NULL: none */
+    const char *format;     /* "csv", "sonata", "stream"; NULL: by the name */
+    uint64_t memory;        /* bytes between the run and its files */
+    bool statistics;        /* of spikes that are not recorded, too */
+    const char *digest_log; /* NULL: none */
+    run_output output;      /* what is recorded where */
+    run_record *record;     /* writes it */
+    run_sample sample;      /* fields of it */
+    vly_digest_log *digests;
+} record_part;
+record_part *run_output_state(const struct run_job *job);
 
 /* Names and formats, before anything is touched.
  * Errors  E_INVALID what is recorded cannot be standard output;
  *         E_UNSUPPORTED SONATA without HDF5 in this build; E_NOMEM */
 vly_status run_output_choose(struct run_job *job, vly_error *error);
 /* Opens the files and starts the thread, where something is recorded or
- * counted; fills job->record. The net is there. Errors  those of the writers */
+ * counted; fills the record of the part. The net is there. Errors  those of the
+ * writers */
 vly_status run_output_open(struct run_job *job, vly_error *error);
 /* The first bytes go out: what a file held before is lost from here on. */
 vly_status run_output_begin(struct run_job *job, vly_error *error);

@@ -165,6 +165,6 @@ const run_part run_part_pace = {
     .next_ns = next_ns,
     .goes_on = goes_on,
     .stood = stood,
-    .print = {print_pace},
+    .print = {[RUN_LINES] = print_pace},
     .json = {[RUN_MEMBERS] = put_pace},
 };

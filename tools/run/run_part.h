@@ -20,12 +20,18 @@ typedef struct run_job run_job;
 /* Steps of a run. An error of one ends the run. */
 typedef enum run_step {
     /* before the first burst, in this order */
+    RUN_CHOOSE, /* names of files, by the genome and the options alone */
+    RUN_LOOK,   /* files that are there, which the names do not collide with */
     RUN_ATTACH, /* plugins are found, and none was used */
     RUN_CHECK,  /* all that can be refused before the network is compiled */
+    RUN_LOCK,   /* the folder is made */
     RUN_FIT,    /* the network is compiled */
-    RUN_OPEN,   /* the net is there, and its files are locked */
+    RUN_CLAIM,  /* the net is there; recordings are opened and locked */
+    RUN_OPEN,   /* all files are; threads start */
     RUN_READY,  /* all parts are open */
-    RUN_BEGIN,  /* no part can refuse the run any more: first bytes go out */
+    /* no part can refuse the run any more */
+    RUN_FLUSH, /* first bytes of recordings, before the folder has any */
+    RUN_BEGIN, /* and of other files */
     /* the loop */
     RUN_REACH,   /* the net stands at the burst that `due` gave */
     RUN_BETWEEN, /* before each call of the engine */
@@ -37,6 +43,7 @@ typedef enum run_step {
 
 /* Places of a part in the summary for people. */
 typedef enum run_lines {
+    RUN_LINES_HEAD, /* before the first burst, on stderr */
     RUN_LINES,      /* after the figures of the run */
     RUN_LINES_LAST, /* after the line of memory */
     RUN_N_LINES
@@ -72,6 +79,9 @@ typedef struct run_part {
     vly_status (*at[RUN_N_STEPS])(run_job *job, vly_error *error);
 
     /* ---- the loop ---- */
+    /* The state from which the net goes on, to be destroyed by the caller;
+     * NULL: from its beginning */
+    vly_state *(*resume)(run_job *job);
     void (*start)(run_job *job, uint64_t now_ns);
     /* The burst up to which a call may go; UINT64_MAX: any. At most the present
      * one: RUN_REACH is called, which moves it. */
@@ -114,6 +124,8 @@ typedef struct run_part {
     void (*last)(run_job *job); /* after the last burst */
     /* Ends threads, closes files; in reverse order. Legal at any time. */
     vly_status (*end)(run_job *job, vly_error *error);
+    /* Files are whole, after `end` of all parts. */
+    vly_status (*finish)(run_job *job, vly_error *error);
     void (*print[RUN_N_LINES])(const run_job *job);
     void (*json[RUN_N_MEMBERS])(const run_job *job, json_writer *json);
     bool (*found)(const run_job *job); /* the exit code of a run is 1 */
@@ -166,6 +178,7 @@ vly_status run_parts_apart(const run_job *job, const char *path,
 /* Up to the first that fails; RUN_SAVE: all, and the first failure counts. */
 vly_status run_parts_do(run_job *job, run_step step, vly_error *error);
 
+vly_state *run_parts_resume(run_job *job);
 void run_parts_start(run_job *job, uint64_t now_ns);
 uint64_t run_parts_due(const run_job *job);
 uint64_t run_parts_call_ns(const run_job *job, uint64_t now_ns);
@@ -194,6 +207,7 @@ char *run_parts_metrics(run_job *job);
 void run_parts_last(run_job *job);
 /* All of them; the first failure counts. */
 vly_status run_parts_end(run_job *job, vly_error *error);
+vly_status run_parts_finish(run_job *job, vly_error *error);
 void run_parts_print(const run_job *job, run_lines place);
 void run_parts_json(const run_job *job, run_members place, json_writer *json);
 bool run_parts_found(const run_job *job);

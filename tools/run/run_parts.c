@@ -146,6 +146,15 @@ vly_status run_parts_do(run_job *job, run_step step, vly_error *error)
 
 /* ---- the loop ----------------------------------------------------------- */
 
+vly_state *run_parts_resume(run_job *job)
+{
+    vly_state *state = NULL;
+    for (uint32_t i = 0; i < N_PARTS && state == NULL; i++)
+        if (parts[i]->resume != NULL)
+            state = parts[i]->resume(job);
+    return state;
+}
+
 void run_parts_start(run_job *job, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
@@ -309,6 +318,19 @@ vly_status run_parts_end(run_job *job, vly_error *error)
         if (job->states == NULL || parts[i]->end == NULL)
             continue;
         vly_status status = parts[i]->end(job, first == VLY_OK ? error : NULL);
+        first = first == VLY_OK ? status : first;
+    }
+    return first;
+}
+
+vly_status run_parts_finish(run_job *job, vly_error *error)
+{
+    vly_status first = VLY_OK;
+    for (uint32_t i = 0; i < N_PARTS; i++) {
+        if (parts[i]->finish == NULL)
+            continue;
+        vly_status status =
+            parts[i]->finish(job, first == VLY_OK ? error : NULL);
         first = first == VLY_OK ? status : first;
     }
     return first;

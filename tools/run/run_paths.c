@@ -2,7 +2,9 @@
  * The files of a run do not overwrite each other or the genome. Files that do
  * not exist yet are compared by the real path of their folder.
  */
+#include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
 
 #include <assert.h>
@@ -43,8 +45,8 @@ static vly_status check_reads(const run_job *job, const char *path,
     VLY_TRY(output_apart_genome(path, job->build.genome, error));
     VLY_TRY(output_apart(path, plan->manifest, "the manifest", error));
     VLY_TRY(run_parts_apart(job, path, error));
-    if (path != plan->checkpoint.path)
-        VLY_TRY(output_apart(path, plan->checkpoint.resume,
+    if (path != run_checkpoint_state(job)->plan.path)
+        VLY_TRY(output_apart(path, run_checkpoint_state(job)->plan.resume,
                              "the checkpoint of --resume", error));
 out:
     return status;
@@ -59,8 +61,12 @@ static vly_status check_folder(const run_job *job, const output *outputs, int n,
     enum { N = sizeof names / sizeof names[0] };
     const run_plan *plan = &job->plan;
     /* the folder's own recording, where --record is no other */
-    const char *const recordings[] = {job->output.path, job->output.growing};
-    int n_recordings = plan->record == NULL && job->output.path != NULL ? 2 : 0;
+    const char *const recordings[] = {run_output_state(job)->output.path,
+                                      run_output_state(job)->output.growing};
+    int n_recordings = run_output_state(job)->file == NULL &&
+                               run_output_state(job)->output.path != NULL
+                           ? 2
+                           : 0;
     char path[PATH_MAX];
     char real[PATH_MAX];
     for (int k = 0; k < N + n_recordings; k++) {
@@ -97,10 +103,10 @@ static bool is_beside(const char *real, const char *file, uint32_t keep)
 }
 
 /* Older checkpoints are replaced. */
-static vly_status check_checkpoints(const run_plan *plan, const output *outputs,
+static vly_status check_checkpoints(const run_job *job, const output *outputs,
                                     int n, vly_error *error)
 {
-    const run_checkpoint_plan *checkpoint = &plan->checkpoint;
+    const run_checkpoint_plan *checkpoint = &run_checkpoint_state(job)->plan;
     char file[PATH_MAX];
     if (checkpoint->path != NULL)
         output_real(checkpoint->path, file);
@@ -143,14 +149,16 @@ static vly_status check_reports(const run_job *job, const output *outputs,
                                 int n, vly_error *error)
 {
     const vly_genome *genome = job->build.genome;
-    if (job->output.path == NULL || job->output.format == VLY_EXPORT_NONE)
+    if (run_output_state(job)->output.path == NULL ||
+        run_output_state(job)->output.format == VLY_EXPORT_NONE)
         return VLY_OK;
     for (uint32_t r = 0; r < genome->n_records; r++) {
         const vly_record *record = &genome->records[r];
         if (record->kind != VLY_RECORD_FIELDS)
             continue;
         const vly_model_info *model = genome->areas[record->area].model;
-        char *path = vly_export_report_path(job->output.path, record->group,
+        char *path = vly_export_report_path(run_output_state(job)->output.path,
+                                            record->group,
                                             model->fields[record->field].name);
         if (path == NULL)
             return vly_fail_nomem(error, 4096, "a file name");
@@ -203,7 +211,7 @@ static vly_status check_given(const run_job *job, output *outputs, int i,
                         path);
     VLY_TRY(check_reads(job, path, error));
     /* of a checkpoint its own check says more */
-    if (path != job->plan.checkpoint.path && is_folder(path))
+    if (path != run_checkpoint_state(job)->plan.path && is_folder(path))
         return vly_fail(error, VLY_E_IO,
                         "%s is a folder, wanted a file for output, as in "
                         "%s/FILE",
@@ -228,15 +236,15 @@ out:
 vly_status run_paths_check(const run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
-    const char *growing = job->output.growing;
+    const char *growing = run_output_state(job)->output.growing;
     /* of --record FILE.h5: FILE.h5.vls is written too */
-    bool beside = plan->record != NULL && growing != NULL &&
-                  strcmp(growing, plan->record) != 0;
+    bool beside = run_output_state(job)->file != NULL && growing != NULL &&
+                  strcmp(growing, run_output_state(job)->file) != 0;
     if (plan->connectome != NULL && strcmp(plan->connectome, "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--save-connectome -: wanted a file name");
-    if (plan->checkpoint.path != NULL &&
-        strcmp(plan->checkpoint.path, "-") == 0)
+    if (run_checkpoint_state(job)->plan.path != NULL &&
+        strcmp(run_checkpoint_state(job)->plan.path, "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--checkpoint -: wanted a file name");
     /* all but the checkpoint itself */
@@ -247,7 +255,7 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
         assert(n < OUTPUTS_MAX - 1);
         outputs[n++].path = path;
     }
-    outputs[n].path = plan->checkpoint.path;
+    outputs[n].path = run_checkpoint_state(job)->plan.path;
     for (int i = 0; i <= n; i++) {
         vly_status found = VLY_OK;
         if (outputs[i].path != NULL)
@@ -255,7 +263,7 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
         if (found != VLY_OK)
             return found;
     }
-    vly_status status = check_checkpoints(plan, outputs, n, error);
+    vly_status status = check_checkpoints(job, outputs, n, error);
     if (status == VLY_OK)
         status = check_reports(job, outputs, n + 1, error);
     if (status == VLY_OK && plan->folder != NULL)

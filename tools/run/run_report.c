@@ -2,6 +2,7 @@
  * What a run says: the first line, the summary for people, the same as JSON.
  */
 #include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
 
 #include <inttypes.h>
@@ -65,9 +66,7 @@ void run_report_head(const run_job *job)
         tool_seconds((double)job->plan.n_bursts * genome->dt_ms * 1e-3),
         tool_plain(stats->backend, &backend),
         tool_plain(stats->device, &device));
-    if (job->resumed != NULL)
-        tool_message("resumed after burst %" PRIu64 " from %s",
-                     job->first_burst, job->plan.checkpoint.resume);
+    run_parts_print(job, RUN_LINES_HEAD);
 }
 
 /* Where there are none, as of an area without spikes: a dash. */
@@ -100,7 +99,7 @@ static void print_areas(const run_job *job)
         width = n > width ? n : width;
     }
     width = width > 40 ? 40 : width;
-    bool figured = job->output.sink.stats != NULL;
+    bool figured = run_output_state(job)->output.sink.stats != NULL;
     tool_print("%-*s %14s %16s %12s%s\n", width, "area", "neurons", "spikes",
                "rate_hz", figured ? "       cv       fano   silent" : "");
     for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {

@@ -17,10 +17,11 @@
 #include "tools/cli/json_reader.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
 
 const vly_recording *run_resume_recording(const run_job *job, uint32_t kind)
 {
-    const vly_checkpoint *from = job->resumed;
+    const vly_checkpoint *from = run_checkpoint_state(job)->resumed;
     for (uint32_t r = 0; from != NULL && r < from->n_recordings; r++) {
         if (from->recordings[r].kind == kind)
             return &from->recordings[r];
@@ -51,10 +52,11 @@ vly_hash run_resume_selection(const run_job *job)
 
 static vly_status check_genome(const run_job *job, vly_error *error)
 {
-    const char *path = job->plan.checkpoint.resume;
+    const char *path = run_checkpoint_state(job)->plan.resume;
     const vly_genome *genome = job->build.genome;
     vly_state_info info = {.struct_size = sizeof info};
-    vly_status status = vly_state_get_info(job->resumed->state, &info, error);
+    vly_status status = vly_state_get_info(
+        run_checkpoint_state(job)->resumed->state, &info, error);
     if (status != VLY_OK)
         return status;
     vly_hash theirs = {{info.genome_hash[0], info.genome_hash[1]}};
@@ -86,7 +88,8 @@ static vly_status check_file(const run_job *job, const vly_recording *recording,
         return vly_fail(error, VLY_E_PARSE,
                         "%s: not what %s was written with: the bytes before "
                         "%" PRIu64 ", where it goes on, are others",
-                        path, job->plan.checkpoint.resume, recording->n_bytes);
+                        path, run_checkpoint_state(job)->plan.resume,
+                        recording->n_bytes);
     if (access(path, W_OK) != 0) /* before another one is cut */
         return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", path,
                         strerror(errno));
@@ -104,7 +107,7 @@ static vly_status check_recording(const run_job *job, uint32_t kind,
                                   vly_error *error)
 {
     const vly_recording *recording = run_resume_recording(job, kind);
-    const char *checkpoint = job->plan.checkpoint.resume;
+    const char *checkpoint = run_checkpoint_state(job)->plan.resume;
     if (recording != NULL && path != NULL)
         return check_file(job, recording, path, error);
     if (recording != NULL)
@@ -128,30 +131,34 @@ static vly_status check_selection(const run_job *job, vly_error *error)
     const vly_recording *recording =
         run_resume_recording(job, VLY_RECORDING_SPIKES);
     vly_hash ours = run_resume_selection(job);
-    if (recording == NULL || job->output.growing == NULL ||
+    if (recording == NULL || run_output_state(job)->output.growing == NULL ||
         memcmp(&recording->selection, &ours, sizeof ours) == 0)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
                     "%s: was written with another [[record]], so %s cannot be "
                     "gone on with",
-                    job->plan.checkpoint.resume, job->output.growing);
+                    run_checkpoint_state(job)->plan.resume,
+                    run_output_state(job)->output.growing);
 }
 
 vly_status run_resume_load(run_job *job, vly_error *error)
 {
-    const char *path = job->plan.checkpoint.resume;
+    const char *path = run_checkpoint_state(job)->plan.resume;
     vly_status status = VLY_OK;
     if (path == NULL)
         return VLY_OK;
-    VLY_TRY(vly_checkpoint_load(path, &job->resumed, NULL, error));
-    VLY_TRY(vly_checkpoint_can_run(job->resumed, path, error));
+    VLY_TRY(vly_checkpoint_load(path, &run_checkpoint_state(job)->resumed, NULL,
+                                error));
+    VLY_TRY(vly_checkpoint_can_run(run_checkpoint_state(job)->resumed, path,
+                                   error));
     VLY_TRY(check_genome(job, error));
     VLY_TRY(check_selection(job, error));
     VLY_TRY(check_recording(job, VLY_RECORDING_SPIKES, "--record",
-                            job->output.growing, error));
+                            run_output_state(job)->output.growing, error));
     VLY_TRY(check_recording(job, VLY_RECORDING_DIGESTS, "--digest-log",
-                            job->plan.digest_log, error));
-    job->n_resumes = job->resumed->n_resumes + 1;
+                            run_output_state(job)->digest_log, error));
+    run_checkpoint_state(job)->n_resumes =
+        run_checkpoint_state(job)->resumed->n_resumes + 1;
 out:
     return status;
 }
@@ -179,7 +186,7 @@ static vly_status check_manifest(const run_job *job, const char *manifest,
 vly_status run_resume_folder(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
-    bool resumes = plan->checkpoint.resume != NULL;
+    bool resumes = run_checkpoint_state(job)->plan.resume != NULL;
     char *manifest = NULL;
     vly_status status = VLY_OK;
     if (resumes && !plan->force) {
@@ -202,13 +209,13 @@ vly_status run_resume_folder(run_job *job, vly_error *error)
 
 void run_resume_json(const run_job *job, json_writer *json)
 {
-    if (job->plan.checkpoint.resume == NULL) {
+    if (run_checkpoint_state(job)->plan.resume == NULL) {
         json_text(json, "resumed", NULL);
         return;
     }
     json_object(json, "resumed");
-    json_text(json, "file", job->plan.checkpoint.resume);
+    json_text(json, "file", run_checkpoint_state(job)->plan.resume);
     json_u64(json, "burst", job->first_burst);
-    json_u64(json, "times", job->n_resumes);
+    json_u64(json, "times", run_checkpoint_state(job)->n_resumes);
     json_object_end(json);
 }

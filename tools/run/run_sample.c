@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
 
 /* Neurons that are not wanted are read along where there are so few of them: a
  * read of a device costs as much as thousands of values. */
@@ -42,14 +43,14 @@ static void fill_report(const run_job *job, const vly_record *record,
 vly_status run_sample_init(run_job *job, vly_error *error)
 {
     const vly_genome *genome = job->build.genome;
-    run_sample *sample = &job->sample;
+    run_sample *sample = &run_output_state(job)->sample;
     uint32_t n_words = 0;
     uint32_t n_values = 0;
     uint32_t n = 0;
     for (uint32_t r = 0; r < genome->n_records; r++)
         n += is_fields(&genome->records[r]);
     sample->last = job->first_burst;
-    if (n == 0 || job->output.path == NULL)
+    if (n == 0 || run_output_state(job)->output.path == NULL)
         return VLY_OK;
     sample->reports = vly_calloc(n, sizeof *sample->reports);
     if (sample->reports == NULL)
@@ -82,7 +83,7 @@ void run_sample_deinit(run_sample *sample)
 
 uint64_t run_sample_due(const run_job *job)
 {
-    const run_sample *sample = &job->sample;
+    const run_sample *sample = &run_output_state(job)->sample;
     const uint64_t burst = vly_net_burst(job->net);
     uint64_t due = UINT64_MAX;
     for (uint32_t r = 0; r < sample->n_reports; r++) {
@@ -122,7 +123,7 @@ static uint32_t to_word(uint32_t type, double value)
 
 static vly_status take(run_job *job, uint32_t r, vly_error *error)
 {
-    run_sample *sample = &job->sample;
+    run_sample *sample = &run_output_state(job)->sample;
     const vly_stream_report *report = &sample->reports[r];
     const char *area = job->build.connectome->areas[report->area].name;
     vly_status status = VLY_OK;
@@ -137,15 +138,16 @@ static vly_status take(run_job *job, uint32_t r, vly_error *error)
                 report->type, sample->values[neuron_at(report, k) - first]);
         i += n;
     }
-    status = run_record_frame(job->record, vly_net_burst(job->net), r,
-                              sample->words, report->n_neurons, error);
+    status =
+        run_record_frame(run_output_state(job)->record, vly_net_burst(job->net),
+                         r, sample->words, report->n_neurons, error);
 out:
     return status;
 }
 
 vly_status run_sample_look(run_job *job, vly_error *error)
 {
-    run_sample *sample = &job->sample;
+    run_sample *sample = &run_output_state(job)->sample;
     uint64_t burst = vly_net_burst(job->net);
     vly_status status = VLY_OK;
     if (burst == sample->last)
