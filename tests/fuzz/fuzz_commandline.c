@@ -5,17 +5,14 @@
  */
 #include "fuzz_support.h"
 
-#include "commands.h"
-#include "device_limits.h"
-#include "inspect_request.h"
-#include "metrics_server.h"
-#include "monitor_commands.h"
-#include "run_checkpoint.h"
-#include "run_monitor.h"
-#include "run_probe.h"
-#include "run_watch.h"
-#include "setup.h"
-#include "sweep.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/device_limits.h"
+#include "tools/cli/setup.h"
+#include "tools/inspect/inspect_request.h"
+#include "tools/monitor/monitor_commands.h"
+#include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+#include "tools/sweep/sweep.h"
 
 enum { WORDS_MAX = 64 };
 
@@ -25,32 +22,20 @@ static const tool_command *const commands[] = {
 #undef ENTRY
         NULL};
 
+/* Options of all parts of a run. */
 static void check_run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
-    run_checkpoint_plan checkpoint = {0};
-    run_watch_plan watch = {0};
-    run_monitor_plan monitor = {0};
-    run_probe_plan probe = {0};
-    const char *metrics = tool_text(args, "metrics");
-    vly_status status = run_checkpoint_read(args, &checkpoint, &error);
-    if (status != VLY_OK)
-        demand_sentence(status, &error);
-    status = run_watch_read(args, &watch, &error);
-    if (status != VLY_OK)
-        demand_sentence(status, &error);
-    status = run_monitor_read(args, &monitor, &error);
-    if (status != VLY_OK)
-        demand_sentence(status, &error);
-    status = run_probe_read(args, &probe, &error);
-    if (status != VLY_OK)
-        demand_sentence(status, &error);
-    run_probe_plan_deinit(&probe);
-    if (metrics != NULL) {
-        status = metrics_address_check(metrics, &error);
+    run_job job;
+    if (run_job_init(&job, &error) == VLY_OK) {
+        vly_status status = run_parts_read(&job, args, &error);
+        if (status != VLY_OK)
+            demand_sentence(status, &error);
+        status = run_parts_read_more(&job, args, &error);
         if (status != VLY_OK)
             demand_sentence(status, &error);
     }
+    run_job_deinit(&job);
 }
 
 static void check_sweep(const tool_args *args)
@@ -85,8 +70,9 @@ static void check_inspect(const tool_args *args)
 
 static bool takes(const tool_command *command, const char *name)
 {
-    for (const tool_option *o = command->options; o->name != NULL; o++)
-        if (strcmp(o->name, name) == 0)
+    const tool_option *option;
+    for (uint32_t k = 0; (option = tool_option_at(command, k)) != NULL; k++)
+        if (strcmp(option->name, name) == 0)
             return true;
     return false;
 }

@@ -9,7 +9,7 @@
 
 #include <sys/socket.h>
 
-#include "control_server.c" /* its functions are static */
+#include "tools/control/control_server.c" /* its functions are static */
 
 typedef struct listener {
     uint32_t n_lines;

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "feagi_genome.h"
 #include "genome/genome.h"
+#include "tools/feagi/feagi_genome.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,13 +8,13 @@
 
 #include <sys/stat.h>
 
-#include "commands.h"
-#include "folder_state.h"
-#include "monitor_commands.h"
-#include "options.h"
-#include "plot_data.h"
-#include "sweep.h"
-#include "tool.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/options.h"
+#include "tools/cli/tool.h"
+#include "tools/monitor/monitor_commands.h"
+#include "tools/plot/plot_data.h"
+#include "tools/run/folder_state.h"
+#include "tools/sweep/sweep.h"
 
 static const char *const names[] = {"manifest.json", "summary.json",
                                     "log.jsonl", "monitor.jsonl",

@@ -6,7 +6,7 @@
  */
 #include "fuzz_support.h"
 
-#include "metrics_server.c" /* its functions are static */
+#include "tools/watch/metrics_server.c" /* its functions are static */
 
 static char *make_page(void *context, size_t *n)
 {

@@ -5,11 +5,11 @@
  */
 #include "fuzz_support.h"
 
-#include "commands.h"
-#include "options.h"
-#include "plot_data.h"
-#include "plot_traces.h"
-#include "tool.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/options.h"
+#include "tools/cli/tool.h"
+#include "tools/plot/plot_data.h"
+#include "tools/plot/plot_traces.h"
 
 static char input[128];
 static char picture[128];

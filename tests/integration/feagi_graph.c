@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "json_reader.h"
+#include "tools/cli/json_reader.h"
 
 uint32_t feagi_graph_area(const feagi_graph *graph, const char *id)
 {

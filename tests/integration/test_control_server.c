@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "control_server.h"
+#include "tools/control/control_server.h"
 
 static char folder[] = "/tmp/volley_ctl_XXXXXX";
 

@@ -14,10 +14,10 @@
 #include "base/memory.h"
 #include "connectome/connectome.h"
 #include "engine_trace.h"
-#include "feagi_genome.h"
 #include "feagi_graph.h"
 #include "genome/genome.h"
 #include "record/writer.h"
+#include "tools/feagi/feagi_genome.h"
 
 #define FOLDER VLY_TEST_SOURCE_DIR "/tests/golden/feagi/"
 

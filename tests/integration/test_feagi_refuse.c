@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "feagi_genome.h"
-#include "feagi_name.h"
+#include "tools/feagi/feagi_genome.h"
+#include "tools/feagi/feagi_name.h"
 
 /* One area in front of what is tested. */
 #define TOP "{\"version\":\"2.1\",\"blueprint\":{"

@@ -3,7 +3,7 @@
  * form of a text nor its size makes it read or take more than it may.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include "json_reader.h"
+#include "tools/cli/json_reader.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
  * still connected when another has been answered. A machine that stands still
  * for a second hangs up on them as well, so one of many tries must see it.
  */
-#include "metrics_server.h"
+#include "tools/watch/metrics_server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "plot.h"
+#include "tools/plot/plot.h"
 
 enum { N_MAX = 300 };
 

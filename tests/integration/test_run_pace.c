@@ -5,7 +5,7 @@
 #include "volley_test.h"
 
 #include "base/thread.h"
-#include "run_pace.h"
+#include "tools/run/run_pace.h"
 
 enum { MS = 1000000 };
 

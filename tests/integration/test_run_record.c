@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "run_record.h"
+#include "tools/run/run_record.h"
 
 enum { N_BURSTS = 3000, N_IDS = 300, BYTES_MAX = 1 << 22 };
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tool.h"
+#include "tools/cli/tool.h"
 
 static char path[] = "/tmp/volley_guard_XXXXXX";
 

@@ -13,12 +13,12 @@
 #include <volley/volley.h>
 
 #include "base/memory.h"
-#include "commands.h"
-#include "feagi_json.h"
-#include "json_reader.h"
-#include "monitor_commands.h"
 #include "record/export.h"
-#include "tool.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_reader.h"
+#include "tools/cli/tool.h"
+#include "tools/feagi/feagi_json.h"
+#include "tools/monitor/monitor_commands.h"
 
 /* In memory where that can be written: thousands of runs sync their files. */
 static char in_memory[] = "/dev/shm/volley_tools_XXXXXX";

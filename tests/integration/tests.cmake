@@ -176,15 +176,15 @@ vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
 # ---- the command ----------------------------------------------------------
 set(VOLLEY_TEST_AREA tools)
 vly_test(test_run_pace LABELS integration
-         SOURCES test_run_pace.c ../../tools/run_pace.c)
-target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+         SOURCES test_run_pace.c ../../tools/run/run_pace.c)
+target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR})
 vly_test(test_run_record LABELS integration
-         SOURCES test_run_record.c ../../tools/run_record.c)
-target_include_directories(test_run_record PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+         SOURCES test_run_record.c ../../tools/run/run_record.c)
+target_include_directories(test_run_record PRIVATE ${CMAKE_SOURCE_DIR})
 vly_test(test_control_server LABELS integration
-         SOURCES test_control_server.c ../../tools/control_server.c
-                 ../../tools/control_socket.c)
-target_include_directories(test_control_server PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+         SOURCES test_control_server.c ../../tools/control/control_server.c
+                 ../../tools/control/control_socket.c)
+target_include_directories(test_control_server PRIVATE ${CMAKE_SOURCE_DIR})
 # the objects of the command without its main
 add_library(volley_command_parts STATIC
     $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
@@ -209,7 +209,7 @@ vly_test(test_feagi_refuse LABELS integration
 set(command_programs test_tools_memory test_tools_guard test_metrics_server
     test_json_reader test_feagi_import test_feagi_refuse)
 foreach(name IN LISTS command_programs)
-    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
 endforeach()
 set(command_tests
     good
@@ -300,11 +300,11 @@ endif()
 
 if(VOLLEY_HAVE_CAIRO)
     vly_test(test_plot_names LABELS integration AREA tools
-             SOURCES test_plot_names.c ../../tools/plot_names.c
-                     ../../tools/plot_figure.c ../../tools/plot_axes.c
+             SOURCES test_plot_names.c ../../tools/plot/plot_names.c
+                     ../../tools/plot/plot_figure.c ../../tools/plot/plot_axes.c
              LIBRARIES ${VOLLEY_CAIRO_LIBRARY} m)
     target_include_directories(test_plot_names PRIVATE
-        ${CMAKE_SOURCE_DIR}/tools)
+        ${CMAKE_SOURCE_DIR})
     target_include_directories(test_plot_names SYSTEM PRIVATE
         ${VOLLEY_CAIRO_INCLUDE})
     vly_test_register(test_command_plot LABELS integration TIMEOUT 400
@@ -335,12 +335,17 @@ if(VOLLEY_PYTHON)
     else()
         message(STATUS "test_ci_changes: left out: no git")
     endif()
+    vly_test_register(test_tool_includes LABELS integration
+        COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+                ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/tool_includes.py
+                ${CMAKE_SOURCE_DIR})
     vly_test_register(test_docs_pages LABELS integration
         COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_pages.py
                 ${CMAKE_SOURCE_DIR} $<TARGET_FILE:volley_command>)
 else()
-    message(STATUS "test_result_tables, test_docs_pages: left out: no python3")
+    message(STATUS "test_result_tables, test_tool_includes, test_docs_pages: left "
+                   "out: no python3")
 endif()
 
 # ---- what is installed ----------------------------------------------------

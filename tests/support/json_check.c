@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "json_reader.h"
+#include "tools/cli/json_reader.h"
 
 int main(int argc, char **argv)
 {

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "genome/toml_tree.h"
-#include "json_reader.h"
+#include "tools/cli/json_reader.h"
 
 typedef struct checker {
     const json_value *root;

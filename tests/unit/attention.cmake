@@ -78,9 +78,9 @@ endif()
 
 # of the command: the log of a sweep
 vly_test(test_bench_sweep LABELS unit AREA tools
-    SOURCES test_bench_sweep.c ${CMAKE_SOURCE_DIR}/bench/bench_sweep.c
-        ${CMAKE_SOURCE_DIR}/tools/json_reader.c
-        ${CMAKE_SOURCE_DIR}/tools/json_writer.c ${CMAKE_SOURCE_DIR}/tools/tool.c
+    SOURCES test_bench_sweep.c ${CMAKE_SOURCE_DIR}/tools/bench/bench_sweep.c
+        ${CMAKE_SOURCE_DIR}/tools/cli/json_reader.c
+        ${CMAKE_SOURCE_DIR}/tools/cli/json_writer.c ${CMAKE_SOURCE_DIR}/tools/cli/tool.c
     LIBRARIES volley_jansson m)
 target_include_directories(test_bench_sweep PRIVATE
-    ${CMAKE_SOURCE_DIR}/bench ${CMAKE_SOURCE_DIR}/tools)
+    ${CMAKE_SOURCE_DIR})

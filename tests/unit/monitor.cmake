@@ -14,10 +14,10 @@ vly_test(test_monitor_unison LABELS unit SOURCES test_monitor_unison.c
 
 # of the command, in the program of its tests: what the monitor is told of devices
 vly_test(test_watch_devices LABELS unit AREA tools
-    SOURCES test_watch_devices.c ${CMAKE_SOURCE_DIR}/tools/watch_devices.c
-        ${CMAKE_SOURCE_DIR}/tools/json_writer.c ${CMAKE_SOURCE_DIR}/tools/tool.c
+    SOURCES test_watch_devices.c ${CMAKE_SOURCE_DIR}/tools/watch/watch_devices.c
+        ${CMAKE_SOURCE_DIR}/tools/cli/json_writer.c ${CMAKE_SOURCE_DIR}/tools/cli/tool.c
     LIBRARIES m)
-target_include_directories(test_watch_devices PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+target_include_directories(test_watch_devices PRIVATE ${CMAKE_SOURCE_DIR})
 vly_test(test_tool_progress LABELS unit AREA tools
-    SOURCES test_tool_progress.c ${CMAKE_SOURCE_DIR}/tools/tool.c LIBRARIES m)
-target_include_directories(test_tool_progress PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+    SOURCES test_tool_progress.c ${CMAKE_SOURCE_DIR}/tools/cli/tool.c LIBRARIES m)
+target_include_directories(test_tool_progress PRIVATE ${CMAKE_SOURCE_DIR})

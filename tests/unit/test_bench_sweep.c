@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench_sweep.h"
+#include "tools/bench/bench_sweep.h"
 
 enum { N = BENCH_SWEEP_ROUNDS };
 

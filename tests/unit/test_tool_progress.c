@@ -2,7 +2,7 @@
  * Progress of a run whose messages go to a file: nothing in the first minute,
  * then a line with rate and time left.
  */
-#include "tool.h"
+#include "tools/cli/tool.h"
 
 #include <stdio.h>
 #include <string.h>

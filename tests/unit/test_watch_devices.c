@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "monitor/device_watch.h"
-#include "run_job.h"
+#include "tools/watch/run_watch.h"
 #include "volley_test.h"
 
 enum { DEVICES = 2, METRICS = 4 };

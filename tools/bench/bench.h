@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the suites of `volley bench` share. A figure without its machine, its
+ * spread and what the machine could do says little: every result has all
+ * three.
+ */
+#ifndef VOLLEY_BENCH_BENCH_H
+#define VOLLEY_BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "tools/cli/json_writer.h"
+
+enum {
+    BENCH_ROWS_MAX = 32,
+    BENCH_CASES_MAX = 32,
+    BENCH_PEERS_MAX = 3,
+    BENCH_SAMPLES_MAX = 64,
+    BENCH_ID_BYTES = 48
+};
+
+typedef struct bench_machine {
+    char cpu[128];
+    uint32_t cores; /* of this process */
+    uint64_t memory_bytes;
+    char kernel[64];
+    char governor[32]; /* "" if unknown */
+    double load;       /* of the last minute when the bench began */
+} bench_machine;
+
+/* What the machine can do, by loops as simple as possible. */
+typedef struct bench_probes {
+    uint32_t threads;
+    double read_bytes_per_s;     /* 256 MB a thread, read in order */
+    double increments_per_s;     /* int32, random places of a slice */
+    uint32_t increment_elements; /* accumulators in all, cut into slices */
+} bench_probes;
+
+typedef struct bench_spread {
+    double median;
+    double low; /* tenth part of the samples is below */
+    double high;
+    uint32_t n;
+} bench_spread;
+
+typedef enum bench_unit { BENCH_BURST, BENCH_BUILD, BENCH_STEP } bench_unit;
+
+typedef struct bench_row {
+    char id[BENCH_ID_BYTES]; /* "x100 1% d1" */
+    bench_unit unit;
+    bench_spread seconds; /* of a burst, a build, a step of a checkpoint */
+    uint64_t neurons;
+    uint64_t synapses;
+    uint64_t bursts; /* timed in all */
+    double share;    /* fired: spikes / (neurons * bursts) */
+    double events_per_s;
+    double of_bandwidth; /* synapse bytes read a second / probe; 0: none */
+    double of_increments;
+    double peer_s; /* published by others for the same; 0: none */
+    const char *peer;
+    char reason[400]; /* why it was skipped; "": it was measured */
+} bench_row;
+
+/* ---- suite cuda: a device beside the CPU backend of its machine --------- */
+
+/* What the figure of a case is; lower is better in both. */
+typedef enum bench_metric {
+    BENCH_US, /* microseconds a burst */
+    BENCH_RTF /* real-time factor: seconds of running a second of model time */
+} bench_metric;
+
+/* What others reached, in the unit of the case; value 0: name says it all. */
+typedef struct bench_peer {
+    const char *name;
+    double value;
+} bench_peer;
+
+typedef struct bench_limit {
+    double required; /* 0: none */
+    double aim;
+} bench_limit;
+
+/* Blocks of bursts of one net. */
+typedef struct bench_blocks {
+    char backend[64];     /* as resolved: "cuda:0"; "": not timed */
+    bench_spread seconds; /* of a burst; n blocks */
+    uint64_t block_bursts;
+    double share;  /* fired: spikes / (neurons * bursts) */
+    double events; /* synaptic, a burst */
+} bench_blocks;
+
+typedef struct bench_case {
+    char id[BENCH_ID_BYTES]; /* "1M x1000 d1 1%" */
+    bench_metric metric;
+    bench_limit limit;       /* unit of the metric, for one H200 */
+    bench_limit start_limit; /* seconds: load_s + build_s + setup_s */
+    bench_peer peers[BENCH_PEERS_MAX];
+    bool skipped; /* does not fit: reason, bytes; nothing below */
+    char reason[1000];
+    uint64_t bytes_requested;
+    uint64_t bytes_available;
+    double dt_ms;
+    uint64_t neurons;
+    uint64_t synapses;
+    uint64_t checked_bursts; /* digests equal to the CPU backend's */
+    uint64_t checked_spikes; /* in these */
+    bench_blocks device;
+    bench_blocks cpu;
+    bench_blocks beside; /* of --beside */
+    double load_s;       /* genome file read */
+    double build_s;      /* connectome */
+    double setup_s;      /* net made, first burst done */
+    uint64_t device_bytes;
+    uint64_t host_bytes;
+    uint64_t connectome_bytes;
+    char plan[256];
+} bench_case;
+
+/* Energy by the board's own counter. */
+typedef struct bench_energy {
+    bool wanted;      /* the case it belongs to was run */
+    char reason[256]; /* why there is no figure; "": there is one */
+    char matched[64]; /* how the board was found */
+    char driver[80];
+    double seconds; /* of running */
+    double joules;
+    uint64_t events; /* synaptic */
+    double joules_per_event;
+    double idle_w;     /* before the run, net on the device, nothing running */
+    double idle_share; /* of joules, at that power */
+    double step_s;     /* the counter moves so often */
+    double step_j;     /* by so much, at the least seen */
+    bench_limit limit; /* joules an event */
+} bench_energy;
+
+typedef struct bench_device {
+    char name[128];
+    char capability[64];
+    uint64_t memory_bytes;
+    uint32_t index;
+} bench_device;
+
+typedef struct bench_options {
+    const char *suite;
+    const char *genomes; /* folder */
+    const char *backend;
+    const char *beside;  /* suite cuda: another one to time; NULL: none */
+    const char *pattern; /* of --case: cases whose id has it; NULL: all */
+    const char *sizes;   /* suites of accelerators: what was asked for */
+    const char *types;
+    const char *set;
+    const char *seq;
+    const char *dims;
+    const char *sweep;   /* suite attention: candidates; NULL: none */
+    const char *log;     /* of a sweep; NULL: none */
+    const char *compare; /* a file of --save; NULL: none */
+    bool compare_other;  /* also of another suite or device */
+    uint64_t seed;       /* of random data, suites of accelerators */
+    uint32_t n_threads;
+    bool markdown;
+    bool quick;
+    vly_registry *registry;
+} bench_options;
+
+typedef struct bench_results {
+    bench_machine machine;
+    bench_probes probes;
+    char suite[16];
+    char backend[64];
+    char device[128];
+    bool quick;
+    bench_row rows[BENCH_ROWS_MAX];
+    uint32_t n_rows;
+    bench_device gpu; /* name "" but for suite cuda */
+    bench_case cases[BENCH_CASES_MAX];
+    uint32_t n_cases;
+    bench_energy energy;
+    uint64_t state_bytes;            /* of a checkpoint: in memory, ... */
+    uint64_t checkpoint_bytes;       /* ... and its file; 0: none was written */
+    struct bench_products *products; /* suites of accelerators; or NULL */
+    char failure[1000];              /* what ended it early; "": nothing */
+} bench_results;
+
+void bench_machine_read(bench_machine *machine);
+/* Errors  E_NOMEM */
+vly_status bench_probe(uint32_t n_threads, bench_probes *probes,
+                       vly_error *error);
+bench_spread bench_spread_of(double *samples, uint32_t n); /* sorts them */
+
+/* Both add rows. Errors  as run; E_STOPPED by a signal (rows so far stay);
+ * E_DEVICE if one thread and many do not agree: then nothing was timed. */
+vly_status bench_stress(const bench_options *options, bench_results *results,
+                        vly_error *error);
+vly_status bench_build(const bench_options *options, bench_results *results,
+                       vly_error *error);
+
+/* Adds rows: the state of the microcircuit copied, saved, loaded.
+ * Errors  as run; E_IO no file can be made in the working folder */
+vly_status bench_checkpoint(const bench_options *options,
+                            bench_results *results, vly_error *error);
+
+/* Adds rows: a host that injects, runs one burst and reads, in every burst.
+ * Errors  as run; E_DEVICE if the backend and the CPU backend do not agree */
+vly_status bench_loop(const bench_options *options, bench_results *results,
+                      vly_error *error);
+
+/* Fails before anything is measured if no case has the pattern.
+ * Errors  E_INVALID lists the cases */
+vly_status bench_cuda_check(const bench_options *options, vly_error *error);
+/* Adds cases. A case that does not fit into memory is added as skipped.
+ * Errors  as run; E_DEVICE if device and CPU backend do not agree: then that
+ * case and those after it were not timed. */
+vly_status bench_cuda(const bench_options *options, bench_results *results,
+                      vly_error *error);
+/* Is the case one of those asked for? */
+bool bench_case_wanted(const bench_options *options, const char *id);
+/* A new case with this id, cleared; NULL if there is no room. */
+bench_case *bench_case_add(bench_results *results, const char *id);
+/* The figure: a time of a burst in the unit of the case. */
+double bench_case_value(const bench_case *one, double seconds);
+
+/* Whether what was asked for by name was measured (bench_asked.c has the rule).
+ * Errors  E_UNSUPPORTED  names what was not, and why; or that nothing was */
+vly_status bench_asked(const bench_options *options,
+                       const bench_results *results, vly_error *error);
+/* Adds a row that was not measured. */
+void bench_row_skip(bench_results *results, const char *id,
+                    const vly_error *why);
+
+void bench_print(const bench_results *results, bool markdown);
+void bench_cases_print(const bench_results *results, bool markdown);
+void bench_json(const bench_results *results, json_writer *json);
+/* One object a case into the open array; then energy and device. */
+void bench_cases_json(const bench_results *results, json_writer *json);
+void bench_energy_json(const bench_results *results, json_writer *json);
+
+/* ---- bench_compare.c: an earlier bench beside this one ------------------ */
+
+/* Whether options->compare is one of --save and of this suite, before anything
+ * is measured; VLY_OK without one.
+ * Errors  E_IO, E_PARSE; E_INVALID another suite, and not compare_other */
+vly_status bench_compare_check(const bench_options *options, vly_error *error);
+/* What this bench is of, as soon as it is known.
+ * Errors  E_INVALID options->compare is of another device or backend */
+vly_status bench_device_set(const bench_options *options, const char *backend,
+                            const char *device, bench_results *results,
+                            vly_error *error);
+/* Prints all rows of both; *n_worse: those slower by more than the threshold,
+ * and those that were measured then and skipped now.
+ * Errors  E_IO; E_PARSE also where no row is in both */
+vly_status bench_compare(const bench_options *options,
+                         const bench_results *results, double threshold,
+                         uint32_t *n_worse, vly_error *error);
+
+#endif

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley bench: how fast, beside what the machine can do.
+ */
+#include "tools/cli/commands.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/error.h"
+#include "record/writer.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/bench_product.h"
+#include "tools/bench/bench_tensor.h"
+#include "tools/cli/device_limits.h"
+#include "tools/cli/output_apart.h"
+#include "tools/cli/setup.h"
+#include "tools/cli/tool.h"
+#include "volley_build.h"
+
+static const tool_option options[] = {
+    {"quick", 0, false, TOOL_FLAG, NULL,
+     "10 million synapses only; cuda: fewer cases and bursts", 0, 0},
+    {"case", 0, false, TOOL_TEXT, "PATTERN",
+     "cuda, attention, wkv, rwkv: only cases whose name has it, as in 1M or "
+     "causal",
+     0, 0},
+    {"backend", 0, false, TOOL_TEXT, "NAME",
+     "as in cuda:1; default: cpu, in suite cuda cuda", 0, 0},
+    {"beside", 0, false, TOOL_TEXT, "NAME",
+     "cuda: a second backend, timed in the same run, as in vulkan:0", 0, 0},
+    {"sizes", 0, false, TOOL_TEXT, "LIST",
+     "gemm: as in 1024,16x4096x1024 (MxNxK); gemv: as in 4096x16384 (NxK); "
+     "rwkv: as in 0.1B,2.9B",
+     0, 0},
+    {"types", 0, false, TOOL_TEXT, "LIST",
+     "gemm, gemv, attention, wkv, rwkv: as in fp16,bf16; a wrong one lists "
+     "them",
+     0, 0},
+    {"seq", 0, false, TOOL_TEXT, "LIST",
+     "attention, wkv, rwkv: lengths of sequences, as in 2048,8192", 0, 0},
+    {"dims", 0, false, TOOL_TEXT, "LIST", "attention: as in 64,128,256", 0, 0},
+    {"sweep", 0, false, TOOL_TEXT, "LIST",
+     "attention: sets of options, each against the first, as in "
+     "'choose=own_sm90,config=*|choose=cudnn,config=0'",
+     0, 0},
+    {"log", 0, false, TOOL_TEXT, "FILE",
+     "of a sweep, a JSON object a line; one that is there is continued", 0, 0},
+    {"seed", 0, false, TOOL_COUNT, "N",
+     "gemm, gemv, attention, wkv, rwkv: of random data; default: another one "
+     "each time, which is told. The weights of models of rwkv are always the "
+     "same",
+     0, 9007199254740991.0},
+    {"set", 0, false, TOOL_TEXT, "NAME",
+     "gemm: shapes40, 40 shapes of models, beside the first candidate", 0, 0},
+    {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
+     1, 256},
+    DEVICE_LIMITS_OPTION,
+    {"genomes", 0, false, TOOL_TEXT, "FOLDER", "where the stress genomes are",
+     0, 0},
+    {"json", 0, false, TOOL_TEXT, "FILE", "results as JSON; - is stdout", 0, 0},
+    {"save", 0, false, TOOL_TEXT, "FILE", "the same, to compare with later", 0,
+     0},
+    {"compare", 0, false, TOOL_TEXT, "FILE",
+     "a file of --save; of another suite or device it is refused", 0, 0},
+    {"compare-other", 0, false, TOOL_FLAG, NULL,
+     "compare it all the same, and say what differs", 0, 0},
+    {"threshold", 0, false, TOOL_NUMBER, "X",
+     "slower by more is a regression; default 0.05", 0, 100},
+    {"fail-on-regression", 0, false, TOOL_FLAG, NULL,
+     "exit 1 on one, or on a row that was measured then and is skipped now", 0,
+     0},
+    {"markdown", 0, false, TOOL_FLAG, NULL, "the table as Markdown", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+/* --genomes, or the shipped ones. */
+static vly_status find_genomes(const tool_args *args, char *folder,
+                               size_t capacity, vly_error *error)
+{
+    const char *given = tool_text(args, "genomes");
+    if (given == NULL)
+        return tool_genomes_folder(folder, capacity, error);
+    snprintf(folder, capacity, "%s", given);
+    return VLY_OK;
+}
+
+static vly_status save(const bench_results *results, const char *path,
+                       vly_error *error)
+{
+    json_writer json;
+    size_t n_text = 0;
+    json_init(&json, true);
+    bench_json(results, &json);
+    const char *text = json_finish(&json, &n_text);
+    vly_status status = text != NULL
+                            ? vly_writer_save(path, text, n_text, error)
+                            : vly_fail_nomem(error, json.capacity, "JSON");
+    json_deinit(&json);
+    return status;
+}
+
+/* --save may replace the earlier bench, which is read before. */
+static vly_status check_apart(const tool_args *args, const bench_options *bench,
+                              vly_error *error)
+{
+    const output_name outputs[] = {{"--log", bench->log},
+                                   {"--json", tool_text(args, "json")},
+                                   {"--save", tool_text(args, "save")}};
+    vly_status status = VLY_OK;
+    for (int i = 0; i < 2; i++)
+        VLY_TRY(output_apart(outputs[i].path, bench->compare,
+                             "the bench of --compare", error));
+    for (int i = 0; i < 3 && tool_has(args, "genomes"); i++)
+        VLY_TRY(output_apart_folder(outputs[i].path, tool_text(args, "genomes"),
+                                    "a genome of the bench", error));
+    status = outputs_apart(outputs, 3, error);
+out:
+    return status;
+}
+
+/* What cannot work is said before the minutes of measuring, not after. */
+static vly_status check_files(const tool_args *args, const bench_options *bench,
+                              vly_error *error)
+{
+    static const char *const of_compare[] = {"fail-on-regression", "threshold",
+                                             "compare-other"};
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < sizeof of_compare / sizeof of_compare[0]; i++)
+        if (bench->compare == NULL && tool_has(args, of_compare[i]))
+            return vly_fail(error, VLY_E_INVALID,
+                            "--%s: wanted --compare FILE too", of_compare[i]);
+    if (bench->compare != NULL && tool_text(args, "json") != NULL &&
+        strcmp(tool_text(args, "json"), "-") == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--json - and --compare: both write to stdout, wanted "
+                        "--json FILE");
+    if (bench->compare != NULL && bench->sweep != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--sweep compares with its first candidate: wanted no "
+                        "--compare");
+    if (bench->sweep != NULL &&
+        (tool_has(args, "json") || tool_has(args, "save")))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--sweep keeps its results in --log FILE: wanted no "
+                        "--json and no --save");
+    VLY_TRY(tool_output_check(bench->log, error));
+    VLY_TRY(tool_output_check(tool_text(args, "json"), error));
+    VLY_TRY(tool_output_check(tool_text(args, "save"), error));
+    VLY_TRY(check_apart(args, bench, error));
+    status = bench_compare_check(bench, error);
+out:
+    return status;
+}
+
+static bool is_gemm(const char *suite)
+{
+    return strcmp(suite, "gemm") == 0 || strcmp(suite, "gemv") == 0;
+}
+
+/* Suites of accelerators: no backend, no genomes. */
+static bool is_product(const char *suite)
+{
+    return is_gemm(suite) || strcmp(suite, "attention") == 0 ||
+           strcmp(suite, "wkv") == 0 || strcmp(suite, "rwkv") == 0;
+}
+
+static vly_status measure(const bench_options *bench, const char *suite,
+                          bench_results *results, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    bool all = strcmp(suite, "all") == 0;
+    bench_machine_read(&results->machine);
+    results->quick = bench->quick;
+    snprintf(results->suite, sizeof results->suite, "%s", suite);
+    if (strcmp(suite, "cuda") == 0)
+        return bench_cuda(bench, results, error);
+    if (strcmp(suite, "checkpoint") == 0)
+        return bench_checkpoint(bench, results, error);
+    if (strcmp(suite, "attention") == 0)
+        return bench_attention(bench, results, error);
+    if (strcmp(suite, "wkv") == 0)
+        return bench_wkv(bench, results, error);
+    if (strcmp(suite, "rwkv") == 0)
+        return bench_rwkv(bench, results, error);
+    if (is_gemm(suite))
+        return bench_gemm(bench, strcmp(suite, "gemv") == 0, results, error);
+    tool_message("probing memory and increments");
+    VLY_TRY(bench_probe(bench->n_threads, &results->probes, error));
+    if (all || strcmp(suite, "cpu") == 0)
+        VLY_TRY(bench_stress(bench, results, error));
+    if (all || strcmp(suite, "build") == 0)
+        VLY_TRY(bench_build(bench, results, error));
+out:
+    return status;
+}
+
+/* The first failure is the command's; one after it is told at once. */
+static void keep_first(vly_error *first, const vly_error *next)
+{
+    if (first->status == VLY_OK)
+        *first = *next;
+    else if (next->status != VLY_OK)
+        tool_message("%s", next->message);
+}
+
+/* All of it, whatever fails: it took minutes. The earlier bench is read before
+ * --save, which may replace it. */
+static void report(const tool_args *args, const bench_options *bench,
+                   const bench_results *results, int *code, vly_error *first)
+{
+    const char *const paths[] = {tool_text(args, "json"),
+                                 tool_text(args, "save")};
+    uint32_t worse = 0;
+    vly_error error = VLY_ERROR_INIT;
+    if (paths[0] == NULL || strcmp(paths[0], "-") != 0)
+        bench_print(results, tool_has(args, "markdown"));
+    if (bench->compare != NULL) {
+        (void)bench_compare(bench, results,
+                            tool_number(args, "threshold", 0.05), &worse,
+                            &error);
+        keep_first(first, &error);
+    }
+    if (worse > 0 && tool_has(args, "fail-on-regression"))
+        *code = TOOL_EXIT_DIFFERS;
+    for (uint32_t i = 0; i < 2; i++) {
+        error = (vly_error)VLY_ERROR_INIT;
+        if (paths[i] != NULL)
+            (void)save(results, paths[i], &error);
+        keep_first(first, &error);
+    }
+}
+
+/* Lists of the suites of accelerators, before anything is measured. */
+static vly_status check_lists(const char *suite, const bench_options *bench,
+                              vly_error *error)
+{
+    const bool attention = strcmp(suite, "attention") == 0;
+    const bool wkv = strcmp(suite, "wkv") == 0;
+    const bool rwkv = strcmp(suite, "rwkv") == 0;
+    if (!is_product(suite) && bench->types != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--types is of suites gemm, gemv, attention, wkv and "
+                        "rwkv");
+    if (!is_gemm(suite) &&
+        ((bench->sizes != NULL && !rwkv) || bench->set != NULL))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--sizes and --set are of suites gemm and gemv, "
+                        "--sizes also of rwkv");
+    if (!attention && !wkv && !rwkv && bench->seq != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--seq is of suites attention, wkv and rwkv");
+    if (!attention && bench->dims != NULL)
+        return vly_fail(error, VLY_E_INVALID, "--dims is of suite attention");
+    if (!attention && (bench->sweep != NULL || bench->log != NULL))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--sweep and --log are of suite attention");
+    if (bench->sweep == NULL && bench->log != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--log is of a sweep: wanted --sweep LIST too");
+    if (attention)
+        return bench_attention_check(bench, error);
+    if (wkv)
+        return bench_wkv_check(bench, error);
+    if (rwkv)
+        return bench_rwkv_check(bench, error);
+    if (is_gemm(suite))
+        return bench_gemm_check(bench, strcmp(suite, "gemv") == 0, error);
+    return VLY_OK;
+}
+
+/* That of --seed, or one that no other bench has. */
+static vly_status read_seed(const tool_args *args, const char *suite,
+                            uint64_t *seed, vly_error *error)
+{
+    if (tool_has(args, "seed") && !is_product(suite))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--seed is of suites gemm, gemv, attention, wkv and "
+                        "rwkv");
+    if (getrandom(seed, sizeof *seed, 0) != (ssize_t)sizeof *seed)
+        return vly_fail(error, VLY_E_IO, "a seed of the system: %s",
+                        strerror(errno));
+    *seed >>= 11; /* JSON has whole numbers up to 2^53 */
+    *seed = tool_count(args, "seed", *seed);
+    return VLY_OK;
+}
+
+static vly_status check_suite(const tool_args *args, const char *suite,
+                              const bench_options *bench, vly_error *error)
+{
+    static const char *const suites[] = {
+        "cpu",  "build", "all",       "cuda", "checkpoint",
+        "gemm", "gemv",  "attention", "wkv",  "rwkv"};
+    bool cuda = strcmp(suite, "cuda") == 0;
+    bool has_cases = cuda || (is_product(suite) && !is_gemm(suite));
+    bool known = false;
+    for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
+        known = known || strcmp(suite, suites[i]) == 0;
+    if (!known)
+        return vly_fail(error, VLY_E_INVALID,
+                        "unknown suite %s; wanted cpu, build, all, cuda, "
+                        "checkpoint, gemm, gemv, attention, wkv or rwkv",
+                        suite);
+    if (!has_cases && bench->pattern != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--case is of suites cuda, attention, wkv and rwkv: "
+                        "volley bench cuda --case %s",
+                        bench->pattern);
+    if (bench->pattern != NULL && bench->pattern[0] == '\0')
+        return vly_fail(error, VLY_E_INVALID, "--case: nothing in it");
+    if (!cuda && bench->beside != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--beside is of suite cuda: volley bench cuda --beside "
+                        "%s",
+                        bench->beside);
+    vly_status status = check_lists(suite, bench, error);
+    if (status == VLY_OK && cuda)
+        status = bench_cuda_check(bench, error);
+    return status == VLY_OK ? check_files(args, bench, error) : status;
+}
+
+/* What was measured before a failure is reported too: it took minutes. */
+static vly_status measure_and_report(const tool_args *args, const char *suite,
+                                     const bench_options *bench, int *code,
+                                     vly_error *error)
+{
+    static bench_results results;
+    memset(&results, 0, sizeof results);
+    vly_status failed = measure(bench, suite, &results, error);
+    if (failed == VLY_OK && bench->sweep == NULL)
+        failed = bench_asked(bench, &results, error);
+    bool empty = results.n_rows == 0 && results.n_cases == 0 &&
+                 (results.products == NULL || results.products->n_rows == 0);
+    if (failed != VLY_OK && empty) {
+        bench_products_free(&results);
+        return failed;
+    }
+    if (failed != VLY_OK)
+        snprintf(results.failure, sizeof results.failure, "%s", error->message);
+    else
+        *error = (vly_error)VLY_ERROR_INIT; /* why the last row was skipped */
+    tool_signals_defer(true);               /* no half a file is left */
+    report(args, bench, &results, code, error);
+    bench_products_free(&results);
+    return error->status;
+}
+
+static int run(const tool_args *args)
+{
+    static char folder[PATH_MAX];
+    const char *suite = args->n_positional > 0 ? args->positional[0] : "cpu";
+    const char *backend = tool_text(args, "backend");
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    int code = TOOL_EXIT_DONE;
+    bench_options bench = {.suite = suite,
+                           .genomes = folder,
+                           .backend = backend != NULL              ? backend
+                                      : strcmp(suite, "cuda") == 0 ? "cuda"
+                                                                   : "cpu",
+                           .beside = tool_text(args, "beside"),
+                           .pattern = tool_text(args, "case"),
+                           .sizes = tool_text(args, "sizes"),
+                           .types = tool_text(args, "types"),
+                           .set = tool_text(args, "set"),
+                           .seq = tool_text(args, "seq"),
+                           .dims = tool_text(args, "dims"),
+                           .sweep = tool_text(args, "sweep"),
+                           .log = tool_text(args, "log"),
+                           .compare = tool_text(args, "compare"),
+                           .compare_other = tool_has(args, "compare-other"),
+                           .markdown = tool_has(args, "markdown"),
+                           .n_threads = tool_threads(args),
+                           .quick = tool_has(args, "quick")};
+    VLY_TRY(check_suite(args, suite, &bench, &error));
+    VLY_TRY(read_seed(args, suite, &bench.seed, &error));
+    VLY_TRY(device_limits_read(args, &error));
+    VLY_TRY(tool_registry_create(&bench.registry, &error));
+    VLY_TRY(device_limits_check(bench.registry, &error));
+    if (!is_product(suite)) {
+        VLY_TRY(find_genomes(args, folder, sizeof folder, &error));
+        VLY_TRY(tool_backend_check(bench.registry, bench.backend, &error));
+    }
+    if (bench.beside != NULL)
+        VLY_TRY(tool_backend_check(bench.registry, bench.beside, &error));
+    status = measure_and_report(args, suite, &bench, &code, &error);
+    device_limits_tell();
+out:
+    vly_registry_destroy(bench.registry);
+    return status != VLY_OK ? tool_fail(&error) : code;
+}
+
+const tool_command cmd_bench = {
+    .name = "bench",
+    .arguments = "[cpu|build|all|cuda|checkpoint|gemm|gemv|attention|wkv|rwkv] "
+                 "[options]",
+    .summary = "Times bursts and accelerators beside the machine's limits.",
+    .details =
+        "cpu: whole bursts of 100,000 neurons x 100 and x 1000 synapses, 0.1, "
+        "1 and 10%\nfiring, delay 1 and 1 to 16. build: compiling them. Before "
+        "anything is timed,\none thread and all threads must give the same "
+        "digest. The full suite needs\n1.5 GB and some minutes.\n\n"
+        "cuda: whole bursts on a device (--backend cuda:1 is the second one) "
+        "beside the CPU\nbackend, after their digests agreed; what is required "
+        "and aimed at for one H200,\nwhat others published, start, memory, "
+        "energy. 40 GB and some minutes; a case\nthat does not fit is "
+        "skipped.\n\n"
+        "gemm, gemv: matrix products on an accelerator (--backend cpu:4, "
+        "cuda:0), "
+        "each compared\nwith float64 first, beside the bandwidth and the best "
+        "rate measured in the run.\n\n"
+        "attention, wkv: attention forward, backward and decoding with a cache "
+        "(also in\npages); the recurrence of RWKV-7 in steps and sequences. "
+        "Measured likewise.\n\n"
+        "rwkv: RWKV-7 with random weights: a token at a time beside the bytes "
+        "of its weights,\na prompt beside the rate of gemm on the same "
+        "device.\n\n"
+        "checkpoint: the state of the microcircuit copied (for so long the "
+        "loop "
+        "stands),\nwritten to a file in the working folder, and read back. "
+        "3 GB; --quick: a tenth of\nthe network.\n\n"
+        "Rows of a suite's own table that the device cannot hold, or that its "
+        "plugin does\nnot offer, are skipped with their reason. What was asked "
+        "for by name must run, or\nthe exit code is 3 with a sentence: rows "
+        "that have --case or are of --set, rows all\nof whose parts are in "
+        "--sizes, --types, --seq and --dims, and of each value of these\nlists "
+        "at least one row. So is a bench that measured nothing.\n",
+    .options = options,
+    .n_positional_min = 0,
+    .n_positional_max = 1,
+    .run = run};

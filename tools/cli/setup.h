@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From options to a net: what run, rerun, validate and bench share.
+ */
+#ifndef VOLLEY_TOOLS_SETUP_H
+#define VOLLEY_TOOLS_SETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "connectome/connectome.h"
+#include "genome/genome.h"
+#include "tools/cli/options.h"
+
+/* Overrides as --set and --seed gave them. */
+typedef struct tool_overrides {
+    vly_override *list;
+    uint32_t n;
+    char **texts; /* what list points into */
+} tool_overrides;
+
+/* --set PATH=VALUE ... and --seed N of args, if its table has them.
+ * Errors  E_INVALID no '='; E_NOMEM */
+vly_status tool_overrides_init(const tool_args *args, tool_overrides *overrides,
+                               vly_error *error);
+/* One more, as text "PATH=VALUE". */
+vly_status tool_overrides_add(tool_overrides *overrides, const char *text,
+                              vly_error *error);
+void tool_overrides_deinit(tool_overrides *overrides);
+
+/* --bursts or --ms, else [run] of the genome.
+ * Errors  E_INVALID both, or none anywhere */
+vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
+                       uint64_t *n_bursts, vly_error *error);
+
+/* --threads, else the cores of this process. */
+uint32_t tool_threads(const tool_args *args);
+
+/* Is there a usable backend for "cpu:4"? Says so before a long build.
+ * Errors  E_INVALID, E_UNSUPPORTED, E_DEVICE */
+vly_status tool_backend_check(vly_registry *registry, const char *backend,
+                              vly_error *error);
+
+/* Both are names of one regular file; NULL is none. */
+bool tool_is_same_file(const char *a, const char *b);
+
+/* Whether a file can be made there, found out without making it. NULL and "-"
+ * are fine.
+ * Errors  E_IO "path: cannot be written: reason" */
+vly_status tool_output_check(const char *path, vly_error *error);
+
+/* Prefix of an installed or built command: the folder above its own. false if
+ * it is not known. */
+bool tool_prefix(char *folder, size_t capacity);
+
+/* Where the shipped genomes are: beside an installed command, or in the source
+ * tree.
+ * Errors  E_IO in neither */
+vly_status tool_genomes_folder(char *folder, size_t capacity, vly_error *error);
+
+typedef struct tool_seconds_spent {
+    double load;
+    double build;
+    double setup;
+} tool_seconds_spent;
+
+/* What the genome says otherwise than it is taken, on stderr. */
+void tool_notes(const vly_genome *genome);
+
+/* E_IO: path is not there, and what to do, such as a name that is near. */
+vly_status tool_genome_missing(const char *path, vly_error *error);
+/* vly_genome_load; what is not there, or is a folder, with what to do. */
+vly_status tool_genome_load(const char *path, const vly_override *overrides,
+                            uint32_t n_overrides, vly_genome **genome,
+                            vly_error *error);
+
+typedef struct tool_build {
+    vly_genome *genome;
+    vly_connectome *connectome;
+    tool_seconds_spent seconds;
+} tool_build;
+
+vly_status tool_build_init(const char *path, const tool_overrides *overrides,
+                           uint32_t n_threads, tool_build *build,
+                           vly_error *error);
+void tool_build_deinit(tool_build *build);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Asks a run something. Used by ctl and status.
+ */
+#ifndef VOLLEY_TOOLS_CONTROL_CLIENT_H
+#define VOLLEY_TOOLS_CONTROL_CLIENT_H
+
+#include "tools/cli/json_reader.h"
+#include "tools/control/control_socket.h"
+
+/* Sends one line to the socket and waits for one. text [CONTROL_ANSWER_BYTES]
+ * stays as it came; answer is for json_free.
+ * Errors  E_INVALID nobody listens there, or not a process of this user, or a
+ *         line too long; E_IO no answer in time, or none that is JSON */
+vly_status control_ask(const char *path, const char *line, double timeout_s,
+                       char *text, json_value *answer, vly_error *error);
+
+#endif

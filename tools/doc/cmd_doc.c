@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley doc: models, rules, keys and the names of other simulators, from the
+ * tables that the checks use.
+ */
+#include "tools/cli/commands.h"
+
+#include <string.h>
+
+#include "genome/genome.h"
+#include "genome/voxel_rule.h"
+#include "tools/cli/tool.h"
+#include "tools/doc/doc_keys.h"
+#include "tools/doc/doc_topics.h"
+
+static const tool_option options[] = {
+    {"markdown", 0, false, TOOL_FLAG, NULL,
+     "all keys, models and rules as one text: genomes/KEYS.md", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+static void print_ports(const vly_model_info *model)
+{
+    tool_print("\nports (keys of maps and stimuli)\n");
+    for (uint32_t p = 0; p < model->n_ports; p++) {
+        const vly_port_info *port = &model->ports[p];
+        tool_print("  %u  weight%s%-12s %-8s %s\n", p,
+                   port->suffix[0] != '\0' ? "_" : "", port->suffix, port->unit,
+                   port->text);
+    }
+    if (model->n_ports == 2)
+        tool_print("  the sign of a weight chooses, or port = 0 or 1 does\n");
+}
+
+static void print_params(const vly_model_info *model)
+{
+    tool_print("\nparameters%33s %12s   range\n", "unit", "default");
+    for (uint32_t i = 0; i < model->n_params; i++) {
+        const vly_param_info *param = &model->params[i];
+        tool_print("  %-32s %8s %12s   %s to %s\n      %s\n", param->name,
+                   param->unit, tool_number_text(param->init),
+                   tool_number_text(param->lo), tool_number_text(param->hi),
+                   param->text);
+    }
+}
+
+static void print_fields(const vly_model_info *model)
+{
+    tool_print("\nfields (state; a value in the genome is the initial one)\n");
+    for (uint32_t i = 0; i < model->n_fields; i++) {
+        const vly_field_info *field = &model->fields[i];
+        tool_print("  %-32s %8s %12s   %s to %s\n      %s\n", field->name,
+                   field->unit, field->type == VLY_TYPE_U32 ? "u32" : "f32",
+                   tool_number_text(field->lo), tool_number_text(field->hi),
+                   field->text);
+    }
+}
+
+static void print_model(const vly_model_info *model)
+{
+    tool_print("%s: %s\nsource: %s\n", model->id, model->text, model->source);
+    tool_print("scheme: %s\n        (%s)\n", model->scheme,
+               model->scheme_source);
+    if (model->flags & VLY_AREA_FEAGI)
+        tool_print("updates only neurons at which an event arrived; weights "
+                   "are -255 to 255\n");
+    print_ports(model);
+    print_params(model);
+    print_fields(model);
+}
+
+static void print_rule(vly_rule number)
+{
+    const vly_rule_info *rule = &vly_rules[number];
+    tool_print("rule %s: %s\n", rule->name, rule->text);
+    if (rule->keys[0] != '\0')
+        tool_print("keys: %s\n", rule->keys);
+    if (rule->note != NULL)
+        tool_print("%s", rule->note);
+    if (vly_rule_of_voxels(number))
+        tool_print("Both areas need voxels. All neurons of a voxel connect to "
+                   "all of the target\nvoxel; what falls outside the target "
+                   "is left out.\n");
+    if (vly_rule_is_function(number))
+        tool_print("Also as rule = \"function\" with a [morphology.NAME] that "
+                   "has function = \"%s\",\nand as the mapper of a composite. "
+                   "Source: FEAGI's function of that name.\n",
+                   rule->name);
+}
+
+static void print_models(void)
+{
+    tool_print("models\n");
+    for (uint32_t i = 0; i < vly_model_count(); i++) {
+        const vly_model_info *model = vly_model_at(i);
+        tool_print("  %-20s %s\n", model->id, model->text);
+    }
+}
+
+static void print_rules(void)
+{
+    tool_print("rules\n");
+    for (uint32_t i = 0; i < VLY_RULES; i++)
+        tool_print("  %-20s %s\n", vly_rules[i].name, vly_rules[i].text);
+}
+
+static void print_list(void)
+{
+    print_models();
+    tool_print("\n");
+    print_rules();
+    tool_print("\nparts\n");
+    doc_sections_list();
+    tool_print("\ntopics\n");
+    doc_topics_list();
+    tool_print("\nnest                   names of NEST and Brian 2, and "
+               "ours\n"
+               "any key, parameter or name of those: `volley doc tau_m_ms`\n");
+}
+
+/* Names in the order of models, rules, parts, topics, other simulators. */
+static const char *name_at(const void *context, uint32_t k)
+{
+    (void)context;
+    const char *(*const lists[])(uint32_t) = {doc_section_name, doc_topic_name,
+                                              doc_alias_name};
+    if (k < vly_model_count())
+        return vly_model_at(k)->id;
+    k -= vly_model_count();
+    if (k < VLY_RULES)
+        return vly_rules[k].name;
+    k -= VLY_RULES;
+    for (int i = 0; i < 3; i++) {
+        uint32_t n = 0;
+        while (n <= k && lists[i](n) != NULL)
+            n++;
+        if (n > k)
+            return lists[i](k);
+        k -= n;
+    }
+    return NULL;
+}
+
+static bool print_rule_named(const char *name)
+{
+    vly_rule rule = vly_rule_find(name);
+    if (rule != VLY_RULES)
+        print_rule(rule);
+    return rule != VLY_RULES;
+}
+
+static bool print_named(const char *name)
+{
+    const vly_model_info *model = vly_model_find(name);
+    if (model != NULL) {
+        print_model(model);
+        return true;
+    }
+    if (print_rule_named(name))
+        return true;
+    if (doc_topic_print(name)) { /* some are keys too */
+        doc_key_print(name);
+        return true;
+    }
+    return doc_section_print(name) || doc_key_print(name) ||
+           doc_aliases_print(strcmp(name, "nest") == 0 ? NULL : name);
+}
+
+/* ---- everything, as Markdown -------------------------------------------- */
+
+static void markdown_model(const vly_model_info *model)
+{
+    tool_print("\n### `%s`\n\n", model->id);
+    doc_cell_markdown(model->text);
+    tool_print(". Integration: ");
+    doc_cell_markdown(model->scheme);
+    tool_print(". Source: ");
+    doc_cell_markdown(model->source);
+    tool_print(".\n\n| parameter | unit | default | from | to | |\n"
+               "|---|---|---|---|---|---|\n");
+    for (uint32_t i = 0; i < model->n_params; i++) {
+        const vly_param_info *param = &model->params[i];
+        tool_print("| `%s` | %s | %s | %s | %s | ", param->name, param->unit,
+                   tool_number_text(param->init), tool_number_text(param->lo),
+                   tool_number_text(param->hi));
+        doc_cell_markdown(param->text);
+        tool_print(" |\n");
+    }
+    tool_print("\n| field | unit | from | to | |\n|---|---|---|---|---|\n");
+    for (uint32_t i = 0; i < model->n_fields; i++) {
+        const vly_field_info *field = &model->fields[i];
+        tool_print("| `%s` | %s | %s | %s | ", field->name, field->unit,
+                   tool_number_text(field->lo), tool_number_text(field->hi));
+        doc_cell_markdown(field->text);
+        tool_print(" |\n");
+    }
+}
+
+static void print_markdown(void)
+{
+    tool_print("# Keys of a genome\n\n"
+               "Made by `volley doc --markdown` from the tables by which a "
+               "genome is read; a test\ncompares. `volley doc NAME` says more "
+               "of each.\n");
+    doc_sections_markdown();
+    tool_print("\n## Rules\n\n| rule | keys | |\n|---|---|---|\n");
+    for (uint32_t i = 0; i < VLY_RULES; i++) {
+        tool_print("| `%s` | ", vly_rules[i].name);
+        doc_cell_markdown(vly_rules[i].keys);
+        tool_print(" | ");
+        doc_cell_markdown(vly_rules[i].text);
+        tool_print(" |\n");
+    }
+    tool_print("\n## Models\n");
+    for (uint32_t m = 0; m < vly_model_count(); m++)
+        markdown_model(vly_model_at(m));
+}
+
+static int run(const tool_args *args)
+{
+    if (tool_has(args, "markdown")) {
+        if (args->n_positional > 0) {
+            tool_message("--markdown is everything: a name beside it, %s",
+                         args->positional[0]);
+            return TOOL_EXIT_WRONG;
+        }
+        print_markdown();
+        return TOOL_EXIT_DONE;
+    }
+    if (args->n_positional == 0) {
+        print_list();
+        return TOOL_EXIT_DONE;
+    }
+    const char *name = args->positional[0];
+    if (strcmp(name, "rules") == 0 || strcmp(name, "models") == 0) {
+        (strcmp(name, "rules") == 0 ? print_rules : print_models)();
+        return TOOL_EXIT_DONE;
+    }
+    const char *word = doc_word(name); /* voxels: the key, and the topic */
+    bool found = print_named(name);
+    if (word != name)
+        found |= print_named(word);
+    if (found)
+        return TOOL_EXIT_DONE;
+    const char *near = tool_nearest(name, name_at, NULL);
+    if (near != NULL)
+        tool_message("%s is not known; did you mean %s?", name, near);
+    else
+        tool_message("%s is not known; `volley doc` lists what is", name);
+    return TOOL_EXIT_WRONG;
+}
+
+const tool_command cmd_doc = {
+    .name = "doc",
+    .arguments = "[MODEL|RULE|PART|TOPIC|KEY|nest|NAME]",
+    .summary = "Describes models, rules and keys; lists them without a name.",
+    .details =
+        "PART is a part of a genome: run, area, map, stimulus, poisson, ...\n"
+        "TOPIC is what holds for all: generator, expression, set, unit, ...\n"
+        "`volley doc nest` lists names of NEST and Brian 2 with ours;\n"
+        "`volley doc C_m` answers one.\n",
+    .options = options,
+    .n_positional_min = 0,
+    .n_positional_max = 1,
+    .run = run};

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley schema: JSON Schema (draft 2020-12) of a genome, for editors. Made
+ * from the tables by which the reader refuses keys (genome_keys), from the
+ * models' tables and from the names of the rules: there is no second list that
+ * could say something else. What depends on sizes or on another key is left to
+ * `volley check`.
+ */
+#include "tools/cli/commands.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "genome/genome_keys.h"
+#include "genome/genome_map.h"
+#include "genome/model_info.h"
+#include "tools/cli/json_writer.h"
+#include "tools/cli/tool.h"
+
+static const tool_option options[] = {
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+/* Forms whose schema needs no other table, in the order of vly_key_form; NULL:
+ * made below. */
+static const char *const form_texts[VLY_FORMS] = {
+    [VLY_FORM_TEXT] = "{\"type\": \"string\"}",
+    [VLY_FORM_BOOL] = "{\"type\": \"boolean\"}",
+    [VLY_FORM_NUMBER] =
+        "{\"anyOf\": [{\"type\": \"number\"}, {\"$ref\": \"#/$defs/"
+        "expression\"}]}",
+    [VLY_FORM_WHOLE] = "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, "
+                       "{\"$ref\": \"#/$defs/expression\"}]}",
+    [VLY_FORM_CELL] =
+        "{\"anyOf\": [{\"$ref\": \"#/$defs/one\"}, {\"type\": \"array\", "
+        "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
+        "\"items\": {\"$ref\": \"#/$defs/one\"}}}]}",
+    [VLY_FORM_COUNTS] =
+        "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
+        "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
+        "\"items\": {\"$ref\": \"#/$defs/number\"}}}]}",
+    [VLY_FORM_EACH] =
+        "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
+        "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",
+    [VLY_FORM_AREAS] =
+        "{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"array\", "
+        "\"minItems\": 1, \"items\": {\"type\": \"string\"}}]}",
+    [VLY_FORM_LINKS] = "{\"type\": \"array\", \"minItems\": 1, \"items\": "
+                       "{\"type\": \"string\"}}",
+    [VLY_FORM_TRIPLE] =
+        "{\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, "
+        "\"items\": {\"$ref\": \"#/$defs/number\"}}",
+    [VLY_FORM_TRIPLES] =
+        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
+        "{\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, "
+        "\"items\": {\"$ref\": \"#/$defs/number\"}}}",
+    [VLY_FORM_PATTERNS] =
+        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
+        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
+        "\"items\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": "
+        "3, \"items\": {\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, "
+        "{\"enum\": [\"*\", \"?\", \"!\"]}]}}}}",
+    [VLY_FORM_ANY] = "true",
+    [VLY_FORM_PAIRS] =
+        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
+        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
+        "\"items\": {\"$ref\": \"#/$defs/number\"}}}",
+    [VLY_FORM_TIMES] =
+        "{\"type\": \"array\", \"items\": {\"anyOf\": [{\"$ref\": "
+        "\"#/$defs/number\"}, {\"type\": \"array\", \"items\": {\"$ref\": "
+        "\"#/$defs/number\"}}]}}",
+    [VLY_FORM_INDEXES] =
+        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
+        "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, {\"$ref\": "
+        "\"#/$defs/expression\"}]}}",
+    [VLY_FORM_MODEL] = "{\"type\": \"string\"}",
+    [VLY_FORM_FORMAT] = "{\"const\": 1}",
+    [VLY_FORM_NUMBERS] =
+        "{\"type\": \"object\", \"additionalProperties\": {\"$ref\": "
+        "\"#/$defs/number\"}}",
+    [VLY_FORM_TEXTS] = "{\"type\": \"object\", \"additionalProperties\": "
+                       "{\"type\": \"string\"}}",
+    [VLY_FORM_SET] = "{\"type\": \"object\"}",
+    [VLY_FORM_PAIR] = "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
+                      "\"items\": {\"$ref\": \"#/$defs/number\"}}",
+    [VLY_FORM_CLIP] = "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
+                      "\"items\": {\"anyOf\": [{\"$ref\": "
+                      "\"#/$defs/number\"}, {\"type\": \"string\"}]}}",
+    [VLY_FORM_EVERY] = "{\"anyOf\": [{\"type\": \"number\"}, {\"$ref\": "
+                       "\"#/$defs/many\"}]}",
+    [VLY_FORM_BOX] =
+        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
+        "\"items\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": "
+        "3, \"items\": {\"$ref\": \"#/$defs/number\"}}}",
+    [VLY_FORM_PERIODS] =
+        "{\"anyOf\": [{\"type\": \"boolean\"}, {\"type\": \"array\", "
+        "\"minItems\": 3, \"maxItems\": 3, \"items\": {\"anyOf\": "
+        "[{\"type\": \"boolean\"}, {\"$ref\": \"#/$defs/number\"}]}}]}",
+};
+
+static void put_ref(json_writer *json, const char *key, const char *name)
+{
+    char text[128];
+    snprintf(text, sizeof text, "#/$defs/%s", name);
+    json_object(json, key);
+    json_text(json, "$ref", text);
+    json_object_end(json);
+}
+
+/* ---- keys that depend on the section ---------------------------------- */
+
+/* One of the sections whose names are this or begin with it. */
+static void put_section_ref(json_writer *json, const char *key,
+                            const char *name)
+{
+    size_t n = strlen(name);
+    json_object(json, key);
+    json_array(json, "anyOf");
+    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
+        if (strncmp(s->name, name, n) == 0 &&
+            (s->name[n] == '.' || s->name[n] == '\0'))
+            put_ref(json, NULL, s->name);
+    json_array_end(json);
+    json_object_end(json);
+}
+
+/* Members of the schema of a key, besides its description. */
+static void put_form(json_writer *json, const vly_key_section *section,
+                     const vly_key *key)
+{
+    char name[64];
+    switch (key->form) {
+    case VLY_FORM_KIND:
+        json_text(json, "const", strrchr(section->name, '.') + 1);
+        break;
+    case VLY_FORM_RULE:
+        json_array(json, "enum");
+        for (uint32_t i = 0; i < VLY_RULES; i++)
+            json_text(json, NULL, vly_rules[i].name);
+        json_text(json, NULL, "function"); /* the one of its morphology */
+        json_array_end(json);
+        break;
+    case VLY_FORM_TYPE:
+        json_array(json, "enum");
+        for (uint32_t i = 0; i < vly_model_count(); i++)
+            json_text(json, NULL, vly_model_at(i)->id);
+        json_array_end(json);
+        break;
+    case VLY_FORM_SECTION:
+        snprintf(name, sizeof name, "#/$defs/%s", key->name);
+        json_text(json, "$ref", name);
+        break;
+    case VLY_FORM_NAMED:
+        json_text(json, "type", "object");
+        put_section_ref(json, "additionalProperties", key->name);
+        break;
+    case VLY_FORM_LIST:
+        json_text(json, "type", "array");
+        put_section_ref(json, "items", key->name);
+        break;
+    default:
+        snprintf(name, sizeof name, "#/$defs/form%d", (int)key->form);
+        json_text(json, "$ref", name);
+        break;
+    }
+}
+
+static void put_key(json_writer *json, const vly_key_section *section,
+                    const vly_key *key, const char *name)
+{
+    json_object(json, name);
+    json_text(json, "description", key->text);
+    put_form(json, section, key);
+    json_object_end(json);
+}
+
+/* ---- units ------------------------------------------------------------ */
+
+enum { SUFFIXES_MAX = 32 };
+
+static void add_suffix(const char *suffix, const char **suffixes, uint32_t *n)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (strcmp(suffixes[i], suffix) == 0)
+            return;
+    if (*n < SUFFIXES_MAX)
+        suffixes[(*n)++] = suffix;
+}
+
+/* weight* is weight_mv, weight_pa, ...: the units of all ports, and of the
+ * constant input for the amplitude of a dc */
+static void put_suffixed(json_writer *json, const vly_key_section *section,
+                         const vly_key *key)
+{
+    const char *suffixes[SUFFIXES_MAX];
+    uint32_t n = 0;
+    for (uint32_t m = 0; m < vly_model_count(); m++) {
+        const vly_model_info *model = vly_model_at(m);
+        for (uint32_t p = 0; p < model->n_ports; p++)
+            add_suffix(model->ports[p].suffix, suffixes, &n);
+        if (model->dc_suffix[0] != '\0')
+            add_suffix(model->dc_suffix, suffixes, &n);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s%s%s", (int)strlen(key->name) - 1,
+                 key->name, suffixes[i][0] != '\0' ? "_" : "", suffixes[i]);
+        put_key(json, section, key, name);
+    }
+}
+
+/* ---- parameters ------------------------------------------------------- */
+
+static void put_value(json_writer *json, const char *name, const char *text,
+                      const char *unit, double lo, double hi)
+{
+    char description[256];
+    snprintf(description, sizeof description, "%s%s%s", text,
+             unit[0] != '\0' ? ", " : "", unit);
+    json_object(json, name);
+    json_text(json, "description", description);
+    json_array(json, "anyOf");
+    json_object(json, NULL);
+    json_text(json, "type", "number");
+    if (isfinite(lo) && isfinite(hi)) {
+        json_number(json, "minimum", lo);
+        json_number(json, "maximum", hi);
+    }
+    json_object_end(json);
+    put_ref(json, NULL, strcmp(unit, "bool") == 0 ? "flags" : "many");
+    json_array_end(json);
+    json_object_end(json);
+}
+
+static void put_model_values(json_writer *json, const vly_model_info *model)
+{
+    for (uint32_t i = 0; i < model->n_params; i++) {
+        const vly_param_info *param = &model->params[i];
+        put_value(json, param->name, param->text, param->unit, param->lo,
+                  param->hi);
+    }
+    for (uint32_t i = 0; i < model->n_fields; i++) {
+        const vly_field_info *field = &model->fields[i];
+        put_value(json, field->name, field->text, field->unit, field->lo,
+                  field->hi);
+    }
+}
+
+static const char *value_name(uint32_t model, uint32_t i)
+{
+    const vly_model_info *info = vly_model_at(model);
+    if (i < info->n_params)
+        return info->params[i].name;
+    i -= info->n_params;
+    return i < info->n_fields ? info->fields[i].name : NULL;
+}
+
+static bool named_before(const char *name, uint32_t model)
+{
+    for (uint32_t m = 0; m < model; m++)
+        for (uint32_t i = 0; value_name(m, i) != NULL; i++)
+            if (strcmp(value_name(m, i), name) == 0)
+                return true;
+    return false;
+}
+
+/* An area may name a [model], so its parameters are those of any model, without
+ * ranges. */
+static void put_all_values(json_writer *json)
+{
+    for (uint32_t m = 0; m < vly_model_count(); m++)
+        for (uint32_t i = 0; value_name(m, i) != NULL; i++)
+            if (!named_before(value_name(m, i), m))
+                put_ref(json, value_name(m, i), "any");
+}
+
+/* ---- sections --------------------------------------------------------- */
+
+static void put_keys(json_writer *json, const vly_key_section *section)
+{
+    for (const vly_key *key = section->keys; key->name != NULL; key++) {
+        if (strchr(key->name, '*') != NULL)
+            put_suffixed(json, section, key);
+        else
+            put_key(json, section, key, key->name);
+    }
+}
+
+static void put_models(json_writer *json, const vly_key_section *section)
+{
+    json_object(json, section->name);
+    json_array(json, "anyOf");
+    for (uint32_t m = 0; m < vly_model_count(); m++) {
+        json_object(json, NULL);
+        json_text(json, "type", "object");
+        json_bool(json, "additionalProperties", false);
+        json_array(json, "required");
+        json_text(json, NULL, "type");
+        json_array_end(json);
+        json_object(json, "properties");
+        json_object(json, "type");
+        json_text(json, "const", vly_model_at(m)->id);
+        json_text(json, "description", vly_model_at(m)->text);
+        json_object_end(json);
+        put_model_values(json, vly_model_at(m));
+        json_object_end(json);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}
+
+static void put_required(json_writer *json, const vly_key_section *section)
+{
+    bool top = strcmp(section->name, "top") == 0;
+    bool kind = false;
+    for (const vly_key *key = section->keys; key->name != NULL; key++)
+        kind |= key->form == VLY_FORM_KIND || key->form == VLY_FORM_RULE;
+    if (!top && !kind)
+        return;
+    json_array(json, "required");
+    for (const vly_key *key = section->keys; key->name != NULL; key++)
+        if (key->form == VLY_FORM_KIND || key->form == VLY_FORM_FORMAT ||
+            key->form == VLY_FORM_RULE)
+            json_text(json, NULL, key->name);
+    json_array_end(json);
+}
+
+static void put_body(json_writer *json, const vly_key_section *section)
+{
+    json_text(json, "type", "object");
+    json_bool(json, "additionalProperties", false);
+    put_required(json, section);
+    json_object(json, "properties");
+    put_keys(json, section);
+    if (section->models)
+        put_all_values(json);
+    json_object_end(json);
+}
+
+static void put_section(json_writer *json, const vly_key_section *section)
+{
+    if (strcmp(section->name, "model") == 0) {
+        put_models(json, section);
+        return;
+    }
+    json_object(json, section->name);
+    json_text(json, "description", section->what);
+    put_body(json, section);
+    json_object_end(json);
+}
+
+static void put_definitions(json_writer *json)
+{
+    json_raw(json, "expression", "{\"type\": \"string\", \"pattern\": \"^=\"}");
+    json_raw(json, "number", form_texts[VLY_FORM_NUMBER]);
+    json_raw(json, "one",
+             "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"$ref\": "
+             "\"#/$defs/value.distribution\"}]}");
+    json_raw(json, "many",
+             "{\"anyOf\": [{\"$ref\": \"#/$defs/expression\"}, {\"$ref\": "
+             "\"#/$defs/value.distribution\"}, {\"$ref\": "
+             "\"#/$defs/value.draw\"}, {\"$ref\": \"#/$defs/value.column\"}, "
+             "{\"type\": \"array\", \"items\": {\"$ref\": "
+             "\"#/$defs/number\"}}]}");
+    json_raw(json, "flags",
+             "{\"anyOf\": [{\"type\": \"boolean\"}, {\"$ref\": "
+             "\"#/$defs/expression\"}, {\"$ref\": "
+             "\"#/$defs/value.column\"}, {\"type\": \"array\", \"items\": "
+             "{\"anyOf\": [{\"type\": \"boolean\"}, {\"$ref\": "
+             "\"#/$defs/number\"}]}}]}");
+    json_raw(json, "any",
+             "{\"anyOf\": [{\"type\": \"number\"}, {\"$ref\": "
+             "\"#/$defs/many\"}, {\"$ref\": \"#/$defs/flags\"}]}");
+    for (int i = 0; i < VLY_FORMS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "form%d", i);
+        if (form_texts[i] != NULL)
+            json_raw(json, name, form_texts[i]);
+    }
+    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
+        if (strcmp(s->name, "top") != 0)
+            put_section(json, s);
+}
+
+static int run(const tool_args *args)
+{
+    json_writer json;
+    size_t n_text = 0;
+    (void)args;
+    json_init(&json, true);
+    json_object(&json, NULL);
+    json_text(&json, "$schema", "https://json-schema.org/draft/2020-12/schema");
+    json_text(&json, "title", "Volley genome, format 1");
+    put_body(&json, vly_key_section_find("top"));
+    json_object(&json, "$defs");
+    put_definitions(&json);
+    json_object_end(&json);
+    json_object_end(&json);
+    const char *text = json_finish(&json, &n_text);
+    if (text != NULL)
+        tool_print("%s", text);
+    else
+        tool_message("out of memory");
+    json_deinit(&json);
+    return text != NULL ? TOOL_EXIT_DONE : TOOL_EXIT_NOMEM;
+}
+
+const tool_command cmd_schema = {
+    .name = "schema",
+    .arguments = "",
+    .summary = "Prints a JSON Schema of genomes, for editors.",
+    .details = "Save it and name it in the first line of a genome, where "
+               "editors with\n"
+               "TOML support find it:\n\n"
+               "    volley schema > genome.schema.json\n"
+               "    #:schema ./genome.schema.json\n\n"
+               "What a schema cannot say (sizes, names, ranges that depend on "
+               "another\n"
+               "key) is said by `volley check`.\n",
+    .options = options,
+    .n_positional_min = 0,
+    .n_positional_max = 0,
+    .run = run};

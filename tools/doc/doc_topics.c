@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The topics of `volley doc`. What a table knows (ports, rules, sections) is
+ * printed from it.
+ */
+#include "tools/doc/doc_topics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "genome/edge_list.h"
+#include "genome/genome_map.h"
+#include "genome/model_info.h"
+#include "genome/voxel_rule.h"
+#include "tools/cli/tool.h"
+#include "tools/doc/doc_keys.h"
+#include "tools/feagi/feagi_doc.h"
+
+/* ---- from tables ------------------------------------------------------ */
+
+static void print_ports(void)
+{
+    tool_print("\n%-16s %-4s %-12s %s\n", "model", "port", "weight", "of");
+    for (uint32_t m = 0; m < vly_model_count(); m++) {
+        const vly_model_info *model = vly_model_at(m);
+        for (uint32_t p = 0; p < model->n_ports; p++) {
+            const vly_port_info *port = &model->ports[p];
+            char weight[32];
+            snprintf(weight, sizeof weight, "weight%s%s",
+                     port->suffix[0] != '\0' ? "_" : "", port->suffix);
+            tool_print("%-16s %-4u %-12s %s\n", model->id, p, weight,
+                       port->text);
+        }
+    }
+}
+
+static void print_functions(void)
+{
+    tool_print("\n");
+    for (int i = 0; i < VLY_RULES; i++)
+        if (vly_rule_is_function((vly_rule)i))
+            tool_print("  %s\n", vly_rules[i].name);
+}
+
+static void print_voxel_rules(void)
+{
+    tool_print("\nrules between voxels:");
+    for (int i = 0; i < VLY_RULES; i++)
+        if (vly_rule_of_voxels((vly_rule)i))
+            tool_print(" %s", vly_rules[i].name);
+    tool_print("\n");
+}
+
+static void print_generators(void)
+{
+    static const char *const names[] = {"area.poisson", "area.spikes",
+                                        "area.pulse"};
+    for (int i = 0; i < 3; i++) {
+        tool_print("\n");
+        doc_section_print(names[i]);
+    }
+}
+
+static void print_values(void)
+{
+    tool_print("\n");
+    doc_section_print("value");
+}
+
+static void print_limits(void)
+{
+    static const struct {
+        const char *what;
+        double most;
+    } limits[] = {
+        {"areas", VLY_AREAS_MAX},
+        {"neurons in all", VLY_NEURONS_MAX},
+        {"pairs of areas in all maps", VLY_PAIRS_MAX},
+        {"synapses in all", (double)VLY_SYNAPSES_MAX},
+        {"synapses in a file", VLY_EDGES_MAX},
+        {"stimuli, each area of one counted", VLY_STIMULI_MAX},
+        {"spikes given in all stimuli", (double)VLY_SPIKES_MAX},
+        {"vectors or patterns of a map", VLY_VECTORS_MAX},
+        {"bursts of a delay", VLY_DELAY_BURSTS_MAX},
+        {"bursts between the delays of a map", VLY_DELAY_SPREAD_MAX},
+        {"numbers in [var]", VLY_VARS_MAX},
+        {"characters of a name", VLY_NAME_MAX},
+        {"bytes of a genome's text", VLY_GENOME_BYTES_MAX},
+    };
+    tool_print("\n");
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        tool_print("  %-36s %17.0f\n", limits[i].what, limits[i].most);
+}
+
+/* ---- topics ----------------------------------------------------------- */
+
+typedef struct doc_topic {
+    const char *name;
+    const char *summary;
+    const char *text;
+    void (*more)(void); /* or NULL */
+} doc_topic;
+
+static const doc_topic topics[] = {
+    {"generator", "areas that only fire: poisson, spikes, pulse",
+     "[area.NAME] with generator = \"poisson\", \"spikes\" or \"pulse\" "
+     "instead of a model:\nneurons with ids, whose spikes are recorded and "
+     "stand in the digest. Maps start\nfrom them; nothing reaches them. A "
+     "neuron fires once in a burst at most. Input\nwithout neurons is a "
+     "[[stimulus]].\n",
+     print_generators},
+    {"expression", "\"=4*order\": numbers made of others",
+     "A number may be a string that begins with =: \"=4*order\", "
+     "\"=round(0.1*n)\".\nIt has numbers, names of [var], + - * / ( ), min "
+     "and max of several, round\n(halves go up), sqrt, log (natural). A count "
+     "must come out whole. A [var] may\nuse others, whatever the order. What "
+     "an included file says is computed with its\nown [var].\n",
+     NULL},
+    {"set", "--set PATH=VALUE, and what comes before what",
+     "--set area.E.neurons=100     --set var.g=4.5     --set run.ms=50\n"
+     "--set map.1.p=0.2            maps, stimuli and records by their number, "
+     "from 1,\n--set stimulus.ext.rate_hz=8 or by id\n"
+     "--set 'area.\"E.1\".neurons=3' quotes around a name with a point\n"
+     "VALUE is as in the file. What comes later counts: default of the model, "
+     "[model],\nthe entry itself, --set. A path that is not there is refused. "
+     "`volley resolve`\nprints every value and where it is from.\n",
+     NULL},
+    {"unit", "keys end in their unit; the unit of a weight",
+     "A key with a unit ends in it: tau_m_ms, c_m_pf, rate_hz. A weight has "
+     "the "
+     "unit of\nthe port of the target, and so have mean and sd of a stimulus; "
+     "the amplitude of a\ndc has that of i_e. A wrong unit is refused with the "
+     "right one.\n"
+     "A weight is stored in 16 bits. Where maps of one port, or the weights of "
+     "one law, are\nof many sizes, each map has a unit of its own, up to 2^12 "
+     "times finer than another's.\nWeights that are off by more than 1% all "
+     "the same are told in a note and in the\nsummary, a constant from 0.1% "
+     "on; "
+     "`volley check` prints the worst rounding.\n",
+     print_ports},
+    {"port", "which of two inputs of a neuron a map goes to",
+     "Onto a model with two ports a map sorts its synapses by the sign of the "
+     "weight: 0\nand more go to port 0, excitation, less to port 1, "
+     "inhibition; inhibitory weights\nare negative, of conductances too. "
+     "port = 0 or port = 1 sends all to one; a port\nof conductances takes its "
+     "sign only. A stimulus goes by the sign of its weight or\nmean.\n",
+     print_ports},
+    {"matrix", "p, weight_*, delay_* for each pair of areas",
+     "With lists in from and to, p, count, in_degree, out_degree, weight_* and "
+     "delay_* of\na map may be matrices: a row for each area of to, a column "
+     "for each of from; one\nrow stands for all, and so does one column.\n"
+     "except = [{ from = \"E\", to = \"I\", p = 0.2 }, ...] gives some pairs "
+     "another value,\na later one some of an earlier one's.\n",
+     NULL},
+    {"glob", "areas by name: \"*\", \"L4/?\"",
+     "Where a key takes areas: a name, a glob (* any letters, ? one) or a list "
+     "of them.\nA glob must match; no area may be named twice. link = "
+     "[\"A -> B\", \"L* -> I\"] names\npairs instead of from and to. In an "
+     "included file globs reach its own areas.\n",
+     NULL},
+    {"voxel", "areas with a place for each neuron, and their rules",
+     "voxels = [x, y, z] and neurons_per_voxel instead of neurons. Ids: x "
+     "outermost, then\ny, then z, then the neurons of a voxel. `at` is the "
+     "area's position. A stimulus of\nkind pattern names voxels.\n",
+     print_voxel_rules},
+    {"function", "FEAGI's connection functions, by name",
+     "rule = NAME, or rule = \"function\" with a [morphology.M] that has "
+     "function = NAME,\nor mapper = NAME in a composite. `volley doc NAME` "
+     "says what one does.\n",
+     print_functions},
+    {"value", "what a parameter may be: number, list, file, draw, ...",
+     "A parameter or an initial value is a number, an expression, a list (one "
+     "a neuron),\nor one of these tables:\n",
+     print_values},
+    {"seed", "what is drawn from what",
+     "[run] seed_network (1): connections, weights, delays. seed_state (2): "
+     "parameters\nand initial values. seed_input (3): stimuli and generators. "
+     "--seed N sets all\nthree. Draws are keyed by the names of areas and the "
+     "ids of maps and stimuli: one\nmore of them changes no draw of the "
+     "others.\n",
+     NULL},
+    {"time", "bursts, milliseconds and delays",
+     "Time goes in bursts of dt_ms. Milliseconds become bursts by "
+     "floor(ms / dt_ms + 0.5);\nwhat is no whole number is noted, and refused "
+     "as the length of a run. Burst t goes\nfrom t * dt_ms to (t + 1) * "
+     "dt_ms; which end of it a time is:\n\n"
+     "  begin  times_ms of spikes and patterns, start_ms, stop_ms: what is "
+     "given\n"
+     "  end    times of spikes and samples in recordings, pictures and "
+     "Python\n"
+     "  end    times_ms with times_at = \"end\": so a recording is fed back\n\n"
+     "A spike in burst t arrives in burst t + delay, one at least; delay_ms "
+     "may be a\ndistribution.\n",
+     NULL},
+    {"step", "what changes with dt_ms",
+     "A network is not the same at another dt_ms where something is said for "
+     "each burst:\n\n"
+     "- weights of izhikevich: an arrival pushes for one burst and moves v by "
+     "weight * dt_ms.\n  Multiply them by old dt / new dt; i_e stays.\n"
+     "- mean and sd of a stimulus of kind normal, a new number in every burst. "
+     "Onto the\n  lif models and adex multiply mean by new / old and sd by "
+     "its square root, onto\n  izhikevich sd by the square root of old / new; "
+     "its mean stays.\n"
+     "- generator poisson and kind bernoulli: one spike a burst, so at most "
+     "1000 / dt_ms a\n  second.\n"
+     "- areas of feagi: everything is counted in bursts.\n"
+     "- delays of one burst, and all times, which are rounded to bursts.\n\n"
+     "State and coefficients are single precision. A time constant tau is off "
+     "by a share\nof up to 3e-8 * tau / dt_ms, and a potential of 64 to 128 mV "
+     "stops up to 3.8e-6 mV *\ntau / dt_ms before its end, of 32 to 64 mV half "
+     "of it, and so on: 0.0004 mV with\ndt_ms = 0.1 and tau = 10 ms. Where "
+     "that is more than 0.1% (of tau, of the way from\nrest to threshold), a "
+     "note says so. So smaller steps are not better for ever.\n",
+     NULL},
+    {"limits", "how much a genome may have",
+     "What is more is refused with the number that is wanted.\n", print_limits},
+    {"import", "what becomes of a genome of FEAGI's",
+     "volley import feagi X.json -o X.toml takes formats 2.0, 2.1 and 3.0, "
+     "with flat keys\n(_____10c-ID-cx-GENE) or an object an area. Ids stay, "
+     "base64 is decoded, what a name\ncannot have becomes _. Vectors, "
+     "patterns and composites become [morphology], FEAGI's\nfunctions the "
+     "rules of their name; memory and plasticity are not taken over. A\n"
+     "mapping is a list (morphology, scalar, multiplier, plasticity flag, "
+     "...) or an\nobject; its multiplier becomes the weight, -255 to 255, "
+     "synaptic_delay_bursts the\ndelay, one burst without it.\nA \"?\" or "
+     "\"!\" of a pattern's source "
+     "fits everything, as in feagi-core. _power gets 1\nin every burst. What "
+     "is missing is what feagi-core takes. All that was assumed or\nleft out "
+     "stands at the head of X.toml.\n",
+     feagi_doc_print},
+};
+enum { N_TOPICS = sizeof topics / sizeof topics[0] };
+
+const char *doc_topic_name(uint32_t k)
+{
+    return k < N_TOPICS ? topics[k].name : NULL;
+}
+
+void doc_topics_list(void)
+{
+    for (uint32_t i = 0; i < N_TOPICS; i++)
+        tool_print("  %-20s %s\n", topics[i].name, topics[i].summary);
+}
+
+bool doc_topic_print(const char *name)
+{
+    for (uint32_t i = 0; i < N_TOPICS; i++) {
+        if (strcmp(topics[i].name, name) != 0)
+            continue;
+        tool_print("%s", topics[i].text);
+        if (topics[i].more != NULL)
+            topics[i].more();
+        return true;
+    }
+    return false;
+}
+
+const char *doc_word(const char *word)
+{
+    static const char *const words[][2] = {
+        {"areas", "area"},
+        {"models", "model"},
+        {"maps", "map"},
+        {"stimuli", "stimulus"},
+        {"records", "record"},
+        {"morphologies", "morphology"},
+        {"generators", "generator"},
+        {"expressions", "expression"},
+        {"var", "expression"},
+        {"variable", "expression"},
+        {"override", "set"},
+        {"overrides", "set"},
+        {"--set", "set"},
+        {"precedence", "set"},
+        {"units", "unit"},
+        {"suffix", "unit"},
+        {"ports", "port"},
+        {"matrices", "matrix"},
+        {"globs", "glob"},
+        {"names", "glob"},
+        {"voxels", "voxel"},
+        {"functions", "function"},
+        {"values", "value"},
+        {"parameter", "value"},
+        {"parameters", "value"},
+        {"distributions", "distribution"},
+        {"seeds", "seed"},
+        {"times", "time"},
+        {"burst", "time"},
+        {"delay", "time"},
+        {"delays", "time"},
+        {"steps", "step"},
+        {"precision", "step"},
+        {"limit", "limits"},
+        {"include", "use"},
+        {"sonata", "file"},
+        {"csv", "file"},
+        {"edges", "file"},
+        {"exception", "except"},
+        {"exceptions", "except"},
+        {"kernels", "kernel"},
+        {"masks", "mask"},
+        {"position", "positions"},
+        {"imports", "import"},
+        {"json", "import"},
+    };
+    for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(words[i][0], word) == 0)
+            return words[i][1];
+    return word;
+}

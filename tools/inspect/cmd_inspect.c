@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * volley inspect: what a file is, told by its content and not by its name.
+ */
+#include "tools/cli/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/reading.h"
+#include "checkpoint/checkpoint.h"
+#include "record/digest_log.h"
+#include "record/spike_csv.h"
+#include "record/stream.h"
+#include "tools/cli/setup.h"
+#include "tools/cli/tool.h"
+#include "tools/inspect/inspect_elf.h"
+#include "tools/inspect/inspect_file.h"
+#include "tools/inspect/inspect_net.h"
+#include "tools/inspect/inspect_product.h"
+#include "tools/inspect/inspect_stream.h"
+
+static const tool_option options[] = {
+    {"no-verify", 0, false, TOOL_FLAG, NULL,
+     "connectome: map it without reading the checksums", 0, 0},
+    {"backend", 0, false, TOOL_TEXT, "NAME",
+     "genome, connectome: the plan of cuda, cuda:1, cpu:4, ...", 0, 0},
+    {"plugin", 0, false, TOOL_FLAG, NULL,
+     "load the file as a plugin, which runs its code, and say what it offers",
+     0, 0},
+    {"product", 0, false, TOOL_TEXT, "KIND:TYPE:SIZE",
+     "as --plugin; how an accelerator runs it: gemm:bf16:16x4096x1024; below",
+     0, 0},
+    {"options", 0, false, TOOL_TEXT, "KEY=VALUE,...",
+     "with --product: of the plugin, as in tune=0", 0, 0},
+    {"repair", 0, false, TOOL_FLAG, NULL,
+     "a stream, or those of a folder, into what the run would have made", 0, 0},
+    {"to", 0, false, TOOL_TEXT, "FILE",
+     "with --repair: into this one, .csv or .h5 (SONATA)", 0, 0},
+    {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "change the genome", 0, 0},
+    {"seed", 0, false, TOOL_COUNT, "N", "all three seeds", 0, 9e18},
+    {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
+     1, 1024},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+enum { HEAD_BYTES = 64 };
+
+static bool begins(const char *head, size_t n_head, const char *text)
+{
+    size_t n = strlen(text);
+    return n_head >= n && memcmp(head, text, n) == 0;
+}
+
+static vly_status read_head(const char *path, char *head, size_t *n_head,
+                            vly_error *error)
+{
+    FILE *file = NULL;
+    vly_status status = vly_reading_open(path, VLY_READ_FILE, &file, error);
+    if (status != VLY_OK)
+        return status;
+    errno = 0;
+    *n_head = fread(head, 1, HEAD_BYTES, file);
+    if (ferror(file))
+        status = vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                          strerror(errno));
+    fclose(file);
+    return status;
+}
+
+typedef enum file_kind {
+    FILE_CONNECTOME,
+    FILE_CHECKPOINT,
+    FILE_PLUGIN,
+    FILE_DIGEST_LOG,
+    FILE_SPIKES,
+    FILE_STREAM,
+    FILE_JSON,
+    FILE_EMPTY,
+    FILE_CUT, /* too short for its own mark */
+    FILE_HDF5,
+    FILE_OTHER, /* none of ours */
+    FILE_GENOME
+} file_kind;
+
+static file_kind kind_of(const char *head, size_t n)
+{
+    size_t space = 0;
+    if (n == 0)
+        return FILE_EMPTY;
+    if (n < 8 && memcmp(head, "VOLLEYC", n < 7 ? n : 7) == 0)
+        return FILE_CUT;
+    if (begins(head, n, "VOLLEYCN"))
+        return FILE_CONNECTOME;
+    if (begins(head, n, VLY_CHECKPOINT_MAGIC))
+        return FILE_CHECKPOINT;
+    if (begins(head, n, "\177ELF"))
+        return FILE_PLUGIN;
+    if (begins(head, n, VLY_DIGEST_LOG_MAGIC))
+        return FILE_DIGEST_LOG;
+    if (begins(head, n, VLY_SPIKE_CSV_HEADER))
+        return FILE_SPIKES;
+    if (begins(head, n, VLY_STREAM_MAGIC))
+        return FILE_STREAM;
+    if (begins(head, n, "\211HDF"))
+        return FILE_HDF5;
+    while (space < n && strchr(" \t\r\n", head[space]) != NULL &&
+           head[space] != '\0')
+        space++;
+    if (space < n && head[space] == '{')
+        return FILE_JSON;
+    return memchr(head, '\0', n) != NULL ? FILE_OTHER : FILE_GENOME;
+}
+
+static vly_status inspect(const char *path, file_kind kind, bool verify,
+                          const tool_overrides *overrides, vly_error *error)
+{
+    switch (kind) {
+    case FILE_CONNECTOME:
+        return inspect_connectome(path, verify, error);
+    case FILE_CHECKPOINT:
+        return inspect_checkpoint(path, error);
+    case FILE_PLUGIN:
+        return inspect_elf(path, error);
+    case FILE_DIGEST_LOG:
+        return inspect_digest_log(path, error);
+    case FILE_SPIKES:
+        return inspect_spikes(path, error);
+    case FILE_STREAM:
+        return inspect_stream(path, error);
+    case FILE_JSON:
+        return inspect_json(path, error);
+    case FILE_GENOME:
+        return inspect_genome(path, overrides, error);
+    case FILE_EMPTY:
+        return vly_fail(error, VLY_E_PARSE, "%s: an empty file", path);
+    case FILE_CUT:
+        return vly_fail(error, VLY_E_PARSE,
+                        "%s: the first bytes of a connectome or a checkpoint "
+                        "that was cut off",
+                        path);
+    case FILE_HDF5:
+        return inspect_sonata(path, error);
+    case FILE_OTHER:
+        break;
+    }
+    return vly_fail(error, VLY_E_PARSE,
+                    "%s: not a genome, connectome, checkpoint, plugin, "
+                    "digest log, recording or manifest",
+                    path);
+}
+
+/* The device is looked for first: compiling may take long. */
+static vly_status inspect_with(const char *path, file_kind kind, bool verify,
+                               inspect_target *target, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (kind != FILE_GENOME && kind != FILE_CONNECTOME)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--backend: %s is neither a genome nor a connectome",
+                        path);
+    VLY_TRY(inspect_target_init(target, error));
+    VLY_TRY(inspect(path, kind, verify, target->overrides, error));
+    tool_print("\n");
+    status = kind == FILE_GENOME
+                 ? inspect_genome_net(path, target, error)
+                 : inspect_connectome_net(path, false, target, error);
+out:
+    inspect_target_deinit(target);
+    return status;
+}
+
+/* What is in the plugin, then what it does with a product. */
+static vly_status inspect_plan(const tool_args *args, file_kind kind,
+                               vly_error *error)
+{
+    const char *path = args->positional[0];
+    const char *product = tool_text(args, "product");
+    inspect_request request;
+    vly_status status = VLY_OK;
+    if (kind != FILE_PLUGIN)
+        return vly_fail(error, VLY_E_INVALID, "--product: %s is not a plugin",
+                        path);
+    VLY_TRY(inspect_request_read(product, &request, error));
+    VLY_TRY(inspect_plugin(path, error));
+    VLY_TRY(inspect_product(path, product, &request, tool_text(args, "options"),
+                            tool_threads(args), error));
+out:
+    return status;
+}
+
+static int repair(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    return inspect_repair(args->positional[0], tool_text(args, "to"), &error) !=
+                   VLY_OK
+               ? tool_fail(&error)
+               : TOOL_EXIT_DONE;
+}
+
+static int run(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    const char *path = args->positional[0];
+    char head[HEAD_BYTES];
+    size_t n = 0;
+    bool verify = !tool_has(args, "no-verify");
+    tool_overrides overrides = {0};
+    inspect_target target = {.backend = tool_text(args, "backend"),
+                             .n_threads = tool_threads(args),
+                             .overrides = &overrides};
+    vly_status status = VLY_OK;
+    if (tool_has(args, "repair"))
+        return repair(args);
+    if (tool_has(args, "to"))
+        VLY_TRY(vly_fail(&error, VLY_E_INVALID,
+                         "--to without --repair, wanted both"));
+    if (tool_has(args, "options") && !tool_has(args, "product"))
+        VLY_TRY(vly_fail(&error, VLY_E_INVALID,
+                         "--options without --product, wanted both"));
+    VLY_TRY(read_head(path, head, &n, &error));
+    VLY_TRY(tool_overrides_init(args, &overrides, &error));
+    file_kind kind = kind_of(head, n);
+    if (kind == FILE_CONNECTOME)
+        tool_signals_guard(path);
+    if (overrides.n > 0 && kind != FILE_GENOME)
+        status = vly_fail(&error, VLY_E_INVALID,
+                          "--set, --seed: %s is not a genome", path);
+    else if (tool_has(args, "product"))
+        status = inspect_plan(args, kind, &error);
+    else if (tool_has(args, "plugin"))
+        status = kind == FILE_PLUGIN
+                     ? inspect_plugin(path, &error)
+                     : vly_fail(&error, VLY_E_INVALID,
+                                "--plugin: %s is no shared object (ELF)", path);
+    else if (target.backend != NULL)
+        status = inspect_with(path, kind, verify, &target, &error);
+    else
+        status = inspect(path, kind, verify, &overrides, &error);
+out:
+    tool_signals_guard(NULL);
+    tool_overrides_deinit(&overrides);
+    return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
+}
+
+const tool_command cmd_inspect = {
+    .name = "inspect",
+    .arguments = "FILE [options]",
+    .summary = "Says what a file is and what is in it.",
+    .details =
+        "Genome, saved connectome, checkpoint, plugin, digest log, "
+        "recording,\nmanifest. Nothing of a file is run: a plugin is "
+        "described from its tables.\n--plugin loads it, as one does that one "
+        "trusts.\n\n--repair makes FILE.h5 of the stream "
+        "FILE.h5.vls that a killed run left, up to its\nlast whole "
+        "block, and leaves the stream as it is: a run with --checkpoint "
+        "can be\nresumed in it instead. Of a CSV it cuts off a last line "
+        "without its end.\n\n--backend makes the net and prints "
+        "how it would "
+        "run there: plan, bytes on the\ndevice and the host, bytes a "
+        "synapse. No burst is run. Without that device:\nexit code "
+        "3.\n\n"
+        "--product has the plugin of an accelerator make a plan and prints "
+        "which of its ways\nit chose, what each took where it was measured, "
+        "workspace, and why a way cannot.\nA choice that the cache had is not "
+        "measured again: --options cache=off does;\nchoose=NAME forces a "
+        "way.\n\n"
+        "  gemm:TYPE:MxNxK   gemv:TYPE:NxK       bias relu relu2 gelu "
+        "batch=N\n"
+        "  attention:TYPE:BATCHxHEADSxSEQxDIM    causal backward deterministic "
+        "nolse packed\n"
+        "                                        fp8out keys=N\n"
+        "  decode:TYPE:BATCHxHEADSxCACHExDIM     and attention: causal_end "
+        "window=N behind=N\n"
+        "                                        lengths page=16|64\n"
+        "  wkv:TYPE:BATCHxHEADSxSEQ              lengths; SEQ 1 is a single "
+        "step\n\n"
+        "Words follow another colon, with commas: attention:bf16:1x64/8x16384x"
+        "128:causal\n(64 query heads, 8 key heads; window: keys before its "
+        "own, behind: after it). All:\nworkspace=BYTES. What cannot be read: "
+        "exit code 2; what no way can run: 3.\n",
+    .options = options,
+    .n_positional_min = 1,
+    .n_positional_max = 1,
+    .run = run};

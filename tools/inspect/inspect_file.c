@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is in a file, one function a kind.
+ */
+#include "tools/inspect/inspect_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/reading.h"
+#include "checkpoint/checkpoint.h"
+#include "connectome/connectome_digest.h"
+#include "plugin/probe.h"
+#include "plugin/registry.h"
+#include "record/digest_log.h"
+#include "record/spike_csv.h"
+#include "tools/cli/json_reader.h"
+#include "tools/cli/tool.h"
+
+/* ", NAME" of a point of run --probe, in lines of at most 79 characters. */
+static void print_point(const char *kind, const char *name, size_t *column)
+{
+    const size_t n = strlen(kind) + strlen(name);
+    const bool first = *column == 0;
+    if (first)
+        tool_print("probes     ");
+    else if (*column + n + 3 > 79)
+        tool_print(",\n           ");
+    else
+        tool_print(", ");
+    *column = first || *column + n + 3 > 79 ? 11 + n : *column + 2 + n;
+    tool_print("%s%s", kind, name);
+}
+
+static void print_net_points(const vly_genome *genome)
+{
+    size_t column = 0;
+    for (uint32_t a = 0; a < genome->n_areas; a++)
+        print_point("area.", genome->areas[a].name, &column);
+    /* pairs of one map follow each other */
+    for (uint32_t p = 0; p < genome->n_pairs; p++)
+        if (p == 0 ||
+            strcmp(genome->pairs[p].map, genome->pairs[p - 1].map) != 0)
+            print_point("map.", genome->pairs[p].map, &column);
+    tool_print("%s", column != 0 ? "\n" : "");
+}
+
+vly_status inspect_genome(const char *path, const tool_overrides *overrides,
+                          vly_error *error)
+{
+    vly_genome *genome = NULL;
+    vly_status status =
+        vly_genome_load(path, overrides->list, overrides->n, &genome, error);
+    if (status != VLY_OK)
+        return status;
+    tool_plain_text title;
+    tool_print("genome%s%s\n", genome->title != NULL ? ": " : "",
+               genome->title != NULL ? tool_plain(genome->title, &title) : "");
+    tool_print("hash       %s\n", tool_hash_text(&genome->hash));
+    tool_print("length     %s bursts of %g ms\n",
+               tool_thousands(genome->n_bursts), genome->dt_ms);
+    tool_print("neurons    %s in %u areas\n", tool_thousands(genome->n_neurons),
+               genome->n_areas);
+    tool_print("synapses   at most about %s in %u pairs of areas\n",
+               tool_thousands(genome->n_synapses_max), genome->n_pairs);
+    tool_print("stimuli    %u\n", genome->n_stimuli);
+    print_net_points(genome);
+    vly_genome_destroy(genome);
+    return VLY_OK;
+}
+
+/* ---- connectome ------------------------------------------------------- */
+
+static void print_areas(const vly_connectome *connectome)
+{
+    tool_print("\n%-24s %-16s %14s %12s   %s\n", "area", "model", "neurons",
+               "first", "q of the ports");
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        const vly_connectome_area *area = &connectome->areas[a];
+        tool_print("%-24s %-16s %14s %12s  ", area->name, area->model->id,
+                   tool_thousands(area->n_neurons),
+                   tool_thousands(area->first));
+        for (uint32_t p = 0; p < area->model->n_ports; p++)
+            tool_print(" %d (%s)", area->q[p], area->model->ports[p].unit);
+        tool_print("\n");
+    }
+}
+
+static double projection_bytes(const vly_connectome *connectome, uint32_t i)
+{
+    const vly_projection_desc *desc = &connectome->desc.projections[i];
+    double n = (double)connectome->projections[i].n_synapses;
+    double rows = connectome->areas[desc->source_area].n_neurons + 1.0;
+    return n * (desc->delay != NULL ? 7.0 : 6.0) + 8.0 * rows;
+}
+
+static void print_projections(const vly_connectome *connectome)
+{
+    tool_print("\n%-14s %-20s %14s %10s %22s %12s %9s\n", "map", "from -> to",
+               "synapses", "delay", "weight", "rounding", "bytes");
+    for (uint32_t i = 0; i < connectome->desc.n_projections; i++) {
+        const vly_projection_desc *desc = &connectome->desc.projections[i];
+        const vly_connectome_projection *projection =
+            &connectome->projections[i];
+        char between[96];
+        char weight[64];
+        char delay[32];
+        snprintf(between, sizeof between, "%.40s -> %.40s",
+                 connectome->areas[desc->source_area].name,
+                 connectome->areas[desc->target_area].name);
+        snprintf(weight, sizeof weight, "%.5g..%.5g", projection->weight_min,
+                 projection->weight_max);
+        snprintf(delay, sizeof delay, "%u..%u", desc->base_delay,
+                 desc->base_delay + desc->delay_max);
+        tool_print("%-14s %-20s %14s %10s %22s %12.2g %9s\n", projection->map,
+                   between, tool_thousands(projection->n_synapses), delay,
+                   weight, projection->worst_rounding,
+                   tool_bytes(vly_count_of(projection_bytes(connectome, i))));
+    }
+}
+
+vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
+{
+    vly_connectome *connectome = NULL;
+    vly_status status = vly_connectome_load(path, verify, &connectome, error);
+    if (status != VLY_OK)
+        return status;
+    const vly_net_desc *desc = &connectome->desc;
+    tool_print("connectome%s\n", verify ? ", checksums verified" : "");
+    tool_print("hash         %s\n", tool_hash_text(&connectome->hash));
+    if (verify) { /* it follows rows, and reads all of the file */
+        vly_hash digest = vly_connectome_digest(connectome, 0);
+        tool_print("digest       %s\n", tool_hash_text(&digest));
+    }
+    tool_print("genome hash  %s\n", tool_hash_text(&connectome->genome_hash));
+    tool_print("neurons      %s\n", tool_thousands(desc->n_neurons));
+    tool_print("synapses     %s\n", tool_thousands(desc->n_synapses));
+    tool_print("largest delay %u bursts, Q %u\n", desc->max_delay,
+               desc->feagi_q);
+    tool_print("length       %s bursts of %g ms\n",
+               tool_thousands(connectome->n_bursts), desc->dt_ms);
+    tool_print("seeds        network %" PRIu64 ", state %" PRIu64
+               ", input %" PRIu64 "\n",
+               connectome->seed_network, connectome->seed_state,
+               desc->seed_input);
+    tool_print("bytes        %s, %.2f a synapse\n",
+               tool_thousands(connectome->n_bytes),
+               desc->n_synapses > 0
+                   ? (double)connectome->n_bytes / (double)desc->n_synapses
+                   : 0.0);
+    print_areas(connectome);
+    print_projections(connectome);
+    vly_connectome_destroy(connectome);
+    return VLY_OK;
+}
+
+/* ---- checkpoint ------------------------------------------------------- */
+
+static void print_recordings(const vly_checkpoint *checkpoint)
+{
+    for (uint32_t r = 0; r < checkpoint->n_recordings; r++) {
+        const vly_recording *recording = &checkpoint->recordings[r];
+        tool_plain_text plain;
+        tool_print("%-16s %s bytes, %s %s: %s\n", r == 0 ? "recordings" : "",
+                   tool_thousands(recording->n_bytes),
+                   tool_thousands(recording->n_entries),
+                   recording->kind == VLY_RECORDING_SPIKES ? "spikes"
+                                                           : "bursts",
+                   tool_plain(recording->path, &plain));
+    }
+}
+
+static void print_sections(const vly_checkpoint *checkpoint)
+{
+    tool_print("\n%-22s %14s %14s %8s\n", "section", "bytes", "in the file",
+               "frames");
+    for (uint32_t s = 0; s < checkpoint->n_sections; s++) {
+        const vly_checkpoint_section *section = &checkpoint->sections[s];
+        tool_print("%-22s %14s %14s %8s\n", section->name,
+                   tool_thousands(section->n_bytes),
+                   tool_thousands(section->n_stored_bytes),
+                   tool_thousands(section->n_frames));
+    }
+}
+
+vly_status inspect_checkpoint(const char *path, vly_error *error)
+{
+    vly_checkpoint *checkpoint = NULL;
+    vly_checkpoint_about about;
+    vly_state_info info = {.struct_size = sizeof info};
+    tool_plain_text engine;
+    vly_status status = vly_checkpoint_load(path, &checkpoint, &about, error);
+    if (status != VLY_OK)
+        return status;
+    vly_state_get_info(checkpoint->state, &info, NULL); /* cannot fail */
+    vly_hash genome = {{info.genome_hash[0], info.genome_hash[1]}};
+    vly_hash connectome = {{info.connectome_hash[0], info.connectome_hash[1]}};
+    vly_hash digest = {{info.connectome_digest[0], info.connectome_digest[1]}};
+    tool_print("checkpoint, checksums verified\n");
+    tool_print("version          %u, by volley %s\n", about.version,
+               tool_plain(about.engine, &engine));
+    tool_print("genome hash      %s\n", tool_hash_text(&genome));
+    tool_print("connectome hash  %s\n", tool_hash_text(&connectome));
+    if (digest.lane[0] != 0 || digest.lane[1] != 0)
+        tool_print("connectome digest %s\n", tool_hash_text(&digest));
+    tool_print("bursts           %s\n", tool_thousands(info.bursts));
+    tool_print("neurons          %s\n", tool_thousands(info.n_neurons));
+    tool_print("spikes           %s\n", tool_thousands(info.spikes));
+    tool_print("synaptic events  %s\n", tool_thousands(info.events));
+    tool_print("digest           %016" PRIx64 "\n", info.digest);
+    tool_print("state digest     %016" PRIx64 "\n", info.state_digest);
+    tool_print("resumed          %u times\n", checkpoint->n_resumes);
+    tool_print("bytes            %s, %s in memory\n",
+               tool_thousands(about.n_file_bytes),
+               tool_thousands(info.n_bytes));
+    print_recordings(checkpoint);
+    print_sections(checkpoint);
+    vly_checkpoint_destroy(checkpoint);
+    return VLY_OK;
+}
+
+/* ---- plugin ----------------------------------------------------------- */
+
+static void print_plugin(const vly_plugin_info *info)
+{
+    vly_hash hash = {{info->hash[0], info->hash[1]}};
+    tool_print("plugin %s %s: %s\n", info->id[0] != '\0' ? info->id : "?",
+               info->version, info->status == VLY_OK ? "ok" : info->reason);
+    tool_print("offers      %s\n", info->interfaces);
+    tool_print("built with  %s\n", info->build);
+    tool_print("file hash   %s\n", tool_hash_text(&hash));
+}
+
+/* Where run --probe can measure, if it is a backend. */
+static void print_plugin_points(const vly_registry *registry, const char *id)
+{
+    const vly_backend *backend = NULL;
+    const char *name;
+    size_t column = 0;
+    if (vly_registry_backend(registry, id, &backend, NULL) != VLY_OK)
+        return;
+    for (uint32_t k = 0; (name = vly_probe_point_name(k, NULL)) != NULL; k++)
+        if (vly_probe_point_is_at(k, backend))
+            print_point("", name, &column);
+    tool_print("\n");
+}
+
+/* The plugin alone: nothing else is loaded. */
+vly_status inspect_plugin(const char *path, vly_error *error)
+{
+    vly_registry *registry = NULL;
+    vly_plugin_info info = {.struct_size = sizeof info};
+    char *full = realpath(path, NULL);
+    if (full == NULL)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                        strerror(errno));
+    const vly_plugin_places places = {.first = full, .only = true};
+    vly_status status = vly_registry_create_from(&places, &registry, error);
+    if (status == VLY_OK && vly_registry_info(registry, 0, &info) == VLY_OK) {
+        print_plugin(&info);
+        if (info.status != VLY_OK)
+            status = vly_fail(error, info.status, "%s: %s", path, info.reason);
+        else
+            print_plugin_points(registry, info.id);
+    }
+    vly_registry_destroy(registry);
+    free(full);
+    return status;
+}
+
+/* ---- what a run leaves ------------------------------------------------ */
+
+vly_status inspect_digest_log(const char *path, vly_error *error)
+{
+    vly_digest_header header;
+    vly_digest_reader *reader = NULL;
+    vly_digest_entry entry = {0};
+    uint64_t bursts = 0;
+    uint64_t spikes = 0;
+    bool more = true;
+    vly_status status = vly_digest_reader_open(path, &header, &reader, error);
+    if (status != VLY_OK)
+        return status;
+    for (;;) {
+        status = vly_digest_reader_next(reader, &entry, &more, error);
+        if (status != VLY_OK || !more)
+            break;
+        bursts++;
+        spikes += entry.n_spikes;
+    }
+    vly_digest_reader_close(reader);
+    if (status != VLY_OK)
+        return status;
+    tool_print("digest log\ngenome hash      %s\nconnectome hash  %s\n",
+               tool_hash_text(&header.genome_hash),
+               tool_hash_text(&header.connectome_hash));
+    tool_print("network          %s neurons, %s synapses, dt %g ms\n",
+               tool_thousands(header.n_neurons),
+               tool_thousands(header.n_synapses), header.dt_ms);
+    tool_print("backend          %s\nbursts           %s\n", header.backend,
+               tool_thousands(bursts));
+    tool_print("spikes           %s\ndigest           %016" PRIx64 "\n",
+               tool_thousands(spikes), entry.run_digest);
+    return VLY_OK;
+}
+
+/* Of samples of a field, which have its value in a fifth column. */
+static const char spike_columns[] = "burst,time_ms,area,neuron,";
+
+vly_status inspect_spikes(const char *path, vly_error *error)
+{
+    bool fields = false;
+    FILE *file = NULL;
+    vly_lines text = {.path = path};
+    uint64_t lines = 0;
+    uint64_t first = 0;
+    uint64_t last = 0;
+    vly_status status = vly_reading_open(path, VLY_READ_FILE, &file, error);
+    if (status != VLY_OK)
+        return status;
+    text.file = file;
+    while ((status = vly_lines_next(&text, error)) == VLY_OK && text.n > 0) {
+        if (lines++ == 0) {
+            fields =
+                strncmp(text.line, spike_columns, strlen(spike_columns)) == 0;
+            continue;
+        }
+        last = strtoull(text.line, NULL, 10);
+        first = lines == 2 ? last : first;
+    }
+    vly_lines_deinit(&text);
+    fclose(file);
+    if (status != VLY_OK)
+        return status;
+    tool_print("%s\n%s %s\n",
+               fields ? "samples of a field (CSV)"
+                      : "recording of spikes (CSV)",
+               fields ? "samples" : "spikes ", tool_thousands(lines - 1));
+    if (lines > 1)
+        tool_print("bursts  %s to %s\n", tool_thousands(first),
+                   tool_thousands(last));
+    return VLY_OK;
+}
+
+static void print_member(const json_value *member)
+{
+    tool_plain_text text;
+    if (member->kind == JSON_TEXT)
+        tool_print("%-18s %s\n", member->key, tool_plain(member->text, &text));
+    else if (member->kind == JSON_NUMBER)
+        tool_print("%-18s %s\n", member->key, tool_number_text(member->number));
+    else if (member->kind == JSON_BOOL)
+        tool_print("%-18s %s\n", member->key,
+                   member->number > 0.0 ? "true" : "false");
+    else if (member->kind == JSON_ARRAY)
+        tool_print("%-18s %u entries\n", member->key, member->n_items);
+    for (uint32_t i = 0; member->kind == JSON_OBJECT && i < member->n_items;
+         i++) {
+        const json_value *item = &member->items[i];
+        tool_print("%s.", member->key);
+        print_member(item);
+    }
+}
+
+vly_status inspect_json(const char *path, vly_error *error)
+{
+    json_value root;
+    vly_status status = json_load(path, &root, error);
+    if (status != VLY_OK)
+        return status;
+    const char *what = json_find(&root, "manifest") != NULL
+                           ? "manifest of a run"
+                       : json_find(&root, "bench") != NULL  ? "bench results"
+                       : json_find(&root, "digest") != NULL ? "summary of a run"
+                                                            : NULL;
+    if (what == NULL) {
+        status = vly_fail(error, VLY_E_PARSE,
+                          "%s: JSON, but not a manifest, summary or bench "
+                          "result of volley",
+                          path);
+    } else {
+        tool_print("%s\n", what);
+        for (uint32_t i = 0; i < root.n_items; i++)
+            print_member(&root.items[i]);
+    }
+    json_free(&root);
+    return status;
+}

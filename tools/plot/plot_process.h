@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A picture drawn in a process of its own. cairo, fontconfig and FreeType look
+ * at most but not all of their allocations: where memory runs out one of them
+ * may crash, which is an error of the picture then and not the end of the
+ * command.
+ */
+#ifndef VOLLEY_TOOLS_PLOT_PROCESS_H
+#define VOLLEY_TOOLS_PLOT_PROCESS_H
+
+#include "tools/plot/plot_figure.h"
+
+/* Draws into the figure; may tell no more than its error. */
+typedef vly_status (*plot_draw)(plot_figure *figure, void *context,
+                                vly_error *error);
+
+/* The file of the page: whole or not at all.
+ * Errors  those of draw; E_INVALID as plot_page_check; E_IO; E_NOMEM also where
+ * the libraries crashed */
+vly_status plot_process(const plot_page *page, plot_draw draw, void *context,
+                        vly_error *error);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Samples of a field over time, neuron by neuron.
+ */
+#ifndef VOLLEY_TOOLS_PLOT_TRACES_H
+#define VOLLEY_TOOLS_PLOT_TRACES_H
+
+#include "tools/cli/options.h"
+#include "tools/plot/plot_figure.h"
+
+#define PLOT_TRACES_MAX 12u
+
+typedef struct plot_trace {
+    char *area;
+    uint32_t neuron;
+    int64_t element; /* compartment; -1: the neuron has one */
+    uint64_t n;
+    uint64_t capacity;
+    double *times_ms; /* [n] ascending */
+    double *values;   /* [n] */
+} plot_trace;
+
+typedef struct plot_traces {
+    plot_trace traces[PLOT_TRACES_MAX]; /* by first appearance */
+    uint32_t n_traces;
+    uint64_t n_left_out; /* samples of neurons beyond those */
+    char *field;
+    char *unit;       /* "": none; NULL: unknown but for the field's ending */
+    vly_error damage; /* a stream that is shown up to its damage; else OK */
+} plot_traces;
+
+/* A CSV of samples, a stream with samples, a SONATA report, or a folder of a
+ * run that has one of them. --area, --neuron, --field, --from and --to of args
+ * choose. Errors  E_IO; E_PARSE "file:line:column: ..."; E_INVALID nothing is
+ * left, or several fields and none chosen; E_UNSUPPORTED HDF5 without HDF5 in
+ * this build; E_NOMEM */
+vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
+                            const char *path, vly_error *error);
+/* The file of samples of a run's folder: it lies beside the recorded spikes, or
+ * is the stream that has both. *path is the caller's.
+ * Errors  E_IO; E_INVALID none, or several and no --field; E_NOMEM */
+vly_status plot_find_samples(const tool_args *args, const char *folder,
+                             char **path, vly_error *error);
+void plot_traces_deinit(plot_traces *traces);
+/* The unit that the model of the first trace's area gives the field, if it is
+ * there. Errors  those of reading a genome; E_NOMEM */
+vly_status plot_traces_unit(plot_traces *traces, const char *genome,
+                            vly_error *error);
+/* A panel a neuron, one above the other, the same scales. */
+vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
+                            const char *title, vly_error *error);
+
+#endif

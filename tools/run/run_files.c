@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The files of a run, opened and begun. First all of them are opened and
+ * locked, and everything else that can refuse the run is asked; only then the
+ * first bytes go out. So a run that is refused leaves every file as it was.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+
+/* ---- open -------------------------------------------------------------- */
+
+/* A pipe or a device is opened when there is something to write. */
+vly_status run_files_claim(const char *path, vly_writer **writer,
+                           vly_error *error)
+{
+    struct stat info;
+    if (path == NULL || strcmp(path, "-") == 0 ||
+        (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
+        return VLY_OK;
+    return vly_writer_open(path, true, writer, error);
+}
+
+vly_status run_files_open(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    vly_status status = VLY_OK;
+    VLY_TRY(run_parts_do(job, RUN_CLAIM, error));
+    tool_signals_defer(true);
+    if (plan->folder != NULL)
+        VLY_TRY(run_folder_prepare(job, error));
+    VLY_TRY(run_files_claim(plan->json, &job->json, error));
+out:
+    return status;
+}
+
+/* ---- begin ------------------------------------------------------------- */
+
+vly_status run_files_begin(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    vly_status status = VLY_OK;
+    /* whole or not at all, and the largest: first */
+    if (plan->connectome != NULL)
+        VLY_TRY(vly_connectome_save_locked(job->build.connectome,
+                                           plan->connectome,
+                                           &job->connectome_lock, error));
+    VLY_TRY(run_parts_do(job, RUN_FLUSH, error));
+    if (plan->folder != NULL)
+        VLY_TRY(run_folder_begin(job, error));
+    VLY_TRY(run_parts_do(job, RUN_BEGIN, error));
+out:
+    return status;
+}
+
+/* ---- end --------------------------------------------------------------- */
+
+vly_status run_files_save(vly_writer **writer, const char *path,
+                          const char *text, size_t n_text, vly_error *error)
+{
+    vly_writer *claimed = *writer;
+    *writer = NULL;
+    if (claimed == NULL)
+        return vly_writer_save(path, text, n_text, error);
+    (void)vly_writer_bytes(claimed, text, n_text, NULL); /* close tells */
+    return vly_writer_close(claimed, error);
+}
+
+void run_files_deinit(run_job *job)
+{
+    vly_writer_abandon(job->events);
+    vly_writer_abandon(job->json);
+    if (job->connectome_lock >= 0)
+        close(job->connectome_lock);
+    job->connectome_lock = -1;
+    if (job->folder_lock < 0)
+        return;
+    if (!job->began) /* while no other process can take it */
+        tool_folder_remove();
+    tool_folder_keep();
+    close(job->folder_lock);
+    job->folder_lock = -1;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Options of the files of a run: its folder, its connectome, its summary.
+ */
+#include <string.h>
+
+#include "tools/run/run_checkpoint.h"
+#include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+
+static const tool_option folder_options[] = {
+    {"output", 'o', false, TOOL_TEXT, "FOLDER",
+     "manifest, resolved genome, summary, recording, log", 0, 0},
+    {"force", 0, false, TOOL_FLAG, NULL, "FOLDER need not be empty", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+static vly_status read_folder(run_job *job, const tool_args *args,
+                              vly_error *error)
+{
+    (void)error;
+    job->plan.folder = tool_text(args, "output");
+    job->plan.force = tool_has(args, "force");
+    return VLY_OK;
+}
+
+static vly_status lock_folder(run_job *job, vly_error *error)
+{
+    return job->plan.folder != NULL ? run_resume_folder(job, error) : VLY_OK;
+}
+
+const run_part run_part_folder = {
+    .name = "folder",
+    .help = 6,
+    .options = folder_options,
+    .read = read_folder,
+    .at = {[RUN_LOCK] = lock_folder},
+};
+
+static const tool_option connectome_options[] = {
+    {"save-connectome", 0, false, TOOL_TEXT, "FILE",
+     "the compiled network, for volley inspect", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+static vly_status read_connectome(run_job *job, const tool_args *args,
+                                  vly_error *error)
+{
+    (void)error;
+    job->plan.connectome = tool_text(args, "save-connectome");
+    return VLY_OK;
+}
+
+static const char *connectome_output(const run_job *job, uint32_t k)
+{
+    return k == 0 ? job->plan.connectome : NULL;
+}
+
+static vly_status check_connectome(run_job *job, vly_error *error)
+{
+    return tool_output_check(job->plan.connectome, error);
+}
+
+const run_part run_part_connectome = {
+    .name = "connectome",
+    .help = 8,
+    .options = connectome_options,
+    .read = read_connectome,
+    .at = {[RUN_LOCK] = check_connectome},
+    .output = connectome_output,
+};
+
+static const tool_option summary_options[] = {
+    {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},
+    {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+static vly_status read_summary(run_job *job, const tool_args *args,
+                               vly_error *error)
+{
+    (void)error;
+    job->plan.json = tool_text(args, "json");
+    job->plan.quiet = tool_has(args, "quiet");
+    return VLY_OK;
+}
+
+static const char *output(const run_job *job, uint32_t k)
+{
+    return k == 0 ? job->plan.json : NULL;
+}
+
+/* It may be in the folder. */
+static vly_status check_summary(run_job *job, vly_error *error)
+{
+    return tool_output_check(job->plan.json, error);
+}
+
+const run_part run_part_summary = {
+    .name = "summary",
+    .help = 13,
+    .options = summary_options,
+    .read = read_summary,
+    .at = {[RUN_LOCK] = check_summary},
+    .output = output,
+};

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The folder of a run: manifest.json, genome.resolved.toml, summary.json,
+ * log.jsonl. The manifest is written when the run starts and again when it
+ * ends, so that a run that was killed can be told from one that ended.
+ */
+#include "tools/run/run_checkpoint.h"
+#include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/temporary.h"
+#include "connectome/connectome_digest.h"
+#include "plugin/registry.h"
+#include "volley_build.h"
+
+char *run_folder_path(const char *folder, const char *name)
+{
+    return vly_format("%s/%s", folder, name);
+}
+
+static vly_status check_empty(const char *folder, vly_error *error)
+{
+    DIR *entries = opendir(folder);
+    if (entries == NULL)
+        return vly_fail(error, errno == ENOTDIR ? VLY_E_INVALID : VLY_E_IO,
+                        "%s: cannot be opened: %s", folder, strerror(errno));
+    const struct dirent *entry;
+    bool empty = true;
+    while (empty && (entry = readdir(entries)) != NULL)
+        empty =
+            strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(entries);
+    if (empty)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "%s: the folder is not empty; wanted an empty or a new "
+                    "one, or --force",
+                    folder);
+}
+
+static vly_status fail_make(const char *folder, int reason, vly_error *error)
+{
+    return vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s%s",
+                    folder, strerror(reason),
+                    reason == ENOENT ? ", wanted it in a folder that is there"
+                    : reason == EACCES || reason == EPERM || reason == EROFS
+                        ? ", wanted it in a folder where you may write"
+                        : "");
+}
+
+/* Whether the open folder is still the one at the path. */
+static bool is_folder_at(int file, const char *folder)
+{
+    struct stat ours;
+    struct stat there;
+    return fstat(file, &ours) == 0 && stat(folder, &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* *lock -1: the folder is gone again, or (E_OK otherwise) may not be read. */
+static vly_status lock_folder(const char *folder, int *lock, bool *again,
+                              vly_error *error)
+{
+    *again = false;
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0 && errno == ENOTDIR)
+        return vly_fail(error, VLY_E_INVALID, "%s: not a folder", folder);
+    if (*lock < 0) {
+        *again = errno == ENOENT;
+        return VLY_OK;
+    }
+    bool taken = !vly_file_lock(*lock);
+    *again = !taken && !is_folder_at(*lock, folder);
+    if (!taken && !*again)
+        return VLY_OK;
+    close(*lock);
+    *lock = -1;
+    if (!taken)
+        return VLY_OK;
+    tool_folder_keep(); /* another process has it, also if it was made here */
+    return vly_fail(error, VLY_E_IO,
+                    "%s: another process writes this folder, wanted another "
+                    "folder, or the end of that process",
+                    folder);
+}
+
+vly_status run_folder_open(const char *folder, bool force, int *lock,
+                           vly_error *error)
+{
+    enum { TRIES = 100 };
+    int found = -1;
+    bool again = true;
+    vly_status status = VLY_OK;
+    for (int i = 0; i < TRIES && again; i++) {
+        if (tool_folder_make(folder) != VLY_OK && errno != EEXIST)
+            return fail_make(folder, errno, error);
+        status = lock_folder(folder, &found, &again, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    if (again)
+        return vly_fail(error, VLY_E_IO,
+                        "%s: the folder is removed by other processes", folder);
+    if (!force)
+        status = check_empty(folder, error);
+    if (status != VLY_OK && found >= 0)
+        close(found);
+    else
+        *lock = found;
+    return status;
+}
+
+static vly_status save_text(const char *folder, const char *name,
+                            const char *text, size_t n_text, vly_error *error)
+{
+    char *path = run_folder_path(folder, name);
+    if (path == NULL)
+        return vly_fail_nomem(error, 4096, "a file name");
+    vly_status status = vly_writer_save(path, text, n_text, error);
+    vly_free(path);
+    return status;
+}
+
+static vly_status save_json(const char *folder, const char *name,
+                            json_writer *json, vly_error *error)
+{
+    size_t n_text = 0;
+    const char *text = json_finish(json, &n_text);
+    if (text == NULL)
+        return vly_fail_nomem(error, json->capacity, name);
+    return save_text(folder, name, text, n_text, error);
+}
+
+/* ---- log.jsonl -------------------------------------------------------- */
+
+/* Every line goes out at once: the log is for runs that end badly. Before the
+ * folder is begun none does: a run that is refused leaves no line. */
+static vly_status put_event(run_job *job, const char *event, const char *text,
+                            vly_error *error)
+{
+    json_writer json;
+    size_t n_text = 0;
+    json_init(&json, false);
+    json_object(&json, NULL);
+    json_text(&json, "time", tool_time_text());
+    json_text(&json, "event", event);
+    if (job->net != NULL)
+        json_u64(&json, "burst", vly_net_burst(job->net));
+    if (text != NULL)
+        json_text(&json, "text", text);
+    json_object_end(&json);
+    const char *line = json_finish(&json, &n_text);
+    vly_status status = line != NULL
+                            ? vly_writer_bytes(job->events, line, n_text, error)
+                            : vly_fail_nomem(error, 256, "a line of log.jsonl");
+    if (status == VLY_OK && job->folder_begun)
+        status = vly_writer_flush(job->events, error);
+    json_deinit(&json);
+    return status;
+}
+
+/* Bytes up to the end of the last line that has one. */
+static vly_status whole_lines(const char *path, uint64_t *n_bytes,
+                              vly_error *error)
+{
+    FILE *file = fopen(path, "rbe");
+    char buffer[4096];
+    uint64_t at = 0;
+    uint64_t end = 0;
+    size_t n = 0;
+    if (file == NULL)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
+                        strerror(errno));
+    while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) {
+        for (size_t i = 0; i < n; i++)
+            end = buffer[i] == '\n' ? at + i + 1 : end;
+        at += n;
+    }
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    if (failed)
+        return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
+    *n_bytes = end;
+    return VLY_OK;
+}
+
+void run_folder_event(run_job *job, const char *event, const char *text)
+{
+    vly_error error = VLY_ERROR_INIT;
+    /* found when the log is closed */
+    if (job->events != NULL && put_event(job, event, text, &error) != VLY_OK)
+        job->event_lost = error;
+}
+
+/* ---- manifest.json ---------------------------------------------------- */
+
+static void put_build(const run_job *job, json_writer *json)
+{
+    json_text(json, "version", VLY_BUILD_VERSION);
+    json_text(json, "commit", VLY_BUILD_COMMIT);
+    json_text(json, "compiler", VLY_BUILD_COMPILER);
+    json_text(json, "flags", VLY_BUILD_FLAGS);
+    json_text(json, "build_type", VLY_BUILD_TYPE);
+    json_array(json, "command");
+    for (int i = 0; i < job->plan.argc; i++)
+        json_text(json, NULL, job->plan.argv[i]);
+    json_array_end(json);
+}
+
+static void put_genome(const run_job *job, json_writer *json)
+{
+    const run_plan *plan = &job->plan;
+    const vly_genome *genome = job->build.genome;
+    const vly_connectome *connectome = job->build.connectome;
+    json_text(json, "genome", plan->path);
+    json_text(json, "genome_resolved", "genome.resolved.toml");
+    json_text(json, "genome_hash", tool_hash_text(&genome->hash));
+    vly_hash digest = vly_connectome_digest(connectome, plan->n_threads);
+    json_text(json, "connectome_hash", tool_hash_text(&connectome->hash));
+    json_text(json, "connectome_digest", tool_hash_text(&digest));
+    json_array(json, "overrides");
+    for (uint32_t i = 0; i < plan->overrides.n; i++) {
+        json_object(json, NULL);
+        json_text(json, "path", plan->overrides.list[i].path);
+        json_text(json, "value", plan->overrides.list[i].value);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object(json, "seeds");
+    json_u64(json, "network", genome->seed_network);
+    json_u64(json, "state", genome->seed_state);
+    json_u64(json, "input", genome->seed_input);
+    json_object_end(json);
+    json_number(json, "dt_ms", genome->dt_ms);
+    json_u64(json, "neurons", connectome->desc.n_neurons);
+    json_u64(json, "synapses", connectome->desc.n_synapses);
+    json_u64(json, "feagi_q", connectome->desc.feagi_q);
+    json_array(json, "q");
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+        const vly_connectome_area *area = &connectome->areas[a];
+        json_object(json, NULL);
+        json_text(json, "area", area->name);
+        json_array(json, "ports");
+        for (uint32_t p = 0; p < area->model->n_ports; p++)
+            json_i64(json, NULL, area->q[p]);
+        json_array_end(json);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static void put_plugins(const run_job *job, json_writer *json)
+{
+    json_array(json, "plugins");
+    for (uint32_t i = 0; i < vly_registry_count(job->registry); i++) {
+        vly_plugin_info info = {.struct_size = sizeof info};
+        /* drivers of what the run does not use are not started for it */
+        if (vly_registry_file(job->registry, i, &info) != VLY_OK)
+            continue;
+        vly_hash hash = {{info.hash[0], info.hash[1]}};
+        json_object(json, NULL);
+        json_text(json, "id", info.id);
+        json_text(json, "version", info.version);
+        json_text(json, "build", info.build);
+        json_text(json, "file", info.path);
+        json_text(json, "hash", tool_hash_text(&hash));
+        json_text(json, "reason", info.reason);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static void put_course(const run_job *job, json_writer *json)
+{
+    const run_result *result = &job->result;
+    bool ended = result->end[0] != '\0';
+    json_text(json, "backend_asked", job->plan.backend);
+    json_text(json, "backend", result->stats.backend);
+    json_text(json, "device", result->stats.device);
+    json_text(json, "driver", NULL);
+    json_text(json, "plan", result->stats.plan);
+    json_u64(json, "threads", job->plan.n_threads);
+    run_parts_json(job, RUN_MANIFEST, json);
+    run_parts_json(job, RUN_MANIFEST_LAST, json);
+    json_text(json, "start", result->start);
+    json_text(json, "end", ended ? result->end : NULL);
+    json_u64(json, "bursts_wanted", job->plan.n_bursts);
+    json_u64(json, "bursts", vly_net_burst(job->net));
+    json_text(json, "exit_reason",
+              !ended                           ? "running"
+              : result->refused                ? "refused"
+              : result->error.status != VLY_OK ? "error"
+              : result->stopped_by != NULL     ? "ctl"
+              : result->stopped                ? "signal"
+              : result->late                   ? "deadline"
+                                               : "done");
+    json_text(json, "message",
+              result->error.status != VLY_OK ? result->error.message : NULL);
+    if (ended)
+        json_i64(json, "exit_code", run_job_exit_code(job));
+    json_u64(json, "drops", 0);
+    json_object(json, "digests");
+    json_hex(json, "run", result->digest);
+    json_hex(json, "state", result->state_digest);
+    json_object_end(json);
+}
+
+vly_status run_folder_manifest(const run_job *job, vly_error *error)
+{
+    json_writer json;
+    json_init(&json, true);
+    json_object(&json, NULL);
+    json_u64(&json, "manifest", 1);
+    json_i64(&json, "pid", (int64_t)getpid());
+    run_parts_json(job, RUN_MANIFEST_FIRST, &json);
+    put_build(job, &json);
+    put_genome(job, &json);
+    put_plugins(job, &json);
+    put_course(job, &json);
+    json_object_end(&json);
+    vly_status status =
+        save_json(job->plan.folder, "manifest.json", &json, error);
+    json_deinit(&json);
+    return status;
+}
+
+/* ---- start and end ---------------------------------------------------- */
+
+vly_status run_folder_lines(const run_job *job, const char *path, bool *resumes,
+                            vly_writer **writer, vly_error *error)
+{
+    uint64_t n_bytes = 0;
+    vly_status status = VLY_OK;
+    *resumes =
+        run_checkpoint_state(job)->resumed != NULL && access(path, F_OK) == 0;
+    if (*resumes) {
+        VLY_TRY(whole_lines(path, &n_bytes, error));
+        status = vly_writer_resume(path, n_bytes, writer, error);
+    } else {
+        status = vly_writer_open(path, false, writer, error);
+    }
+out:
+    return status;
+}
+
+static vly_status open_log(run_job *job, const char *path, vly_error *error)
+{
+    bool resumes = false;
+    vly_status status = VLY_OK;
+    VLY_TRY(run_folder_lines(job, path, &resumes, &job->events, error));
+    status = put_event(job, resumes ? "resume" : "start",
+                       resumes ? run_checkpoint_state(job)->plan.resume
+                               : job->plan.path,
+                       error);
+out:
+    return status;
+}
+
+vly_status run_folder_prepare(run_job *job, vly_error *error)
+{
+    char *path = run_folder_path(job->plan.folder, "log.jsonl");
+    if (path == NULL)
+        return vly_fail_nomem(error, 4096, "a file name");
+    vly_status status = open_log(job, path, error);
+    vly_free(path);
+    return status;
+}
+
+vly_status run_folder_begin(run_job *job, vly_error *error)
+{
+    const char *folder = job->plan.folder;
+    const char *resolved = job->build.genome->resolved;
+    vly_status status = VLY_OK;
+    job->folder_begun = true;
+    VLY_TRY(save_text(folder, "genome.resolved.toml", resolved,
+                      strlen(resolved), error));
+    VLY_TRY(vly_writer_flush(job->events, error));
+    VLY_TRY(run_folder_manifest(job, error));
+out:
+    return status;
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+    char *path = run_folder_path(folder, name);
+    if (path != NULL)
+        (void)unlink(path);
+    vly_free(path);
+}
+
+void run_folder_refuse(run_job *job, const vly_error *why)
+{
+    run_result *result = &job->result;
+    if (!job->folder_begun)
+        return; /* nothing was written, and what is there stays */
+    if (job->folder_fresh) {
+        /* the folder was empty when it was locked; what is opened and not
+         * saved goes with its writer */
+        remove_file(job->plan.folder, "manifest.json");
+        remove_file(job->plan.folder, "genome.resolved.toml");
+        return;
+    }
+    result->error = *why;
+    result->refused = true;
+    snprintf(result->end, sizeof result->end, "%s", tool_time_text());
+    run_folder_event(job, "refused", why->message);
+    /* what could not be written is less than why nothing runs */
+    (void)run_folder_manifest(job, NULL);
+}
+
+static vly_status save_summary(run_job *job, vly_error *error)
+{
+    json_writer json;
+    json_init(&json, true);
+    run_report_json(job, &json);
+    vly_status status =
+        save_json(job->plan.folder, "summary.json", &json, error);
+    json_deinit(&json);
+    return status;
+}
+
+static void keep_first(vly_error *first, const vly_error *next)
+{
+    if (first->status == VLY_OK && next->status != VLY_OK)
+        *first = *next;
+}
+
+void run_folder_end(run_job *job)
+{
+    vly_error *first = &job->result.error;
+    vly_error next = VLY_ERROR_INIT;
+    run_folder_event(job,
+                     first->status != VLY_OK          ? "error"
+                     : job->result.stopped_by != NULL ? "stopped by volley ctl"
+                     : job->result.stopped            ? "stopped by a signal"
+                     : job->result.late               ? "a deadline was missed"
+                                                      : "done",
+                     first->status != VLY_OK ? first->message : NULL);
+    vly_writer_close(job->events, &next);
+    job->events = NULL;
+    keep_first(first, &next);
+    keep_first(first, &job->event_lost);
+    save_summary(job, &next);
+    keep_first(first, &next);
+    /* last, so that it says what failed before */
+    run_folder_manifest(job, &next);
+    keep_first(first, &next);
+}

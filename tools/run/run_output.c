@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a run records. CSV of spikes grows by itself; everything else goes by
+ * way of a stream, which is good up to its last block whenever the run ends.
+ */
+#include "tools/run/run_output.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/temporary.h"
+#include "base/thread.h"
+#include "checkpoint/checkpoint.h"
+#include "connectome/connectome_digest.h"
+#include "tools/run/run_checkpoint.h"
+#include "tools/run/run_job.h"
+
+/* ---- names ------------------------------------------------------------- */
+
+static const char *const suffixes[] = {[VLY_EXPORT_NONE] = "vls",
+                                       [VLY_EXPORT_CSV] = "csv",
+                                       [VLY_EXPORT_SONATA] = "h5"};
+static const char *const names[] = {[VLY_EXPORT_NONE] = "stream",
+                                    [VLY_EXPORT_CSV] = "csv",
+                                    [VLY_EXPORT_SONATA] = "sonata"};
+
+static vly_status choose_format(const run_job *job, vly_export_format *format,
+                                vly_error *error)
+{
+    const record_part *part = run_output_state(job);
+    const char *given = part->format;
+    *format = run_output_state(job)->file != NULL
+                  ? vly_export_format_of(run_output_state(job)->file)
+                  : VLY_EXPORT_CSV;
+    if (given == NULL)
+        return VLY_OK;
+    if (part->file == NULL && job->plan.folder == NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--record-format without --record FILE and without -o "
+                        "FOLDER, wanted one of them");
+    for (int f = 0; f < 3; f++) {
+        *format = (vly_export_format)f;
+        if (strcmp(given, names[f]) == 0)
+            return VLY_OK;
+    }
+    return vly_fail(error, VLY_E_INVALID,
+                    "--record-format is \"%s\", wanted csv, sonata or stream",
+                    given);
+}
+
+/* --record, or a file in the folder of a genome that asks for recording. */
+static vly_status choose_path(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    run_output *output = &run_output_state(job)->output;
+    bool asked = job->build.genome->n_records > 0;
+    if (run_output_state(job)->file != NULL)
+        output->path = vly_strdup(run_output_state(job)->file);
+    else if (plan->folder != NULL &&
+             (asked || run_output_state(job)->format != NULL))
+        output->path =
+            vly_format("%s/spikes.%s", plan->folder, suffixes[output->format]);
+    else
+        return VLY_OK;
+    if (output->path == NULL)
+        return vly_fail_nomem(error, 4096, "a file name");
+    return VLY_OK;
+}
+
+static bool records_kind(const vly_genome *genome, vly_record_kind kind)
+{
+    for (uint32_t r = 0; r < genome->n_records; r++)
+        if (genome->records[r].kind == kind)
+            return true;
+    return false;
+}
+
+/* Samples of fields go to files of their own, for which a CSV that grows has no
+ * place. */
+static vly_status choose_growing(run_output *output, bool fields,
+                                 vly_error *error)
+{
+    output->streams = output->format != VLY_EXPORT_CSV || fields;
+    output->growing = output->streams && output->format != VLY_EXPORT_NONE
+                          ? vly_format("%s" VLY_STREAM_SUFFIX, output->path)
+                          : vly_strdup(output->path);
+    if (output->growing == NULL)
+        return vly_fail_nomem(error, strlen(output->path), "a file name");
+    return VLY_OK;
+}
+
+/* What is no text would leave a terminal in disorder. */
+static bool is_terminal(const char *path)
+{
+    struct stat info;
+    if (strcmp(path, "-") == 0)
+        return isatty(STDOUT_FILENO) == 1;
+    if (stat(path, &info) != 0 || !S_ISCHR(info.st_mode))
+        return false;
+    int file = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    bool terminal = file >= 0 && isatty(file) == 1;
+    if (file >= 0)
+        close(file);
+    return terminal;
+}
+
+vly_status run_output_choose(run_job *job, vly_error *error)
+{
+    const vly_genome *genome = job->build.genome;
+    run_output *output = &run_output_state(job)->output;
+    vly_status status = VLY_OK;
+    VLY_TRY(choose_format(job, &output->format, error));
+    VLY_TRY(choose_path(job, error));
+    bool fields = records_kind(genome, VLY_RECORD_FIELDS);
+    bool spikes =
+        genome->n_records == 0 || records_kind(genome, VLY_RECORD_SPIKES);
+    output->spikes =
+        (output->path != NULL && spikes) || run_output_state(job)->statistics;
+    if (output->path == NULL)
+        return VLY_OK;
+    if (strcmp(output->path, "-") == 0 && output->format == VLY_EXPORT_SONATA)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--record -: a SONATA file cannot be standard output, "
+                        "wanted a file, or --record-format csv or stream");
+    if (strcmp(output->path, "-") == 0 && fields &&
+        output->format == VLY_EXPORT_CSV)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--record -: fields of [[record]] go to files beside "
+                        "the spikes, wanted a file, or --record-format stream");
+    if (output->format == VLY_EXPORT_NONE && is_terminal(output->path))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--record %s: a stream is no text for a terminal, "
+                        "wanted a file or a pipe, or --record-format csv",
+                        output->path);
+    VLY_TRY(vly_export_check(output->format, output->path, error));
+    status = choose_growing(output, fields, error);
+out:
+    return status;
+}
+
+/* ---- open and close ---------------------------------------------------- */
+
+static vly_spike_area *list_areas(const run_job *job)
+{
+    const vly_genome *genome = job->build.genome;
+    const vly_connectome *connectome = job->build.connectome;
+    uint32_t n_areas = connectome->desc.n_areas;
+    vly_spike_area *areas = vly_calloc(n_areas, sizeof *areas);
+    for (uint32_t a = 0; areas != NULL && a < n_areas; a++) {
+        areas[a].name = connectome->areas[a].name;
+        areas[a].first = connectome->areas[a].first;
+        areas[a].n_neurons = connectome->areas[a].n_neurons;
+        areas[a].recorded = genome->n_records == 0;
+    }
+    for (uint32_t r = 0; areas != NULL && r < genome->n_records; r++)
+        if (genome->records[r].kind == VLY_RECORD_SPIKES)
+            areas[genome->records[r].area].recorded = true;
+    return areas;
+}
+
+/* A bit for each neuron whose spikes are recorded, where a [[record]] names
+ * neurons: one that names none has them all. */
+static vly_status make_mask(run_job *job, vly_error *error)
+{
+    const vly_genome *genome = job->build.genome;
+    bool listed = false;
+    for (uint32_t r = 0; r < genome->n_records; r++)
+        listed = listed || (genome->records[r].kind == VLY_RECORD_SPIKES &&
+                            genome->records[r].neurons != NULL);
+    if (!listed)
+        return VLY_OK;
+    size_t n_bytes = genome->n_neurons / 8 + (size_t)1;
+    uint8_t *mask = vly_calloc(n_bytes, 1);
+    if (mask == NULL)
+        return vly_fail_nomem(error, n_bytes, "recorded neurons");
+    for (uint32_t r = 0; r < genome->n_records; r++) {
+        const vly_record *record = &genome->records[r];
+        const vly_area *area = &genome->areas[record->area];
+        uint32_t n =
+            record->neurons != NULL ? record->n_neurons : area->n_neurons;
+        for (uint32_t i = 0; i < n && record->kind == VLY_RECORD_SPIKES; i++) {
+            uint32_t id = area->first +
+                          (record->neurons != NULL ? record->neurons[i] : i);
+            mask[id / 8] |= (uint8_t)(1u << id % 8);
+        }
+    }
+    run_output_state(job)->output.mask = mask;
+    run_output_state(job)->output.sink.mask = mask;
+    return VLY_OK;
+}
+
+static vly_status open_csv(run_job *job, const vly_spike_area *areas,
+                           const vly_spike_place *place, vly_error *error)
+{
+    run_output *output = &run_output_state(job)->output;
+    uint32_t n_areas = job->build.connectome->desc.n_areas;
+    double dt_ms = job->build.connectome->desc.dt_ms;
+    return place != NULL
+               ? vly_spike_csv_resume(output->growing, areas, n_areas, dt_ms,
+                                      place, &output->sink.csv, error)
+               : vly_spike_csv_open(output->growing, areas, n_areas, dt_ms,
+                                    &output->sink.csv, error);
+}
+
+static vly_status open_stream(run_job *job, const vly_spike_area *areas,
+                              const vly_spike_place *place, vly_error *error)
+{
+    run_output *output = &run_output_state(job)->output;
+    const vly_connectome *connectome = job->build.connectome;
+    vly_stream_head head = {
+        .genome_hash = connectome->genome_hash,
+        .connectome_hash = connectome->hash,
+        .connectome_digest =
+            vly_connectome_digest(connectome, job->plan.n_threads),
+        .dt_ms = connectome->desc.dt_ms,
+        .first_burst = job->first_burst,
+        .areas = areas,
+        .n_areas = connectome->desc.n_areas,
+        .reports = run_output_state(job)->sample.reports,
+        .n_reports = run_output_state(job)->sample.n_reports,
+        .purpose = (uint32_t)output->format};
+    return place != NULL ? vly_stream_resume(output->growing, &head, place,
+                                             &output->sink.stream, error)
+                         : vly_stream_open(output->growing, &head,
+                                           &output->sink.stream, error);
+}
+
+static vly_status open_growing(run_job *job, const vly_spike_area *areas,
+                               vly_error *error)
+{
+    const vly_recording *from = run_resume_recording(job, VLY_RECORDING_SPIKES);
+    vly_spike_place place = {0};
+    if (from != NULL)
+        place = (vly_spike_place){from->n_bytes, from->n_entries};
+    run_output_state(job)->output.resumed = from != NULL;
+    return run_output_state(job)->output.streams
+               ? open_stream(job, areas, from != NULL ? &place : NULL, error)
+               : open_csv(job, areas, from != NULL ? &place : NULL, error);
+}
+
+vly_status run_output_open(run_job *job, vly_error *error)
+{
+    run_output *output = &run_output_state(job)->output;
+    vly_spike_area *areas = NULL;
+    vly_status status = VLY_OK;
+    if (output->path == NULL && !output->spikes)
+        return VLY_OK;
+    VLY_TRY(run_sample_init(job, error));
+    VLY_TRY(make_mask(job, error));
+    areas = list_areas(job);
+    if (areas == NULL)
+        return vly_fail_nomem(error, 4096, "areas");
+    if (output->path != NULL)
+        VLY_TRY(open_growing(job, areas, error));
+    if (output->spikes)
+        VLY_TRY(vly_spike_stats_create(
+            areas, job->build.connectome->desc.n_areas,
+            job->build.connectome->desc.dt_ms, job->first_burst,
+            &output->sink.stats, error));
+    status = run_record_open(&output->sink, run_output_state(job)->memory,
+                             &run_output_state(job)->record, error);
+out:
+    vly_free(areas);
+    return status;
+}
+
+vly_status run_output_begin(run_job *job, vly_error *error)
+{
+    const run_sink *sink = &run_output_state(job)->output.sink;
+    vly_spike_place place = {0};
+    vly_status status = VLY_OK;
+    /* the first snapshot of a fail-over may be on its way to the file */
+    if (run_output_state(job)->record != NULL)
+        VLY_TRY(run_record_drain(run_output_state(job)->record, error));
+    if (sink->csv != NULL)
+        VLY_TRY(vly_spike_csv_flush(sink->csv, &place, error));
+    if (sink->stream != NULL)
+        VLY_TRY(vly_stream_flush(sink->stream, &place, error));
+out:
+    return status;
+}
+
+static void keep_first(vly_error *first, const vly_error *next)
+{
+    if (first->status == VLY_OK && next->status != VLY_OK)
+        *first = *next;
+}
+
+static void hold(run_output *output, int file)
+{
+    output->held = file;
+    output->holds = file >= 0;
+}
+
+void run_output_close(run_job *job, vly_error *error)
+{
+    run_output *output = &run_output_state(job)->output;
+    run_sink *sink = &output->sink;
+    vly_error found = VLY_ERROR_INIT;
+    uint64_t n_bursts = job->net != NULL ? vly_net_burst(job->net) : 0;
+    if (!job->began) { /* refused: nothing is left of it */
+        vly_spike_csv_cancel(sink->csv);
+        vly_stream_cancel(sink->stream);
+    }
+    if (run_output_state(job)->record != NULL)
+        run_record_get_load(run_output_state(job)->record, &output->load);
+    run_record_close(run_output_state(job)->record, n_bursts, &found);
+    run_output_state(job)->record = NULL;
+    if (sink->csv != NULL)
+        output->n_spikes = vly_spike_csv_count(sink->csv);
+    if (sink->stream != NULL) {
+        output->n_spikes = vly_stream_count(sink->stream);
+        output->n_bytes = vly_stream_bytes(sink->stream);
+        /* between the end of the stream and its reader it would be free */
+        if (job->began && strcmp(output->path, output->growing) != 0)
+            hold(output, vly_stream_hold(sink->stream));
+    }
+    vly_error closing = VLY_ERROR_INIT;
+    vly_spike_csv_close(sink->csv, &closing);
+    keep_first(&found, &closing);
+    closing.status = VLY_OK;
+    vly_stream_close(sink->stream, &closing);
+    keep_first(&found, &closing);
+    sink->csv = NULL;
+    sink->stream = NULL;
+    output->failed = output->failed || found.status != VLY_OK;
+    if (error != NULL)
+        keep_first(error, &found);
+}
+
+static void release(run_output *output)
+{
+    if (output->holds)
+        close(output->held);
+    output->holds = false;
+}
+
+void run_output_deinit(run_job *job)
+{
+    run_output *output = &run_output_state(job)->output;
+    run_output_close(job, NULL);
+    release(output);
+    vly_spike_stats_destroy(output->sink.stats);
+    vly_free(output->mask);
+    vly_free(output->path);
+    vly_free(output->growing);
+    *output = (run_output){0};
+}
+
+/* ---- the end of a run -------------------------------------------------- */
+
+static void count_file(void *arg, const char *path)
+{
+    run_output *output = arg;
+    (void)path;
+    output->n_files++;
+}
+
+vly_status run_output_export(run_job *job, vly_error *error)
+{
+    run_output *output = &run_output_state(job)->output;
+    vly_stream_reader *reader = NULL;
+    vly_export_counts counts = {0};
+    vly_error why = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    if (output->path == NULL || strcmp(output->path, output->growing) == 0 ||
+        output->failed)
+        return VLY_OK;
+    uint64_t begin = vly_clock_ns();
+    if (output->holds)
+        VLY_TRY(vly_stream_reader_open_held(output->growing, &reader, &why));
+    else
+        VLY_TRY(vly_stream_reader_open(output->growing, &reader, &why));
+    VLY_TRY(vly_export(reader, output->format, output->path, true, &counts,
+                       count_file, output, &why));
+    output->n_frames = counts.tail.n_frames;
+    output->export_s = (double)(vly_clock_ns() - begin) * 1e-9;
+    /* a checkpoint goes on in the stream */
+    if (run_checkpoint_state(job)->plan.path == NULL) {
+        VLY_TRY(vly_folder_sync(output->growing, &why));
+        unlink(output->growing);
+    }
+out:
+    vly_export_counts_deinit(&counts);
+    vly_stream_reader_close(reader);
+    release(output);
+    if (status == VLY_OK)
+        return VLY_OK;
+    if (status == VLY_E_PARSE) /* not what was written */
+        return vly_fail(error, VLY_E_IO,
+                        "%.700s; volley inspect --repair %.200s makes what is "
+                        "good of it",
+                        why.message, output->growing);
+    return vly_fail(error, status,
+                    "%.700s; %.200s has everything: volley inspect --repair "
+                    "makes the rest of it",
+                    why.message, output->growing);
+}
+
+/* ---- report ------------------------------------------------------------ */
+
+bool run_output_figures(const run_job *job, uint32_t area,
+                        vly_area_spikes *figures)
+{
+    vly_spike_stats *stats = run_output_state(job)->output.sink.stats;
+    if (stats == NULL)
+        return false;
+    vly_spike_stats_get(stats, vly_net_burst(job->net), area, figures);
+    return true;
+}
+
+void run_output_print(const run_job *job)
+{
+    const run_output *output = &run_output_state(job)->output;
+    const vly_spike_stats *stats = output->sink.stats;
+    if (output->path != NULL) {
+        tool_plain_text text;
+        tool_print("recording         %s: %s spikes",
+                   tool_plain(output->path, &text),
+                   tool_thousands(output->n_spikes));
+        if (output->n_frames > 0)
+            tool_print(", %s samples", tool_thousands(output->n_frames));
+        if (output->n_files > 0)
+            tool_print(", %s as a stream, %s files made of it in %s",
+                       tool_bytes(output->n_bytes),
+                       tool_thousands(output->n_files),
+                       tool_seconds(output->export_s));
+        tool_print("; the run waited for it %s times, %s, with at most %s on "
+                   "the way\n",
+                   tool_thousands(output->load.n_waits),
+                   tool_seconds((double)output->load.waited_ns * 1e-9),
+                   tool_bytes(output->load.bytes_most));
+    }
+    if (stats != NULL)
+        tool_print("statistics        of bursts %s to %s; cv of neurons with "
+                   "%d spikes and more; fano of counts in %g ms\n",
+                   tool_thousands(vly_spike_stats_first(stats)),
+                   tool_thousands(vly_net_burst(job->net)), VLY_SPIKE_CV_MIN,
+                   vly_spike_stats_bin_ms(stats));
+}
+
+void run_output_json(const run_job *job, json_writer *json)
+{
+    const run_output *output = &run_output_state(job)->output;
+    const vly_spike_stats *stats = output->sink.stats;
+    if (output->path == NULL) {
+        json_text(json, "recording", NULL);
+    } else {
+        json_object(json, "recording");
+        json_text(json, "file", output->path);
+        json_text(json, "format", names[output->format]);
+        json_u64(json, "spikes", output->n_spikes);
+        json_u64(json, "samples", output->n_frames);
+        json_u64(json, "stream_bytes", output->n_bytes);
+        json_number(json, "export_s", output->export_s);
+        json_u64(json, "waits", output->load.n_waits);
+        json_number(json, "waited_s", (double)output->load.waited_ns * 1e-9);
+        json_u64(json, "queue_bytes", output->load.bytes_most);
+        json_u64(json, "dropped", 0);
+        json_object_end(json);
+    }
+    if (stats == NULL) {
+        json_text(json, "statistics", NULL);
+        return;
+    }
+    json_object(json, "statistics");
+    json_u64(json, "first_burst", vly_spike_stats_first(stats));
+    json_u64(json, "bursts",
+             vly_net_burst(job->net) - vly_spike_stats_first(stats));
+    json_number(json, "bin_ms", vly_spike_stats_bin_ms(stats));
+    json_u64(json, "cv_spikes_min", VLY_SPIKE_CV_MIN);
+    json_object_end(json);
+}

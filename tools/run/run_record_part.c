@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a run records, as a part of it: spikes, samples of fields, a digest a
+ * burst.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "checkpoint/checkpoint.h"
+#include "tools/run/run_checkpoint.h"
+#include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
+#include "tools/run/run_part.h"
+
+static const tool_option options[] = {
+    {"record", 0, false, TOOL_TEXT, "FILE",
+     "spikes: .csv, .h5 (SONATA) or .vls (stream); areas of [[record]], or all",
+     0, 0},
+    {"record-format", 0, false, TOOL_TEXT, "FORMAT",
+     "csv, sonata or stream, whatever the name; -o: csv if not given", 0, 0},
+    {"record-memory", 0, false, TOOL_COUNT, "MIB",
+     "for what is not yet in its file, then the run waits; default 1024", 1,
+     1e9},
+    {"statistics", 0, false, TOOL_FLAG, NULL,
+     "irregularity and synchrony of areas also where no spikes are recorded", 0,
+     0},
+    {"digest-log", 0, false, TOOL_TEXT, "FILE",
+     "a digest a burst, for volley compare", 0, 0},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+record_part *run_output_state(const run_job *job)
+{
+    return run_part_state(job, &run_part_record);
+}
+
+static vly_status read_options(run_job *job, const tool_args *args,
+                               vly_error *error)
+{
+    record_part *part = run_output_state(job);
+    (void)error;
+    part->file = tool_text(args, "record");
+    part->format = tool_text(args, "record-format");
+    part->memory = tool_count(args, "record-memory", RUN_RECORD_MEMORY >> 20)
+                   << 20;
+    part->statistics = tool_has(args, "statistics");
+    part->digest_log = tool_text(args, "digest-log");
+    return VLY_OK;
+}
+
+static const char *output(const run_job *job, uint32_t k)
+{
+    const char *const paths[] = {run_output_state(job)->file,
+                                 run_output_state(job)->digest_log};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < 2; i++)
+        if (paths[i] != NULL && n++ == k)
+            return paths[i];
+    return NULL;
+}
+
+/* ---- open --------------------------------------------------------------- */
+
+static vly_status open_digests(run_job *job, vly_error *error)
+{
+    record_part *part = run_output_state(job);
+    const vly_connectome *connectome = job->build.connectome;
+    const vly_recording *from =
+        run_resume_recording(job, VLY_RECORDING_DIGESTS);
+    if (from != NULL) {
+        vly_digest_place place = {from->n_bytes, vly_net_digest(job->net)};
+        return vly_digest_log_resume(part->digest_log, &place, &part->digests,
+                                     error);
+    }
+    vly_digest_header header = {
+        .genome_hash = connectome->genome_hash,
+        .connectome_hash = connectome->hash,
+        .dt_ms = connectome->desc.dt_ms,
+        .n_neurons = connectome->desc.n_neurons,
+        .n_synapses = connectome->desc.n_synapses,
+    };
+    snprintf(header.backend, sizeof header.backend, "%s",
+             job->result.stats.backend);
+    return vly_digest_log_open(part->digest_log, &header, &part->digests,
+                               error);
+}
+
+/* A pipe that no process reads is waited for when it is opened, and a signal
+ * is to end that. */
+static bool is_pipe(const char *path)
+{
+    struct stat info;
+    return path != NULL && stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+static vly_status claim(run_job *job, vly_error *error)
+{
+    const record_part *part = run_output_state(job);
+    vly_status status = VLY_OK;
+    if (!is_pipe(part->output.growing) && !is_pipe(part->digest_log))
+        tool_signals_defer(true);
+    VLY_TRY(run_output_open(job, error));
+    if (part->digest_log != NULL)
+        status = open_digests(job, error);
+out:
+    return status;
+}
+
+static vly_status flush(run_job *job, vly_error *error)
+{
+    const record_part *part = run_output_state(job);
+    vly_digest_place place = {0};
+    vly_status status = VLY_OK;
+    VLY_TRY(run_output_begin(job, error));
+    if (part->digests != NULL)
+        status = vly_digest_log_flush(part->digests, &place, error);
+out:
+    return status;
+}
+
+/* ---- the loop ----------------------------------------------------------- */
+
+/* Of every burst, where something is written of it; ids NULL without
+ * recording. */
+static vly_status on_burst(void *arg, uint64_t burst, const uint32_t *ids,
+                           uint32_t n_ids, uint64_t digest)
+{
+    run_job *job = arg;
+    const record_part *part = run_output_state(job);
+    vly_error *error = &job->result.error;
+    vly_status status = VLY_OK;
+    if (part->output.spikes)
+        VLY_TRY(run_record_add(part->record, burst, ids, n_ids, error));
+    if (part->digests != NULL)
+        VLY_TRY(vly_digest_log_add(part->digests, burst, digest, n_ids, error));
+    run_job_progress(job, burst + 1);
+out:
+    return status;
+}
+
+/* Ids cross to the host only where they are recorded. */
+static vly_status listen_to_net(run_job *job, vly_error *error)
+{
+    const record_part *part = run_output_state(job);
+    (void)error;
+    if (part->output.spikes)
+        vly_net_on_spikes(job->net, on_burst, job);
+    else if (part->digests != NULL)
+        vly_net_on_bursts(job->net, on_burst, job);
+    return VLY_OK;
+}
+
+static vly_status take(run_job *job, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (run_output_state(job)->record == NULL)
+        return VLY_OK;
+    status = run_sample_look(job, error);
+    return status == VLY_OK
+               ? run_record_tick(run_output_state(job)->record, error)
+               : status;
+}
+
+static void put_path(const run_job *job, json_writer *json)
+{
+    /* the other path is from where the run was started */
+    char *from_folder = run_output_state(job)->output.path != NULL
+                            ? run_path_from(job->plan.folder,
+                                            run_output_state(job)->output.path)
+                            : NULL;
+    json_text(json, "recording", run_output_state(job)->output.path);
+    json_text(json, "recording_from_folder", from_folder);
+    vly_free(from_folder);
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+static void keep_first(vly_error *first, const vly_error *next)
+{
+    if (first->status == VLY_OK && next->status != VLY_OK)
+        *first = *next;
+}
+
+/* Closes what is written burst by burst; the first failure counts. */
+static vly_status finish(run_job *job, vly_error *error)
+{
+    record_part *part = run_output_state(job);
+    vly_error first = VLY_ERROR_INIT;
+    vly_error next = VLY_ERROR_INIT;
+    run_output_close(job, &first);
+    vly_digest_log_close(part->digests, &next);
+    part->digests = NULL;
+    keep_first(&first, &next);
+    next.status = VLY_OK;
+    run_output_export(job, &next);
+    keep_first(&first, &next);
+    if (error != NULL && first.status != VLY_OK)
+        *error = first;
+    return first.status;
+}
+
+static void deinit(run_job *job)
+{
+    record_part *part = run_output_state(job);
+    run_output_deinit(job);
+    if (!job->began)
+        vly_digest_log_cancel(part->digests);
+    vly_digest_log_close(part->digests, NULL);
+    run_sample_deinit(&part->sample);
+}
+
+static void print_head(const run_job *job)
+{
+    if (job->plan.manifest == NULL && job->build.genome->n_records > 0 &&
+        run_output_state(job)->output.path == NULL)
+        tool_message("[[record]] is not written: no -o FOLDER and no "
+                     "--record FILE");
+}
+
+const run_part run_part_record = {
+    .name = "recordings",
+    .state_bytes = sizeof(record_part),
+    .help = 7,
+    .options = options,
+    .read = read_options,
+    .output = output,
+    .at = {[RUN_CHOOSE] = run_output_choose,
+           [RUN_CLAIM] = claim,
+           [RUN_FLUSH] = flush,
+           [RUN_BEGIN] = listen_to_net,
+           [RUN_TAKE] = take},
+    .finish = finish,
+    .due = run_sample_due,
+    .print = {[RUN_LINES_HEAD] = print_head, [RUN_LINES] = run_output_print},
+    .json = {[RUN_MEMBERS] = run_output_json, [RUN_MANIFEST] = put_path},
+    .close = deinit,
+};

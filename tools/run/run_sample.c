@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Samples of fields. A sample of burst n is the state when n bursts are done,
+ * n a multiple of the interval: so which bursts have one does not depend on
+ * where a run was stopped and resumed.
+ */
+#include "tools/run/run_sample.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "tools/run/run_job.h"
+#include "tools/run/run_output.h"
+
+/* Neurons that are not wanted are read along where there are so few of them: a
+ * read of a device costs as much as thousands of values. */
+enum { GAP_MAX = 1024 };
+
+static bool is_fields(const vly_record *record)
+{
+    return record->kind == VLY_RECORD_FIELDS;
+}
+
+static void fill_report(const run_job *job, const vly_record *record,
+                        vly_stream_report *report)
+{
+    const vly_connectome_area *area =
+        &job->build.connectome->areas[record->area];
+    const vly_field_info *field = &area->model->fields[record->field];
+    *report = (vly_stream_report){.record = record->group,
+                                  .area = record->area,
+                                  .type = field->type,
+                                  .n_neurons = record->neurons != NULL
+                                                   ? record->n_neurons
+                                                   : area->n_neurons,
+                                  .neurons = record->neurons,
+                                  .field = field->name,
+                                  .unit = field->unit,
+                                  .interval = record->interval};
+}
+
+vly_status run_sample_init(run_job *job, vly_error *error)
+{
+    const vly_genome *genome = job->build.genome;
+    run_sample *sample = &run_output_state(job)->sample;
+    uint32_t n_words = 0;
+    uint32_t n_values = 0;
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < genome->n_records; r++)
+        n += is_fields(&genome->records[r]);
+    sample->last = job->first_burst;
+    if (n == 0 || run_output_state(job)->output.path == NULL)
+        return VLY_OK;
+    sample->reports = vly_calloc(n, sizeof *sample->reports);
+    if (sample->reports == NULL)
+        return vly_fail_nomem(error, n * sizeof *sample->reports, "reports");
+    for (uint32_t r = 0; r < genome->n_records; r++) {
+        const vly_record *record = &genome->records[r];
+        if (!is_fields(record))
+            continue;
+        vly_stream_report *report = &sample->reports[sample->n_reports++];
+        uint32_t n_area = job->build.connectome->areas[record->area].n_neurons;
+        fill_report(job, record, report);
+        n_words = report->n_neurons > n_words ? report->n_neurons : n_words;
+        n_values = n_area > n_values ? n_area : n_values;
+    }
+    sample->words = vly_malloc(n_words, sizeof *sample->words);
+    sample->values = vly_malloc(n_values, sizeof *sample->values);
+    if (sample->words == NULL || sample->values == NULL)
+        return vly_fail_nomem(error, n_values * sizeof *sample->values,
+                              "samples of fields");
+    return VLY_OK;
+}
+
+void run_sample_deinit(run_sample *sample)
+{
+    vly_free(sample->reports);
+    vly_free(sample->words);
+    vly_free(sample->values);
+    *sample = (run_sample){0};
+}
+
+uint64_t run_sample_due(const run_job *job)
+{
+    const run_sample *sample = &run_output_state(job)->sample;
+    const uint64_t burst = vly_net_burst(job->net);
+    uint64_t due = UINT64_MAX;
+    for (uint32_t r = 0; r < sample->n_reports; r++) {
+        const uint64_t interval = sample->reports[r].interval;
+        const uint64_t next = burst + interval - burst % interval;
+        due = next < due ? next : due;
+    }
+    return due;
+}
+
+static uint32_t neuron_at(const vly_stream_report *report, uint32_t i)
+{
+    return report->neurons != NULL ? report->neurons[i] : i;
+}
+
+/* The neurons from i on that are read together; returns how many. */
+static uint32_t together(const vly_stream_report *report, uint32_t i)
+{
+    uint32_t n = 1;
+    if (report->neurons == NULL)
+        return report->n_neurons - i;
+    while (i + n < report->n_neurons &&
+           report->neurons[i + n] - report->neurons[i + n - 1] <= GAP_MAX)
+        n++;
+    return n;
+}
+
+static uint32_t to_word(uint32_t type, double value)
+{
+    uint32_t word = 0;
+    float stored = (float)value; /* it was one */
+    if (type != VLY_TYPE_F32)
+        return (uint32_t)vly_count_of(value);
+    memcpy(&word, &stored, sizeof word);
+    return word;
+}
+
+static vly_status take(run_job *job, uint32_t r, vly_error *error)
+{
+    run_sample *sample = &run_output_state(job)->sample;
+    const vly_stream_report *report = &sample->reports[r];
+    const char *area = job->build.connectome->areas[report->area].name;
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < report->n_neurons;) {
+        uint32_t n = together(report, i);
+        uint32_t first = neuron_at(report, i);
+        uint32_t count = neuron_at(report, i + n - 1) - first + 1;
+        VLY_TRY(vly_net_read(job->net, area, report->field, first, count,
+                             sample->values, error));
+        for (uint32_t k = i; k < i + n; k++)
+            sample->words[k] = to_word(
+                report->type, sample->values[neuron_at(report, k) - first]);
+        i += n;
+    }
+    status =
+        run_record_frame(run_output_state(job)->record, vly_net_burst(job->net),
+                         r, sample->words, report->n_neurons, error);
+out:
+    return status;
+}
+
+vly_status run_sample_look(run_job *job, vly_error *error)
+{
+    run_sample *sample = &run_output_state(job)->sample;
+    uint64_t burst = vly_net_burst(job->net);
+    vly_status status = VLY_OK;
+    if (burst == sample->last)
+        return VLY_OK;
+    for (uint32_t r = 0; r < sample->n_reports; r++)
+        if (burst % sample->reports[r].interval == 0)
+            VLY_TRY(take(job, r, error));
+    sample->last = burst;
+out:
+    return status;
+}

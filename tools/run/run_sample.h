@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Samples of fields: the run is cut at the bursts at which one is due, which
+ * changes nothing in it.
+ */
+#ifndef VOLLEY_TOOLS_RUN_SAMPLE_H
+#define VOLLEY_TOOLS_RUN_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/volley.h>
+
+#include "record/stream.h"
+
+struct run_job;
+
+typedef struct run_sample {
+    vly_stream_report *reports; /* [n_reports] those of the stream */
+    uint32_t n_reports;
+    double *values;  /* of the longest run of neurons that is read at once */
+    uint32_t *words; /* of the largest report */
+    uint64_t last;   /* bursts done at the last one */
+} run_sample;
+
+/* What [[record]] asks for; the connectome is there, and last is where the run
+ * begins. Errors  E_NOMEM */
+vly_status run_sample_init(struct run_job *job, vly_error *error);
+void run_sample_deinit(run_sample *sample);
+/* The burst of the next sample, after the present one; UINT64_MAX: none. */
+uint64_t run_sample_due(const struct run_job *job);
+/* After every call of vly_net_run, before anything else is done with the net:
+ * what is due goes to the recording, once a burst.
+ * Errors  those of vly_net_read and of writing */
+vly_status run_sample_look(struct run_job *job, vly_error *error);
+
+#endif
