@@ -44,7 +44,9 @@ mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates" "$folder/bin"
 printf '#!/bin/sh\n' >"$folder/bin/ldconfig"
 chmod +x "$folder/bin/ldconfig"
 in_root() {
+    # images of containers leave out the documentation of every package
     PATH=$folder/bin:$PATH dpkg --root="$root" --force-not-root \
+        --path-include='/usr/share/doc/*' \
         --force-depends --force-script-chrootless --log=/dev/null "$@" >"$folder/log" 2>&1 || {
         cat "$folder/log" >&2
         fail "dpkg $*"

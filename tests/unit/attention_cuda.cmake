@@ -128,8 +128,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_attention_cuda.so")
     target_include_directories(test_attention_cuda_host SYSTEM PRIVATE
         ${CUDAToolkit_INCLUDE_DIRS})
-    # a plugin that is not found fails the test: attention, which this one has
-    # not, alone is skipped
+    # a plugin that is not found fails the test
     function(emulated_table name options interface)
         vly_test_register(test_${name}_emulated LABELS unit ${ARGN}
             COMMAND ${CMAKE_COMMAND} -E env

@@ -16,39 +16,9 @@
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 #include "tools/plot/plot.h"
+#include "tools/plot/plot_options.h"
 #include "tools/plot/plot_process.h"
 #include "tools/plot/plot_traces.h"
-
-static const tool_option options[] = {
-    {"output", 'o', false, TOOL_TEXT, "FILE",
-     "FILE.png or FILE.svg; default: KIND.png", 0, 0},
-    {"area", 0, true, TOOL_TEXT, "NAME", "this area only; may be repeated", 0,
-     0},
-    {"neuron", 0, true, TOOL_COUNT, "N",
-     "traces: this neuron only; may be repeated", 0, 4294967295.0},
-    {"field", 0, false, TOOL_TEXT, "NAME", "traces: the field", 0, 0},
-    {"from", 0, false, TOOL_NUMBER, "MS", "model time to begin at", 0, 1e15},
-    {"to", 0, false, TOOL_NUMBER, "MS", "model time to end at", 0, 1e15},
-    {"bin", 0, false, TOOL_NUMBER, "MS", "rate: width of a bin; default: 5",
-     1e-6, 1e12},
-    {"frames", 0, false, TOOL_COUNT, "N", "voxels: parts of the time shown", 1,
-     100000},
-    {"value", 0, false, TOOL_CHOICE, "[in_degree|synapses|probability]",
-     "matrix: what is shown; default: in_degree", 0, 0},
-    {"genome", 0, false, TOOL_TEXT, "FILE",
-     "the areas of a recording that lies in no folder of a run", 0, 0},
-    {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "matrix: change the genome", 0,
-     0},
-    {"seed", 0, false, TOOL_COUNT, "N", "matrix: all three seeds", 0, 9e18},
-    {"title", 0, false, TOOL_TEXT, "TEXT", "default: the genome's", 0, 0},
-    {"width", 0, false, TOOL_NUMBER, "INCHES", "default: 7; matrix: 5.2", 1,
-     100},
-    {"height", 0, false, TOOL_NUMBER, "INCHES",
-     "default: 4.5; more for many traces", 1, 100},
-    {"dpi", 0, false, TOOL_NUMBER, "N", "dots an inch; default: 200", 36, 2400},
-    {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
-     1, 1024},
-    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 typedef enum plot_kind {
     KIND_RASTER,
@@ -324,7 +294,7 @@ static int run(const tool_args *args)
 
 const tool_command cmd_plot = {
     .name = "plot",
-    .arguments = "raster|rate|histograms|voxels|traces|matrix INPUT [options]",
+    .arguments = PLOT_ARGUMENTS,
     .summary = "Draws pictures of a run or a genome, PNG or SVG.",
     .details =
         "KIND is one of:\n"
@@ -338,7 +308,7 @@ const tool_command cmd_plot = {
         "              or a folder of a run\n"
         "INPUT is otherwise a folder of `volley run -o`, or a recording: CSV, "
         ".vls, or SONATA,\nalso one of another program.\n",
-    .options = options,
+    .options = plot_options,
     .n_positional_min = 2,
     .n_positional_max = 2,
     .run = run};

@@ -3,9 +3,7 @@
  */
 #include "tools/cli/commands.h"
 #include "tools/cli/tool.h"
-
-static const tool_option options[] = {
-    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+#include "tools/plot/plot_options.h"
 
 static int run(const tool_args *args)
 {
@@ -17,8 +15,9 @@ static int run(const tool_args *args)
 
 const tool_command cmd_plot = {
     .name = "plot",
-    .arguments = "KIND INPUT",
+    .arguments = PLOT_ARGUMENTS,
     .summary = "Draws pictures: not in this build, which has no cairo.",
-    .options = options,
+    .options = plot_options,
+    .n_positional_min = 2,
     .n_positional_max = 2,
     .run = run};
