@@ -335,6 +335,10 @@ if(VOLLEY_PYTHON)
     else()
         message(STATUS "test_ci_changes: left out: no git")
     endif()
+    vly_test_register(test_room_map LABELS integration
+        COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+                ${VOLLEY_PYTHON} ${CMAKE_SOURCE_DIR}/tests/support/room_map.py
+                --check ${CMAKE_SOURCE_DIR}/docs/rooms.svg)
     vly_test_register(test_tool_includes LABELS integration
         COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/tool_includes.py
