@@ -271,6 +271,7 @@ void put_area(maker *m, uint32_t index)
     static const char *const names[] = {
         "feagi",      "lif_psc_delta", "lif_psc_exp", "lif_psc_alpha",
         "izhikevich", "lif_cond_exp",  "adex",        "lif_psc_exp2"};
+    _Static_assert(sizeof names / sizeof *names == N_MODELS, "models");
     const area *a = &m->areas[index];
     put(m, "\n[area.a%u]\nmodel = \"%s\"\n", (unsigned)index, names[a->model]);
     cover(m, COVER_model_feagi + a->model);

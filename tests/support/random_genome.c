@@ -22,12 +22,14 @@ const char *suffix(int model)
 {
     static const char *const suffixes[] = {"", "_mv", "_pa", "_pa",
                                            "", "_ns", "_ns", "_pa"};
+    _Static_assert(sizeof suffixes / sizeof *suffixes == N_MODELS, "models");
     return suffixes[model];
 }
 
 double strong(int model)
 {
     static const double weights[] = {30, 15, 1500, 500, 30, 30, 30, 1500};
+    _Static_assert(sizeof weights / sizeof *weights == N_MODELS, "models");
     return weights[model];
 }
 
@@ -319,7 +321,8 @@ static bool put_to(maker *m, uint32_t to, uint32_t kind)
 
 static void put_stimulus(maker *m, uint32_t index, uint32_t to, uint32_t kind)
 {
-    static const double constant[] = {5, 700, 700, 12, 500, 700, 700};
+    static const double constant[] = {5, 700, 700, 700, 12, 500, 700, 700};
+    _Static_assert(sizeof constant / sizeof *constant == N_MODELS, "models");
     const area *a = &m->areas[to];
     const char *unit = suffix(a->model);
     double size = strong(a->model);
