@@ -32,7 +32,7 @@ typedef struct vly_registry vly_registry;
 typedef struct vly_net vly_net;
 typedef struct vly_state vly_state; /* a snapshot that owns its memory */
 
-VLY_API const char *vly_version(void); /* "0.1.0" */
+VLY_API const char *vly_version(void); /* "0.2.0" */
 VLY_API const char *vly_status_name(vly_status status);
 VLY_API const char *vly_status_text(vly_status status);
 VLY_API int vly_status_exit_code(vly_status status);
