@@ -30,7 +30,7 @@ import numpy as np
 __all__ = ["Area", "Connectome", "Error", "Net", "RoundingWarning", "Spikes",
            "State", "load", "plugins", "version"]
 
-_SONAME = "libvolley.so.0.1"
+_SONAME = "libvolley.so.0.2"  # of this version: test_package fails otherwise
 _STATUS = {-1: "E_INVALID", -2: "E_PARSE", -3: "E_IO", -4: "E_NOMEM",
            -5: "E_UNSUPPORTED", -6: "E_DEVICE", -7: "E_ABI", -8: "E_STOPPED"}
 # from which share on a value that is rounded is warned of
