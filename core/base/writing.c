@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Opening a named pipe to write waits for its reader, without end where none
- * comes: here for as long as a shell needs to start the reader.
+ * Opens an output file. For a named pipe, open() would wait for a reader for
+ * ever; here it waits 10 s, time enough for a shell to start the reader.
  */
 #include "base/writing.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Delays that are drawn are rounded to whole bursts, and a distribution is cut
- * at half a burst. Both hardly change one that is wide beside a burst; where
- * they do, a note has the figures of what is drawn. A clip of the file is part
- * of what was asked.
+ * Drawn delays are rounded to whole bursts, and their distribution is cut at
+ * half a burst. Both matter only if the distribution is narrow compared with a
+ * burst; then a note gives mean and deviation as written and as drawn. A clip
+ * in the genome counts as written.
  */
 #include "tools/cli/delay_notes.h"
 
