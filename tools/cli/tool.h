@@ -76,7 +76,8 @@ vly_status tool_plugin_first(const char *path, const char **real,
 /* mkdir; sets errno on failure. If the command fails or is stopped by a signal
  * while the folder is still empty, the folder is removed. */
 vly_status tool_folder_make(const char *folder);
-/* Removes that folder now if it is empty; otherwise it stays for good. */
+/* remove: removes that folder now if it is empty. keep: from here on it is
+ * never removed. */
 void tool_folder_remove(void);
 void tool_folder_keep(void);
 /* While a file is mapped: if a page is missing because the file was cut, the

@@ -54,7 +54,8 @@ typedef struct plot_page {
 /* Errors  E_INVALID another ending, or too many pixels */
 vly_status plot_page_check(const plot_page *page, vly_error *error);
 /* put gets the bytes of the file, `to` is its first argument. deinit is needed
- * after a failure too. plot_process.h calls it for a file. */
+ * after a failure too. plot_process.h has the function that calls it for a
+ * file. */
 vly_status plot_figure_init(plot_figure *figure, const plot_page *page,
                             plot_put put, void *to, vly_error *error);
 /* Writes the last bytes.

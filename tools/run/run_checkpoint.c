@@ -26,7 +26,7 @@ typedef struct checkpoint_counts {
     uint64_t n_written;
     uint64_t n_skipped;
     uint64_t n_failed;
-    uint64_t last_burst; /* bytes of the last checkpoint */
+    uint64_t last_burst; /* of the last checkpoint written */
     uint64_t n_bytes;    /* of it */
     uint64_t copy_ns;    /* the longest time that the loop waited */
     uint64_t write_ns;   /* time of the last one until it was on disk */
@@ -35,7 +35,7 @@ typedef struct checkpoint_counts {
 struct run_checkpoint {
     run_checkpoint_plan plan;
     run_record *record;  /* NULL: no spikes are recorded */
-    uint64_t next_burst; /* time at which the next is due; UINT64_MAX: never */
+    uint64_t next_burst; /* at which the next is due; UINT64_MAX: never */
     uint64_t next_ns;
 
     vly_checkpoint given; /* used by the thread while busy */

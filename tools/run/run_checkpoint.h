@@ -76,7 +76,7 @@ void run_checkpoint_json(const struct run_job *job, json_writer *json);
 /* ---- run_resume.c ------------------------------------------------------ */
 
 /* Reads --resume and compares it with genome, length and recordings; changes
- *         nothing yet.
+ * nothing yet.
  * Errors  E_INVALID another genome; the run is shorter; recordings that do not
  * match; E_PARSE a damaged checkpoint, a recording that is shorter or another;
  * E_IO one that is missing */

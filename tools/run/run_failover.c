@@ -135,7 +135,7 @@ static vly_status find_place(run_job *job, vly_error *error)
                              error);
 }
 
-/* Errors  are ignored here: a recording that cannot be written ends the run one
+/* Errors are ignored here: a recording that cannot be written ends the run one
  * burst later. */
 static void keep_places(run_job *job)
 {

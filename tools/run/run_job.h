@@ -88,7 +88,7 @@ int run_job_exit_code(const run_job *job);
 
 /* ---- run_paths.c ------------------------------------------------------ */
 
-/* Chooses the outputs.
+/* Checks the paths of the outputs, which are chosen already.
  * Errors  E_INVALID two outputs are the same file, or one is the genome; two
  * spellings of a path are the same file */
 vly_status run_paths_check(const run_job *job, vly_error *error);

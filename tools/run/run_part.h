@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a run is made of: recordings, checkpoints, swaps, telemetry, ... Each
- * part is one descriptor in a file of its own and one line of the list in
- * run_parts.c. A member that is NULL does nothing. Parts are called in the
- * order of the list, or in the reverse order where this is said.
+ * part is one descriptor, usually in a file of its own, and one line of the
+ * list RUN_PARTS below. A member that is NULL does nothing. Parts are called in
+ * the order of the list, or in the reverse order where this is said.
  */
 #ifndef VOLLEY_TOOLS_RUN_PART_H
 #define VOLLEY_TOOLS_RUN_PART_H
@@ -28,7 +28,7 @@ typedef enum run_step {
     RUN_LOCK,   /* the folder is made */
     RUN_FIT,    /* the network is compiled */
     RUN_CLAIM,  /* the net exists; recordings are opened and locked */
-    RUN_OPEN,   /* all files are open; threads start */
+    RUN_OPEN,   /* other files and sockets are opened; threads start */
     RUN_READY,  /* all parts are open */
     /* no part can refuse the run any more */
     RUN_FLUSH, /* first bytes of recordings, before those of the folder */
@@ -85,7 +85,8 @@ typedef struct run_part {
     vly_state *(*resume)(run_job *job);
     void (*start)(run_job *job, uint64_t now_ns);
     /* The burst up to which a call may run; UINT64_MAX: no limit. If it is not
-     * after the present burst, RUN_REACH is called, which advances it. */
+     * after the present burst, RUN_REACH of this part is called and advances
+     * it. */
     uint64_t (*due)(const run_job *job);
     /* Wanted duration of the next call, ns; UINT64_MAX: any */
     uint64_t (*call_ns)(const run_job *job, uint64_t now_ns);

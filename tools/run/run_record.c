@@ -57,7 +57,7 @@ struct run_record {
     bool ended;      /* no more will come */
     vly_error error; /* of the thread; status VLY_OK: success */
     pthread_t thread;
-    pthread_mutex_t lock; /* of all blocks from first on */
+    pthread_mutex_t lock; /* of all members from first on */
     pthread_cond_t changed;
 };
 
@@ -415,8 +415,8 @@ vly_status run_record_rewind(run_record *record, const vly_spike_place *place,
 {
     const run_sink *sink = &record->sink;
     vly_status status = VLY_OK;
-    record->filling->n_entries = 0; /* blocks that were not passed to the thread
-                                     * are dropped */
+    /* entries not yet passed to the thread are dropped */
+    record->filling->n_entries = 0;
     record->filling->n_words = 0;
     VLY_TRY(run_record_drain(record, error));
     if (sink->stats != NULL)

@@ -75,7 +75,7 @@ static vly_status check_genome(const run_job *job, vly_error *error)
     return VLY_OK;
 }
 
-/* The file is the one of the checkpoint, or was at the time. */
+/* The file is the recording of the checkpoint, perhaps with later bytes. */
 static vly_status check_file(const run_job *job, const vly_recording *recording,
                              const char *path, vly_error *error)
 {

@@ -180,7 +180,7 @@ static bool has_value(const sweep_axis *axis, const char *value, uint32_t *next)
 }
 
 /* NULL: this sweep contains every point of the sweep in the folder; otherwise
- * the setting that it lacks. */
+ * the setting that differs, or a reason. */
 static const char *lost_setting(const sweep_plan *plan, const json_value *there)
 {
     const json_value *axes = json_find(there, "settings");
@@ -200,10 +200,11 @@ static const char *lost_setting(const sweep_plan *plan, const json_value *there)
             if (!has_value(axis, values->items[k].text, &next))
                 return path;
     }
-    return axes->n_items == plan->n_axes ? NULL : "fewer settings";
+    return axes->n_items == plan->n_axes ? NULL : "they have fewer settings";
 }
 
-/* Rows of results.csv are lost only with --force. */
+/* Rows of points that this sweep does not have are lost only with --force. Rows
+ * of the same settings are replaced after a change of genome or length. */
 static vly_status check_results(const sweep_plan *plan, const char *own,
                                 vly_error *error)
 {

@@ -77,8 +77,8 @@ void sweep_point_text(const sweep_plan *plan, const sweep_point *point,
                       char *out, size_t size);
 /* Before the first point runs: reads the genome with the settings of evenly
  * spaced points until one can be read. An error of a path or of the file is the
- * same at every point and is reported once. Errors that of the first point, if
- * none of them can be read */
+ * same at every point and is reported once.
+ * Errors  that of the first point, if none of them can be read */
 vly_status sweep_points_check(const sweep_plan *plan, vly_error *error);
 /* Reads the genome with the point's settings. The point is then waiting, done
  * (found in the folder), or failed. */

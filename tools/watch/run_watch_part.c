@@ -68,7 +68,7 @@ static vly_status read_options(run_job *job, const tool_args *args,
         !tool_has(args, "monitor"))
         return vly_fail(error, VLY_E_INVALID,
                         "--telemetry-every without --telemetry or --monitor, "
-                        "wanted both");
+                        "wanted one of them");
     job->plan.draws = plan->live;
     return place_telemetry(job, error);
 }

@@ -29,7 +29,7 @@ struct watch_lines {
     uint64_t *areas_before; /* [n_areas] */
     uint64_t *areas_now;
     vly_error error;      /* the first error; nothing is written after it */
-    pthread_mutex_t lock; /* of the next sample */
+    pthread_mutex_t lock; /* of notes */
     char *notes;          /* lines of other parts, not yet written; or NULL */
 };
 
