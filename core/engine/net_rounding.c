@@ -70,11 +70,15 @@ vly_status vly_net_rounding(const vly_net *net, const char *path, double *off,
                 if (strcmp(area->model->params[p].name, key) == 0)
                     worst = param_off(net, a, p);
         }
-        for (uint32_t s = 0; !areas && s < connectome->n_stimuli; s++) {
+        const bool stimuli = strncmp(path, "stimulus.", 9) == 0;
+        for (uint32_t s = 0; stimuli && s < connectome->n_stimuli; s++) {
             const char *id = connectome->stimuli[s].id;
-            if (strncmp(path, "stimulus.", 9) != 0 ||
-                strncmp(id, name, n) != 0 || id[n] != '\0')
+            if (strncmp(id, name, n) != 0 || id[n] != '\0')
                 continue;
+            const vly_status status =
+                vly_stimulus_key_check(connectome, s, key, error);
+            if (status != VLY_OK)
+                return status;
             const double one = stimulus_off(net, s, key);
             worst = one > worst ? one : worst;
         }

@@ -41,8 +41,8 @@ is_past() {
         [ "$(number burst)" -gt "$1" ]
 }
 
-# failed_over: the run continues on another backend shellcheck disable=SC2317 #
-# called by wait_for
+# failed_over: the run continues on another backend
+# shellcheck disable=SC2317 # called by wait_for
 failed_over() {
     "$volley" ctl "$process" status --json >out 2>err &&
         [ "$(number failovers)" = 1 ]
