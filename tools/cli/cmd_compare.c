@@ -12,7 +12,7 @@
 
 static const tool_option options[] = {
     {"common", 0, false, TOOL_FLAG, NULL,
-     "a log may go on where the other one ends", 0, 0},
+     "compare only bursts that both logs have; one log may be longer", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 typedef struct side {

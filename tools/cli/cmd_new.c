@@ -20,7 +20,7 @@
 
 static const tool_option options[] = {
     {"output", 'o', false, TOOL_TEXT, "FILE", "default: standard output", 0, 0},
-    {"force", 0, false, TOOL_FLAG, NULL, "FILE may be there already", 0, 0},
+    {"force", 0, false, TOOL_FLAG, NULL, "replace FILE if it exists", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 enum { TEMPLATES_MAX = 256 };

@@ -15,7 +15,7 @@
 
 #define NOTES_MAX 20u
 #define MEAN_OFF 0.01
-#define DEVIATION_OFF 0.2  /* a deviation of less than 0.4 bursts */
+#define DEVIATION_OFF 0.2  /* reached by deviations below 0.4 bursts */
 #define ASKED_STEPS 4096.0 /* of the distribution that was asked */
 
 typedef struct moments {
