@@ -17,7 +17,8 @@
 #include "base/reading.h"
 #include "tools/cli/json_reader.h"
 
-/* Below that a file system counts as full: a line of a run may be as long. */
+/* A file system with less free space counts as full: a line of a run may be as
+ * long. */
 static const double least_bytes = 65536;
 
 bool folder_is_locked(const char *folder)
@@ -106,7 +107,7 @@ static void look_at(folder_end *end, const char *path, const char *name)
         (void)snprintf(end->cut, sizeof end->cut, "%s", name);
     if (strcmp(name, "log.jsonl") == 0 && strcmp(last.event, "error") == 0)
         (void)snprintf(end->message, sizeof end->message, "%s", last.text);
-    /* the same burst of a later file is as late or later */
+    /* at the same burst the later file wins */
     if (!last.any || last.burst < end->burst)
         return;
     end->burst = last.burst;

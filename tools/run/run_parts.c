@@ -41,7 +41,7 @@ static vly_status create(run_job *job, vly_error *error)
 vly_status run_parts_create(run_job *job, vly_error *error)
 {
     vly_status status = create(job, error);
-    if (status != VLY_OK) /* no part is called without its state */
+    if (status != VLY_OK) /* no part is called before it has a state */
         run_parts_destroy(job);
     return status;
 }

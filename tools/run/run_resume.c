@@ -48,7 +48,7 @@ vly_hash run_resume_selection(const run_job *job)
     return sum;
 }
 
-/* ---- does it go together? ---------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
 static vly_status check_genome(const run_job *job, vly_error *error)
 {
@@ -75,7 +75,7 @@ static vly_status check_genome(const run_job *job, vly_error *error)
     return VLY_OK;
 }
 
-/* The file is the one that the checkpoint speaks of, or has been it. */
+/* The file is the one of the checkpoint, or was at the time. */
 static vly_status check_file(const run_job *job, const vly_recording *recording,
                              const char *path, vly_error *error)
 {
@@ -90,7 +90,7 @@ static vly_status check_file(const run_job *job, const vly_recording *recording,
                         "%" PRIu64 ", where it goes on, are others",
                         path, run_checkpoint_state(job)->plan.resume,
                         recording->n_bytes);
-    if (access(path, W_OK) != 0) /* before another one is cut */
+    if (access(path, W_OK) != 0) /* all are checked before one is cut */
         return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", path,
                         strerror(errno));
     return VLY_OK;
@@ -115,7 +115,8 @@ static vly_status check_recording(const run_job *job, uint32_t kind,
                      checkpoint, recording->path, option);
     if (recording != NULL || path == NULL)
         return VLY_OK;
-    /* from here on, in a file of its own; a log has all bursts or is none */
+    /* spikes can begin at the checkpoint in a file of their own; a digest log
+     * needs all bursts */
     if (kind == VLY_RECORDING_SPIKES && is_empty(path)) {
         tool_message("%s: no spikes were recorded; %s begins at the checkpoint",
                      checkpoint, path);

@@ -16,14 +16,14 @@
 #include "tools/watch/run_watch.h"
 #include "volley_build.h"
 
-/* Over how long gauges that are rates are taken. */
+/* Time over which gauges of rates are measured. */
 static const uint64_t rate_ns = 1000000000;
 
 struct watch_metrics {
     const run_watch *watch;
     const watch_net *net;
     const vly_telemetry_ring *ring;
-    watch_devices *devices; /* NULL: none tell */
+    watch_devices *devices; /* NULL: no telemetry of devices */
     metrics_server *server;
     bool any;
     vly_telemetry_sample before; /* for rates: at least rate_ns old */
@@ -80,7 +80,7 @@ static void put_one(metrics_page *page, const char *name, const char *type,
     put(page, "%s %.17g\n", name, value);
 }
 
-/* name{label="value"} with what the format escapes. */
+/* name{label="value"}, escaped as the format requires. */
 static void put_label(metrics_page *page, const char *name, const char *label,
                       const char *value)
 {
@@ -138,7 +138,7 @@ static void put_counters(metrics_page *page, const watch_metrics *metrics)
             "Spikes that arrived at a synapse.", (double)now->events);
     put_one(page, "volley_candidates_total", "counter",
             "Neurons updated, summed over bursts.", (double)now->candidates);
-    /* run_record waits where it has to and never drops */
+    /* run_record waits if necessary and never drops data */
     put_type(page, "volley_dropped_total", "counter",
              "What was lost on its way: recorded spikes and samples, telemetry "
              "lines.");
@@ -188,7 +188,8 @@ static void copy_areas(watch_metrics *metrics, int to, int from)
            metrics->net->n_areas * sizeof *metrics->areas[0]);
 }
 
-/* Rates are of one to two times rate_ns, once there has been as much. */
+/* Rates are measured over one to two times rate_ns, once that time has
+ * passed. */
 static void take_sample(watch_metrics *metrics)
 {
     (void)vly_telemetry_last(metrics->ring, &metrics->now, metrics->areas[2]);
@@ -206,7 +207,7 @@ static void take_sample(watch_metrics *metrics)
     copy_areas(metrics, 1, 2);
 }
 
-/* Takes the text; NULL: there was no memory for it. */
+/* Takes ownership of the text; NULL: memory ran out. */
 static void put_text(metrics_page *page, char *text)
 {
     if (text)
