@@ -138,7 +138,8 @@ static void read_some(control_server *server, control_client *client)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        /* requests before the end are answered, or their answers are awaited */
+        /* all requests before the end are answered; a client that waits for an
+         * answer is kept */
         if (n < 0 || client->ticket == 0)
             drop(client);
         return;

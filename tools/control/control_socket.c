@@ -209,8 +209,8 @@ static bool server_allowed(int fd)
     return peer != (uid_t)-1 && (peer == geteuid() || geteuid() == 0);
 }
 
-/* "FOLDER/.4711a": beside path, of this process. A name that no run has and
- * `ctl` does not list. */
+/* "FOLDER/.4711a": a name beside path, with the number of this process. No run
+ * has such a name and `ctl` does not list it. */
 static vly_status name_beside(const char *path, char kind,
                               struct sockaddr_un *address, vly_error *error)
 {
