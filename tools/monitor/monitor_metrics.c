@@ -9,12 +9,12 @@
 #include "base/memory.h"
 
 typedef struct metric {
-    const char *name; /* behind volley_monitor_; counters end in _total */
+    const char *name; /* after volley_monitor_; counters end in _total */
     const char *help;
     double value;
 } metric;
 
-/* The text with one metric more; the text before is freed. */
+/* Returns the text with one more metric; frees the previous text. */
 static char *with(char *text, const metric *of)
 {
     const size_t n = strlen(of->name);

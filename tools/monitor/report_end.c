@@ -33,7 +33,7 @@ bool report_end_is(const report *page, const char *state)
     return strcmp(page->end.state, state) == 0;
 }
 
-/* ---- what the page says -------------------------------------------------- */
+/* ---- output -------------------------------------------------------------- */
 
 static void print_likely(const folder_end *end)
 {
@@ -63,7 +63,7 @@ static void print_last(const report *page)
                tool_plain(end->time, &copy), end->by);
 }
 
-/* By a signal, an error, ...: what the manifest has of it. */
+/* The reason in the manifest: a signal, an error, ... */
 static const char *way_of(const report *page)
 {
     return report_end_is(page, "done")       ? "done"

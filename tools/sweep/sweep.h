@@ -34,7 +34,7 @@ typedef enum sweep_state {
 typedef struct sweep_point {
     uint64_t index; /* the last axis changes fastest */
     sweep_state state;
-    bool found;    /* number of points done by an earlier call */
+    bool found;    /* done by an earlier call */
     char name[33]; /* of its files: the hash of its settings */
     char genome_hash[33];
     uint64_t n_bursts;
