@@ -9,7 +9,7 @@
 #include "cuda_range.h"
 #include "cuda_shard.h"
 
-/* The net's own memory is in a list that is not its own. */
+/* The memory of the net itself is in a list outside of the net. */
 static vly_status net_alloc(uint32_t n_shards, vly_backend_net **net,
                             vly_error *error)
 {
@@ -76,7 +76,7 @@ void vly_cuda_net_destroy(vly_backend_net *net)
     if (net == NULL)
         return;
     for (uint32_t i = 0; i < net->n_shards; i++)
-        if (net->shards[i].net != NULL) /* it was begun */
+        if (net->shards[i].net != NULL) /* a sort has begun */
             vly_cuda_shard_destroy(&net->shards[i]);
     vly_common_release(&outer, net->shards);
     vly_common_release(&outer, net);

@@ -40,9 +40,8 @@ _PIECE_SECONDS = 0.2
 
 
 def _plain(text):
-    """Bytes of a message for people, in which files may have their say: what a
-    terminal obeys is shown as \\xNN or \\uNNNN, and so are bytes that are no
-    UTF-8."""
+    """Text of a message, which may contain text of files: control characters
+    and bytes that are not UTF-8 are shown as \\xNN or \\uNNNN."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode()
                    for c in text.decode("utf-8", "backslashreplace"))
 
@@ -56,7 +55,6 @@ class Error(Exception):
     """A refusal of the engine.
 
     status: "E_PARSE" and so on; exit_code: that of the command for it.
-   
     """
 
     def __init__(self, code, message):
@@ -72,7 +70,6 @@ class Spikes(NamedTuple):
     neurons  uint32 [n]  ids in the whole net
     dt_ms    float       a burst's length
     first, last          the bursts that were run: [first, last)
-   
     """
     bursts: np.ndarray
     neurons: np.ndarray
@@ -90,7 +87,6 @@ class Area(NamedTuple):
     """The ids of an area's neurons: first to first + neurons - 1.
 
     units: of each port, in its mV, pA or nS: input is a whole number of them.
-   
     """
     name: str
     model: str
@@ -404,7 +400,6 @@ class Connectome(_Handle):
         """Compiles a genome: a file name, or the text (with a newline).
 
         set: {"area.E.neurons": 100}, as --set. threads 0: all cores.
-       
         """
         pairs = [(str(path).encode(), _toml(value).encode())
                  for path, value in (set or {}).items()]
@@ -529,7 +524,6 @@ class Net(_Handle):
                    uint32 array; the backend is ahead of it by up to 4096
                    bursts. An exception in it ends the run.
         Ctrl-C ends the run between two bursts, with KeyboardInterrupt.
-       
         """
         n = self._bursts(bursts, ms)
         first = self.burst
@@ -768,7 +762,6 @@ def load(genome, backend="auto", set=None, threads=0, resume=None):
     """Makes a net from a genome: a file name, or the text (with a newline).
 
     set: as --set, {"var.g": 5}; resume: a checkpoint's name or a State.
-   
     """
     connectome = Connectome.build(genome, set, threads)
     if isinstance(resume, (str, os.PathLike)):
