@@ -57,7 +57,7 @@ static void device_free(uint32_t device, void *memory)
     (void)cudaGetLastError(); /* what freeing on a dead device left behind */
 }
 
-/* ---- as the host calls it ----------------------------------------------- */
+/* ---- callbacks of the host ----------------------------------------------- */
 
 static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
                             void **memory, vly_error *error)
