@@ -31,12 +31,12 @@ enum {
 /* ---- rwkv_rows.cu ---------------------------------------------------------
  */
 
-/* What an operation does not use is not looked at. */
+/* Members that an operation does not use are ignored. */
 typedef struct vly_cuda_rwkv_rows {
     const int32_t *token;
     const void *table;
     float *x;
-    const float *norm_weight; /* embed: NULL is without */
+    const float *norm_weight; /* embed: NULL: not used */
     const float *norm_bias;
     const float *mix;
     float *last;

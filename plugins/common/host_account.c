@@ -85,10 +85,11 @@ void vly_accel_give(void *memory)
 
 /* ---- shared data --------------------------------------------------------- */
 
-/* One lock for every vly_accel_shared; never destroyed. */
+/* One lock for every vly_accel_shared; never held in `dropped`. */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The host frees the memory and clears its token. */
+/* Nothing to do: the host frees the memory, and the token shows that it is
+ * gone. */
 static void dropped(void *arg)
 {
     (void)arg;

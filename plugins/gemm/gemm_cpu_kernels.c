@@ -17,7 +17,7 @@
 
 #include "element.h"
 
-/* inlined completely; otherwise the sums would be on the stack */
+/* unrolled completely; otherwise the sums would be on the stack */
 #if defined(__clang__)
 #define VLY_UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -41,8 +41,8 @@ static const vly_gemm_kernels *find_kernels(const char *isa)
 
 /* ---- candidates ------------------------------------------------------- */
 
-/* Below this limit OpenBLAS is not used: if it cannot allocate its buffers, it
- * ends the process or retries for ever. */
+/* If an own way is named, OpenBLAS is not loaded: if it cannot allocate its
+ * buffers, it ends the process or retries for ever. */
 static bool chooses_own(const char *choose)
 {
     return strcmp(choose, vly_gemm_way_names[VLY_GEMM_GEMV]) == 0 ||
