@@ -7,9 +7,8 @@
 #include <string.h>
 
 /* ---- conditions of the library ------------------------------------------- */
-* /
 
-    static cudaDataType_t data_type(uint32_t element)
+static cudaDataType_t data_type(uint32_t element)
 {
     switch (element) {
     case VLY_ELEMENT_F16:

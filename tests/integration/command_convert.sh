@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# volley monitor convert: every layout to one, types, what is refused, files
-# that fail; and the table of volley monitor's subcommands.
+# volley monitor convert: every layout to one, types, refusals, files that fail;
+# and the table of volley monitor's subcommands.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"

@@ -44,7 +44,7 @@ for n in 0 1 7 8 100 255 256 1087 1088 1089 $((size / 2)) $((size - 1)); do
     checks=$((checks + 1))
     "$volley" inspect cut.vlc >out 2>err
     code=$?
-    # of nothing but its name nobody can tell that it is a connectome
+    # a file with only the name of a connectome is not recognized
     [ $code -eq 2 ] || bad "inspect of $n bytes: exit code $code, wanted 2"
     says "cut.vlc"
     holds [ "$(wc -l <err)" -eq 1 ]
@@ -166,9 +166,9 @@ fi
 chmod 644 secret.toml secret.log
 
 # ---- gone while the run writes: 4, what is left is written ----
-# removed NAME ARGUMENTS...: a paced run whose file or folder is removed. One
-# that looked for it before this shell came to it says nothing: it is slower
-# then.
+# removed NAME ARGUMENTS...: a paced run whose file or folder is removed. If the
+# run checked before this shell removed the file, there is no message: the run
+# is then slower.
 removed() {
     name=$1
     shift

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Device memory: --device-memory, its figures in summary, JSON, telemetry and
 # metrics. The device is the plugin of ABI 1.3, whose nets have two blocks of
-# 1,000 bytes by the host's policy: one guaranteed, one that may go.
+# 1,000 bytes by the host's policy: one guaranteed, one that may be taken back.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"

@@ -194,7 +194,7 @@ holds [ "$(grep -c '    when ' out)" = 20 ]
 holds [ "$(grep '  thing ' out | head -n 1)" = '  thing 6.' ]
 expect 0 monitor report run --all
 holds [ "$(grep -c '    when ' out)" = 25 ]
-# by another detector, which does not make it a run that nobody watched
+# by another detector; the run still counts as watched
 expect 0 monitor report run --telemetry run/telemetry.jsonl
 prints 'The monitor watched this run and told of 25 things'
 prints 'This is what a windowed Gaussian finds in that'
@@ -271,7 +271,7 @@ prints ' of 900,000,000, 20'
 prints ', exit code 6'
 prints '  The run ended by a signal.'
 prints '  nothing else'
-# a pause that was asked for is no part of a record, and nothing unusual
+# a requested pause is not part of a record, and not unusual
 run_long paused --telemetry paused/telemetry.jsonl --monitor
 holds wait_for has_lines 60 paused/telemetry.jsonl
 expect 0 ctl $pid pause

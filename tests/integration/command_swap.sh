@@ -128,7 +128,7 @@ swaps() {
     done
 }
 
-# what else can run here
+# other usable backends
 devices=$("$volley" plugins 2>/dev/null |
     awk '/^[a-z]/ { id = $1 } /^ *device 0:/ { print id }' |
     grep -xE 'cuda|vulkan')
@@ -243,7 +243,8 @@ expect 3 run mixed.toml --backend cpu:1 --on-device-error flaky:7
 says "backend flaky: device 7, but there are 1"
 
 # ---- what the device told before it failed was wrong ----
-# files are cut to the snapshot (paced: a burst is told before the next begins)
+# files are cut to the snapshot (paced: a burst is reported before the next
+# begins)
 wrong="--backend flaky,at=100,wrong=90 --on-device-error cpu:1
     --failover-every 40 --pace --pace-hz 10000"
 said="results of flaky:0 from burst 80 on were wrong"
