@@ -26,7 +26,7 @@ refused() {
 expect 2 monitor
 says "usage: volley monitor SUBCOMMAND"
 expect 0 monitor --help
-prints "convert    Weights of an RWKV-7 model"
+prints "convert    Converts the weights of an RWKV-7 model"
 expect 0 help monitor
 prints "usage: volley monitor SUBCOMMAND"
 expect 0 monitor convert --help
