@@ -195,10 +195,10 @@ call="$call --digest-log part.log --checkpoint ck --resume"
     rm part.csv
     refused 4 "part.csv: cannot be read: No such file" $call ck
     sed 's/,E,/,I,/' good.csv >part.csv
-    refused 2 "part.csv: not what ck was written with" $call ck
+    refused 2 "part.csv: not the file of ck" $call ck
     cp good.csv part.csv
     tr 0 1 <good.log >part.log
-    refused 2 "part.log: not what ck was written with" $call ck
+    refused 2 "part.log: not the file of ck" $call ck
     if [ "$(id -u)" -ne 0 ]; then # nothing is closed to root
         cp good.log part.log
         chmod 444 part.log
@@ -229,7 +229,7 @@ awk -F, '$1 + 0 >= 1700 && NR > 1' whole.csv >>tail.csv
 holds cmp new.csv tail.csv
 # recorded before and not any more: said, not refused
 expect 0 run small.toml --bursts 3000 --quiet --resume ck
-says "part.csv was recorded and is not gone on with"
+says "part.csv was recorded and is not continued"
 untouched
 # recordings that cannot be gone on with
 for path in - /dev/null; do
@@ -349,7 +349,7 @@ if unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk' 2>err; then
     unshare -rm sh -c "$on_disk" sh "$volley" >out 2>err
     code=$?
     [ $code -eq 4 ] || bad "full disk: $code, wanted 4"
-    says "the run goes on: disk/ck"
+    says "the run continues: disk/ck"
     says "disk/ck: cannot be written: No space left on device"
     expect 0 inspect before.ck
 else

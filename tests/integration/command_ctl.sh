@@ -50,7 +50,7 @@ failed_over() {
 
 # ---- without a run ----
 expect 0 ctl
-says "no run of yours is going on"
+says "you have no current run"
 holds [ ! -s out ]
 expect 0 ctl --json
 holds [ "$(cat out)" = "[]" ]
@@ -97,12 +97,12 @@ prints "from cpu:1 to cpu:3"
 expect 0 ctl "$process" swap template
 prints "to template:0"
 expect 3 ctl "$process" swap nonesuch
-says "the run goes on on template:0: plugin nonesuch"
+says "the run continues on template:0: plugin nonesuch"
 expect 2 ctl "$process" swap no:such
 expect 2 ctl "$process" checkpoint
 says "--checkpoint"
 expect 2 ctl "$process" bogus
-says "\"bogus\" is no command"
+says "\"bogus\" is not a command"
 expect 2 ctl "$process" swap
 expect 2 ctl "$process" pause now
 expect 2 ctl "$process" "pause

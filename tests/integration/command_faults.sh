@@ -400,7 +400,7 @@ threads_part() {
         if grep -q 'no thread for the monitor' x/err; then
             checks=$((checks + 1))
             [ "$code" -eq 0 ] || bad "a run without the monitor: $code"
-            holds grep -q 'the run goes on without the monitor' x/err
+            holds grep -q 'the run continues without the monitor' x/err
         fi
     done
 }

@@ -26,7 +26,7 @@ says '--monitor= is empty'
 expect 2 run small.toml --monitor=m --on-anomaly checkpoint
 says '--on-anomaly checkpoint without --checkpoint FILE, wanted both'
 expect 2 run small.toml --monitor=m --on-anomaly pause --control off
-says 'nobody could resume the run'
+says 'the run could not be resumed'
 expect 4 run small.toml --monitor=missing.safetensors
 says 'missing.safetensors: '
 holds [ "$(wc -l <err)" -eq 1 ]
@@ -211,7 +211,7 @@ holds [ "$(grep -c -- '--telemetry-every' out)" = 0 ]
 wait "$left"
 holds [ $? -eq 0 ]
 cp err.left err
-says 'the command still goes on 5 s after the run'
+says 'the command is still running 5 s after the run'
 holds grep -q '"commands_left": 1' left.json
 
 # ---- anomalies, and what is done about them ----

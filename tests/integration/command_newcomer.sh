@@ -7,7 +7,7 @@ here=$(dirname "$0")
 
 # ---- the command ----
 expect 2 small.toml
-says 'small.toml is no command; to run a genome: volley run small.toml'
+says 'small.toml is not a command; to run a genome: volley run small.toml'
 expect 2 ./small.toml --backend cpu
 says 'volley run ./small.toml'
 expect 2 not_there.toml

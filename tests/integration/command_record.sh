@@ -183,7 +183,7 @@ expect 0 $call --resume ck --backend cpu:2
 holds cmp part.vls whole.vls
 expect 2 run small.toml --threads 1 --quiet --bursts 2500 \
     --record whole.csv --resume ck
-says "not what ck was written with"
+says "not the file of ck"
 
 # ---- neurons and fields of [[record]] ----
 {

@@ -154,10 +154,10 @@ done
 base mixed.toml
 holds same --backend cpu:1 --swap 10=nonesuch --swap 20=template \
     --swap 30=cpu:2 --swap 40=flaky,in=create,at=0
-says "burst 10: no swap to nonesuch, the run goes on on cpu:"
+says "burst 10: no swap to nonesuch, the run continues on cpu:"
 says "burst 20: no swap to template"
 says "runs only areas of lif_psc_delta"
-says "burst 40: no swap to flaky,in=create,at=0, the run goes on on cpu:2: "
+says "burst 40: no swap to flaky,in=create,at=0, the run continues on cpu:2: "
 says "device lost, as asked for"
 holds [ "$(grep -c '"done": true' got.json)" -eq 1 ]
 holds [ "$(grep -c '"done": false' got.json)" -eq 3 ]
@@ -221,7 +221,7 @@ holds [ "$(grep -c '"done": true' got.json)" -eq 1 ]
 expect 0 run mixed.toml --backend flaky,at=30 --on-device-error cpu:2 -o failed
 prints "device error      burst "
 prints "went on           on cpu:2 from burst 0"
-says "goes on on cpu:2"
+says "continues on cpu:2"
 holds grep -q '"event": "fail-over"' failed/log.jsonl
 holds [ "$(value backend failed/summary.json)" = cpu:2 ]
 holds is_json failed/manifest.json

@@ -79,7 +79,7 @@ cp grid/sweep.json kept.json
 sed -i 's/"settings"/"other"/' grid/sweep.json
 expect 2 sweep swept.toml --set var.w=3:4:0.5 --set area.E.neurons=60,80 \
     --seeds 1:2 -o grid
-says "(settings that its sweep.json does not tell)"
+says "(settings that its sweep.json does not contain)"
 echo '{' >grid/sweep.json
 expect 2 sweep swept.toml --set var.w=1 -o grid
 says "grid/sweep.json:"

@@ -106,9 +106,9 @@ static vly_status read_one(const char *text, vly_error *error)
         return bad_limit(text, error);
     if (strncmp(device, "cpu:", 4) == 0)
         return vly_fail(error, VLY_E_INVALID,
-                        "--device-memory %s: the processor is no device with "
-                        "memory of its own; what accelerators take on it is "
-                        "host=BYTES",
+                        "--device-memory %s: the processor is not a device "
+                        "with separate memory; the limit of accelerators on "
+                        "it is host=BYTES",
                         text);
     return limit_named(device, bytes, error);
 }
@@ -189,7 +189,7 @@ static vly_status check_named(const vly_registry *registry, const char *device,
                         "%u, the first is %s:0",
                         device, id, count, id);
     if (count == 0)
-        tool_message("--device-memory %s= limits nothing: %s", device,
+        tool_message("--device-memory %s= has no effect: %s", device,
                      why.status != VLY_OK ? why.message
                                           : "there is no such device here");
     return VLY_OK;

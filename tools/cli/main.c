@@ -159,15 +159,15 @@ static bool instead_of_command(const char *name)
     const bool toml = n > 5 && strcmp(name + n - 5, ".toml") == 0;
     const bool there = stat(name, &info) == 0;
     if (toml)
-        tool_message("%s is no command; to run a genome: volley run %s", shown,
-                     shown);
+        tool_message("%s is not a command; to run a genome: volley run %s",
+                     shown, shown);
     else if (there && S_ISDIR(info.st_mode))
-        tool_message("%s is no command but a folder; volley status %s shows "
-                     "the run of which it is",
+        tool_message("%s is not a command but a folder; volley status %s "
+                     "shows its run",
                      shown, shown);
     else if (there)
-        tool_message("%s is no command but a file; volley inspect %s says what "
-                     "is in it",
+        tool_message("%s is not a command but a file; volley inspect %s "
+                     "shows its contents",
                      shown, shown);
     return toml || there;
 }

@@ -99,7 +99,7 @@ static void print_done(const char *command, const json_value *answer)
     else if (strcmp(command, "pause") == 0)
         tool_print("paused at burst %s\n", burst);
     else if (strcmp(command, "resume") == 0)
-        tool_print("goes on from burst %s\n", burst);
+        tool_print("continues from burst %s\n", burst);
     else if (strcmp(command, "stop") == 0)
         tool_print("stopped at burst %s\n", burst);
     else
@@ -321,7 +321,7 @@ static int control_all(const tool_args *args, char *text)
     if (json)
         tool_print("]\n");
     else if (n_shown == 0)
-        tool_message("no run of yours is going on");
+        tool_message("you have no current run");
     vly_free(pids);
     return TOOL_EXIT_DONE;
 }

@@ -81,7 +81,7 @@ vly_status control_ask(const char *path, const char *line, double timeout_s,
         status = json_parse(text, path, answer, &why);
     if (status == VLY_OK && answer->kind != JSON_OBJECT) {
         json_free(answer);
-        status = vly_fail(&why, VLY_E_IO, "the answer is no object of JSON");
+        status = vly_fail(&why, VLY_E_IO, "the answer is not a JSON object");
     }
     if (status == VLY_OK)
         return VLY_OK;

@@ -211,7 +211,7 @@ static char *on_line(void *arg, const char *line, bool *later)
         return NULL;
     }
     vly_fail(&why, VLY_E_INVALID,
-             "\"%.40s\" is no command, wanted status, pause, resume, swap "
+             "\"%.40s\" is not a command, wanted status, pause, resume, swap "
              "BACKEND, checkpoint, stop or monitor pause|resume|status",
              line);
     return refusal(&why);

@@ -52,7 +52,7 @@ static vly_status split(const char *product, text *t, vly_error *error)
             break;
         if (*++at == '\0')
             return wrong(t, error,
-                         "nothing behind the last colon, wanted a word");
+                         "nothing after the last colon, wanted a word");
     }
     if (t->part[2][0] == '\0')
         return wrong(t, error,
@@ -235,7 +235,7 @@ static vly_status read_words(const text *t, const word *words, sentence *said,
         at += n;
         if (*at == ',' && *++at == '\0')
             return wrong(t, error,
-                         "nothing behind the last comma, wanted a word");
+                         "nothing after the last comma, wanted a word");
     }
     return VLY_OK;
 }

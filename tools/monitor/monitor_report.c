@@ -318,20 +318,24 @@ static void print_unusual(report *page, bool all, const char *telemetry)
     if (!page->watched && page->summary.kind == JSON_OBJECT &&
         json_find_number(json_find(&page->summary, "monitor"), "checked", -1) >=
             0)
-        tool_print("  The monitor watched this run, but what it told is not "
-                   "here: monitor.jsonl is missing.\n  ");
+        tool_print("  The monitor watched this run, but its findings are "
+                   "missing: there is no monitor.jsonl.\n"
+                   "  ");
     else if (!page->watched)
         tool_print("  No monitor watched this run. ");
     else if (telemetry)
-        tool_print("  The monitor watched this run and told of %u thing%s, "
-                   "which the page without\n  --telemetry shows. ",
-                   page->n_told, page->n_told == 1 ? "" : "s");
+        tool_print(
+            "  The monitor watched this run and reported %u unusual episode%s, "
+            "which the page without\n"
+            "  --telemetry shows. ",
+            page->n_told, page->n_told == 1 ? "" : "s");
     if (telemetry && page->other[0])
         tool_print("This telemetry is not its own:\n  %s is of %s.\n  ",
                    tool_plain(telemetry, &copy), page->other);
     if (telemetry && page->cut)
-        tool_print("Its last line is cut, and left out: what came behind it is "
-                   "not known.\n  ");
+        tool_print("Its last line is cut and was left out: later records are "
+                   "unknown.\n"
+                   "  ");
     if (telemetry && page->n_judged == 0) {
         tool_print("%s telemetry has no record that\n  could be judged.\n",
                    own ? "Its" : "That");
@@ -347,7 +351,7 @@ static void print_unusual(report *page, bool all, const char *telemetry)
     }
     if (!all && n > SHOWN) {
         qsort(page->findings, n, sizeof *page->findings, stranger);
-        tool_print("  %u things; the %d strangest:\n", n, SHOWN);
+        tool_print("  %u episodes; the %d most unusual:\n", n, SHOWN);
         n = SHOWN;
     }
     qsort(page->findings, n, sizeof *page->findings, earlier);

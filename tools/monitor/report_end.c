@@ -101,8 +101,8 @@ void report_end_print(const report *page)
     const json_value *resumed = json_find(&page->manifest, "resumed");
     tool_plain_text copy;
     if (report_end_is(page, "running")) {
-        tool_print("  end        none yet: it goes on (`volley status` asks it)"
-                   "\n");
+        tool_print("  end        none yet: the run continues (`volley "
+                   "status` shows it)\n");
         print_last(page);
     } else if (report_end_is(page, "killed")) {
         tool_print("  end        none: its manifest does not say how\n");

@@ -86,8 +86,8 @@ void run_alarm_end(run_alarm *alarm)
     if (alarm->process == 0)
         return;
     alarm->n_left++;
-    tool_message("--on-anomaly: the command still goes on %d s after the run; "
-                 "how it ends is not known",
+    tool_message("--on-anomaly: the command is still running %d s after the "
+                 "run; its result is unknown",
                  RUN_ALARM_PATIENCE_S);
 }
 

@@ -85,7 +85,7 @@ static bool is_asked_for(const run_monitor_plan *plan)
 static void go_on_without(run_monitor *monitor, const vly_error *why)
 {
     monitor->figures.watched.failure = *why;
-    tool_message("the run goes on without the monitor: %s", why->message);
+    tool_message("the run continues without the monitor: %s", why->message);
 }
 
 vly_status run_monitor_load(run_job *job, vly_error *error)
@@ -303,8 +303,8 @@ vly_status run_monitor_check(const run_job *job, vly_error *error)
         !(run_monitor_state(job)->plan.actions & RUN_MONITOR_PAUSE))
         return VLY_OK;
     return vly_fail(error, VLY_E_IO,
-                    "--on-anomaly pause: this run cannot be controlled, so "
-                    "nobody could resume it");
+                    "--on-anomaly pause: this run has no control socket, so "
+                    "it could not be resumed");
 }
 
 bool run_monitor_watches(const run_job *job)

@@ -110,8 +110,8 @@ vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,
     if (plan->actions & RUN_MONITOR_PAUSE &&
         (!control || strcmp(control, "off") == 0))
         return vly_fail(error, VLY_E_INVALID,
-                        "--on-anomaly pause with --control off: nobody could "
-                        "resume the run");
+                        "--on-anomaly pause with --control off: the run "
+                        "could not be resumed");
     return VLY_OK;
 }
 

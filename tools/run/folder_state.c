@@ -44,7 +44,7 @@ bool folder_is_full(const char *folder)
 bool folder_likely(const folder_end *end, char *text, size_t capacity)
 {
     if (end->message[0])
-        (void)snprintf(text, capacity, "an error, which is its last word: %s",
+        (void)snprintf(text, capacity, "an error, its last message: %s",
                        end->message);
     else if (end->full)
         (void)snprintf(text, capacity,

@@ -262,7 +262,8 @@ static void tell_failure(run_job *job, const vly_error *error)
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     checkpoint->counts.n_failed++;
     if (!checkpoint->failing)
-        tool_message("no checkpoint of burst %" PRIu64 ", the run goes on: %s",
+        tool_message("no checkpoint of burst %" PRIu64
+                     ", the run continues: %s",
                      checkpoint->taken_burst, error->message);
     checkpoint->failing = true;
     run_folder_event(job, "no checkpoint", error->message);

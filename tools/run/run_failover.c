@@ -112,7 +112,7 @@ static void note_end(run_job *job, const vly_failover_event *event)
         last->done = true;
     }
     snprintf(text, sizeof text,
-             "burst %" PRIu64 ": goes on on %s, %" PRIu64
+             "burst %" PRIu64 ": continues on %s, %" PRIu64
              " bursts done again in %s",
              event->failed_burst, event->to, event->failed_burst - event->burst,
              tool_seconds(seconds));

@@ -132,8 +132,9 @@ vly_status run_output_choose(run_job *job, vly_error *error)
                         "the spikes, wanted a file, or --record-format stream");
     if (output->format == VLY_EXPORT_NONE && is_terminal(output->path))
         return vly_fail(error, VLY_E_INVALID,
-                        "--record %s: a stream is no text for a terminal, "
-                        "wanted a file or a pipe, or --record-format csv",
+                        "--record %s: a stream cannot be shown in a "
+                        "terminal, wanted a file or a pipe, or "
+                        "--record-format csv",
                         output->path);
     VLY_TRY(vly_export_check(output->format, output->path, error));
     status = choose_growing(output, fields, error);

@@ -155,7 +155,8 @@ static void say(run_job *job, const run_swap *swap)
                  tool_seconds(swap->seconds));
     } else {
         snprintf(text, sizeof text,
-                 "burst %" PRIu64 ": no swap to %s, the run goes on on %s: %s",
+                 "burst %" PRIu64 ": no swap to %s, the run continues on %s: "
+                 "%s",
                  swap->burst, swap->backend, swap->from,
                  swap->reason != NULL ? swap->reason : "out of memory");
         tool_message("%s", text);
@@ -240,7 +241,7 @@ static vly_status obey(run_job *job, const char *backend, json_writer *json,
     if (status != VLY_OK)
         return swap != NULL ? status : VLY_OK; /* can the run go on? */
     if (!swap->done) {
-        vly_fail(why, swap->status, "the run goes on on %s: %s", swap->from,
+        vly_fail(why, swap->status, "the run continues on %s: %s", swap->from,
                  swap->reason != NULL ? swap->reason : "out of memory");
         return VLY_OK;
     }

@@ -185,7 +185,7 @@ static const char *lost_setting(const sweep_plan *plan, const json_value *there)
 {
     const json_value *axes = json_find(there, "settings");
     if (axes == NULL || axes->kind != JSON_ARRAY)
-        return "settings that its sweep.json does not tell";
+        return "settings that its sweep.json does not contain";
     for (uint32_t a = 0; a < axes->n_items; a++) {
         const char *path = json_find_text(&axes->items[a], "path");
         const json_value *values = json_find(&axes->items[a], "values");

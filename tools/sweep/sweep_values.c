@@ -82,9 +82,9 @@ static vly_status read_range(const char *what, const char *text, size_t n,
         }
         if (!good)
             return vly_fail(error, VLY_E_INVALID,
-                            "%s: \"%.*s\" is no range, wanted FIRST:LAST or "
-                            "FIRST:LAST:STEP in numbers, as in 3:6:0.5 (quotes "
-                            "around a text with a colon)",
+                            "%s: \"%.*s\" is not a range, wanted FIRST:LAST "
+                            "or FIRST:LAST:STEP in numbers, as in 3:6:0.5 "
+                            "(quotes around a text with a colon)",
                             what, (int)n, text);
         int decimals = decimals_of(part);
         if (n_parts != 1 && range->decimals >= 0)

@@ -140,8 +140,7 @@ static void put_counters(metrics_page *page, const watch_metrics *metrics)
             "Neurons updated, summed over bursts.", (double)now->candidates);
     /* run_record waits if necessary and never drops data */
     put_type(page, "volley_dropped_total", "counter",
-             "What was lost on its way: recorded spikes and samples, telemetry "
-             "lines.");
+             "Lost items: recorded spikes and samples, telemetry lines.");
     put_dropped(page, "recording", 0);
     put_dropped(page, "telemetry", watch_lost(metrics->watch));
     put_type(page, "volley_memory_bytes", "gauge", "Memory held by the net.");
@@ -160,7 +159,7 @@ static void put_rates(metrics_page *page, const watch_metrics *metrics)
                 ? (double)metrics->now.bursts / (double)net->n_bursts
                 : 1);
     put_one(page, "volley_real_time_factor", "gauge",
-            "Wall time over biological time, of late.", rates.real_time);
+            "Wall time over biological time, recent.", rates.real_time);
     put_type(page, "volley_area_neurons", "gauge", "Neurons of an area.");
     for (uint32_t a = 0; a < net->n_areas; a++) {
         put_label(page, "volley_area_neurons", "area", net->areas[a]);
@@ -173,7 +172,7 @@ static void put_rates(metrics_page *page, const watch_metrics *metrics)
         put(page, " %llu\n", (unsigned long long)metrics->areas[2][a]);
     }
     put_type(page, "volley_area_rate_hertz", "gauge",
-             "Mean rate of an area's neurons in biological time, of late.");
+             "Recent mean rate of an area's neurons in biological time.");
     for (uint32_t a = 0; a < net->n_areas; a++) {
         put_label(page, "volley_area_rate_hertz", "area", net->areas[a]);
         put(page, " %.9g\n",
@@ -226,7 +225,9 @@ static char *make_page(void *context, size_t *n)
     char backend[64];
     watch_backend(metrics->watch, backend, sizeof backend);
     take_sample(metrics);
-    put_type(page, "volley_info", "gauge", "Which build runs what, where.");
+    put_type(page, "volley_info", "gauge",
+             "Version and commit of this build, and "
+             "the backend of the run.");
     put(page, "volley_info{version=\"%s\",commit=\"%s\",backend=\"%s\"} 1\n",
         VLY_BUILD_VERSION, VLY_BUILD_COMMIT, backend);
     put_counters(page, metrics);
