@@ -137,8 +137,7 @@ static const char *passed_over(const candidates *all,
         return "not looked at: choose names another";
     if (all->n > 0 && !options->tune)
         return "not looked at: tune=0 takes the first that can";
-    /* the slow way is not compared with others: it serves the remaining
-     * cases */
+    /* the slow way is not compared: it serves the remaining cases */
     return all->n > 0 && way->slow ? "not looked at: it is slow, and another "
                                      "way can"
                                    : NULL;

@@ -136,7 +136,8 @@ out:
 const tool_command cmd_compare = {
     .name = "compare",
     .arguments = "LOG LOG",
-    .summary = "Compares two digest logs: 0 identical, 1 differ (and where).",
+    .summary = "Compares two digest logs: 0 identical, 1 different (prints "
+               "where).",
     .details = "Logs come from `volley run --digest-log FILE`. Logs of "
                "different genomes are\nrefused with exit code 2.\n",
     .options = options,

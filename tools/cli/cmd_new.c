@@ -163,7 +163,8 @@ static int run(const tool_args *args)
 const tool_command cmd_new = {
     .name = "new",
     .arguments = "[TEMPLATE] [-o FILE]",
-    .summary = "Writes a shipped genome to begin with; lists them without one.",
+    .summary = "Copies a shipped genome as a starting point; without a name "
+               "lists them.",
     .details = NULL,
     .options = options,
     .n_positional_min = 0,

@@ -270,8 +270,10 @@ const tool_command cmd_plugins = {
     .name = "plugins",
     .arguments = "[--json FILE]",
     .summary = "Lists plugins, their devices, and why one cannot be used.",
-    .details = "Searched: VOLLEY_PLUGIN_PATH (colon separated), lib beside the "
-               "command,\nthe installed folder; never the working folder.\n",
+    .details = "Searches the folders of VOLLEY_PLUGIN_PATH (separated by "
+               "colons), lib beside the\n"
+               "command, and the installed folder; never the working "
+               "folder.\n",
     .options = options,
     .n_positional_min = 0,
     .n_positional_max = 0,

@@ -412,12 +412,14 @@ const tool_command cmd_schema = {
     .summary = "Prints a JSON Schema of genomes, for editors.",
     .details = "Save it and name it in the first line of a genome, where "
                "editors with\n"
-               "TOML support find it:\n\n"
+               "TOML support find it:\n"
+               "\n"
                "    volley schema > genome.schema.json\n"
-               "    #:schema ./genome.schema.json\n\n"
-               "What a schema cannot say (sizes, names, ranges that depend on "
-               "another\n"
-               "key) is said by `volley check`.\n",
+               "    #:schema ./genome.schema.json\n"
+               "\n"
+               "`volley check` also checks what a schema cannot express "
+               "(sizes, names, ranges\n"
+               "that depend on another key).\n",
     .options = options,
     .n_positional_min = 0,
     .n_positional_max = 0,

@@ -9,7 +9,7 @@
 
 static const tool_option folder_options[] = {
     {"output", 'o', false, TOOL_TEXT, "FOLDER",
-     "manifest, resolved genome, summary, recording, log", 0, 0},
+     "folder for manifest, resolved genome, summary, recording, log", 0, 0},
     {"force", 0, false, TOOL_FLAG, NULL, "use FOLDER even if it is not empty",
      0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
@@ -69,7 +69,8 @@ const run_part run_part_connectome = {
 };
 
 static const tool_option summary_options[] = {
-    {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},
+    {"json", 0, false, TOOL_TEXT, "FILE",
+     "write the summary as JSON; - is stdout", 0, 0},
     {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 

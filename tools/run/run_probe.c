@@ -18,7 +18,7 @@ static const tool_option options[] = {
     {"probe", 0, false, TOOL_TEXT, "POINT,...",
      "time calls, check, count: call.net_run, check, area.E, map.*, ...", 0, 0},
     {"probe-out", 0, false, TOOL_TEXT, "FILE",
-     "results of probes, as JSON; - is stdout", 0, 0},
+     "write results of probes as JSON; - is stdout", 0, 0},
     {"inject", 0, true, TOOL_TEXT, "FAULT",
      "inject a fault at the backend: slow:at=2000,factor=3", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};

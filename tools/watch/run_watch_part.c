@@ -27,7 +27,7 @@ static const tool_option options[] = {
      "wall time between two lines; default: 100", RUN_WATCH_EVERY_LEAST_MS,
      1e9},
     {"metrics", 0, false, TOOL_TEXT, "PORT",
-     "a Prometheus endpoint on this machine; ADDRESS:PORT for others", 0, 0},
+     "serve Prometheus metrics to this machine; ADDRESS:PORT for others", 0, 0},
     {"device-telemetry", 0, false, TOOL_CHOICE, "[own|all|off]",
      "GPUs in telemetry and metrics: the run's own (default), or all", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
