@@ -79,7 +79,7 @@ static void raw_free(void *context, uint32_t kind, void *memory)
     const device_accounts *of = context;
     (void)vly_cuda_select(of->index);
     (void)(kind == PINNED ? cudaFreeHost(memory) : cudaFree(memory));
-    (void)cudaGetLastError(); /* what freeing on a dead device left behind */
+    (void)cudaGetLastError(); /* clears the error of freeing on a dead device */
 }
 
 static uint64_t raw_total(void *context)
@@ -245,7 +245,7 @@ void vly_cuda_release_all(vly_cuda_shard *shard)
         buffer_free(shard, buffer);
     }
     vly_common_release_all(&shard->heap);
-    (void)cudaGetLastError(); /* what freeing on a dead device left behind */
+    (void)cudaGetLastError(); /* clears the error of freeing on a dead device */
 }
 
 /* ---- copies ------------------------------------------------------------ */

@@ -85,7 +85,7 @@ typedef struct vly_cuda_rwkv_heads {
     void *v_first; /* out where is_first */
     void *wkv_r, *wkv_w, *wkv_k, *wkv_v, *wkv_a, *wkv_b;
     const void *wkv_y;
-    void *g; /* prepare: out where is_lora; else in */
+    void *g; /* prepare: output if is_lora, otherwise input */
     const float *r_k;
     const float *group_weight;
     const float *group_bias;

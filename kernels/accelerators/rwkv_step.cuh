@@ -23,7 +23,7 @@ rank_of(const vly_cuda_rwkv_heads &args, uint32_t i)
     return i == 2 && args.is_first ? 0 : args.rank[i];
 }
 
-/* The hidden vectors of the LoRAs, one behind the other in floats. */
+/* The hidden vectors of the LoRAs, one after the other as floats. */
 static __device__ __forceinline__ void
 read_hidden(const vly_cuda_rwkv_heads &args, uint64_t row, float *hidden)
 {

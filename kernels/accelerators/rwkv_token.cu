@@ -278,7 +278,7 @@ static __global__ void __launch_bounds__(TOKEN_THREADS, 1)
 
 #define MOST_WIDTH 4096
 #define SLOT_BYTES (20 * 1024) /* the most that a slot is made of pieces to */
-#define AHEAD 4                /* slots under way for the phase that runs */
+#define AHEAD 4                /* outstanding slots for the running phase */
 #define LOW 2                  /* likewise for phases to come */
 #define MOST_SLOTS 64
 #define PIECE_MOST 2560

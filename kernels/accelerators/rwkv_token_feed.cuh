@@ -16,7 +16,7 @@
 struct token_feeder {
     uint64_t policy;
     uint32_t slot, parity;
-    uint32_t lag, lag_parity; /* the oldest slot under way */
+    uint32_t lag, lag_parity; /* the oldest outstanding slot */
     uint32_t under_way;
     uint32_t phase;
     uint32_t at;    /* pairs in the slot */

@@ -148,7 +148,7 @@ template <typename T, int N> struct wgmma;
 #define VLY_WGMMA_D128(d)                                                      \
     VLY_WGMMA_D112(d), VLY_WGMMA_D8(d, 112), VLY_WGMMA_D8(d, 120)
 
-/* kind: shape and types in PTX; the operands behind the sums by their numbers:
+/* kind: shape and types in PTX; the operands after the sums by their numbers:
  * ss a, b, add; rs four of a, b, add; flags: signs, and what is transposed */
 #define VLY_WGMMA_SS(kind, sums, flags, n0, n1, n2)                            \
     asm volatile("{ .reg .pred p; setp.ne.b32 p, %" n2                         \

@@ -20,8 +20,8 @@ enum {
 typedef struct vly_attention_tensor {
     const char *name;
     uint32_t index;  /* VLY_ATTENTION_Q ... */
-    uint32_t is_kv;  /* heads_kv and seq_kv, else heads_q and seq_q */
-    uint32_t is_out; /* type_o, else type */
+    uint32_t is_kv;  /* heads_kv and seq_kv, otherwise heads_q and seq_q */
+    uint32_t is_out; /* type_o, otherwise type */
     size_t layout;   /* offset of its vly_attention_layout */
 } vly_attention_tensor;
 

@@ -54,7 +54,7 @@ static void device_free(uint32_t device, void *memory)
     if (!memory || vly_accel_cuda_enter(device, NULL) != VLY_OK)
         return;
     (void)cudaFree(memory);
-    (void)cudaGetLastError(); /* what freeing on a dead device left behind */
+    (void)cudaGetLastError(); /* clears the error of freeing on a dead device */
 }
 
 /* ---- callbacks of the host ----------------------------------------------- */

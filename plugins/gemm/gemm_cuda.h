@@ -118,7 +118,7 @@ typedef struct vly_gemm_lt {
     uint32_t staged;
     uint32_t one_by_one; /* 1: a call for each product of the batch */
     uint64_t rows;       /* of A and D in a call */
-    uint32_t n_pieces;   /* 1: rows are m; else run_pieces */
+    uint32_t n_pieces;   /* 1: rows are m; otherwise run_pieces is used */
     uint32_t reserved;
 } vly_gemm_lt;
 

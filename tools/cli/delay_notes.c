@@ -23,7 +23,8 @@ typedef struct moments {
     double deviation;
 } moments;
 
-/* Of a law that is rounded to multiples of unit, `least` of them at least. */
+/* Moments of a law that is rounded to multiples of unit, at least `least` of
+ * them. */
 static bool moments_of(const vly_law *law, double unit, double least,
                        moments *found)
 {

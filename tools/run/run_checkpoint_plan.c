@@ -106,8 +106,8 @@ static vly_status check_recording(const char *option, const char *path,
                     option, path);
 }
 
-/* Not a file that someone named by mistake: it would be replaced. part: what a
- * killed process left, which may not have its first bytes yet. */
+/* Refuses a file of another kind, which would be replaced. part: a partial file
+ * of a killed process, which may lack the first bytes. */
 static vly_status check_old(const char *path, bool part, vly_error *error)
 {
     static const char nothing[8];
@@ -156,7 +156,7 @@ out:
     return status;
 }
 
-/* A link is followed, and what lies beside its file counts. */
+/* A link is followed, and files beside its target are checked. */
 static vly_status check_path(const run_checkpoint_plan *plan, vly_error *error)
 {
     struct stat info;
@@ -197,7 +197,7 @@ vly_status run_checkpoint_check(const run_job *job, vly_error *error)
                             error));
     VLY_TRY(check_recording("--digest-log", run_output_state(job)->digest_log,
                             error));
-    /* in a folder that -o makes nothing lies yet */
+    /* a folder that -o will create is still empty */
     if (plan->path != NULL && !is_in_new_folder(plan->path, job->plan.folder))
         VLY_TRY(check_path(plan, error));
 out:
@@ -232,7 +232,7 @@ static vly_state *resume(run_job *job)
     return state;
 }
 
-/* The last one of a run that has begun, once. */
+/* Takes the last checkpoint of a run that has begun, once. */
 static vly_status end(run_job *job, vly_error *error)
 {
     (void)error;

@@ -50,8 +50,8 @@ vly_status run_record_frame(run_record *record, uint64_t n_bursts,
  * written to the file, so that a killed run loses at most one second.
  * Errors  as add */
 vly_status run_record_tick(run_record *record, vly_error *error);
-/* Marks what was added so far; the burst loop goes on. One mark at a time: the
- * next one only after run_record_marked has returned.
+/* Marks the data added so far; the burst loop continues. One mark at a time:
+ * the next one only after run_record_marked has returned.
  * Errors  as add */
 vly_status run_record_mark(run_record *record, vly_error *error);
 /* Waits until all data up to the mark is in the file; *place is the position

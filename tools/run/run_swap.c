@@ -239,7 +239,7 @@ static vly_status obey(run_job *job, const char *backend, json_writer *json,
     const run_swap *swap = NULL;
     vly_status status = add(job, backend, &swap, why);
     if (status != VLY_OK)
-        return swap != NULL ? status : VLY_OK; /* can the run go on? */
+        return swap != NULL ? status : VLY_OK; /* can the run continue? */
     if (!swap->done) {
         vly_fail(why, swap->status, "the run continues on %s: %s", swap->from,
                  swap->reason != NULL ? swap->reason : "out of memory");
