@@ -240,7 +240,7 @@ for path in - /dev/null; do
 done
 untouched
 cp small.toml precious
-refused 2 "precious: there is a file that is no checkpoint" run small.toml \
+refused 2 "precious: there is a file that is not a checkpoint" run small.toml \
     --quiet --checkpoint precious
 holds cmp precious small.toml
 refused 2 "is the genome" run small.toml --quiet --checkpoint small.toml
@@ -255,7 +255,7 @@ refused 4 "near.ck: the link cannot be followed" run small.toml --quiet \
     --checkpoint near.ck
 cp good.ck far/new.ck
 cp small.toml far/new.ck.1
-refused 2 "far/new.ck.1: there is a file that is no checkpoint" \
+refused 2 "far/new.ck.1: there is a file that is not a checkpoint" \
     run small.toml --quiet --checkpoint near.ck --keep 2
 rm far/new.ck.1
 expect 0 run small.toml --quiet --checkpoint near.ck --keep 2
@@ -264,7 +264,7 @@ holds cmp far/new.ck.1 good.ck
 # nor files beside it with the names of older checkpoints and of the next one
 for end in 1 2 tmp; do
     cp small.toml "new.ck.$end"
-    refused 2 "new.ck.$end: there is a file that is no checkpoint" \
+    refused 2 "new.ck.$end: there is a file that is not a checkpoint" \
         run small.toml --quiet --checkpoint new.ck --keep 3
     holds cmp "new.ck.$end" small.toml
     rm "new.ck.$end"
