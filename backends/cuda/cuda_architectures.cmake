@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which devices a CUDA compiler makes code for, when nothing is asked for:
-# machine code for 8.0, 8.6, 8.9, 9.0 and 12.0, as many of them as it knows, and
-# PTX of 9.0. What the driver compiles PTX for must not be older than that, so
-# PTX of 12.0 would leave 10.0 to 11.0 without code; and code of 8.0 to 9.0 runs
-# on the devices between them. Included by the root, and run by
-# tests/integration/cuda_architectures.cmake.
+# Default list of devices for a CUDA compiler: machine code for 8.0, 8.6, 8.9,
+# 9.0 and 12.0, as far as the compiler knows them, and PTX of 9.0. A device must
+# not be older than its PTX, so PTX of 12.0 would leave 10.0 to 11.0 without
+# code. Code of 8.0 to 9.0 also runs on the devices between them. Included by
+# the root, and run by tests/integration/cuda_architectures.cmake.
 
-# 12.0: PTX of wgmma (attention), in what Debian 12 packages (11.8) unknown
+# 12.0 or newer: 11.8 (Debian 12) does not know the PTX of wgmma (attention)
 set(VLY_CUDA_LEAST 12.0)
 
-# what the kernels of a burst use
+# oldest device for the kernels of a burst
 set(VLY_CUDA_LEAST_DEVICE 8.0)
 
 # vly_cuda_architectures(nvcc list_var left_out_var why_var)
-# list: for CMAKE_CUDA_ARCHITECTURES; left_out: what nvcc does not know, as 12.0;
-# why: empty, or why nothing can be built with it.
+# list: for CMAKE_CUDA_ARCHITECTURES; left_out: devices that nvcc does not know,
+# as 12.0; why: empty, or the reason why this nvcc cannot build.
 function(vly_cuda_architectures nvcc list_var left_out_var why_var)
     set(list)
     set(left_out)
@@ -48,8 +47,8 @@ or newer")
 endfunction()
 
 # vly_cuda_native(nvcc nvidia_smi list_var why_var)
-# The same list for the devices of this machine and no others; nvidia_smi says
-# which there are. A device that nvcc does not know is newer: it gets PTX of 9.0.
+# The same list for the devices of this machine and no others; nvidia_smi lists
+# them. A device that nvcc does not know is newer: it gets PTX of 9.0.
 function(vly_cuda_native nvcc nvidia_smi list_var why_var)
     set(list)
     set(why)

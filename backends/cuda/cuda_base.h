@@ -10,7 +10,7 @@
 #include "backends/common/backend_common.h"
 #include "kernels/cuda/linger_kernels.h"
 
-/* What all backends share, by the names it has in this one. */
+/* Functions that all backends share, under the names of this backend. */
 #define vly_cuda_host vly_support_host
 #define vly_cuda_fail vly_support_fail
 #define vly_cuda_area_desc vly_common_area_desc
@@ -19,7 +19,7 @@
 #define vly_cuda_area_of vly_common_area_of
 #define vly_cuda_run_areas vly_common_run_areas
 
-/* What a net has on one device: cuda_shard.h */
+/* The part of a net on one device: cuda_shard.h */
 typedef struct vly_cuda_shard vly_cuda_shard;
 
 #endif

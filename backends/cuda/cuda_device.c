@@ -7,8 +7,9 @@
 
 #include "cuda_error.h"
 
-/* One code for no driver and for one that is too old, which knows which CUDA it
- * is for; a runtime runs with the drivers of its major version. */
+/* The runtime returns one code for no driver and for an old driver. An old
+ * driver reports its CUDA version; a runtime works with drivers of its major
+ * version. */
 static vly_status fail_driver(vly_error *error)
 {
     int version = 0;

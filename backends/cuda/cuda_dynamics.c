@@ -79,7 +79,8 @@ vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t area,
     return status;
 }
 
-/* All columns in one block: a net of many areas has thousands of them. */
+/* All columns in one allocation: a net of many areas has thousands of
+ * columns. */
 static vly_status create_coefs(vly_cuda_shard *shard, vly_error *error)
 {
     uint64_t total = vly_common_coefs(shard->net->desc, NULL);
@@ -168,7 +169,7 @@ static uint32_t count_tiles(const vly_cuda_shard *shard, uint32_t size)
     return n;
 }
 
-/* As large as a block, smaller where blocks would have none. */
+/* Tiles as large as a block, smaller if some blocks would have none. */
 static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
 {
     uint32_t size = VLY_CUDA_THREADS;

@@ -9,11 +9,12 @@
 typedef struct vly_cuda_area_info {
     const vly_common_model *model;
     const char *name;
-    uint64_t state_at;                      /* its first word of the state */
-    uint32_t coef_room[VLY_CUDA_MAX_COEFS]; /* words behind the pointer */
+    uint64_t state_at;                      /* index of its first word in the
+                                             * state */
+    uint32_t coef_room[VLY_CUDA_MAX_COEFS]; /* allocated words */
 } vly_cuda_area_info;
 
-/* 1 if any area is one of FEAGI's */
+/* 1 if any area has a FEAGI model */
 int vly_cuda_has_feagi(const vly_net_desc *desc);
 /* Areas, state and coefficients. */
 vly_status vly_cuda_dynamics_create(vly_cuda_shard *shard, vly_error *error);

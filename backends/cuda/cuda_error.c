@@ -6,13 +6,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* As many as a process sees at most. */
+/* Maximum number of devices of a process. */
 #define N_DEVICES 64u
 
-/* The error after which a device answers no more: written once. Contexts are
- * each of one device, so another one can still be used. */
+/* The error that made a device unusable, written once. A context belongs to one
+ * device, so other devices can still be used. */
 typedef struct lost_device {
-    _Atomic uint32_t is_dead; /* 1: soon, 2: message is there */
+    _Atomic uint32_t is_dead; /* 1: being written, 2: message is complete */
     char message[200];
 } lost_device;
 

@@ -6,13 +6,13 @@
 
 #include "cuda_base.h"
 
-/* VLY_OK, or the failure in words. An error that leaves the device of this
- * thread unusable for this process is kept and reported for ever; others are
- * not concerned. */
+/* VLY_OK, or the failure with a message. An error that makes the device of this
+ * thread unusable for this process is stored and returned from then on; other
+ * devices are not affected. */
 vly_status vly_cuda_check(int code, const char *what, vly_error *error);
-/* Sets the device of this thread; a cudaError_t. Nothing else does that. */
+/* Sets the device of this thread; a cudaError_t. No other function sets it. */
 int vly_cuda_select(int32_t device);
-/* VLY_OK, or the error that was kept; sets the device of this thread. */
+/* VLY_OK, or the stored error; sets the device of this thread. */
 vly_status vly_cuda_enter(int32_t device, vly_error *error);
 
 #endif

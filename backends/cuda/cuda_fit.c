@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The partitioned plan: whether a net fits, into how many slices of how many
- * blocks, and with sums of how many bits. By sizes, and by what a burst would
- * take; whether 16 bits are enough is proved by cuda_narrow.c.
+ * The partitioned plan: decides whether a net fits, the number of slices, the
+ * blocks per slice, and the width of sums. It uses sizes and the predicted time
+ * of a burst; cuda_narrow.c proves whether 16 bits are enough.
  */
 #include "cuda_fit.h"
 
@@ -13,31 +13,37 @@
 #include "cuda_net.h"
 #include "cuda_options.h"
 
-#define MIN_NEURONS 128u /* of a block: fewer are not worth an exchange */
-#define SHARE_FIRED 0.01 /* of the neurons in a burst, as it is assumed */
-/* Instructions of an update: estimates, only their ratio matters. */
+#define MIN_NEURONS 128u /* per block: fewer are not worth an exchange */
+#define SHARE_FIRED 0.01 /* assumed share of neurons that fire in a burst */
+/* Instructions of an update: estimates of which only the ratio matters. */
 #define TURN_COST 150u
 #define NEURON_COST 100u
-/* Bytes a nanosecond from the second-level cache to all multiprocessors, and
- * from a neighbour's shared memory to one: assumed, not measured. They chose
- * the fastest of 1, 2, 4 blocks for 1 M x 1000 on an H200 (bench/README.md). */
+/* Bytes per nanosecond from the second-level cache to all multiprocessors, and
+ * from the shared memory of a neighbour to one: assumed, not measured. With
+ * them the fastest of 1, 2, 4 blocks is chosen for 1 M x 1000 on an H200
+ * (bench/README.md). */
 #define CACHE_BYTES_NS 5500.0
 #define REMOTE_BYTES_NS 40.0
-/* Increments a nanosecond of a block in another's shared memory: 4 M x 1000
- * with 60 instead of 11 percent of a slice once took 45 us more on an H200. */
+/* Increments per nanosecond of a block in the shared memory of another one: for
+ * 4 M x 1000, storing 60 instead of 11 percent of a slice only once took 45 us
+ * more on an H200. */
 #define AWAY_NS 1.6
 #define SECTOR 32.0
-/* Parts are posted with the ids where a block of 1% has so many spikes: for
- * fewer the exchange gets longer than delivery gets shorter. */
+/* Parts of rows are posted with the ids if a block has so many spikes at 1%:
+ * with fewer spikes the exchange loses more time than delivery gains. */
 #define POST_SPIKES 128u
-#define POST_SHARE 8u   /* of a block's neurons, one in so many, at most */
-#define POST_BYTES 0.04 /* of a synapse at most */
-/* turns of 32 spikes of a warp from which on they are taken from a counter */
+#define POST_SHARE 8u   /* at most one in so many of a block's neurons */
+#define POST_BYTES 0.04 /* at most so many bytes per synapse */
+/* number of turns (32 spikes of a warp) from which turns are taken from a
+ * counter */
 #define DEALT_TURNS 8u
-#define MOST_BYTES 16.0 /* of a synapse, nor is that, beyond FREE_BYTES */
+#define MOST_BYTES                                                             \
+    16.0 /* limit of bytes per synapse, beyond FREE_BYTES in                   \
+          * total */
 #define FREE_BYTES 268435456.0
-#define MOST_UNITS 4.0e9 /* 32 bits count them */
-/* Bytes of a synapse, all in, that units may take: without and with delays. */
+#define MOST_UNITS 4.0e9 /* units are counted in 32 bits */
+/* Limit of bytes per synapse for units, everything included: without and with
+ * delays. */
 #define SYNAPSE_BYTES 4.58
 #define DELAYED_BYTES 5.58
 
@@ -45,7 +51,7 @@
 
 typedef struct delay_range {
     uint32_t first; /* shortest delay */
-    uint32_t n;     /* from it to the longest */
+    uint32_t n;     /* number of delays from it to the longest */
 } delay_range;
 
 static delay_range find_delays(const vly_net_desc *desc)
@@ -76,8 +82,8 @@ static uint32_t divide_up(uint32_t n, uint32_t by)
     return n / by + (n % by != 0);
 }
 
-/* Tiles so large that the warps of a block take the least time: a turn costs
- * TURN_COST by itself and NEURON_COST for each neuron of a lane. */
+/* Chooses the size of tiles that minimizes the time of the warps of a block: a
+ * turn costs TURN_COST, plus NEURON_COST for each neuron of a lane. */
 static void choose_tile(const vly_cuda_shard *shard, uint32_t n_slices,
                         vly_cuda_partition *made)
 {
@@ -97,8 +103,8 @@ static void choose_tile(const vly_cuda_shard *shard, uint32_t n_slices,
     }
 }
 
-/* Of a pair of blocks: what does not fit twice is kept once, and at least so
- * many percent. */
+/* For a pair of blocks: accumulators that do not fit twice are stored once, at
+ * least the percentage of the option. */
 static void set_once(const vly_cuda_shard *shard, uint32_t tiles,
                      uint64_t shared_bytes, vly_cuda_partition *made)
 {
@@ -119,7 +125,7 @@ static void set_once(const vly_cuda_shard *shard, uint32_t tiles,
         made->slice = tiles * made->tile;
 }
 
-/* Sizes for clusters of so many blocks; 0 if it does not fit. */
+/* Sizes for clusters of so many blocks; 0 if the net does not fit. */
 static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
                           uint32_t n_slices, uint64_t shared_bytes,
                           vly_cuda_partition *made)
@@ -149,8 +155,8 @@ static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
     return 1;
 }
 
-/* Nanoseconds of a burst that depend on the choice: what is read of the rows,
- * by sectors, and of the copies in a cluster. */
+/* Nanoseconds of a burst that depend on the choice: reading rows, in sectors,
+ * and reading copies in a cluster. */
 static double predict_ns(const vly_cuda_shard *shard,
                          const vly_cuda_partition *partition)
 {
@@ -168,7 +174,7 @@ static double predict_ns(const vly_cuda_shard *shard,
            away / AWAY_NS;
 }
 
-/* Bytes a synapse if the parts of rows are filled up to units. */
+/* Bytes per synapse if parts of rows are padded to units. */
 static double predict_bytes(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition, uint32_t unit)
 {
@@ -176,7 +182,8 @@ static double predict_bytes(const vly_cuda_shard *shard,
         shard->store.fixed->n_neurons > 0 ? shard->store.fixed->n_neurons : 1.0;
     double row = (double)shard->store.fixed->n_synapses / n;
     double parts = (double)partition->n_slices * partition->n_groups;
-    double filled = row < parts ? row : parts; /* parts that are not empty */
+    double filled = row < parts ? row : parts; /* number of parts that are not
+                                                * empty */
     double words = row + filled * 0.5 * (unit - 1);
     double index = (double)partition->n_groups *
                    divide_up(partition->n_slices, VLY_CUDA_INDEX_PARTS) *
@@ -184,7 +191,7 @@ static double predict_bytes(const vly_cuda_shard *shard,
     return row > 0.0 ? (words * 4.0 + index) / row : 4.0;
 }
 
-/* Synapses that are read at once: as many as the memory allows. */
+/* Synapses per read: as many as the memory limit allows. */
 static uint32_t choose_unit(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition)
 {
@@ -198,7 +205,7 @@ static uint32_t choose_unit(const vly_cuda_shard *shard,
     return unit;
 }
 
-/* Spikes of a block whose parts it posts. */
+/* Number of spikes whose parts a block posts. */
 static uint32_t choose_post(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition)
 {
@@ -216,7 +223,7 @@ static uint32_t choose_post(const vly_cuda_shard *shard,
     return post / 32 * 32;
 }
 
-/* The best so far, with sums of 32 bits and of 16. */
+/* The best choice so far, with sums of 32 bits and of 16. */
 typedef struct partition_choice {
     vly_cuda_partition made[2];
     double ns[2]; /* negative: none fits */
@@ -279,7 +286,8 @@ static vly_status try_clusters(vly_cuda_shard *shard, delay_range delays,
         if (cluster == 0 || cluster == c)
             status = try_cluster(shard, delays, c, narrow, limit, shared_bytes,
                                  choice, error);
-    /* not on this device; not as wanted either if only sums of 32 bits fit */
+    /* also tried without clusters if clusters do not fit on this device, or fit
+     * only with sums of 32 bits */
     uint32_t alone = choice->ns[0] < 0.0 || choice->made[0].cluster == 1;
     if (status == VLY_OK && choice->ns[narrow] < 0.0 && cluster > 1 && alone)
         status = try_cluster(shard, delays, 1, narrow, limit, shared_bytes,
@@ -287,7 +295,7 @@ static vly_status try_clusters(vly_cuda_shard *shard, delay_range delays,
     return status;
 }
 
-/* Whether sums of 16 bits are wanted, and a proof is worth its time. */
+/* Are sums of 16 bits wanted, and can they be proved? */
 static int wants_narrow(const vly_cuda_shard *shard, delay_range delays)
 {
     uint32_t once = shard->net->wanted.once;
@@ -296,11 +304,12 @@ static int wants_narrow(const vly_cuda_shard *shard, delay_range delays)
            (once == 0 || once == VLY_CUDA_AUTO);
 }
 
-/* Where sums of 32 bits do not fit, or leave little of a multiprocessor's
- * memory to the first-level cache, in which all that is under way needs a line.
- * Of 227 KB, on an H200: 115 (1 M and 1.9 M x 1000) no difference, 213 (3.5 M)
- * 103 us instead of 133, all of them (4 M, a part of the sums once) 117 instead
- * of 161.
+/* Sums of 16 bits are worth it if sums of 32 bits do not fit, or leave little
+ * memory of a multiprocessor to the first-level cache, in which every
+ * outstanding load needs a line. Measured on an H200, with sums of 32 bits
+ * taking so much of 227 KB: 115 KB (1 M and 1.9 M x 1000) no difference, 213 KB
+ * (3.5 M) 103 us instead of 133, all (4 M, a part of the sums stored once) 117
+ * us instead of 161.
  */
 static int is_worth_it(const vly_cuda_shard *shard, uint64_t shared_bytes,
                        const partition_choice *choice)

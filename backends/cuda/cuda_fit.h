@@ -7,8 +7,8 @@
 #include "cuda_base.h"
 
 /* Chooses slices and clusters of the partitioned plan, on at most `limit`
- * blocks; cluster and unit are taken if not 0. *why: NULL if the net fits,
- * else the reason. */
+ * blocks; cluster and unit are used if not 0. *why: NULL if the net fits,
+ * otherwise the reason. */
 vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
                                   uint32_t unit, uint32_t limit,
                                   const char **why, vly_error *error);

@@ -11,7 +11,7 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 
-/* It fits every net, but nothing is known of its cost: the last choice. */
+/* The plan fits every net, but its cost is unknown: it is the last choice. */
 static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
                       vly_error *error)
 {
@@ -64,7 +64,7 @@ static vly_status restore(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* Of synapses and of the ends of rows, of which each group has its own. */
+/* Bytes of synapses and of the row ends of each group. */
 static double all_bytes(const vly_cuda_shard *shard)
 {
     return (double)shard->store.n_synapses *

@@ -12,7 +12,7 @@
 #include "cuda_net.h"
 
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
-/* As far as it grows only to make launches longer. */
+/* Limit of growth if the log grows only to make launches longer. */
 #define GROWN_CAPACITY (UINT64_C(1) << 24)
 
 static vly_status log_alloc(vly_cuda_shard *shard, uint64_t capacity,
@@ -56,7 +56,7 @@ vly_status vly_cuda_history_create(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* One or two copies: the records are a ring. */
+/* Copied in one or two pieces: the records are a ring. */
 int vly_cuda_history_fetch(vly_cuda_shard *shard, uint64_t burst,
                            uint32_t n_bursts, vly_cuda_record *records)
 {
@@ -143,7 +143,7 @@ vly_status vly_cuda_history_clear(vly_cuda_shard *shard, uint32_t n_bursts,
     cudaError_t code = cudaSuccess;
     if (shard->net->burst + n_bursts <= shard->cleared)
         return VLY_OK;
-    /* all that no longer matters, for thousands of bursts to come */
+    /* clears all records that are no longer needed, for thousands of bursts */
     while (shard->cleared < end && code == cudaSuccess) {
         uint32_t at = (uint32_t)shard->cleared & shard->view.record_mask;
         uint64_t n = end - shard->cleared;
@@ -157,7 +157,7 @@ vly_status vly_cuda_history_clear(vly_cuda_shard *shard, uint32_t n_bursts,
     return vly_cuda_check((int)code, "clearing records", error);
 }
 
-/* ---- spikes on their way to the host ----------------------------------- */
+/* ---- transfer of spikes to the host -------------------------------------- */
 
 static vly_status drain_reserve(vly_cuda_shard *shard, uint64_t n,
                                 vly_error *error)
@@ -205,7 +205,7 @@ vly_status vly_cuda_history_sort(vly_cuda_shard *shard, uint64_t burst,
     return vly_cuda_check((int)code, "sorting spikes", error);
 }
 
-/* In a stream of its own: the next launch need not wait for the bus. */
+/* In a separate stream, so that the next launch does not wait for the bus. */
 vly_status vly_cuda_history_send(vly_cuda_shard *shard, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error)
@@ -243,7 +243,7 @@ vly_status vly_cuda_history_receive(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* Of bursts that are done. */
+/* Records of finished bursts. */
 vly_status vly_cuda_history_read(vly_cuda_shard *shard, uint64_t burst,
                                  uint32_t n_bursts, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,

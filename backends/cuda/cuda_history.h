@@ -7,22 +7,22 @@
 #include "cuda_base.h"
 
 vly_status vly_cuda_history_create(vly_cuda_shard *shard, vly_error *error);
-/* Room for n more spikes beside those from burst `oldest` on. */
+/* Makes room for n more spikes in addition to those from burst `oldest` on. */
 vly_status vly_cuda_history_reserve(vly_cuda_shard *shard, uint64_t oldest,
                                     uint64_t n, vly_error *error);
-/* Spikes of n_bursts bursts, in order, which are n_spikes; gains or NULL. */
+/* The n_spikes spikes of n_bursts bursts, in order; gains may be NULL. */
 vly_status vly_cuda_history_read(vly_cuda_shard *shard, uint64_t burst,
                                  uint32_t n_bursts, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error);
-/* Enqueues a launch's spikes on their way to the host: of the n_bursts it may
- * run, at most `room`. */
+/* Enqueues sorting of a launch's spikes for the host: of up to n_bursts bursts,
+ * at most `room` spikes. */
 vly_status vly_cuda_history_sort(vly_cuda_shard *shard, uint64_t burst,
                                  uint32_t n_bursts, uint64_t room, int gains,
                                  vly_error *error);
-/* Enqueues the copy of the n_spikes of them that there are, beside what comes
- * next in the net's stream; they are in ids and gains (NULL: not wanted) after
- * receive, which must be before the next sort. One at a time. */
+/* Enqueues the copy of these n_spikes spikes, concurrent with later work in the
+ * net's stream. They are in ids and gains (NULL: not wanted) after receive,
+ * which must be called before the next sort. One copy at a time. */
 vly_status vly_cuda_history_send(vly_cuda_shard *shard, uint64_t n_spikes,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error);
@@ -30,12 +30,12 @@ vly_status vly_cuda_history_receive(vly_cuda_shard *shard, vly_error *error);
 /* Enqueues zeros for the records of n_bursts bursts from the next one on. */
 vly_status vly_cuda_history_clear(vly_cuda_shard *shard, uint32_t n_bursts,
                                   vly_error *error);
-/* Makes room in the log after a launch that ran out of it. */
+/* Makes room in the log after a launch that filled it. */
 vly_status vly_cuda_history_grow(vly_cuda_shard *shard, vly_error *error);
 /* Enqueues the copy of the records of n_bursts bursts; a cudaError_t. */
 int vly_cuda_history_fetch(vly_cuda_shard *shard, uint64_t burst,
                            uint32_t n_bursts, vly_cuda_record *records);
-/* Records of n_bursts bursts into records[]. */
+/* Copies the records of n_bursts bursts into records[]. */
 vly_status vly_cuda_history_records(vly_cuda_shard *shard, uint64_t burst,
                                     uint32_t n_bursts, vly_cuda_record *records,
                                     vly_error *error);

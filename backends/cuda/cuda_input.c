@@ -52,7 +52,8 @@ vly_status vly_cuda_inputs_send(vly_cuda_shard *shard, const vly_run *run,
     if (n == 0)
         return VLY_OK;
     vly_status status = vly_common_inputs_check(n, error);
-    /* whole inputs: the first is aligned like the block */
+    /* a multiple of an input, so that the first is aligned like the
+     * allocation */
     uint64_t row_words = vly_common_input_rows(launch->n_bursts);
     uint64_t n_words = row_words + n * VLY_COMMON_INPUT_WORDS;
     if (status == VLY_OK)

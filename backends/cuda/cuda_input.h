@@ -6,18 +6,18 @@
 
 #include "cuda_base.h"
 
-/* Input of the host for one launch: first of each burst, then the inputs. One
- * block, so that one copy takes it there. */
+/* Input of the host for one launch: the first index of each burst, then the
+ * inputs. One allocation, so that one copy is enough. */
 typedef struct vly_cuda_inputs {
     uint32_t *words;    /* on the device */
     uint32_t *words_at; /* pinned */
     uint64_t room;      /* words */
 } vly_cuda_inputs;
 
-/* How many inputs a launch has; *from is moved to the first of them. */
+/* Number of inputs of a launch; *from is advanced to the first of them. */
 uint64_t vly_cuda_inputs_find(const vly_run *run, uint64_t *from,
                               const vly_cuda_launch *launch);
-/* Enqueues them; *from is moved to the first. */
+/* Enqueues their copy; *from is advanced to the first. */
 vly_status vly_cuda_inputs_send(vly_cuda_shard *shard, const vly_run *run,
                                 uint64_t *from, vly_cuda_launch *launch,
                                 vly_error *error);

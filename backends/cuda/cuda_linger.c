@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Launches that stay on the device between short runs, for hosts that go burst
  * by burst: a command is written to memory that the device polls, and the
- * answer is polled here. A launch and the look at its end are what a short run
- * costs else (7.6 us and 2.3 us against 2.3 us for a word there and back, on
- * an H200).
+ * answer is polled here. Without this, a short run costs a launch and the check
+ * of its end (7.6 us and 2.3 us on an H200); a word to the device and back
+ * takes 2.3 us.
  *
  * The launch ends when the host says so, before any other use of the net, and
  * by itself when no command comes. All other work follows it in the stream: if
@@ -21,14 +21,18 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 
-#define QUICK_NS UINT64_C(50000) /* between two runs of a quick host */
-#define PATTERN 2u               /* quick runs in a row before a launch stays */
+#define QUICK_NS                                                               \
+    UINT64_C(50000) /* longest time between two runs of a quick                \
+                     * host */
+#define PATTERN 2u  /* quick runs in a row before a launch stays */
 #define PATIENCE_NS 100000u
-#define MOST_BURSTS 2048u /* of a launch: others get the device in between */
-#define SPINS 2048u       /* some 50 us between two looks at the stream */
+#define MOST_BURSTS                                                            \
+    2048u           /* per launch: other work gets the device in               \
+                     * between */
+#define SPINS 2048u /* some 50 us between two queries of the stream */
 
-/* The net that was used last in this process: where several take turns, none
- * of them keeps the device. Only compared. */
+/* The net that was used last in this process: if several nets take turns, none
+ * keeps the device. The pointer is only compared. */
 static _Atomic(const vly_backend_net *) last_net;
 
 static void leave(vly_cuda_shard *shard)
@@ -47,9 +51,9 @@ void vly_cuda_settle(vly_cuda_shard *shard)
     atomic_store(&last_net, shard->net);
 }
 
-/* ---- whether ----------------------------------------------------------- */
+/* ---- decision ------------------------------------------------------------ */
 
-/* What was allocated is kept if the rest fails: another plan tries again. */
+/* Allocated memory is kept if the rest fails: another plan tries again. */
 static vly_status create(vly_cuda_shard *shard)
 {
     vly_cuda_lingering *linger = &shard->linger;
@@ -70,7 +74,7 @@ static vly_status create(vly_cuda_shard *shard)
     return VLY_OK;
 }
 
-/* Whether the plan's launches can stay; asked once for each plan. */
+/* Can launches of the plan stay? Checked once for each plan. */
 static int plan_fits(vly_cuda_shard *shard)
 {
     vly_cuda_lingering *linger = &shard->linger;
@@ -79,10 +83,12 @@ static int plan_fits(vly_cuda_shard *shard)
     if (linger->n_changes == shard->n_changes + 1)
         return linger->fits != 0;
     if (shard->view.n_neurons > VLY_CUDA_LINGER_NEURONS)
-        code = cudaErrorNotSupported; /* an input has no room for the number */
+        code = cudaErrorNotSupported; /* the tag does not fit into the word of
+                                       * an input */
     else if (shard->plan->linger_fit != NULL)
         code = (cudaError_t)shard->plan->linger_fit(shard, &fits);
-    (void)cudaGetLastError(); /* it is an answer, not a failure of the net */
+    (void)cudaGetLastError(); /* the error is a result, not a failure of the
+                               * net */
     linger->fits = code == cudaSuccess && fits;
     linger->n_changes = shard->n_changes + 1;
     return linger->fits != 0;
@@ -114,7 +120,8 @@ int vly_cuda_linger_fits(vly_cuda_shard *shard, const vly_run *run,
                plan_fits(shard);
     if (fits && linger->relay == NULL) {
         fits = create(shard) == VLY_OK;
-        linger->fits = (uint32_t)fits; /* without that memory it is slower */
+        linger->fits = (uint32_t)fits; /* without that memory runs are only
+                                        * slower */
     }
     if (!fits)
         leave(shard);
@@ -123,7 +130,7 @@ int vly_cuda_linger_fits(vly_cuda_shard *shard, const vly_run *run,
 
 /* ---- beginning and end of a launch ------------------------------------- */
 
-/* Numbers begin again: no word may have one that comes again. */
+/* Numbers restart: no word may keep an old number that is used again. */
 static cudaError_t clear_numbers(vly_cuda_shard *shard)
 {
     vly_cuda_lingering *linger = &shard->linger;
@@ -154,7 +161,7 @@ static void set_ranges(vly_cuda_shard *shard)
     launch->n_ranges = host->n_reads;
 }
 
-/* What a launch needs before it is enqueued; its first command has not been
+/* Prepares a launch before it is enqueued and before its first command is
  * posted. */
 static vly_status prepare(vly_cuda_shard *shard, vly_error *error)
 {
@@ -202,7 +209,8 @@ static void store(uint64_t *at, uint32_t tag, uint32_t word)
     __atomic_store_n(at, (uint64_t)tag << 32 | word, __ATOMIC_RELAXED);
 }
 
-/* Inputs first: when the device has the command they are all there. */
+/* Inputs are written first: they are complete when the device sees the
+ * command. */
 static void post(vly_cuda_shard *shard, const vly_run *run,
                  const vly_input *inputs, uint32_t n,
                  const vly_cuda_launch *launch)
@@ -240,9 +248,8 @@ static void pause_briefly(void)
 #endif
 }
 
-/* Waits for a word, which the device never writes if it fails: the stream
- * tells. *left: NULL, or whether the launch ended before it had seen the
- * command. */
+/* Waits for a word. A failed device never writes it, so the stream is queried
+ * too. *left: NULL, or whether the launch ended before it saw the command. */
 static vly_status await_word(vly_cuda_shard *shard, const uint64_t *at,
                              int *left, vly_error *error)
 {
@@ -266,13 +273,14 @@ static vly_status await_word(vly_cuda_shard *shard, const uint64_t *at,
         cudaError_t code = cudaStreamQuery((cudaStream_t)shard->stream);
         if (code != cudaSuccess && code != cudaErrorNotReady)
             return vly_cuda_check((int)code, "running bursts", error);
-        ended = code == cudaSuccess; /* one more look at both words */
-        (void)cudaGetLastError();    /* "not ready" is no error of a launch */
+        ended = code == cudaSuccess; /* both words are checked once more */
+        (void)cudaGetLastError();    /* clears "not ready", which is not an
+                                      * error */
     }
     return VLY_OK;
 }
 
-/* Words of an answer come together, but in any order. */
+/* Words of an answer are written together, but arrive in any order. */
 static vly_status take_words(vly_cuda_shard *shard, const uint64_t *from,
                              uint32_t *to, uint32_t n, vly_error *error)
 {
@@ -290,8 +298,8 @@ static vly_status take_words(vly_cuda_shard *shard, const uint64_t *from,
     return VLY_OK;
 }
 
-/* What the command alone has done, in the place of a long launch; *n_ids: that
- * are published. */
+/* Stores the results of this command in the place of those of a long launch;
+ * *n_ids: number of published ids. */
 static vly_status take_done(vly_cuda_shard *shard, uint32_t *n_ids,
                             vly_error *error)
 {
@@ -317,8 +325,8 @@ static vly_status take_done(vly_cuda_shard *shard, uint32_t *n_ids,
     return VLY_OK;
 }
 
-/* Ids of the one burst, in order; sorted by another launch if they were too
- * many for this one. */
+/* Ids of the burst, in order; another launch sorts them if they are too many
+ * for this one. */
 static vly_status take_ids(vly_cuda_shard *shard, const vly_run *run,
                            const vly_cuda_launch *launch, uint32_t n_ids,
                            vly_error *error)
@@ -337,7 +345,8 @@ static vly_status take_ids(vly_cuda_shard *shard, const vly_run *run,
                    : status;
     }
     for (uint32_t i = 0; gains != NULL && i < n; i++)
-        gains[i] = UINT32_C(1) << shard->view.feagi_q; /* no FEAGI area here */
+        gains[i] = UINT32_C(1) << shard->view.feagi_q; /* there is no FEAGI
+                                                        * area */
     return take_words(shard, shard->linger.answer->ids, ids, n, error);
 }
 
@@ -370,7 +379,7 @@ static vly_status take_answer(vly_cuda_shard *shard, const vly_run *run,
 
 /* ---- a run ------------------------------------------------------------- */
 
-/* A range that was read since is published by the next launch. */
+/* A range that was read since then is published by the next launch. */
 static int is_published(const vly_cuda_host_view *host)
 {
     for (uint32_t i = 0; i < host->n_reads; i++)

@@ -36,7 +36,7 @@ void vly_cuda_release(vly_cuda_shard *shard, void *memory)
 
 /* ---- allocators -------------------------------------------------------- */
 
-/* Kinds of memory, and so of allocators. */
+/* Kinds of memory, each with an allocator. */
 enum { ON_DEVICE, PINNED, N_KINDS };
 
 typedef struct device_accounts {
@@ -48,7 +48,7 @@ static device_accounts *accounts; /* [n_accounts] by device */
 static uint32_t n_accounts;
 static vly_common_heap accounts_heap;
 
-/* Any thread, and the runtime's device is its own. */
+/* Called on any thread; the runtime's present device belongs to that thread. */
 static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
                             void **memory, vly_error *error)
 {
@@ -79,7 +79,7 @@ static void raw_free(void *context, uint32_t kind, void *memory)
     const device_accounts *of = context;
     (void)vly_cuda_select(of->index);
     (void)(kind == PINNED ? cudaFreeHost(memory) : cudaFree(memory));
-    (void)cudaGetLastError(); /* what freeing on a dead device left behind */
+    (void)cudaGetLastError(); /* clears the error of freeing on a dead device */
 }
 
 static uint64_t raw_total(void *context)
@@ -195,7 +195,8 @@ vly_status vly_cuda_pinned_alloc(vly_cuda_shard *shard, uint64_t count,
     vly_status status = buffer_alloc(shard, count, size, 1, &memory, error);
     if (status != VLY_OK)
         return status;
-    memset(memory, 0, (size_t)(count * size)); /* it may have been another's */
+    memset(memory, 0, (size_t)(count * size)); /* clears data of a previous
+                                                * user */
     memcpy(out, &memory, sizeof memory);
     return VLY_OK;
 }
@@ -212,8 +213,8 @@ static void buffer_free(vly_cuda_shard *shard, vly_cuda_buffer *buffer)
     vly_cuda_release(shard, buffer);
 }
 
-/* cudaFree waits for the device, but the policy does not: what it keeps may be
- * another net's at once, in another stream. */
+/* cudaFree waits for the device, but the policy does not: another net may get a
+ * cached block at once, in another stream. */
 static void wait_streams(const vly_cuda_shard *shard)
 {
     void *const streams[2] = {shard->stream, shard->drain_stream};
@@ -235,7 +236,7 @@ void vly_cuda_device_release(vly_cuda_shard *shard, const void *memory)
     buffer_free(shard, buffer);
 }
 
-/* net_destroy has waited for the streams, which are gone. */
+/* net_destroy has waited for the streams and destroyed them. */
 void vly_cuda_release_all(vly_cuda_shard *shard)
 {
     while (shard->buffers != NULL) {
@@ -244,7 +245,7 @@ void vly_cuda_release_all(vly_cuda_shard *shard)
         buffer_free(shard, buffer);
     }
     vly_common_release_all(&shard->heap);
-    (void)cudaGetLastError(); /* what freeing on a dead device left behind */
+    (void)cudaGetLastError(); /* clears the error of freeing on a dead device */
 }
 
 /* ---- copies ------------------------------------------------------------ */

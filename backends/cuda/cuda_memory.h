@@ -8,8 +8,9 @@
 
 typedef struct vly_cuda_buffer vly_cuda_buffer;
 
-/* count * size bytes of the host, cleared, into *out. Everything a net
- * allocates is freed with it. Errors E_NOMEM, *out untouched */
+/* count * size bytes of host memory, cleared, into *out. All memory of a net is
+ * freed with it.
+ * Errors  E_NOMEM, *out untouched */
 vly_status vly_cuda_alloc(vly_cuda_shard *shard, uint64_t count, uint64_t size,
                           void *out, vly_error *error);
 void vly_cuda_release(vly_cuda_shard *shard, void *memory);
@@ -20,7 +21,7 @@ vly_status vly_cuda_pinned_alloc(vly_cuda_shard *shard, uint64_t count,
                                  uint64_t size, void *out, vly_error *error);
 void vly_cuda_device_release(vly_cuda_shard *shard, const void *memory);
 void vly_cuda_release_all(vly_cuda_shard *shard);
-/* Opens the accounts of all devices with the host; counterpart. */
+/* Opens the accounts of all devices with the host, and closes them. */
 vly_status vly_cuda_memory_start(vly_error *error);
 void vly_cuda_memory_stop(void);
 vly_status vly_cuda_upload(vly_cuda_shard *shard, void *device,

@@ -14,9 +14,10 @@
 #include "cuda_shard.h"
 
 #define TASKS 16u
-#define ALONE                                                                  \
-    UINT64_C(1000000) /* synapses that one thread looks at by itself */
-#define MOST_LOAD (UINT32_C(1) << 30) /* of a port, by the numeric contract */
+#define ALONE UINT64_C(1000000) /* synapses of one task */
+#define MOST_LOAD                                                              \
+    (UINT32_C(1) << 30) /* largest sum of a port, by the numeric               \
+                         * contract */
 
 typedef struct proof {
     const vly_net_desc *desc;
@@ -33,8 +34,8 @@ static uint64_t guess(uint64_t from, uint64_t to, uint32_t n, uint32_t of)
     return from + (uint64_t)((double)(to - from) * n / of);
 }
 
-/* The first synapse of [from, to) whose target is not below `target`; `at`: of
- * them, where it may be. */
+/* The first synapse of [from, to) whose target is not below `target`; `at`: its
+ * estimated position. */
 static uint64_t find_target(const uint32_t *targets, uint64_t from, uint64_t to,
                             uint64_t at, uint32_t target)
 {
@@ -68,8 +69,9 @@ static uint32_t magnitude(int16_t weight)
     return (uint32_t)(weight < 0 ? -(int32_t)weight : weight);
 }
 
-/* Synapses of one projection into [first, end). Weights repeat, so a divisor
- * is seldom looked for. Returns 1 if a sum is too large for the contract. */
+/* Adds synapses of one projection into [first, end). Weights repeat, so a
+ * divisor is seldom computed. Returns 1 if a sum is too large for the
+ * contract. */
 static uint32_t add_rows(const proof *of, const vly_projection_desc *p,
                          uint32_t first, uint32_t end, uint32_t *divisor)
 {
@@ -124,11 +126,12 @@ static void run_tasks(proof *of)
         vly_cuda_host->parallel_for(vly_cuda_host->context, of->n_tasks,
                                     prove_task, of) == VLY_OK)
         return;
-    of->n_tasks = 1; /* also where no threads could be made */
+    of->n_tasks = 1; /* also used if no threads could be created */
     prove_task(of, 0);
 }
 
-/* Divisors of areas, 1 where no synapse ends; 1 if all sums fit. */
+/* Divisors of areas, 1 for areas without incoming synapses. Returns 1 if all
+ * sums fit. */
 static uint32_t judge(const proof *of, uint32_t *divisors)
 {
     for (uint32_t t = 0; t < of->n_tasks; t++)

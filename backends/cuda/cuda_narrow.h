@@ -6,8 +6,8 @@
 
 #include "cuda_base.h"
 
-/* *holds: 1 if sums of 16 bits hold what arrives in a burst, of
- * which all delays must be the same; shard->divisors are set then. */
+/* *holds: 1 if sums of 16 bits are enough for all events of a burst; all delays
+ * must be equal. shard->divisors are set then. */
 vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
                                  vly_error *error);
 

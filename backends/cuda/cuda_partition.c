@@ -13,9 +13,9 @@
 #include "cuda_slices.h"
 #include "cuda_store.h"
 
-/* Nanoseconds of a burst by its events, to be compared with those of the plan
- * in cuda_resident.c: medians of 31 blocks of bursts of the stress nets on an
- * H200 (bench/README.md). */
+/* Nanoseconds of a burst as a function of its events, for comparison with the
+ * plan in cuda_resident.c: medians of 31 blocks of bursts of the stress nets on
+ * an H200 (bench/README.md). */
 #define BURST_NS 8000.0
 #define EVENT_NS 0.002
 
@@ -33,8 +33,8 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
 
 /* ---- making ------------------------------------------------------------ */
 
-/* Shared memory for the kernel that will run: of one model, if all areas have
- * the same. */
+/* Shared memory for the kernel that will run: the kernel of one model, if all
+ * areas have the same. */
 static vly_status prepare(vly_cuda_shard *shard, vly_error *error)
 {
     uint32_t n_clusters = 0;
@@ -53,7 +53,7 @@ static vly_status prepare(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* Tiles area by area, and where those of each begin. */
+/* Tiles area by area, and the index of the first tile of each. */
 static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_partition *partition = &shard->partition;
@@ -100,7 +100,7 @@ static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* What sums of 16 bits need: words for what the host gives, divisors. */
+/* Data for sums of 16 bits: words for input of the host, and divisors. */
 static vly_status create_narrow(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_partition *p = &shard->partition;
@@ -122,7 +122,7 @@ static vly_status create_exchange(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_partition *p = &shard->partition;
     uint64_t n_blocks = (uint64_t)p->n_slices * p->cluster;
-    /* what can be posted: parts of an index with words, of delay 1 */
+    /* postable: parts of an index with words, of delay 1 */
     if (shard->partition_groups[0].index_words == 0 ||
         shard->partition_groups[0].base_delay != 1)
         p->post = 0;
@@ -151,7 +151,7 @@ static vly_status create_exchange(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* Rows by slice in place of the groups. */
+/* Replaces the groups by rows sorted by slice. */
 static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
                          vly_error *error)
 {
@@ -239,7 +239,7 @@ static vly_status restore(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* What every launch needs before it. */
+/* Work before every launch. */
 static int make_ready(vly_cuda_shard *shard)
 {
     const vly_cuda_partition *p = &shard->partition;

@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plans: ways in which a net runs on a device. Each is a table of functions in
- * a file of its own; cuda_plans.c lists and chooses them. The rest of the
- * backend calls the table of the plan at hand and never asks which one it is.
+ * Plans: ways to run a net on a device. Each is a table of functions in a
+ * separate file; cuda_plans.c lists and chooses them. The rest of the backend
+ * calls the table of the present plan and never checks which plan it is.
  */
 #ifndef VOLLEY_CUDA_PLAN_H
 #define VOLLEY_CUDA_PLAN_H
 
 #include "cuda_base.h"
 
-/* How a net fits a plan. */
+/* Whether a net fits a plan. */
 typedef struct vly_cuda_fit {
-    const char *why;  /* it does not fit; NULL: it fits */
-    uint32_t is_poor; /* 1: another plan that fits is better */
+    const char *why;  /* reason why it does not fit; NULL: it fits */
+    uint32_t is_poor; /* 1: any other plan that fits is better */
 } vly_cuda_fit;
 
-/* Functions that may be NULL say so. int: a cudaError_t. */
+/* "NULL:" marks functions that may be NULL. int: a cudaError_t. */
 typedef struct vly_cuda_plan {
     const char *name; /* of the option plan= */
-    /* 1: E_UNSUPPORTED of create means that rows are too large for the plan,
-     * and another plan may be made instead */
+    /* 1: if create returns E_UNSUPPORTED, rows are too large for the plan, and
+     * another plan may be used instead */
     uint32_t has_limits;
     /* Chooses sizes. Nothing of the plan is allocated. */
     vly_status (*fit)(vly_cuda_shard *shard, vly_cuda_fit *fit,
                       vly_error *error);
-    /* What is allocated before all else of the net. NULL: nothing */
+    /* Allocates memory before the rest of the net. NULL: none */
     vly_status (*reserve)(vly_cuda_shard *shard, vly_error *error);
-    /* What the plan keeps, from the rows by source, which it may free.
-     * *is_made: 0 if that is not worth its memory. What was made before a
-     * failure is freed by release. */
+    /* Makes the data of the plan from the rows by source, which it may free.
+     * *is_made: 0 if the plan is not worth its memory. After a failure, release
+     * frees all data. */
     vly_status (*create)(vly_cuda_shard *shard, uint32_t *is_made,
                          vly_error *error);
-    /* Enqueues what puts events that are under way where the plan has them. */
+    /* Enqueues work that moves events in transit to the structures of the
+     * plan. */
     vly_status (*restore)(vly_cuda_shard *shard, vly_error *error);
     /* Enqueues a launch. */
     int (*launch)(vly_cuda_shard *shard, const vly_cuda_launch *launch);
-    /* After the launch has run so many bursts. NULL: nothing to do */
+    /* Called after a launch has run so many bursts. NULL: nothing to do */
     void (*ran)(vly_cuda_shard *shard, uint32_t n_bursts);
-    /* *fits: whether launches can stay between runs. NULL: never */
+    /* *fits: can launches stay between runs? NULL: never */
     int (*linger_fit)(vly_cuda_shard *shard, int *fits);
     /* Enqueues a launch that stays for n_bursts at most. NULL as linger_fit */
     int (*linger)(vly_cuda_shard *shard, const vly_cuda_launch *launch,
@@ -44,10 +45,10 @@ typedef struct vly_cuda_plan {
     /* Nanoseconds of a burst with so many events. NULL: not known, so no
      * review changes to the plan, which must be the last of the list */
     double (*cost_ns)(double n_events);
-    /* Fills info->plan. synapses: of the net, at least 1 */
+    /* Fills info->plan. synapses: number of the net's synapses, at least 1 */
     void (*say)(const vly_cuda_shard *shard, double synapses,
                 vly_net_info *info);
-    /* Frees what reserve and create made. */
+    /* Frees the data of reserve and create. */
     void (*release)(vly_cuda_shard *shard);
 } vly_cuda_plan;
 

@@ -15,10 +15,10 @@
 #include "cuda_resident.h"
 #include "cuda_store.h"
 
-#define CHANGES 8u /* of plan in the life of a net at most */
+#define CHANGES 8u /* maximum number of changes of the plan of a net */
 
-/* A net that fits several begins with the first: most nets have few events in
- * a burst, and a review finds out. */
+/* A net that fits several plans begins with the first: most nets have few
+ * events in a burst, and a review corrects the choice. */
 static const vly_cuda_plan *const plans[] = {
     &vly_cuda_plan_resident,
     &vly_cuda_plan_partitioned,
@@ -34,18 +34,18 @@ const vly_cuda_plan *vly_cuda_plan_at(uint32_t i)
 
 /* ---- choosing ---------------------------------------------------------- */
 
-/* The plan that was asked for, or NULL. */
+/* The requested plan, or NULL. */
 static const vly_cuda_plan *asked_for(const vly_cuda_shard *shard)
 {
     return shard->net->wanted.plan > 0 ? plans[shard->net->wanted.plan - 1]
                                        : NULL;
 }
 
-/* The first plan that fits, and the next one whose cost can be compared. */
+/* Finds the first plan that fits, and the next one with a known cost. */
 static void take_first(vly_cuda_shard *shard,
                        const vly_cuda_fit fits[VLY_CUDA_N_PLANS])
 {
-    uint32_t n = 0; /* that fit and have a known cost */
+    uint32_t n = 0; /* plans that fit and have a known cost */
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++)
         n += fits[i].why == NULL && plans[i]->cost_ns != NULL;
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++) {
@@ -82,16 +82,16 @@ vly_status vly_cuda_plan_choose(vly_cuda_shard *shard, vly_error *error)
 
 /* ---- making ------------------------------------------------------------ */
 
-/* Whether another plan may do without what this one lacked: memory, or numbers
- * that are large enough for its rows. */
+/* Can another plan work although this one failed, by lack of memory or because
+ * its rows are too large? */
 static int may_go_on(const vly_cuda_plan *plan, vly_status status)
 {
     return status == VLY_E_NOMEM ||
            (status == VLY_E_UNSUPPORTED && plan->has_limits);
 }
 
-/* The first of these plans that fits whole; nothing is left of the others. Rows
- * by source are what all of them begin with: without, there is none. */
+/* Makes the first of these plans that fits completely and frees all data of the
+ * others. All need the rows by source: without them every plan fails. */
 static vly_status make_first(vly_cuda_shard *shard,
                              const vly_cuda_plan *const *list, uint32_t n,
                              vly_error *error)
@@ -120,7 +120,7 @@ static vly_status make_first(vly_cuda_shard *shard,
         status = VLY_OK;
     }
     shard->plan_room = shard->peak_bytes - shard->device_bytes;
-    if (shard->plan != list[0]) /* there is no choice any more */
+    if (shard->plan != list[0]) /* no alternative is left */
         shard->other = NULL;
     if (status != VLY_OK && error != NULL)
         *error = told;
@@ -134,8 +134,8 @@ static vly_status make_first(vly_cuda_shard *shard,
     return status;
 }
 
-/* The plan that was chosen; otherwise the others that fit, in the order of the
- * list, of which the last fits every net. */
+/* Tries the chosen plan, then the others that fit, in the order of the list;
+ * the last fits every net. */
 vly_status vly_cuda_plan_create(vly_cuda_shard *shard, vly_error *error)
 {
     const vly_host *host = vly_cuda_host;
@@ -162,8 +162,8 @@ vly_status vly_cuda_plan_restore(vly_cuda_shard *shard, vly_error *error)
 
 /* ---- review ------------------------------------------------------------ */
 
-/* Whether this plan could be made once more: what it took at most on the way,
- * beside what it has. A net must not end by the search for a faster plan. */
+/* Could this plan be made again? Compares its peak memory with its present
+ * memory. The search for a faster plan must not end a net. */
 static vly_status try_room(vly_cuda_shard *shard, vly_error *error)
 {
     void *room = NULL;
@@ -184,8 +184,8 @@ static vly_status stay(vly_cuda_shard *shard, const vly_error *why)
     return VLY_OK;
 }
 
-/* The other plan; if that does not fit, this one once more; if memory was
- * taken meanwhile, the one that needs least. */
+/* Makes the other plan; if that does not fit, this one again; if memory was
+ * lost meanwhile, the plan that needs least. */
 vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error)
 {
     vly_error why = {.struct_size = sizeof why};
@@ -231,8 +231,8 @@ int vly_cuda_plan_review(vly_cuda_shard *shard, uint32_t n_bursts,
     shard->excess_ns += excess * n_bursts;
     if (shard->excess_ns < 0.0)
         shard->excess_ns = 0.0;
-    /* As late as the time lost is that of a change: never twice as slow as
-     * with the better plan from the beginning. */
+    /* Changes when the lost time reaches the time of a change: so a net is
+     * never more than twice as slow as with the better plan from the start. */
     if (shard->excess_ns < shard->plan_ns)
         return 0;
     shard->excess_ns = 0.0;

@@ -8,21 +8,22 @@
 
 #define VLY_CUDA_N_PLANS 3u
 
-/* Plan i of the list, the one that is preferred first. */
+/* Plan i of the list, in order of preference. */
 const vly_cuda_plan *vly_cuda_plan_at(uint32_t i);
-/* Chooses a plan by what the caller asked for and by sizes. */
+/* Chooses a plan by the option of the caller and by sizes. */
 vly_status vly_cuda_plan_choose(vly_cuda_shard *shard, vly_error *error);
-/* Rows, and what the plan keeps for events that are under way. Not asked for, a
- * plan that does not fit whole makes room for the next one, which is logged.
- * Errors  E_NOMEM  none fits; what was made is freed with the net */
+/* Makes the rows and the plan's structures for events in transit. If a plan was
+ * not requested and does not fit completely, the next one is tried, which is
+ * logged.
+ * Errors  E_NOMEM none fits; the net frees all data */
 vly_status vly_cuda_plan_create(vly_cuda_shard *shard, vly_error *error);
-/* Puts events that are under way where the plan has them, and waits. */
+/* Moves events in transit to the structures of the plan, and waits. */
 vly_status vly_cuda_plan_restore(vly_cuda_shard *shard, vly_error *error);
-/* After a launch, between bursts. 1: another plan is to be made, as the events
- * of the bursts so far say that it would have been worth making by now. */
+/* Called after a launch, between bursts. 1: change to the other plan, because
+ * by the events of the bursts so far the change would already have paid off. */
 int vly_cuda_plan_review(vly_cuda_shard *shard, uint32_t n_bursts,
                          uint64_t n_events);
-/* Makes the other plan. No launch may stay on the device. */
+/* Makes the other plan. No launch may be staying on the device. */
 vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error);
 
 #endif

@@ -18,19 +18,20 @@
  * (Izhikevich 2003 on an H200: 32 blocks 1.54 us a burst, 16 blocks 1.62). */
 #define BLOCK_NEURONS 64u
 #define SMALL_NEURONS 1024u
-/* Lines polled at most: what they hold fits into the list of a block. */
+/* Maximum number of polled lines: their contents fit into the list of a
+ * block. */
 #define LINE_THREADS 585u
 #define MAIL_COPIES 8u
 #define SHARE_THREADS 512.0f
 #define FEW_THREADS 128.0f
-/* Nanoseconds of a burst by its events: a resident burst costs less by itself,
- * a partitioned one (cuda_partition.c) less for each event. From bursts of the
- * stress nets on an H200 (bench/README.md): medians of 5 to 7 runs at 0.1 and 1
- * million events (2.44 and 7.6 us), and at 10 million one of an earlier state
- * (161), so rough. */
+/* Nanoseconds of a burst as a function of its events: the fixed cost is lower
+ * than in a partitioned burst (cuda_partition.c), the cost per event is higher.
+ * From bursts of the stress nets on an H200 (bench/README.md): medians of 5 to
+ * 7 runs at 0.1 and 1 million events (2.44 and 7.6 us), and one run of an
+ * earlier version at 10 million (161), so only approximate. */
 #define BURST_NS 1900.0
 #define EVENT_NS 0.0057
-#define MORE_NS 0.0114 /* on top, beyond MORE_EVENTS of them */
+#define MORE_NS 0.0114 /* in addition, for events beyond MORE_EVENTS */
 #define MORE_EVENTS 1e6
 
 /* ---- whether it fits --------------------------------------------------- */
@@ -42,15 +43,15 @@ static int set_blocks(vly_cuda_shard *shard, uint32_t n_blocks,
     uint32_t n = shard->net->desc->n_neurons;
     resident->n_blocks = n_blocks;
     resident->slice = n / n_blocks + (n % n_blocks != 0);
-    /* numbers of neurons leave two codes of 16 bits free */
+    /* neuron numbers leave two codes of 16 bits free */
     return resident->slice <= 65534 &&
            (uint64_t)resident->slice * shard->view.max_delay <= 65536 &&
            vly_cuda_resident_bytes(&shard->view, resident) <= shared_bytes &&
            vly_cuda_shifts_fit(shard, resident);
 }
 
-/* Chooses the blocks. A thread has the state of one neuron in registers, if
- * there are enough threads. */
+/* Chooses the number of blocks. A thread keeps the state of one neuron in
+ * registers, if there are enough threads. */
 static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
                       vly_error *error)
 {
@@ -113,12 +114,12 @@ static vly_status create_ring(vly_cuda_shard *shard, vly_error *error)
             sizeof *resident->mail, &resident->mail, error);
     if (status == VLY_OK)
         resident->mail_more = resident->mail + shard->mail_words;
-    resident->tag = 0; /* new mail is all 0 */
+    resident->tag = 0; /* newly allocated mail is all 0 */
     return status;
 }
 
-/* Segments in place of the groups; padding may take any memory if the plan was
- * asked for. */
+/* Replaces the groups by segments; padding may use any memory if the plan was
+ * requested. */
 static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
                          vly_error *error)
 {
@@ -161,8 +162,8 @@ static vly_status restore(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* Lines of mail for the spikes a block had in a burst of the last launch: a
- * line more costs polling, a line less a second read. */
+/* Lines of mail, chosen by the spikes of a block per burst in the last launch:
+ * one line too many costs polling, one too few a second read. */
 static uint32_t choose_lines(const vly_cuda_shard *shard)
 {
     float mean = shard->net->mean_spikes / (float)shard->resident.n_blocks;
@@ -187,8 +188,8 @@ static uint32_t choose_shift(const vly_cuda_shard *shard, uint32_t quads)
     return shift;
 }
 
-/* Threads of a block at least. Every warp goes through the barriers, also one
- * that no spike of a burst needs. */
+/* Minimum number of threads of a block. Every warp passes the barriers, even if
+ * no spike of a burst needs it. */
 static uint32_t choose_threads(const vly_cuda_shard *shard)
 {
     uint32_t shift = 0;
@@ -215,7 +216,7 @@ static void choose_mail(vly_cuda_shard *shard)
     resident->copies = resident->copies < most ? resident->copies : most;
 }
 
-/* What every launch of so many bursts needs before it. */
+/* Work before every launch of so many bursts. */
 static int make_ready(vly_cuda_shard *shard, uint32_t n_bursts)
 {
     vly_cuda_resident *resident = &shard->resident;
@@ -225,7 +226,7 @@ static int make_ready(vly_cuda_shard *shard, uint32_t n_bursts)
         resident->part[p].shift = choose_shift(shard, resident->part[p].quads);
     resident->threads = choose_threads(shard);
     if (resident->tag + n_bursts > UINT16_MAX) {
-        resident->tag = 0; /* tags of 16 bits begin again */
+        resident->tag = 0; /* tags of 16 bits restart */
         code = cudaMemsetAsync(resident->mail, 0,
                                (size_t)(shard->mail_words + shard->more_words) *
                                    sizeof(uint32_t),

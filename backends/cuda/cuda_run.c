@@ -19,10 +19,10 @@
 
 #define FIRST_BURSTS 64u      /* before a launch has been timed */
 #define LAUNCH_NS 50000000.0f /* 50 ms */
-/* Ids of a recorded launch, besides room for a burst of all neurons: those of
- * one launch are copied to the caller while the next one runs. Each launch
- * costs a gap of some 40 us, the copy of the last one is waited for: so long
- * ones, and a short one at the end of a run. */
+/* Ids of a recorded launch, in addition to room for a burst of all neurons: ids
+ * of one launch are copied to the caller while the next one runs. Each launch
+ * costs a gap of some 40 us, and the run waits for the copy of the last one. So
+ * launches are long, except a short one at the end of a run. */
 #define RECORD_LEAST (UINT64_C(1) << 19)
 #ifndef RECORD_MOST
 #define RECORD_MOST (UINT64_C(1) << 20)
@@ -46,7 +46,7 @@ static vly_status reserve_areas(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* Everything up to and with the bursts; nothing is waited for. */
+/* Enqueues everything up to the end of the bursts; does not wait. */
 static vly_status enqueue(vly_cuda_shard *shard, const vly_run *run,
                           uint64_t *input_from, vly_cuda_launch *launch,
                           int timed, vly_error *error)
@@ -77,8 +77,8 @@ static vly_status enqueue(vly_cuda_shard *shard, const vly_run *run,
     return vly_cuda_check((int)code, "running bursts", error);
 }
 
-/* Done, records and spikes by area to the host; spikes are sorted while the
- * host looks at these. */
+/* Copies done, records and spikes by area to the host; the device sorts spikes
+ * while the host reads them. */
 static vly_status finish_long(vly_cuda_shard *shard, const vly_run *run,
                               const vly_cuda_launch *launch, float *ms,
                               vly_error *error)
@@ -113,8 +113,8 @@ static vly_status finish_long(vly_cuda_shard *shard, const vly_run *run,
     return vly_cuda_check((int)code, "running bursts", error);
 }
 
-/* A launch and its results but for spikes. *ms: what it took; of a short one,
- * as the host sees it. */
+/* A launch and its results without spikes. *ms: its time; for a short launch as
+ * measured by the host. */
 static vly_status launch_bursts(vly_cuda_shard *shard, const vly_run *run,
                                 uint64_t *input_from, vly_cuda_launch *launch,
                                 int is_short, float *ms, vly_error *error)
@@ -127,7 +127,8 @@ static vly_status launch_bursts(vly_cuda_shard *shard, const vly_run *run,
         is_short && vly_cuda_linger_fits(shard, run, *input_from, launch);
     if (!stays)
         status = enqueue(shard, run, input_from, launch, !is_short, error);
-    if (status == VLY_OK) /* of the launch before, while this one runs */
+    if (status == VLY_OK) /* spikes of the previous launch, while this one
+                           * runs */
         status = vly_cuda_history_receive(shard, error);
     if (status == VLY_OK && stays)
         status = vly_cuda_linger_run(shard, run, input_from, launch, error);
@@ -170,7 +171,7 @@ static void add_areas(vly_cuda_shard *shard, const vly_run *run)
     }
 }
 
-/* Takes over what the bursts of a launch have left. */
+/* Stores the results of the bursts of a launch. */
 static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
                         vly_run *run, vly_error *error)
 {
@@ -204,8 +205,8 @@ static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
     return status;
 }
 
-/* Spikes that the next launch of a recorded run may have: three quarters of
- * what is expected of the bursts that are left. */
+/* Number of spikes that the next launch of a recorded run may have: three
+ * quarters of those expected in the remaining bursts. */
 static uint64_t record_room(const vly_cuda_shard *shard, const vly_run *run,
                             uint64_t left)
 {
@@ -239,7 +240,7 @@ static vly_cuda_launch next_launch(const vly_cuda_shard *shard,
     return launch;
 }
 
-/* The log was full before its time: a larger one makes longer launches. */
+/* The log was full too early: a larger log allows longer launches. */
 static vly_status make_room(vly_cuda_shard *shard,
                             const vly_cuda_launch *launch, uint32_t n_bursts,
                             vly_error *error)
@@ -255,7 +256,8 @@ static vly_status make_room(vly_cuda_shard *shard,
             shard, shard->net->burst > delay ? shard->net->burst - delay : 0,
             shard->net->desc->n_neurons, error);
     vly_status status = vly_cuda_history_grow(shard, error);
-    return status == VLY_E_NOMEM ? VLY_OK : status; /* it does without */
+    return status == VLY_E_NOMEM ? VLY_OK : status; /* the run continues with
+                                                     * the present log */
 }
 
 /* *more: 0 if the record is full */

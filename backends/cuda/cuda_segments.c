@@ -18,21 +18,21 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 
-/* A synapse: 4 bytes, and as much again for padding and tables. */
+/* Bytes per synapse: 4, and as many for padding and tables. */
 #define LIMIT_BYTES 8u
-/* More device memory than that is not worth it: padding of short segments. */
+/* Limit of device memory for padding of short segments. */
 #define SYNAPSE_BYTES 16u
 #define FREE_BYTES (UINT64_C(256) << 20)
 
-/* Segments while they are made. */
+/* State while segments are made. */
 typedef struct segment_maker {
     vly_cuda_shard *shard;
     uint32_t *count;         /* on the device: [2][n_neurons][n_blocks] */
     vly_cuda_sizes *sizes;   /* [2][n_areas] */
     uint32_t *most;          /* [2][n_areas] quads of the longest segment */
     uint32_t *room;          /* [2][n_areas] quads without a rest */
-    uint32_t *ranks;         /* [n_blocks][n_areas + 1] of the part at hand */
-    vly_cuda_class *classes; /* [n_blocks][n_areas] of the part at hand */
+    uint32_t *ranks;         /* [n_blocks][n_areas + 1] of the present part */
+    vly_cuda_class *classes; /* [n_blocks][n_areas] of the present part */
 } segment_maker;
 
 static uint64_t counts_of(const vly_cuda_shard *shard)
@@ -96,8 +96,8 @@ static uint64_t rests_at(const segment_maker *m, uint32_t i, uint32_t room)
     return n;
 }
 
-/* Quads of the segments and their rests at most: in blocks whose longest
- * segment is a shorter one rests are shorter too. */
+/* Upper bound of the quads of segments and rests: blocks with a shorter longest
+ * segment also have shorter rests. */
 static uint64_t quads_at(const segment_maker *m, uint32_t i, uint32_t room)
 {
     const vly_cuda_shard *shard = m->shard;
@@ -110,15 +110,15 @@ static uint64_t quads_at(const segment_maker *m, uint32_t i, uint32_t room)
            rests_at(m, i, room) * (m->most[i] - room);
 }
 
-/* The next smaller room: one quad less, or the largest one that is counted. */
+/* The next smaller size: one quad less, or the largest size that is counted. */
 static uint32_t smaller(uint32_t room)
 {
     uint32_t next = room > 1 ? room - 1 : room;
     return next < VLY_CUDA_SIZES - 1 ? next : VLY_CUDA_SIZES - 2;
 }
 
-/* Rests for each quad that the next smaller room saves; less than 0 if it saves
- * none. */
+/* Number of rests for each quad saved by the next smaller size; negative if it
+ * saves none. */
 static double price(const segment_maker *m, uint32_t i, uint32_t room)
 {
     uint32_t next = smaller(room);
@@ -138,7 +138,8 @@ static uint64_t table_bytes(const vly_cuda_shard *shard)
            n * VLY_CUDA_MARKS(shard->view.n_neurons) * sizeof(vly_cuda_marks);
 }
 
-/* The cheapest step until the limit is reached, or none saves anything. */
+/* Takes the cheapest step until the limit is reached or no step saves
+ * anything. */
 static void limit_rooms(segment_maker *m)
 {
     const vly_cuda_shard *shard = m->shard;
@@ -164,8 +165,8 @@ static void limit_rooms(segment_maker *m)
     }
 }
 
-/* Whether marks for all parts that have synapses find room in the shared
- * memory of a block; where they do not, segments are as long as the longest. */
+/* Do marks for all parts with synapses fit into the shared memory of a block?
+ * If not, all segments are as long as the longest. */
 static vly_status marks_fit(vly_cuda_shard *shard, int *fit, vly_error *error)
 {
     vly_cuda_resident with = shard->resident;
@@ -206,8 +207,8 @@ static vly_status choose_rooms(segment_maker *m, vly_error *error)
 
 /* ---- places ------------------------------------------------------------ */
 
-/* Where each class begins, block by block, its rests behind its segments, as
- * m->ranks counts them. Whether there are any. */
+/* The start of each class, block by block, with its rests after its segments,
+ * in the order of m->ranks. Returns whether there are any. */
 static int place_classes(segment_maker *m, uint32_t p)
 {
     const vly_cuda_shard *shard = m->shard;

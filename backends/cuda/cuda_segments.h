@@ -6,9 +6,9 @@
 
 #include "cuda_base.h"
 
-/* Segments from the groups, which stay. *is_made: 0 if padding would take too
- * much memory, unless forced. What was made before a failure, or is not worth
- * its memory, is freed by release. */
+/* Makes segments from the groups, which are kept. *is_made: 0 if padding would
+ * take too much memory, unless forced. After a failure or with *is_made 0,
+ * release frees the data. */
 vly_status vly_cuda_segments_create(vly_cuda_shard *shard, uint32_t forced,
                                     uint32_t *is_made, vly_error *error);
 void vly_cuda_segments_release(vly_cuda_shard *shard);

@@ -32,10 +32,10 @@ static void start_view(vly_cuda_shard *shard, const vly_net_desc *desc)
     view->model = VLY_CUDA_N_MODELS;
 }
 
-/* Synapses of delay 1 hold up the next burst. Where there are some, rows in
- * one piece were faster (microcircuit: 2.47 against 2.84 us a burst on an
- * H200), where there are none, delivery during the exchange (Brunel's net, by
- * an earlier kernel: 3.32 against 3.65). */
+/* The next burst waits for synapses of delay 1. In nets with such synapses,
+ * rows in one piece were faster (microcircuit: 2.47 against 2.84 us a burst on
+ * an H200); in nets without them, delivery during the exchange was faster
+ * (Brunel's net, with an earlier kernel: 3.32 against 3.65). */
 static uint32_t shortest_delay(const vly_net_desc *desc)
 {
     uint32_t shortest = UINT32_MAX;
@@ -46,7 +46,7 @@ static uint32_t shortest_delay(const vly_net_desc *desc)
     return shortest;
 }
 
-/* Blocks that run at once: one for each multiprocessor. */
+/* Number of concurrent blocks: one for each multiprocessor. */
 static vly_status choose_blocks(vly_cuda_shard *shard, vly_error *error)
 {
     uint32_t wanted = shard->net->wanted.n_blocks;
@@ -132,7 +132,7 @@ static vly_status fill(vly_cuda_shard *shard, const vly_snapshot *snapshot,
     return status;
 }
 
-/* What was made before a failure is freed by destroy. */
+/* After a failure, destroy frees all data. */
 vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
                                  const vly_backend_net *net, int32_t device,
                                  const vly_snapshot *snapshot, vly_error *error)
@@ -144,7 +144,7 @@ vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
                                 ? shortest_delay(shard->store.fixed) > 1
                                 : net->wanted.split != 0;
     start_view(shard, net->desc);
-    vly_cuda_settle(shard); /* others make room */
+    vly_cuda_settle(shard); /* other clients may free memory */
     return fill(shard, snapshot, error);
 }
 
@@ -153,7 +153,8 @@ void vly_cuda_shard_destroy(vly_cuda_shard *shard)
     void *const streams[2] = {shard->stream, shard->drain_stream};
     (void)vly_cuda_select(shard->device);
     vly_cuda_settle(shard);
-    for (uint32_t i = 0; i < 2; i++) /* it may be writing to what is freed */
+    for (uint32_t i = 0; i < 2; i++) /* a copy may still write to the freed
+                                      * memory */
         if (streams[i] != NULL)
             (void)cudaStreamSynchronize((cudaStream_t)streams[i]);
     for (uint32_t i = 0; i < VLY_CUDA_EVENTS; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a net has on one device: memory, streams, the plan, the log of spikes.
+ * The part of a net on one device: memory, streams, the plan, the log of
+ * spikes.
  *
- * State, accumulators, rows and spikes lie on the device (kernels/cuda); the
- * host sees nothing of a single burst. A run is one launch for up to
+ * State, accumulators, rows and spikes are on the device (kernels/cuda); the
+ * host does not take part in a single burst. A run is one launch for up to
  * VLY_CUDA_LAUNCH_BURSTS bursts, after which digests, counts and, if they are
  * recorded, spikes are read in one piece each.
  */
@@ -17,12 +18,12 @@
 #include "cuda_short.h"
 #include "cuda_store.h"
 
-/* cudaEvent_t before and after a launch, after copies, after spikes have come,
- * after they were put in order */
+/* cudaEvent_t: before and after a launch, after copies, after the transfer of
+ * spikes, after sorting them */
 #define VLY_CUDA_EVENTS 5u
 
 struct vly_cuda_shard {
-    const vly_backend_net *net; /* of which it is a part */
+    const vly_backend_net *net; /* the net of this shard */
 
     /* the device */
     int32_t device;
@@ -30,7 +31,7 @@ struct vly_cuda_shard {
     uint32_t n_blocks;  /* of a launch */
     uint32_t n_changes; /* of plan */
     void *stream;       /* cudaStream_t */
-    void *drain_stream; /* cudaStream_t of spikes on their way */
+    void *drain_stream; /* cudaStream_t for the transfer of spikes */
     void *events[VLY_CUDA_EVENTS];
 
     /* memory */
@@ -38,14 +39,15 @@ struct vly_cuda_shard {
     vly_cuda_buffer *buffers;
     uint64_t pinned_bytes;
     uint64_t device_bytes;
-    uint64_t peak_bytes; /* the most that device_bytes was ... */
-    uint64_t plan_room;  /* ... when the plan was made: this much more */
+    uint64_t peak_bytes; /* maximum of device_bytes ... */
+    uint64_t plan_room;  /* ... additional bytes while the plan was made */
 
-    /* what kernels see of all plans */
+    /* data for the kernels of all plans */
     vly_cuda_view view;
     vly_cuda_area *areas; /* [n_areas] as on the device */
     vly_cuda_area_info *info;
-    uint32_t *stimulus_slot; /* of each, in the table on the device */
+    uint32_t *stimulus_slot; /* slot of each stimulus in the table on the
+                              * device */
     uint32_t *thresholds;    /* on the device, VLY_CUDA_THRESHOLDS a slot */
     uint32_t *state;         /* on the device, as in a snapshot */
     uint64_t n_state_words;
@@ -53,43 +55,46 @@ struct vly_cuda_shard {
 
     /* the plan */
     const vly_cuda_plan *plan;
-    const vly_cuda_plan *other; /* may be chosen later, or NULL */
-    double plan_ns;             /* making this one took */
-    double excess_ns;           /* that the other would have saved so far */
+    const vly_cuda_plan *other; /* alternative that may be chosen later, or
+                                 * NULL */
+    double plan_ns;             /* time to make this plan */
+    double excess_ns;           /* time that the other plan would have saved so
+                                 * far */
     vly_cuda_resident resident;
     uint64_t segment_bytes;
-    uint64_t mail_words; /* of resident.mail and resident.mail_more */
+    uint64_t mail_words; /* sizes of resident.mail and resident.mail_more */
     uint64_t more_words;
     vly_cuda_partition partition;
     vly_cuda_partition_group *partition_groups; /* as on the device */
     uint64_t partition_bytes;
-    uint32_t partition_delay; /* shortest of all */
-    uint32_t *divisors; /* [n_areas] of weights, if they were looked for */
+    uint32_t partition_delay; /* shortest delay */
+    uint32_t *divisors;       /* [n_areas] of weights, if they were computed */
 
-    /* launches: what goes there and what they leave */
+    /* launches: their inputs and results */
     vly_cuda_inputs inputs;
-    vly_cuda_done *dones;   /* on the device: cleared all at once ... */
-    vly_cuda_done *done;    /* ... and this one is of the launch at hand */
-    vly_cuda_done *done_at; /* on the host, pinned, as the records */
+    vly_cuda_done *dones;   /* on the device: cleared together ... */
+    vly_cuda_done *done;    /* ... and that of the present launch */
+    vly_cuda_done *done_at; /* on the host, pinned, like the records */
     vly_cuda_record *records;
-    uint64_t *area_spikes;    /* on the device: [n_areas] since it began */
+    uint64_t *area_spikes;    /* on the device: [n_areas] since the start of the
+                               * net */
     uint64_t *area_spikes_at; /* pinned */
     uint64_t *area_spikes_told;
     vly_cuda_host_view host; /* of short runs */
     vly_cuda_lingering linger;
 
-    /* the log, and spikes on their way to the host */
+    /* the log, and the transfer of spikes to the host */
     uint64_t head;         /* log position of the next spike */
     uint64_t cleared;      /* records of bursts up to here are 0 */
     uint32_t *drain[2];    /* on the device: ids and gains, in order */
-    uint32_t *drain_at[2]; /* pinned: the same on their way */
+    uint32_t *drain_at[2]; /* pinned: the same during the transfer */
     uint64_t drain_room;
-    uint32_t *sent_to[2]; /* where ids and gains under way will belong ... */
-    uint64_t n_sent;      /* ... and how many, or 0 */
+    uint32_t *sent_to[2]; /* destination of ids and gains in transfer ... */
+    uint64_t n_sent;      /* ... and their number, or 0 */
 };
 
-/* Everything of the net on this device, from the snapshot. What was made before
- * a failure is freed by destroy. */
+/* Makes all data of the net on this device from the snapshot. After a failure,
+ * destroy frees it. */
 vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
                                  const vly_backend_net *net, int32_t device,
                                  const vly_snapshot *snapshot,

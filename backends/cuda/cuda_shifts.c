@@ -9,7 +9,7 @@
 
 #include "cuda_shard.h"
 
-/* Synapses beyond the first that those of one projection become. */
+/* Number of additional synapses made from those of one projection. */
 static uint64_t words_of(const vly_cuda_shard *shard,
                          const vly_projection_desc *p,
                          const vly_cuda_resident *resident, uint64_t limit)
@@ -57,7 +57,8 @@ int vly_cuda_shifts_fit(const vly_cuda_shard *shard,
     if (n == 1)
         return 1;
     uint64_t words = count_words(shard, resident, most);
-    other.step = VLY_SHIFT_MAX; /* the smaller shift has no class then */
+    other.step = VLY_SHIFT_MAX; /* in that case the smaller shift has no
+                                 * class */
     if (n == 3 && words > 0) {
         uint64_t less = count_words(shard, &other, words < most ? words : most);
         if (less < words) {

@@ -6,10 +6,11 @@
 
 #include "cuda_base.h"
 
-/* More synapses of the resident plan at most: one in so many of a net's. */
+/* Limit of additional synapses of the resident plan: one in so many of the
+ * net's synapses. */
 #define VLY_CUDA_SHIFT_SHARE 4u
-/* Sets resident->step, by its slice; 0 if synapses, with those beyond their
- * class as several of them, would become too many. */
+/* Sets resident->step, by its slice. Synapses outside their class are split
+ * into several; returns 0 if there would be too many. */
 int vly_cuda_shifts_fit(const vly_cuda_shard *shard,
                         vly_cuda_resident *resident);
 

@@ -13,10 +13,10 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 
-#define READ_WORDS 1024u /* of one range that is kept at most */
+#define READ_WORDS 1024u /* limit of one published range */
 #define AREA_WORDS (VLY_CUDA_PUBLISH_WORDS / 2)
 #define ID_WORDS (UINT64_C(1) << 20) /* of pinned memory for spikes */
-#define SPINS 2048u /* some 50 us between two looks at the stream */
+#define SPINS 2048u /* some 50 us between two queries of the stream */
 
 static uint32_t area_words(const vly_cuda_shard *shard, const vly_run *run)
 {
@@ -52,7 +52,7 @@ int vly_cuda_short_fits(vly_cuda_shard *shard, const vly_run *run,
 
 /* ---- what is published ------------------------------------------------- */
 
-/* Every range keeps its place while there is room. */
+/* Every range keeps its position while there is room. */
 static void make_watches(vly_cuda_shard *shard, const vly_run *run,
                          vly_cuda_watches *watches)
 {
@@ -81,7 +81,7 @@ static void pause_briefly(void)
 #endif
 }
 
-/* A device that fails never writes the flag: the stream tells. */
+/* A failed device never writes the flag, so the stream is queried too. */
 static vly_status wait_published(vly_cuda_shard *shard, vly_error *error)
 {
     const vly_cuda_host_view *host = &shard->host;
@@ -94,7 +94,8 @@ static vly_status wait_published(vly_cuda_shard *shard, vly_error *error)
         cudaError_t code = cudaStreamQuery((cudaStream_t)shard->stream);
         if (code != cudaSuccess && code != cudaErrorNotReady)
             return vly_cuda_check((int)code, "running bursts", error);
-        (void)cudaGetLastError(); /* "not ready" is no error of a launch */
+        (void)cudaGetLastError(); /* clears "not ready", which is not an
+                                   * error */
     }
     return VLY_OK;
 }
@@ -130,15 +131,15 @@ vly_status vly_cuda_short_finish(vly_cuda_shard *shard, const vly_run *run,
     return VLY_OK;
 }
 
-/* ---- fields that come along -------------------------------------------- */
+/* ---- published fields ---------------------------------------------------- */
 
 void vly_cuda_short_forget(vly_cuda_shard *shard)
 {
     shard->host.is_valid = 0;
 }
 
-/* One more range for the launches to come; all begin anew where there is no
- * room, so that what is read in every loop is kept soon again. */
+/* Adds a range for later launches. If there is no room, all ranges are dropped;
+ * ranges that are read in every loop are soon added again. */
 static void keep_read(vly_cuda_shard *shard, const vly_cuda_read *read)
 {
     vly_cuda_host_view *host = &shard->host;

@@ -20,7 +20,7 @@ static int overlaps(const vly_cuda_shard *shard, const vly_cuda_group *from,
            from->base_delay + from->delay_max >= base;
 }
 
-/* What is made on the way to the rows of a group. */
+/* Temporary data while the rows of a group are made. */
 typedef struct slices_work {
     uint32_t *offset;  /* [n_neurons][n_slices + 1] */
     uint32_t *away;    /* [n_neurons][n_slices] of pairs, or NULL */
@@ -85,7 +85,7 @@ static vly_status fill_rows(vly_cuda_shard *shard, uint32_t base,
     return vly_cuda_check((int)code, "filling rows by slice", error);
 }
 
-/* One word for a few parts each. */
+/* One index word covers several parts. */
 static vly_status make_index(vly_cuda_shard *shard,
                              vly_cuda_partition_group *group, uint32_t *offset,
                              const uint64_t *row, vly_error *error)
@@ -113,7 +113,7 @@ static vly_status make_index(vly_cuda_shard *shard,
     return VLY_OK;
 }
 
-/* Ends of parts in units. */
+/* Computes the ends of parts in units. */
 static vly_status keep_offsets(vly_cuda_shard *shard,
                                vly_cuda_partition_group *group,
                                uint32_t *offset, const uint64_t *row,
@@ -134,7 +134,7 @@ static vly_status keep_offsets(vly_cuda_shard *shard,
     return VLY_OK;
 }
 
-/* Numbers of 32 bits count units, those of 16 what only one block has. */
+/* Units are counted in 32 bits, those of a single block in 16. */
 static vly_status check_sizes(const vly_cuda_shard *shard, uint64_t total,
                               uint32_t longest, vly_error *error)
 {

@@ -6,7 +6,7 @@
 
 #include "cuda_base.h"
 
-/* The rows of one group, from the rows by source, which stay. */
+/* Makes the rows of one group from the rows by source, which are kept. */
 vly_status vly_cuda_slices_create(vly_cuda_shard *shard, uint32_t group,
                                   vly_error *error);
 

@@ -79,7 +79,7 @@ vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
     if (status != VLY_OK)
         return status;
     if (vly_cuda_short_read(shard, area, field, first, count, words))
-        return VLY_OK; /* no call of the runtime */
+        return VLY_OK; /* needs no call of the runtime */
     status = vly_cuda_enter(shard->device, error);
     if (status != VLY_OK)
         return status;

@@ -16,15 +16,17 @@
 #include "cuda_memory.h"
 #include "cuda_shard.h"
 
-#define SLOT_BYTES (UINT64_C(8) << 20) /* more only if one row is longer */
+#define SLOT_BYTES                                                             \
+    (UINT64_C(8) << 20) /* larger only for a row that is                       \
+                         * longer */
 #define N_SLOTS 3u
-#define GATHER_THREADS 8u /* more than fill the bus */
+#define GATHER_THREADS 8u /* enough to saturate the bus */
 #define GATHER_ALONE (UINT64_C(1) << 20)
 
 typedef struct slot {
     uint8_t *host; /* pinned */
     uint8_t *device;
-    cudaEvent_t free; /* its piece was merged */
+    cudaEvent_t free; /* its piece has been merged */
 } slot;
 
 typedef struct conveyor {
@@ -48,12 +50,12 @@ typedef struct piece {
     const vly_projection_desc *p;
     uint32_t from;
     uint32_t to;
-    uint32_t has_synapses; /* 0: only how long they are */
+    uint32_t has_synapses; /* 0: only their lengths */
 } piece;
 
 enum { ROWS, TARGETS, WEIGHTS, DELAYS, N_ARRAYS };
 
-/* Arrays of a piece as they follow each other in a slot. */
+/* Arrays of a piece, in their order in a slot. */
 typedef struct piece_arrays {
     const void *from[N_ARRAYS];
     uint64_t at[N_ARRAYS + 1];
@@ -85,7 +87,7 @@ static uint64_t piece_bytes(const piece *of)
     return arrays.at[N_ARRAYS];
 }
 
-/* As many rows from of->from on as fit a slot, at least one. */
+/* Takes as many rows from of->from on as fit into a slot, at least one. */
 static void choose_end(piece *of, uint64_t slot_bytes, uint32_t n)
 {
     uint32_t low = of->from + 1;
@@ -155,7 +157,7 @@ static void conveyor_close(conveyor *c)
     }
 }
 
-/* A share of every array. */
+/* Copies a share of every array. */
 static void gather_task(void *arg, uint32_t task)
 {
     const piece_arrays *arrays = arg;
@@ -177,11 +179,11 @@ static void gather(const conveyor *c, piece_arrays *arrays)
         vly_cuda_host->parallel_for(vly_cuda_host->context, arrays->n_tasks,
                                     gather_task, arrays) == VLY_OK)
         return;
-    arrays->n_tasks = 1; /* also where no threads could be made */
+    arrays->n_tasks = 1; /* also used if no threads could be created */
     gather_task(arrays, 0);
 }
 
-/* The piece on its way; *part is what a kernel reads. To be followed by
+/* Starts the transfer of the piece; *part is the input of a kernel. Call
  * `slot_merged` after that kernel. */
 static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
                              vly_error *error)
@@ -318,7 +320,7 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
     return status;
 }
 
-/* Rows are made later. */
+/* The rows are made later. */
 static vly_status find_groups(vly_cuda_shard *shard, vly_error *error)
 {
     vly_common_delays *delays = NULL;

@@ -11,17 +11,17 @@
 #include "cuda_base.h"
 
 typedef struct vly_cuda_store {
-    /* The net without its mutable projections. Plans look at no other
-     * description where synapses matter. */
+    /* The net without its mutable projections. For synapses, plans read only
+     * this description. */
     const vly_net_desc *fixed;
     vly_cuda_group *groups; /* [view.n_groups] as on the device */
     uint64_t n_synapses;    /* fixed ones */
 } vly_cuda_store;
 
-/* Rows of the fixed projections by source, one group for each base delay,
- * unless they are there; nothing is left of them after a failure. */
+/* Makes the rows of the fixed projections by source, one group for each base
+ * delay, unless they exist. A failure frees them. */
 vly_status vly_cuda_store_create(vly_cuda_shard *shard, vly_error *error);
-/* Frees the rows, after the plan has packed them or when it is given up. */
+/* Frees the rows, after the plan has packed them or has failed. */
 void vly_cuda_store_release(vly_cuda_shard *shard);
 
 #endif

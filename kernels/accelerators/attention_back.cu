@@ -74,7 +74,7 @@ static __global__ void __launch_bounds__(W::threads, 1)
 {
     extern __shared__ char raw[];
     const uint32_t at = (uint32_t)__cvta_generic_to_shared(raw);
-    const uint32_t base = (at + 1023u) & ~1023u; /* as the swizzle wants */
+    const uint32_t base = (at + 1023u) & ~1023u; /* alignment for the swizzle */
     const char *memory = raw + (base - at);
     if (threadIdx.x == 0) {
         tensor_prefetch(&maps.q);
@@ -100,10 +100,10 @@ static __global__ void __launch_bounds__(W::threads, 1)
     }
 }
 
-/* ---- before and behind ------------------------------------------------- */
+/* ---- before and after ---------------------------------------------------- */
 
 /* 8 lanes a row of 64 dimensions, 16 of 128: row sums, lse in units of log 2;
- * rows behind the last and rows without a key have weights of 0. */
+ * rows after the last and rows without a key get weights of 0. */
 template <typename T>
 static __global__ void __launch_bounds__(256)
     back_begin(const __grid_constant__ vly_attention_args args,
@@ -139,7 +139,7 @@ static __global__ void __launch_bounds__(256)
     grid.row_sum[row] = sum;
 }
 
-/* A part of grad_q, 64 x 64, by a block. */
+/* A block writes a part of grad_q, 64 x 64. */
 template <typename T, int DIM>
 static __global__ void __launch_bounds__(128)
     back_end(const __grid_constant__ vly_attention_args args,
@@ -160,7 +160,7 @@ static __global__ void __launch_bounds__(128)
 #pragma unroll
     for (int n = 0; n < 8; n++) {
         float4 y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (tiles.begin < tiles.end) /* else nobody has written it */
+        if (tiles.begin < tiles.end) /* otherwise it was never written */
             y = from[n * 128 + threadIdx.x];
         x[4 * n] = y.x, x[4 * n + 1] = y.y;
         x[4 * n + 2] = y.z, x[4 * n + 3] = y.w;

@@ -12,7 +12,7 @@
 #include "attention_mma.cuh"
 #include "wgmma.cuh"
 
-/* Where a group stands; few words, as registers are what there is least of. */
+/* State of a group; few words, since registers are scarce. */
 struct back_group {
     uint32_t base; /* shared memory */
     uint32_t bars;
@@ -21,7 +21,7 @@ struct back_group {
     float scale;    /* of scores, times log2(e) */
 };
 
-/* A lane's first row of the tile of keys; the other is 8 behind. */
+/* First row of a lane in the tile of keys; the other is 8 rows after it. */
 static __device__ __forceinline__ int32_t first_row(void)
 {
     return (int32_t)(threadIdx.x - 128) / 32 * 16 +
@@ -30,8 +30,9 @@ static __device__ __forceinline__ int32_t first_row(void)
 
 /* ---- products ---------------------------------------------------------- */
 
-/* A descriptor of what lies `bytes` behind: an address is its lowest bits, in
- * units of 16. Made anew from addresses they cost 12 instructions a product. */
+/* The descriptor of memory `bytes` further: its lowest bits are an address in
+ * units of 16. Building descriptors from addresses costs 12 instructions per
+ * product. */
 static __device__ __forceinline__ uint64_t behind(uint64_t descriptor,
                                                   uint32_t bytes)
 {
@@ -87,7 +88,7 @@ static __device__ __forceinline__ void start_part(const back_group &g,
     wgmma_commit();
 }
 
-/* As fragments of the second operand's partner. */
+/* Converts to fragments of the first operand. */
 template <typename W>
 static __device__ __forceinline__ void pack(const float s[W::rows / 2],
                                             uint32_t p[W::steps][4])
@@ -174,8 +175,8 @@ store_scores(const back_group &g, uint32_t s, const uint32_t p[W::steps][4])
     }
 }
 
-/* A part of grad_q as it is in registers, for those who add: four floats of
- * every thread, then the next four. */
+/* A part of grad_q in the order of registers, for the adding threads: four
+ * floats of every thread, then the next four. */
 template <typename W>
 static __device__ __forceinline__ void
 store_part(const back_group &g, uint32_t n, const float part[32])
@@ -204,7 +205,7 @@ static __device__ __forceinline__ void release(const back_group &g,
 
 /* ---- steps ------------------------------------------------------------- */
 
-/* What a group has in registers from step to step. */
+/* Registers of a group that persist between steps. */
 template <typename W> struct back_state {
     float grad_k[W::dim / 2];
     float grad_v[W::dim / 2];
@@ -212,10 +213,10 @@ template <typename W> struct back_state {
 
 /* The order of products keeps the tensor cores busy: dP while weights are made
  * of scores, grad_v while dS is made of them, grad_k while a part of grad_q
- * leaves. Tried: scores of the next step under way across the end of this one
- * (ptxas then lets every product wait for the one before, C7512 and C7514), and
- * the part of the step before in this one, so that groups need not go in step:
- * 4 to 6% slower on an H200. */
+ * leaves. Tried: computing scores of the next step across the end of this one
+ * (ptxas then makes every product wait for the previous one, C7512 and C7514),
+ * and delaying the part of a step to the next step, so that groups need not run
+ * in step: 4 to 6% slower on an H200. */
 template <typename W>
 static __device__ __forceinline__ void
 multiply_step(const vly_attention_args &args, int32_t key, uint32_t n,
@@ -293,7 +294,8 @@ static __device__ __forceinline__ void turn_quad(uint32_t w[4])
 }
 
 /* 32 columns of a row of 16 bits, from fragments of 8 columns; all lanes of a
- * quad come here, those store whose row there is. to: of the row's first */
+ * quad must call this; only lanes with an existing row store. to: of the row's
+ * first */
 template <typename T>
 static __device__ __forceinline__ void
 store_columns(T *to, const float *x, int h, float factor, bool there)

@@ -29,8 +29,8 @@ template <typename ELEMENT, int DIM> struct back_shape {
     static constexpr int keys = VLY_BACK_KEYS;
     static constexpr int rows = back_rows(DIM);
     static constexpr int threads = 128 + 128 * GROUPS;
-    /* of a thread after setmaxnreg: of those who copy and those who multiply,
-     * together at most 504, what they start with */
+    /* registers of a thread after setmaxnreg: of copying and of multiplying
+     * threads, together at most 504, the number at the start */
     static constexpr int loader_registers = DIM == 128 ? 40 : 24;
     static constexpr int multiplier_registers = DIM == 128 ? 232 : 240;
     static constexpr int slabs = DIM / 64;
@@ -39,7 +39,7 @@ template <typename ELEMENT, int DIM> struct back_shape {
     static constexpr uint32_t slab_q = rows * 128;
     static constexpr uint32_t bytes_k = slabs * slab_k;
     static constexpr uint32_t bytes_q = slabs * slab_q;
-    /* dS as it lies in registers: rows of keys, slabs of 64 queries */
+    /* dS in the order of registers: rows of keys, slabs of 64 queries */
     static constexpr uint32_t bytes_s = rows / 64 * slab_k;
     static constexpr uint32_t bytes_rows = rows * 4;
     static constexpr uint32_t k = 0;
@@ -72,12 +72,12 @@ enum {
     N_BARRIERS = EMPTY_TILE + 2,
 };
 
-/* How many arrive at a barrier: warps where shared memory was read or written,
- * else the one thread that copies. */
+/* Arrivals of a barrier: the warps that read or wrote shared memory, otherwise
+ * the one copying thread. */
 static __device__ __forceinline__ uint32_t arrivals_of(uint32_t barrier)
 {
     if (barrier >= EMPTY_TILE)
-        return 4 * GROUPS + 3; /* warps, and three who copy */
+        return 4 * GROUPS + 3; /* warps, and three copying threads */
     if (barrier >= FULL_PART)
         return barrier < EMPTY_PART ? 4 * GROUPS : 1;
     const bool empty = (barrier >= EMPTY_Q && barrier < FULL_O) ||
@@ -92,10 +92,10 @@ back_mask(const vly_attention_args &args)
                                    args.causal, args.left, args.right);
 }
 
-/* Which tiles come first: those of the first keys, which under a causal mask
- * have the most queries. But where parts of grad_q are added in order and a
- * tile begins with the queries at its own keys, those of the last keys: nobody
- * then waits for one that has just begun. */
+/* Order of tiles: those of the first keys come first, since under a causal mask
+ * they have the most queries. But if parts of grad_q are added in order and a
+ * tile begins with the queries at its own keys, tiles of the last keys come
+ * first, so that no block waits for a tile that has just begun. */
 static __device__ __forceinline__ bool descends(const vly_attention_args &args,
                                                 const vly_back_grid &grid)
 {
@@ -130,7 +130,7 @@ static __device__ __forceinline__ back_tile back_tile_of(
     return tile;
 }
 
-/* Does a block have a query that does not see one of the keys? */
+/* Does the block contain a query that does not see all of the keys? */
 static __device__ __forceinline__ bool is_masked(const back_tile &tile,
                                                  int32_t block)
 {
@@ -156,8 +156,8 @@ steps_of(const vly_attention_args &args, const back_tile &tile)
     return heads_of(args) * (uint32_t)(tile.blocks.end - tile.blocks.begin);
 }
 
-/* Uses so far of what there is for a step (Q, grad_o, parts), and of what there
- * is for a tile with steps (K, V). */
+/* Number of uses so far of buffers per step (Q, grad_o, parts), and of buffers
+ * per tile with steps (K, V). */
 struct back_uses {
     uint32_t steps;
     uint32_t keys;
@@ -166,8 +166,8 @@ struct back_uses {
 
 /* ---- numbers of tiles -------------------------------------------------- */
 
-/* Tiles differ in work, so who is ready takes the next one. The loader takes
- * them and shows them to the others, two at a time. */
+/* Tiles differ in work, so a block that is ready takes the next one. The loader
+ * takes tiles and passes them to the other warps, two at a time. */
 static __device__ __forceinline__ volatile uint32_t *
 number_at(const char *memory, uint32_t barriers, uint32_t place)
 {
@@ -185,7 +185,7 @@ show_number(uint32_t bars, const char *memory, uint32_t t, back_uses *uses)
     barrier_arrive(bars + 8 * (FULL_TILE + u.place));
 }
 
-/* By whole warps of those who multiply. */
+/* Called by whole multiplying warps. */
 template <typename W>
 static __device__ __forceinline__ uint32_t read_number(uint32_t bars,
                                                        const char *memory,
@@ -193,8 +193,8 @@ static __device__ __forceinline__ uint32_t read_number(uint32_t bars,
 {
     const vly_attention_use u = vly_attention_use_of(uses->numbers++, 2);
     barrier_wait(bars + 8 * (FULL_TILE + u.place), u.parity);
-    /* shuffled: so that the compiler knows that a warp has one, which leaves
-     * what follows from it in registers of the warp */
+    /* shuffled, so that the compiler knows that the value is uniform in a warp
+     * and keeps derived values in uniform registers */
     const uint32_t t =
         __shfl_sync(0xffffffffu, *number_at(memory, W::barriers, u.place), 0);
     if (threadIdx.x % 32 == 0)
@@ -202,7 +202,7 @@ static __device__ __forceinline__ uint32_t read_number(uint32_t bars,
     return t;
 }
 
-/* By one thread. */
+/* Called by one thread. */
 template <typename W>
 static __device__ __forceinline__ uint32_t read_number_alone(uint32_t bars,
                                                              const char *memory,
@@ -228,9 +228,9 @@ load_slabs(uint32_t to, const CUtensorMap *map, uint32_t barrier, int32_t row,
                     (int32_t)head, (int32_t)batch);
 }
 
-/* What one thread loads: Q with K (OF_Q), or grad_o with V. Two threads, as one
- * would want more registers than are left for it. The first rows come before
- * the keys: the tile before lets go of their place earlier. */
+/* The loads of one thread: Q with K (OF_Q), or grad_o with V. Two threads,
+ * because one would need more registers than are left. The first rows are
+ * loaded before the keys: the previous tile releases their place earlier. */
 template <typename W, bool OF_Q>
 static __device__ __forceinline__ void
 load_tile(const vly_attention_args &args, const vly_back_grid &grid,
@@ -272,9 +272,9 @@ load_tile(const vly_attention_args &args, const vly_back_grid &grid,
     }
 }
 
-/* Who loads Q takes the numbers of tiles; the next when all loads of one are
- * under way: late, so that it is the work that decides, and early enough to be
- * there. */
+/* The thread that loads Q takes the numbers of tiles. It takes the next number
+ * after it has started all loads of a tile: late, so that the progress of the
+ * work decides, but early enough to be available. */
 template <typename W, bool OF_Q>
 static __device__ __forceinline__ void
 load_all(const vly_attention_args &args, const vly_back_grid &grid,
@@ -300,7 +300,8 @@ load_all(const vly_attention_args &args, const vly_back_grid &grid,
 
 /* ---- grad_q ------------------------------------------------------------ */
 
-/* How many tiles add to the parts of a block of queries before this one. */
+/* Number of tiles that add to the parts of a block of queries before this
+ * one. */
 template <typename W>
 static __device__ __forceinline__ uint32_t
 parts_before(const vly_attention_args &args, const vly_back_grid &grid,
@@ -313,9 +314,9 @@ parts_before(const vly_attention_args &args, const vly_back_grid &grid,
                                            : tile.index - tiles.begin);
 }
 
-/* By one thread for even and one for odd steps: the parts of a tile. In order,
- * adding and saying so takes about as long as a step, so that one thread would
- * be late. */
+/* Called by one thread for even and one for odd steps: adds the parts of a
+ * tile. Adding in order and signalling takes about as long as a step, so that a
+ * single thread would be late. */
 template <typename W>
 static __device__ __forceinline__ void
 add_parts(const vly_attention_args &args, const vly_back_grid &grid,
@@ -332,7 +333,7 @@ add_parts(const vly_attention_args &args, const vly_back_grid &grid,
             const uint32_t before =
                 grid.ordered != 0 ? parts_before<W>(args, grid, tile, block)
                                   : 1;
-            /* asked before the part is there, as the answer takes its time */
+            /* read before the part is available, because the read is slow */
             if (grid.ordered != 0 && before != 0)
                 flag_wait(grid.turns + 1 + at, before);
             barrier_wait(bars + 8 * (FULL_PART + odd), uses->steps / 2 & 1u);

@@ -14,7 +14,7 @@
 #include "attention_decode.cuh"
 #include "attention_product.cuh"
 
-/* WARPS: as many as shared memory has rings for */
+/* WARPS: the number of rings that fit into shared memory */
 template <int D, int WARPS> struct ring_shape {
     static constexpr int warps = WARPS;
     static constexpr int keys = D == 64 ? 32 : 16; /* of a tile */
@@ -25,16 +25,16 @@ template <int D, int WARPS> struct ring_shape {
     static constexpr uint32_t bytes = warps * ring;
 };
 
-/* A run as a warp sees it. */
+/* The part of a run for one warp. */
 struct ring_view {
     attention_sequence s;
     uint32_t head_kv;
-    int32_t first; /* keys that are seen */
+    int32_t first; /* visible keys */
     int32_t end;
 };
 
-/* Tile of the keys [j, j + keys) to `to`; those not seen are zeros. Each lane
- * finds where one key's rows lie. */
+/* Copies the tile of the keys [j, j + keys) to `to`; invisible keys become
+ * zeros. Each lane finds the rows of one key. */
 template <typename T, int D, int WARPS>
 static __device__ __forceinline__ void
 ring_fetch(const vly_attention_args &args, const ring_view &view, int32_t j,
@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(WARPS * 32, 1)
 {
     using shape = ring_shape<D, WARPS>;
     extern __shared__ uint4 memory[];
-    rwkv_wait(); /* nothing to wait for: lets decode_combine start */
+    rwkv_wait(); /* no wait is needed: lets decode_combine start */
     const uint32_t group = args.heads_q / args.heads_kv;
     const uint32_t passes = (group + HEADS - 1) / HEADS;
     const uint32_t done = blockIdx.y % passes * HEADS;
@@ -155,7 +155,7 @@ static __global__ void __launch_bounds__(WARPS * 32, 1)
                             (uint32_t)__cvta_generic_to_shared(memory) +
                                 threadIdx.x / 32 * shape::ring,
                             &state);
-    __syncthreads(); /* the rings are done with */
+    __syncthreads(); /* the rings are no longer used */
     decode_shared<D, shape::warps> *shared =
         (decode_shared<D, shape::warps> *)memory;
     static_assert(sizeof *shared <= shape::bytes, "it fits the rings");
@@ -171,8 +171,9 @@ static __global__ void __launch_bounds__(WARPS * 32, 1)
     merge_states<D, shape::warps>(args, view.s, *shared, head, n_heads);
 }
 
-/* One block a head: the parts in their order. Their largest scores are read by
- * all threads at once: one after the other is a wait for memory each. */
+/* One block per head adds the parts in their order. All threads read the
+ * largest scores at once: one after the other, each would be a memory
+ * latency. */
 static __global__ void
 decode_combine(const __grid_constant__ vly_attention_args args)
 {
@@ -182,7 +183,7 @@ decode_combine(const __grid_constant__ vly_attention_args args)
     const attention_sequence s = sequence_of(args, blockIdx.y);
     const float *parts = part_at(args, blockIdx.y, head, 0);
     const uint32_t width = args.dim_v + 2;
-    rwkv_wait(); /* until all parts are there */
+    rwkv_wait(); /* waits until all parts are written */
     if (s.mask.n_q < 1)
         return;
     for (uint32_t p = threadIdx.x; p < args.n_splits; p += blockDim.x) {

@@ -20,7 +20,7 @@ template <int D, int WARPS> struct decode_shared {
     float sum[WARPS][HEADS];
 };
 
-/* What a lane keeps: rows lane / 4 and + 8 are heads. */
+/* State of a lane: rows lane / 4 and + 8 are heads. */
 template <int D> struct decode_state {
     uint32_t q[D / 16][4];
     float o[D / 8][4];
@@ -71,8 +71,8 @@ soften_tile(float s[KEYS / 8][4], int32_t j, int32_t first, int32_t end,
             state->o[t][r] *= keep[r / 2];
 }
 
-/* Where a part is kept until all are there: [batch][head][part] of D outputs,
- * the largest score and the sum. */
+/* Place of a part until all are complete: [batch][head][part] of D outputs, the
+ * largest score and the sum. */
 static __device__ __forceinline__ float *part_at(const vly_attention_args &args,
                                                  uint32_t batch, uint32_t head,
                                                  uint32_t part)

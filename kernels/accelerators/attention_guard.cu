@@ -9,7 +9,7 @@
 
 enum { THREADS = 256 };
 
-/* Where a chunk lies: c of a row, head h, position s, sequence b. */
+/* Place of a chunk: c of a row, head h, position s, sequence b. */
 struct place {
     uint32_t b;
     uint32_t s;

@@ -17,7 +17,7 @@ extern "C" {
 typedef struct vly_attention_guard {
     const void *from;
     void *to;
-    const int32_t *length; /* [batch] positions of it that exist */
+    const int32_t *length; /* [batch] number of existing positions */
     const int32_t *other;  /* [batch] of the other side of the product */
     vly_attention_strides stride;
     uint32_t batch;
@@ -26,13 +26,13 @@ typedef struct vly_attention_guard {
     uint32_t dim;
 } vly_attention_guard;
 
-/* to, the copy, = from; 0 behind the length */
+/* to, the copy, = from; 0 after the length */
 int vly_attention_guard_in(const vly_attention_guard *guard, void *stream);
-/* to, the caller's, = from, the copy; nothing behind the length, and 0 where
- * there is no position on the other side */
+/* to, the caller's, = from, the copy; unchanged after the length, and 0 if the
+ * other side has no position */
 int vly_attention_guard_out(const vly_attention_guard *guard, void *stream);
 /* The same of row statistics, [batch][heads][seq] fp32; strides and dim are
- * not used. In: +inf instead of -inf and behind the length, so that the weight
+ * not used. In: +inf instead of -inf and after the length, so that the weight
  * exp(score - lse) is 0 whatever the score. Out: -inf without keys. */
 int vly_attention_guard_lse_in(const vly_attention_guard *guard, void *stream);
 int vly_attention_guard_lse_out(const vly_attention_guard *guard, void *stream);

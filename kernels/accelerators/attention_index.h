@@ -24,7 +24,7 @@ typedef struct vly_attention_mask {
     int32_t n_kv;
     int32_t offset; /* the diagonal: query i stands at key i + offset */
     int32_t left;   /* keys before its own; -1: all */
-    int32_t right;  /* keys behind it; -1: all; causal: 0 */
+    int32_t right;  /* keys after it; -1: all; causal: 0 */
 } vly_attention_mask;
 
 /* causal: 0 none, 1 from the top left, 2 from the bottom right */
@@ -116,7 +116,7 @@ VLY_INDEX_FN int32_t vly_attention_query_end(const vly_attention_mask *mask,
 
 /* Blocks of `rows` queries for the keys [j, j + width) cut at n_kv, as
  * vly_attention_tiles_of has tiles of keys for queries: a block and a tile that
- * meet in one meet in the other. Queries behind n_q do not count. */
+ * intersect in one also do in the other. Queries after n_q are ignored. */
 VLY_INDEX_FN vly_attention_tiles vly_attention_blocks_of(
     const vly_attention_mask *mask, int32_t j, int32_t width, int32_t rows)
 {
@@ -146,8 +146,8 @@ VLY_INDEX_FN vly_attention_tiles vly_attention_blocks_of(
 /* ---- swizzles ---------------------------------------------------------- */
 
 /* Rows of `chunks` chunks of 16 bytes in shared memory, chunks a multiple of 8:
- * which chunk holds chunk c of row r. Eight rows of the same c lie in eight
- * different bank groups, as ldmatrix wants. */
+ * the position of chunk c of row r. Eight rows of the same c are in eight
+ * different bank groups, as ldmatrix requires. */
 VLY_INDEX_FN uint32_t vly_attention_chunk(uint32_t row, uint32_t chunk,
                                           uint32_t chunks)
 {
@@ -162,8 +162,8 @@ VLY_INDEX_FN uint32_t vly_swizzle_128(uint32_t byte)
 }
 
 /* Where element (row, column) of a tile of 64 columns of 2 bytes, rows of 128
- * bytes, lies after TMA with that swizzle, in bytes from a base that is a
- * multiple of 1024. Wider tiles are several of these one behind the other. */
+ * bytes, is after TMA with that swizzle, in bytes from a base that is a
+ * multiple of 1024. Wider tiles are several of these, one after the other. */
 VLY_INDEX_FN uint32_t vly_attention_tma_byte(uint32_t rows, uint32_t row,
                                              uint32_t column)
 {
@@ -253,7 +253,8 @@ VLY_INDEX_FN void vly_attention_tile(uint32_t t, uint32_t n_blocks,
 
 /* Use number `count` of something with n places, each with a barrier whose
  * phases end with its uses: which place, and the parity of the phase that ends
- * with this use. Who fills it waits for the phase before: parity ^ 1. */
+ * with this use. The filling thread waits for the previous phase: parity ^
+ * 1. */
 typedef struct vly_attention_use {
     uint32_t place;
     uint32_t parity;

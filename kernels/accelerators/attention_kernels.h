@@ -19,7 +19,8 @@ typedef struct vly_attention_strides {
     uint64_t head;
 } vly_attention_strides;
 
-/* VLY_ELEMENT_* of volley/accelerator.h; checked where both are seen */
+/* VLY_ELEMENT_* of volley/accelerator.h; compared in a file that includes
+ * both */
 enum {
     VLY_ATTENTION_F32 = 0,
     VLY_ATTENTION_F16 = 1,
@@ -27,7 +28,7 @@ enum {
     VLY_ATTENTION_E4M3 = 3,
 };
 
-/* One run, of the device. What is not asked for is NULL. */
+/* One run on the device. Unused members are NULL. */
 typedef struct vly_attention_args {
     const void *q;
     const void *k;
@@ -67,8 +68,9 @@ typedef struct vly_attention_args {
     uint32_t page_size; /* 0: not paged */
     uint32_t pages_most;
     uint32_t n_splits; /* decode: parts of the cache */
-    uint32_t early;    /* decode: 1, compute capability 9.0: what puts the parts
-                          together is launched while they are computed */
+    uint32_t early;    /* decode: 1, compute capability 9.0: the kernel that
+                        * combines the parts is launched while they are
+                        * computed */
     float scale;
 } vly_attention_args;
 
@@ -86,15 +88,15 @@ int vly_attention_mma(const vly_attention_args *args, void *stream);
 enum { VLY_ATTENTION_MOST_PARTS = 256 };
 
 /* One query a sequence, the cache split over blocks: fp16 and bf16, dim = dim_v
- * of 64, 128 or 256; warps: of a block, as vly_attention_decode_warps says, or
- * half as many. Workspace with n_splits > 1:
- * batch * heads_q * n_splits * (dim_v + 2) floats. */
+ * of 64, 128 or 256; warps: of a block, as vly_attention_decode_warps returns,
+ * or half as many. Workspace with n_splits > 1: batch * heads_q * n_splits *
+ * (dim_v + 2) floats. */
 int vly_attention_decode(const vly_attention_args *args, uint32_t warps,
                          void *stream);
-/* 0: this device's blocks have too little shared memory for any. */
+/* 0: the shared memory of a block of this device is too small. */
 uint32_t vly_attention_decode_warps(uint32_t dim);
 
-/* Packed positions as cuDNN wants them: lengths and first elements of each
+/* Packed positions in the format of cuDNN: lengths and first elements of each
  * sequence. lengths [2][batch] int32 (Q, K), offsets [4][batch + 1] int64 (Q,
  * K, V, O). */
 int vly_attention_offsets(const vly_attention_args *args, int32_t *lengths,

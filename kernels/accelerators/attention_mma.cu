@@ -20,7 +20,7 @@ template <int D> struct mma_shape {
     static constexpr int bytes = rows * D * 2 + 4 * tile_bytes;
 };
 
-/* Where a block reads and what it keeps. */
+/* Inputs and state of a block. */
 template <typename T, int D> struct mma_block {
     const vly_attention_args &args;
     const attention_sequence &s;
@@ -31,7 +31,7 @@ template <typename T, int D> struct mma_block {
     uint32_t tiles; /* K, V, K, V */
 };
 
-/* rows x D into shared memory; what is behind the last row or dim is zeros */
+/* rows x D into shared memory; zeros after the last row or dim */
 template <int D, int ROWS, typename ROW>
 static __device__ __forceinline__ void fetch_rows(uint32_t to, const void *base,
                                                   uint32_t dim, int32_t first,
@@ -93,7 +93,7 @@ mma_queries_of(uint32_t q, uint32_t row, uint32_t lane, int step)
     return a;
 }
 
-/* A row of a lane: which keys it sees, and its running softmax. */
+/* A row of a lane: its visible keys, and its running softmax. */
 struct mma_rows {
     int32_t first[2];
     int32_t end[2];

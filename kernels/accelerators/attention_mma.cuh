@@ -100,8 +100,8 @@ static __device__ __forceinline__ float exp2_fast(float x)
     return y;
 }
 
-/* Subtracts from scores, in units of log 2: 0 where all were -inf, so that
- * exp2 gives 0 and not NaN. */
+/* The value to subtract from scores, in units of log 2: 0 if all were -inf, so
+ * that exp2 gives 0 and not NaN. */
 static __device__ __forceinline__ float softmax_base(float most)
 {
     return most == -INFINITY ? 0.0f : most;

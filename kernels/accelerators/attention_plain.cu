@@ -268,7 +268,7 @@ static __global__ void __launch_bounds__(THREADS)
             const int32_t row = (base + u) % s.mask.n_q;
             if ((int32_t)at.i < vly_attention_first(&s.mask, row) ||
                 (int32_t)at.i >= vly_attention_end(&s.mask, row))
-                continue; /* not seen, so not read: it may hold NaN */
+                continue; /* not visible, so not read: it may be NaN */
             const uint64_t rq =
                 query_row(args, s, args.stride_q, h, (uint32_t)row);
             const uint64_t ro =
@@ -319,7 +319,7 @@ packed_offsets(const __grid_constant__ vly_attention_args args,
 
 /* ---- launchers --------------------------------------------------------- */
 
-/* Rows as a grid; 0: none, which is no error. */
+/* Rows as a grid; 0: no rows, which is not an error. */
 static int rows_grid(uint32_t batch, uint32_t heads, uint32_t seq,
                      uint32_t *blocks)
 {

@@ -24,7 +24,7 @@
  */
 #include "attention_sm90_group.cuh"
 
-/* Scales of a tile, or those of all where there are none. */
+/* Scales of a tile, or common scales if there are none per tile. */
 template <typename W>
 static __device__ __forceinline__ sm90_scale
 scale_of(const vly_attention_args &args, const sm90_tile &tile)
@@ -102,7 +102,7 @@ static __global__ void __launch_bounds__(W::threads, 1)
 {
     extern __shared__ char raw[];
     const uint32_t at = (uint32_t)__cvta_generic_to_shared(raw);
-    const uint32_t base = (at + 1023u) & ~1023u; /* as the swizzle wants */
+    const uint32_t base = (at + 1023u) & ~1023u; /* alignment for the swizzle */
     const char *memory = raw + (base - at);
     const uint32_t bars = base + W::barriers;
     if (threadIdx.x == 0) {
@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(W::threads, 1)
     }
 }
 
-/* Row blocks that were marked, again. */
+/* Computes the marked row blocks again. */
 static __global__ void __launch_bounds__(128)
     sm90_again(const __grid_constant__ vly_attention_args args,
                const __grid_constant__ vly_sm90_grid grid, int32_t rows)
@@ -168,7 +168,8 @@ static int launch(const vly_attention_args *args, const vly_sm90_grid *grid,
 }
 
 /* Every variant: dimension, number, keys of a tile, groups, held, turns. Number
- * 0 is what runs unmeasured; the numbers of a dimension have no gaps. */
+ * 0 is the default without measuring; the numbers of a dimension have no
+ * gaps. */
 #define VARIANTS_16(X)                                                         \
     X(64, 0, 128, 3, false, true)                                              \
     X(128, 0, 176, 2, false, false)                                            \

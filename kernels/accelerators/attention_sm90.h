@@ -15,7 +15,7 @@ extern "C" {
 
 /* Of elements (dimension, position, head, batch), boxes of 128 bytes x rows x
  * 1 x 1, swizzled by 128 bytes; rows: those of a block for Q, the keys of a
- * tile for K and V. What is behind the tensor reads as zeros. */
+ * tile for K and V. Positions after the tensor read as zeros. */
 typedef struct vly_sm90_maps {
     CUtensorMap q;
     CUtensorMap k;
@@ -23,19 +23,20 @@ typedef struct vly_sm90_maps {
 } vly_sm90_maps;
 
 typedef struct vly_sm90_grid {
-    uint32_t *marks;  /* [n_tiles]: row blocks to be done again; NULL without
-                       lengths, not used of e4m3 */
-    uint32_t *next;   /* [1]: numbers of tiles, taken by whoever is ready; NULL:
-                       block b has b, b + blocks, ... */
-    uint32_t n_tiles; /* n_blocks * batch * heads_q */
+    uint32_t *marks;   /* [n_tiles]: row blocks to be computed again; NULL
+                        * without lengths, not used for e4m3 */
+    uint32_t *next;    /* [1]: counter of tiles, taken by the block that is
+                        * ready; NULL: block b has b, b + blocks, ... */
+    uint32_t n_tiles;  /* n_blocks * batch * heads_q */
     uint32_t n_blocks; /* row blocks of a head */
     uint32_t section;  /* heads whose keys and values fit L2 together */
     uint32_t config;   /* number of the variant */
 } vly_sm90_grid;
 
-/* One of several that give the same up to rounding; they differ in speed. */
+/* One of several variants with the same results up to rounding; they differ in
+ * speed. */
 typedef struct vly_sm90_variant {
-    uint32_t rows; /* of a block; 0: there is no such variant */
+    uint32_t rows; /* of a block; 0: unknown variant */
     uint32_t keys; /* of a tile */
 } vly_sm90_variant;
 

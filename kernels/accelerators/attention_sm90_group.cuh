@@ -9,7 +9,7 @@
 #include "attention_sm90_soften.cuh"
 #include "wgmma.cuh"
 
-/* A warp group's place and what it counts: uses of Q and of the stages. */
+/* Position of a warp group, and its counters of uses of Q and of the stages. */
 struct sm90_group {
     uint32_t base; /* shared memory */
     uint32_t bars;
@@ -17,7 +17,7 @@ struct sm90_group {
     uint32_t place; /* of the Q that it multiplies */
     uint32_t index; /* 0, 1, ... */
     int32_t local;  /* first row of the lane in the block */
-    bool looks;     /* at what lies behind a sequence's length */
+    bool looks;     /* for keys after the length of a sequence */
     uint32_t n_q;
     uint32_t n_kv;
 };
@@ -59,8 +59,8 @@ start_scores(uint32_t q, const uint32_t held[W::steps_held][4], uint32_t k,
     wgmma_commit();
 }
 
-/* The same for 16 rows by their warp alone, when weights have taken the place
- * of scores. A piece of 16 bytes of a row of K is a half of a fragment of B. */
+/* The same for 16 rows by a single warp, after weights have replaced scores. A
+ * piece of 16 bytes of a row of K is a half of a fragment of B. */
 template <typename W>
 static __device__ __forceinline__ void
 score_again(uint32_t q, const uint32_t held[W::steps_held][4], uint32_t k,
@@ -248,7 +248,7 @@ static __device__ __forceinline__ void release(const sm90_group &g,
         barrier_arrive(g.bars + 8 * barrier);
 }
 
-/* Does tile n hold keys behind the sequence's length? */
+/* Does tile n contain keys after the length of the sequence? */
 static __device__ __forceinline__ bool is_cut(const sm90_tile &tile, int32_t n,
                                               int32_t keys)
 {
@@ -290,8 +290,8 @@ multiply_first(const sm90_tile &tile, const sm90_scale &scale, sm90_group *g,
     return u;
 }
 
-/* Tile n: its scores are under way while the values of the last one, n + 1, in
- * stage `last`, are added up. */
+/* Tile n: its scores are computed while the values of the previous tile, n + 1,
+ * in stage `last`, are added. */
 template <typename W>
 static __device__ __forceinline__ vly_attention_use multiply_next(
     const sm90_tile &tile, int32_t n, vly_attention_use last,
@@ -349,7 +349,7 @@ multiply_last(const sm90_tile &tile, vly_attention_use last, const char *memory,
 {
     const uint32_t v = W::v + last.place * W::bytes_v;
     if (!W::held)
-        release(*g, EMPTY_Q + g->place); /* every product with Q is done */
+        release(*g, EMPTY_Q + g->place); /* all products with Q have ended */
     barrier_wait(g->bars + 8 * (FULL_V + last.place), last.parity);
     wgmma_hold(p);
     wgmma_hold(o);

@@ -43,8 +43,8 @@ struct sm90_shape {
     static constexpr uint32_t slab_v = fp8 ? DIM * 128 : slab_kv;
     static constexpr uint32_t bytes_v =
         fp8 ? (KEYS + 127) / 128 * slab_v : bytes_kv;
-    /* Q, twice where there is room: the next one comes while this one is
-     * multiplied; K and V of each stage, V as it came, then barriers */
+    /* Q, twice if there is room: the next one is loaded while this one is
+     * multiplied; K and V of each stage, V as loaded, then barriers */
     static constexpr uint32_t bytes_stage =
         bytes_kv + bytes_v + (fp8 ? bytes_kv : 0);
     static constexpr uint32_t stages =
@@ -79,14 +79,14 @@ enum {
     EMPTY_K = FULL_K + MOST_STAGES,
     FULL_V = EMPTY_K + MOST_STAGES,
     EMPTY_V = FULL_V + MOST_STAGES,
-    FULL_RAW = EMPTY_V + MOST_STAGES, /* e4m3: V as it came */
+    FULL_RAW = EMPTY_V + MOST_STAGES, /* e4m3: V as loaded */
     EMPTY_RAW = FULL_RAW + MOST_STAGES,
     FULL_TILE = EMPTY_RAW + MOST_STAGES, /* the number of a tile */
     EMPTY_TILE = FULL_TILE + 2,
     N_BARRIERS = EMPTY_TILE + 2,
 };
 
-/* How many arrive at a barrier. */
+/* Number of arrivals at a barrier. */
 template <typename W>
 static __device__ __forceinline__ uint32_t arrivals_of(uint32_t barrier)
 {
@@ -145,12 +145,13 @@ tile_of(const vly_attention_args &args, const vly_sm90_grid &grid, uint32_t t,
 /* ---- numbers of tiles -------------------------------------------------- */
 
 /* Rows of a causal mask differ in work: with numbers taken in turn the blocks
- * of a device would end at 1.1 to 1.8 times the mean, so who is ready takes the
- * next one. The loader takes them and shows them to the others, two at a time.
+ * of a device would end at 1.1 to 1.8 times the mean, so a block that is ready
+ * takes the next one. The loader takes tiles and passes them to the other
+ * warps, two at a time.
  */
 struct sm90_numbers {
     uint32_t bars;
-    uint32_t n; /* how many were shown or read */
+    uint32_t n; /* number of tiles passed or read */
 };
 
 static __device__ __forceinline__ volatile uint32_t *
@@ -160,7 +161,7 @@ number_at(const char *memory, uint32_t barriers, uint32_t place)
                                  4 * place);
 }
 
-/* By the loader's thread: shows t. */
+/* Called by the loader's thread: passes t. */
 template <typename W>
 static __device__ __forceinline__ void
 show_number(sm90_numbers *numbers, const char *memory, uint32_t t)
@@ -171,15 +172,15 @@ show_number(sm90_numbers *numbers, const char *memory, uint32_t t)
     barrier_arrive(numbers->bars + 8 * (FULL_TILE + u.place));
 }
 
-/* By whole warps of the others. */
+/* Called by whole warps of the others. */
 template <typename W>
 static __device__ __forceinline__ uint32_t read_number(sm90_numbers *numbers,
                                                        const char *memory)
 {
     const vly_attention_use u = vly_attention_use_of(numbers->n++, 2);
     barrier_wait(numbers->bars + 8 * (FULL_TILE + u.place), u.parity);
-    /* shuffled: so that the compiler knows that a warp has one, which leaves
-     * what follows from it in registers of the warp */
+    /* shuffled, so that the compiler knows that the value is uniform in a warp
+     * and keeps derived values in uniform registers */
     const uint32_t t =
         __shfl_sync(0xffffffffu, *number_at(memory, W::barriers, u.place), 0);
     if (threadIdx.x % 32 == 0)
@@ -201,7 +202,7 @@ load_slabs(uint32_t to, const CUtensorMap *map, uint32_t barrier, int32_t row,
                     row, (int32_t)head, (int32_t)batch);
 }
 
-/* How many uses of Q and of the stages there were. */
+/* Number of uses of Q and of the stages so far. */
 struct sm90_uses {
     uint32_t q;
     uint32_t kv;
@@ -237,8 +238,8 @@ load_tile(const vly_attention_args &args, const vly_sm90_maps &maps,
     }
 }
 
-/* The next number is taken when all loads of a tile are under way: late, so
- * that it is the work that decides, and early enough to be there. */
+/* The next number is taken after all loads of a tile have started: late, so
+ * that the progress of the work decides, but early enough to be available. */
 template <typename W>
 static __device__ __forceinline__ void
 load_all(const vly_attention_args &args, const vly_sm90_grid &grid,
@@ -258,11 +259,11 @@ load_all(const vly_attention_args &args, const vly_sm90_grid &grid,
     show_number<W>(&numbers, memory, grid.n_tiles); /* the end */
 }
 
-/* ---- the turners ------------------------------------------------------- */
+/* ---- transposing warps --------------------------------------------------- */
 
-/* Bytes of a register of a turned tile: keys 2q, 2q + 1, 2q + 8, 2q + 9 from
- * `first` on (q: lane % 4). Those not below end become 0: what lies behind a
- * sequence's length may be NaN. */
+/* Bytes of a register of a transposed tile: keys 2q, 2q + 1, 2q + 8, 2q + 9
+ * from `first` on (q: lane % 4). Keys not below end become 0: values after the
+ * length of a sequence may be NaN. */
 static __device__ __forceinline__ uint32_t bytes_below(int32_t first,
                                                        int32_t end)
 {
@@ -322,7 +323,7 @@ static __device__ __forceinline__ void turn_tile(uint32_t from, uint32_t to,
         }
 #pragma unroll
         for (uint32_t first = 0; first < parts; first += batch) {
-            uint32_t in[batch][4]; /* so many reads are under way at once */
+            uint32_t in[batch][4]; /* number of outstanding reads */
 #pragma unroll
             for (uint32_t b = 0; b < batch; b++)
                 ldmatrix_trans(in[b], (read ^ (first + b) % 8 * 16) +
@@ -359,7 +360,7 @@ turn_all(const vly_attention_args &args, const vly_sm90_grid &grid,
                 turn_tile<W, true>(from, to, end);
             else
                 turn_tile<W, false>(from, to, end);
-            fence_async(); /* wgmma reads what was stored here */
+            fence_async(); /* wgmma reads the stored data */
             __syncwarp();
             if (threadIdx.x % 32 == 0) {
                 barrier_arrive(bars + 8 * (FULL_V + u.place));

@@ -9,9 +9,9 @@
 #include "attention_mma.cuh"
 #include "attention_sm90_load.cuh"
 
-/* Two rows of a lane: the keys that they see, and the running softmax. `most`
- * is what weights are relative to, in units of scores: where no weight gets too
- * large that way, it is less than the largest score. */
+/* Two rows of a lane: the keys that they see, and the running softmax. Weights
+ * are relative to `most`, in units of scores: it may be less than the largest
+ * score, as long as no weight gets too large. */
 struct sm90_rows {
     int32_t first[2];
     int32_t end[2];
@@ -20,8 +20,8 @@ struct sm90_rows {
     bool known; /* of all rows of the warp `most` is above -infinity */
 };
 
-/* What scores are multiplied with, times log2(e); e4m3: with the scales of Q
- * and K, and weights times 2^SHIFT, as its numbers end at 2^-9. */
+/* Factor of scores, times log2(e); e4m3: including the scales of Q and K, and
+ * weights times 2^SHIFT, because its smallest number is 2^-9. */
 struct sm90_scale {
     float score;
     float value; /* of V, and of O where that is e4m3 */
@@ -49,8 +49,8 @@ static __device__ __forceinline__ sm90_rows start_rows(const sm90_tile &tile,
     return rows;
 }
 
-/* Which end of the keys that rows see lies in a tile; both where no tile is
- * seen by all rows. */
+/* The ends of the visible keys that are in a tile; both if no tile is visible
+ * to all rows. */
 struct sm90_edges {
     bool first;
     bool end;
@@ -85,8 +85,8 @@ hide(float s[W::keys / 2], int32_t key, sm90_edges edges, const sm90_rows &rows)
     }
 }
 
-/* `most` of both rows of a lane becomes the largest score so far; keep: what
- * their sums are multiplied with. */
+/* `most` of both rows of a lane becomes the largest score so far; keep: factor
+ * of their sums. */
 template <typename W>
 static __device__ __forceinline__ void grow(const float s[W::keys / 2],
                                             const sm90_scale &scale,
@@ -142,7 +142,7 @@ static __device__ __forceinline__ void flip(float s[W::keys / 2],
     }
 }
 
-/* Scores become weights, after a look at all of them. */
+/* Scores become weights, after a search for the largest. */
 template <typename W>
 static __device__ __forceinline__ void
 soften(float s[W::keys / 2], int32_t key, sm90_edges edges,
@@ -157,9 +157,9 @@ soften(float s[W::keys / 2], int32_t key, sm90_edges edges,
     rows->sum[1] += sum[1];
 }
 
-/* Scores become weights relative to what they were relative to before, without
- * a search for the largest: that took 12 to 22% of the time of e4m3. false: a
- * weight may be too large, or is NaN, and nothing else has changed. */
+/* Scores become weights relative to the previous `most`, without a search for
+ * the largest, which took 12 to 22% of the time of e4m3. false: a weight may be
+ * too large or is NaN, and nothing has changed. */
 template <typename W>
 static __device__ __forceinline__ bool
 soften_as_before(float s[W::keys / 2], const sm90_scale &scale, sm90_rows *rows)
@@ -175,7 +175,7 @@ soften_as_before(float s[W::keys / 2], const sm90_scale &scale, sm90_rows *rows)
     return true;
 }
 
-/* o times what is kept of it */
+/* scales o by keep */
 template <typename W>
 static __device__ __forceinline__ void rescale(float (&o)[W::dim / 2],
                                                const float keep[2])

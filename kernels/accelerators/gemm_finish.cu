@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands before and behind a product of a library: sums in the workspace
-// to elements of D, scales in the order that cublasLt wants, weights widened.
+// Work before and after a product of a library: sums in the workspace to
+// elements of D, scales in the order that cublasLt wants, weights widened.
 #include "gemm_element.cuh"
 
 #if !defined(VLY_LAUNCH_EARLY)

@@ -45,7 +45,7 @@ enum {
 typedef struct vly_cuda_gemm {
     const void *a;
     const void *b;
-    const void *c; /* not read where beta is 0 */
+    const void *c; /* not read if beta is 0 */
     void *d;
     const void *bias;    /* [n] of type_d, or NULL */
     const void *scale_a; /* fp32 */
@@ -65,8 +65,8 @@ typedef struct vly_cuda_gemm {
 /* ---- gemm_own.cu --------------------------------------------------------- */
 
 /* Every product of the table in volley/gemm.h, any size and alignment, by tiles
- * in shared memory and fused multiply-adds: what there is when nothing faster
- * is, and what the others are compared with. k may be 0. */
+ * in shared memory and fused multiply-adds: the fallback without a faster
+ * kernel, and the reference of the others. k may be 0. */
 cudaError_t vly_cuda_gemm_own(const vly_cuda_gemm *gemm, cudaStream_t stream);
 
 /* ---- gemm_finish.cu ------------------------------------------------------ */
@@ -85,7 +85,7 @@ cudaError_t vly_cuda_gemm_finish(const vly_cuda_gemm *gemm, const void *sums,
                                  uint32_t n_parts, uint32_t sum_type,
                                  cudaStream_t stream);
 
-/* Scales of 128-blocks as cublasLt wants them: those of A [m][kb] become
+/* Scales of 128-blocks in the layout of cublasLt: those of A [m][kb] become
  * [kb][m]; those of B [nb][kb] become [nb][kb rounded up to 4]. NULL: left out.
  * For devices of 9.0 and newer, as those products are. */
 cudaError_t vly_cuda_gemm_pack_scales(const vly_cuda_gemm *gemm, float *scale_a,
@@ -98,26 +98,26 @@ cudaError_t vly_cuda_gemm_widen(const vly_cuda_gemm *gemm, void *out,
 
 /* ---- gemv_half.cu, gemv_flow.cu, gemv_lines.cu, gemv_full.cu ------------- */
 
-/* How a product of few rows is run. */
+/* Shape of a kernel for a product of few rows. */
 typedef struct vly_cuda_gemv_shape {
     const char *name; /* "gemv_8x4": warps a block, KB a warp has under way */
     uint32_t n_warps;
     uint32_t n_stages;
-    uint32_t n_rows; /* of B that a block has at a time */
+    uint32_t n_rows; /* rows of B per block at a time */
 } vly_cuda_gemv_shape;
 
 enum {
-    VLY_CUDA_GEMV_ROWS = 8,       /* of A, for one look at B */
+    VLY_CUDA_GEMV_ROWS = 8,       /* rows of A for one read of B */
     VLY_CUDA_GEMV_MOST_ROWS = 32, /* the same, of 16-bit A with more */
     VLY_CUDA_GEMV_SHAPES = 5,
     VLY_CUDA_GEMV_FLOW = 3,              /* shape of gemv_flow.cu */
     VLY_CUDA_GEMV_LINES = 4,             /* shape of gemv_lines.cu */
     VLY_CUDA_GEMV_LINES_K = 16384,       /* of k it has at most */
     VLY_CUDA_GEMV_LINES_BYTES = 256,     /* a row of B is a multiple of it */
-    VLY_CUDA_GEMV_LINES_SHARED = 176128, /* bytes of shared memory it wants */
+    VLY_CUDA_GEMV_LINES_SHARED = 176128, /* bytes of shared memory */
 };
 
-/* The shapes there are, by index; the same for all types. */
+/* All shapes, by index; the same for all types. */
 extern const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES];
 
 /* 1 if these kernels can compute it: B transposed, rows of A and B aligned to
@@ -127,7 +127,7 @@ extern const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES];
 int vly_cuda_gemv_fits(const vly_cuda_gemm *gemm, uint32_t shape,
                        uint32_t align);
 
-/* Tiles that one part of it has: what a choice of n_parts goes by. */
+/* Number of tiles of one part, for the choice of n_parts. */
 uint64_t vly_cuda_gemv_blocks(const vly_cuda_gemm *gemm, uint32_t shape);
 
 /* A product of any m, in groups of 8 (or 32) rows of which each reads B.
@@ -147,16 +147,16 @@ cudaError_t vly_cuda_gemv(const vly_cuda_gemm *gemm, uint32_t shape,
 cudaError_t vly_cuda_gemm_fill(void *memory, uint64_t count, uint32_t type,
                                float most, uint64_t seed, cudaStream_t stream);
 
-/* What an element may be off by: of_d |y| + of_x |x| + of_all, y being the true
- * one and x what it is before the activation. */
+/* Allowed error of an element: of_d |y| + of_x |x| + of_all, with the true
+ * value y and its value x before the activation. */
 typedef struct vly_cuda_allowance {
     float of_d;
     float of_x;
     float of_all;
 } vly_cuda_allowance;
 
-/* Elements of 16 bits behind gelu that a sum rounded to 16 bits before makes
- * others: those nearer to what one rounding gives, and to what two give. */
+/* Elements of 16 bits after gelu that change if the sum is rounded to 16 bits
+ * first: the number nearer to the result of one rounding, and of two. */
 typedef struct vly_cuda_votes {
     uint32_t once;
     uint32_t twice;

@@ -179,7 +179,7 @@ template <typename T, int BITS> struct flow {
             if constexpr (BITS == 4) // a chunk is a group of 128
                 take_scales(scale, tile, left);
             vly_fetch_wait<STAGES - 1>();
-            // the oldest stands behind the newest
+            // the oldest slot follows the newest
             stage = stage == mine + (STAGES - 1) * 32 * PAIRS
                         ? mine
                         : stage + 32 * PAIRS;

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(WARPS * 32)
     for (; c < end; c += WARPS) {
         fetch(stage);
         vly_fetch_wait<STAGES - 1>();
-        // the oldest stands behind the newest
+        // the oldest slot follows the newest
         stage = stage == mine + (STAGES - 1) * 64 ? mine : stage + 64;
         step<T, BITS, GROUPS, false>(sum, at, stage[0], stage[32], c,
                                      c < end_of_lane);

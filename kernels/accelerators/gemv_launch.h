@@ -18,8 +18,8 @@ cudaError_t vly_cuda_gemv_flow(const vly_cuda_gemm *gemm, uint32_t n_parts,
 /* gemv_lines.cu: one row of A, k in one part */
 cudaError_t vly_cuda_gemv_lines(const vly_cuda_gemm *gemm, cudaStream_t stream);
 
-/* Blocks that stay: as many of a part as are on the device at once (per_unit on
- * a multiprocessor), or one a tile. */
+/* Persistent blocks: as many per part as fit on the device at once (per_unit on
+ * a multiprocessor), or one per tile. */
 cudaError_t vly_cuda_gemv_grid(const vly_cuda_gemm *gemm, uint32_t n_tiles,
                                uint32_t n_parts, int per_unit, dim3 *grid);
 

@@ -24,7 +24,7 @@ static uint64_t bits_of(uint32_t type)
                                                            : 0;
 }
 
-/* Whether so many elements are whole vectors; overflow cannot make it so. */
+/* Are so many elements whole vectors? Safe against overflow. */
 static int is_whole(uint64_t elements, uint64_t bits)
 {
     return elements % (VECTOR_BYTES * 8 / bits) == 0;

@@ -30,7 +30,7 @@ typedef struct vly_unpack_pair {
     uint32_t scale;
 } vly_unpack_pair;
 
-/* The four bytes of low (0 to 3) and high (4 to 7) that selector names, from
+/* The four bytes of low (0 to 3) and high (4 to 7) selected by selector, from
  * its low half-byte on. */
 VLY_UNPACK uint32_t vly_unpack_bytes(uint32_t low, uint32_t high,
                                      uint32_t selector)
@@ -46,8 +46,8 @@ VLY_UNPACK uint32_t vly_unpack_bytes(uint32_t low, uint32_t high,
 #endif
 }
 
-/* (word & mask) ^ flip: one operation, if the compiler is told so; by itself it
- * makes two, as an instruction has one immediate. */
+/* (word & mask) ^ flip: one operation by inline PTX; the compiler makes two,
+ * because an instruction has one immediate. */
 VLY_UNPACK uint32_t vly_unpack_bits(uint32_t word, uint32_t mask, uint32_t flip)
 {
 #if defined(__CUDA_ARCH__)

@@ -18,14 +18,14 @@ static __device__ __forceinline__ void barrier_init(uint32_t barrier,
                  : "memory");
 }
 
-/* after all were initialised, before anything waits or copies */
+/* called after all are initialised, before any wait or copy */
 static __device__ __forceinline__ void barrier_init_fence(void)
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async;" ::: "memory");
 }
 
-/* what this thread stored into shared memory, for TMA and wgmma */
+/* makes this thread's stores to shared memory visible to TMA and wgmma */
 static __device__ __forceinline__ void fence_async(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -37,7 +37,7 @@ static __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
                  : "memory");
 }
 
-/* arrives and says how many bytes copies will bring */
+/* arrives and announces the number of bytes of copies */
 static __device__ __forceinline__ void barrier_expect(uint32_t barrier,
                                                       uint32_t bytes)
 {
@@ -47,7 +47,7 @@ static __device__ __forceinline__ void barrier_expect(uint32_t barrier,
         : "memory");
 }
 
-/* until the phase of that parity is over */
+/* waits until the phase of that parity has ended */
 static __device__ __forceinline__ void barrier_wait(uint32_t barrier,
                                                     uint32_t parity)
 {

@@ -10,7 +10,8 @@
 
 #include "wgmma.cuh"
 
-/* Shared memory by its address, which is one register and not two. */
+/* Shared memory by its 32-bit address, which needs one register instead of
+ * two. */
 static __device__ __forceinline__ float2 shared_pair(uint32_t at)
 {
     float2 x;
@@ -49,7 +50,7 @@ static __device__ __forceinline__ void bulk_store(void *to, uint32_t from,
         : "memory");
 }
 
-/* floats are added to those that are there */
+/* adds floats to the existing ones */
 static __device__ __forceinline__ void bulk_add(float *to, uint32_t from,
                                                 uint32_t bytes)
 {
@@ -64,20 +65,20 @@ static __device__ __forceinline__ void bulk_commit(void)
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/* until shared memory was read: it may be written again */
+/* waits until shared memory was read and may be written again */
 static __device__ __forceinline__ void bulk_wait_read(void)
 {
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-/* until everything is in global memory */
+/* waits until everything is in global memory */
 static __device__ __forceinline__ void bulk_wait_all(void)
 {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/* Until the flag is n; what bulk copies of those who raised it have written is
- * then there for bulk copies of this thread. */
+/* Waits until the flag is n. Data written by bulk copies of the threads that
+ * raised the flag is then visible to bulk copies of this thread. */
 static __device__ __forceinline__ void flag_wait(const uint32_t *flag,
                                                  uint32_t n)
 {

@@ -27,7 +27,7 @@ static __device__ __forceinline__ float rwkv_float(__nv_bfloat16 x)
     return __bfloat162float(x);
 }
 
-/* Past the first-level cache, in which nothing is read twice. */
+/* Bypasses the first-level cache, because nothing is read twice. */
 static __device__ __forceinline__ float rwkv_get(const void *array,
                                                  uint32_t type, uint64_t i)
 {
@@ -88,7 +88,7 @@ template <int WARPS>
 static __device__ __forceinline__ float rwkv_sum_block(float x, float *part)
 {
     x = rwkv_sum_warp(x);
-    __syncthreads(); /* part of the sum before was read */
+    __syncthreads(); /* part of the previous sum has been read */
     if (threadIdx.x % 32 == 0)
         part[threadIdx.x / 32] = x;
     __syncthreads();

@@ -7,7 +7,7 @@
 
 #include "rwkv_device.cuh"
 
-/* What is read for a column: asked for together, before any of it is used. */
+/* Inputs of a column: all loads start before the first use. */
 struct head_inputs {
     float r, k, v, v_first;
     float bias[3];
@@ -62,7 +62,7 @@ head_column_of(const vly_cuda_rwkv_heads &args, const head_inputs &in,
     return c;
 }
 
-/* 1 / the length of kk, of its squares' sum. A sum that is no number stays so.
+/* 1 / the length of kk, from the sum of its squares. NaN stays NaN.
  */
 static __device__ __forceinline__ float head_shorten(float squares)
 {

@@ -31,12 +31,12 @@ enum {
 /* ---- rwkv_rows.cu ---------------------------------------------------------
  */
 
-/* What an operation does not use is not looked at. */
+/* Members that an operation does not use are ignored. */
 typedef struct vly_cuda_rwkv_rows {
     const int32_t *token;
     const void *table;
     float *x;
-    const float *norm_weight; /* embed: NULL is without */
+    const float *norm_weight; /* embed: NULL: not used */
     const float *norm_bias;
     const float *mix;
     float *last;
@@ -85,7 +85,7 @@ typedef struct vly_cuda_rwkv_heads {
     void *v_first; /* out where is_first */
     void *wkv_r, *wkv_w, *wkv_k, *wkv_v, *wkv_a, *wkv_b;
     const void *wkv_y;
-    void *g; /* prepare: out where is_lora; else in */
+    void *g; /* prepare: output if is_lora, otherwise input */
     const float *r_k;
     const float *group_weight;
     const float *group_bias;

@@ -11,7 +11,8 @@
 
 #include <cuda_runtime.h>
 
-/* Until what the kernels before wrote can be read; lets the next one start. */
+/* Waits until results of previous kernels are visible; lets the next kernel
+ * start. */
 static __device__ __forceinline__ void rwkv_wait()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -20,7 +21,8 @@ static __device__ __forceinline__ void rwkv_wait()
 #endif
 }
 
-/* The line into the second-level cache: weights, before rwkv_wait. */
+/* Prefetches a line into the second-level cache: for weights, before
+ * rwkv_wait. */
 static __device__ __forceinline__ void rwkv_prefetch(const void *at)
 {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(at));

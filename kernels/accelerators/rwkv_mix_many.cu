@@ -61,9 +61,9 @@ static __device__ __forceinline__ void normed_of(const float *x, uint32_t j,
         to[i] = fmaf((to[i] - norm.mean) * norm.scale, w.weight[i], w.bias[i]);
 }
 
-/* Columns of the token before the block's first: of the row there, or what the
- * run before left in `last`, which then becomes that of this run's last token
- * (whose norm is `other` then). */
+/* Columns of the token before the block's first: from its row, or from `last`
+ * of the previous run. In that case `last` is then set to this run's last token
+ * (whose norm is `other`). */
 static __device__ __forceinline__ void
 start_of(const vly_cuda_rwkv_rows &args, const float *x, uint32_t batch,
          uint32_t token, uint32_t n, uint32_t j, const many_norm &other,

@@ -34,10 +34,10 @@ product_of(const vly_cuda_rwkv_products &args, uint32_t *block)
 
 #define TILE 16
 #define FEW_BLOCKS 264
-#define MOST_SHARED (99 * 1024) /* what 8.6 and 8.9 have */
+#define MOST_SHARED (99 * 1024) /* limit of 8.6 and 8.9 */
 
-/* T: of x; BITS of a weight. x_bytes: of x in shared memory, where it is one
- * row, behind what is fetched. */
+/* T: of x; BITS of a weight. x_bytes: of x in shared memory, for a single row,
+ * after the fetched data. */
 template <typename T, int BITS, int DEPTH>
 static __global__ void __launch_bounds__(THREADS)
     rwkv_multiply_half(const __grid_constant__ vly_cuda_rwkv_products args,
@@ -244,10 +244,10 @@ template <typename T, int DEPTH> static half_kernel half_of(uint32_t type_w)
                : (half_kernel)rwkv_multiply_half<T, 16, DEPTH>;
 }
 
-/* Where there are fewer blocks than two a multiprocessor of most devices, each
- * has more under way. One row of x is in shared memory: from the second-level
- * cache each of its pieces is a latency of its own (k of 8192: 20.4 us on an
- * H200, of which 8 are bytes). */
+/* With fewer blocks than two per multiprocessor on most devices, each block
+ * keeps more loads outstanding. One row of x is in shared memory: from the
+ * second-level cache each of its pieces is a latency of its own (k of 8192:
+ * 20.4 us on an H200, of which 8 are bytes). */
 static int launch_half(const vly_cuda_rwkv_products *some, uint32_t type_w,
                        uint32_t blocks, void *stream)
 {

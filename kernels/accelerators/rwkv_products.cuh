@@ -34,8 +34,9 @@ static __device__ __forceinline__ void put_y(const vly_cuda_rwkv_products &args,
     rwkv_put(p.y, p.type_y, at, y);
 }
 
-/* A piece of two rows of weights (16 bytes a lane), times what belongs to it of
- * x, in shared memory or not. scale0, scale1: of int4, of this piece. */
+/* A piece of two rows of weights (16 bytes a lane), times the corresponding
+ * elements of x, in shared memory or not. scale0, scale1: of int4, of this
+ * piece. */
 template <typename T, int BITS>
 static __device__ __forceinline__ void
 add_piece(float (&sum)[4], uint4 w0, uint4 w1, const uint4 *from,

@@ -32,7 +32,7 @@ static __device__ __forceinline__ uint32_t quad_bits(float x,
     return (unsigned short)__nv_bfloat16_raw(__float2bfloat16_rn(x)).x;
 }
 
-/* Elements at to at + 3; WHOLE: they lie at a multiple of their size. */
+/* Elements at to at + 3; WHOLE: their address is a multiple of their size. */
 template <typename T, bool WHOLE> struct quad {
     static __device__ __forceinline__ void load(const void *array, uint64_t at,
                                                 float x[4])
@@ -94,7 +94,7 @@ template <bool WHOLE> struct quad<float, WHOLE> {
     }
 };
 
-/* Whether an array can be read in quads of any type. */
+/* Can an array be read in quads of any type? */
 static inline bool quad_is_whole(const void *array)
 {
     return (uintptr_t)array % 16 == 0;

@@ -52,15 +52,15 @@ static __device__ __forceinline__ float normed(const vly_cuda_rwkv_rows &args,
 
 #define MOST_MIXES 6
 
-/* What a column is normalised and mixed with. None of it waits for the row, so
- * it is read first: a load behind the norm is one more latency of memory, and
- * behind a store another one, as the compiler keeps their order. */
+/* Parameters of a column's norm and mix. They do not depend on the row, so they
+ * are read first: a load after the norm costs one more memory latency, and
+ * after a store another one, because the compiler keeps their order. */
 struct column_weights {
     float x, weight, bias, last;
     float mix[MOST_MIXES];
 };
 
-/* last: NULL where there is none */
+/* last: NULL if there is none */
 static __device__ __forceinline__ void
 read_column(const vly_cuda_rwkv_rows &args, const float *x, const float *last,
             uint32_t j, column_weights *to)

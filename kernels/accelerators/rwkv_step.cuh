@@ -23,7 +23,7 @@ rank_of(const vly_cuda_rwkv_heads &args, uint32_t i)
     return i == 2 && args.is_first ? 0 : args.rank[i];
 }
 
-/* The hidden vectors of the LoRAs, one behind the other in floats. */
+/* The hidden vectors of the LoRAs, one after the other as floats. */
 static __device__ __forceinline__ void
 read_hidden(const vly_cuda_rwkv_heads &args, uint64_t row, float *hidden)
 {
@@ -78,8 +78,8 @@ row_times(const void *matrix, uint64_t row, uint32_t rank, uint32_t whole,
 }
 
 /* Matrices, of which a thread reads a column of g, or of each of the others:
- * 64 columns, four lanes each, are half a block. What is read before the hidden
- * vectors are there: up to so many pieces of 16 bytes. */
+ * 64 columns, four lanes each, are half a block. Up to so many pieces of 16
+ * bytes are read before the hidden vectors are available. */
 #define G_PIECES 8
 #define OTHER_PIECES 3
 
@@ -93,7 +93,7 @@ static __device__ __forceinline__ bool reads_g()
     return threadIdx.x >= STEP_THREADS / 2;
 }
 
-/* Of pieces that are not there 0. */
+/* Missing pieces are 0. */
 template <typename T, uint32_t N>
 static __device__ __forceinline__ void
 read_pieces(const vly_cuda_rwkv_heads &args, uint32_t first, uint32_t i,
@@ -171,7 +171,8 @@ second_products(const vly_cuda_rwkv_heads &args, uint32_t first,
     }
 }
 
-/* What reaches the second-level cache while the kernel before still runs. */
+/* Prefetches into the second-level cache while the previous kernel still
+ * runs. */
 template <typename T>
 static __device__ __forceinline__ void
 prefetch_matrices(const vly_cuda_rwkv_heads &args, uint32_t first)
@@ -187,7 +188,7 @@ prefetch_matrices(const vly_cuda_rwkv_heads &args, uint32_t first)
     }
 }
 
-/* Columns of the head into shared memory, as the recurrence wants them (w is
+/* Columns of the head into shared memory, in the form for the recurrence (w is
  * the decay). By the first 64 threads, which have read `in`; ends with a
  * barrier. */
 static __device__ __forceinline__ void
@@ -269,7 +270,7 @@ static __device__ __forceinline__ void one_token(state_row *row,
         shared->y[i] = y;
 }
 
-/* What the first warp finishes with: columns lane and lane + 32. */
+/* State of the first warp for the end: columns lane and lane + 32. */
 struct finish_inputs {
     float weight[2], bias[2];
 };
@@ -328,7 +329,7 @@ step_head(const vly_cuda_rwkv_heads &args, uint32_t unit, float *hidden,
     step_pieces pieces;
     head_inputs in = {};
     finish_inputs finish = {};
-    /* everything that is read is asked for before any of it is used */
+    /* all loads start before the first use */
     if (args.is_lora)
         read_matrices<T>(args, first, &pieces);
     if (args.state_in != nullptr)

@@ -31,7 +31,7 @@
 
 /* ---- phases -------------------------------------------------------------- */
 
-/* What does not change in a phase. */
+/* Constants of a phase. */
 struct token_phase {
     const token_layer *layer;
     const token_kind *kind;
@@ -46,7 +46,7 @@ template <int NE> struct token_columns {
     float2 weight[NE], bias[NE], last[NE], mix[2][NE];
 };
 
-/* What a norm and a token shift read of memory: asked for before x is. */
+/* Inputs of a norm and a token shift: their loads start before that of x. */
 template <int NE>
 static __device__ __forceinline__ void
 read_columns(const token_args &args, const token_phase &p, token_columns<NE> &c)
@@ -133,7 +133,8 @@ put_sum(const token_args &args, const token_memory &m, const token_phase &p,
         const float y = f == VLY_CUDA_RWKV_TANH      ? tanhf(sum)
                         : f == VLY_CUDA_RWKV_SIGMOID ? token_sigmoid(sum)
                                                      : sum;
-        /* as single launches store it: a head's norm can make much of it */
+        /* rounded as in single launches: the norm of a head can amplify the
+         * difference */
         token_say_float((uint2 *)(to + args.at[EXCHANGE_IN]) + row,
                         token_rounded(y, T()), p.flag);
     } else if (p.number == 2) {
@@ -180,8 +181,8 @@ run_products(const token_args &args, const token_memory &m,
         });
 }
 
-/* The block's logits at once: the host's memory may be where they go, where
- * each write is a message of its own. */
+/* All logits of the block at once: they may be in host memory, where each write
+ * is a separate transfer. */
 static __device__ __forceinline__ void put_logits(const token_args &args,
                                                   const token_memory &m)
 {
@@ -193,7 +194,7 @@ static __device__ __forceinline__ void put_logits(const token_args &args,
         rwkv_put(args.logits, args.type_logits, begin + i, from[i]);
 }
 
-/* A phase; heads behind the first one. */
+/* A phase; heads after the first one. */
 template <typename T, int NE>
 static __device__ __forceinline__ void
 run_phase(const token_args &args, const token_memory &m, const token_phase &p,
@@ -268,7 +269,7 @@ static __global__ void __launch_bounds__(TOKEN_THREADS, 1)
         }
     }
     put_logits(args, m);
-    /* all blocks have begun, as all have left values */
+    /* all blocks have begun, because all have written values */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *layers = begin + args.n_layers;
 }
@@ -277,7 +278,7 @@ static __global__ void __launch_bounds__(TOKEN_THREADS, 1)
 
 #define MOST_WIDTH 4096
 #define SLOT_BYTES (20 * 1024) /* the most that a slot is made of pieces to */
-#define AHEAD 4                /* slots under way for the phase that runs */
+#define AHEAD 4                /* outstanding slots for the running phase */
 #define LOW 2                  /* likewise for phases to come */
 #define MOST_SLOTS 64
 #define PIECE_MOST 2560
@@ -390,8 +391,8 @@ static void place_exchange(vly_cuda_rwkv_token *t)
     t->bytes = at;
 }
 
-/* Slots under way for phases to come. Where a layer fits into the slots there
- * is no hurry. */
+/* Number of outstanding slots for later phases. If a layer fits into the slots,
+ * few are enough. */
 static uint32_t pace(const vly_cuda_rwkv_token *t, uint32_t slot_bytes)
 {
     const uint64_t rows = (uint64_t)t->kind[1].first[t->kind[1].n] + t->width +
@@ -432,8 +433,8 @@ const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *t, uint32_t blocks,
     }
     t->slots = (shared - fixed) / slot_bytes;
     t->slots = t->slots < MOST_SLOTS ? t->slots : MOST_SLOTS;
-    /* A slot's barrier tells two rounds apart, not three: what a warp waits
-     * for must not be a round behind what has come. */
+    /* The barrier of a slot distinguishes two rounds, not three: a warp must
+     * not wait for a round before the one that has arrived. */
     t->ahead = t->slots - ahead < AHEAD ? t->slots - ahead : AHEAD;
     t->low = pace(t, slot_bytes);
     t->shared = fixed + t->slots * slot_bytes;
@@ -452,7 +453,7 @@ template <typename T> static token_kernel kernel_of(uint32_t width)
                           : (token_kernel)rwkv_token<T, 8>;
 }
 
-/* With the first of attributes, which are to be there as long as it is. */
+/* With the first of attributes, which must outlive the result. */
 static cudaLaunchConfig_t config_of(uint32_t blocks, uint32_t shared,
                                     cudaLaunchAttribute *attributes)
 {

@@ -16,7 +16,8 @@ enum {
     VLY_CUDA_RWKV_TOKEN_IN = 8,        /* first products of a layer */
     VLY_CUDA_RWKV_TOKEN_CHUNKS = 26,   /* of 32 of the ranks together */
     VLY_CUDA_RWKV_TOKEN_ROWS = 0x7fff, /* of the first products together */
-    VLY_CUDA_RWKV_TOKEN_CLUSTER = 8,   /* blocks that hear others together */
+    VLY_CUDA_RWKV_TOKEN_CLUSTER = 8,   /* blocks that receive values of others
+                                        * together */
 };
 
 /* Pointers of a layer; in the device's memory, 16 bytes aligned. */
@@ -75,19 +76,18 @@ typedef struct vly_cuda_rwkv_token {
     uint32_t bytes; /* likewise, all */
 } vly_cuda_rwkv_token;
 
-/* Blocks with so much shared memory each that this thread's device has room for
- * at once, in clusters. A cudaError_t as int. */
+/* Number of concurrent blocks with so much shared memory each on this thread's
+ * device, in clusters. A cudaError_t as int. */
 int vly_cuda_rwkv_token_room(uint32_t shared, uint32_t *blocks);
 
 /* Plans a launch of at most so many blocks, each with at most so much shared
- * memory. NULL, or why it cannot be (a sentence's end
- * such as "a width of 100, wanted a multiple of 64"), in a buffer of this
- * thread. */
+ * memory. Returns NULL, or the reason of a failure (the end of a sentence such
+ * as "a width of 100, wanted a multiple of 64"), in a buffer of this thread. */
 const char *vly_cuda_rwkv_token_plan(vly_cuda_rwkv_token *token,
                                      uint32_t blocks, uint32_t shared);
 
-/* Needs the whole device at once (a cooperative launch) and compute capability
- * 9.0. A cudaError_t as int. */
+/* Needs the whole device (a cooperative launch) and compute capability 9.0. A
+ * cudaError_t as int. */
 int vly_cuda_rwkv_token_run(const vly_cuda_rwkv_token *token, void *stream);
 
 #ifdef __cplusplus

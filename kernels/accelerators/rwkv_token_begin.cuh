@@ -35,7 +35,7 @@ static __device__ void list_kind(const token_args &args, token_shared &s,
     s.n_chunks[which] = n;
 }
 
-/* The rows of the first products that the block's head wants. */
+/* The rows of the first products that the block's head needs. */
 static __device__ void list_entries(const token_args &args, token_shared &s,
                                     uint32_t which)
 {
@@ -116,7 +116,7 @@ static __device__ __forceinline__ void begin_block(const token_args &args,
     __syncthreads();
     list_entries(args, s, 0);
     list_entries(args, s, 1);
-    /* of the cluster: nobody gives before all barriers are there */
+    /* of the cluster: no block sends before all barriers exist */
     asm volatile("barrier.cluster.arrive.release;\n"
                  "barrier.cluster.wait.acquire;" ::
                      : "memory");

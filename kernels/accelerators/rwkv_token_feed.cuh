@@ -16,7 +16,7 @@
 struct token_feeder {
     uint64_t policy;
     uint32_t slot, parity;
-    uint32_t lag, lag_parity; /* the oldest slot under way */
+    uint32_t lag, lag_parity; /* the oldest outstanding slot */
     uint32_t under_way;
     uint32_t phase;
     uint32_t at;    /* pairs in the slot */
@@ -58,7 +58,7 @@ feed_close(const token_args &args, const token_memory &m, token_feeder &f)
         f.slot = 0, f.parity ^= 1;
 }
 
-/* A phase begins with a slot of its own. */
+/* A phase begins with a new slot. */
 static __device__ __forceinline__ void
 feed_end_phase(const token_args &args, const token_memory &m, token_feeder &f)
 {
@@ -86,7 +86,8 @@ feed_long_rows(const token_args &args, const token_memory &m, token_feeder &f,
         }
 }
 
-/* Rows [begin, end) of a matrix, by pairs; of the last one a half may lack. */
+/* Rows [begin, end) of a matrix, by pairs; the last pair may have only one
+ * row. */
 static __device__ __forceinline__ void
 feed_rows(const token_args &args, const token_memory &m, token_feeder &f,
           const void *w, uint32_t begin, uint32_t end, bool is_hidden)
@@ -168,7 +169,7 @@ static __device__ __forceinline__ void feed_all(const token_args &args,
 
 /* ---- small weights ------------------------------------------------------- */
 
-/* Of the vectors that all blocks read, this block's part. */
+/* This block's part of the vectors that all blocks read. */
 static __device__ __forceinline__ void
 prefetch_vectors(const token_args &args, const token_layer *layer)
 {
@@ -215,7 +216,8 @@ prefetch_head(const token_args &args, const token_layer *layer, bool is_first)
         rwkv_prefetch(p + first + lane % 2 * 32);
 }
 
-/* By a warp: layer l when the workers have begun the one before. */
+/* Called by a warp: prefetches layer l when the workers have begun the previous
+ * layer. */
 static __device__ __forceinline__ void prefetch_all(const token_args &args,
                                                     const token_memory &m)
 {

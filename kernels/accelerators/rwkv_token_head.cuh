@@ -13,7 +13,7 @@
 #define HEAD_LANES (TOKEN_WORKERS / RWKV_DIM) /* of a row of the state */
 #define HEAD_QUADS (16 / HEAD_LANES)
 
-/* What a block knows of its head. */
+/* Data of a block about its head. */
 struct head_view {
     const token_layer *layer;
     const token_chunk *chunk;
@@ -93,7 +93,7 @@ static __device__ __forceinline__ void read_vectors(const head_view &v,
         }
 }
 
-/* r, k, v and the hidden vectors, that other blocks leave. */
+/* r, k, v and the hidden vectors, written by other blocks. */
 template <typename T>
 static __device__ __forceinline__ void
 take_entries(const token_args &args, const head_view &view, uint32_t flag,
@@ -131,7 +131,7 @@ take_entries(const token_args &args, const head_view &view, uint32_t flag,
     }
 }
 
-/* Columns of the head, as the recurrence wants them, by the first 64 threads;
+/* Columns of the head, in the form for the recurrence, by the first 64 threads;
  * the gate by the next 64. */
 static __device__ __forceinline__ void make_columns(const token_args &args,
                                                     const head_view &view,

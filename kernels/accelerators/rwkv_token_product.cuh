@@ -16,7 +16,7 @@ struct token_reader {
     uint32_t phase;
 };
 
-/* A pair of rows and what it is multiplied with. */
+/* A pair of rows and its factor. */
 struct token_pair {
     uint32_t row;
     bool is_alone;
@@ -86,7 +86,7 @@ static __device__ __forceinline__ float diagonal(const float (&d)[4][4])
     return sum;
 }
 
-/* Adds up a row of several pieces; false: there are others to come. */
+/* Adds up a row of several pieces; false: more pieces follow. */
 static __device__ __forceinline__ bool add_pieces(token_shared *s,
                                                   uint32_t pair, uint32_t q,
                                                   uint32_t log_q, float *sum)
@@ -146,7 +146,7 @@ multiply(const token_args &args, const token_memory &m, token_reader &r,
         token_bar_wait(&m.full[slot], parity);
         piece_sums<T>(d, w, w + span, token_base + p.x + q * bytes, bytes);
         __syncwarp();
-        if (lane == 0) /* for those too that the last slot lacks */
+        if (lane == 0) /* also for rows missing in the last slot */
             token_bar_arrive(&m.empty[slot],
                              i + 1 == pieces ? most + 1 - unit : 1);
         float sum = diagonal(d);

@@ -27,13 +27,14 @@ static __device__ __forceinline__ void token_give(uint32_t to, uint32_t bar,
             : "memory");
 }
 
-/* What all blocks left, `words` of 16 bytes, to place `to`: a block asks for
- * its share and gives it to all of its cluster, so that the second-level cache
- * is asked for an eighth of it, and copies lose less to it. HALVES: four values
- * of 16 bits with flags in a word, else two of fp32. Each kind of vector is
- * heard twice a layer, by turns with the other kind; a block says nothing of
- * one round before it has heard all of the last, so no word of a round comes
- * while the one of its kind before it is still read or counted. */
+/* Gathers the values written by all blocks, `words` of 16 bytes, at `to`. A
+ * block reads its share and sends it to all blocks of its cluster, so that the
+ * second-level cache is read only for an eighth, which slows copies less.
+ * HALVES: four values of 16 bits with flags in a word, otherwise two of fp32.
+ * Each kind of vector is gathered twice per layer, alternating with the other
+ * kind. A block writes nothing of a round before it has received all of the
+ * previous one, so no word of a round arrives while the previous one of its
+ * kind is still read or counted. */
 template <bool HALVES>
 static __device__ __forceinline__ void
 token_hear(const token_args &args, const token_memory &m, uint32_t exchange,
@@ -76,7 +77,7 @@ token_hear(const token_args &args, const token_memory &m, uint32_t exchange,
     token_bar_wait_cluster(bar, round);
 }
 
-/* x += sums that the blocks left */
+/* x += sums written by the blocks */
 template <int NE>
 static __device__ __forceinline__ void
 take_sums(const token_args &args, const token_memory &m, uint32_t exchange,
@@ -199,11 +200,11 @@ put_mixed(const token_args &args, const float (&now)[NE][2],
         }
 }
 
-/* The block's part of `last`, of which a thread has one entry at most. It is
- * written once all blocks have read what it was before. */
+/* The block's part of `last`, of which a thread has at most one entry. It is
+ * written after all blocks have read the previous value. */
 struct token_kept {
     float2 value;
-    uint32_t entry; /* TOKEN_NONE: there is none */
+    uint32_t entry; /* TOKEN_NONE: none */
 };
 
 template <int NE>

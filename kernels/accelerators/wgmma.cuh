@@ -34,9 +34,9 @@ template <int PENDING> static __device__ __forceinline__ void wgmma_wait(void)
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-/* The compiler moves arithmetic over an asm that does not name its registers:
- * these name them, before wgmma_fence for what a product will read or add to,
- * and after wgmma_wait for what it wrote. */
+/* The compiler moves arithmetic across an asm statement that does not name its
+ * registers. These functions name them: before wgmma_fence the operands and
+ * sums of a product, and after wgmma_wait its results. */
 template <int N>
 static __device__ __forceinline__ void wgmma_hold(float (&d)[N])
 {
@@ -85,8 +85,9 @@ static __device__ __forceinline__ uint64_t wgmma_columns(uint32_t address,
            (uint64_t)(1024 >> 4) << 32 | (uint64_t)1 << 62;
 }
 
-/* What lies `bytes` further, in the same rows or others: an address in units of
- * 16 bytes comes first, and shared memory ends below 2^18. */
+/* The descriptor of memory `bytes` further, in the same rows or others: its
+ * lowest bits are an address in units of 16 bytes, and shared memory ends below
+ * 2^18. */
 static __device__ __forceinline__ uint64_t wgmma_at(uint64_t d, uint32_t bytes)
 {
     return (d & 0xffffffff00000000u) | ((uint32_t)d + (bytes >> 4));
@@ -147,7 +148,7 @@ template <typename T, int N> struct wgmma;
 #define VLY_WGMMA_D128(d)                                                      \
     VLY_WGMMA_D112(d), VLY_WGMMA_D8(d, 112), VLY_WGMMA_D8(d, 120)
 
-/* kind: shape and types in PTX; the operands behind the sums by their numbers:
+/* kind: shape and types in PTX; the operands after the sums by their numbers:
  * ss a, b, add; rs four of a, b, add; flags: signs, and what is transposed */
 #define VLY_WGMMA_SS(kind, sums, flags, n0, n1, n2)                            \
     asm volatile("{ .reg .pred p; setp.ne.b32 p, %" n2                         \
@@ -203,8 +204,8 @@ template <typename T, int N> struct wgmma;
 VLY_WGMMA_ALL(__half, "k16", "f16.f16", "1, 1, 0, 0", "1, 1, 1")
 VLY_WGMMA_ALL(__nv_bfloat16, "k16", "bf16.bf16", "1, 1, 0, 0", "1, 1, 1")
 VLY_WGMMA_ALL(__nv_fp8_e4m3, "k32", "e4m3.e4m3", "1, 1", "1, 1")
-/* c += a b of one warp: 16 x 8 x 32, for what has no place among the products
- * of its group */
+/* c += a b of one warp: 16 x 8 x 32, for work outside of the products of its
+ * group */
 static __device__ __forceinline__ void mma_e4m3(float c[4], const uint32_t a[4],
                                                 const uint32_t b[2])
 {

@@ -32,9 +32,9 @@ struct chunk_record {
 static_assert(sizeof(chunk_record) == VLY_WKV_CHUNK_BYTES,
               "a record has the size that plans reckon with");
 
-/* Chunks first to first + n of every head; what is made of them lies at
- * record[chunk - first][pair]; plain, behind all records, likewise: 1 for a
- * chunk that has to be done token by token. */
+/* Chunks first to first + n of every head; their results are at record[chunk -
+ * first][pair]; plain, after all records, has the same layout: 1 for a chunk
+ * that must be computed token by token. */
 struct chunk_range {
     chunk_record *record;
     int32_t *plain;
@@ -42,8 +42,8 @@ struct chunk_range {
     uint32_t n;
 };
 
-/* x as two tf32, the first of them rounded: where it is cut off, what is left
- * is twice as large, and outputs were 2.4 times as far from double. */
+/* x as two tf32 numbers, the first rounded: with truncation the remainder is
+ * twice as large, and the error of outputs was 2.4 times as large. */
 static __device__ __forceinline__ void split(float x, uint32_t *high,
                                              uint32_t *low)
 {

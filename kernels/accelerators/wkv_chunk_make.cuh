@@ -31,8 +31,8 @@ struct chunk_work {
     float right[2 * CHUNK][PITCH]; /* B, K; later times P_32 */
     float v[CHUNK][PITCH];
     float u[CHUNK][PITCH]; /* U */
-    /* [token][s], but [s][token] of A . B; 0 where a token does not see s, and
-     * nothing in the upper right quarter, which nobody reads */
+    /* [token][s], but [s][token] of A . B; 0 if a token does not see s; the
+     * upper right quarter is never read and undefined */
     float sees[N_SEES][CHUNK][SMALL];
     float decay[GROUPS][WKV_DIM]; /* of a group's tokens; at last P_32 */
 };
@@ -50,7 +50,7 @@ static __device__ __forceinline__ void put_quad(float *to, const float x[4])
 
 /* Inputs as they are, decays into u; true if a number is too large. Four
  * columns of two tokens a thread, all asked for before any is used. Tokens
- * behind the end have decay 1 and nothing else. */
+ * after the end have decay 1 and are otherwise 0. */
 template <typename T, bool WHOLE>
 static __device__ __forceinline__ bool
 load_chunk(const vly_wkv_args &args, const wkv_place &at, int32_t token,

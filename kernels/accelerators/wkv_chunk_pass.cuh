@@ -17,10 +17,10 @@ typedef float4 chunk_state[8][32];
 
 struct chunk_rows {
     chunk_state state[2];
-    float plain[SLICE][WKV_DIM]; /* of a chunk done token by token */
+    float plain[SLICE][WKV_DIM]; /* of a chunk computed token by token */
 };
 
-/* What a lane needs of a record. */
+/* Part of a record for a lane. */
 struct chunk_part {
     float4 m[8]; /* y: r of two fragments, in four of them */
     float4 start[2];

@@ -42,8 +42,8 @@ int vly_wkv_step(const vly_wkv_args *args, void *stream);
 int vly_wkv_recurrent(const vly_wkv_args *args, void *stream);
 /* 32 tokens at a time, as products of matrices; compute capability 8.0. */
 int vly_wkv_chunked(const vly_wkv_args *args, void *stream);
-/* Chunks that it makes at once, for sequences times heads and up to `most`
- * bytes of workspace; 0: that is too little. */
+/* Number of chunks computed at once, for sequences times heads and up to `most`
+ * bytes of workspace; 0: too little workspace. */
 uint32_t vly_wkv_chunked_range(uint64_t pairs, uint32_t seq, uint64_t most);
 /* Bytes of workspace for so many chunks at once. */
 uint64_t vly_wkv_chunked_bytes(uint64_t pairs, uint32_t seq, uint32_t chunks);

@@ -6,9 +6,12 @@
 #include "accel_cuda.h"
 #include "kernels/accelerators/attention_back.h"
 
-enum { L2_PART = 32 << 20 }; /* bytes that heads of a section read and add to */
+enum {
+    L2_PART = 32 << 20
+}; /* bytes that the heads of a section read and
+    * update */
 
-/* ---- what it takes ----------------------------------------------------- */
+/* ---- conditions ---------------------------------------------------------- */
 
 static bool fits_map(const vly_attention_layout *layout)
 {
@@ -67,7 +70,7 @@ static uint64_t place(uint64_t *end, uint64_t bytes)
     return at;
 }
 
-/* The same bits every time unless nobody wants them and config is 1. */
+/* The same bits every time, unless the flag is not set and config is 1. */
 static vly_back_grid grid_of(const vly_attention_desc *desc, uint32_t config,
                              char *workspace, uint64_t *bytes)
 {

@@ -8,28 +8,28 @@
 
 #include <volley/attention.h>
 
-/* Errors  E_INVALID    the description is none: what was found and wanted
- *         E_UNSUPPORTED  types or flags that the interface does not have, and
- *                      backward of fp8 or of pages */
+/* Errors  E_INVALID an invalid description: the message has the found and the
+ * wanted value; E_UNSUPPORTED types or flags that the interface does not have,
+ * and backward of fp8 or of pages */
 vly_status vly_attention_check_desc(const vly_attention_desc *desc,
                                     const char *plugin, vly_error *error);
 
-/* Pointers that are missing, not aligned, or an output that overlaps something.
- * Where positions are packed, or in pages whose number is not given, their
- * extent is not known: there just the first bytes are compared. The workspace
- * is not looked at. desc has passed the check above. Errors  E_INVALID names
- * the pointer */
+/* Refuses pointers that are missing or not aligned, and an output that overlaps
+ * another array. The extent of packed positions, and of pages whose number is
+ * not given, is unknown: only the first bytes are compared. The workspace is
+ * not checked. desc has passed the check above.
+ * Errors  E_INVALID names the pointer */
 vly_status vly_attention_check_run(const vly_attention_desc *desc,
                                    const vly_attention_run *run,
                                    const char *plugin, vly_error *error);
 
-/* Where the workspace of a run is too small, missing or not aligned to 256.
+/* Refuses a workspace that is too small, missing or not aligned to 256.
  * Errors  E_INVALID with the bytes that are needed */
 vly_status vly_attention_check_workspace(const void *workspace, uint64_t bytes,
                                          uint64_t needed, const char *plugin,
                                          vly_error *error);
 
-/* 1 / sqrt(dim) where the description leaves it open */
+/* 1 / sqrt(dim) if the description has no scale */
 float vly_attention_scale(const vly_attention_desc *desc);
 
 #endif

@@ -53,7 +53,7 @@ static uint32_t add_tensors(const vly_attention_desc *desc,
         (pointer){"grad_v", run->grad_v, VLY_ATTENTION_V, kv, 1, out, 0});
 }
 
-/* Flat arrays of 4-byte words that the flags ask for. */
+/* Flat arrays of 4-byte words that the flags require. */
 static uint32_t add_arrays(const vly_attention_desc *desc,
                            const vly_attention_run *run, pointer *list,
                            uint32_t n)

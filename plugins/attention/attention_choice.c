@@ -24,12 +24,12 @@ struct vly_attention_plan {
     vly_accel_candidates looked_at;
 };
 
-/* What is on disk of a choice. */
+/* A choice as stored on disk. */
 typedef struct stored_choice {
     uint32_t version;
     uint32_t config;
     double seconds;
-    uint32_t n_candidates; /* that it was the fastest of */
+    uint32_t n_candidates; /* number of ways that it was compared with */
     uint32_t reserved;
     char name[32];
 } stored_choice;
@@ -128,7 +128,7 @@ static void add_way(candidates *all, const vly_cuda_way *way, int64_t config_of,
     }
 }
 
-/* Why a way is passed over without a look; NULL: it is not. */
+/* The reason why a way is skipped untried; NULL: it is tried. */
 static const char *passed_over(const candidates *all,
                                const vly_accel_options *options,
                                const vly_cuda_way *way)
@@ -137,13 +137,13 @@ static const char *passed_over(const candidates *all,
         return "not looked at: choose names another";
     if (all->n > 0 && !options->tune)
         return "not looked at: tune=0 takes the first that can";
-    /* the slow one is not compared with others: it is for the rest */
+    /* the slow way is not compared: it serves the remaining cases */
     return all->n > 0 && way->slow ? "not looked at: it is slow, and another "
                                      "way can"
                                    : NULL;
 }
 
-/* Without tuning the first one that can is enough. */
+/* Without tuning the first usable way is taken. */
 static vly_status
 find_candidates(candidates *all, const vly_accel_options *options,
                 int64_t config, const vly_attention_device *device,
@@ -198,8 +198,8 @@ static void open_cache(vly_tune_cache *cache, const vly_accel_options *options,
     vly_tune_init(cache, vly_support_host, where, name);
 }
 
-/* Makes the stored choice ready, and nothing else: plans of cuDNN take the
- * better part of a second. 0: there is none, or it cannot be had any more. */
+/* Prepares only the stored choice: plans of cuDNN take most of a second. 0: no
+ * stored choice, or it cannot be used any more. */
 static bool take_stored(vly_attention_plan *plan, const vly_tune_cache *cache,
                         const char *key)
 {
@@ -250,7 +250,7 @@ static void write_choice(const vly_tune_cache *cache, const char *key,
 
 /* ---- the choice -------------------------------------------------------- */
 
-/* Into the log, and into the plan's list. */
+/* Adds it to the log and to the list of the plan. */
 static void tell_times(const candidates *all,
                        const vly_cuda_ready *const *right, uint32_t n,
                        const double *seconds)
@@ -264,7 +264,7 @@ static void tell_times(const candidates *all,
     }
 }
 
-/* Index of the fastest that is right. */
+/* Index of the fastest correct way. */
 static vly_status try_all(const vly_attention_device *device,
                           const vly_attention_desc *desc, const candidates *all,
                           uint32_t *best, double *seconds, vly_error *error)
@@ -272,7 +272,7 @@ static vly_status try_all(const vly_attention_device *device,
     const vly_cuda_ready *right[VLY_CUDA_MOST_WAYS];
     double times[VLY_CUDA_MOST_WAYS] = {0.0};
     uint32_t n = 0;
-    uint32_t found = 0; /* the first where none could be measured */
+    uint32_t found = 0; /* the first if none could be measured */
     vly_error why = {.struct_size = sizeof why};
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < all->n; i++) {
@@ -281,7 +281,7 @@ static vly_status try_all(const vly_attention_device *device,
         if (status != VLY_OK)
             vly_attention_tell_wrong(all->told[i], ready, status, why.message);
         if (status == VLY_OK || status == VLY_E_NOMEM)
-            right[n++] = ready; /* no memory to look at it: it may be right */
+            right[n++] = ready; /* no memory to check it: it may be correct */
         else if (status != VLY_E_UNSUPPORTED)
             return vly_support_fail(error, status, "%s", why.message);
     }
@@ -303,7 +303,7 @@ static vly_status try_all(const vly_attention_device *device,
     return VLY_OK;
 }
 
-/* Of all that can, the fastest; it is written down where it was measured. */
+/* Chooses the fastest usable way; a measured choice is stored. */
 static vly_status choose(vly_attention_plan *plan,
                          const vly_accel_options *options, int64_t config,
                          const vly_tune_cache *cache, const char *key,
@@ -319,7 +319,7 @@ static vly_status choose(vly_attention_plan *plan,
         status =
             vly_attention_check_way(&plan->device, desc, &all->ready[0], error);
         if (status == VLY_E_UNSUPPORTED)
-            status = VLY_E_DEVICE; /* it is there, and wrong */
+            status = VLY_E_DEVICE; /* it runs, but its results are wrong */
     } else if (options->tune && !empty && !(forced && all->n == 1)) {
         status =
             try_all(&plan->device, desc, all, &best, &plan->measured_s, error);

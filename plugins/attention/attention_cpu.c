@@ -12,7 +12,7 @@
 #include "attention_view.h"
 #include "cpu_options.h"
 
-/* Threads are not woken for less: about 50 us of one of them. */
+/* Threads are not woken for less work: about 50 us of one thread. */
 #define WORK_OF_A_THREAD 2e6
 
 /* ---- units ------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static double n_products(const vly_attention_desc *desc)
            (desc->dim + desc->dim_v);
 }
 
-/* Nothing is measured: which way it is stands fixed. */
+/* Nothing is measured: the way is fixed. */
 static vly_status list_ways(vly_attention_plan *plan, vly_error *error)
 {
     const uint32_t n = sizeof ways / sizeof *ways;

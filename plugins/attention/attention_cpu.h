@@ -27,7 +27,7 @@ struct vly_attention_plan {
     vly_accel_candidates looked_at;
 };
 
-/* How a plan is run. Both are given a run that has been checked. */
+/* Functions of a way. Both get a run that has been checked. */
 struct vly_attention_way {
     const char *name;
     /* sets scratch_bytes, workspace_bytes, n_splits and the units */
@@ -44,9 +44,9 @@ extern const vly_attention_way vly_attention_blocked;
 /* ---- work for threads -------------------------------------------------- */
 
 /* Calls body(work, unit, thread) for every unit of [0, n_units) in ascending
- * order of their begin, thread below n_threads. A unit writes only what is its
- * own and depends on nothing but the run, so the number of threads changes no
- * bit of a result. */
+ * order of their begin, thread below n_threads. A unit writes only its own
+ * results and depends only on the run, so results do not depend on the number
+ * of threads. */
 void vly_attention_units(uint32_t n_threads, uint64_t n_units,
                          void (*body)(void *work, uint64_t unit,
                                       uint32_t thread),

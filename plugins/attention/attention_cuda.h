@@ -20,11 +20,12 @@ typedef struct vly_attention_device {
     uint32_t n_sms;
     uint32_t reserved;
     char name[128];
-    /* where plans of libraries are kept, while a plan is made; NULL: nowhere */
+    /* folder of stored plans of libraries, while a plan is made; NULL: none */
     const vly_tune_cache *cache;
 } vly_attention_device;
 
-/* Makes it this thread's device. Errors  E_INVALID, E_DEVICE */
+/* Makes it the device of this thread.
+ * Errors  E_INVALID, E_DEVICE */
 vly_status vly_attention_device_enter(uint32_t index,
                                       vly_attention_device *device,
                                       vly_error *error);
@@ -33,7 +34,7 @@ vly_status vly_attention_device_enter(uint32_t index,
 
 typedef struct vly_cuda_way vly_cuda_way;
 
-/* One way made ready for a description. */
+/* One way, prepared for a description. */
 typedef struct vly_cuda_ready {
     const vly_cuda_way *way;
     vly_cudnn_plan *cudnn;
@@ -46,11 +47,11 @@ typedef struct vly_cuda_ready {
 struct vly_cuda_way {
     const char *name;
     uint32_t n_configs; /* to be compared, at most */
-    uint32_t slow;      /* 1: only where nothing else is left */
+    uint32_t slow;      /* 1: used only if no other way works */
     /* OK, or E_UNSUPPORTED with the reason. Reads the description only. */
     vly_status (*supports)(const vly_attention_device *device,
                            const vly_attention_desc *desc, vly_error *error);
-    /* way, config are set; the rest is filled */
+    /* way and config are set; fills the other members */
     vly_status (*prepare)(const vly_attention_device *device,
                           const vly_attention_desc *desc, vly_cuda_ready *ready,
                           vly_error *error);
@@ -63,13 +64,13 @@ struct vly_cuda_way {
 enum {
     VLY_CUDA_MOST_WAYS = 20,
     VLY_CUDA_MOST_HEADS = 65535, /* and sequences: of a grid's y and z */
-    /* that tensor cores sum for a row, 16 at a time: each sum is cut off by up
-     * to 2^-24, so of 2^20 equal keys it is 2^-9 short; of 2^31 it was 1 where
-     * 1.54 was wanted, seen on an H200 */
+    /* keys that tensor cores sum for a row, 16 at a time: each sum is truncated
+     * by up to 2^-24, so for 2^20 equal keys the result is 2^-9 too small; for
+     * 2^31 keys it was 1 instead of 1.54 on an H200 */
     VLY_CUDA_MOST_KEYS = 1 << 20,
 };
 
-/* Whether a row may see more keys than that. */
+/* Can a row see more keys than that? */
 static inline int vly_cuda_sees_too_many(const vly_attention_desc *desc)
 {
     return desc->seq_kv > VLY_CUDA_MOST_KEYS &&
@@ -77,36 +78,36 @@ static inline int vly_cuda_sees_too_many(const vly_attention_desc *desc)
             desc->window_left > VLY_CUDA_MOST_KEYS);
 }
 
-/* In the order in which they are tried without measuring. */
+/* In the order of trial without measuring. */
 extern const vly_cuda_way *const vly_cuda_ways[];
 extern const uint32_t vly_cuda_n_ways;
 extern const vly_cuda_way vly_cuda_way_cudnn; /* attention_cudnn.c */
 extern const vly_cuda_way vly_cuda_way_sm90;  /* attention_hopper.c */
 extern const vly_cuda_way vly_cuda_way_back;  /* attention_back.c */
 
-/* What a choice depends on besides device and versions, as text. */
+/* Key of a choice, without device and versions, as text. */
 void vly_attention_write_key(const vly_attention_desc *desc, char *key,
                              size_t size);
 void vly_cuda_ready_release(vly_cuda_ready *ready);
 
-/* What the kernels are given. */
+/* The arguments of the kernels. */
 void vly_attention_fill_args(const vly_attention_desc *desc,
                              const vly_attention_run *run,
                              vly_attention_args *args);
 
-/* ---- what is told of them: attention_notes.c --------------------------- */
+/* ---- messages: attention_notes.c ----------------------------------------- */
 
 /* "own_sm90, configuration 1" */
 void vly_attention_name_way(const vly_cuda_ready *ready, char *text,
                             size_t size);
-/* A way that cannot, in the plan's list; its name in front of the reason is
- * left out. One that can. */
+/* Add an unusable way to the plan's list, without its name before the reason,
+ * and a usable way. */
 void vly_attention_tell_refused(vly_accel_candidates *list,
                                 const vly_cuda_way *way, const char *reason);
 vly_plan_candidate *vly_attention_tell_ready(vly_accel_candidates *list,
                                              const vly_cuda_ready *ready);
-/* One that was tried: E_UNSUPPORTED its result differs; E_NOMEM it was not
- * looked at, and may be right. Others are not told. */
+/* Adds a way that was tried: E_UNSUPPORTED its result differs; E_NOMEM it was
+ * not checked, and may be correct. Other codes are not noted. */
 void vly_attention_tell_wrong(vly_plan_candidate *told,
                               const vly_cuda_ready *ready, vly_status status,
                               const char *why);
@@ -116,19 +117,18 @@ void vly_attention_log_way(const vly_cuda_ready *ready, int32_t level,
 
 /* ---- trials ------------------------------------------------------------ */
 
-/* Is the way right? Runs a smaller shape of the same kind on random data and
- * compares with the processor's reference in double: outputs poisoned before,
- * what must not be written included.
+/* Checks a way. Runs a smaller shape of the same kind on random data and
+ * compares it with the processor's reference in double. Outputs are poisoned
+ * first, including memory that must not be written.
  * Errors  E_UNSUPPORTED  it differs: where and by how much */
 vly_status vly_attention_check_way(const vly_attention_device *device,
                                    const vly_attention_desc *desc,
                                    const vly_cuda_ready *ready,
                                    vly_error *error);
-/* Seconds of a run of the whole shape on random data, the median of some, the
- * ways in turn; 0 of one for whose workspace there was no room. best: index of
- * the fastest; one is faster than those before it where the rounds' ratios say
- * so beyond their spread. Both are untouched on failure.
- * ready, seconds [n], at most VLY_CUDA_MOST_WAYS
+/* Seconds of a run of the whole shape on random data: medians, with the ways in
+ * turn; 0 if the workspace of a way did not fit. best: index of the fastest; a
+ * later way wins only if the ratios of the rounds show it beyond their spread.
+ * Both are unchanged on failure. ready, seconds [n], at most VLY_CUDA_MOST_WAYS
  * Errors  E_NOMEM there is not enough memory to try any; as run */
 vly_status vly_attention_time_ways(const vly_attention_device *device,
                                    const vly_attention_desc *desc,

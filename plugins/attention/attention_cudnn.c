@@ -12,11 +12,10 @@
 
 enum { MOST_DEVICES = 64, MOST_CONFIGS = 3 };
 
-/* A handle a device, made when it is first needed and kept. It is for one
- * thread at a time: plans are made, its stream is set and a plan put into it
- * under the lock. So a run may wait for a plan that another thread makes, up to
- * a second; whether a plan can be run with another handle than it was made with
- * was not tried. */
+/* One handle per device, made at its first use and kept. One thread at a time
+ * may use it: making plans, setting its stream and enqueuing a plan need the
+ * lock. So a run may wait up to a second for a plan that another thread makes.
+ * It is untested whether a plan runs with another handle than its own. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *handles[MOST_DEVICES];
 
@@ -43,7 +42,7 @@ static vly_status get_handle(const vly_cudnn *cudnn, uint32_t device,
 
 /* ---- workspace --------------------------------------------------------- */
 
-/* Parts behind cuDNN's own, each aligned to 256 bytes. */
+/* Parts after that of cuDNN, each aligned to 256 bytes. */
 typedef struct parts {
     uint64_t grad_q_sum;
     uint64_t row_sum;
@@ -136,7 +135,7 @@ static vly_status cudnn_supports(const vly_attention_device *device,
     return vly_cudnn_open(&cudnn, error);
 }
 
-/* From disk, if it is there; what does not load is made again.
+/* Loads the plan from disk if it exists; makes it again if loading fails.
  * [under the lock] */
 static vly_status get_plan(const vly_cudnn *cudnn, void *handle,
                            const vly_attention_device *device,
@@ -204,7 +203,7 @@ static void *at_byte(void *memory, uint64_t byte)
     return (uint8_t *)memory + byte;
 }
 
-/* const is lost on purpose: the table of cuDNN has one type of pointer */
+/* removes const on purpose: the table of cuDNN has one type of pointer */
 static void *loose(const void *pointer)
 {
     void *p = NULL;

@@ -100,7 +100,7 @@ static void read_key(const tile *t, uint32_t j, float factor, float *x,
              desc->dim_v, 1.0f, y);
 }
 
-/* Columns [first, first + n), queries or keys, as they are and transposed. */
+/* Columns [first, first + n), queries or keys, plain and transposed. */
 static void read_columns(tile *t, int are_keys, uint32_t first, uint32_t n)
 {
     const vly_attention_desc *desc = &t->work->plan->desc;
@@ -145,8 +145,8 @@ static void multiply(const tile *t)
     t->work->plan->kernels->product(&product);
 }
 
-/* A query that saw nothing has lse = -inf: with +inf in its place all of its
- * weights become 0. */
+/* A query without keys has lse = -inf; replaced by +inf, all of its weights
+ * become 0. */
 static float usable(float lse)
 {
     return lse == -INFINITY ? INFINITY : lse;

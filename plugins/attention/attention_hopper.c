@@ -37,7 +37,7 @@ static void find_encode(void)
     memcpy(&encode, &found, sizeof encode);
 }
 
-/* ---- what it takes ----------------------------------------------------- */
+/* ---- conditions ---------------------------------------------------------- */
 
 static uint32_t bytes_of(const vly_attention_desc *desc)
 {
@@ -95,7 +95,7 @@ static vly_status sm90_supports(const vly_attention_device *device,
     return vly_support_fail(error, VLY_E_UNSUPPORTED, "own_sm90: %s", why);
 }
 
-/* Can a tile hold keys behind the length of its sequence? */
+/* Can a tile contain keys after the length of its sequence? */
 static bool has_lengths(const vly_attention_desc *desc)
 {
     return (desc->flags & VLY_ATTENTION_LENGTHS) != 0 && bytes_of(desc) == 2;
@@ -137,7 +137,7 @@ static vly_status sm90_prepare(const vly_attention_device *device,
                                 "own_sm90: there is no configuration %u",
                                 ready->config);
     ready->workspace_bytes = 0;
-    if (desc->workspace_most >= sizeof(uint32_t)) /* it can do without */
+    if (desc->workspace_most >= sizeof(uint32_t)) /* it works without */
         ready->workspace_bytes = sizeof(uint32_t);
     if (has_lengths(desc))
         ready->workspace_bytes =

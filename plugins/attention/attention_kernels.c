@@ -24,8 +24,8 @@ enum { COLUMNS = VLY_ATTENTION_COLUMNS, BLOCK_VECS = COLUMNS / LANES };
 
 /* ---- product ----------------------------------------------------------- */
 
-/* A tile of C is held in registers: 6 rows of 4 vectors of the 32 registers of
- * AVX-512, of 2 of the 16 of the others. */
+/* A tile of C is kept in registers: 6 rows of 4 vectors with the 32 registers
+ * of AVX-512, 6 rows of 2 vectors with the 16 registers of the others. */
 enum { TILE_ROWS = 6, TILE_VECS = LANES == 16 ? 4 : 2 };
 
 INLINE void tile(const vly_attention_product *p, uint32_t row, uint32_t col,

@@ -27,7 +27,7 @@ typedef struct vly_attention_product {
     uint32_t lda;
     uint32_t ldb;
     uint32_t ldc;
-    uint32_t adds; /* 1: to what C holds */
+    uint32_t adds; /* 1: adds to C */
     uint32_t reserved;
 } vly_attention_product;
 
@@ -60,8 +60,7 @@ typedef struct vly_attention_kernels {
                          uint32_t columns, uint32_t n, float *to);
     /* A block of scores s[n_rows][64], -inf where masked, becomes exp(s - m)
      * with the largest score m of all blocks so far. most and sum of each row
-     * are carried on; factor is what the row's earlier sums have to be
-     * multiplied with. */
+     * are updated; factor is the factor for earlier sums of the row. */
     void (*softmax)(float *s, uint32_t n_rows, float *most, float *sum,
                     float *factor);
     /* x[i] *= factor, i < n, n a multiple of 16 */
@@ -83,9 +82,9 @@ extern const vly_attention_kernels vly_attention_kernels_avx2;
 extern const vly_attention_kernels vly_attention_kernels_avx512;
 #endif
 
-/* The best that this processor has. */
+/* The best instruction set of this processor. */
 const vly_attention_kernels *vly_attention_kernels_best(void);
-/* By name; NULL: there is none, or the processor does not have it. */
+/* By name; NULL: unknown, or the processor does not have it. */
 const vly_attention_kernels *vly_attention_kernels_find(const char *isa);
 
 #endif

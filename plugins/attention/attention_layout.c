@@ -5,7 +5,9 @@
 
 #include <stddef.h>
 
-#define EXTENT_MOST (UINT64_C(1) << 60) /* elements: fp32 fills 2^62 bytes */
+#define EXTENT_MOST                                                            \
+    (UINT64_C(1) << 60) /* elements: as fp32 they are 2^62                     \
+                         * bytes */
 
 const vly_attention_tensor vly_attention_tensors[VLY_ATTENTION_N_TENSORS] = {
     {"Q", VLY_ATTENTION_Q, 0, 0, offsetof(vly_attention_desc, q)},
@@ -22,7 +24,7 @@ vly_attention_layout_of(const vly_attention_desc *desc,
     return (const vly_attention_layout *)(const void *)(base + tensor->layout);
 }
 
-/* Adds a dimension so that strides stay in descending order. */
+/* Inserts a dimension so that strides descend. */
 static void box_add(vly_attention_box *box, uint64_t stride, uint64_t length)
 {
     uint32_t at = box->n;
@@ -82,8 +84,8 @@ bool vly_attention_box_is_apart(const vly_attention_box *box)
     return true;
 }
 
-/* Bytes of what lies within one step of a stride, in dimensions shorter than
- * it; 0 if a longer one is no multiple of it. */
+/* Bytes of the dimensions with shorter strides, within one step of a stride; 0
+ * if a longer stride is not a multiple of it. */
 static uint64_t bytes_within(const vly_attention_box *box, uint64_t step,
                              uint64_t bytes)
 {
@@ -98,7 +100,7 @@ static uint64_t bytes_within(const vly_attention_box *box, uint64_t step,
     return inner * bytes;
 }
 
-/* Do both keep to parts of their own, modulo a stride of a? */
+/* Are both in disjoint parts, modulo a stride of a? */
 static bool interleave(const vly_attention_box *a, uintptr_t at_a,
                        uint64_t bytes_a, const vly_attention_box *b,
                        uintptr_t at_b, uint64_t bytes_b)

@@ -20,8 +20,8 @@ enum {
 typedef struct vly_attention_tensor {
     const char *name;
     uint32_t index;  /* VLY_ATTENTION_Q ... */
-    uint32_t is_kv;  /* heads_kv and seq_kv, else heads_q and seq_q */
-    uint32_t is_out; /* type_o, else type */
+    uint32_t is_kv;  /* heads_kv and seq_kv, otherwise heads_q and seq_q */
+    uint32_t is_out; /* type_o, otherwise type */
     size_t layout;   /* offset of its vly_attention_layout */
 } vly_attention_tensor;
 
@@ -32,24 +32,25 @@ extern const vly_attention_tensor
  * out. All in elements. */
 typedef struct vly_attention_box {
     uint32_t n;
-    uint32_t known; /* 0: packed, or nobody said how many pages */
+    uint32_t known; /* 0: packed, or the number of pages is not given */
     uint64_t stride[3];
     uint64_t length[3];
     uint64_t width;  /* contiguous elements inside */
-    uint64_t extent; /* from the first element to behind the last; 0: empty */
+    uint64_t extent; /* from the first element to the end of the last; 0:
+                      * empty */
 } vly_attention_box;
 
 const vly_attention_layout *
 vly_attention_layout_of(const vly_attention_desc *desc,
                         const vly_attention_tensor *tensor);
-/* false: it does not fit into 2^62 bytes */
+/* false: the tensor exceeds 2^62 bytes */
 bool vly_attention_box_make(const vly_attention_desc *desc,
                             const vly_attention_tensor *tensor,
                             vly_attention_box *box);
-/* Is every element at an address of its own? */
+/* Do all elements have different addresses? */
 bool vly_attention_box_is_apart(const vly_attention_box *box);
-/* Might boxes at these addresses share a byte? Boxes that interleave, as the
- * parts of one [seq][3][heads][dim], do not. bytes: of an element of each */
+/* Can boxes at these addresses share a byte? Interleaved boxes, as the parts of
+ * one [seq][3][heads][dim], do not. bytes: of an element of each */
 bool vly_attention_boxes_meet(const vly_attention_box *a, uintptr_t at_a,
                               uint64_t bytes_a, const vly_attention_box *b,
                               uintptr_t at_b, uint64_t bytes_b);

@@ -12,8 +12,8 @@
 
 /* true: the driver makes tensor maps. */
 bool vly_attention_maps_there(void);
-/* Of a tensor of heads x seq of desc->dim elements of desc->type, boxes of 128
- * bytes x rows, swizzled; what lies behind seq reads as zeros. */
+/* Map of a tensor of heads x seq of desc->dim elements of desc->type, boxes of
+ * 128 bytes x rows, swizzled; positions after seq read as zeros. */
 vly_status vly_attention_make_map(CUtensorMap *map,
                                   const vly_attention_desc *desc,
                                   const void *tensor,

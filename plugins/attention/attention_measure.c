@@ -44,8 +44,8 @@ out:
     return status;
 }
 
-/* O and lse, as backward wants them, then what the description asks for; all
- * on the host. */
+/* Computes O and lse for backward, then the results of the description; all on
+ * the host. */
 static vly_status make_reference(vly_trial *trial, vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -85,8 +85,8 @@ static double roundoff(uint32_t type)
 
 /* Weights are rounded to the type of V (u of each), results to theirs, and the
  * reference's too: 3 u of a sum of |terms|, which is below the largest result
- * of unit data; 8 u leaves room for the order of sums. NaN is where it is in
- * the reference: there nothing was written. */
+ * of unit data; 8 u leaves room for the order of sums. NaN must be where the
+ * reference has NaN: there nothing was written. */
 static vly_status compare(const vly_trial *trial, uint32_t which,
                           const char *name, const uint8_t *got,
                           vly_error *error)
@@ -203,8 +203,10 @@ out:
 
 enum { ROUNDS = 21, ROUNDS_LEAST = 7, WARM_ROUNDS = 50 };
 
-static const double warm_s = 0.1;   /* until a device has lowered its clocks */
-static const double enough_s = 1.0; /* after that, ROUNDS_LEAST will do */
+static const double warm_s = 0.1;   /* rounds until a device has lowered its
+                                     * clocks */
+static const double enough_s = 1.0; /* after that time ROUNDS_LEAST rounds are
+                                     * enough */
 
 static double median(double *values, uint32_t n)
 {
@@ -217,7 +219,7 @@ static double median(double *values, uint32_t n)
     return values[n / 2];
 }
 
-/* What runs of all ways share. */
+/* Data shared by the runs of all ways. */
 typedef struct clocked {
     const vly_attention_device *device;
     const vly_attention_desc *desc;
@@ -246,8 +248,9 @@ typedef struct rounds {
     uint32_t n;
 } rounds;
 
-/* All in turn, there and back: clocks and temperature change while this goes
- * on, and are to change for all alike. total: grows by the time it took */
+/* Runs all ways in turn, forth and back: clocks and temperature change
+ * meanwhile and must change equally for all. total: increased by the time
+ * taken */
 static vly_status time_round(const clocked *c,
                              const vly_cuda_ready *const *ready, uint32_t n,
                              uint32_t round, rounds *to, double *total,
@@ -266,8 +269,8 @@ static vly_status time_round(const clocked *c,
     return status;
 }
 
-/* Warm first: on a cool H200 another configuration was ahead than at the clocks
- * that it keeps under load, where it was 3% behind. */
+/* The device is warmed first: on a cool H200 a configuration was the fastest
+ * that was 3% slower than the best at the clocks under load. */
 static vly_status time_rounds(const clocked *c,
                               const vly_cuda_ready *const *ready, uint32_t n,
                               rounds *to, vly_error *error)
@@ -300,7 +303,7 @@ static bool is_faster(const rounds *r, uint32_t a, uint32_t b)
     return middle < 1.0 - fmax(3.0 * error, 0.002);
 }
 
-/* The first that no later one beats; ways that were not timed are NULL. */
+/* The first way that no later way beats; ways that were not timed are NULL. */
 static uint32_t find_best(const rounds *r, const vly_cuda_ready *const *ready,
                           uint32_t n)
 {
@@ -324,7 +327,7 @@ static vly_status time_all(clocked *c, vly_trial *trial,
         status = memory->event_create(device, &c->begin, error);
     if (status == VLY_OK)
         status = memory->event_create(device, &c->end, error);
-    if (status == VLY_OK) /* what the trial put into the other stream */
+    if (status == VLY_OK) /* work of the trial in the other stream */
         status = memory->stream_wait(device, NULL, error);
     c->run = vly_trial_run(trial, 0, stream);
     if (status == VLY_OK)
@@ -341,8 +344,8 @@ static vly_status time_all(clocked *c, vly_trial *trial,
     return status;
 }
 
-/* The trial of the whole shape with the largest workspace that there is room
- * for; ways that want more become NULL. */
+/* The trial of the whole shape with the largest workspace that fits; ways that
+ * need more become NULL. */
 static vly_status make_room(vly_trial *trial, const vly_attention_desc *desc,
                             uint32_t device, const vly_cuda_ready **ready,
                             uint32_t n, vly_error *error)

@@ -101,7 +101,7 @@ static double query_forward(const reference_work *work, const place *p,
         most = s > most ? s : most;
     }
     if (most == -INFINITY)
-        most = 0.0; /* nothing seen: every weight below is exp(-inf) */
+        most = 0.0; /* no key is visible: every weight below is exp(-inf) */
     for (uint32_t c = 0; c < desc->dim_v; c++)
         o[c] = 0.0;
     for (uint32_t j = from; j < to; j++) {
@@ -117,7 +117,7 @@ static double query_forward(const reference_work *work, const place *p,
     return sum == 0.0 ? -INFINITY : most + log(sum);
 }
 
-/* Unit = (batch * heads_q + head) * seq_q + i. 0: there is no such query. */
+/* Unit = (batch * heads_q + head) * seq_q + i. 0: the query does not exist. */
 static bool find_query(const reference_work *work, uint64_t unit, place *p)
 {
     const vly_attention_desc *desc = &work->plan->desc;
@@ -187,7 +187,7 @@ static void query_backward(void *arg, uint64_t unit, uint32_t thread)
     work->delta[unit] = delta;
 }
 
-/* What one query head adds to the gradients of key p->i. */
+/* Adds the share of one query head to the gradients of key p->i. */
 static void key_add(const reference_work *work, const place *p, const double *k,
                     const double *v, double *grad_k, double *grad_v)
 {

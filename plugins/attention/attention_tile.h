@@ -21,7 +21,7 @@ static inline uint32_t vly_tile_pad(uint32_t dim)
     return (dim + 15) / 16 * 16;
 }
 
-/* Cuts the next array of n floats off the scratch, aligned to 64 bytes. */
+/* Takes the next array of n floats from the scratch, aligned to 64 bytes. */
 static inline float *vly_tile_take(uint8_t **at, uint64_t n)
 {
     float *taken = (float *)(void *)*at;
@@ -29,7 +29,7 @@ static inline float *vly_tile_take(uint8_t **at, uint64_t n)
     return taken;
 }
 
-/* Where the block of columns [first, first + n) meets [from, to). */
+/* Intersection of the columns [first, first + n) with [from, to). */
 static inline void vly_tile_range(uint32_t first, uint32_t n, uint32_t from,
                                   uint32_t to, uint32_t *begin, uint32_t *end)
 {
@@ -40,8 +40,8 @@ static inline void vly_tile_range(uint32_t first, uint32_t n, uint32_t from,
 }
 
 /* out += weights [n_rows][64] values [64][width], of every row only columns
- * [begin, end): what it does not see is not multiplied with 0 but left out, so
- * that a NaN there stays there. */
+ * [begin, end). Columns outside are left out instead of being multiplied with
+ * 0, so that a NaN there has no effect. */
 void vly_tile_add(const vly_attention_kernels *kernels, const float *weights,
                   const float *values, float *out, uint32_t n_rows,
                   uint32_t width, const uint32_t *begin, const uint32_t *end);

@@ -9,7 +9,7 @@
 #include "attention_layout.h"
 #include "element.h"
 
-enum { BLOCK = 1 << 18 }; /* random elements, repeated where more are wanted */
+enum { BLOCK = 1 << 18 }; /* random elements, repeated if more are needed */
 
 /* splitmix64; uniform in [-1, 1) */
 static uint64_t next_bits(vly_trial *trial)
@@ -32,7 +32,7 @@ static uint32_t next_below(vly_trial *trial, uint32_t n)
 
 /* ---- sizes ------------------------------------------------------------- */
 
-/* Elements of a tensor, from its first to behind its last. */
+/* Number of elements of a tensor, from the first to the end of the last. */
 static uint64_t extent(const vly_attention_desc *desc,
                        const vly_attention_layout *layout, uint32_t heads,
                        uint32_t seq, uint32_t dim, int is_kv)
@@ -159,7 +159,7 @@ static void fill_ints(vly_trial *trial, int varied)
         fill_pages(trial);
 }
 
-/* NaN behind the lengths, which nobody is to read; 0xff... is one in every
+/* NaN after the lengths, which must not be read; 0xff... is a NaN in every
  * type. */
 static void poison(vly_trial *trial, uint32_t which, uint32_t length,
                    const vly_attention_layout *layout, uint32_t heads,
@@ -217,9 +217,9 @@ static void fill_floats(vly_trial *trial, uint32_t which, uint8_t *to,
 
 /* ---- memory ------------------------------------------------------------ */
 
-/* Poison; of what gradients are timed with something like it could be, as NaN
- * in all sums takes less power, and with it other clocks: lse 12.1, O 1.06 of
- * fp16 and 0.01 of bf16. */
+/* Poison. Inputs of timed gradients get plausible values instead, since NaN in
+ * all sums takes less power and changes the clocks: lse 12.1, O 1.06 for fp16
+ * and 0.01 for bf16. */
 static uint32_t filled_with(const vly_trial *trial, uint32_t which)
 {
     const int forward = (trial->desc.flags & VLY_ATTENTION_BACKWARD) == 0 ||
@@ -359,9 +359,9 @@ enum { SMALL_BATCH = 2, SMALL_SEQ = 150, SMALL_GROUP = 4 };
 
 enum { GAP = 16 };
 
-/* A small layout, its axes in the order of the old one; where that has room
- * between rows or heads, this one has, too. old_heads: of the old one; rows:
- * that lie behind each other, of packed sequences those of all */
+/* A small layout with its axes in the order of the old one, and with gaps
+ * between rows or heads if the old one has them. old_heads: heads of the old
+ * layout; rows: consecutive rows, for packed sequences those of all */
 static vly_attention_layout shrink(const vly_attention_layout *old,
                                    uint32_t old_heads, uint32_t heads,
                                    uint32_t rows, uint32_t dim)
@@ -393,7 +393,7 @@ vly_attention_desc vly_trial_reduce(const vly_attention_desc *desc)
     d.heads_kv = desc->heads_kv > 2 ? 2 : desc->heads_kv;
     d.heads_q = d.heads_kv *
                 (group > SMALL_GROUP && desc->seq_q > 1 ? SMALL_GROUP : group);
-    /* what was longer stays longer, and by as much where that is little */
+    /* the longer side stays longer, by the same difference if that is small */
     if (d.seq_q > SMALL_SEQ)
         d.seq_q = SMALL_SEQ;
     if (d.seq_kv > 2 * SMALL_SEQ)

@@ -45,9 +45,10 @@ typedef struct vly_trial {
     uint64_t state;         /* of the random numbers */
 } vly_trial;
 
-/* on_host: everything is kept on the host, too, sequences are of different
- * lengths, and NaN lies behind them (pages excepted); else only what is small,
- * and they are as long as can be. Errors  E_NOMEM; the trial can be deinit */
+/* on_host: all tensors are also kept on the host, sequences have different
+ * lengths, and NaN follows them (except in pages). Otherwise only small tensors
+ * are kept, and sequences have the full length.
+ * Errors  E_NOMEM; the trial can be deinit */
 vly_status vly_trial_init(vly_trial *trial, const vly_attention_desc *desc,
                           uint32_t device, uint64_t workspace_bytes,
                           int on_host, vly_error *error);

@@ -57,7 +57,7 @@ INLINE vec choose(ivec where, vec yes, vec no)
     return (vec)(((ivec)yes & where) | ((ivec)no & ~where));
 }
 
-/* the second one where either is NaN */
+/* the second operand if either is NaN */
 INLINE vec larger(vec a, vec b)
 {
     return choose(a > b, a, b);

@@ -12,7 +12,7 @@ typedef struct vly_attention_view {
     uint32_t batch;
     uint32_t n_q;
     uint32_t n_kv;
-    uint32_t page_size; /* 0: K and V lie in one piece */
+    uint32_t page_size; /* 0: K and V are contiguous */
     const int32_t *pages;
     uint64_t q;
     uint64_t k; /* in pages: 0 */
@@ -22,19 +22,19 @@ typedef struct vly_attention_view {
     uint64_t lse_head; /* from head to head */
 } vly_attention_view;
 
-/* Lengths, starts and pages are read here, and only if the flags ask for them.
- * Errors  E_INVALID one is out of range: which, and what it may be */
+/* Reads lengths, starts and pages, only if the flags require them.
+ * Errors  E_INVALID one is out of range, with its limits */
 vly_status vly_attention_check_values(const vly_attention_desc *desc,
                                       const vly_attention_run *run,
                                       const char *plugin, vly_error *error);
 
-/* The values have been checked. */
+/* The same with values that were checked. */
 void vly_attention_view_make(const vly_attention_desc *desc,
                              const vly_attention_run *run, uint32_t batch,
                              vly_attention_view *view);
 
-/* Keys [*from, *to) are those that query i sees; from == to: none. Both never
- * descend as i ascends. */
+/* Query i sees keys [*from, *to); from == to: none. Both never decrease as i
+ * increases. */
 void vly_attention_visible(const vly_attention_desc *desc,
                            const vly_attention_view *view, uint32_t i,
                            uint32_t *from, uint32_t *to);

@@ -69,7 +69,7 @@ void vly_attention_fill_args(const vly_attention_desc *desc,
     *args = made;
 }
 
-/* ---- what is asked of several ways ------------------------------------- */
+/* ---- conditions of several ways ------------------------------------------ */
 
 static bool in_chunks(const vly_attention_layout *layout)
 {
@@ -245,7 +245,8 @@ out:
     return status;
 }
 
-/* As many parts as fill the device once, none of fewer than 128 keys. */
+/* The number of parts that fills the device once, each with at least 128
+ * keys. */
 static vly_status decode_prepare(const vly_attention_device *device,
                                  const vly_attention_desc *desc,
                                  vly_cuda_ready *ready, vly_error *error)

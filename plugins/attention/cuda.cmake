@@ -3,14 +3,15 @@
 enable_language(CUDA)
 set(CMAKE_CUDA_ARCHITECTURES ${VOLLEY_ACCELERATOR_ARCHITECTURES})
 find_package(CUDAToolkit REQUIRED)
-# The warnings of the other folders are the host compiler's. Accelerators are
-# held to a bound, not to bits: nvcc may fuse multiplications and additions.
+# The warning options of the other folders are for the host compiler.
+# Accelerators must meet a bound, not exact bits: nvcc may fuse multiplications
+# and additions.
 get_property(options DIRECTORY PROPERTY COMPILE_OPTIONS)
 set_property(DIRECTORY PROPERTY COMPILE_OPTIONS
     "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${options}>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")
 
-# cuDNN's graphs: no CUDA in them, so tests link them without a device
+# cuDNN's graphs use no CUDA, so tests link them without a device
 add_library(attention_cudnn OBJECT
     cudnn_library.c cudnn_steps.c cudnn_inputs.c cudnn_forward.c
     cudnn_backward.c cudnn_plan.c cudnn_numbers.c)
@@ -20,7 +21,7 @@ target_include_directories(attention_cudnn SYSTEM PUBLIC
 target_link_libraries(attention_cudnn PUBLIC accel_common)
 
 set(device_kernels ${CMAKE_SOURCE_DIR}/kernels/accelerators)
-# sm_90a is not forward compatible and is for these kernels only
+# sm_90a is not forward compatible and is used for these kernels only
 add_library(attention_sm90a OBJECT ${device_kernels}/attention_sm90.cu
     ${device_kernels}/attention_back.cu ${device_kernels}/rwkv_token.cu)
 set_target_properties(attention_sm90a PROPERTIES CUDA_ARCHITECTURES OFF)
@@ -35,7 +36,7 @@ vly_plugin(attention_cuda
     attention_trial.c
     attention_measure.c rwkv_cuda.c rwkv_chain.c rwkv_pattern.c wkv_cuda.c
     wkv_choice.c
-    # the reference of the processor, for the check of ways
+    # the reference of the processor, to check ways
     cpu_options.c attention_cpu.c attention_reference.c attention_blocked.c
     attention_gradient.c attention_view.c ${attention_objects}
     ${device_kernels}/attention_plain.cu ${device_kernels}/attention_mma.cu

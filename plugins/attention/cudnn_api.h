@@ -151,8 +151,9 @@ typedef struct vly_cudnn {
     uint32_t version; /* 91900: 9.19.0 */
 } vly_cudnn;
 
-/* Opens the library, once a process; the table stays for ever.
- * Errors  E_UNSUPPORTED  not there, or not version 9: with what was tried
+/* Opens the library, once per process; the table is never freed.
+ * Errors  E_UNSUPPORTED missing, or not version 9: the message has the names
+ * that were tried
  * Thread  [any-thread] */
 vly_status vly_cudnn_open(const vly_cudnn **cudnn, vly_error *error);
 

@@ -37,8 +37,8 @@ enum {
     VLY_CUDNN_N_TENSORS,
 };
 
-/* Adds all operations to the graph. E_UNSUPPORTED: what we do not ask cuDNN
- * for; what cuDNN itself refuses shows when the graph or a plan is built. */
+/* Adds all operations to the graph. E_UNSUPPORTED: not implemented with cuDNN
+ * here; a refusal of cuDNN itself appears when the graph or a plan is built. */
 vly_status vly_cudnn_forward(vly_cudnn_graph *graph,
                              const vly_attention_desc *desc, vly_error *error);
 vly_status vly_cudnn_backward(vly_cudnn_graph *graph,
@@ -46,7 +46,7 @@ vly_status vly_cudnn_backward(vly_cudnn_graph *graph,
 
 /* ---- shared by both ---------------------------------------------------- */
 
-/* The inputs of a graph, as views of what the caller has. */
+/* The inputs of a graph, as views of the caller's tensors. */
 typedef struct vly_cudnn_inputs {
     vly_cudnn_tensor q, k_t, v, v_t, o; /* _t: rows and columns exchanged */
     vly_cudnn_tensor ragged_q, ragged_k, ragged_v, ragged_o;
@@ -58,7 +58,7 @@ typedef struct vly_cudnn_inputs {
 int32_t vly_cudnn_type(uint32_t element);
 void vly_cudnn_add_inputs(vly_cudnn_graph *graph,
                           const vly_attention_desc *desc, vly_cudnn_inputs *in);
-/* [batch][heads][seq][dim] as it lies in memory */
+/* [batch][heads][seq][dim] as in memory */
 vly_cudnn_tensor vly_cudnn_view(int64_t id, int32_t type,
                                 const vly_attention_desc *desc, uint32_t heads,
                                 uint32_t seq, uint32_t dim,
@@ -66,7 +66,7 @@ vly_cudnn_tensor vly_cudnn_view(int64_t id, int32_t type,
 vly_cudnn_tensor vly_cudnn_transposed(const vly_cudnn_tensor *tensor);
 /* [batch][heads_q][seq_q][1] fp32: row statistics */
 vly_cudnn_tensor vly_cudnn_rows(int64_t id, const vly_attention_desc *desc);
-/* s behind its masks: -inf where a query does not see a key */
+/* s after its masks: -inf where a query does not see a key */
 vly_cudnn_tensor vly_cudnn_mask(vly_cudnn_graph *graph,
                                 const vly_attention_desc *desc,
                                 const vly_cudnn_inputs *in, vly_cudnn_tensor s,
@@ -76,8 +76,8 @@ vly_cudnn_tensor vly_cudnn_mask(vly_cudnn_graph *graph,
 
 typedef struct vly_cudnn_plan vly_cudnn_plan;
 
-/* Which device plans are for: that of a handle, or one described in JSON, for
- * which plans can be made (not run) where there is no device. */
+/* The device of plans: that of a handle, or one described in JSON, for which
+ * plans can be made (not run) without a device. */
 typedef struct vly_cudnn_target {
     void *handle;
     const char *device_json;
@@ -86,27 +86,29 @@ typedef struct vly_cudnn_target {
 typedef struct vly_cudnn_plan_info {
     uint64_t workspace_bytes; /* of cuDNN */
     uint32_t n_configs;       /* engine configurations offered */
-    uint32_t index;           /* the one of this plan */
+    uint32_t index;           /* configuration of this plan */
     int64_t engine;           /* its global index */
 } vly_cudnn_plan_info;
 
-/* How many engine configurations cuDNN offers; builds none.
+/* Number of engine configurations that cuDNN offers; builds none.
  * Errors  as below */
 vly_status vly_cudnn_count_configs(const vly_cudnn *cudnn,
                                    const vly_cudnn_target *target,
                                    const vly_attention_desc *desc, uint32_t *n,
                                    vly_error *error);
-/* The first configuration, from `first` on, that a plan could be built of.
- * Errors  E_UNSUPPORTED  none: what cuDNN said of the last one */
+/* Builds a plan of the first configuration, from `first` on, for which that
+ * works.
+ * Errors  E_UNSUPPORTED none: cuDNN's message for the last one */
 vly_status vly_cudnn_plan_create(const vly_cudnn *cudnn,
                                  const vly_cudnn_target *target,
                                  const vly_attention_desc *desc, uint32_t first,
                                  vly_cudnn_plan **plan, vly_error *error);
-/* A plan as bytes, which cuDNN makes of it (JSON with the compiled kernel, 70
- * to 120 KB), and a plan of them: 1 ms instead of 400 to 800. The description,
- * the version of cuDNN and the kind of device must be the same.
- * blob    given back with vly_accel_free
- * Errors  E_UNSUPPORTED, E_INVALID: they are no plan, or cuDNN refuses them */
+/* Converts a plan to bytes (JSON of cuDNN with the compiled kernel, 70 to 120
+ * KB), and bytes to a plan: 1 ms instead of 400 to 800. The description, the
+ * version of cuDNN and the kind of device must be the same. blob is freed with
+ * vly_accel_free
+ * Errors  E_UNSUPPORTED, E_INVALID: the bytes are not a plan, or cuDNN refuses
+ * them */
 vly_status vly_cudnn_plan_save(const vly_cudnn_plan *plan, void **blob,
                                uint32_t *bytes, vly_error *error);
 vly_status vly_cudnn_plan_load(const vly_cudnn *cudnn,

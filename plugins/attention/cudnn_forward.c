@@ -11,9 +11,8 @@
  * normal numbers. */
 static const float WEIGHT_SCALE = 256.0f;
 
-/* What cudnn-frontend asks of fp8 on sm_90 (sdpa_support_surface.h), and what
- * a graph with scales of their own for heads ends in: nvrtc refuses its code
- * (9.19). */
+/* Conditions of cudnn-frontend for fp8 on sm_90 (sdpa_support_surface.h). A
+ * graph with separate scales for heads fails: nvrtc refuses its code (9.19). */
 static vly_status refuse_fp8(const vly_attention_desc *desc, vly_error *error)
 {
     const char *why = NULL;
@@ -36,8 +35,8 @@ static vly_status refuse_fp8(const vly_attention_desc *desc, vly_error *error)
                             why);
 }
 
-/* [page][position][head][dim] without room between: what 9.14 reads, whatever
- * the strides say (NaN out of the gaps, seen on an H200) */
+/* [page][position][head][dim] without gaps: 9.14 reads this layout, whatever
+ * the strides are (NaN from the gaps, seen on an H200) */
 static bool is_tight(const vly_attention_desc *desc,
                      const vly_attention_layout *layout, uint32_t dim)
 {
@@ -72,7 +71,7 @@ static vly_status refuse(const vly_attention_desc *desc, vly_error *error)
     return VLY_OK;
 }
 
-/* K^T and V out of their pages, as virtual tensors that look contiguous. */
+/* K^T and V from their pages, as contiguous virtual tensors. */
 static void load_pages(vly_cudnn_graph *graph, const vly_attention_desc *desc,
                        vly_cudnn_inputs *in)
 {
@@ -174,7 +173,7 @@ static vly_cudnn_tensor descale_scores(vly_cudnn_graph *graph,
     return vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &s, &k);
 }
 
-/* O = P V, and its largest element, without which there is no engine */
+/* O = P V, and its largest element, which every engine requires */
 static void weigh_fp8(vly_cudnn_graph *graph, const vly_cudnn_tensor *p,
                       const vly_cudnn_inputs *in)
 {

@@ -124,7 +124,7 @@ static void pointers_of(const vly_attention_run *run, const void *pointers[N])
     memcpy(pointers, all, sizeof all);
 }
 
-/* const is lost where the run has none: those are outputs, or read only */
+/* removes const where the run has none: outputs, or only read */
 static void *loose(const void *pointer)
 {
     void *p = NULL;

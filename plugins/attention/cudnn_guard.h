@@ -9,18 +9,17 @@
 
 #include "attention_cuda.h"
 
-/* Does a run of it work on copies? */
+/* Does a run of the description work on copies? */
 bool vly_cudnn_guarded(const vly_attention_desc *desc);
-/* The description of what cuDNN is given: that of the copies, where there are
- * any. */
+/* The description for cuDNN: that of the copies, if any. */
 vly_attention_desc vly_cudnn_guard_desc(const vly_attention_desc *desc);
 /* Bytes of all copies. */
 uint64_t vly_cudnn_guard_bytes(const vly_attention_desc *desc);
-/* Fills the copies of what is read, and makes *copied the run on them. */
+/* Copies the inputs, and makes *copied the run on the copies. */
 vly_status vly_cudnn_guard_begin(const vly_attention_desc *desc,
                                  const vly_attention_run *run, void *copies,
                                  vly_attention_run *copied, vly_error *error);
-/* What was computed, to where the caller wants it. */
+/* Copies the results to the tensors of the caller. */
 vly_status vly_cudnn_guard_end(const vly_attention_desc *desc,
                                const vly_attention_run *run,
                                const vly_attention_run *copied,

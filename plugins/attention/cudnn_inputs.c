@@ -36,8 +36,8 @@ vly_cudnn_tensor vly_cudnn_view(int64_t id, int32_t type,
         .id = id,
         .type = type,
     };
-    /* packed: the offsets say where a sequence begins, the step must only be
-     * one that cuDNN takes */
+    /* packed: offsets give the starts of sequences; the step only has to be
+     * valid for cuDNN */
     if ((desc->flags & VLY_ATTENTION_PACKED) != 0)
         tensor.stride[0] = (int64_t)layout->seq * seq;
     return tensor;

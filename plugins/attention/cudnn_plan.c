@@ -55,7 +55,7 @@ static void ask_heuristics(vly_cudnn_graph *graph, void *device, void **configs,
         *n = MOST_CONFIGS;
 }
 
-/* -1 if it does not say */
+/* -1 if unknown */
 static int64_t config_engine(vly_cudnn_graph *graph, void *config, int *varies)
 {
     int64_t engine = -1;
@@ -76,7 +76,7 @@ static int64_t config_engine(vly_cudnn_graph *graph, void *config, int *varies)
     return engine;
 }
 
-/* of a configuration, or of what cuDNN wrote of a plan */
+/* of a configuration, or in cuDNN's text of a plan */
 static int build_plan(vly_cudnn_graph *graph, void *device, void *config,
                       const char *json, int64_t json_bytes, void **plan)
 {
@@ -223,7 +223,7 @@ out:
 
 /* ---- plans as bytes ---------------------------------------------------- */
 
-/* What is in front of cuDNN's JSON. */
+/* Header before the JSON of cuDNN. */
 typedef struct saved_plan {
     uint32_t version; /* of this struct */
     uint32_t cudnn;

@@ -50,7 +50,7 @@ void vly_cudnn_graph_deinit(vly_cudnn_graph *graph);
 
 /* Makes the descriptor of a tensor with memory. */
 void vly_cudnn_tensor_add(vly_cudnn_graph *graph, vly_cudnn_tensor *tensor);
-/* One that lives inside the kernel, with any strides; its id is one of
+/* A virtual tensor inside the kernel, with any strides; its id is
  * next_virtual++. */
 void vly_cudnn_tensor_virtual_add(vly_cudnn_graph *graph,
                                   vly_cudnn_tensor *tensor);
@@ -63,7 +63,7 @@ vly_cudnn_tensor vly_cudnn_value(vly_cudnn_graph *graph, int32_t type,
 vly_cudnn_tensor vly_cudnn_value_f32(vly_cudnn_graph *graph, float value);
 
 /* y = mode(x, b) with t as the choice of PW_SELECT; NULL where not needed.
- * axis: of PW_INDEX, else -1. */
+ * axis: for PW_INDEX, otherwise -1. */
 void vly_cudnn_pointwise(vly_cudnn_graph *graph, int32_t mode, int32_t prec,
                          int64_t axis, const vly_cudnn_tensor *x,
                          const vly_cudnn_tensor *b, const vly_cudnn_tensor *t,
@@ -97,7 +97,7 @@ void vly_cudnn_set(vly_cudnn_graph *graph, void *desc, int name, int type,
                    int64_t count, const void *elements);
 void vly_cudnn_finalize(vly_cudnn_graph *graph, void *desc, const char *what);
 
-/* Finalises the graph of all operations. Errors: the first that there was. */
+/* Finalises the graph of all operations. Errors: the first one so far. */
 vly_status vly_cudnn_graph_build(vly_cudnn_graph *graph, vly_error *error);
 
 #endif

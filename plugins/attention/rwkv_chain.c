@@ -17,10 +17,10 @@ struct vly_rwkv_chain {
     vly_cuda_rwkv_token token;
     uint32_t device;
     char *memory;            /* [n_layers] layers, then the exchange */
-    const int32_t *token_at; /* of the host: read when it runs; or NULL */
+    const int32_t *token_at; /* on the host, read by the launch; or NULL */
 };
 
-/* ---- what can be done --------------------------------------------------- */
+/* ---- conditions ---------------------------------------------------------- */
 
 typedef struct limits {
     uint32_t blocks; /* at once */
@@ -121,7 +121,7 @@ out:
     return status;
 }
 
-/* Recognises, plans and puts what the chain needs. */
+/* Recognises the chain, plans it, and copies its data to the device. */
 static vly_status fill(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
                        const vly_rwkv_run *runs, uint32_t n, vly_error *error)
 {
@@ -144,7 +144,7 @@ static vly_status fill(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
                              vly_support_plugin, why);
     if (status == VLY_OK)
         status = put(chain, layers, error);
-    /* an argument of the launch: blocks would ask the host for it each */
+    /* passed as an argument, so that blocks need not read it from the host */
     if (status == VLY_OK && vly_accel_cuda_is_host(chain->token.token)) {
         chain->token_at = chain->token.token;
         chain->token.token = NULL;

@@ -9,7 +9,7 @@
 
 #define TYPES_SAY "wanted fp32, fp16 or bf16"
 
-/* Flags that mean something, by operation. */
+/* Valid flags of each operation. */
 static const uint32_t flags_of[VLY_RWKV_N_OPS] = {
     [VLY_RWKV_EMBED] = VLY_RWKV_LENGTHS | VLY_RWKV_WITH_NORM,
     [VLY_RWKV_MIX] = VLY_RWKV_LENGTHS,
@@ -96,8 +96,8 @@ static vly_status check_types(const vly_rwkv_desc *desc, const char *plugin,
     return VLY_OK;
 }
 
-/* Nothing that an operation points to is larger than an address space: the
- * largest are a state and six mixed inputs. */
+/* Checks that no array of an operation exceeds an address space: the largest
+ * are a state and six mixed inputs. */
 static vly_status check_sizes(const vly_rwkv_desc *desc, const char *plugin,
                               vly_error *error)
 {
@@ -129,7 +129,7 @@ static vly_status check_sizes(const vly_rwkv_desc *desc, const char *plugin,
     return VLY_OK;
 }
 
-/* What only some operations have. */
+/* Members that only some operations have. */
 static vly_status check_own(const vly_rwkv_desc *desc, const char *plugin,
                             vly_error *error)
 {
@@ -165,7 +165,7 @@ static vly_status check_own(const vly_rwkv_desc *desc, const char *plugin,
     return VLY_OK;
 }
 
-/* Weights and inputs that go together, see vly_rwkv_product. */
+/* Valid pairs of types of weights and inputs, see vly_rwkv_product. */
 static bool goes_with(uint32_t type, uint32_t weights)
 {
     if (weights == VLY_ELEMENT_I8 || weights == VLY_ELEMENT_I4)

@@ -7,16 +7,16 @@
 
 #include <volley/rwkv.h>
 
-/* "mix"; "?" if there is no such operation */
+/* "mix"; "?" for an unknown operation */
 const char *vly_rwkv_op_name(uint32_t op);
 
-/* Errors  E_INVALID the description is none; E_UNSUPPORTED types that do not
- *         go together, flags or operations of a newer interface */
+/* Errors  E_INVALID an invalid description; E_UNSUPPORTED types that cannot be
+ * combined, flags or operations of a newer interface */
 vly_status vly_rwkv_check_desc(const vly_rwkv_desc *desc, const char *plugin,
                                vly_error *error);
-/* Pointers that are missing, not aligned, or an output that overlaps something
- * that it must not. The workspace is not looked at. desc has passed the check
- * above.
+/* Refuses pointers that are missing or not aligned, and an output that overlaps
+ * an array that it must not. The workspace is not checked. desc has passed the
+ * check above.
  * Errors  E_INVALID names the operation and the pointer */
 vly_status vly_rwkv_check_run(const vly_rwkv_desc *desc,
                               const vly_rwkv_run *run, const char *plugin,

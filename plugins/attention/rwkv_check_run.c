@@ -10,10 +10,10 @@ enum { MOST = 40 };
 
 typedef struct pointer {
     const char *name;
-    uint32_t number; /* of a product, else UINT32_MAX */
+    uint32_t number; /* index of a product, otherwise UINT32_MAX */
     uint32_t size;   /* of an element */
     const void *at;
-    const void *twin; /* what an output may be in place of; NULL: nothing */
+    const void *twin; /* input that an output may replace; NULL: none */
     uint64_t bytes;
     uint32_t written;
     uint32_t optional;

@@ -20,20 +20,20 @@ struct vly_rwkv_plan {
     const vly_attention_kernels *kernels;
     const vly_rwkv_loops *loops;
     uint32_t n_threads;
-    uint32_t n_rows; /* of this run, without those behind a length */
+    uint32_t n_rows; /* of this run, without rows after a length */
     uint32_t *rows;  /* [batch * seq] their numbers, ascending */
     uint64_t scratch_floats;
     float *scratch; /* [n_threads][scratch_floats] */
-    float *shared;  /* PRODUCTS: x as fp32; MIX: last as it was */
+    float *shared;  /* PRODUCTS: x as fp32; MIX: the previous last */
 };
 
 /* ---- the operations: rwkv_cpu_rows.c, _products.c, _heads.c ------------- */
 
-/* Floats that a thread needs, and floats that all share. */
+/* Floats per thread, and floats shared by all threads. */
 typedef struct vly_rwkv_needs {
     uint64_t thread;
     uint64_t shared;
-    double work; /* about 50 us of a thread are 1 */
+    double work; /* unit: about 50 us of a thread */
 } vly_rwkv_needs;
 
 typedef struct vly_rwkv_operation {

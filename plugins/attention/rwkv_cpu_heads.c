@@ -83,7 +83,7 @@ static void gate_products(const head_work *work, uint32_t gate, uint64_t head,
     }
 }
 
-/* With LORA all gates, else those that are given. */
+/* With LORA all gates, otherwise the given ones. */
 static void load_gates(const head_work *work, uint64_t head,
                        const uint32_t *rows, uint32_t n_rows, float *scratch,
                        const gates *to)

@@ -20,7 +20,7 @@ typedef struct product_work {
     uint64_t units[VLY_RWKV_MOST_PRODUCTS + 1]; /* first of each product */
 } product_work;
 
-/* x of 16 bits becomes fp32, all products of it, one behind the other. */
+/* x of 16 bits is converted to fp32, for all products, one after the other. */
 static void product_needs(const vly_rwkv_desc *desc, vly_rwkv_needs *needs)
 {
     const uint64_t rows = (uint64_t)desc->batch * desc->seq;
@@ -50,7 +50,7 @@ static void load_groups(const product_work *work, uint32_t product,
                               n * groups, 1.0f, group);
 }
 
-/* What the sums of one row become. */
+/* Finishes the sums of one row. */
 static void finish_row(const product_work *work, uint32_t product,
                        uint64_t first, uint32_t n, uint64_t row, float *sums)
 {

@@ -69,8 +69,8 @@ const vly_rwkv_operation vly_rwkv_cpu_embed = {row_needs, embed_run};
 
 /* ---- mix ---------------------------------------------------------------- */
 
-/* last of all sequences is copied where one unit writes it and another one
- * reads it. */
+/* `last` of all sequences is copied if one unit writes it and another one reads
+ * it. */
 static void mix_needs(const vly_rwkv_desc *desc, vly_rwkv_needs *needs)
 {
     needs->thread = 3ull * desc->width;

@@ -22,7 +22,7 @@
 
 enum { VECTOR_BYTES = 16 };
 
-/* ---- what can be done --------------------------------------------------- */
+/* ---- conditions ---------------------------------------------------------- */
 
 static uint32_t align_of(const vly_rwkv_desc *desc)
 {
@@ -130,7 +130,7 @@ out:
     return status;
 }
 
-/* Older devices than 9.0 have no early start: the option is nothing to them. */
+/* Devices older than 9.0 have no early start: they ignore the option. */
 static vly_status can_start_early(uint32_t device, uint32_t *early,
                                   vly_error *error)
 {
@@ -283,7 +283,7 @@ static int run_activate(const vly_rwkv_plan *plan, const vly_rwkv_run *run)
     return vly_cuda_rwkv_activations(&args, run->stream);
 }
 
-/* Whether a lane may read 16 bytes of the matrices at a time. */
+/* Can a lane read 16 bytes of the matrices at a time? */
 static uint32_t is_whole(const vly_rwkv_desc *desc)
 {
     const uint32_t vector =

@@ -15,17 +15,17 @@ struct vly_rwkv_plan {
     uint32_t early;
 };
 
-/* Runs of a layer, and of what is around the layers. */
+/* Number of runs of a layer, and of runs around the layers. */
 enum { VLY_RWKV_LAYER_RUNS = 7, VLY_RWKV_OTHER_RUNS = 3 };
 
-/* Layers of a list of n runs; 0: no model has so many. */
+/* Layers of a list of n runs; 0: n matches no model. */
 uint32_t vly_rwkv_pattern_layers(uint32_t n);
 
-/* Whether n runs are one token of one sequence in 16 bits, and which: fills
- * *token but for `layer`, `exchange` and what a plan makes, and
- * layers [vly_rwkv_pattern_layers(n)]. Plans and runs are as in chain_create.
- * Errors  E_UNSUPPORTED names the run, and what it is not; E_INVALID a run that
- *         is none */
+/* Recognises n runs as one token of one sequence in 16 bits. Fills *token,
+ * except `layer`, `exchange` and members of the plan, and layers
+ * [vly_rwkv_pattern_layers(n)]. Plans and runs are as in chain_create.
+ * Errors  E_UNSUPPORTED with the run that does not match, and why; E_INVALID an
+ * invalid run */
 vly_status vly_rwkv_pattern_find(vly_rwkv_plan *const *plans,
                                  const vly_rwkv_run *runs, uint32_t n,
                                  vly_cuda_rwkv_token *token,

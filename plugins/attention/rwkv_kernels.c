@@ -15,10 +15,10 @@ enum { PANEL = VLY_RWKV_PANEL, GROUP = VLY_RWKV_GROUP, DIM = VLY_RWKV_DIM };
 
 /* ---- products ---------------------------------------------------------- */
 
-/* Sums held in registers: 4 rows of x by 4 of W where there are 32 of them. */
+/* Sums in registers: 4 rows of x by 4 of W if there are 32 registers. */
 enum { TILE_X = LANES == 16 ? 4 : 2, TILE_W = 4 };
 
-/* Lanes behind the end are 0, and add 0. */
+/* Lanes after the end are 0, and add 0. */
 INLINE vec load_part(const float *from, uint32_t n)
 {
     float lanes[LANES] = {0};
@@ -26,7 +26,7 @@ INLINE vec load_part(const float *from, uint32_t n)
     return load_any(lanes);
 }
 
-/* The last weights of a row: what lies behind them may be no memory. */
+/* The last weights of a row: memory after them may not exist. */
 INLINE vec weights_part(const uint32_t type, const void *w, uint64_t at,
                         uint32_t n)
 {
@@ -96,8 +96,9 @@ INLINE void tile_rows(const vly_rwkv_dots *d, const uint32_t type, uint32_t x,
         tile(d, type, x, w, nx, 1);
 }
 
-/* Several rows of x share fp32 weights only; of other types they come one by
- * one, as a caller with many unpacks a panel first. */
+/* Several rows of x at once are possible for fp32 weights only; for other types
+ * rows come one by one, because a caller with many rows unpacks a panel
+ * first. */
 static void dots(const vly_rwkv_dots *d)
 {
     uint32_t x = 0;

@@ -21,10 +21,11 @@ typedef struct finding {
     uint32_t n;
     vly_cuda_rwkv_token *token;
     vly_cuda_rwkv_token_layer *layers;
-    uint32_t at; /* the run that is looked at */
+    uint32_t at; /* the present run */
     const void *x;
     const void *v_first;
-    const char *why; /* of the first that does not fit; NULL: all do */
+    const char *why; /* reason for the first run that does not match; NULL: all
+                      * match */
 } finding;
 
 uint32_t vly_rwkv_pattern_layers(uint32_t n)
@@ -39,7 +40,7 @@ uint32_t vly_rwkv_pattern_layers(uint32_t n)
                : 0;
 }
 
-/* ---- what every run is -------------------------------------------------- */
+/* ---- checks of every run ------------------------------------------------- */
 
 static bool want(finding *f, bool holds, const char *why)
 {
@@ -56,7 +57,7 @@ static bool want_aligned(finding *f, const void *const *pointers, uint32_t n)
     return want(f, all, "has a pointer that is not aligned to 16 bytes");
 }
 
-/* Stays at the first run that does not fit. */
+/* Keeps the first run that does not match. */
 static const vly_rwkv_desc *go_to(finding *f, uint32_t at)
 {
     if (!f->why)
@@ -64,7 +65,7 @@ static const vly_rwkv_desc *go_to(finding *f, uint32_t at)
     return &f->plans[at]->desc;
 }
 
-/* What a description of one token is; flags: those that it may have. */
+/* Is this a description of one token? flags: the allowed flags. */
 static bool want_token(finding *f, uint32_t op, uint32_t flags)
 {
     const vly_rwkv_desc *desc = &f->plans[f->at]->desc;
@@ -81,7 +82,7 @@ static bool want_token(finding *f, uint32_t op, uint32_t flags)
                 "has another width than the first");
 }
 
-/* A norm's run, of which there is one eps. */
+/* The run of a norm; all norms must have the same eps. */
 static bool want_norm(finding *f, const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = &f->plans[f->at]->desc;
@@ -92,7 +93,7 @@ static bool want_norm(finding *f, const vly_rwkv_run *run)
            want_aligned(f, pointers, 2);
 }
 
-/* One matrix; what it is multiplied with is `from`. */
+/* One matrix, which is multiplied with `from`. */
 static bool want_product(finding *f, uint32_t i, const void *from, uint32_t k)
 {
     const vly_rwkv_product *product = &f->plans[f->at]->desc.product[i];
@@ -119,7 +120,7 @@ static bool want_alone(finding *f, const void *from, uint32_t n, uint32_t k,
            want_product(f, 0, from, k);
 }
 
-/* x += W from, as output and value do. */
+/* x += W from, as for output and value. */
 static bool want_sum(finding *f, const void *from, uint32_t k)
 {
     const vly_rwkv_desc *desc = &f->plans[f->at]->desc;
@@ -148,8 +149,8 @@ static const role roles[N_ROLES] = {
     {4, VLY_RWKV_IDENTITY, 1}, {3, VLY_RWKV_IDENTITY, 2},
     {5, VLY_RWKV_SIGMOID, 3}};
 
-/* Which one a product is, by what STEP reads; N_ROLES: none. r k v stand first,
- * in this order. */
+/* The role of a product, found by the inputs of STEP; N_ROLES: none. r k v come
+ * first, in this order. */
 static uint32_t role_of(const vly_rwkv_run *step, const void *y, uint32_t i,
                         bool is_first)
 {
@@ -164,7 +165,7 @@ static uint32_t role_of(const vly_rwkv_run *step, const void *y, uint32_t i,
     return N_ROLES;
 }
 
-/* Product i into a kind, whose products before it are there. */
+/* Adds product i to a kind, after its previous products. */
 static bool add_in(finding *f, vly_cuda_rwkv_token_kind *kind, uint32_t i,
                    bool is_first)
 {
@@ -255,7 +256,7 @@ static void take_heads(const vly_rwkv_run *run, bool is_first,
     to->state_out = run->state_out;
 }
 
-/* The first layer has no v: its rank is that of the others. */
+/* The first layer has no v: the rank is taken from the others. */
 static bool want_ranks(finding *f, const vly_rwkv_desc *desc, uint32_t layer)
 {
     bool same = true;
@@ -378,7 +379,7 @@ static bool find_head(finding *f)
            want(f, desc->product[0].flags == 0, "is added to the logits");
 }
 
-/* ---- what lasts --------------------------------------------------------- */
+/* ---- persistent arrays --------------------------------------------------- */
 
 typedef struct range {
     uintptr_t from;
@@ -438,7 +439,8 @@ vly_status vly_rwkv_pattern_find(vly_rwkv_plan *const *plans,
     bool good = find_embed(&f);
     for (uint32_t i = 0; good && i < token->n_layers; i++)
         good = find_layer(&f, i);
-    if (token->n_layers == 1) { /* nobody uses them, but they are laid out */
+    if (token->n_layers == 1) { /* unused, but their place in the layout is
+                                 * needed */
         token->kind[1] = token->kind[0];
         token->rank[2] = token->rank[0];
     }

@@ -9,12 +9,12 @@
 
 enum { VLY_WKV_DIM = 64 };
 
-/* Errors  E_INVALID the description is none; E_UNSUPPORTED type or dim */
+/* Errors  E_INVALID an invalid description; E_UNSUPPORTED type or dim */
 vly_status vly_wkv_check_desc(const vly_wkv_desc *desc, const char *plugin,
                               vly_error *error);
-/* Pointers that are missing, not aligned, or an output that overlaps something;
- * state_out may be state_in. The workspace is not looked at. desc has passed
- * the check above.
+/* Refuses pointers that are missing or not aligned, and an output that overlaps
+ * another array; state_out may be state_in. The workspace is not checked. desc
+ * has passed the check above.
  * Errors  E_INVALID names the pointer */
 vly_status vly_wkv_check_run(const vly_wkv_desc *desc, const vly_wkv_run *run,
                              const char *plugin, vly_error *error);

@@ -49,8 +49,8 @@ static double uniform(uint64_t *state)
     return (double)(*state >> 40) * 0x1p-23 - 1.0;
 }
 
-/* As RWKV-7 has them: decays above exp(-exp(-0.5)), a and b not longer than 1.
- * One block of random numbers for each input, over and over. */
+/* Values as in RWKV-7: decays above exp(-exp(-0.5)), a and b not longer than 1.
+ * One block of random numbers for each input, repeated. */
 static vly_status fill(trial *t, vly_error *error)
 {
     const uint32_t size = vly_element_bits(t->desc->type) / 8;
@@ -116,7 +116,7 @@ static vly_status init(trial *t, uint32_t device, const vly_wkv_desc *desc,
         .a = t->memory + 4 * t->bytes,
         .b = t->memory + 5 * t->bytes,
         .y = t->memory + 6 * t->bytes,
-        /* bytes are a multiple of 128: floats lie well behind them */
+        /* bytes are a multiple of 128: floats after them are aligned */
         .state_out = (float *)(void *)(t->memory + 7 * t->bytes),
         .batch = desc->batch,
         .seq = desc->seq,
@@ -156,8 +156,9 @@ static vly_status run_once(const trial *t, const vly_wkv_way *way,
     return vly_accel_cuda_check(way->launch(&args, NULL), way->name, error);
 }
 
-/* The state of one run. Seen states of all ways differ by less than 1e-5 of
- * their size; one per mille is a wrong kernel, or a wrong device. */
+/* Compares the state of one run. States of all ways were seen to differ by less
+ * than 1e-5 of their size; one per mille means a wrong kernel, or a defective
+ * device. */
 static vly_status is_right(trial *t, const vly_wkv_way *way, uint32_t first,
                            int *right, vly_error *error)
 {

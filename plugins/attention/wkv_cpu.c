@@ -18,7 +18,8 @@
 
 enum { DIM = VLY_WKV_DIM };
 
-/* Threads are not woken for fewer heads and tokens: about 50 us of one. */
+/* Threads are not woken for fewer heads and tokens: about 50 us of one
+ * thread. */
 #define WORK_OF_A_THREAD 50.0
 
 struct vly_wkv_plan {

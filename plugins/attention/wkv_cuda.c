@@ -13,8 +13,8 @@
 #include "wkv_check.h"
 #include "wkv_choice.h"
 
-/* In the order of preference; the first of those that can is what others are
- * compared with. */
+/* In the order of preference; the first usable way is the reference for the
+ * others. */
 static const vly_wkv_way ways[] = {
     {"own_step", vly_wkv_step, 1, 16, 0, NULL, NULL},
     {"own_recurrent", vly_wkv_recurrent, 0, 4, 0, NULL, NULL},
@@ -36,7 +36,7 @@ struct vly_wkv_plan {
     vly_accel_candidates looked_at;
 };
 
-/* What is on disk of a choice. */
+/* A choice as stored on disk. */
 typedef struct stored_choice {
     uint32_t version;
     uint32_t reserved;
@@ -46,7 +46,8 @@ typedef struct stored_choice {
 
 typedef struct candidates {
     const vly_wkv_way *way[N_WAYS];
-    double seconds[N_WAYS]; /* of each; negative: its result was wrong */
+    double seconds[N_WAYS]; /* seconds of each; negative: its result was
+                             * wrong */
     uint32_t n;
     uint32_t capability;
     char device[128];
@@ -57,7 +58,7 @@ static vly_status supports(const vly_wkv_desc *desc, vly_error *error)
     return vly_wkv_check_desc(desc, vly_support_plugin, error);
 }
 
-/* NULL if it can */
+/* reason why it cannot be used, or NULL */
 static const char *why_not(const vly_wkv_way *way, const vly_wkv_desc *desc,
                            uint32_t capability)
 {
@@ -156,7 +157,7 @@ static vly_status choose(const vly_accel_options *options, candidates *all,
     uint32_t best = 0;
     plan->n_candidates = all->n;
     plan->way = all->way[0];
-    /* a token is what the first way is for */
+    /* for a single token the first way is taken */
     if (!options->tune || all->n == 1 || desc->seq <= 1 || desc->batch == 0)
         return VLY_OK;
     open_cache(&cache, options, all);
@@ -168,7 +169,7 @@ static vly_status choose(const vly_accel_options *options, candidates *all,
     vly_status status = vly_wkv_measure(plan->device, desc, all->way, all->n,
                                         &best, all->seconds, error);
     if (status == VLY_E_NOMEM)
-        return VLY_OK; /* right, but not measured */
+        return VLY_OK; /* correct, but not measured */
     if (status != VLY_OK)
         return status;
     plan->way = all->way[best];
@@ -180,7 +181,7 @@ static vly_status choose(const vly_accel_options *options, candidates *all,
     return VLY_OK;
 }
 
-/* What became of each way. Of a choice from the cache only its time is known.
+/* The result of each way. For a choice from the cache only its time is known.
  */
 static vly_status list_ways(const vly_accel_options *options,
                             const candidates *all, vly_wkv_plan *plan,

@@ -9,7 +9,7 @@ vly_status vly_accel_candidates_init(vly_accel_candidates *list, uint32_t most,
                                      vly_error *error)
 {
     vly_plan_candidate *all = NULL;
-    /* one more: the place of what there is no room for */
+    /* one more: a place for entries that do not fit */
     vly_status status =
         vly_accel_alloc((uint64_t)most + 1, sizeof *all, &all, error);
     if (status == VLY_OK)

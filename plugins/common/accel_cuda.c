@@ -11,13 +11,13 @@
 
 #include "accel_common.h"
 
-/* As many as a process sees at most. */
+/* Maximum number of devices of a process. */
 #define N_DEVICES 64u
 
-/* The error after which a device answers no more: written once. Contexts are
- * each of one device, so another one can still be used. */
+/* The error that made a device unusable, written once. A context belongs to one
+ * device, so other devices can still be used. */
 typedef struct lost_device {
-    _Atomic uint32_t is_dead; /* 1: soon, 2: message is there */
+    _Atomic uint32_t is_dead; /* 1: being written, 2: message is complete */
     char message[200];
 } lost_device;
 
@@ -47,7 +47,7 @@ vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error)
         return fail_dead(current, error);
     const char *text = cudaGetErrorString((cudaError_t)code);
     (void)cudaGetLastError();
-    /* a call that is allowed while a stream is kept as a graph */
+    /* a call that is allowed while a stream is captured */
     size_t unused = 0, total = 0;
     cudaError_t again = cudaMemGetInfo(&unused, &total);
     uint32_t alive = 0;
@@ -61,8 +61,9 @@ vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error)
     return vly_support_fail(error, VLY_E_DEVICE, "%s: %s", what, text);
 }
 
-/* One code for no driver and for one that is too old, which knows which CUDA it
- * is for; a runtime runs with the drivers of its major version. */
+/* The runtime returns one code for no driver and for an old driver. An old
+ * driver reports its CUDA version; a runtime works with drivers of its major
+ * version. */
 static vly_status fail_driver(vly_error *error)
 {
     int version = 0;
@@ -104,7 +105,7 @@ vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error)
 {
     if (atomic_load(&lost_of(device)->is_dead) == 2)
         return fail_dead(device, error);
-    /* every run comes through here: one call of the runtime */
+    /* every run calls this function: only one call of the runtime */
     cudaError_t code = cudaSetDevice((int)device);
     if (code != cudaErrorInvalidDevice) {
         current = device;

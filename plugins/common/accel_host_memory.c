@@ -163,7 +163,8 @@ static vly_status event_elapsed(uint32_t device, vly_event *begin,
         return vly_support_fail(
             error, VLY_E_INVALID, "%s: the %s event was not recorded",
             vly_support_plugin, begin->recorded == 0 ? "first" : "second");
-    /* the second may be the earlier one: two's complement has the sign */
+    /* the second may be earlier: the difference is negative in two's
+     * complement */
     *seconds = (double)(int64_t)(end->ns - begin->ns) * 1e-9;
 out:
     return status;

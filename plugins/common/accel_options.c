@@ -95,7 +95,7 @@ static vly_status set(const char *key, size_t n_key, const char *value,
                             key, known);
 }
 
-/* Whether a key stands before `at`, too. */
+/* Does the key also occur before `at`? */
 static bool is_repeated(const char *text, const char *at, size_t key)
 {
     while (text < at) {

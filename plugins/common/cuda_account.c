@@ -54,10 +54,10 @@ static void device_free(uint32_t device, void *memory)
     if (!memory || vly_accel_cuda_enter(device, NULL) != VLY_OK)
         return;
     (void)cudaFree(memory);
-    (void)cudaGetLastError(); /* what freeing on a dead device left behind */
+    (void)cudaGetLastError(); /* clears the error of freeing on a dead device */
 }
 
-/* ---- as the host calls it ----------------------------------------------- */
+/* ---- callbacks of the host ----------------------------------------------- */
 
 static vly_status raw_alloc(void *context, uint32_t kind, uint64_t bytes,
                             void **memory, vly_error *error)

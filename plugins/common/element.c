@@ -31,7 +31,7 @@ const char *vly_element_name(uint32_t type)
     }
 }
 
-/* One loop a type: the switch stands outside. */
+/* One loop per type: the switch is outside of the loop. */
 #define EACH(statement)                                                        \
     do {                                                                       \
         for (uint64_t i = 0; i < n; i++)                                       \

@@ -129,8 +129,8 @@ static inline uint8_t vly_e4m3_from_f32(float x)
     return (uint8_t)(e | sign);
 }
 
-/* The float that keeps what later roundings to fewer bits need: cut off
- * towards 0, its last bit set if anything was lost (round to odd; Boldo and
+/* A float from which later rounding to fewer bits is exact: truncated towards
+ * 0, with the last bit set if anything was lost (round to odd; Boldo and
  * Melquiond 2008, doi:10.1109/TC.2007.70819). */
 static inline float vly_f32_to_odd(double x)
 {
@@ -146,7 +146,7 @@ static inline float vly_f32_to_odd(double x)
 
 /* ---- element.c: arrays ------------------------------------------------ */
 
-/* Bits of an element, 0 if there is no such type; its name, "?" if not. */
+/* Bits of an element, 0 for an unknown type; name of a type, "?" if unknown. */
 uint32_t vly_element_bits(uint32_t type);
 const char *vly_element_name(uint32_t type);
 

@@ -83,19 +83,20 @@ void vly_accel_give(void *memory)
         raw_free(NULL, 0, memory);
 }
 
-/* ---- what may be taken back --------------------------------------------- */
+/* ---- shared data --------------------------------------------------------- */
 
-/* Of every vly_accel_shared; no drop takes it. */
+/* One lock for every vly_accel_shared; never held in `dropped`. */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The host frees it, and its token says that it has gone. */
+/* Nothing to do: the host frees the memory, and the token shows that it is
+ * gone. */
 static void dropped(void *arg)
 {
     (void)arg;
 }
 
-/* The lock is held. The shared memory, held once more; NULL: there is none, it
- * has gone, or it is too small. */
+/* With the lock held: the shared memory with one more holder; NULL: none, taken
+ * back, or too small. */
 static void *hold_there(vly_accel_shared *shared, uint64_t bytes)
 {
     if (!shared->memory || shared->bytes < bytes)
@@ -130,12 +131,12 @@ out:
     return status;
 }
 
-/* The lock is held. A block of this holder's own is what is shared from now on;
- * returns what nobody needs any more. */
+/* With the lock held: makes the block of this holder the shared one; returns
+ * the block that is no longer needed. */
 static void *share(vly_accel_shared *shared, void *block, uint64_t bytes)
 {
     void *old = shared->memory;
-    /* held, so that it does not go while it is given back */
+    /* held, so that it is not taken back while it is released */
     if (old != NULL &&
         account.policy->hold(account.client, old, shared->token) == 0)
         old = NULL;
@@ -157,7 +158,7 @@ static void *share(vly_accel_shared *shared, void *block, uint64_t bytes)
 void vly_accel_shared_release(vly_accel_shared *shared, const void *memory,
                               uint64_t bytes)
 {
-    void *block = (void *)(uintptr_t)memory; /* it was only lent as const */
+    void *block = (void *)(uintptr_t)memory; /* const only for the holder */
     void *unused = block;
     if (!block)
         return;

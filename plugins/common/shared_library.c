@@ -18,11 +18,11 @@ static void append(char *sentence, size_t bytes, const char *text)
                  length > 0 ? "; " : "", text);
 }
 
-/* All functions, or the name of the first that is missing. */
+/* Loads all functions, or returns the name of the first missing one. */
 static const char *resolve(void *library, const vly_library_function *functions,
                            uint32_t n_functions, void *table)
 {
-    /* first look, then write: a table is filled as a whole */
+    /* checks first, then writes: a table is filled completely or not at all */
     for (uint32_t i = 0; i < n_functions; i++)
         if (!functions[i].optional && !dlsym(library, functions[i].name))
             return functions[i].name;
@@ -43,7 +43,7 @@ vly_status vly_library_open(const char *what, const char *const *names,
     for (uint32_t i = 0; i < n_names; i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         if (!library) {
-            const char *text = dlerror(); /* gone with the next call */
+            const char *text = dlerror(); /* overwritten by the next call */
             append(reasons, sizeof reasons, text != NULL ? text : names[i]);
             continue;
         }

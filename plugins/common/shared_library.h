@@ -7,11 +7,11 @@
 
 #include <volley/plugin.h>
 
-/* One function and where its address goes. */
+/* One function and the place for its address. */
 typedef struct vly_library_function {
     const char *name;
     size_t offset;     /* of a function pointer in the caller's table */
-    uint32_t optional; /* 1: stays NULL where the library lacks it */
+    uint32_t optional; /* 1: NULL if the library lacks it */
     uint32_t reserved;
 } vly_library_function;
 
@@ -22,7 +22,8 @@ typedef struct vly_library_function {
  * names   [n_names] "libcublasLt.so.13", or paths
  * table   filled (out)
  * index   which of the names (out), or NULL
- * Errors  E_UNSUPPORTED  none: what the linker says of each; table as before
+ * Errors  E_UNSUPPORTED none: the linker's message for each name; table
+ * unchanged
  * Thread  [any-thread]
  */
 vly_status vly_library_open(const char *what, const char *const *names,

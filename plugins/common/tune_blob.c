@@ -32,7 +32,7 @@ static void say(const vly_tune_cache *cache, int32_t level, const char *path,
     cache->host->log(cache->host->context, level, text);
 }
 
-/* FOLDER/NAME.tune becomes FOLDER/NAME.plans/1a3; 0: no such path */
+/* FOLDER/NAME.tune becomes FOLDER/NAME.plans/1a3; 0: the path is too long */
 static bool find_path(const vly_tune_cache *cache, const char *key, char *path,
                       size_t size)
 {
@@ -65,7 +65,7 @@ static uint64_t sum_of(const char *line, int length, const void *blob,
 
 /* ---- reading ----------------------------------------------------------- */
 
-/* All of the file, in the host's memory; NULL: there is none. */
+/* The whole file, in the host's memory; NULL: no file. */
 static char *read_file(const vly_tune_cache *cache, const char *path,
                        size_t *bytes)
 {
@@ -96,8 +96,8 @@ static char *read_file(const vly_tune_cache *cache, const char *path,
     return text;
 }
 
-/* Where the blob begins in the text; 0: it is not the key's, or not whole.
- * *foreign: it is no whole file of ours. */
+/* Start of the blob in the text; 0: another key, or incomplete. *foreign: not a
+ * complete file of this format. */
 static size_t find_blob(const char *text, size_t size, const char *key,
                         uint32_t *bytes, int *foreign)
 {
@@ -152,8 +152,8 @@ void *vly_tune_blob_get(const vly_tune_cache *cache, const char *key,
 
 /* ---- writing ----------------------------------------------------------- */
 
-/* The file to fill, locked and empty; -1: none, with errno, 0 where another
- * writer is at it. */
+/* The file to fill, locked and empty; -1: none, with errno; errno is 0 if
+ * another writer has it. */
 static int take_temporary(const char *path)
 {
     struct stat here, there;
@@ -166,7 +166,7 @@ static int take_temporary(const char *path)
         failed = errno == EWOULDBLOCK ? 0 : errno;
     else if (fstat(file, &here) != 0)
         failed = errno;
-    /* renamed by another writer between open and flock: it is no temporary
+    /* another writer renamed it between open and flock: it is not a temporary
      * file any more */
     else if (stat(path, &there) == 0 && S_ISREG(here.st_mode) &&
              here.st_ino == there.st_ino && here.st_dev == there.st_dev) {

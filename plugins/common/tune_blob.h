@@ -12,21 +12,22 @@
 
 enum {
     VLY_TUNE_LARGE_BYTES = 4 << 20, /* of one blob, at most */
-    /* A key's place is its hash among so many; another key that falls there
-     * replaces it, so the folder never holds more. */
+    /* Number of places: the hash of a key is its place. Another key with that
+     * place replaces it, so the folder never has more files. */
     VLY_TUNE_PLACES = 512,
 };
 
-/* The blob of the key, in memory that the caller gives back to the host's
- * free, and its bytes; NULL if there is none that is whole.
+/* The blob of the key, in memory that the caller frees with the host's free,
+ * and its bytes; NULL without a complete one.
  * Thread  [any-thread], beside writers in any process */
 void *vly_tune_blob_get(const vly_tune_cache *cache, const char *key,
                         uint32_t *bytes);
 
 /* Adds or replaces it; its file is replaced as a whole.
  * key     of printable characters, shorter than VLY_TUNE_KEY_BYTES
- * Returns true if it is on disk, false if not (logged; not where another
- * process is just writing the same file). Thread  [any-thread] */
+ * Returns true if it is on disk, false if not (logged, unless another process
+ * is writing the same file).
+ * Thread  [any-thread] */
 bool vly_tune_blob_put(const vly_tune_cache *cache, const char *key,
                        const void *blob, uint32_t bytes);
 

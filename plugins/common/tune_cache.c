@@ -51,10 +51,10 @@ static void say(const vly_tune_cache *cache, int32_t level, const char *format,
     cache->host->log(cache->host->context, level, text);
 }
 
-/* Of a file that nobody can mend (a disk that is only read) each lookup would
- * warn. What was said of a file is a line of debug the next times; a table of
- * checksums, of any thread, 0 where none is yet. Where it is full all is
- * said. */
+/* A file that cannot be repaired (on a read-only disk) would cause a warning at
+ * each lookup. A repeated message about a file is logged at level debug. The
+ * table has checksums of messages from any thread, 0 for a free entry. If it is
+ * full, every message is a warning. */
 enum { SAID = 64 };
 static _Atomic uint64_t said_before[SAID];
 
@@ -96,12 +96,13 @@ uint64_t vly_tune_checksum(uint64_t before, const void *data, size_t bytes)
 
 /* ---- where --------------------------------------------------------------- */
 
-/* 0 if there is no such folder */
+/* 0 if the folder is unknown */
 static bool default_folder(char *folder, size_t bytes)
 {
     const char *base = getenv("XDG_CACHE_HOME");
     int length = -1;
-    if (base != NULL && base[0] == '/') /* others are to be ignored (XDG) */
+    if (base != NULL && base[0] == '/') /* relative paths must be ignored
+                                         * (XDG) */
         length = snprintf(folder, bytes, "%s/volley", base);
     else if ((base = getenv("HOME")) != NULL && base[0] == '/')
         length = snprintf(folder, bytes, "%s/.cache/volley", base);
@@ -196,7 +197,7 @@ static size_t line_write(const char *key, const void *blob, uint32_t bytes,
     return CHECKSUM_DIGITS + 1 + length;
 }
 
-/* Whether the line (without its end) is as it was written. */
+/* Is the line (without its end) unchanged since it was written? */
 static bool line_is_whole(const char *line, size_t bytes)
 {
     char sum[CHECKSUM_DIGITS + 1];
@@ -209,7 +210,7 @@ static bool line_is_whole(const char *line, size_t bytes)
     return memcmp(line, sum, CHECKSUM_DIGITS) == 0;
 }
 
-/* Whether a whole line has the key, as key_write wrote it. */
+/* Does a whole line have the key, in the form of key_write? */
 static bool line_has_key(const char *line, size_t bytes, const char *key,
                          size_t length)
 {
@@ -225,7 +226,8 @@ static int digit(char c)
                                   : -1;
 }
 
-/* The blob of a whole line; its bytes, 0: it does not fit or is no hex. */
+/* The blob of a whole line; returns its bytes, 0: it does not fit or is not
+ * hexadecimal. */
 static uint32_t line_blob(const char *line, size_t bytes, size_t key_length,
                           void *blob, uint32_t capacity)
 {
@@ -260,7 +262,7 @@ static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
                 cache->path, strerror(errno));
         return NULL;
     }
-    /* twice what a writer makes: others are not ours */
+    /* twice the size that a writer makes: larger files have another origin */
     const size_t most = 2 * FILE_BYTES;
     struct stat info;
     char *text = NULL;
@@ -292,7 +294,7 @@ static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
 }
 
 /* The next line from *at on that is whole: its first byte, and *length without
- * its end; NULL: no more. *n_damaged counts those that are not. */
+ * its end; NULL: no more. *n_damaged counts damaged lines. */
 static const char *next_line(const char *text, size_t bytes, size_t *at,
                              size_t *length, uint32_t *n_damaged)
 {
@@ -355,7 +357,7 @@ static int lock_take(const vly_tune_cache *cache)
             path, strerror(errno));
         return -1;
     }
-    /* not for ever: its holder may be stopped */
+    /* not for ever: the process with the lock may be stopped */
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
     for (int i = 0; i < LOCK_TRIES; i++) {
         if (flock(file, LOCK_EX | LOCK_NB) == 0)
@@ -371,8 +373,8 @@ static int lock_take(const vly_tune_cache *cache)
     return -1;
 }
 
-/* What the file is to hold: whole entries with other keys, then the new line.
- * NULL: not read, or no memory. */
+/* New contents of the file: whole entries with other keys, then the new line.
+ * NULL: not read, or memory ran out. */
 static char *merge(const vly_tune_cache *cache, const char *key,
                    const char *line, size_t line_bytes, size_t *bytes)
 {
@@ -381,7 +383,7 @@ static char *merge(const vly_tune_cache *cache, const char *key,
     size_t old_bytes = 0, at = HEAD_BYTES, length = 0, skip = 0;
     int failed = 0;
     char *old = file_read(cache, &old_bytes, &failed);
-    if (failed) /* what others wrote is not thrown away */
+    if (failed) /* keeps entries of other processes */
         return NULL;
     uint32_t n_damaged = 0;
     if (HEAD_BYTES + old_bytes + line_bytes > FILE_BYTES)
@@ -410,8 +412,8 @@ static char *merge(const vly_tune_cache *cache, const char *key,
     return text;
 }
 
-/* fsync of the folder: the new name is on disk too. Not every file system can,
- * and then nothing is lost but an entry. */
+/* fsync of the folder: the new name is on disk too. Not every file system
+ * supports it; at worst an entry is lost. */
 static void folder_sync(const vly_tune_cache *cache)
 {
     char path[sizeof cache->path];
@@ -424,7 +426,7 @@ static void folder_sync(const vly_tune_cache *cache)
     }
 }
 
-/* Whole or not at all. [under the lock] */
+/* Writes the file completely or not at all. [under the lock] */
 static bool file_replace(const vly_tune_cache *cache, const char *text,
                          size_t bytes)
 {

@@ -18,7 +18,7 @@ enum {
 
 typedef struct vly_tune_cache {
     const vly_host *host;
-    char path[1024]; /* empty: there is none */
+    char path[1024]; /* empty: no cache */
 } vly_tune_cache;
 
 /* Which file it is; nothing is opened yet.
@@ -26,15 +26,15 @@ typedef struct vly_tune_cache {
  * option  value of the option cache=: "off", a folder, or NULL or "": the
  *         folder volley in $XDG_CACHE_HOME, else in ~/.cache
  * name    of the file, for a kind of plan, a device and a version of a library:
- *         "gemm-NVIDIA H200-9.0-cublasLt 130100"; what is no letter, digit,
- *         dot or minus becomes _
+ *         "gemm-NVIDIA H200-9.0-cublasLt 130100"; other characters than
+ * letters, digits, dots and minus become _
  * Thread  [any-thread]
  */
 void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
                    const char *option, const char *name);
 
 /* blob  [capacity] bytes of the entry (out)
- * Returns its bytes; 0 if there is none that is whole and fits.
+ * Returns its bytes; 0 without a complete entry that fits.
  * Thread  [any-thread], beside writers in any process
  */
 uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
@@ -52,9 +52,10 @@ bool vly_tune_put(const vly_tune_cache *cache, const char *key,
 
 /* ---- for tune_blob ----------------------------------------------------- */
 
-/* FNV-1a; before: the sum of what comes before, 0 at the beginning */
+/* FNV-1a; before: the sum of the preceding bytes, 0 at the beginning */
 uint64_t vly_tune_checksum(uint64_t before, const void *data, size_t bytes);
-/* Makes the folders of the path; what is there stays as it is. false: failed */
+/* Creates the folders of the path; existing ones are unchanged. false:
+ * failed */
 bool vly_tune_make_folders(const vly_tune_cache *cache);
 
 #endif

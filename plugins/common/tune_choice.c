@@ -21,7 +21,7 @@ static size_t round_up(size_t bytes)
     return (bytes + 3) / 4 * 4;
 }
 
-/* Notes lie one behind the other: header, name, what it says. */
+/* Notes follow each other: header, name, contents. */
 static bool read_notes(const char *at, size_t bytes, search *s)
 {
     ElfW(Nhdr) note;

@@ -12,9 +12,8 @@
 
 enum { VLY_TUNE_BUILD_BYTES = 20 };
 
-/* The build id that the linker gave the object with this function, cut or with
- * zeros behind it; all zeros: it has none, and builds are not told apart.
- * [any-thread] */
+/* The build id of the object with this function, cut or padded with zeros; all
+ * zeros: none, so builds are not distinguished. [any-thread] */
 void vly_tune_build(unsigned char build[VLY_TUNE_BUILD_BYTES]);
 
 /* As vly_tune_get and _put, for exactly `bytes` bytes, at most

@@ -3,8 +3,8 @@
 # at run time; its header is the toolkit's).
 enable_language(CUDA)
 set(CMAKE_CUDA_ARCHITECTURES ${VOLLEY_ACCELERATOR_ARCHITECTURES})
-# Sums are fused multiply-adds on purpose, written as such; the rest is not
-# contracted. The warnings of the other folders are the host compiler's.
+# Sums are explicit fused multiply-adds; other operations are not contracted.
+# The warning options of the other folders are for the host compiler.
 get_property(options DIRECTORY PROPERTY COMPILE_OPTIONS)
 set_property(DIRECTORY PROPERTY COMPILE_OPTIONS
     "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${options}>"

@@ -62,7 +62,7 @@ static bool is_float(uint32_t type)
     return is_half(type) || type == VLY_ELEMENT_F32;
 }
 
-/* false: types that do not go together */
+/* false: types that cannot be combined */
 static bool find_kind(const vly_gemm_desc *desc, vly_gemm_kind *kind)
 {
     const uint32_t a = desc->type_a;
@@ -235,8 +235,8 @@ static bool scale_extent(const vly_gemm_desc *desc, uint32_t scale,
     }
 }
 
-/* The products of D do not overlap: one behind the other, or side by side in
- * the same rows. */
+/* The products of D must not overlap: they follow each other, or are side by
+ * side in the same rows. */
 static bool products_apart(const vly_gemm_desc *desc)
 {
     uint64_t rows = 0;

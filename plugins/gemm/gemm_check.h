@@ -24,12 +24,12 @@ typedef enum vly_gemm_kind {
     VLY_GEMM_WEIGHT_ONLY, /* fp16 or bf16 times int8 or int4 */
 } vly_gemm_kind;
 
-/* A description that was found to be one. */
+/* A description that has been checked. */
 typedef struct vly_gemm_problem {
-    vly_gemm_desc desc; /* as given; align is not 0 */
+    vly_gemm_desc desc; /* as given, but align is not 0 */
     vly_gemm_kind kind;
     bool is_empty;    /* D has no elements */
-    uint64_t bytes_a; /* from the pointer to behind the last element */
+    uint64_t bytes_a; /* from the pointer to the end of the last element */
     uint64_t bytes_b;
     uint64_t bytes_c;
     uint64_t bytes_d;
@@ -39,20 +39,20 @@ typedef struct vly_gemm_problem {
 } vly_gemm_problem;
 
 /* Fills *problem, which does not point into desc. [any-thread]
- * Errors  E_INVALID what is wrong; E_UNSUPPORTED types, scales or flags that
- *         the table does not have; *problem untouched */
+ * Errors  E_INVALID the wrong part; E_UNSUPPORTED types, scales or flags that
+ * the table does not have; *problem unchanged */
 vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
                                vly_gemm_problem *problem, vly_error *error);
 
-/* Whether the run has what it needs: alpha and beta, every pointer that will be
- * used, its alignment, nothing that overlaps D or the workspace, and a
- * workspace of so many bytes. Reads no memory of the device. [any-thread]
+/* Checks a run: alpha and beta, every pointer that will be used, its alignment,
+ * overlaps with D or the workspace, and a workspace of so many bytes. Reads no
+ * memory of the device. [any-thread]
  * Errors  E_INVALID names the pointer */
 vly_status vly_gemm_check_run(const vly_gemm_problem *problem,
                               uint64_t workspace_bytes, const vly_gemm_run *run,
                               vly_error *error);
 
-/* Whether A and B are read: alpha is not 0 and there is something to sum. */
+/* Are A and B read? Only if alpha is not 0 and k is not 0. */
 bool vly_gemm_reads(const vly_gemm_problem *problem, const vly_gemm_run *run);
 
 /* Type of the scales: fp32, of weight-only products that of A. */

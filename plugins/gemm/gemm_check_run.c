@@ -6,12 +6,12 @@
 #include "accel_common.h"
 #include "element.h"
 
-/* What a pointer of the run stands for. */
+/* The memory area of a pointer of the run. */
 typedef struct region {
     const char *name;
     const void *pointer;
     uint64_t bytes;
-    uint64_t pitch; /* bytes from row to row; 0: no rows to tell apart */
+    uint64_t pitch; /* bytes from row to row; 0: rows are not distinguished */
     uint64_t row;   /* bytes of a row */
     uint32_t align;
 } region;
@@ -36,7 +36,8 @@ static bool side_by_side(const region *x, const region *y, uint64_t apart)
 {
     if (x->pitch == 0 || x->pitch != y->pitch)
         return false;
-    const uint64_t column = apart % x->pitch; /* where y's rows begin in x's */
+    const uint64_t column = apart % x->pitch; /* position of y's rows within
+                                               * x's */
     return column >= x->row && column + y->row <= x->pitch;
 }
 
@@ -57,7 +58,7 @@ static uint32_t align_of(const vly_gemm_desc *desc, uint32_t type)
     return desc->align > bytes ? desc->align : bytes;
 }
 
-/* Rows can be told apart only where there is one product. */
+/* Rows can be distinguished only in a single product. */
 static region matrix(const vly_gemm_desc *desc, const char *name,
                      const void *pointer, uint64_t bytes, uint32_t type,
                      uint64_t pitch, uint64_t cols)
@@ -85,7 +86,7 @@ static region array(const vly_gemm_desc *desc, const char *name,
 
 enum { A, B, C, D, BIAS, SCALE_A, SCALE_B, WORKSPACE, N_REGIONS };
 
-/* Bytes are 0 where nothing is read or written. */
+/* Bytes are 0 if nothing is read or written. */
 static void find_regions(const vly_gemm_problem *p, uint64_t workspace_bytes,
                          const vly_gemm_run *run, region regions[N_REGIONS])
 {
@@ -97,7 +98,7 @@ static void find_regions(const vly_gemm_problem *p, uint64_t workspace_bytes,
                         d->lda, d->flags & VLY_GEMM_TRANS_A ? d->m : d->k);
     regions[B] = matrix(d, "b", run->b, reads ? p->bytes_b : 0, d->type_b,
                         d->ldb, d->flags & VLY_GEMM_TRANS_B ? d->k : d->n);
-    /* a beta that is no number makes D one, so C is read */
+    /* a NaN as beta makes D NaN, so C is read */
     regions[C] = matrix(d, "c", run->c, run->beta == 0.0f ? 0 : p->bytes_c,
                         d->type_d, d->ldc, d->n);
     regions[D] = matrix(d, "d", run->d, p->bytes_d, d->type_d, d->ldd, d->n);

@@ -9,7 +9,7 @@
 #include "gemm_check.h"
 #include "gemm_cpu_kernels.h"
 
-/* How a product can be run, in the order in which they are tried. */
+/* Ways to run a product, in the order of trial. */
 typedef enum vly_gemm_way {
     VLY_GEMM_GEMV,     /* m = 1: one pass over B */
     VLY_GEMM_OPENBLAS, /* cblas_sgemm on fp32 or converted blocks */
@@ -19,8 +19,8 @@ typedef enum vly_gemm_way {
 
 extern const char *const vly_gemm_way_names[VLY_GEMM_N_WAYS];
 
-/* What is computed at once by one thread: sums[rows][cols] over blocks of
- * `depth` along k. */
+/* Work of one thread at a time: sums[rows][cols] over blocks of `depth` along
+ * k. */
 typedef struct vly_gemm_tile {
     uint64_t rows;
     uint64_t cols;
@@ -36,7 +36,7 @@ struct vly_gemm_plan {
     const vly_gemm_kernels *kernels;
     vly_gemm_way way;
     vly_gemm_tile tile;
-    uint32_t n_threads; /* at most as many as there are pieces of work */
+    uint32_t n_threads; /* at most the number of pieces of work */
     uint32_t n_candidates;
     uint64_t workspace_bytes;
     double measured_s;
@@ -44,7 +44,7 @@ struct vly_gemm_plan {
     vly_accel_candidates looked_at;
 };
 
-/* A run that was checked. */
+/* A run that has been checked. */
 typedef struct vly_gemm_work {
     const vly_gemm_plan *plan;
     const vly_gemm_run *run;
@@ -93,8 +93,8 @@ void vly_gemm_vector_run(const vly_gemm_work *work, uint64_t index);
 
 /* ---- gemm_cpu_blas.c -------------------------------------------------- */
 
-/* The library, opened once a process. NULL or why it cannot be used.
- * [any-thread] */
+/* Opens the library, once per process. NULL, or the reason why it cannot be
+ * used. [any-thread] */
 const char *vly_gemm_blas_missing(void);
 /* "OpenBLAS 0.3.21 ... SkylakeX"; "" if it is missing */
 const char *vly_gemm_blas_text(void);
@@ -120,12 +120,12 @@ vly_status vly_gemm_cpu_plan_candidate(const vly_gemm_plan *plan,
 
 /* ---- gemm_cpu_tune.c -------------------------------------------------- */
 
-/* Median seconds of one run of the plan (or of a part of its shape, where a
- * run would take long) on random data.
+/* Median seconds of one run of the plan (or of a part of its shape, if a run
+ * would take long) on random data.
  * Errors  E_NOMEM */
 vly_status vly_gemm_measure(const vly_gemm_plan *plan, double *seconds,
                             bool *is_whole, vly_error *error);
-/* For deinit: the random data that stays from plan to plan. */
+/* For deinit: frees the random data that is kept between plans. */
 void vly_gemm_measure_forget(void);
 
 #endif

@@ -56,11 +56,12 @@ static void describe(void *library)
     snprintf(text, sizeof text, "%s, %.60s", version, kernel);
 }
 
-/* ---- is it right? ------------------------------------------------------ */
+/* ---- check of the library ------------------------------------------------ */
 
 enum { MOST_M = 65, MOST_N = 127, MOST_K = 130 };
 
-/* Of the check alone, which runs once: too much for the stack of any thread. */
+/* Used only by the check, which runs once: too large for the stack of a
+ * thread. */
 static float check_a[MOST_M * MOST_K];
 static float check_b[MOST_K * MOST_N];
 static float check_c[MOST_M * MOST_N];

@@ -9,8 +9,8 @@
 
 enum { STEP = 256 }; /* elements at once, on the stack */
 
-/* Elements [first, first + n) as float; the rows of C, bias and D lie anywhere
- * but are aligned to their elements. */
+/* Elements [first, first + n) as float; the rows of C, bias and D may be
+ * anywhere but are aligned to their elements. */
 static const void *element_at(const void *array, uint32_t type, uint64_t index)
 {
     return (const uint8_t *)array + index * (vly_element_bits(type) / 8);
@@ -41,7 +41,7 @@ static void scale_sums(const vly_gemm_work *work, uint64_t batch, uint64_t row,
     }
 }
 
-/* relu and relu2 keep a NaN here; volley/gemm.h promises less. */
+/* relu and relu2 keep a NaN here; volley/gemm.h does not require that. */
 static void activate(uint32_t activation, float *x, uint64_t n)
 {
     switch (activation) {

@@ -17,7 +17,7 @@
 
 #include "element.h"
 
-/* whole, or the sums lie on the stack */
+/* unrolled completely; otherwise the sums would be on the stack */
 #if defined(__clang__)
 #define VLY_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -106,7 +106,7 @@ static void load_across(const vly_gemm_operand *operand, uint64_t k,
     convert(operand->type, operand->data, k * operand->pitch + row, to, n);
 }
 
-enum { PIECE = 64 }; /* of k that is turned around at once */
+enum { PIECE = 64 }; /* elements of k that are transposed at once */
 
 /* to[i][r] = rows[r][i] for n of i and `width` of r */
 static void turn(float rows[][PIECE], uint64_t n, uint32_t width, float *to)

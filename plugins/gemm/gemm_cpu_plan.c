@@ -9,10 +9,10 @@
 const char *const vly_gemm_way_names[VLY_GEMM_N_WAYS] = {"gemv", "openblas",
                                                          "plain"};
 
-/* What each way takes; 0 seconds: not measured. */
+/* Time of each way; 0 seconds: not measured. */
 typedef struct candidate {
     bool usable;
-    bool is_left;  /* choose names another: not looked at */
+    bool is_left;  /* choose names another way: not tried */
     char why[256]; /* not */
     vly_gemm_tile tile;
     uint64_t workspace_bytes;
@@ -41,8 +41,8 @@ static const vly_gemm_kernels *find_kernels(const char *isa)
 
 /* ---- candidates ------------------------------------------------------- */
 
-/* Then OpenBLAS is left alone: where it cannot get its buffers it ends the
- * process or tries for ever. */
+/* If an own way is named, OpenBLAS is not loaded: if it cannot allocate its
+ * buffers, it ends the process or retries for ever. */
 static bool chooses_own(const char *choose)
 {
     return strcmp(choose, vly_gemm_way_names[VLY_GEMM_GEMV]) == 0 ||
@@ -79,7 +79,7 @@ static void try_way(const vly_gemm_plan *plan, const char *choose,
     c->workspace_bytes = c->tile.thread_bytes * threads;
 }
 
-/* A plan without work has one way. */
+/* A plan without work needs only one way. */
 static uint32_t try_all(const vly_gemm_plan *plan, const char *choose,
                         candidate all[VLY_GEMM_N_WAYS])
 {
@@ -127,8 +127,9 @@ static void take(vly_gemm_plan *plan, vly_gemm_way way, const candidate *c)
     plan->measured_s = c->is_whole ? c->seconds : 0.0;
 }
 
-/* Seconds of each way that is usable. Without memory for that (best effort, so
- * that a limit comes here first) none of them has any, with a line in the log.
+/* Seconds of each way that is usable. Without memory for the measurement (best
+ * effort, so that a limit applies here first) no way gets a time, and a line is
+ * logged.
  */
 static vly_status measure_all(vly_gemm_plan *plan,
                               candidate all[VLY_GEMM_N_WAYS], vly_error *error)
@@ -183,7 +184,7 @@ static vly_status choose(vly_gemm_plan *plan, const vly_accel_options *options,
     return VLY_OK;
 }
 
-/* ---- in words --------------------------------------------------------- */
+/* ---- descriptions -------------------------------------------------------- */
 
 static void explain(vly_gemm_plan *plan, const candidate all[VLY_GEMM_N_WAYS])
 {
@@ -217,8 +218,8 @@ static void explain(vly_gemm_plan *plan, const candidate all[VLY_GEMM_N_WAYS])
     }
 }
 
-/* All ways and what became of them. Times of a part of the shape are told as
- * what they are, not as those of a run. */
+/* All ways and their results. Times of a part of the shape are marked as
+ * such. */
 static vly_status list_ways(vly_gemm_plan *plan,
                             const candidate all[VLY_GEMM_N_WAYS],
                             vly_error *error)
@@ -286,8 +287,8 @@ static vly_status set_kernels(const vly_device_spec *device,
                                                            : "");
 }
 
-/* Waking a thread takes some microseconds: only where each has half a million
- * products, some ten. */
+/* Waking a thread takes some microseconds: each thread needs half a million
+ * products, some ten microseconds. */
 static uint32_t threads_for(const vly_gemm_desc *desc, uint32_t n)
 {
     const double products = (double)desc->m * (double)desc->n *

@@ -30,7 +30,7 @@ static bool is_whole(const vly_gemm_problem *p)
     return p->kind == VLY_GEMM_INT8 || p->kind == VLY_GEMM_INT8_SCALED;
 }
 
-/* Where the parts of a thread's workspace lie. */
+/* Places of the parts of a thread's workspace. */
 typedef struct parts {
     float *a;
     float *b;
@@ -67,8 +67,8 @@ static void count_tiles(const vly_gemm_desc *desc, vly_gemm_tile *tile)
     tile->n_cols = up(desc->n, tile->cols) / tile->cols;
 }
 
-/* Blocks of A and B that stay in a second-level cache of 1 MB; smaller ones
- * where there would be too few for the threads. */
+/* Blocks of A and B that stay in a second-level cache of 1 MB; smaller blocks
+ * if there are too few for the threads. */
 static void plain_tile(const vly_gemm_desc *desc,
                        const vly_gemm_kernels *kernels, uint32_t n_threads,
                        vly_gemm_tile *tile)
@@ -91,7 +91,7 @@ static void plain_tile(const vly_gemm_desc *desc,
     }
 }
 
-/* What fits a stack. */
+/* Sizes that fit on a stack. */
 static void small_tile(const vly_gemm_desc *desc,
                        const vly_gemm_kernels *kernels, vly_gemm_tile *tile)
 {
@@ -102,8 +102,8 @@ static void small_tile(const vly_gemm_desc *desc,
     count_tiles(desc, tile);
 }
 
-/* The library's order of sums may depend on the tile, so the tile depends on
- * the shape alone, not on the threads. */
+/* The library's order of sums may depend on the tile, so the tile must depend
+ * only on the shape, not on the threads. */
 static bool library_tile(const vly_gemm_problem *p, vly_gemm_tile *tile)
 {
     const vly_gemm_desc *desc = &p->desc;
@@ -145,7 +145,7 @@ bool vly_gemm_tile_fit(const vly_gemm_problem *problem,
 
 /* ---- products of one tile --------------------------------------------- */
 
-/* Which part of D, and of which product. */
+/* The part of D, and its product. */
 typedef struct place {
     uint64_t batch;
     uint64_t row;
@@ -160,7 +160,7 @@ static place place_of(const vly_gemm_plan *plan, uint64_t index)
     const vly_gemm_tile *tile = &plan->tile;
     const uint64_t tiles = tile->n_rows * tile->n_cols;
     place p = {.batch = index / tiles};
-    /* down first: neighbours in time share a block of B */
+    /* down first: successive tiles share a block of B */
     p.row = index % tiles % tile->n_rows * tile->rows;
     p.col = index % tiles / tile->n_rows * tile->cols;
     p.n_rows = least(tile->rows, desc->m - p.row);
@@ -182,7 +182,7 @@ static void add_plain(const vly_gemm_plan *plan, const vly_gemm_operand *a,
                               w->sums + i * pitch + j, pitch);
 }
 
-/* A block as it lies: [rows][n_k] along k, else [n_k][rows] */
+/* A block as in memory: [rows][n_k] along k, otherwise [n_k][rows] */
 static uint64_t convert_block(const vly_gemm_kernels *kernels,
                               const vly_gemm_operand *operand, uint64_t row,
                               uint64_t n_rows, uint64_t k, uint64_t n_k,
@@ -277,7 +277,7 @@ static void run_in_place(const vly_gemm_work *work, const place *at)
                            desc->ldd);
     if ((desc->flags & VLY_GEMM_BIAS) == 0 && desc->activation == 0)
         return;
-    /* what is left: bias and activation of what D has now */
+    /* remaining work: bias and activation of the present D */
     vly_gemm_run rest = *run;
     const vly_gemm_work left = {.plan = work->plan, .run = &rest};
     rest.beta = 0.0f;

@@ -15,7 +15,7 @@ enum { REPEATS = 3 };
 #define MOST_PRODUCTS (UINT64_C(1) << 25)
 #define MOST_ELEMENTS (UINT64_C(1) << 22)
 
-/* Halved where it is the largest; int4 wants multiples of 128 of k. */
+/* Halves the largest dimension; int4 needs multiples of 128 of k. */
 static void cut(vly_gemm_desc *desc)
 {
     uint64_t *largest = &desc->k;
@@ -28,7 +28,7 @@ static void cut(vly_gemm_desc *desc)
         desc->k = desc->k / 128 * 128;
 }
 
-/* The same kind of product, one and compact; true: it is the whole one. */
+/* A single compact product of the same kind; true: it has the full size. */
 static bool part_of(const vly_gemm_desc *desc, vly_gemm_desc *part)
 {
     *part = *desc;
@@ -48,7 +48,7 @@ static bool part_of(const vly_gemm_desc *desc, vly_gemm_desc *part)
            part->ldb == desc->ldb && part->ldd == desc->ldd;
 }
 
-/* Numbers in [-1, 1), never 0 throughout: speed may depend on the data. */
+/* Numbers in [-1, 1), not all 0: speed may depend on the data. */
 static void fill(uint32_t type, void *array, uint64_t bytes, uint64_t *state)
 {
     const uint64_t n = bytes * 8 / vly_element_bits(type);

@@ -28,7 +28,7 @@ uint64_t vly_gemm_vector_pieces(const vly_gemm_problem *problem)
     return pieces_of(problem) * problem->desc.batch;
 }
 
-/* Elements [k, k + n) of the one row of A, whichever way it lies. */
+/* Elements [k, k + n) of the single row of A, in either layout. */
 static void load_a(const vly_gemm_kernels *kernels, const vly_gemm_operand *a,
                    uint64_t k, float *to, uint64_t n)
 {
@@ -40,7 +40,7 @@ static void load_a(const vly_gemm_kernels *kernels, const vly_gemm_operand *a,
         kernels->load_across(a, k + i, 0, to + i, 1);
 }
 
-/* Elements of B, in place if they are floats already. */
+/* Elements of B, in place if they are already floats. */
 static const float *floats_of(const vly_gemm_kernels *kernels,
                               const vly_gemm_operand *b, uint64_t row,
                               uint64_t k, float *buffer, uint64_t n)

@@ -19,8 +19,8 @@
 
 /* Its functions. Types and enumerations of versions 12 and 13 are the same for
  * all that is used here: opaque descriptors, an algorithm of 64 bytes, a
- * heuristic result of 96, attributes by number. What an older version does not
- * know (scale modes before 12.9) it refuses by status. */
+ * heuristic result of 96, attributes by number. An older version refuses
+ * unknown attributes (scale modes before 12.9) by status. */
 typedef struct vly_cublaslt {
     size_t (*version)(void);
     cublasStatus_t (*create)(cublasLtHandle_t *);
@@ -64,15 +64,16 @@ typedef struct vly_cublaslt {
                              cudaStream_t);
 } vly_cublaslt;
 
-/* The library (file NULL: libcublasLt.so.13, else .so.12) and its handle of the
- * current device, which must be `device`; both stay until the process ends.
- * Errors  E_UNSUPPORTED it cannot be opened; E_DEVICE it has no handle
+/* The library (file NULL: libcublasLt.so.13, otherwise .so.12) and its handle
+ * for the current device, which must be `device`; both are kept until the
+ * process ends.
+ * Errors  E_UNSUPPORTED it cannot be opened; E_DEVICE it gives no handle
  * Thread  [any-thread] */
 vly_status vly_gemm_cuda_library(const char *file, uint32_t device,
                                  const vly_cublaslt **library,
                                  cublasLtHandle_t *handle, vly_error *error);
 
-/* OK, or E_DEVICE "what: why" with the status in words. */
+/* OK, or E_DEVICE "what: why" with the status as text. */
 vly_status vly_gemm_cuda_status(const vly_cublaslt *library,
                                 cublasStatus_t status, const char *what,
                                 vly_error *error);
@@ -89,15 +90,14 @@ enum {
 
 enum { VLY_GEMM_MOST_HEURISTICS = 16, VLY_GEMM_MOST_CANDIDATES = 48 };
 
-/* One way to compute the product of a plan: as it is in the cache too. */
+/* One way to compute the product of a plan, in the form stored in the cache. */
 typedef struct vly_gemm_candidate {
     uint32_t way;
     uint32_t shape;   /* of a GEMV */
     uint32_t n_parts; /* of a GEMV */
-    uint32_t staged;  /* library: sums to the workspace, the rest by a kernel of
-                         ours */
+    uint32_t staged;  /* library: sums to the workspace, then an own kernel */
     cublasLtMatmulAlgo_t algo;
-    uint64_t library_bytes; /* of workspace that the algorithm wants */
+    uint64_t library_bytes; /* bytes of workspace for the algorithm */
     double seconds;         /* of one run, 0: not measured */
 } vly_gemm_candidate;
 
@@ -118,43 +118,44 @@ typedef struct vly_gemm_lt {
     uint32_t staged;
     uint32_t one_by_one; /* 1: a call for each product of the batch */
     uint64_t rows;       /* of A and D in a call */
-    uint32_t n_pieces;   /* 1: rows are m; else run_pieces */
+    uint32_t n_pieces;   /* 1: rows are m; otherwise run_pieces is used */
     uint32_t reserved;
 } vly_gemm_lt;
 
-/* Whether the library can be asked at all: with D written by it (staged 0), or
- * sums to the workspace. */
+/* Can the library compute it, with D written by it (staged 0), or sums to the
+ * workspace? */
 bool vly_gemm_lt_can(const vly_gemm_problem *problem, uint32_t staged);
 /* lt: library and handle are set, the rest is 0. Errors E_DEVICE (the library
  * refuses an attribute); lt may be given to deinit then */
 vly_status vly_gemm_lt_init(vly_gemm_lt *lt, const vly_gemm_problem *problem,
                             uint32_t staged, vly_error *error);
 void vly_gemm_lt_deinit(vly_gemm_lt *lt);
-/* Its first heuristics that need at most so many bytes, best first; how many
- * there are in *n. Errors E_DEVICE */
+/* Its first heuristics that need at most so many bytes, best first; *n is their
+ * number.
+ * Errors  E_DEVICE */
 vly_status vly_gemm_lt_heuristics(const vly_gemm_lt *lt,
                                   const vly_gemm_problem *problem,
                                   uint64_t most_bytes,
                                   vly_gemm_candidate *candidates, uint32_t *n,
                                   vly_error *error);
-/* Whether the library still runs the candidate; sets its library_bytes. */
+/* Does the library still accept the candidate? Sets its library_bytes. */
 bool vly_gemm_lt_check(const vly_gemm_lt *lt, vly_gemm_candidate *candidate);
 
 /* ---- gemm_cuda_run.c
  * --------------------------------------------------------- */
 
-/* Rows whose sums of 32 bits stand in the workspace at once where the library
- * writes those: m, or a multiple of 64 where workspace_most has no room for
- * all. */
+/* Rows whose sums of 32 bits are in the workspace at once if the library writes
+ * sums: m, or a multiple of 64 if workspace_most is too small for all. */
 uint64_t vly_gemm_cuda_staged_rows(const vly_gemm_problem *problem);
 /* Bytes of workspace of the candidate; UINT64_MAX on overflow. */
 uint64_t vly_gemm_cuda_workspace(const vly_gemm_problem *problem,
                                  const vly_gemm_candidate *candidate);
-/* What the kernels are told; pointers of run may be NULL. */
+/* Arguments of the kernels; pointers of run may be NULL. */
 void vly_gemm_cuda_describe(const vly_gemm_problem *problem,
                             const vly_gemm_run *run, vly_cuda_gemm *gemm);
-/* Puts one run into the stream of the current device. lt: of a library's
- * candidate, else not used. Checks nothing. Errors E_DEVICE */
+/* Enqueues one run into the stream of the current device. lt: for a candidate
+ * of a library, otherwise unused. Checks nothing.
+ * Errors  E_DEVICE */
 vly_status vly_gemm_cuda_launch(const vly_gemm_problem *problem,
                                 const vly_gemm_candidate *candidate,
                                 const vly_gemm_lt *lt, const vly_gemm_run *run,
@@ -178,9 +179,8 @@ vly_status vly_gemm_cuda_tune(const vly_gemm_problem *problem, uint32_t device,
                               vly_gemm_candidate *candidates, uint32_t n,
                               bool until_right, uint32_t *best,
                               vly_error *error);
-/* Runs the candidate once on memory that is aligned to what the product says
- * and to nothing better, and looks at no result. OK too where there is no
- * memory to try (logged).
+/* Runs the candidate once on memory with exactly the alignment of the product,
+ * without checking results. Also OK if there is no memory to try (logged).
  * Errors  E_UNSUPPORTED it does not run; E_DEVICE */
 vly_status vly_gemm_cuda_runs(const vly_gemm_problem *problem, uint32_t device,
                               const vly_gemm_lt lts[2],
@@ -190,18 +190,18 @@ vly_status vly_gemm_cuda_runs(const vly_gemm_problem *problem, uint32_t device,
 /* ---- gemm_cuda_told.c
  * --------------------------------------------------------- */
 
-/* Below it a wrong result is one of a rounding too many; and in the
- * place of how much it is off by: it rounds a sum before the activation. */
+/* Errors  below this limit come from one rounding too many. As a value in place
+ * of an error: the candidate rounds a sum before the activation. */
 #define VLY_GEMM_OFF_BY_ROUNDING 1000.0
 #define VLY_GEMM_ROUNDS_BEFORE (-1.0f)
 
 /* "cublaslt 13.1.0 algo 66 tile 24 stages 0 split 1 cluster 3, staged" */
 void vly_gemm_cuda_name(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
                         char text[200]);
-/* Whether choose=NAME means it: "gemv" is each of them, "default" the first of
- * the library. */
+/* Does choose=NAME mean it? "gemv" means each gemv candidate, "default" the
+ * first of the library. */
 bool vly_gemm_cuda_is_chosen(const vly_gemm_candidate *c, const char *name);
-/* What a choice depends on besides device and versions, as text. */
+/* Key of a choice, without device and versions, as text. */
 void vly_gemm_cuda_write_key(const vly_gemm_desc *desc, const char *choose,
                              char *key, size_t size);
 /* Into the plan's list: what cannot run; a shape of GEMV that
@@ -215,7 +215,7 @@ void vly_gemm_cuda_tell_room(vly_gemm_plan *plan, const vly_gemm_lt *lt,
 vly_plan_candidate *vly_gemm_cuda_tell_ready(vly_gemm_plan *plan,
                                              const vly_gemm_lt *lt,
                                              const vly_gemm_candidate *c);
-/* What vly_gemm_cuda_tune found out. */
+/* Results of vly_gemm_cuda_tune. */
 void vly_gemm_cuda_tell_tuned(vly_plan_candidate *told,
                               const vly_gemm_candidate *c);
 
@@ -239,8 +239,8 @@ vly_status vly_gemm_cuda_plan_create(const vly_device_spec *device,
 /* ---- gemm_cuda_right.c
  * ---------------------------------------------------------- */
 
-/* Whether the library's results for it are never taken without a comparison:
- * scales of blocks, whose layout differs between us and the library; bias and
+/* Must results of the library always be compared? Yes for scales of blocks,
+ * whose layout differs between Volley and the library, and for bias and
  * activation with D of 16 bits, which some algorithms round twice. */
 bool vly_gemm_cuda_must_verify(const vly_gemm_problem *problem);
 

@@ -8,17 +8,17 @@
 
 #include "shared_library.h"
 
-/* Tests without a device name none: the real one would find a device there. */
+/* Tests without a device must not load the real library, which would look for a
+ * device. */
 #ifndef VLY_CUBLASLT_NAMES
 #define VLY_CUBLASLT_NAMES "libcublasLt.so.13", "libcublasLt.so.12"
 #endif
 
 enum { MOST_LIBRARIES = 4, MOST_DEVICES = 32 };
 
-/* One that was opened. Guarded by `lock`; an entry that is in use never
- * changes but for its handles. */
+/* An opened library. Guarded by `lock`; in a used entry only handles change. */
 typedef struct opened {
-    char file[256]; /* "" is the system's */
+    char file[256]; /* "": the library of the system */
     uint32_t in_use;
     vly_cublaslt functions;
     cublasLtHandle_t handles[MOST_DEVICES];

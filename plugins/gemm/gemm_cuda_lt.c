@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* ---- what of it the library can do ----------------------------------------
- */
+/* ---- conditions of the library ------------------------------------------- */
 
 static cudaDataType_t data_type(uint32_t element)
 {
@@ -141,7 +140,7 @@ out:
     return status;
 }
 
-/* Scales, and how exact their sums are to be. */
+/* Scales, and the precision of sums. */
 static vly_status set_fp8(const vly_gemm_lt *lt, const vly_gemm_desc *d,
                           vly_error *error)
 {
@@ -154,7 +153,7 @@ static vly_status set_fp8(const vly_gemm_lt *lt, const vly_gemm_desc *d,
         mode_a = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
         mode_b = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
     }
-    /* a pointer that heuristics look at for its alignment only */
+    /* a pointer of which heuristics use only the alignment */
     const void *const some = (const void *)(uintptr_t)256;
     vly_status status =
         set(lt, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast, error);
@@ -238,7 +237,7 @@ void vly_gemm_lt_deinit(vly_gemm_lt *lt)
  * ---------------------------------------------------------------
  */
 
-/* What every product of a matrix is aligned to. */
+/* Alignment that every product of a matrix has. */
 static uint32_t alignment(const vly_gemm_desc *d, uint64_t stride,
                           uint32_t element)
 {
@@ -253,8 +252,8 @@ static uint32_t alignment(const vly_gemm_desc *d, uint64_t stride,
     return (uint32_t)align;
 }
 
-/* The same of A where a call has only some of the rows (run_pieces): the last
- * one begins anywhere. */
+/* The same for A if a call has only some of the rows (run_pieces): the last
+ * call may begin at any row. */
 static uint32_t alignment_of_pieces(const vly_gemm_lt *lt,
                                     const vly_gemm_desc *d, uint32_t align)
 {
@@ -276,11 +275,11 @@ static cublasStatus_t set_alignment(const vly_gemm_lt *lt,
 {
     const vly_gemm_desc *d = &p->desc;
     const bool wide = p->kind == VLY_GEMM_WEIGHT_ONLY;
-    const uint32_t ours = 16; /* what of the workspace is between products */
+    const uint32_t ours = 16; /* distance of products in the workspace */
     const uint32_t a =
         alignment_of_pieces(lt, d, alignment(d, d->stride_a, d->type_a));
     const uint32_t b = wide ? ours : alignment(d, d->stride_b, d->type_b);
-    /* sums of [m][n] words, one product behind the other */
+    /* sums of [m][n] words, one product after the other */
     uint32_t staged = 256;
     while (d->batch > 1 && lt->rows * d->n * 4 % staged != 0)
         staged /= 2;
@@ -302,8 +301,8 @@ static cublasStatus_t set_alignment(const vly_gemm_lt *lt,
     return code;
 }
 
-/* Sums that are split are to be added in fp32 (int32): in place only where that
- * is the type of D. */
+/* Split sums must be added in fp32 (int32): in place only if that is the type
+ * of D. */
 static uint32_t reductions(const vly_gemm_lt *lt, const vly_gemm_problem *p)
 {
     const uint32_t out = out_type(p, lt->staged);
@@ -341,7 +340,7 @@ vly_status vly_gemm_lt_heuristics(const vly_gemm_lt *lt,
                                       lt->layout_a, lt->layout_c, lt->layout_d,
                                       preference, VLY_GEMM_MOST_HEURISTICS,
                                       results, &n_results);
-        /* it says so where it has nothing for the case */
+        /* status of the library if it has no algorithm for the case */
         if (code == CUBLAS_STATUS_NOT_SUPPORTED ||
             code == CUBLAS_STATUS_INVALID_VALUE)
             code = CUBLAS_STATUS_SUCCESS, n_results = 0;

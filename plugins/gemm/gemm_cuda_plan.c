@@ -14,25 +14,26 @@
 #include "gemm_cuda.h"
 #include "tune_choice.h"
 
-/* Candidates with sums in the workspace, where D could be written at once. */
+/* Number of candidates with sums in the workspace if D could also be written
+ * directly. */
 enum { MOST_STAGED = 4 };
 
-/* Ways that cannot, which a plan tells of. */
+/* Number of unusable ways that a plan lists. */
 enum { MOST_REFUSED = 12 };
 
-/* What is on disk of a choice. */
+/* A choice as stored on disk. */
 typedef struct stored_choice {
     vly_gemm_candidate candidate;
-    uint32_t n_candidates; /* that it was the fastest of */
+    uint32_t n_candidates; /* number of candidates that it was compared with */
     uint32_t reserved;
 } stored_choice;
 
-/* All that is needed while a plan is made. */
+/* State while a plan is made. */
 typedef struct making {
     vly_gemm_plan *plan;
     vly_accel_options options;
     char library[256];    /* option library=, or "" */
-    char no_library[300]; /* why there is none, or "" */
+    char no_library[300]; /* reason why it is missing, or "" */
     uint32_t n_units;     /* multiprocessors */
     uint64_t shared_most; /* bytes of shared memory a block may have */
     vly_gemm_lt lts[2];   /* library's descriptors for staged 0 and 1 */
@@ -60,7 +61,8 @@ static void add(making *m, const vly_gemm_candidate *c)
         m->candidates[m->n++] = *c;
 }
 
-/* Descriptors of the library, once. false: it refuses them, which is logged. */
+/* Makes the descriptors of the library once. false: it refuses them, which is
+ * logged. */
 static bool make_lt(making *m, uint32_t staged)
 {
     vly_gemm_lt *lt = &m->lts[staged];
@@ -82,8 +84,8 @@ static bool make_lt(making *m, uint32_t staged)
     return false;
 }
 
-/* What the library offers, D written by it if it can; where that may be rounded
- * twice, some with sums of 32 bits too. */
+/* Candidates of the library, which writes D if possible; if that may round
+ * twice, some candidates with sums of 32 bits are added. */
 static vly_status add_library(making *m, vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -121,9 +123,9 @@ static bool gemv_fits(const making *m, const vly_cuda_gemm *g, uint32_t shape)
             m->shared_most >= VLY_CUDA_GEMV_LINES_SHARED);
 }
 
-/* The kernels for few rows: each shape, with as many parts of k as fill the
- * device, and without. Not where a group of rows after the other would read B
- * again. */
+/* The kernels for few rows: each shape, with the number of parts of k that
+ * fills the device, and without parts. Not used if several groups of rows would
+ * read B repeatedly. */
 static void add_gemv(making *m)
 {
     const vly_gemm_problem *p = &m->plan->problem;
@@ -169,7 +171,7 @@ static vly_status find_candidates(making *m, vly_error *error)
     vly_status status = VLY_OK;
     VLY_TRY(add_library(m, error));
     add_gemv(m);
-    /* the own kernel is the slowest wherever there is another */
+    /* the own kernel is slower than every other candidate */
     if (m->n == 0 || strcmp(choose, "own") == 0)
         add(m, &own);
     else
@@ -232,7 +234,7 @@ out:
     return status;
 }
 
-/* Whether an entry of the cache can be run here. */
+/* Can an entry of the cache be run here? */
 static bool is_usable(making *m, vly_gemm_candidate *c)
 {
     const vly_gemm_problem *p = &m->plan->problem;
@@ -258,7 +260,7 @@ static bool is_usable(making *m, vly_gemm_candidate *c)
 
 /* ---- the choice ------------------------------------------------------- */
 
-/* What is chosen without a look at others. */
+/* The choice without a comparison. */
 static void take_alone(making *m, const vly_gemm_candidate *c, const char *note)
 {
     vly_plan_candidate *told =
@@ -268,7 +270,7 @@ static void take_alone(making *m, const vly_gemm_candidate *c, const char *note)
     m->plan->chosen = *c;
 }
 
-/* Alignment that every algorithm of the library is content with. */
+/* Alignment that is enough for every algorithm of the library. */
 enum { WELL_ALIGNED = 16 };
 
 static bool take_cached(making *m)
@@ -280,8 +282,8 @@ static bool take_cached(making *m)
     if (!vly_tune_get_choice(&m->cache, m->key, &stored, sizeof stored) ||
         !is_usable(m, c))
         return false;
-    /* it ran when it was kept, and cublasLtMatmulAlgoCheck knows all but
-     * pointers */
+    /* it ran when it was stored, and cublasLtMatmulAlgoCheck checks everything
+     * except pointers */
     if (c->way == VLY_GEMM_WAY_LIBRARY && p->desc.align < WELL_ALIGNED &&
         vly_gemm_cuda_runs(p, m->plan->device, m->lts, c, &why) != VLY_OK)
         return false;
@@ -298,7 +300,8 @@ static void keep(const making *m)
     (void)vly_tune_put_choice(&m->cache, m->key, &stored, sizeof stored);
 }
 
-/* Times and errors of all into the plan's list, and the choice. */
+/* Adds times and errors of all candidates to the plan's list, and makes the
+ * choice. */
 static void take_best(making *m, uint32_t best)
 {
     for (uint32_t i = 0; i < m->n; i++)
@@ -307,7 +310,7 @@ static void take_best(making *m, uint32_t best)
     m->plan->chosen = m->candidates[best];
 }
 
-/* None of them can be taken, which is told of each. */
+/* No candidate can be used; the list has the reason of each. */
 static void take_own(making *m, const char *note)
 {
     const vly_gemm_candidate own = {.way = VLY_GEMM_WAY_OWN};
@@ -316,8 +319,8 @@ static void take_own(making *m, const char *note)
     take_alone(m, &own, note);
 }
 
-/* The first that runs, of those whose results are not looked at: what the
- * library offers may refuse pointers. */
+/* The first candidate that runs, if results are not compared: an offered
+ * algorithm may still refuse pointers. */
 static vly_status take_first(making *m, vly_error *error)
 {
     vly_gemm_plan *plan = m->plan;
@@ -357,7 +360,8 @@ static vly_status tune(making *m, bool until_right, vly_error *error)
                            m->n, until_right, &best, error);
     if (status == VLY_OK)
         take_best(m, best);
-    /* nothing of it was right: logged; unless one was asked for by name */
+    /* no candidate of the library was correct: logged; an error if one was
+     * requested by name */
     if (status == VLY_E_UNSUPPORTED && m->options.choose[0] == '\0') {
         take_own(m, "nothing else was right, or could be compared");
         return VLY_OK;
@@ -394,7 +398,7 @@ out:
     return status;
 }
 
-/* The library, or why there is none. */
+/* Opens the library, or stores the reason of the failure. */
 static void open_library(making *m)
 {
     const vly_cublaslt *library = NULL;

@@ -27,7 +27,7 @@ static void deinit(void)
     vly_support_stop();
 }
 
-/* ---- what a plan is asked for ----------------------------------------- */
+/* ---- functions of a plan ------------------------------------------------- */
 
 vly_status vly_gemm_cuda_supports(const vly_gemm_desc *desc, vly_error *error)
 {

@@ -17,8 +17,8 @@ enum {
 
 /* Outcome of one run. */
 typedef struct finding {
-    float off;         /* how many times what is allowed it is off by */
-    vly_cuda_votes of; /* elements that tell one rounding from two */
+    float off;         /* error as a multiple of the allowed error */
+    vly_cuda_votes of; /* elements that distinguish one rounding from two */
 } finding;
 
 static vly_status check(cudaError_t code, const char *what, vly_error *error)
@@ -36,9 +36,10 @@ bool vly_gemm_cuda_must_verify(const vly_gemm_problem *p)
                         d->activation != VLY_GEMM_IDENTITY));
 }
 
-/* What rounding explains: half a unit of D; sums in another order, of k / 16
+/* Allowed rounding errors: half a unit of D; sums in another order, in k / 16
  * steps that a tensor core truncates; factors of tf32; sums of about 14 bits
- * (fp8); tanh.approx, which is off by 2^-11. Garbage is off by about 1. */
+ * (fp8); tanh.approx, with an error of 2^-11. A wrong result has an error of
+ * about 1. */
 static vly_cuda_allowance allowance(const vly_gemm_problem *p)
 {
     const vly_gemm_desc *d = &p->desc;
@@ -101,7 +102,7 @@ static vly_cuda_gemm rows_of(const vly_gemm_problem *p, const vly_gemm_run *run,
     return g;
 }
 
-/* The largest difference of the rows, in *worst of the device. */
+/* Writes the largest difference of the rows to *worst on the device. */
 static cudaError_t compare_rows(const tuning *t, const vly_gemm_run *run,
                                 uint64_t z, uint64_t first, uint64_t rows)
 {
@@ -144,9 +145,9 @@ static cudaError_t read_finding(const tuning *t, finding *found)
     return code == cudaSuccess ? cudaStreamSynchronize(t->stream) : code;
 }
 
-/* Runs it once and looks at what came out; off is infinity where it does not
- * run, error then says why. alpha, beta, c and bias are the run's; beta is 0,
- * or there are two sets. */
+/* Runs the candidate once and checks the result; off is infinity if it does not
+ * run, and error has the reason. alpha, beta, c and bias are the run's; beta is
+ * 0, or there are two sets. */
 static vly_status verify_once(const tuning *t, const vly_gemm_candidate *c,
                               const vly_gemm_lt lts[2], const vly_gemm_run *run,
                               finding *found, vly_error *error)
@@ -155,7 +156,7 @@ static vly_status verify_once(const tuning *t, const vly_gemm_candidate *c,
     const uint64_t rows =
         d->m < VLY_GEMM_CHECKED_ROWS ? d->m : VLY_GEMM_CHECKED_ROWS;
     *found = (finding){.off = INFINITY};
-    /* what it does not write shows as NaN (integers: -1) */
+    /* elements that are not written stay NaN (integers: -1) */
     vly_status status = check(clear_before(t, run), "cudaMemset", error);
     /* a library may refuse to run what its heuristics offered */
     if (status == VLY_OK && vly_gemm_cuda_launch(t->problem, c, &lts[c->staged],
@@ -171,10 +172,10 @@ static vly_status verify_once(const tuning *t, const vly_gemm_candidate *c,
     return status;
 }
 
-/* Sums, C and bias where gelu bends, until enough elements tell rounding once
- * from rounding before it as well: what one element is off by is not more than
- * what the tanh of a device is. *off becomes VLY_GEMM_ROUNDS_BEFORE if most of
- * them are of the second kind. */
+/* Runs on sums, C and bias in the curved range of gelu until enough elements
+ * distinguish one rounding from an additional earlier one. The error of a
+ * single element does not suffice: the tanh of a device has an error as large.
+ * *off becomes VLY_GEMM_ROUNDS_BEFORE if most elements show two roundings. */
 static vly_status count_votes(const tuning *t, const vly_gemm_candidate *c,
                               const vly_gemm_lt lts[2], float beta, float *off,
                               vly_error *error)

@@ -25,14 +25,14 @@ _Static_assert((int)VLY_CUDA_GELU == VLY_GEMM_GELU &&
 /* Bytes from its beginning. */
 typedef struct parts {
     uint64_t sums;    /* fp32 or int32 [n_parts][batch][rows][n] */
-    uint64_t scale_a; /* of blocks, as the library wants them */
+    uint64_t scale_a; /* scales of blocks in the layout of the library */
     uint64_t scale_b;
     uint64_t wide; /* weights of 16 bits */
     uint64_t library;
     uint64_t end;
 } parts;
 
-/* Puts count * size bytes behind *end; false on overflow. */
+/* Reserves count * size bytes at *end; false on overflow. */
 static bool reserve(uint64_t *end, uint64_t *at, uint64_t count, uint64_t size)
 {
     uint64_t bytes = 0, next = 0;
@@ -50,7 +50,7 @@ static bool product(uint64_t a, uint64_t b, uint64_t c, uint64_t *out)
     return vly_support_mul(a, b, out) && vly_support_mul(*out, c, out);
 }
 
-/* rows: of which sums are there at once. */
+/* rows: number of rows whose sums are stored at once. */
 static bool find_parts_of(const vly_gemm_problem *p,
                           const vly_gemm_candidate *c, uint64_t rows, parts *at)
 {
@@ -80,8 +80,9 @@ static bool find_parts_of(const vly_gemm_problem *p,
     return reserve(&at->end, &at->library, c->library_bytes, 1);
 }
 
-/* Both are guesses: calls of 64 rows read B from the L2 cache, as long as they
- * are not too many launches. What is slower than kernels of ours is not taken.
+/* Both are estimates: calls of 64 rows read B from the L2 cache, as long as
+ * there are not too many launches. A candidate that is slower than own kernels
+ * is not chosen.
  */
 enum { ROWS_OF_A_PIECE = 64, MOST_PIECES = 64 };
 
@@ -93,13 +94,14 @@ uint64_t vly_gemm_cuda_staged_rows(const vly_gemm_problem *problem)
     const uint64_t most = d->workspace_most;
     uint64_t row = 0;
     parts at;
-    /* the library applies scales of fp8, which would have to be cut as well */
+    /* the library applies the scales of fp8, which would have to be split
+     * too */
     if (problem->kind == VLY_GEMM_FP8 || problem->is_empty ||
         (find_parts_of(problem, &staged, d->m, &at) && at.end <= most) ||
         !find_parts_of(problem, &staged, 0, &at) || at.end > most ||
         !product(d->batch, d->n, sizeof(float), &row))
         return d->m;
-    /* as much is left for the library */
+    /* the same amount is left for the library */
     uint64_t rows = (most - at.end) / 2 / row;
     rows = rows / ROWS_OF_A_PIECE * ROWS_OF_A_PIECE;
     return rows > 0 && (d->m - 1) / rows < MOST_PIECES ? rows : d->m;
@@ -173,7 +175,7 @@ static vly_status run_gemv(const vly_gemm_problem *problem,
 {
     parts at;
     const cudaStream_t stream = (cudaStream_t)run->stream;
-    (void)find_parts(problem, c, &at); /* it fitted when it was planned */
+    (void)find_parts(problem, c, &at); /* it fitted when the plan was made */
     float *sums = c->n_parts > 1 ? inside(run, at.sums) : NULL;
     cudaError_t code = vly_cuda_gemv(g, c->shape, c->n_parts, sums, stream);
     if (code == cudaSuccess && c->n_parts > 1)
@@ -197,14 +199,14 @@ static vly_status set_pointer(const vly_gemm_lt *lt, uint32_t attribute,
         "cublasLtMatmulDescSetAttribute", error);
 }
 
-/* Whether the library can read scales of blocks where the caller has them: a
- * line of them alone needs no turning, rows of B no filling up. */
+/* Can the library read scales of blocks from the caller's memory? A single line
+ * needs no transposition, complete rows of B no padding. */
 static bool is_as_wanted(const void *scales, bool in_order)
 {
     return in_order && (uintptr_t)scales % 16 == 0;
 }
 
-/* Those that are not as the library wants them, in the workspace. */
+/* Copies scales in another layout into the workspace. */
 static vly_status pack_scales(const parts *at, const vly_gemm_run *run,
                               const vly_cuda_gemm *g, const void **a,
                               const void **b, vly_error *error)
@@ -258,7 +260,7 @@ static vly_status call(const vly_gemm_lt *lt, const vly_gemm_candidate *c,
 {
     const bool whole = g->type_a == VLY_CUDA_I8;
     const float one_f = 1.0f, none_f = 0.0f;
-    /* what alpha and beta of exact products are was checked */
+    /* alpha and beta of exact products were checked */
     const int32_t one_i = 1, beta_i = lt->staged ? 0 : (int32_t)g->beta;
     const void *alpha = whole        ? (const void *)&one_i
                         : lt->staged ? (const void *)&one_f
@@ -293,16 +295,16 @@ static vly_cuda_gemm one_of(const vly_cuda_gemm *g, uint64_t z)
     return one;
 }
 
-/* What the library's sums are of, and what is left to do with them. */
+/* Arguments for the library's sums, and for the remaining work. */
 static uint32_t sum_type(const vly_gemm_problem *problem)
 {
     return problem->kind == VLY_GEMM_INT8_SCALED ? VLY_CUDA_SUM_I32
                                                  : VLY_CUDA_SUM_F32;
 }
 
-/* The rows behind those that are done. A call has always as many, the last one
- * some of those before again, so that the library is asked for one shape; D,
- * which may be C, is written once. */
+/* The next rows. Every call has the same number of rows, so that the library
+ * has only one shape; the last call repeats some earlier rows. D, which may be
+ * C, is written once. */
 static vly_status run_piece(const vly_gemm_problem *problem,
                             const vly_gemm_candidate *c, const vly_gemm_lt *lt,
                             const parts *at, const vly_gemm_run *run,
@@ -332,7 +334,7 @@ static vly_status run_piece(const vly_gemm_problem *problem,
     return status;
 }
 
-/* Weights of 16 bits, if the library needs them so. */
+/* Converts weights to 16 bits if the library needs that. */
 static vly_status widen(const vly_gemm_problem *problem, const parts *at,
                         const vly_gemm_run *run, const vly_cuda_gemm *g,
                         const void **b, vly_error *error)
@@ -346,7 +348,7 @@ static vly_status widen(const vly_gemm_problem *problem, const parts *at,
         "weights to 16 bits", error);
 }
 
-/* All calls of a candidate, before what is left to do with its sums. */
+/* All calls of a candidate, before the remaining work on its sums. */
 static vly_status calls(const vly_gemm_problem *problem,
                         const vly_gemm_candidate *c, const vly_gemm_lt *lt,
                         const parts *at, const vly_gemm_run *run,
@@ -374,7 +376,7 @@ static vly_status calls(const vly_gemm_problem *problem,
     return status;
 }
 
-/* Where the workspace has no room for the sums of all rows. */
+/* Used if the workspace is too small for the sums of all rows. */
 static vly_status run_pieces(const vly_gemm_problem *problem,
                              const vly_gemm_candidate *c, const vly_gemm_lt *lt,
                              const parts *at, const vly_gemm_run *run,

@@ -19,7 +19,7 @@ enum {
     ROUND_US = 2000,
 };
 
-/* What is clocked: n runs on sets in turns. */
+/* The timed work: n runs on sets in turn. */
 typedef struct round_of {
     const vly_gemm_candidate *candidate;
     cudaGraphExec_t graph; /* NULL: launched one by one */
@@ -106,7 +106,7 @@ static double median(double *seconds, uint32_t n)
     return seconds[n / 2];
 }
 
-/* As many as take about ROUND_US, every set at least once. */
+/* The number of runs that takes about ROUND_US, every set at least once. */
 static uint32_t runs_of(const tuning *t, double seconds)
 {
     const double runs = seconds > 0.0 ? ROUND_US * 1e-6 / seconds : MOST_RUNS;
@@ -136,8 +136,8 @@ vly_status vly_gemm_cuda_time(const tuning *t, const vly_gemm_lt lts[2],
     return status;
 }
 
-/* The library's own choice: its first heuristic that is right, or n. It is one
- * of the finalists unless it is so slow that no drift explains it. */
+/* The library's own choice: its first correct heuristic, or n. It is one of the
+ * finalists unless it is slower than drift can explain. */
 static uint32_t library_first(const vly_gemm_candidate *c, uint32_t n,
                               double least)
 {
@@ -170,8 +170,8 @@ static uint32_t finalists(const vly_gemm_candidate *c, uint32_t n, double least,
     return before + (count < FINALISTS ? count : FINALISTS);
 }
 
-/* Whether it is faster in every turn but one: by chance that happens to one of
- * two that are alike once in 170 times. */
+/* Is it faster in every turn except one? For two equal candidates the chance of
+ * that is one in 170. */
 static bool surely_faster(const double *seconds, const double *than)
 {
     int wins = 0;
@@ -191,7 +191,7 @@ static uint32_t winner_of(vly_gemm_candidate *candidates,
         vly_gemm_candidate *c = &candidates[picked[i]];
         memcpy(sorted, seconds[i], sizeof sorted);
         c->seconds = median(sorted, FINAL_ROUNDS);
-        /* an earlier one that is as good stays */
+        /* an equally fast earlier candidate stays */
         if (c->seconds < 0.998 * candidates[picked[winner]].seconds)
             winner = i;
     }

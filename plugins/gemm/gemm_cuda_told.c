@@ -7,8 +7,8 @@
 
 #include "gemm_cuda.h"
 
-/* What was written by other kernels of ours, or by another layout of
- * vly_gemm_candidate, is another key. */
+/* Other own kernels, or another layout of vly_gemm_candidate, give another
+ * key. */
 #define CACHE_REVISION "6"
 
 static uint32_t algo_number(const vly_gemm_lt *lt, const vly_gemm_candidate *c,

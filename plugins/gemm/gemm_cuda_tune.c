@@ -42,10 +42,9 @@ static uint32_t element_bytes(uint32_t type)
                                                                  : 1;
 }
 
-/* Where an array of a set begins behind a multiple of 256 bytes: aligned to
- * what a run's is sure to be and to nothing better. cuBLASLt 13.1 offers
- * algorithms for int8 that do not run on less than 4 bytes, whatever alignment
- * it was asked for. */
+/* Offset of an array of a set from a multiple of 256 bytes: gives exactly the
+ * alignment that a run guarantees. cuBLASLt 13.1 offers algorithms for int8
+ * that need 4 bytes, whatever alignment was requested. */
 static uint64_t offset_of(const vly_gemm_desc *d, uint32_t type)
 {
     const uint32_t bytes = element_bytes(type);
@@ -92,8 +91,8 @@ double vly_gemm_cuda_typical(const vly_gemm_desc *d)
     return size;
 }
 
-/* Bias and C of the size of the sums: where they nearly cancel, a sum that was
- * rounded before shows. The C of a set is in the D of another. */
+/* Bias and C are as large as the sums: if they almost cancel, an earlier
+ * rounding of a sum becomes visible. The C of a set is in the D of another. */
 static cudaError_t fill_set(const tuning *t, uint32_t set)
 {
     const vly_gemm_problem *p = t->problem;
@@ -125,9 +124,9 @@ static cudaError_t fill_set(const tuning *t, uint32_t set)
     return code;
 }
 
-/* Sets that are more than three times the L2 cache, or fewer (most_sets, or
- * what there is memory for), down to one.
- * Errors E_NOMEM not even one */
+/* Sets of more than three times the L2 cache together, or fewer (most_sets, or
+ * as memory allows), at least one.
+ * Errors  E_NOMEM not even one */
 static vly_status take_memory(tuning *t, uint32_t most_sets, vly_error *error)
 {
     int l2 = 0;
@@ -216,9 +215,9 @@ vly_gemm_run vly_gemm_cuda_run_of(const tuning *t, uint32_t set)
 /* ---- all of them
  * --------------------------------------------------------------- */
 
-/* One rounding too many is what some of the library's algorithms do, and that
- * it refuses to run what it offered happens at each plan of some products: no
- * news for a user, and the plan's list has it. Anything else is. */
+/* Some algorithms of the library round once too often, and for some products
+ * each plan has an offered algorithm that does not run. Both are in the plan's
+ * list and are not logged for users; other failures are. */
 static void say_struck(const vly_gemm_problem *p, uint32_t index, float off,
                        const vly_error *error)
 {
@@ -238,7 +237,7 @@ static void say_struck(const vly_gemm_problem *p, uint32_t index, float off,
                           text);
 }
 
-/* until_right: the first that is right is taken and nothing is timed. */
+/* until_right: takes the first correct candidate and times nothing. */
 static vly_status try_all(const tuning *t, const vly_gemm_lt lts[2],
                           vly_gemm_candidate *candidates, uint32_t n,
                           bool until_right, uint32_t *best, vly_error *error)

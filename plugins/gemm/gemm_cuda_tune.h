@@ -10,14 +10,14 @@
 
 #include "gemm_cuda.h"
 
-/* SMALL_BIAS: of sums where gelu bends */
+/* SMALL_BIAS: sums in the curved range of gelu */
 enum { A, B, D, BIAS, SMALL_BIAS, SCALE_A, SCALE_B, N_ARRAYS };
 
 /* Of a product, at each of its ends. */
 enum { VLY_GEMM_CHECKED_ROWS = 64 };
 
-/* Where gelu bends: a number there that is rounded before it gives another
- * element of D than one that is not. */
+/* The curved range of gelu: rounding a number before gelu changes the element
+ * of D there. */
 #define VLY_GEMM_NEAR_GELU 2.0f
 
 typedef struct tuning {
@@ -40,22 +40,23 @@ typedef struct tuning {
 /* One run on the factors of a set. */
 vly_gemm_run vly_gemm_cuda_run_of(const tuning *t, uint32_t set);
 
-/* About the size of a sum of such random factors before the activation: what a
- * difference is measured by where an element happens to be near 0. */
+/* Approximate size of a sum of such random factors before the activation: the
+ * scale of a difference if an element is near 0. */
 double vly_gemm_cuda_typical(const vly_gemm_desc *desc);
 
-/* Runs the candidate and looks at what came out: *off is how many times what is
- * allowed it is off by, VLY_GEMM_ROUNDS_BEFORE, or infinity where it does not
- * run; *error then says why. With C too where it matters: algorithm 24 of
- * cuBLASLt 13.1 rounds a sum and beta C before it adds the bias, and a sum
- * alone not. Errors E_DEVICE */
+/* Runs the candidate and checks the result. *off: error as a multiple of the
+ * allowed one, VLY_GEMM_ROUNDS_BEFORE, or infinity if it does not run; *error
+ * then has the reason. Also with C if it matters: algorithm 24 of cuBLASLt 13.1
+ * rounds a sum plus beta C before it adds the bias, but not a sum alone.
+ * Errors  E_DEVICE */
 vly_status vly_gemm_cuda_verify(const tuning *t, const vly_gemm_candidate *c,
                                 const vly_gemm_lt lts[2], float *off,
                                 vly_error *error);
 bool vly_gemm_cuda_is_right(float off);
 
-/* Sets the candidate's seconds. least: those of the fastest so far, or 0: one
- * that is clearly slower is not measured to the end. Errors E_DEVICE */
+/* Sets the candidate's seconds. least: seconds of the fastest so far, or 0; a
+ * candidate that is clearly slower is not measured completely.
+ * Errors  E_DEVICE */
 vly_status vly_gemm_cuda_time(const tuning *t, const vly_gemm_lt lts[2],
                               vly_gemm_candidate *candidate, double least,
                               vly_error *error);

@@ -11,7 +11,7 @@
 
 typedef void *nvml_handle; /* a device, a GPM sample, a set of events */
 
-/* What a function returned; all others are just "no". */
+/* Return codes; every other code means failure. */
 enum {
     NVML_OK = 0,
     NVML_GPU_IS_LOST = 15,
@@ -31,7 +31,7 @@ enum {
     NVML_FIELD_MEMORY_TEMPERATURE = 82,
     NVML_FIELD_POWER_INSTANT = 186, /* mW */
     NVML_EVENT_XID = 8,
-    NVML_GPM_SM_ACTIVE = 2, /* percent, as the next ones */
+    NVML_GPM_SM_ACTIVE = 2, /* percent, like those that follow */
     NVML_GPM_OCCUPANCY = 3,
     NVML_GPM_ANY_TENSOR = 5,
     NVML_GPM_DRAM = 10,
@@ -39,7 +39,7 @@ enum {
     NVML_GPM_PCIE_RECEIVED = 21,
 };
 
-/* Bits of why clocks are down. */
+/* Reasons of reduced clocks, as bits. */
 enum {
     NVML_REASON_POWER_CAP = 0x4,
     NVML_REASON_SLOWDOWN = 0x8,
@@ -130,8 +130,8 @@ VLY_SEAL(nvml_field, 40);
 VLY_SEAL(nvml_event, 32);
 VLY_SEAL(nvml_gpm_metric, 40);
 
-/* X(name, optional, parameters): without the optional ones only what they tell
- * is missing. All return a code. */
+/* X(name, optional, parameters): without an optional function only its values
+ * are missing. All return a code. */
 #define NVML_FUNCTIONS(X)                                                      \
     X(nvmlInit_v2, 0, (void))                                                  \
     X(nvmlDeviceGetCount_v2, 0, (uint32_t *))                                  \

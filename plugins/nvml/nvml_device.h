@@ -26,11 +26,12 @@ typedef struct nvml_device {
     nvml_handle handle; /* NULL: the library does not give it */
     int32_t code;       /* why not */
     bool lost;
-    bool asked;                /* the first sample found out what it has */
+    bool asked;                /* the first sample has determined the supported
+                                * values */
     nvml_handle gpm[2];        /* NULL: it has no GPM. [0] is the older one */
-    uint64_t gpm_ns;           /* when [1] was taken, 0: not yet */
+    uint64_t gpm_ns;           /* time of [1], 0: not taken yet */
     double ratios[NVML_N_GPM]; /* of the two; NaN: none */
-    nvml_handle events;        /* NULL: it tells no errors */
+    nvml_handle events;        /* NULL: the device does not report errors */
     uint64_t n_xid;
     uint64_t last_xid;
 } nvml_device;
@@ -38,11 +39,11 @@ typedef struct nvml_device {
 /* ---- nvml_library.c ------------------------------------------------------ */
 
 /* Opens the library and starts it. names [n] "libnvidia-ml.so.1", or paths.
- * Errors  E_UNSUPPORTED none, or no required function; E_DEVICE it does not
- *         start: what it says */
+ * Errors  E_UNSUPPORTED no library, or a required function is missing; E_DEVICE
+ * it does not start: its message */
 vly_status nvml_open(const char *const *names, uint32_t n, nvml_api *api,
                      vly_error *error);
-/* "GPU is lost"; "code 15" where the library does not say */
+/* "GPU is lost"; "code 15" if the library has no text */
 const char *nvml_text(const nvml_api *api, int32_t code, char text[64]);
 /* The PCI bus id of CUDA's device `number` of this process: CUDA has an order
  * and a selection (CUDA_VISIBLE_DEVICES) of its own.
@@ -52,10 +53,10 @@ vly_status nvml_cuda_bus(const char *library, uint32_t number, char bus[32],
 
 /* ---- nvml_sample.c ------------------------------------------------------- */
 
-/* true: it did. Notes a device that is gone. */
+/* true: success. Marks a lost device. */
 bool nvml_did(nvml_device *device, int32_t code);
 /* values [NVML_N_METRICS]. clock_ns: now, of the host.
- * Errors  E_DEVICE it is gone; values untouched */
+ * Errors  E_DEVICE the device is lost; values unchanged */
 vly_status nvml_sample(const nvml_api *api, nvml_device *device,
                        uint64_t clock_ns, double *values, vly_error *error);
 void nvml_device_deinit(const nvml_api *api, nvml_device *device);
@@ -64,8 +65,8 @@ void nvml_device_deinit(const nvml_api *api, nvml_device *device);
 
 /* Finds out whether the device has GPM; without it ratios stay NaN. */
 void nvml_gpm_init(const nvml_api *api, nvml_device *device);
-/* Renews device->ratios, at most once in 100 ms: they are means since the
- * sample before, and the library wants as much between two. */
+/* Updates device->ratios, at most once in 100 ms: they are means since the
+ * previous sample, and the library requires that interval. */
 void nvml_gpm_look(const nvml_api *api, nvml_device *device, uint64_t clock_ns);
 void nvml_gpm_deinit(const nvml_api *api, nvml_device *device);
 

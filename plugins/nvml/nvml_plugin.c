@@ -41,7 +41,8 @@ static vly_status check(uint32_t device, vly_error *error)
                             n_devices == 1 ? "is only" : "are", n_devices);
 }
 
-/* A text of the library ends within its capacity, or is none. */
+/* A text of the library must end within its capacity, otherwise it is
+ * ignored. */
 static void end_text(char *text, size_t capacity, int32_t code)
 {
     text[code == NVML_OK ? capacity - 1 : 0] = '\0';
@@ -84,7 +85,7 @@ static vly_status device_info(uint32_t device, vly_telemetry_device *info,
     return status;
 }
 
-/* "cuda:1" into 1; false: another library's. */
+/* "cuda:1" gives 1; false: not a CUDA device. */
 static bool cuda_number(const char *name, uint32_t *number)
 {
     char *end = NULL;

@@ -18,7 +18,7 @@ bool nvml_did(nvml_device *device, int32_t code)
     return code == NVML_OK;
 }
 
-/* ---- what is a value ----------------------------------------------------- */
+/* ---- valid values -------------------------------------------------------- */
 
 static const uint64_t blank64 = 0x7ffffffffffffff0u;
 
@@ -37,8 +37,8 @@ static double temperature(int64_t celsius)
     return celsius > -273 && celsius < 1000 ? (double)celsius : NAN;
 }
 
-/* A share of time measured over a little less than its time may be a little
- * more than 1. */
+/* A share of time that is measured over a slightly shorter time may slightly
+ * exceed 1. */
 static double ratio(double value)
 {
     if (!(value >= 0 && value <= 1.05))
@@ -77,7 +77,7 @@ static void put_pcie(const nvml_api *api, nvml_device *device, double *values)
     static const uint32_t way[] = {NVML_PCIE_SENT, NVML_PCIE_RECEIVED};
     static const int metric[] = {NVML_METRIC_PCIE_SENT,
                                  NVML_METRIC_PCIE_RECEIVED};
-    /* measures for 20 ms: not where GPM knows it */
+    /* the call measures for 20 ms: not used if GPM has the value */
     for (int i = 0; i < 2 && api->nvmlDeviceGetPcieThroughput; i++) {
         uint32_t kb = 0;
         if (isnan(values[metric[i]]) && !device->gpm[0] &&
@@ -180,7 +180,7 @@ static void put_fields(const nvml_api *api, nvml_device *device, double *values)
     memset(fields, 0, sizeof fields);
     for (int i = 0; i < N; i++) {
         fields[i].field = wanted[i].field;
-        fields[i].code = -1; /* one that is not filled in has no value */
+        fields[i].code = -1; /* an entry that is not filled has no value */
     }
     if (!api->nvmlDeviceGetFieldValues ||
         !nvml_did(device,
@@ -222,7 +222,7 @@ static void put_errors(const nvml_api *api, nvml_device *device, double *values)
         int metric;
     } ecc[] = {{NVML_ECC_CORRECTED, NVML_METRIC_ECC_CORRECTED},
                {NVML_ECC_UNCORRECTED, NVML_METRIC_ECC_UNCORRECTED}};
-    enum { MOST_EVENTS = 64 }; /* the rest comes with the next sample */
+    enum { MOST_EVENTS = 64 }; /* the others come with the next sample */
     for (int i = 0; i < 2 && api->nvmlDeviceGetTotalEccErrors; i++) {
         uint64_t n = 0;
         if (nvml_did(device, api->nvmlDeviceGetTotalEccErrors(

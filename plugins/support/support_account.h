@@ -23,12 +23,12 @@ vly_status vly_support_account_open(vly_support_account *device,
                                     const vly_device_allocator *raw,
                                     uint32_t index, vly_error *error);
 void vly_support_account_close(vly_support_account *device);
-/* Not cleared, and maybe what another client had. qos: VLY_QOS_*
+/* Not cleared: may contain data of another client. qos: VLY_QOS_*
  * Errors  E_NOMEM with bytes requested and available; the allocator's */
 vly_status vly_support_account_take(vly_support_account *device, uint32_t kind,
                                     uint64_t bytes, uint32_t qos, void **memory,
                                     vly_error *error);
-/* No work that uses it may be under way. NULL: none */
+/* Work that uses the memory must have ended. NULL is legal. */
 void vly_support_account_give(vly_support_account *device, uint32_t kind,
                               void *memory);
 

@@ -33,8 +33,8 @@ vly_status vly_support_fail(vly_error *error, vly_status status,
 vly_status vly_support_fail_memory(uint64_t requested, uint64_t available,
                                    const char *where, vly_error *error);
 
-/* What a host passes to device_info of a table.
- * Errors  E_INVALID it is NULL or shorter than that of version 1.0 */
+/* Checks the argument of device_info.
+ * Errors  E_INVALID it is NULL or shorter than in version 1.0 */
 vly_status vly_support_check_info(const vly_device_info *info,
                                   vly_error *error);
 

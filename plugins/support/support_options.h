@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An option that may follow a device: NAME=NUMBER or NAME=WORD. */
+/* An option after the name of a device: NAME=NUMBER or NAME=WORD. */
 typedef struct vly_support_option {
     const char *name;
-    uint32_t *value;          /* the number, or which word; untouched if none */
+    uint32_t *value;          /* the number, or the index of the word; unchanged
+                               * if not given */
     const char *const *words; /* and NULL; NULL: a number of up to 6 digits */
     uint32_t most;            /* 0: any */
     bool is_power;            /* of two, or 0 */

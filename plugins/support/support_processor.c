@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "model name" of the first processor; "processor" where the system has no such
+/* "model name" of the first processor; "processor" if the system has no such
  * line */
 static void read_name(char *name, size_t size)
 {

@@ -7,7 +7,7 @@
 #include "plugins/support/support_host.h"
 
 /* Fills info: device 0, the processor's name, its cores, the machine's memory.
- * kind    "AVX2", stands after the number of cores; NULL: nothing does
+ * kind "AVX2", printed after the number of cores; NULL: nothing
  * Errors  as vly_support_check_info, info untouched */
 vly_status vly_support_processor_info(vly_device_info *info, const char *kind,
                                       vly_error *error);
