@@ -37,9 +37,8 @@
 /* number of turns (32 spikes of a warp) from which turns are taken from a
  * counter */
 #define DEALT_TURNS 8u
-#define MOST_BYTES                                                             \
-    16.0 /* limit of bytes per synapse, beyond FREE_BYTES in                   \
-          * total */
+/* Limit of bytes per synapse, in addition to FREE_BYTES for the whole net. */
+#define MOST_BYTES 16.0
 #define FREE_BYTES 268435456.0
 #define MOST_UNITS 4.0e9 /* units are counted in 32 bits */
 /* Limit of bytes per synapse for units, everything included: without and with
@@ -295,7 +294,7 @@ static vly_status try_clusters(vly_cuda_shard *shard, delay_range delays,
     return status;
 }
 
-/* Are sums of 16 bits wanted, and can they be proved? */
+/* Are sums of 16 bits wanted and possible, so that a proof pays? */
 static int wants_narrow(const vly_cuda_shard *shard, delay_range delays)
 {
     uint32_t once = shard->net->wanted.once;

@@ -21,15 +21,12 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 
-#define QUICK_NS                                                               \
-    UINT64_C(50000) /* longest time between two runs of a quick                \
-                     * host */
-#define PATTERN 2u  /* quick runs in a row before a launch stays */
+#define QUICK_NS UINT64_C(50000) /* longest pause of a quick host */
+#define PATTERN 2u               /* quick runs in a row before a launch stays */
 #define PATIENCE_NS 100000u
-#define MOST_BURSTS                                                            \
-    2048u           /* per launch: other work gets the device in               \
-                     * between */
-#define SPINS 2048u /* some 50 us between two queries of the stream */
+#define MOST_BURSTS 2048u /* per launch; other work gets the device after it   \
+                           */
+#define SPINS 2048u       /* some 50 us between two queries of the stream */
 
 /* The net that was used last in this process: if several nets take turns, none
  * keeps the device. The pointer is only compared. */

@@ -14,10 +14,9 @@
 #include "cuda_shard.h"
 
 #define TASKS 16u
-#define ALONE UINT64_C(1000000) /* synapses of one task */
-#define MOST_LOAD                                                              \
-    (UINT32_C(1) << 30) /* largest sum of a port, by the numeric               \
-                         * contract */
+#define ALONE UINT64_C(1000000) /* fewer synapses are proved by one task */
+/* Largest sum of a port, by the numeric contract. */
+#define MOST_LOAD (UINT32_C(1) << 30)
 
 typedef struct proof {
     const vly_net_desc *desc;

@@ -75,7 +75,7 @@ void vly_cuda_net_destroy(vly_backend_net *net)
     if (net == NULL)
         return;
     for (uint32_t i = 0; i < net->n_shards; i++)
-        if (net->shards[i].net != NULL) /* a sort has begun */
+        if (net->shards[i].net != NULL) /* its creation began */
             vly_cuda_shard_destroy(&net->shards[i]);
     vly_common_heap heap = net->heap; /* the net is in this list too */
     vly_common_release_all(&heap);

@@ -15,9 +15,9 @@ struct vly_backend_net {
     vly_cuda_shard *shards; /* [n_shards] */
     uint32_t n_shards;
     int32_t failed;         /* status of a failed run, or VLY_OK */
-    uint64_t burst;         /* done */
+    uint64_t burst;         /* number of bursts done */
     uint32_t launch_bursts; /* limit for the next launch */
-    float mean_spikes;      /* time of a burst in the last launch */
+    float mean_spikes;      /* of a burst, in the last launch */
 };
 
 vly_status vly_cuda_net_create(const vly_device_spec *device,

@@ -15,7 +15,7 @@ vly_status vly_cuda_plan_choose(vly_cuda_shard *shard, vly_error *error);
 /* Makes the rows and the plan's structures for events in transit. If a plan was
  * not requested and does not fit completely, the next one is tried, which is
  * logged.
- * Errors  E_NOMEM none fits; the net frees all data */
+ * Errors  E_NOMEM none fits; the data is freed with the net */
 vly_status vly_cuda_plan_create(vly_cuda_shard *shard, vly_error *error);
 /* Moves events in transit to the structures of the plan, and waits. */
 vly_status vly_cuda_plan_restore(vly_cuda_shard *shard, vly_error *error);

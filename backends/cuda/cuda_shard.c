@@ -144,7 +144,7 @@ vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
                                 ? shortest_delay(shard->store.fixed) > 1
                                 : net->wanted.split != 0;
     start_view(shard, net->desc);
-    vly_cuda_settle(shard); /* other clients may free memory */
+    vly_cuda_settle(shard); /* launches of other nets stay no longer */
     return fill(shard, snapshot, error);
 }
 

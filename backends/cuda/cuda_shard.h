@@ -3,7 +3,7 @@
  * spikes.
  *
  * State, accumulators, rows and spikes are on the device (kernels/cuda); the
- * host does not take part in a single burst. A run is one launch for up to
+ * host does not see single bursts. A run is one launch for up to
  * VLY_CUDA_LAUNCH_BURSTS bursts, after which digests, counts and, if they are
  * recorded, spikes are read in one piece each.
  */

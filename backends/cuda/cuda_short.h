@@ -23,7 +23,7 @@ typedef struct vly_cuda_host_view {
     uint32_t is_valid;             /* 1: the words are up to date */
     uint32_t n_reads;
     uint32_t n_words;                          /* of all ranges */
-    vly_cuda_read reads[VLY_CUDA_WATCHES - 1]; /* one is used by area_spikes */
+    vly_cuda_read reads[VLY_CUDA_WATCHES - 1]; /* area_spikes has one more */
     uint32_t *ids;                             /* pinned: [room] ids, gains */
     uint64_t room;
 } vly_cuda_host_view;

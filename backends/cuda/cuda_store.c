@@ -16,9 +16,8 @@
 #include "cuda_memory.h"
 #include "cuda_shard.h"
 
-#define SLOT_BYTES                                                             \
-    (UINT64_C(8) << 20) /* larger only for a row that is                       \
-                         * longer */
+/* Larger only for a row that is longer. */
+#define SLOT_BYTES (UINT64_C(8) << 20)
 #define N_SLOTS 3u
 #define GATHER_THREADS 8u /* enough to saturate the bus */
 #define GATHER_ALONE (UINT64_C(1) << 20)
@@ -50,7 +49,7 @@ typedef struct piece {
     const vly_projection_desc *p;
     uint32_t from;
     uint32_t to;
-    uint32_t has_synapses; /* 0: only their lengths */
+    uint32_t has_synapses; /* 0: only the lengths of rows */
 } piece;
 
 enum { ROWS, TARGETS, WEIGHTS, DELAYS, N_ARRAYS };

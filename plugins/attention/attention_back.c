@@ -6,10 +6,8 @@
 #include "accel_cuda.h"
 #include "kernels/accelerators/attention_back.h"
 
-enum {
-    L2_PART = 32 << 20
-}; /* bytes that the heads of a section read and
-    * update */
+/* Bytes that the heads of a section read and update. */
+enum { L2_PART = 32 << 20 };
 
 /* ---- conditions ---------------------------------------------------------- */
 

@@ -29,7 +29,7 @@ typedef struct stored_choice {
     uint32_t version;
     uint32_t config;
     double seconds;
-    uint32_t n_candidates; /* number of ways that it was compared with */
+    uint32_t n_candidates; /* number of ways compared, with itself */
     uint32_t reserved;
     char name[32];
 } stored_choice;

@@ -128,7 +128,8 @@ vly_status vly_attention_check_way(const vly_attention_device *device,
 /* Seconds of a run of the whole shape on random data: medians, with the ways in
  * turn; 0 if the workspace of a way did not fit. best: index of the fastest; a
  * later way wins only if the ratios of the rounds show it beyond their spread.
- * Both are unchanged on failure. ready, seconds [n], at most VLY_CUDA_MOST_WAYS
+ * Both are unchanged on failure.
+ * ready, seconds  [n], at most VLY_CUDA_MOST_WAYS
  * Errors  E_NOMEM there is not enough memory to try any; as run */
 vly_status vly_attention_time_ways(const vly_attention_device *device,
                                    const vly_attention_desc *desc,

@@ -5,9 +5,8 @@
 
 #include <stddef.h>
 
-#define EXTENT_MOST                                                            \
-    (UINT64_C(1) << 60) /* elements: as fp32 they are 2^62                     \
-                         * bytes */
+/* Elements: as fp32 they are 2^62 bytes. */
+#define EXTENT_MOST (UINT64_C(1) << 60)
 
 const vly_attention_tensor vly_attention_tensors[VLY_ATTENTION_N_TENSORS] = {
     {"Q", VLY_ATTENTION_Q, 0, 0, offsetof(vly_attention_desc, q)},

@@ -203,10 +203,10 @@ out:
 
 enum { ROUNDS = 21, ROUNDS_LEAST = 7, WARM_ROUNDS = 50 };
 
-static const double warm_s = 0.1;   /* rounds until a device has lowered its
-                                     * clocks */
-static const double enough_s = 1.0; /* after that time ROUNDS_LEAST rounds are
-                                     * enough */
+/* Time until a device has lowered its clocks. */
+static const double warm_s = 0.1;
+/* After this time ROUNDS_LEAST rounds are enough. */
+static const double enough_s = 1.0;
 
 static double median(double *values, uint32_t n)
 {

@@ -27,8 +27,8 @@ uint64_t vly_wkv_workspace(const vly_wkv_way *way, const vly_wkv_desc *desc,
 /* Runs each way on random data of the shape. A way whose results differ from
  * those of the first is left out, with a line in the log; *best is the fastest
  * of the others (median of five runs). Allocates on the device, waits for it.
- * desc of at least one sequence and token seconds [n] of a run; negative if the
- * results were wrong
+ * desc     of at least one sequence and token
+ * seconds  [n] of a run; negative if the results were wrong
  * Errors   VLY_E_NOMEM, VLY_E_DEVICE  *best untouched */
 vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
                            const vly_wkv_way *const *ways, uint32_t n,

@@ -85,7 +85,7 @@ void vly_accel_give(void *memory)
 
 /* ---- shared data --------------------------------------------------------- */
 
-/* One lock for every vly_accel_shared; never held in `dropped`. */
+/* The lock of all vly_accel_shared; `dropped` does not take it. */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Nothing to do: the host frees the memory, and the token shows that it is

@@ -27,7 +27,7 @@ typedef struct vly_tune_cache {
  *         folder volley in $XDG_CACHE_HOME, else in ~/.cache
  * name    of the file, for a kind of plan, a device and a version of a library:
  *         "gemm-NVIDIA H200-9.0-cublasLt 130100"; other characters than
- * letters, digits, dots and minus become _
+ *         letters, digits, dots and minus become _
  * Thread  [any-thread]
  */
 void vly_tune_init(vly_tune_cache *cache, const vly_host *host,

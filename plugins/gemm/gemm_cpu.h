@@ -93,8 +93,8 @@ void vly_gemm_vector_run(const vly_gemm_work *work, uint64_t index);
 
 /* ---- gemm_cpu_blas.c -------------------------------------------------- */
 
-/* Opens the library, once per process. NULL, or the reason why it cannot be
- * used. [any-thread] */
+/* Opens the library, once per process. Returns NULL, or the reason why it
+ * cannot be used. [any-thread] */
 const char *vly_gemm_blas_missing(void);
 /* "OpenBLAS 0.3.21 ... SkylakeX"; "" if it is missing */
 const char *vly_gemm_blas_text(void);

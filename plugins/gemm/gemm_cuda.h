@@ -190,7 +190,7 @@ vly_status vly_gemm_cuda_runs(const vly_gemm_problem *problem, uint32_t device,
 /* ---- gemm_cuda_told.c
  * --------------------------------------------------------- */
 
-/* Errors  below this limit come from one rounding too many. As a value in place
+/* Errors below this limit come from one rounding too many. As a value in place
  * of an error: the candidate rounds a sum before the activation. */
 #define VLY_GEMM_OFF_BY_ROUNDING 1000.0
 #define VLY_GEMM_ROUNDS_BEFORE (-1.0f)

@@ -24,7 +24,7 @@ enum { MOST_REFUSED = 12 };
 /* A choice as stored on disk. */
 typedef struct stored_choice {
     vly_gemm_candidate candidate;
-    uint32_t n_candidates; /* number of candidates that it was compared with */
+    uint32_t n_candidates; /* number of those compared, with itself */
     uint32_t reserved;
 } stored_choice;
 
