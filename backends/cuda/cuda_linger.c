@@ -24,8 +24,7 @@
 #define QUICK_NS UINT64_C(50000) /* longest pause of a quick host */
 #define PATTERN 2u               /* quick runs in a row before a launch stays */
 #define PATIENCE_NS 100000u
-#define MOST_BURSTS 2048u /* per launch; other work gets the device after it   \
-                           */
+#define MOST_BURSTS 2048u /* per launch; other work follows it */
 #define SPINS 2048u       /* some 50 us between two queries of the stream */
 
 /* The net that was used last in this process: if several nets take turns, none
