@@ -89,8 +89,12 @@ out:
 bool vly_value_off_grid(double ms, double dt_ms)
 {
     double exact = ms / dt_ms;
-    double off = exact - vly_floor(exact + 0.5);
-    return !(off < 1e-9 * (exact + 1) && off > -1e-9 * (exact + 1));
+    double whole = vly_floor(exact + 0.5);
+    double off = exact - whole;
+    double most = 1e-9 * (whole < 0 ? -whole : whole);
+    if (whole == 0.0) /* 1e-12 ms is not 0 bursts, however near it is */
+        return ms != 0.0;
+    return !(off <= most && off >= -most);
 }
 
 vly_status vly_value_rounded(vly_reader *reader, const vly_toml_node *node,
@@ -114,8 +118,7 @@ bool vly_value_length(double ms, double dt_ms, uint64_t *bursts,
         snprintf(wanted, VLY_LENGTH_WANTED, "a time of at most 2^53 bursts");
         return false;
     }
-    /* 1e-300 is near to 0 bursts, and not one of them */
-    if (!vly_value_off_grid(ms, dt_ms) && (*bursts > 0 || ms == 0.0))
+    if (!vly_value_off_grid(ms, dt_ms))
         return true;
     double below = vly_floor(ms / dt_ms);
     int n = snprintf(wanted, VLY_LENGTH_WANTED,

@@ -248,31 +248,6 @@ out:
     return status;
 }
 
-static vly_status read_slopes(vly_reader *reader, vly_map_entry *map)
-{
-    const vly_toml_node *node = vly_toml_get(map->node, "slope_delay_ms");
-    vly_space *space = &map->space;
-    vly_status status = VLY_OK;
-    if (node)
-        VLY_TRY(vly_value_ranged(reader, node, "slope_delay_ms", -SPACE_MAX,
-                                 SPACE_MAX, &space->delay_slope_ms));
-    for (uint32_t i = 0; i < map->n_cells; i++) {
-        const vly_model_info *model =
-            reader->genome->areas[map->cells[i].to].model;
-        VLY_TRY(vly_reader_suffixed(reader, map->node, "slope_weight",
-                                    model->ports[0].suffix, model, &node));
-        if (node && model->flags & VLY_AREA_FEAGI)
-            return vly_reader_fail_key(reader, node,
-                                       "slope_weight at a feagi area, wanted "
-                                       "one weight: weights there are whole");
-    }
-    if (node)
-        VLY_TRY(vly_value_ranged(reader, node, "slope_weight", -SPACE_MAX,
-                                 SPACE_MAX, &space->weight_slope));
-out:
-    return status;
-}
-
 /* Probabilities are cut to multiples of 2^-32, which shows in small ones. */
 static vly_status note_chances(vly_reader *reader, const vly_toml_node *kernel,
                                const vly_space *space)
@@ -311,7 +286,7 @@ vly_status vly_map_space(vly_reader *reader, vly_map_entry *map)
     if (mask)
         VLY_TRY(read_mask(reader, mask, space));
     VLY_TRY(vly_space_periodic(reader, map));
-    VLY_TRY(read_slopes(reader, map));
+    VLY_TRY(vly_space_slopes(reader, map));
 out:
     return status;
 }

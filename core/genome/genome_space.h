@@ -12,6 +12,8 @@ vly_status vly_area_positions(vly_reader *reader, const vly_toml_node *node,
                               vly_area *area);
 /* The keys of rule distance; refused with any other rule. */
 vly_status vly_map_space(vly_reader *reader, vly_map_entry *map);
+/* Slopes of such a map; a note if delays are rounded (genome_slope.c). */
+vly_status vly_space_slopes(vly_reader *reader, vly_map_entry *map);
 /* `periodic` of such a map, once its mask is read (genome_periodic.c). */
 vly_status vly_space_periodic(vly_reader *reader, vly_map_entry *map);
 /* Checks that both ends have positions and that values are in range. */

@@ -34,8 +34,9 @@ vly_status vly_value_listed(vly_reader *reader, const vly_toml_node *node,
                             uint64_t *n_rounded);
 vly_status vly_values_rounded(vly_reader *reader, const vly_toml_node *node,
                               const char *what, uint64_t n_rounded, uint64_t n);
-/* Whether a time in ms is not a whole number of bursts, up to the rounding of
- * the division: 1.5 / 0.1 is 15.000000000000002. */
+/* Is a time in ms not a whole number of bursts, up to the rounding of the
+ * division (1.5 / 0.1 is 15.000000000000002)? A time other than 0 is not 0
+ * bursts. */
 bool vly_value_off_grid(double ms, double dt_ms);
 /* Adds a note that a time in ms is not a whole number of bursts and was
  * rounded. */

@@ -29,6 +29,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_resolve.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_pairs.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_periodic.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_slope.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_step.c

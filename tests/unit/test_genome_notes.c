@@ -4,6 +4,8 @@
  */
 #include "test_genome_text.h"
 
+#include "genome/genome_value.h"
+
 #include "spike_list.h"
 
 #define HEAD                                                                   \
@@ -48,6 +50,53 @@ static void times_off_the_grid(void **state)
                       "amplitude_pa = 1\nstart_ms = 1.3\n",
                  1,
                  "t:15:12: start_ms is 1.3, rounded to 1 burst of dt_ms = 1");
+    /* near to 0 bursts, but not 0 */
+    assert_notes(HEAD "[[stimulus]]\nkind = \"dc\"\nto = \"*\"\n"
+                      "amplitude_pa = 1\nstart_ms = 1e-12\n",
+                 1,
+                 "t:15:12: start_ms is 1e-12, rounded to 0 bursts of dt_ms = "
+                 "1");
+    assert_notes(HEAD "[[stimulus]]\nkind = \"dc\"\nto = \"*\"\n"
+                      "amplitude_pa = 1\nstart_ms = 0\n",
+                 0, NULL);
+}
+
+/* The tolerance is relative: of the division, not of a burst. */
+static void grid(void **state)
+{
+    (void)state;
+    static const struct {
+        double ms, dt_ms;
+        bool is_off;
+    } cases[] = {
+        {0, 0.1, false},           {1.5, 0.1, false},   {0.3, 0.1, false},
+        {1e6 / 3, 1.0 / 3, false}, {0.1, 1e-4, false},  {-0.3, 0.1, false},
+        {0.15, 0.1, true},         {-0.15, 0.1, true},  {1e-12, 0.1, true},
+        {-1e-12, 0.1, true},       {1e-300, 0.1, true}, {4.9e-324, 10, true},
+        {0.1 + 1e-9, 0.1, true}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (vly_value_off_grid(cases[i].ms, cases[i].dt_ms) != cases[i].is_off)
+            fail_msg("%.17g ms, dt %.17g", cases[i].ms, cases[i].dt_ms);
+}
+
+#define SLOPE(slope)                                                           \
+    HEAD MAP "rule = \"distance\"\nkernel = { constant = 1 }\n"                \
+             "weight_mv = 1\ndelay_ms = 30\nslope_delay_ms = " slope "\n"
+
+static void slopes_off_the_grid(void **state)
+{
+    (void)state;
+    assert_notes(SLOPE("1.5"), 1,
+                 "t:18:18: slope_delay_ms is 1.5, 1.5 bursts a unit of "
+                 "distance: delays are rounded to whole bursts of dt_ms = 1");
+    assert_notes(SLOPE("-0.25"), 1,
+                 "t:18:18: slope_delay_ms is -0.25, -0.25 bursts a unit of "
+                 "distance: delays are rounded to whole bursts of dt_ms = 1");
+    assert_notes(SLOPE("1e-12"), 1,
+                 "t:18:18: slope_delay_ms is 1e-12, 1e-12 bursts a unit of "
+                 "distance: delays are rounded to whole bursts of dt_ms = 1");
+    assert_notes(SLOPE("2"), 0, NULL);
+    assert_notes(SLOPE("0"), 0, NULL);
 }
 
 /* Pulses every 333.3 bursts do not drift, which the note must not say. */
@@ -314,6 +363,8 @@ static void generators_keep_their_name(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(times_off_the_grid),
+    cmocka_unit_test(grid),
+    cmocka_unit_test(slopes_off_the_grid),
     cmocka_unit_test(periods_off_the_grid),
     cmocka_unit_test(small_steps),
     cmocka_unit_test(exceptions),
