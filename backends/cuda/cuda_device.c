@@ -62,10 +62,9 @@ vly_status vly_cuda_device_info(uint32_t index, vly_device_info *info,
     if (index >= count)
         return vly_cuda_fail(error, VLY_E_DEVICE,
                              "cuda: device %u, but there are %u", index, count);
-    if (info->struct_size < sizeof *info)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "device info: struct_size is %u, wanted %u",
-                             info->struct_size, (uint32_t)sizeof *info);
+    status = vly_support_check_info(info, error);
+    if (status != VLY_OK)
+        return status;
     struct cudaDeviceProp properties;
     status =
         vly_cuda_check((int)cudaGetDeviceProperties(&properties, (int)index),

@@ -48,24 +48,37 @@ static vly_status write_column(vly_cuda_shard *shard, uint32_t a, uint32_t coef,
     return VLY_OK;
 }
 
+/* Room for one value of each neuron, in place of that for a uniform column. */
+static vly_status write_wide(vly_cuda_shard *shard, uint32_t a, uint32_t coef,
+                             const vly_column *column, vly_error *error)
+{
+    uint32_t n = shard->areas[a].n;
+    uint32_t *room = NULL;
+    vly_status status =
+        vly_cuda_device_alloc(shard, n, sizeof *room, &room, error);
+    if (status != VLY_OK)
+        return status;
+    status = write_column(shard, a, coef, room, column, error);
+    if (status == VLY_OK)
+        shard->info[a].coef_room[coef] = n;
+    else
+        vly_cuda_device_release(shard, room);
+    return status;
+}
+
 static vly_status coef_write(vly_cuda_shard *shard, uint32_t a, uint32_t coef,
                              const vly_column *column, vly_error *error)
 {
-    vly_cuda_area_info *info = &shard->info[a];
     uint32_t n = shard->areas[a].n;
-    const uint32_t *room = shard->areas[a].coef[coef];
     vly_cuda_settle(shard);
     vly_status status = vly_cuda_enter(shard->device, error);
-    if (status == VLY_OK && !column->uniform && info->coef_room[coef] < n) {
-        uint32_t *more = NULL;
-        status =
-            vly_cuda_device_alloc(shard, n, sizeof(uint32_t), &more, error);
-        if (status == VLY_OK)
-            info->coef_room[coef] = n;
-        room = more;
-    }
-    if (status == VLY_OK && n > 0)
-        status = write_column(shard, a, coef, room, column, error);
+    if (status != VLY_OK)
+        return status;
+    if (!column->uniform && shard->info[a].coef_room[coef] < n)
+        status = write_wide(shard, a, coef, column, error);
+    else if (n > 0)
+        status = write_column(shard, a, coef, shard->areas[a].coef[coef],
+                              column, error);
     return status == VLY_OK ? area_upload(shard, a, error) : status;
 }
 
@@ -136,7 +149,6 @@ static vly_status create_areas(vly_cuda_shard *shard, vly_error *error)
         const vly_area_desc *desc = vly_cuda_area_desc(shard->net->desc, a);
         vly_cuda_area *area = &shard->areas[a];
         shard->info[a].model = vly_common_model_find(desc->model);
-        shard->info[a].name = desc->name;
         shard->info[a].state_at = words;
         area->first = desc->first;
         area->n = desc->n_neurons;

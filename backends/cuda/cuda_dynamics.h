@@ -8,7 +8,6 @@
 
 typedef struct vly_cuda_area_info {
     const vly_common_model *model;
-    const char *name;
     uint64_t state_at;                      /* index of its first word in the
                                              * state */
     uint32_t coef_room[VLY_CUDA_MAX_COEFS]; /* allocated words */

@@ -6,7 +6,8 @@
  * neuron fires. What a net computes is tested on devices only. There are two
  * devices; whatever waits for the one that FAKE_CUDA_FAULT names fails, and
  * with FAKE_CUDA_LOST its context is gone too. FAKE_CUDA_DETECT: a cudaError_t
- * instead of devices; FAKE_CUDA_DRIVER: the driver's version.
+ * instead of devices; FAKE_CUDA_DRIVER: the driver's version; FAKE_CUDA_COPY:
+ * 1: copies to the device fail.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -147,8 +148,9 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    (void)kind;
     (void)stream;
+    if (kind == cudaMemcpyHostToDevice && number("FAKE_CUDA_COPY", 0) != 0)
+        return cudaErrorUnknown;
     memcpy(to, from, bytes);
     return cudaSuccess;
 }

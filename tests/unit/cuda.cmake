@@ -53,6 +53,10 @@ if(TARGET cuda)
         SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
+    vly_test(test_cuda_coefs LABELS unit ALONE
+        SOURCES test_cuda_coefs.c test_cpu_host.c test_cpu_net.c
+        LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
+        DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
     # its sizes are looked at from within
     foreach(test cuda_narrow cuda_plan_table shift_classes)
         vly_test(test_${test} LABELS unit ALONE
