@@ -97,8 +97,37 @@ expect 0 sweep swept.toml --set var.w=3,4 --set area.E.neurons=60,80 \
 prints "8 run, 0 done before"
 sed 's/in_degree = 5/in_degree = 6/' swept.toml >changed.toml
 expect 0 sweep changed.toml --set var.w=3,4 --set area.E.neurons=60,80 \
-    --seeds 1:2 -o grid --bursts 100
+    --seeds 1:2 -o grid --bursts 100 --force
 prints "8 run, 0 done before"
+# without --force rows of another genome or length are kept
+cp grid/results.csv kept.csv
+for other in "swept.toml --bursts 100" "changed.toml --bursts 101" changed.toml
+do
+    what=genome
+    [ "$other" = "swept.toml --bursts 100" ] || what=length
+    # shellcheck disable=SC2086 # words
+    expect 2 sweep $other --set var.w=3,4 --set area.E.neurons=60,80 \
+        --seeds 1:2 -o grid
+    says "grid/sweep.json: its points are of another $what, wanted the same $what, another folder, or --force"
+    holds [ "$(wc -l <err)" = 1 ]
+    holds cmp -s grid/results.csv kept.csv
+done
+# nor is a genome that cannot be read any more at the point compared
+sed 's/^w = .*/w = 4\nx = "=1 \/ (w - 3)"/' changed.toml >unread.toml
+expect 2 sweep unread.toml --set var.w=3,4 --set area.E.neurons=60,80 \
+    --seeds 1:2 -o grid --bursts 100
+says "its points are of another genome"
+# the same genome in another file is the same sweep
+cp changed.toml renamed.toml
+expect 0 sweep renamed.toml --set var.w=3,4 --set area.E.neurons=60,80 \
+    --seeds 1:2 -o grid --bursts 100
+prints "0 run, 8 done before"
+holds [ "$(column digest grid/results.csv)" = "$(column digest kept.csv)" ]
+# points of a sweep that was killed before its table was written
+mkdir early && cp -r grid/points grid/sweep.json early
+expect 2 sweep swept.toml --set var.w=3,4 --set area.E.neurons=60,80 \
+    --seeds 1:2 -o early --bursts 100
+says "early/sweep.json: its points are of another genome"
 
 # ---- a point that fails stops no other ----
 expect 2 sweep swept.toml --set area.I.neurons=20,0,10 -o partly

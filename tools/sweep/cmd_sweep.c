@@ -152,6 +152,11 @@ static vly_status save_description(const sweep_plan *plan, const char *path,
     json_text(&json, "genome", plan->path);
     json_text(&json, "backend", plan->backend);
     json_u64(&json, "points", plan->n_points);
+    json_object(&json, "witness");
+    json_text(&json, "point", plan->witness.name);
+    json_text(&json, "genome_hash", plan->witness.genome_hash);
+    json_u64(&json, "bursts", plan->witness.n_bursts);
+    json_object_end(&json);
     put_axes(plan, &json);
     json_array(&json, "command");
     for (int i = 0; i < plan->args->argc; i++)
@@ -203,8 +208,24 @@ static const char *lost_setting(const sweep_plan *plan, const json_value *there)
     return axes->n_items == plan->n_axes ? NULL : "they have fewer settings";
 }
 
-/* Rows of points that this sweep does not have are lost only with --force. Rows
- * of the same settings are replaced after a change of genome or length. */
+/* NULL, or "genome" or "length" if that of the points in the folder is another
+ * one. Older versions wrote no witness; then nothing is compared. */
+static const char *other_points(const sweep_plan *plan, const json_value *there)
+{
+    const json_value *witness = json_find(there, "witness");
+    const char *name = json_find_text(witness, "point");
+    const char *hash = json_find_text(witness, "genome_hash");
+    sweep_witness before = {
+        .n_bursts = (uint64_t)json_find_number(witness, "bursts", 0)};
+    if (name == NULL || hash == NULL)
+        return NULL;
+    snprintf(before.name, sizeof before.name, "%s", name);
+    snprintf(before.genome_hash, sizeof before.genome_hash, "%s", hash);
+    return sweep_witness_differs(plan, &before);
+}
+
+/* Rows of points that this sweep does not have, and points of another genome or
+ * length, are lost only with --force. */
 static vly_status check_results(const sweep_plan *plan, const char *own,
                                 vly_error *error)
 {
@@ -214,16 +235,27 @@ static vly_status check_results(const sweep_plan *plan, const char *own,
     char *results = vly_format("%s/results.csv", plan->folder);
     if (results == NULL)
         return vly_fail_nomem(error, 4096, "a file name");
-    if (access(results, F_OK) != 0 || tool_has(plan->args, "force"))
+    if (tool_has(plan->args, "force"))
         goto out;
-    VLY_TRY(json_load(own, &there, error));
-    lost = lost_setting(plan, &there);
+    const bool has_rows = access(results, F_OK) == 0;
+    status = json_load(own, &there, error);
+    if (status != VLY_OK && !has_rows)
+        status = VLY_OK; /* half a file of a call that was killed */
+    if (status != VLY_OK)
+        goto out;
+    lost = has_rows ? lost_setting(plan, &there) : NULL;
+    if (lost != NULL)
+        VLY_TRY(vly_fail(error, VLY_E_INVALID,
+                         "%s: rows of it are not of this sweep (%s), wanted "
+                         "the same --set with all its values, another folder, "
+                         "or --force",
+                         results, lost));
+    lost = other_points(plan, &there);
     if (lost != NULL)
         status = vly_fail(error, VLY_E_INVALID,
-                          "%s: rows of it are not of this sweep (%s), wanted "
-                          "the same --set with all its values, another folder, "
-                          "or --force",
-                          results, lost);
+                          "%s: its points are of another %s, wanted the same "
+                          "%s, another folder, or --force",
+                          own, lost, lost);
 out:
     json_free(&there);
     vly_free(results);
@@ -392,9 +424,10 @@ const tool_command cmd_sweep = {
         "kill.\n"
         "Longer lists keep finished points. A call whose grid lacks rows of "
         "an existing\n"
-        "results.csv is refused without --force. Times in results.csv are "
-        "those of jobs\n"
-        "that ran at the same time.\n",
+        "results.csv, or whose genome or length is another one, is refused "
+        "without\n"
+        "--force. Times in results.csv are those of jobs that ran at the same "
+        "time.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -44,6 +44,14 @@ typedef struct sweep_point {
     uint64_t begin_ns;
 } sweep_point;
 
+/* One point by which a later call sees whether genome and length are the same:
+ * a name does not depend on them. */
+typedef struct sweep_witness {
+    char name[33]; /* as of sweep_point */
+    char genome_hash[33];
+    uint64_t n_bursts;
+} sweep_witness;
+
 typedef struct sweep_plan {
     const tool_args *args; /* --bursts, --ms */
     const char *path;
@@ -57,6 +65,7 @@ typedef struct sweep_plan {
     uint32_t n_axes;
     sweep_point *points;
     uint64_t n_points;
+    sweep_witness witness;
 } sweep_plan;
 
 /* ---- sweep_values.c --------------------------------------------------- */
@@ -76,10 +85,14 @@ const char *sweep_value(const sweep_plan *plan, uint64_t point, uint32_t axis);
 void sweep_point_text(const sweep_plan *plan, const sweep_point *point,
                       char *out, size_t size);
 /* Before the first point runs: reads the genome with the settings of evenly
- * spaced points until one can be read. An error of a path or of the file is the
- * same at every point and is reported once.
+ * spaced points until one can be read, which becomes the witness. An error of a
+ * path or of the file is the same at every point and is reported once.
  * Errors  that of the first point, if none of them can be read */
-vly_status sweep_points_check(const sweep_plan *plan, vly_error *error);
+vly_status sweep_points_check(sweep_plan *plan, vly_error *error);
+/* Does the witness of an earlier call have the same genome and length in this
+ * one? NULL, or the difference. */
+const char *sweep_witness_differs(const sweep_plan *plan,
+                                  const sweep_witness *before);
 /* Reads the genome with the point's settings. The point is then waiting, done
  * (found in the folder), or failed. */
 vly_status sweep_point_prepare(const sweep_plan *plan, sweep_point *point,

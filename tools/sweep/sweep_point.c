@@ -166,7 +166,39 @@ static vly_status check_point(const sweep_plan *plan, const sweep_point *point,
     return status;
 }
 
-vly_status sweep_points_check(const sweep_plan *plan, vly_error *error)
+static sweep_witness witness_of(const sweep_plan *plan, sweep_point *point,
+                                const vly_genome *genome)
+{
+    sweep_witness made = {.n_bursts = point->n_bursts};
+    make_name(plan, point);
+    memcpy(made.name, point->name, sizeof made.name);
+    vly_hash_print(genome->hash, made.genome_hash);
+    return made;
+}
+
+const char *sweep_witness_differs(const sweep_plan *plan,
+                                  const sweep_witness *before)
+{
+    sweep_point point = {0};
+    vly_genome *genome = NULL;
+    vly_error why = VLY_ERROR_INIT;
+    for (; point.index < plan->n_points; point.index++) {
+        make_name(plan, &point);
+        if (strcmp(point.name, before->name) == 0)
+            break;
+    }
+    if (point.index == plan->n_points)
+        return NULL; /* no row of this sweep has that name */
+    if (load_genome(plan, &point, &genome, &why) != VLY_OK)
+        return "genome"; /* it could be read with these settings then */
+    const sweep_witness now = witness_of(plan, &point, genome);
+    vly_genome_destroy(genome);
+    return strcmp(now.genome_hash, before->genome_hash) != 0 ? "genome"
+           : now.n_bursts != before->n_bursts                ? "length"
+                                                             : NULL;
+}
+
+vly_status sweep_points_check(sweep_plan *plan, vly_error *error)
 {
     uint64_t n = plan->n_points < TRIES_MAX ? plan->n_points : TRIES_MAX;
     vly_status first = VLY_OK;
@@ -177,6 +209,7 @@ vly_status sweep_points_check(const sweep_plan *plan, vly_error *error)
         vly_status status = load_genome(plan, &point, &genome, &why);
         if (status == VLY_OK) {
             status = check_outputs(plan, genome, error);
+            plan->witness = witness_of(plan, &point, genome);
             vly_genome_destroy(genome);
             return status;
         }
