@@ -21,10 +21,11 @@ case $1 in
 --preset)
     shift 2
     for option; do
-        option=${option#-D}
-        name=${option%%=*}
+        name=${option#-[DU]}
+        name=${name%%=*}
         touch build/release/CMakeCache.txt
         sed -i "/^$name:/d" build/release/CMakeCache.txt
+        [ "$option" = "${option#-U}" ] || continue
         echo "$name:STRING=${option#*=}" >>build/release/CMakeCache.txt
     done
     echo "-- CUDA backend: as asked for"
@@ -117,5 +118,33 @@ quickstart test -E 'a|b'
 not_asked -DVOLLEY_ACCELERATOR_CUDA
 kept VOLLEY_ACCELERATOR_CUDA:STRING=OFF
 grep -q "^ctest --preset release -j [0-9]* -E a|b$" asked || bad "no option"
+
+# options of `--once` hold for that call: the next one has the former value,
+# here that of the line above
+quickstart build --once -DVOLLEY_ACCELERATOR_CUDA=ON
+asked -DVOLLEY_ACCELERATOR_CUDA=ON
+quickstart build --once -DVOLLEY_ACCELERATOR_CUDA=ON
+quickstart run
+kept VOLLEY_ACCELERATOR_CUDA:STRING=ON
+quickstart test
+asked -DVOLLEY_ACCELERATOR_CUDA=OFF
+kept VOLLEY_ACCELERATOR_CUDA:STRING=OFF
+quickstart test
+not_asked -DVOLLEY_ACCELERATOR_CUDA
+# or the default, in a folder that is empty or that `run` has made
+for before in "" run; do
+    rm -r tree/build
+    [ -z "$before" ] || quickstart $before
+    quickstart build --once -DVOLLEY_ACCELERATOR_CUDA=OFF
+    asked "-DVOLLEY_ACCELERATOR_CUDA=OFF$"
+    kept VOLLEY_ACCELERATOR_CUDA:STRING=OFF
+    quickstart test
+    asked -UVOLLEY_ACCELERATOR_CUDA
+    ! grep -q VOLLEY_ACCELERATOR_CUDA "$cache" || bad "not the default"
+done
+# an option given by hand wins
+quickstart build --once -DVOLLEY_ACCELERATOR_CUDA=OFF
+quickstart build -DVOLLEY_ACCELERATOR_CUDA=OFF
+kept VOLLEY_ACCELERATOR_CUDA:STRING=OFF
 
 [ "$failed" -eq 0 ]
