@@ -262,7 +262,7 @@ static vly_status send_piece(builder *b, vly_vulkan_buffer *block,
         vkCmdCopyBuffer(net->once, b->piece->buffer, block->buffer, 1, &range);
     if (net->is_sliced)
         record_index(b);
-    return vly_vulkan_once_end(net, "sending rows", error);
+    status = vly_vulkan_once_end(net, "sending rows", error);
 out:
     return status;
 }
@@ -431,8 +431,8 @@ vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error)
     VLY_TRY(find_groups(net, error));
     net->view->groups = net->group_table->address;
     net->view->n_groups = net->n_groups;
-    return vly_vulkan_upload(net, net->group_table, 0, net->groups,
-                             net->n_groups * sizeof *net->groups, error);
+    status = vly_vulkan_upload(net, net->group_table, 0, net->groups,
+                               net->n_groups * sizeof *net->groups, error);
 out:
     return status;
 }
@@ -474,7 +474,7 @@ static vly_status restore_group(vly_backend_net *net, VkPipeline pipeline,
             vly_vulkan_dispatch(net, net->once, pipeline,
                                 (vly_vulkan_push){.first = g, .count = ago},
                                 net->shape.groups);
-    return vly_vulkan_once_end(net, "restoring events", error);
+    status = vly_vulkan_once_end(net, "restoring events", error);
 out:
     return status;
 }

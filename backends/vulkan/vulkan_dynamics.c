@@ -72,7 +72,7 @@ vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t a,
     if (status != VLY_OK)
         return status;
     set_coef(&net->area[a], coef, column);
-    return area_upload(net, a, error);
+    status = area_upload(net, a, error);
 out:
     return status;
 }

@@ -136,7 +136,6 @@ vly_status vly_vulkan_history_reserve(vly_backend_net *net, uint64_t oldest,
     vly_vulkan_buffer_release(net, net->log_ids);
     vly_vulkan_buffer_release(net, net->log_gains);
     log_use(net, ids, gains, capacity);
-    return VLY_OK;
 out:
     return status;
 }

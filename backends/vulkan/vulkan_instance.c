@@ -94,8 +94,8 @@ static vly_status create(vly_error *error)
     if (validated != 0) /* for as long as the instance */
         result =
             vkCreateDebugUtilsMessengerEXT(made, &messenger, NULL, &listening);
-    return vly_vulkan_check(NULL, result, "listening to the validation layer",
-                            error);
+    status = vly_vulkan_check(NULL, result, "listening to the validation layer",
+                              error);
 out:
     return status;
 }

@@ -294,7 +294,7 @@ static vly_status fill_buffer(vly_backend_net *net, vly_vulkan_buffer *buffer,
     }
     VLY_TRY(vly_vulkan_once(net, error));
     vkCmdFillBuffer(net->once, buffer->buffer, 0, VK_WHOLE_SIZE, 0);
-    return vly_vulkan_once_end(net, "clearing memory", error);
+    status = vly_vulkan_once_end(net, "clearing memory", error);
 out:
     return status;
 }
@@ -371,7 +371,7 @@ static vly_status copy(vly_backend_net *net, const vly_vulkan_buffer *from,
     vly_status status = VLY_OK;
     VLY_TRY(vly_vulkan_once(net, error));
     vkCmdCopyBuffer(net->once, from->buffer, to->buffer, 1, &range);
-    return vly_vulkan_once_end(net, what, error);
+    status = vly_vulkan_once_end(net, what, error);
 out:
     return status;
 }

@@ -143,8 +143,8 @@ static vly_status create_params(vly_backend_net *net, vly_error *error)
     net->view = &net->shown->view;
     net->launch = &net->shown->launch;
     start_view(net);
-    return vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE,
-                                    sizeof *net->shown, 1, &net->params, error);
+    status = vly_vulkan_buffer_create(
+        net, VLY_VULKAN_TO_DEVICE, sizeof *net->shown, 1, &net->params, error);
 out:
     return status;
 }

@@ -300,7 +300,7 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net,
     if (!net->is_sliced)
         net->view->n_copies = 0;
     net->is_fused &= net->is_sliced;
-    return choose_ways(net, wanted, error);
+    status = choose_ways(net, wanted, error);
 out:
     return status;
 }

@@ -53,7 +53,7 @@ static vly_status check_range(const vly_backend_net *net, uint32_t area,
         vly_common_check_field(net->desc, area, field, first, count, error));
     *offset = net->area[area].field[field] - net->state->address +
               first * UINT64_C(4);
-    return vly_vulkan_enter(net->device, error);
+    status = vly_vulkan_enter(net->device, error);
 out:
     return status;
 }

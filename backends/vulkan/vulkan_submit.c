@@ -293,7 +293,7 @@ static vly_status record_bursts(vly_backend_net *net, uint32_t n_bursts,
         record_burst(net, commands, pipelines, k, k == n_bursts / 2);
     stamp(net, commands, 1);
     record_results(net, commands);
-    return end(net, commands, error);
+    status = end(net, commands, error);
 out:
     return status;
 }

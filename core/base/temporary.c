@@ -234,9 +234,8 @@ static int close_first(vly_temporary *temporary)
     return reason;
 }
 
-/* lock NULL: the lock ends here */
-static vly_status keep(vly_temporary *temporary, const char *name, int *lock,
-                       vly_error *error)
+vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
+                              int *lock, vly_error *error)
 {
     int reason = 0;
     /* a file system without fsync returns EINVAL; the bytes are not lost */
@@ -262,18 +261,6 @@ static vly_status keep(vly_temporary *temporary, const char *name, int *lock,
         return VLY_OK;
     return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", name,
                     strerror(reason));
-}
-
-vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
-                              vly_error *error)
-{
-    return keep(temporary, name, NULL, error);
-}
-
-vly_status vly_temporary_keep_locked(vly_temporary *temporary, const char *name,
-                                     int *lock, vly_error *error)
-{
-    return keep(temporary, name, lock, error);
 }
 
 void vly_temporary_drop(vly_temporary *temporary)

@@ -34,16 +34,17 @@ typedef struct vly_temporary {
  */
 vly_status vly_temporary_open(const char *target, const char *name,
                               vly_temporary *temporary, vly_error *error);
-/* Syncs the file and gives it the target's name. The file is closed. On failure
- * it is removed and the target is unchanged. [any-thread]
- * Errors  E_IO "name: cannot be written: reason" */
+/* Syncs the file and gives it the target's name. On failure it is removed and
+ * the target is unchanged.
+ *
+ * lock     NULL: the file is closed. Otherwise *lock becomes the file, which is
+ *          locked as by vly_file_lock all the time; the caller closes it. It is
+ *          unchanged on failure
+ * Errors   E_IO "name: cannot be written: reason"
+ * Thread   [any-thread]
+ */
 vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
-                              vly_error *error);
-/* The same for a process that keeps the target for itself: *lock is the file,
- * locked as vly_file_lock does it, without a moment in between. Whoever has
- * *lock closes it; untouched on failure. [any-thread] */
-vly_status vly_temporary_keep_locked(vly_temporary *temporary, const char *name,
-                                     int *lock, vly_error *error);
+                              int *lock, vly_error *error);
 /* Removes the file, if there is one. Legal after keep. [any-thread] */
 void vly_temporary_drop(vly_temporary *temporary);
 /* Removes what a killed process left beside target. [any-thread] */

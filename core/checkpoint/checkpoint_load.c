@@ -139,7 +139,7 @@ static vly_status make_overlay(loading *work, vly_state *state,
     if (n_stimuli > 0)
         memcpy(overlay->stimuli, work->pieces[VLY_PART_STIMULI].owned,
                (size_t)n_stimuli * sizeof *overlay->stimuli);
-    return take_values(work, overlay, error);
+    status = take_values(work, overlay, error);
 out:
     return status;
 }

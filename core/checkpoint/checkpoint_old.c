@@ -166,9 +166,9 @@ static vly_status inflate(section_work *work, void *to, vly_error *error)
     work->left = 1;
     vly_status status = VLY_OK;
     VLY_TRY(each_block(work, inflate_block, error));
-    return work->left == 0 && work->out.pos == work->out.size
-               ? VLY_OK
-               : not_so_long(work, error);
+    status = work->left == 0 && work->out.pos == work->out.size
+                 ? VLY_OK
+                 : not_so_long(work, error);
 out:
     return status;
 }

@@ -53,8 +53,8 @@ static vly_status make_tensors(gemm_trial *b)
         VLY_TRY(accel_buffer_init(&b->tensors[i], accelerator, t.bytes,
                                   offset_of(&b->desc, t.type), &b->error));
     }
-    return accel_buffer_init(&b->workspace, accelerator,
-                             b->info.workspace_bytes, 0, &b->error);
+    status = accel_buffer_init(&b->workspace, accelerator,
+                               b->info.workspace_bytes, 0, &b->error);
 out:
     return status;
 }

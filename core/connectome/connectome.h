@@ -110,8 +110,8 @@ typedef struct vly_connectome {
  *                      E_NOMEM. */
 
 /* vly_connectome_save for a process that keeps the file: *lock is its
- * descriptor and locks it against other writers until it is closed. Untouched
- * on failure. */
+ * descriptor and locks it against other writers until it is closed; unchanged
+ * on failure. NULL: the file is closed. */
 vly_status vly_connectome_save_locked(const vly_connectome *connectome,
                                       const char *path, int *lock,
                                       vly_error *error);

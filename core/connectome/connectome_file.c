@@ -87,7 +87,7 @@ static vly_status save_image(const vly_image *image, const char *path,
     VLY_TRY(vly_temporary_open(target, path, &temporary, error));
     if (!write_image(temporary.file, image, buffer))
         VLY_TRY(fail_io(error, path, "write"));
-    VLY_TRY(vly_temporary_keep_locked(&temporary, path, &held, error));
+    VLY_TRY(vly_temporary_keep(&temporary, path, &held, error));
     status = vly_folder_sync(target, error);
     if (status == VLY_OK && lock) {
         *lock = held;
@@ -121,9 +121,9 @@ static vly_status save_target(const char *path, char **target, vly_error *error)
     return *target ? VLY_OK : vly_fail_nomem(error, strlen(path), "a path");
 }
 
-/* lock NULL: the file is free once it is written */
-static vly_status save(const vly_connectome *connectome, const char *path,
-                       int *lock, vly_error *error)
+vly_status vly_connectome_save_locked(const vly_connectome *connectome,
+                                      const char *path, int *lock,
+                                      vly_error *error)
 {
     vly_image image;
     char *target = NULL;
@@ -145,14 +145,7 @@ out:
 vly_status vly_connectome_save(const vly_connectome *connectome,
                                const char *path, vly_error *error)
 {
-    return save(connectome, path, NULL, error);
-}
-
-vly_status vly_connectome_save_locked(const vly_connectome *connectome,
-                                      const char *path, int *lock,
-                                      vly_error *error)
-{
-    return save(connectome, path, lock, error);
+    return vly_connectome_save_locked(connectome, path, NULL, error);
 }
 
 #define COPY_BYTES (UINT64_C(8) << 20) /* read by one task */

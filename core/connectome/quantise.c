@@ -234,7 +234,7 @@ static vly_status check_zeros(vly_maker *maker, uint32_t area, uint32_t port,
             continue;
         VLY_TRY(check_zero(maker, &maker->pairs[p], plan));
     }
-    return check_zero_stimuli(maker, area, port, plan);
+    status = check_zero_stimuli(maker, area, port, plan);
 out:
     return status;
 }

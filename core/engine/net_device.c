@@ -58,7 +58,6 @@ static vly_status open_one(const vly_connectome *connectome,
         return vly_fail_nomem(error, sizeof made.name, "a name");
     }
     *device = made;
-    return VLY_OK;
 out:
     return status;
 }
@@ -126,8 +125,8 @@ vly_status vly_device_open(const vly_connectome *connectome,
     if (strcmp(parsed.id, "auto") == 0)
         return open_auto(connectome, registry, n_threads, snapshot, device,
                          error);
-    return open_one(connectome, registry, &parsed, n_threads, snapshot, device,
-                    error);
+    status = open_one(connectome, registry, &parsed, n_threads, snapshot,
+                      device, error);
 out:
     return status;
 }
@@ -192,7 +191,6 @@ vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
         return status;
     }
     *snapshot = made;
-    return VLY_OK;
 out:
     return status;
 }

@@ -137,7 +137,7 @@ static vly_status set_each(vly_net *net, const char *area, const char *param,
         return vly_fail(error, VLY_E_INVALID,
                         "area.%s.%s: %u values, wanted %u, one a neuron", area,
                         param ? param : "(NULL)", values ? n_values : 0, n);
-    return set_area(net, a, param, values, n_values, error);
+    status = set_area(net, a, param, values, n_values, error);
 out:
     return status;
 }
@@ -289,7 +289,7 @@ static vly_status check_weight(const vly_connectome *connectome,
     }
     if (was->kind == VLY_STIMULUS_NORMAL || was->kind == VLY_STIMULUS_DC)
         return VLY_OK;
-    return vly_live_spike_value(connectome, &now, &value, error);
+    status = vly_live_spike_value(connectome, &now, &value, error);
 out:
     return status;
 }

@@ -233,7 +233,7 @@ static vly_status read_header(vly_csv *csv)
                             VLY_CSV_FIELDS_MAX);
     csv->n_fields = n;
     memcpy(csv->names, csv->fields, n * sizeof(*csv->names));
-    return check_names(csv);
+    status = check_names(csv);
 out:
     return status;
 }

@@ -67,7 +67,7 @@ static vly_status model_type(vly_reader *reader, const vly_toml_node *node,
     vly_status status = VLY_OK;
     VLY_TRY(vly_reader_string(reader, type, "type", &id));
     *model = vly_model_find(id);
-    return *model ? VLY_OK : no_model(reader, type, "type", id, false);
+    status = *model ? VLY_OK : no_model(reader, type, "type", id, false);
 out:
     return status;
 }
@@ -299,7 +299,6 @@ static vly_status find_model(vly_reader *reader, const vly_toml_node *node,
     area->model_name = vly_strdup(name);
     if (!area->model_name)
         return vly_reader_nomem(reader, strlen(name) + 1, "a name");
-    return VLY_OK;
 out:
     return status;
 }

@@ -94,7 +94,7 @@ static vly_status read_delay(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(vly_value_read(reader, node, &spec, &cell->delay_ms));
     if (bursts)
         scale_delay(&cell->delay_ms, dt_ms);
-    return check_delay(reader, node, what, &cell->delay_ms);
+    status = check_delay(reader, node, what, &cell->delay_ms);
 out:
     return status;
 }
@@ -300,7 +300,7 @@ static vly_status read_weights(vly_reader *reader, vly_map_entry *map,
                                     model->ports[port].suffix, model, &node));
         before = model;
     }
-    return node ? spread(reader, map, node, VLY_CELL_WEIGHT, by) : VLY_OK;
+    status = node ? spread(reader, map, node, VLY_CELL_WEIGHT, by) : VLY_OK;
 out:
     return status;
 }

@@ -140,8 +140,9 @@ static vly_status find_kind(vly_reader *reader, const vly_toml_node *node,
         return VLY_OK;
     }
     vly_foreign_hint(&suggest, name, hint, sizeof(hint));
-    return vly_reader_fail(reader, node, "no generator \"%.80s\"%s", name,
-                           *hint ? hint : ", wanted poisson, spikes or pulse");
+    status =
+        vly_reader_fail(reader, node, "no generator \"%.80s\"%s", name,
+                        *hint ? hint : ", wanted poisson, spikes or pulse");
 out:
     return status;
 }
@@ -346,10 +347,10 @@ static vly_status refuse_twice(vly_reader *reader, const vly_toml_node *list,
                                  what, &number));
         vly_toml_print_number(number, numbers[i]);
     }
-    return vly_reader_fail(reader, &list->u.children[twice[1].index],
-                           "%s has %s and %s, both in burst %" PRIu64
-                           ", wanted one spike a burst at most",
-                           what, numbers[0], numbers[1], twice[1].burst);
+    status = vly_reader_fail(reader, &list->u.children[twice[1].index],
+                             "%s has %s and %s, both in burst %" PRIu64
+                             ", wanted one spike a burst at most",
+                             what, numbers[0], numbers[1], twice[1].burst);
 out:
     return status;
 }

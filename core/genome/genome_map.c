@@ -189,8 +189,8 @@ static vly_status read_rule(vly_reader *reader, vly_map_entry *map)
         vly_foreign_offer(&suggest, name, vly_rules[i].name);
     char hint[VLY_HINT_SIZE];
     vly_foreign_hint(&suggest, name, hint, sizeof(hint));
-    return vly_reader_fail(reader, node, "no rule \"%.80s\"%s", name,
-                           *hint ? hint : rules_wanted);
+    status = vly_reader_fail(reader, node, "no rule \"%.80s\"%s", name,
+                             *hint ? hint : rules_wanted);
 out:
     return status;
 }

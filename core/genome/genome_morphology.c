@@ -62,10 +62,10 @@ static vly_status read_function(vly_reader *reader, const vly_toml_node *node,
         return VLY_OK;
     offer_functions(&suggest, name);
     vly_suggest_text(&suggest, hint, sizeof(hint));
-    return vly_reader_fail(reader, node, "no function \"%.80s\"%s", name,
-                           *hint ? hint
-                                 : ", wanted projector or another of volley "
-                                   "doc");
+    status = vly_reader_fail(reader, node, "no function \"%.80s\"%s", name,
+                             *hint ? hint
+                                   : ", wanted projector or another of volley "
+                                     "doc");
 out:
     return status;
 }
@@ -251,9 +251,9 @@ static vly_status find_morphology(vly_reader *reader, const vly_toml_node *node,
     if (*item)
         return VLY_OK;
     /* read before the maps: it has one kind */
-    return vly_reader_fail(reader, node,
-                           "morphology %.80s has %s, rule %s wants %s", name,
-                           found->u.children[0].key, kinds[kind], kinds[kind]);
+    status = vly_reader_fail(
+        reader, node, "morphology %.80s has %s, rule %s wants %s", name,
+        found->u.children[0].key, kinds[kind], kinds[kind]);
 out:
     return status;
 }

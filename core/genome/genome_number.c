@@ -137,10 +137,10 @@ static vly_status read_bursts(vly_reader *reader, const vly_toml_node *node,
 {
     vly_status status = VLY_OK;
     VLY_TRY(vly_value_ranged(reader, node, what, 0, 1e15, ms));
-    return vly_bursts_from_ms(*ms, reader->genome->dt_ms, out)
-               ? VLY_OK
-               : vly_reader_wrong(reader, node, what,
-                                  "a time of at most 2^53 bursts");
+    status = vly_bursts_from_ms(*ms, reader->genome->dt_ms, out)
+                 ? VLY_OK
+                 : vly_reader_wrong(reader, node, what,
+                                    "a time of at most 2^53 bursts");
 out:
     return status;
 }

@@ -225,8 +225,8 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_fail_key(reader, node,
                                    "unknown key %.80s in %s of %s%s", node->key,
                                    list->what, list->model->id, hint);
-    return vly_reader_fail_key(reader, node, "unknown key %.80s in %s%s",
-                               node->key, list->what, hint);
+    status = vly_reader_fail_key(reader, node, "unknown key %.80s in %s%s",
+                                 node->key, list->what, hint);
 out:
     return status;
 }

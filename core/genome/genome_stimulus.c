@@ -177,10 +177,10 @@ static vly_status read_kind(vly_reader *reader, vly_stimulus_entry *entry)
     }
     char hint[VLY_HINT_SIZE];
     vly_foreign_hint(&suggest, name, hint, sizeof(hint));
-    return vly_reader_fail(reader, node, "no kind \"%.80s\"%s", name,
-                           *hint ? hint
-                                 : ", wanted poisson, bernoulli, normal, dc, "
-                                   "spikes, pulse or pattern");
+    status = vly_reader_fail(reader, node, "no kind \"%.80s\"%s", name,
+                             *hint ? hint
+                                   : ", wanted poisson, bernoulli, normal, dc, "
+                                     "spikes, pulse or pattern");
 out:
     return status;
 }

@@ -156,7 +156,7 @@ static vly_status read_two(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_wrong(reader, node, what, wanted);
     vly_status status = VLY_OK;
     VLY_TRY(vly_value_number(reader, &node->u.children[0], what, &value->a));
-    return vly_value_number(reader, &node->u.children[1], what, &value->b);
+    status = vly_value_number(reader, &node->u.children[1], what, &value->b);
 out:
     return status;
 }
@@ -322,7 +322,8 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
                                spec->what, kinds);
     const vly_key_list list = {"a distribution", vly_keys_distribution, NULL};
     status = vly_reader_keys(reader, node, &list);
-    return status ? status : read_pair(reader, node, spec, value);
+    if (status == VLY_OK)
+        status = read_pair(reader, node, spec, value);
 out:
     return status;
 }
@@ -350,7 +351,7 @@ static vly_status read_number(vly_reader *reader, const vly_toml_node *node,
     } else {
         VLY_TRY(vly_value_number(reader, node, spec->what, &number));
     }
-    return become_number(reader, node, spec, number, value);
+    status = become_number(reader, node, spec, number, value);
 out:
     return status;
 }

@@ -368,7 +368,7 @@ vly_status vly_gate_admit(const vly_memory *memory, uint32_t device,
         error->bytes_requested = bytes;
         error->bytes_available = room;
     }
-    return VLY_E_NOMEM;
+    status = VLY_E_NOMEM;
 out:
     return status;
 }

@@ -325,7 +325,7 @@ static vly_status take_tensor(parser *p, vly_safetensor *tensor)
                         !(has & HAS_TYPE)    ? "dtype"
                         : !(has & HAS_SHAPE) ? "shape"
                                              : "data_offsets");
-    return check_tensor(p, tensor, offsets);
+    status = check_tensor(p, tensor, offsets);
 out:
     return status;
 }

@@ -80,8 +80,8 @@ static vly_status admit(vly_watcher_rwkv *made, const vly_registry *registry,
     made->on_host = (accelerator.memory.flags & VLY_MEMORY_HOST) != 0;
     snprintf(account, sizeof account, "%s:%u", accelerator.spec.id,
              accelerator.device.index);
-    return vly_gate_admit(&accelerator.memory, accelerator.device.index,
-                          made->on_host ? "host" : account, bytes, error);
+    status = vly_gate_admit(&accelerator.memory, accelerator.device.index,
+                            made->on_host ? "host" : account, bytes, error);
 out:
     return status;
 }

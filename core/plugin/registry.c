@@ -81,10 +81,10 @@ static vly_status interfaces_ask(registry_entry *entry)
     }
     if (used > 0)
         return VLY_OK;
-    return vly_fail(&entry->failure, VLY_E_ABI,
-                    "get_interface gives NULL for every interface of this "
-                    "engine (%s, ...)",
-                    VLY_BACKEND_INTERFACE);
+    status = vly_fail(&entry->failure, VLY_E_ABI,
+                      "get_interface gives NULL for every interface of this "
+                      "engine (%s, ...)",
+                      VLY_BACKEND_INTERFACE);
 out:
     return status;
 }

@@ -186,7 +186,6 @@ vly_status vly_registry_interface(const vly_registry *registry, const char *id,
     if (!table)
         return no_interface(registry, entry, interface_id, error);
     *interface_table = table;
-    return VLY_OK;
 out:
     return status;
 }

@@ -179,7 +179,7 @@ static vly_status read_back(vly_sonata_file *file, vly_error *error)
     const int end = vly_child_stop(&child, got);
     if (!got)
         return broke_down(file, end, error);
-    return judge(file, &answer, error);
+    status = judge(file, &answer, error);
 out:
     return status;
 }
@@ -275,7 +275,7 @@ vly_status vly_sonata_close(vly_sonata_file *file, vly_error *error)
     VLY_TRY(ask(file, &call, NULL, 0, NULL, &answer, error));
     stop(file, false);
     VLY_TRY(read_back(file, error));
-    status = vly_temporary_keep(&file->temporary, file->path, error);
+    status = vly_temporary_keep(&file->temporary, file->path, NULL, error);
 out:
     free_file(file);
     return status;

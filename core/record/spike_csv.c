@@ -110,7 +110,6 @@ static vly_status open_csv(const char *path, bool replace,
         return status;
     }
     *csv = made;
-    return VLY_OK;
 out:
     return status;
 }

@@ -315,7 +315,7 @@ vly_status vly_writer_rewind(vly_writer *writer, uint64_t n_bytes,
         lseek(writer->fd, (off_t)n_bytes, SEEK_SET) < 0)
         fail(writer, errno);
     writer->n_bytes = n_bytes;
-    return report(writer, error);
+    status = report(writer, error);
 out:
     return status;
 }
@@ -341,7 +341,6 @@ vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
     made->start = n_bytes;
     made->n_bytes = n_bytes;
     *writer = made;
-    return VLY_OK;
 out:
     return status;
 }
@@ -383,7 +382,7 @@ vly_status vly_writer_bytes(vly_writer *writer, const void *bytes, size_t n,
     }
     memcpy(writer->buffer + writer->n_buffer, bytes, n);
     writer->n_buffer += n;
-    return report(writer, error);
+    status = report(writer, error);
 out:
     return status;
 }
@@ -443,7 +442,7 @@ static void close_temporary(vly_writer *writer)
 {
     look_again(writer);
     if (writer->failure.status == VLY_OK)
-        (void)vly_temporary_keep(&writer->temporary, writer->path,
+        (void)vly_temporary_keep(&writer->temporary, writer->path, NULL,
                                  &writer->failure);
     vly_temporary_drop(&writer->temporary);
 }
@@ -497,7 +496,7 @@ vly_status vly_writer_save(const char *path, const void *bytes, size_t n,
         vly_writer_abandon(writer);
         return status;
     }
-    return vly_writer_close(writer, error);
+    status = vly_writer_close(writer, error);
 out:
     return status;
 }

@@ -483,8 +483,8 @@ static vly_status run_plan(vly_attention_plan *plan,
                                           plan->ready.workspace_bytes,
                                           vly_support_plugin, error));
     VLY_TRY(vly_accel_cuda_enter(plan->device.index, error));
-    return plan->ready.way->run(&plan->device, &plan->desc, &plan->ready, run,
-                                error);
+    status = plan->ready.way->run(&plan->device, &plan->desc, &plan->ready, run,
+                                  error);
 out:
     return status;
 }

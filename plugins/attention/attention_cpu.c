@@ -121,7 +121,8 @@ static vly_status fill_plan(const vly_device_spec *device,
         options.n_threads, n_units, n_products(&plan->desc) / WORK_OF_A_THREAD);
     status = vly_accel_alloc(plan->n_threads, plan->scratch_bytes,
                              &plan->scratch, error);
-    return status == VLY_OK ? list_ways(plan, error) : status;
+    if (status == VLY_OK)
+        status = list_ways(plan, error);
 out:
     return status;
 }

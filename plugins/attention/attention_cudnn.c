@@ -193,7 +193,6 @@ static vly_status cudnn_prepare(const vly_attention_device *device,
     ready->config = info.index;
     ready->engine = info.engine;
     ready->workspace_bytes = lay_out(desc, info.workspace_bytes).bytes;
-    return VLY_OK;
 out:
     return status;
 }

@@ -208,7 +208,7 @@ static vly_status sm90_run(const vly_attention_device *device,
     VLY_TRY(vly_attention_make_map(&maps.v, desc, run->v, &desc->v,
                                    desc->heads_kv, desc->seq_kv, variant.keys,
                                    error));
-    return vly_accel_cuda_check(
+    status = vly_accel_cuda_check(
         vly_attention_sm90(&args, &grid, &maps, device->n_sms, run->stream),
         "own_sm90", error);
 out:

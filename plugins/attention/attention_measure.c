@@ -61,7 +61,7 @@ static vly_status make_reference(vly_trial *trial, vly_error *error)
         first.grad_q = first.grad_k = first.grad_v = NULL;
         VLY_TRY(run_on_host(&forward, &first, options, error));
     }
-    return run_on_host(&trial->desc, &run, options, error);
+    status = run_on_host(&trial->desc, &run, options, error);
 out:
     return status;
 }

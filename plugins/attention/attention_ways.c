@@ -240,7 +240,7 @@ static vly_status decode_supports(const vly_attention_device *device,
                                 "own_decode: dimensions %u and %u, wanted both "
                                 "64, 128 or 256",
                                 desc->dim, desc->dim_v);
-    return check_chunks("own_decode", desc, error);
+    status = check_chunks("own_decode", desc, error);
 out:
     return status;
 }

@@ -48,7 +48,6 @@ vly_status vly_cpu_options_read(const vly_device_spec *device,
     made.n_threads = device->n_threads < 1 ? 1 : device->n_threads;
     made.n_threads = made.n_threads > 1024 ? 1024 : made.n_threads;
     *options = made;
-    return VLY_OK;
 out:
     return status;
 }

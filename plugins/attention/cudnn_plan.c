@@ -216,7 +216,6 @@ vly_status vly_cudnn_plan_create(const vly_cudnn *cudnn,
         return status;
     }
     *out = plan;
-    return VLY_OK;
 out:
     return status;
 }
@@ -326,7 +325,6 @@ vly_status vly_cudnn_plan_load(const vly_cudnn *cudnn,
         return status;
     }
     *out = plan;
-    return VLY_OK;
 out:
     return status;
 }

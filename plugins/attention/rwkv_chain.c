@@ -179,8 +179,8 @@ vly_status vly_rwkv_cuda_chain_run(vly_rwkv_chain *chain, void *stream,
     VLY_TRY(vly_accel_cuda_enter(chain->device, error));
     if (chain->token_at != NULL)
         chain->token.token_value = *chain->token_at;
-    return vly_accel_cuda_check(vly_cuda_rwkv_token_run(&chain->token, stream),
-                                "rwkv chain", error);
+    status = vly_accel_cuda_check(
+        vly_cuda_rwkv_token_run(&chain->token, stream), "rwkv chain", error);
 out:
     return status;
 }

@@ -363,8 +363,8 @@ static vly_status run_plan(vly_rwkv_plan *plan, const vly_rwkv_run *run,
     vly_status status = VLY_OK;
     VLY_TRY(vly_rwkv_check_run(&plan->desc, run, vly_support_plugin, error));
     VLY_TRY(vly_accel_cuda_enter(plan->device, error));
-    return vly_accel_cuda_check(runs[plan->desc.op](plan, run),
-                                vly_rwkv_op_name(plan->desc.op), error);
+    status = vly_accel_cuda_check(runs[plan->desc.op](plan, run),
+                                  vly_rwkv_op_name(plan->desc.op), error);
 out:
     return status;
 }

@@ -123,7 +123,8 @@ static vly_status init(trial *t, uint32_t device, const vly_wkv_desc *desc,
         .heads = desc->heads,
         .type = desc->type,
     };
-    return status == VLY_OK ? fill(t, error) : status;
+    if (status == VLY_OK)
+        status = fill(t, error);
 out:
     return status;
 }

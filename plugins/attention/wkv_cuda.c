@@ -257,7 +257,6 @@ static vly_status plan_create(const vly_device_spec *device,
     }
     made->workspace_bytes = vly_wkv_workspace(made->way, desc, &made->chunks);
     *plan = made;
-    return VLY_OK;
 out:
     return status;
 }
@@ -312,8 +311,8 @@ static vly_status run_plan(vly_wkv_plan *plan, const vly_wkv_run *run,
         .chunks = plan->chunks,
         .workspace = run->workspace,
     };
-    return vly_accel_cuda_check(plan->way->launch(&args, run->stream),
-                                plan->way->name, error);
+    status = vly_accel_cuda_check(plan->way->launch(&args, run->stream),
+                                  plan->way->name, error);
 out:
     return status;
 }

@@ -64,7 +64,7 @@ static vly_status memory_alloc_as(uint32_t device, uint64_t bytes, uint32_t qos,
     if (bytes > PTRDIFF_MAX)
         return vly_support_fail_memory(bytes, vly_support_available(), "",
                                        error);
-    return vly_accel_take(bytes, qos, memory, error);
+    status = vly_accel_take(bytes, qos, memory, error);
 out:
     return status;
 }

@@ -134,7 +134,7 @@ vly_status vly_accel_cuda_take(uint32_t device, uint64_t bytes, uint32_t qos,
     if (device < n_accounts)
         return vly_support_account_take(&accounts[device].memory, 0, bytes, qos,
                                         memory, error);
-    return device_alloc(device, bytes, memory, error);
+    status = device_alloc(device, bytes, memory, error);
 out:
     return status;
 }

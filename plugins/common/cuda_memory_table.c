@@ -159,9 +159,9 @@ static vly_status stream_wait(uint32_t device, void *stream, vly_error *error)
 {
     vly_status status = VLY_OK;
     VLY_TRY(vly_accel_cuda_enter(device, error));
-    return vly_accel_cuda_check(
-        (int)cudaStreamSynchronize((cudaStream_t)stream),
-        "waiting for a stream", error);
+    status =
+        vly_accel_cuda_check((int)cudaStreamSynchronize((cudaStream_t)stream),
+                             "waiting for a stream", error);
 out:
     return status;
 }
@@ -192,7 +192,7 @@ static vly_status event_record(uint32_t device, vly_event *event, void *stream,
 {
     vly_status status = VLY_OK;
     VLY_TRY(vly_accel_cuda_enter(device, error));
-    return vly_accel_cuda_check(
+    status = vly_accel_cuda_check(
         (int)cudaEventRecord((cudaEvent_t)event, (cudaStream_t)stream),
         "cudaEventRecord", error);
 out:
@@ -235,7 +235,7 @@ static vly_status graph_begin(uint32_t device, void *stream, vly_error *error)
             "one with stream_create");
     vly_status status = VLY_OK;
     VLY_TRY(vly_accel_cuda_enter(device, error));
-    return vly_accel_cuda_check(
+    status = vly_accel_cuda_check(
         (int)cudaStreamBeginCapture((cudaStream_t)stream,
                                     cudaStreamCaptureModeThreadLocal),
         "cudaStreamBeginCapture", error);
@@ -267,7 +267,7 @@ static vly_status graph_run(uint32_t device, vly_graph *graph, void *stream,
 {
     vly_status status = VLY_OK;
     VLY_TRY(vly_accel_cuda_enter(device, error));
-    return vly_accel_cuda_check(
+    status = vly_accel_cuda_check(
         (int)cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)stream),
         "cudaGraphLaunch", error);
 out:

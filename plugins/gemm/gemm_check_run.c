@@ -173,7 +173,7 @@ vly_status vly_gemm_check_run(const vly_gemm_problem *problem,
     for (int i = 0; i < N_REGIONS; i++) {
         VLY_TRY(check_pointer(&regions[i], error));
     }
-    return check_overlaps(&problem->desc, regions, error);
+    status = check_overlaps(&problem->desc, regions, error);
 out:
     return status;
 }

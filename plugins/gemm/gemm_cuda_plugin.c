@@ -72,8 +72,8 @@ vly_status vly_gemm_cuda_run(vly_gemm_plan *plan, const vly_gemm_run *run,
     VLY_TRY(vly_gemm_check_run(&plan->problem, plan->info.workspace_bytes, run,
                                error));
     VLY_TRY(vly_accel_cuda_enter(plan->device, error));
-    return vly_gemm_cuda_launch(&plan->problem, &plan->chosen, &plan->lt, run,
-                                error);
+    status = vly_gemm_cuda_launch(&plan->problem, &plan->chosen, &plan->lt, run,
+                                  error);
 out:
     return status;
 }

@@ -158,7 +158,6 @@ static vly_status take_memory(tuning *t, uint32_t most_sets, vly_error *error)
     t->rows = t->workspace + round_up(t->workspace_bytes);
     t->worst = (uint32_t *)(t->rows + rows);
     t->votes = (vly_cuda_votes *)(t->rows + rows + 64);
-    return VLY_OK;
 out:
     return status;
 }

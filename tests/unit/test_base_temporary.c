@@ -64,7 +64,7 @@ static void takes_the_place(void **state)
     assert_int_equal(write(made.file, "new", 3), 3);
     holds(path, "old");
     assert_true(is_there(path_of(BESIDE)));
-    assert_ok(vly_temporary_keep(&made, path, &error), error);
+    assert_ok(vly_temporary_keep(&made, path, NULL, &error), error);
     holds(path, "new");
     assert_false(is_there(path_of(BESIDE)));
     vly_temporary_drop(&made); /* legal, and removes nothing */
@@ -94,7 +94,7 @@ static void one_at_a_time(void **state)
                         "x: cannot be written: another process writes it");
     vly_temporary_clean(path); /* not of a living process */
     assert_true(vly_file_is_at(first.file, path_of(BESIDE)));
-    assert_ok(vly_temporary_keep(&first, path, &error), error);
+    assert_ok(vly_temporary_keep(&first, path, NULL, &error), error);
     /* the target itself is written by another process, as recordings are */
     int file = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(vly_file_lock(file));
@@ -118,7 +118,7 @@ static void kept_and_locked(void **state)
     (void)state;
     assert_ok(vly_temporary_open(path, path, &first, &error), error);
     assert_int_equal(write(first.file, "new", 3), 3);
-    assert_ok(vly_temporary_keep_locked(&first, path, &lock, &error), error);
+    assert_ok(vly_temporary_keep(&first, path, &lock, &error), error);
     holds(path, "new");
     assert_true(vly_file_is_at(lock, path));
     assert_true(vly_file_is_locked(path));
@@ -131,8 +131,7 @@ static void kept_and_locked(void **state)
     /* on failure there is no lock */
     lock = -1;
     assert_int_equal(unlink(second.path), 0);
-    assert_int_equal(vly_temporary_keep_locked(&second, "x", &lock, &error),
-                     VLY_E_IO);
+    assert_int_equal(vly_temporary_keep(&second, "x", &lock, &error), VLY_E_IO);
     assert_int_equal(lock, -1);
     holds(path, "new");
 }
@@ -182,14 +181,14 @@ static void ended_at_once(void **state)
         assert_ok(
             vly_temporary_open(path_of(names[i]), names[i], &made[i], &error),
             error);
-    assert_ok(vly_temporary_keep(&made[1], "y", &error), error);
+    assert_ok(vly_temporary_keep(&made[1], "y", NULL, &error), error);
     unlink(path_of("z" VLY_TEMPORARY_SUFFIX));
     put(path_of("z" VLY_TEMPORARY_SUFFIX), "theirs");
     vly_temporary_remove_all();
     assert_false(is_there(path_of(BESIDE)));
     assert_true(is_there(path_of("y")));
     holds(path_of("z" VLY_TEMPORARY_SUFFIX), "theirs");
-    assert_int_equal(vly_temporary_keep(&made[0], "x", &error), VLY_E_IO);
+    assert_int_equal(vly_temporary_keep(&made[0], "x", NULL, &error), VLY_E_IO);
     assert_false(is_there(path_of("x")));
     vly_temporary_drop(&made[2]);
     holds(path_of("z" VLY_TEMPORARY_SUFFIX), "theirs");
@@ -206,7 +205,7 @@ static void not_ours(void **state)
     assert_int_equal(symlink("other", path_of(BESIDE)), 0);
     assert_ok(vly_temporary_open(path, path, &made, &error), error);
     assert_int_equal(write(made.file, "ours", 4), 4);
-    assert_ok(vly_temporary_keep(&made, path, &error), error);
+    assert_ok(vly_temporary_keep(&made, path, NULL, &error), error);
     holds(path, "ours");
     holds(path_of("other"), "theirs");
     vly_temporary_clean(path);

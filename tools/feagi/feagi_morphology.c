@@ -148,7 +148,6 @@ static vly_status read_pattern(const feagi_genome *genome, const char *where,
         morphology->disputed =
             morphology->disputed ||
             is_disputed(&value->items[0].items[i], &value->items[1].items[i]);
-    return VLY_OK;
 out:
     return status;
 }
