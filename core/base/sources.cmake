@@ -2,6 +2,7 @@
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/child.c
     ${CMAKE_CURRENT_LIST_DIR}/error.c
+    ${CMAKE_CURRENT_LIST_DIR}/json.c
     ${CMAKE_CURRENT_LIST_DIR}/memory.c
     ${CMAKE_CURRENT_LIST_DIR}/memory_available.c
     ${CMAKE_CURRENT_LIST_DIR}/number.c

@@ -13,16 +13,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 
 enum { NAME_MAX_BYTES = 200 }; /* whole in every message */
 
 typedef struct parser {
     const char *path;
-    char *text;
-    size_t n;
-    size_t at;
+    vly_json json;
     vly_error *error;
 } parser;
 
@@ -31,21 +29,10 @@ typedef struct parser {
 
 static vly_status wanted(const parser *p, const char *what)
 {
-    char found[16] = "the end of it";
-    size_t n = p->n - p->at;
-    if (n > 0) {
-        n = n < 12 ? n : 12;
-        for (size_t i = 0; i < n; i++) {
-            const char c = p->text[p->at + i];
-            found[i + 1] = (char)(c >= 0x20 && c < 0x7f ? c : '?');
-        }
-        found[0] = '"';
-        found[n + 1] = '"';
-        found[n + 2] = '\0';
-    }
+    char found[VLY_JSON_FOUND];
     return vly_fail(p->error, VLY_E_PARSE,
                     "%.300s: byte %zu of the header: found %s, wanted %s",
-                    p->path, p->at, found, what);
+                    p->path, p->json.at, vly_json_found(&p->json, found), what);
 }
 
 /* Escapes a text for a message, which is one line. */
@@ -60,126 +47,24 @@ static const char *plain(char *text)
 /* ---- tokens ---------------------------------------------------------------
  */
 
-/* text[n] is 0, which is no character of any token: no need to look at n. */
-static void skip_space(parser *p)
-{
-    while (p->text[p->at] != '\0' && strchr(" \t\r\n", p->text[p->at]))
-        p->at++;
-}
-
 static bool take(parser *p, char c)
 {
-    skip_space(p);
-    if (p->text[p->at] != c)
-        return false;
-    p->at++;
-    return true;
-}
-
-/* Four hexadecimal digits. */
-static bool take_code(parser *p, uint32_t *code)
-{
-    *code = 0;
-    for (int i = 0; i < 4; i++, p->at++) {
-        const char c = p->text[p->at];
-        uint32_t digit = 0;
-        if (c >= '0' && c <= '9')
-            digit = (uint32_t)(c - '0');
-        else if ((c | 32) >= 'a' && (c | 32) <= 'f')
-            digit = (uint32_t)((c | 32) - 'a') + 10;
-        else
-            return false;
-        *code = *code << 4 | digit;
-    }
-    return true;
-}
-
-/* After a backslash. */
-static bool take_escape(parser *p, char *out, size_t *n)
-{
-    static const char from[] = "\"\\/bfnrt";
-    static const char to[] = "\"\\/\b\f\n\r\t";
-    const char c = p->text[p->at];
-    const char *found = c != '\0' ? strchr(from, c) : NULL;
-    if (found) {
-        p->at++;
-        out[(*n)++] = to[found - from];
-        return true;
-    }
-    uint32_t code = 0;
-    uint32_t low = 0;
-    if (c != 'u')
-        return false;
-    p->at++;
-    if (!take_code(p, &code) || code == 0 || (code >= 0xdc00 && code < 0xe000))
-        return false;
-    if (code >= 0xd800 && code < 0xdc00) {
-        if (p->text[p->at] != '\\' || p->text[p->at + 1] != 'u')
-            return false;
-        p->at += 2;
-        if (!take_code(p, &low) || low < 0xdc00 || low >= 0xe000)
-            return false;
-        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-    }
-    *n += vly_utf8_put(code, out + *n);
-    return true;
+    return vly_json_take(&p->json, c);
 }
 
 static vly_status take_text(parser *p, const char *what, char **text)
 {
-    if (!take(p, '"'))
+    vly_json_space(&p->json);
+    if (p->json.text[p->json.at] != '"')
         return wanted(p, what);
-    char *out = p->text + p->at;
-    size_t n = 0;
-    while (p->text[p->at] != '"') {
-        const char c = p->text[p->at];
-        if (c == '\\') {
-            p->at++;
-            if (!take_escape(p, out, &n))
-                return wanted(p, "the escape of a character but \\u0000");
-        } else if ((unsigned char)c >= 0x80) {
-            const size_t length =
-                vly_utf8_length(p->text + p->at, p->n - p->at);
-            if (length == 0)
-                return wanted(p, "UTF-8");
-            memmove(out + n, p->text + p->at, length);
-            n += length;
-            p->at += length;
-        } else if (c < 0x20) {
-            return wanted(p, "a character of a text");
-        } else {
-            out[n++] = c;
-            p->at++;
-        }
-    }
-    p->at++;
-    out[n] = '\0'; /* at the closing quote at the latest */
-    *text = out;
-    return VLY_OK;
+    what = vly_json_text(&p->json, text);
+    return what ? wanted(p, what) : VLY_OK;
 }
 
 static vly_status take_whole(parser *p, uint64_t *value)
 {
-    skip_space(p);
-    const size_t first = p->at;
-    const char *digits = p->text + first;
-    uint64_t read = 0;
-    for (; p->text[p->at] >= '0' && p->text[p->at] <= '9'; p->at++) {
-        const uint64_t digit = (uint64_t)(p->text[p->at] - '0');
-        if (read > (UINT64_MAX - digit) / 10) {
-            p->at = first;
-            return wanted(p, "a whole number below 2^64");
-        }
-        read = read * 10 + digit;
-    }
-    const bool zeros = digits[0] == '0' && p->at > first + 1;
-    if (p->at == first || zeros ||
-        (p->text[p->at] != '\0' && strchr(".eE", p->text[p->at]))) {
-        p->at = first;
-        return wanted(p, "a whole number");
-    }
-    *value = read;
-    return VLY_OK;
+    const char *what = vly_json_whole(&p->json, value);
+    return what ? wanted(p, what) : VLY_OK;
 }
 
 /* [1, 2, 3], at most `most` numbers */
@@ -248,8 +133,8 @@ static vly_status take_member(parser *p, vly_safetensor *tensor,
     char *text = NULL;
     uint32_t n = 0;
     uint32_t k = 0;
-    skip_space(p);
-    const size_t first = p->at;
+    vly_json_space(&p->json);
+    const size_t first = p->json.at;
     VLY_TRY(take_text(p, "\"dtype\", \"shape\" or \"data_offsets\"", &text));
     while (k < 3 && strcmp(text, keys[k]) != 0)
         k++;
@@ -391,8 +276,8 @@ static vly_status take_entry(parser *p, safetensors_header *header,
 {
     vly_status status = VLY_OK;
     char *name = NULL;
-    skip_space(p);
-    const size_t first = p->at;
+    vly_json_space(&p->json);
+    const size_t first = p->json.at;
     VLY_TRY(take_text(p, "the name of a tensor", &name));
     if (!take(p, ':'))
         return wanted(p, "a colon");
@@ -421,9 +306,9 @@ static vly_status take_header(parser *p, safetensors_header *header)
 {
     vly_status status = VLY_OK;
     bool has_notes = false;
-    if (p->text[0] != '{')
+    if (p->json.text[0] != '{')
         return wanted(p, "{ as its first byte");
-    p->at++;
+    p->json.at++;
     if (!take(p, '}')) {
         do {
             VLY_TRY(take_entry(p, header, &has_notes));
@@ -431,8 +316,8 @@ static vly_status take_header(parser *p, safetensors_header *header)
         if (!take(p, '}'))
             return wanted(p, "a comma or the end of the header");
     }
-    skip_space(p);
-    if (p->at != p->n)
+    vly_json_space(&p->json);
+    if (p->json.at != p->json.n)
         return wanted(p, "spaces to its end");
 out:
     return status;
@@ -476,7 +361,7 @@ vly_status safetensors_header_parse(const char *path, char *text, size_t n,
                                     safetensors_header *header,
                                     vly_error *error)
 {
-    parser p = {.path = path, .text = text, .n = n, .error = error};
+    parser p = {.path = path, .json = {.text = text, .n = n}, .error = error};
     safetensors_header read = {0};
     vly_status status = take_header(&p, &read);
     if (status == VLY_OK)

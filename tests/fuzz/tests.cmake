@@ -80,7 +80,7 @@ foreach(target fuzz_feagi fuzz_feagi_run fuzz_json fuzz_json_run)
         target_sources(${target} PRIVATE
                        ${CMAKE_SOURCE_DIR}/tools/cli/json_reader.c)
         target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
-        target_link_libraries(${target} PRIVATE volley_jansson m)
+        target_link_libraries(${target} PRIVATE m)
     endif()
 endforeach()
 foreach(target fuzz_feagi fuzz_feagi_run)

@@ -262,7 +262,7 @@ refused 2 "huge.json: more than 16777216 bytes" huge.json -o x.toml
 rm huge.json
 refused 2 "three.toml:1:" "$genomes/three.toml" -o x.toml
 : >empty.json
-refused 2 "empty.json:1:0:" empty.json -o x.toml
+refused 2 "empty.json:1:1:" empty.json -o x.toml
 head -c 500 in.json >cut.json
 refused 2 "cut.json:" cut.json -o x.toml
 echo '{"version": "2.0", "cortical_areas": {}}' >other.json
@@ -282,7 +282,7 @@ printf '\357\273\277' | cat - "$feagi/areas_2_1.json" >bom.json
 expect 0 import feagi bom.json -o bom.toml
 holds cmp -s bom.toml "$feagi/areas_2_1.toml"
 printf '\357\273\277' >bom.json
-refused 2 "bom.json:1:0:" bom.json -o x.toml
+refused 2 "bom.json:1:1:" bom.json -o x.toml
 # a name with what a terminal obeys, and two lines
 printf '{"version":"2.0","blueprint":{"\\u001b[31m\\n":7}}' >escape.json
 refused 2 "wanted an object with the properties" escape.json -o x.toml

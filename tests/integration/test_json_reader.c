@@ -89,16 +89,36 @@ static void refused(void **state)
         const char *text;
         const char *begin;
     } cases[] = {
-        {"", "t:1:0: "},
-        {"1", "t:1:1: "},
-        {"{\"a\": 1, \"a\": 2}", "t:1:12: "},
+        {"", "t:1:1: found the end of it instead of { or [, wanted JSON"},
+        {"1", "t:1:1: found \"1\" instead of { or [, wanted JSON"},
+        {"{\"a\": 1, \"a\": 2}", "t:1:10: a key that its object has already"},
+        {"{\"a\": 1,\n\"b\": [2],\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,"
+         "\"h\":8,\"b\":9,\"c\":1,\"b\":2}",
+         "t:2:46: a key that its object has already"},
+        {"{\"\\u0061\": 1, \"a\": 2}", "t:1:15: a key that"},
         {"{\"a\": \"\\u0000\"}", "t:1:"},
-        {"{\"a\": \"\xff\"}", "t:1:"},
-        {"{\"a\": nan}", "t:1:"},
-        {"{} {}", "t:1:4: "},
+        {"{\"a\": \"\\ud800\"}", "t:1:"},
+        {"{\"a\": \"\xff\"}", "t:1:8: found \"?\"}\" instead of UTF-8"},
+        /* a column is a character; a decoded line feed is no line */
+        {"{\"\xc3\xa4\": \"\\n\\u0041\" x}", "t:1:18: found \"x}\""},
+        {"{\"a\": nan}", "t:1:7: found \"nan}\" instead of a value"},
+        {"{\"a\": nul}", "t:1:7: found \"nul}\" instead of a value"},
+        {"{\"a\": nullx}", "t:1:11: found \"x}\" instead of a comma or }"},
+        {"[1 2]", "t:1:4: found \"2]\" instead of a comma or ]"},
+        {"[1,]", "t:1:4: found \"]\" instead of a value"},
+        {"{\"a\" 1}", "t:1:6: found \"1}\" instead of a colon"},
+        {"{1: 1}", "t:1:2: found \"1: 1}\" instead of a text in quotes"},
+        {"{} {}", "t:1:4: found \"{}\" instead of its end"},
         {"{\n\"a\": 1,\n}", "t:3:1: "},
-        {"{\"a\": 1e999}", "t:1:"},
-        {"{\"a\": \"\x1b[2J\"}", "t:1:"},
+        {"{\"a\": 1e999}", "t:1:7: found \"1e999}\" instead of a number that"},
+        {"{\"a\": \"\x1b[2J\"}", "t:1:8: found "},
+        {"[01]", "t:1:3: "},
+        {"[-]", "t:1:3: found \"]\" instead of a digit"},
+        {"[1.]", "t:1:4: "},
+        {"[.5]", "t:1:2: "},
+        {"[+1]", "t:1:2: "},
+        {"[1e]", "t:1:4: "},
+        {"[0x10]", "t:1:3: "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

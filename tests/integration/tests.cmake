@@ -201,6 +201,14 @@ vly_test(test_metrics_server LABELS integration SOURCES test_metrics_server.c
          LIBRARIES volley_command_parts volley_conformance m)
 vly_test(test_json_reader LABELS integration SOURCES test_json_reader.c
          LIBRARIES volley_command_parts volley_conformance m)
+if(VOLLEY_JANSSON_INCLUDE AND VOLLEY_JANSSON_LIBRARY)
+    vly_test(test_json_jansson LABELS integration ALONE
+             SOURCES test_json_jansson.c ${CMAKE_SOURCE_DIR}/tools/cli/json_reader.c
+             LIBRARIES ${VOLLEY_JANSSON_LIBRARY})
+    target_include_directories(test_json_jansson PRIVATE ${CMAKE_SOURCE_DIR})
+    target_include_directories(test_json_jansson SYSTEM
+        PRIVATE ${VOLLEY_JANSSON_INCLUDE})
+endif()
 vly_test(test_feagi_import LABELS integration
          SOURCES test_feagi_import.c feagi_graph.c engine_trace.c
          LIBRARIES volley_second volley_command_parts volley_conformance m DEPENDS cpu)

@@ -44,7 +44,7 @@ foreach(name json_check schema_check)
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c
                            ${CMAKE_SOURCE_DIR}/tools/cli/json_reader.c)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
-    target_link_libraries(${name} PRIVATE volley_internal volley_jansson m)
+    target_link_libraries(${name} PRIVATE volley_internal m)
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()

@@ -81,6 +81,6 @@ vly_test(test_bench_sweep LABELS unit AREA tools
     SOURCES test_bench_sweep.c ${CMAKE_SOURCE_DIR}/tools/bench/bench_sweep.c
         ${CMAKE_SOURCE_DIR}/tools/cli/json_reader.c
         ${CMAKE_SOURCE_DIR}/tools/cli/json_writer.c ${CMAKE_SOURCE_DIR}/tools/cli/tool.c
-    LIBRARIES volley_jansson m)
+    LIBRARIES m)
 target_include_directories(test_bench_sweep PRIVATE
     ${CMAKE_SOURCE_DIR})

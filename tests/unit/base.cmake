@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(area error memory number plain random reading steal temporary thread
+foreach(area error json memory number plain random reading steal temporary thread
         transfer)
     vly_test(test_base_${area} LABELS unit SOURCES test_base_${area}.c)
 endforeach()

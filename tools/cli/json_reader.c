@@ -1,200 +1,231 @@
 /* SPDX-License-Identifier: Apache-2.0
- * JSON by jansson: see json_reader.h. Its tree is copied into ours at once, so
- * that no other file depends on it.
- *
- * libjansson has functions that are called what some of json_writer.c are
- * (json_object, json_array). They do not meet: the command's are hidden
- * (CMAKE_C_VISIBILITY_PRESET), and this file calls none of those names. Kinds
- * have one name in both headers, hence the other names here; macros of jansson
- * that compare kinds (json_is_object) are not used.
+ * A tree of JSON: see json_reader.h. Tokens are read from a copy of the text,
+ * in which strings are decoded (base/json.h); lines and columns are counted in
+ * the text as it was given.
  */
-#define JSON_OBJECT JANSSON_OBJECT
-#define JSON_ARRAY JANSSON_ARRAY
-#define JSON_NULL JANSSON_NULL
-#include <jansson.h>
-#undef JSON_OBJECT
-#undef JSON_ARRAY
-#undef JSON_NULL
-
 #include "tools/cli/json_reader.h"
 
-#include <pthread.h>
-#include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/reading.h"
 
-/* ---- memory ------------------------------------------------------------- */
+enum { DEPTH_MAX = 2048, FEW_KEYS = 8 };
 
-/* jansson 2.14 writes beyond a block when memory runs short while it reads a
- * string (the growth of its buffer is not checked). So jansson allocates from
- * an arena. If the arena is full, it jumps out of json_loadb: jansson holds
- * only memory then, and the arena is freed as a whole. jansson's hooks have no
- * argument, so the arena is static and has a lock. */
-enum { CHUNK_BYTES = 1 << 16 };
+typedef struct tree_reader {
+    vly_json json;
+    const char *text; /* as given */
+    const char *name;
+    size_t taken; /* bytes of lists of items */
+    uint32_t depth;
+    vly_error *error;
+} tree_reader;
 
-typedef struct chunk {
-    struct chunk *next;
-    max_align_t bytes[];
-} chunk;
+/* ---- errors ------------------------------------------------------------- */
 
-typedef enum failure { FAILED_NOMEM = 1, FAILED_SIZE } failure;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct {
-    chunk *chunks;
-    char *at;
-    size_t left;
-    size_t taken;
-    jmp_buf failed;
-} arena; /* under lock */
-
-static void *take(size_t bytes)
+/* Line and column of the next byte, from 1; columns are characters. */
+static vly_status fail_at(const tree_reader *r, size_t at, const char *text)
 {
-    size_t unit = sizeof(max_align_t);
-    size_t wanted = (bytes / unit + 1) * unit;
-    if (wanted > JSON_TREE_BYTES_MAX - arena.taken)
-        longjmp(arena.failed, FAILED_SIZE);
-    if (wanted > arena.left) {
-        size_t size = wanted > CHUNK_BYTES ? wanted : CHUNK_BYTES;
-        chunk *made = vly_malloc(sizeof(chunk) + size, 1);
-        if (!made)
-            longjmp(arena.failed, FAILED_NOMEM);
-        made->next = arena.chunks;
-        arena.chunks = made;
-        arena.at = (char *)made->bytes;
-        arena.left = size;
+    uint32_t line = 1;
+    uint32_t column = 1;
+    for (size_t i = 0; i < at; i++) {
+        const char c = r->text[i];
+        column = c == '\n' ? 1 : column + ((c & 0xc0) != 0x80);
+        line += c == '\n';
     }
-    void *memory = arena.at;
-    arena.at += wanted;
-    arena.left -= wanted;
-    arena.taken += wanted;
-    return memory;
+    return vly_fail(r->error, VLY_E_PARSE, "%.300s:%u:%u: %s, wanted JSON",
+                    r->name, line, column, text);
 }
 
-static void keep(void *memory)
+static vly_status wanted(const tree_reader *r, const char *what)
 {
-    (void)memory;
+    char found[VLY_JSON_FOUND];
+    char text[160];
+    snprintf(text, sizeof text, "found %s instead of %s",
+             vly_json_found(&r->json, found), what);
+    return fail_at(r, r->json.at, text);
 }
 
-static void free_arena(void)
+/* ---- items -------------------------------------------------------------- */
+
+/* Room for one more item; full at every power of two. */
+static vly_status grow(tree_reader *r, json_value *list)
 {
-    while (arena.chunks) {
-        chunk *next = arena.chunks->next;
-        vly_free(arena.chunks);
-        arena.chunks = next;
-    }
-    arena.left = 0;
-    arena.taken = 0;
+    const size_t n = list->n_items;
+    if ((n & (n - 1)) != 0)
+        return VLY_OK;
+    const size_t room = n == 0 ? 1 : 2 * n;
+    const size_t more = (room - n) * sizeof *list->items;
+    if (more > JSON_TREE_BYTES_MAX - r->taken)
+        return vly_fail(r->error, VLY_E_PARSE,
+                        "%.300s: more values than fit into %zu bytes of "
+                        "memory, wanted a smaller file",
+                        r->name, (size_t)JSON_TREE_BYTES_MAX);
+    json_value *grown = vly_realloc(list->items, room, sizeof *list->items);
+    if (!grown)
+        return vly_fail_nomem(r->error, more, "a file of JSON");
+    list->items = grown;
+    r->taken += more;
+    return VLY_OK;
 }
 
-/* ---- a copy of the tree ------------------------------------------------- */
-
-static bool copy_text(const char *text, char **out)
+static vly_status copy_text(const tree_reader *r, const char *text, char **out)
 {
     *out = vly_strdup(text);
-    return *out != NULL;
+    return *out ? VLY_OK
+                : vly_fail_nomem(r->error, strlen(text), "a file of JSON");
 }
 
-static bool copy(json_t *from, json_value *to);
-
-static bool copy_items(json_t *from, json_value *to)
+static int by_key(const void *a, const void *b)
 {
-    const bool is_array = to->kind == JSON_ARRAY;
-    size_t n = is_array ? json_array_size(from) : json_object_size(from);
-    to->items = n > 0 ? vly_calloc(n, sizeof(*to->items)) : NULL;
-    if (n > 0 && !to->items)
-        return false;
-    for (size_t i = 0; is_array && i < n; i++) {
-        to->n_items++;
-        if (!copy(json_array_get(from, i), &to->items[i]))
-            return false;
-    }
-    for (void *at = is_array ? NULL : json_object_iter(from); at;
-         at = json_object_iter_next(from, at)) {
-        json_value *item = &to->items[to->n_items++];
-        if (!copy_text(json_object_iter_key(at), &item->key) ||
-            !copy(json_object_iter_value(at), item))
-            return false;
-    }
-    return true;
+    const json_value *x = *(const json_value *const *)a;
+    const json_value *y = *(const json_value *const *)b;
+    const int order = strcmp(x->key, y->key);
+    return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Recursion is at most as deep as jansson reads: 2048. Less than 2^32 items:
- * the file is small. */
-static bool copy(json_t *from, json_value *to)
+/* The first key of an object that comes a second time; NULL: none. */
+static const json_value *find_twice(const json_value *object,
+                                    const json_value **sorted)
 {
-    switch (json_typeof(from)) {
-    case JANSSON_OBJECT:
-        to->kind = JSON_OBJECT;
-        return copy_items(from, to);
-    case JANSSON_ARRAY:
-        to->kind = JSON_ARRAY;
-        return copy_items(from, to);
-    case JSON_STRING:
-        to->kind = JSON_TEXT;
-        return copy_text(json_string_value(from), &to->text);
-    case JSON_INTEGER:
-    case JSON_REAL:
-        to->kind = JSON_NUMBER;
-        to->number = json_real_value(from);
-        return true;
-    case JANSSON_NULL:
-        to->kind = JSON_NULL;
-        return true;
-    default:
-        to->kind = JSON_BOOL;
-        to->number = json_typeof(from) == JSON_TRUE ? 1 : 0;
-        return true;
+    const uint32_t n = object->n_items;
+    const json_value *found = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        sorted[i] = &object->items[i];
+    qsort(sorted, n, sizeof(*sorted), by_key);
+    for (uint32_t i = 1; i < n; i++)
+        if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0 &&
+            (!found || sorted[i]->at < found->at))
+            found = sorted[i];
+    return found;
+}
+
+static vly_status check_keys(const tree_reader *r, const json_value *object)
+{
+    const json_value *few[FEW_KEYS];
+    const json_value **sorted = few;
+    if (object->n_items < 2)
+        return VLY_OK;
+    if (object->n_items > FEW_KEYS)
+        sorted = vly_malloc(object->n_items, sizeof(*sorted));
+    if (!sorted)
+        return vly_fail_nomem(r->error, object->n_items * sizeof(*sorted),
+                              "a file of JSON");
+    const json_value *twice = find_twice(object, sorted);
+    const size_t at = twice ? twice->at : 0;
+    if (sorted != few)
+        vly_free(sorted);
+    return twice ? fail_at(r, at, "a key that its object has already") : VLY_OK;
+}
+
+/* ---- values ------------------------------------------------------------- */
+
+static vly_status read_value(tree_reader *r, json_value *value);
+
+static vly_status read_item(tree_reader *r, json_value *list)
+{
+    vly_status status = VLY_OK;
+    char *key = NULL;
+    VLY_TRY(grow(r, list));
+    json_value *item = &list->items[list->n_items++];
+    *item = (json_value){0};
+    vly_json_space(&r->json);
+    item->at = (uint32_t)r->json.at;
+    if (list->kind == JSON_OBJECT) {
+        const char *what = vly_json_text(&r->json, &key);
+        if (what)
+            VLY_TRY(wanted(r, what));
+        VLY_TRY(copy_text(r, key, &item->key));
+        if (!vly_json_take(&r->json, ':'))
+            VLY_TRY(wanted(r, "a colon"));
     }
+    status = read_value(r, item);
+out:
+    return status;
+}
+
+static vly_status read_items(tree_reader *r, json_value *list, char end,
+                             const char *what)
+{
+    vly_status status = VLY_OK;
+    if (r->depth == DEPTH_MAX) {
+        r->json.at--; /* the bracket itself */
+        VLY_TRY(fail_at(r, r->json.at, "more than 2048 levels"));
+    }
+    r->depth++;
+    if (!vly_json_take(&r->json, end)) {
+        do {
+            VLY_TRY(read_item(r, list));
+        } while (vly_json_take(&r->json, ','));
+        if (!vly_json_take(&r->json, end))
+            VLY_TRY(wanted(r, what));
+    }
+    r->depth--;
+    if (list->kind == JSON_OBJECT)
+        status = check_keys(r, list);
+out:
+    return status;
+}
+
+/* Recursion is at most DEPTH_MAX deep. */
+static vly_status read_value(tree_reader *r, json_value *value)
+{
+    vly_status status = VLY_OK;
+    char *text = NULL;
+    const char *what = NULL;
+    if (vly_json_take(&r->json, '{')) {
+        value->kind = JSON_OBJECT;
+        status = read_items(r, value, '}', "a comma or }");
+    } else if (vly_json_take(&r->json, '[')) {
+        value->kind = JSON_ARRAY;
+        status = read_items(r, value, ']', "a comma or ]");
+    } else if (r->json.text[r->json.at] == '"') {
+        value->kind = JSON_TEXT;
+        what = vly_json_text(&r->json, &text);
+        status = what ? wanted(r, what) : copy_text(r, text, &value->text);
+    } else if (vly_json_word(&r->json, "null")) {
+        value->kind = JSON_NULL;
+    } else if (vly_json_word(&r->json, "true")) {
+        value->kind = JSON_BOOL;
+        value->number = 1;
+    } else if (vly_json_word(&r->json, "false")) {
+        value->kind = JSON_BOOL;
+    } else if (r->json.text[r->json.at] != '\0' &&
+               strchr("-0123456789", r->json.text[r->json.at])) {
+        value->kind = JSON_NUMBER;
+        what = vly_json_number(&r->json, &value->number);
+        status = what ? wanted(r, what) : VLY_OK;
+    } else {
+        status = wanted(r, "a value");
+    }
+    return status;
+}
+
+static vly_status read_tree(tree_reader *r, json_value *value)
+{
+    vly_status status = VLY_OK;
+    vly_json_space(&r->json);
+    const char first = r->json.text[r->json.at];
+    if (first != '{' && first != '[')
+        return wanted(r, "{ or [");
+    VLY_TRY(read_value(r, value));
+    vly_json_space(&r->json);
+    if (r->json.at != r->json.n)
+        status = wanted(r, "its end");
+out:
+    return status;
 }
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* *failed: why reading stopped early. No variable here changes after setjmp.
- * Every number is a double, as in json_value, so a count above 2^63 is not an
- * error. */
-static json_t *load(const char *text, size_t n, json_error_t *why, int *failed)
-{
-    *failed = setjmp(arena.failed);
-    if (*failed != 0)
-        return NULL;
-    return json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL,
-                      why);
-}
-
-static vly_status read_tree(const char *text, size_t n, const char *name,
-                            json_value *value, vly_error *error)
-{
-    json_error_t why = {0};
-    int failed = 0;
-    json_value read = {0};
-    json_t *tree = load(text, n, &why, &failed);
-    if (failed == FAILED_SIZE)
-        return vly_fail(error, VLY_E_PARSE,
-                        "%.300s: more values than fit into %zu bytes of "
-                        "memory, wanted a smaller file",
-                        name, (size_t)JSON_TREE_BYTES_MAX);
-    if (!tree && failed == 0)
-        return vly_fail(error, VLY_E_PARSE, "%.300s:%d:%d: %s, wanted JSON",
-                        name, why.line, why.column, why.text);
-    if (failed == FAILED_NOMEM || !copy(tree, &read)) {
-        json_free(&read);
-        return vly_fail_nomem(error, 0, "a file of JSON");
-    }
-    *value = read;
-    return VLY_OK;
-}
-
 vly_status json_parse_bytes(const char *text, size_t n, const char *name,
                             json_value *value, vly_error *error)
 {
-    json_malloc_t malloc_before;
-    json_free_t free_before;
+    json_value read = {0};
     if (n > JSON_FILE_BYTES_MAX)
         return vly_fail(error, VLY_E_PARSE,
                         "%.300s: %zu bytes, wanted at most %zu of JSON", name,
@@ -204,13 +235,21 @@ vly_status json_parse_bytes(const char *text, size_t n, const char *name,
         text += 3;
         n -= 3;
     }
-    pthread_mutex_lock(&lock);
-    json_get_alloc_funcs(&malloc_before, &free_before);
-    json_set_alloc_funcs(take, keep);
-    vly_status status = read_tree(text, n, name, value, error);
-    json_set_alloc_funcs(malloc_before, free_before);
-    free_arena(); /* and jansson's tree with it */
-    pthread_mutex_unlock(&lock);
+    char *copy = vly_malloc(n + 1, 1);
+    if (!copy)
+        return vly_fail_nomem(error, n + 1, "a file of JSON");
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    tree_reader r = {.json = {.text = copy, .n = n},
+                     .text = text,
+                     .name = name,
+                     .error = error};
+    vly_status status = read_tree(&r, &read);
+    vly_free(copy);
+    if (status == VLY_OK)
+        *value = read;
+    else
+        json_free(&read);
     return status;
 }
 

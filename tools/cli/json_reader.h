@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * JSON as a tree: what the command writes (manifests, telemetry, bench
- * results) and genomes of FEAGI's. jansson reads it (json_reader.c is the only
- * file that knows it): strictly, with line and column of what is wrong, keys in
- * the order of the file, none twice, at most 2048 levels deep.
+ * JSON as a tree: files that the command writes (manifests, telemetry, bench
+ * results) and genomes of FEAGI. It is read strictly, by the tokens of
+ * base/json.h; an error has its line and column. Keys are in the order of the
+ * file, none comes twice; a tree is at most 2048 levels deep.
  */
 #ifndef VOLLEY_TOOLS_JSON_READER_H
 #define VOLLEY_TOOLS_JSON_READER_H
@@ -13,7 +13,7 @@
 
 #include <volley/plugin.h>
 
-/* Limits: of a file or text, and of jansson's tree while it is read. */
+/* Limits: of a file or text, and of the lists of items of a tree. */
 #define JSON_FILE_BYTES_MAX (16u << 20)
 #define JSON_TREE_BYTES_MAX (256u << 20)
 
@@ -33,11 +33,12 @@ typedef struct json_value {
     char *key; /* as a member of an object */
     struct json_value *items;
     uint32_t n_items;
+    uint32_t at; /* byte of the text at which its key, or it, begins */
 } json_value;
 
 /* json_free frees. value is untouched on failure.
  * Errors  E_IO; E_PARSE "path:line:column: found, wanted", or too large;
- *         E_NOMEM    Thread [any-thread] one reads at a time */
+ *         E_NOMEM    Thread [any-thread] */
 vly_status json_load(const char *path, json_value *value, vly_error *error);
 vly_status json_parse(const char *text, const char *name, json_value *value,
                       vly_error *error);
