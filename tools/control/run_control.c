@@ -64,7 +64,7 @@ typedef struct control_part {
 
 static control_part *of(const run_job *job)
 {
-    return run_part_state(job, &run_part_control);
+    return run_part_state(job, RUN_PART_control);
 }
 
 const char *run_control_path(const run_job *job)

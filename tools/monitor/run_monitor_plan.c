@@ -17,7 +17,7 @@
 
 monitor_part *run_monitor_state(const run_job *job)
 {
-    return run_part_state(job, &run_part_monitor);
+    return run_part_state(job, RUN_PART_monitor);
 }
 
 static const tool_option options[] = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 if(VOLLEY_HAVE_CAIRO)
     set(names
-        cmd_plot plot_axes plot_data plot_figure plot_find plot_matrix
+        cmd_plot plot_areas plot_axes plot_data plot_figure plot_find plot_matrix
         plot_names plot_options plot_process plot_raster plot_rates plot_rows plot_samples
         plot_sonata plot_traces plot_voxels)
 else()

@@ -12,8 +12,7 @@
 
 #include "tools/cli/json_writer.h"
 #include "tools/cli/options.h"
-
-struct run_job;
+#include "tools/run/run_job.h"
 
 /* The options. */
 typedef struct run_checkpoint_plan {
@@ -34,7 +33,10 @@ typedef struct checkpoint_part {
                                      * continues; NULL: none */
     uint32_t n_resumes;             /* in total, including earlier processes */
 } checkpoint_part;
-checkpoint_part *run_checkpoint_state(const struct run_job *job);
+static inline checkpoint_part *run_checkpoint_state(const run_job *job)
+{
+    return run_part_state(job, RUN_PART_checkpoint);
+}
 
 /* Called before long work: refuses a recording that cannot be continued, and a
  * file of another kind at the path.

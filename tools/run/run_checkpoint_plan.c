@@ -32,11 +32,6 @@ static const tool_option options[] = {
      0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-checkpoint_part *run_checkpoint_state(const run_job *job)
-{
-    return run_part_state(job, &run_part_checkpoint);
-}
-
 /* "10min" to ns, "1000" to bursts. */
 static bool read_every(const char *text, run_checkpoint_plan *plan)
 {

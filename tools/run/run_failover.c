@@ -45,7 +45,7 @@ typedef struct failover_part {
 
 static failover_part *of(const run_job *job)
 {
-    return run_part_state(job, &run_part_failover);
+    return run_part_state(job, RUN_PART_failover);
 }
 
 const char *run_failover_backend(const run_job *job)

@@ -3,9 +3,6 @@
  * locked, and everything else that can refuse the run is asked; only then the
  * first bytes go out. So a run that is refused leaves every file as it was.
  */
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -14,17 +11,6 @@
 #include "tools/run/run_part.h"
 
 /* ---- open -------------------------------------------------------------- */
-
-/* A pipe or a device is opened at the first write. */
-vly_status run_files_claim(const char *path, vly_writer **writer,
-                           vly_error *error)
-{
-    struct stat info;
-    if (path == NULL || strcmp(path, "-") == 0 ||
-        (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
-        return VLY_OK;
-    return vly_writer_open(path, true, writer, error);
-}
 
 vly_status run_files_open(run_job *job, vly_error *error)
 {
@@ -59,17 +45,6 @@ out:
 }
 
 /* ---- end --------------------------------------------------------------- */
-
-vly_status run_files_save(vly_writer **writer, const char *path,
-                          const char *text, size_t n_text, vly_error *error)
-{
-    vly_writer *claimed = *writer;
-    *writer = NULL;
-    if (claimed == NULL)
-        return vly_writer_save(path, text, n_text, error);
-    (void)vly_writer_bytes(claimed, text, n_text, NULL); /* close tells */
-    return vly_writer_close(claimed, error);
-}
 
 void run_files_deinit(run_job *job)
 {

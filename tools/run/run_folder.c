@@ -7,120 +7,15 @@
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/temporary.h"
 #include "connectome/connectome_digest.h"
 #include "plugin/registry.h"
 #include "volley_build.h"
-
-char *run_folder_path(const char *folder, const char *name)
-{
-    return vly_format("%s/%s", folder, name);
-}
-
-static vly_status check_empty(const char *folder, vly_error *error)
-{
-    DIR *entries = opendir(folder);
-    if (entries == NULL)
-        return vly_fail(error, errno == ENOTDIR ? VLY_E_INVALID : VLY_E_IO,
-                        "%s: cannot be opened: %s", folder, strerror(errno));
-    const struct dirent *entry;
-    bool empty = true;
-    while (empty && (entry = readdir(entries)) != NULL)
-        empty =
-            strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    closedir(entries);
-    if (empty)
-        return VLY_OK;
-    return vly_fail(error, VLY_E_INVALID,
-                    "%s: the folder is not empty; wanted an empty or a new "
-                    "one, or --force",
-                    folder);
-}
-
-static vly_status fail_make(const char *folder, int reason, vly_error *error)
-{
-    return vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s%s",
-                    folder, strerror(reason),
-                    reason == ENOENT ? ", wanted it in a folder that is there"
-                    : reason == EACCES || reason == EPERM || reason == EROFS
-                        ? ", wanted it in a folder where you may write"
-                        : "");
-}
-
-/* Is the open folder still the one at the path? */
-static bool is_folder_at(int file, const char *folder)
-{
-    struct stat ours;
-    struct stat there;
-    return fstat(file, &ours) == 0 && stat(folder, &there) == 0 &&
-           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
-}
-
-/* *lock -1: the folder was removed meanwhile, or (with E_OK) it may not be
- * read. */
-static vly_status lock_folder(const char *folder, int *lock, bool *again,
-                              vly_error *error)
-{
-    *again = false;
-    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*lock < 0 && errno == ENOTDIR)
-        return vly_fail(error, VLY_E_INVALID, "%s: not a folder", folder);
-    if (*lock < 0) {
-        *again = errno == ENOENT;
-        return VLY_OK;
-    }
-    bool taken = !vly_file_lock(*lock);
-    *again = !taken && !is_folder_at(*lock, folder);
-    if (!taken && !*again)
-        return VLY_OK;
-    close(*lock);
-    *lock = -1;
-    if (!taken)
-        return VLY_OK;
-    tool_folder_keep(); /* another process holds the lock, even if this process
-                         * made the folder */
-    return vly_fail(error, VLY_E_IO,
-                    "%s: another process writes this folder, wanted another "
-                    "folder, or the end of that process",
-                    folder);
-}
-
-vly_status run_folder_open(const char *folder, bool force, int *lock,
-                           vly_error *error)
-{
-    enum { TRIES = 100 };
-    int found = -1;
-    bool again = true;
-    vly_status status = VLY_OK;
-    for (int i = 0; i < TRIES && again; i++) {
-        if (tool_folder_make(folder) != VLY_OK && errno != EEXIST)
-            return fail_make(folder, errno, error);
-        status = lock_folder(folder, &found, &again, error);
-        if (status != VLY_OK)
-            return status;
-    }
-    if (again)
-        return vly_fail(error, VLY_E_IO,
-                        "%s: the folder is removed by other processes", folder);
-    if (!force)
-        status = check_empty(folder, error);
-    if (status != VLY_OK && found >= 0)
-        close(found);
-    else
-        *lock = found;
-    return status;
-}
 
 static vly_status save_text(const char *folder, const char *name,
                             const char *text, size_t n_text, vly_error *error)
@@ -141,67 +36,6 @@ static vly_status save_json(const char *folder, const char *name,
     if (text == NULL)
         return vly_fail_nomem(error, json->capacity, name);
     return save_text(folder, name, text, n_text, error);
-}
-
-/* ---- log.jsonl -------------------------------------------------------- */
-
-/* Every line is written at once: the log is for runs that end badly. No line is
- * written before the folder is begun: a refused run leaves none. */
-static vly_status put_event(run_job *job, const char *event, const char *text,
-                            vly_error *error)
-{
-    json_writer json;
-    size_t n_text = 0;
-    json_init(&json, false);
-    json_object(&json, NULL);
-    json_text(&json, "time", tool_time_text());
-    json_text(&json, "event", event);
-    if (job->net != NULL)
-        json_u64(&json, "burst", vly_net_burst(job->net));
-    if (text != NULL)
-        json_text(&json, "text", text);
-    json_object_end(&json);
-    const char *line = json_finish(&json, &n_text);
-    vly_status status = line != NULL
-                            ? vly_writer_bytes(job->events, line, n_text, error)
-                            : vly_fail_nomem(error, 256, "a line of log.jsonl");
-    if (status == VLY_OK && job->folder_begun)
-        status = vly_writer_flush(job->events, error);
-    json_deinit(&json);
-    return status;
-}
-
-/* Bytes up to the end of the last complete line. */
-static vly_status whole_lines(const char *path, uint64_t *n_bytes,
-                              vly_error *error)
-{
-    FILE *file = fopen(path, "rbe");
-    char buffer[4096];
-    uint64_t at = 0;
-    uint64_t end = 0;
-    size_t n = 0;
-    if (file == NULL)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                        strerror(errno));
-    while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) {
-        for (size_t i = 0; i < n; i++)
-            end = buffer[i] == '\n' ? at + i + 1 : end;
-        at += n;
-    }
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    if (failed)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
-    *n_bytes = end;
-    return VLY_OK;
-}
-
-void run_folder_event(run_job *job, const char *event, const char *text)
-{
-    vly_error error = VLY_ERROR_INIT;
-    /* reported when the log is closed */
-    if (job->events != NULL && put_event(job, event, text, &error) != VLY_OK)
-        job->event_lost = error;
 }
 
 /* ---- manifest.json ---------------------------------------------------- */
@@ -337,46 +171,6 @@ vly_status run_folder_manifest(const run_job *job, vly_error *error)
 }
 
 /* ---- start and end ---------------------------------------------------- */
-
-vly_status run_folder_lines(const run_job *job, const char *path, bool *resumes,
-                            vly_writer **writer, vly_error *error)
-{
-    uint64_t n_bytes = 0;
-    vly_status status = VLY_OK;
-    *resumes =
-        run_checkpoint_state(job)->resumed != NULL && access(path, F_OK) == 0;
-    if (*resumes) {
-        VLY_TRY(whole_lines(path, &n_bytes, error));
-        status = vly_writer_resume(path, n_bytes, writer, error);
-    } else {
-        status = vly_writer_open(path, false, writer, error);
-    }
-out:
-    return status;
-}
-
-static vly_status open_log(run_job *job, const char *path, vly_error *error)
-{
-    bool resumes = false;
-    vly_status status = VLY_OK;
-    VLY_TRY(run_folder_lines(job, path, &resumes, &job->events, error));
-    status = put_event(job, resumes ? "resume" : "start",
-                       resumes ? run_checkpoint_state(job)->plan.resume
-                               : job->plan.path,
-                       error);
-out:
-    return status;
-}
-
-vly_status run_folder_prepare(run_job *job, vly_error *error)
-{
-    char *path = run_folder_path(job->plan.folder, "log.jsonl");
-    if (path == NULL)
-        return vly_fail_nomem(error, 4096, "a file name");
-    vly_status status = open_log(job, path, error);
-    vly_free(path);
-    return status;
-}
 
 vly_status run_folder_begin(run_job *job, vly_error *error)
 {

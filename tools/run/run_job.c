@@ -28,13 +28,6 @@ static uint64_t next_piece(uint64_t piece, uint64_t spent, uint64_t wanted)
     return n > 1 ? (uint64_t)n : 1;
 }
 
-void run_job_progress(run_job *job, uint64_t n_bursts)
-{
-    if (tool_signals_stopped())
-        vly_net_stop(job->net);
-    tool_progress_update(&job->progress, n_bursts);
-}
-
 /* Messages of plugins and engine: to stderr and to log.jsonl. */
 static void on_log(void *arg, int32_t level, const char *source,
                    const char *message)
@@ -303,13 +296,4 @@ void run_job_deinit(run_job *job)
     vly_registry_destroy(job->registry);
     vly_free(job->result.area_spikes);
     tool_overrides_deinit(&job->plan.overrides);
-}
-
-int run_job_exit_code(const run_job *job)
-{
-    if (job->result.error.status != VLY_OK)
-        return vly_status_exit_code(job->result.error.status);
-    if (job->result.late)
-        return TOOL_EXIT_LATE;
-    return job->result.stopped ? TOOL_EXIT_STOPPED : TOOL_EXIT_DONE;
 }

@@ -71,6 +71,12 @@ struct run_job {
     run_result result;
 };
 
+/* The state of a part in this run. */
+static inline void *run_part_state(const run_job *job, run_part_number part)
+{
+    return job->states[part];
+}
+
 /* No options are set yet. deinit is needed in any case, also after a failure.
  * Errors  E_NOMEM */
 vly_status run_job_init(run_job *job, vly_error *error);
@@ -80,6 +86,9 @@ vly_status run_job_open(run_job *job, vly_error *error);
  * job->result; files are complete when it returns. */
 void run_job_execute(run_job *job);
 void run_job_deinit(run_job *job);
+
+/* ---- run_result.c ----------------------------------------------------- */
+
 /* Called for a recorded burst: checks for signals, shows progress. [burst
  * loop] */
 void run_job_progress(run_job *job, uint64_t n_bursts);
@@ -96,7 +105,7 @@ vly_status run_paths_check(const run_job *job, vly_error *error);
  * file, or memory ran out. */
 char *run_path_from(const char *folder, const char *path);
 
-/* ---- run_folder.c ----------------------------------------------------- */
+/* ---- run_folder_lock.c, run_log.c, run_folder.c ----------------------- */
 
 /* Locks a folder for this process, and creates it if it is missing. Refuses a
  * folder that is not empty, unless force. The caller closes *lock at the end;
@@ -138,6 +147,8 @@ vly_status run_files_open(run_job *job, vly_error *error);
 /* Nothing can refuse the run any more: writes the first bytes of every file.
  * Errors  E_IO */
 vly_status run_files_begin(run_job *job, vly_error *error);
+/* ---- run_claim.c ------------------------------------------------------ */
+
 /* Opens a file at the start that is written at the end, so that no other
  * process writes it. *writer stays NULL for a pipe, "-" and a path of NULL.
  * Errors  those of vly_writer_open */

@@ -13,10 +13,9 @@
 #include "record/digest_log.h"
 #include "record/export.h"
 #include "tools/cli/json_writer.h"
+#include "tools/run/run_job.h"
 #include "tools/run/run_record.h"
 #include "tools/run/run_sample.h"
-
-struct run_job;
 
 typedef struct run_output {
     char *path;    /* the final file; NULL: nothing is recorded */
@@ -52,7 +51,10 @@ typedef struct record_part {
     run_sample sample;      /* fields of it */
     vly_digest_log *digests;
 } record_part;
-record_part *run_output_state(const struct run_job *job);
+static inline record_part *run_output_state(const run_job *job)
+{
+    return run_part_state(job, RUN_PART_record);
+}
 
 /* Chooses names and formats, before any file is touched.
  * Errors  E_INVALID this recording cannot go to standard output; E_UNSUPPORTED

@@ -17,7 +17,7 @@ typedef struct pace_part {
 
 static pace_part *of(const run_job *job)
 {
-    return run_part_state(job, &run_part_pace);
+    return run_part_state(job, RUN_PART_pace);
 }
 
 static const tool_option options[] = {

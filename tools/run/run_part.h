@@ -159,8 +159,10 @@ typedef struct run_part {
 RUN_PARTS(RUN_PART_DECLARE)
 #undef RUN_PART_DECLARE
 
-/* The state of the part in this run. */
-void *run_part_state(const run_job *job, const run_part *part);
+/* Places of the parts in the list, and so of their states (run_job.h). */
+#define RUN_PART_NUMBER(part) RUN_PART_##part,
+typedef enum run_part_number { RUN_PARTS(RUN_PART_NUMBER) } run_part_number;
+#undef RUN_PART_NUMBER
 
 /* ---- all parts: run_parts.c ---------------------------------------------- */
 

@@ -16,14 +16,6 @@ static const run_part *const parts[] = {RUN_PARTS(ADDRESS)};
 
 enum { N_PARTS = sizeof parts / sizeof parts[0] };
 
-void *run_part_state(const run_job *job, const run_part *part)
-{
-    uint32_t i = 0;
-    while (parts[i] != part)
-        i++;
-    return job->states[i];
-}
-
 static vly_status create(run_job *job, vly_error *error)
 {
     job->states = vly_calloc(N_PARTS, sizeof *job->states);

@@ -33,7 +33,7 @@ typedef struct probe_part {
 
 static probe_part *of(const run_job *job)
 {
-    return run_part_state(job, &run_part_probe);
+    return run_part_state(job, RUN_PART_probe);
 }
 
 const char *run_probe_place(const run_job *job, uint64_t burst,

@@ -34,11 +34,6 @@ static const tool_option options[] = {
      "write one digest per burst, for volley compare", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-record_part *run_output_state(const run_job *job)
-{
-    return run_part_state(job, &run_part_record);
-}
-
 static vly_status read_options(run_job *job, const tool_args *args,
                                vly_error *error)
 {

@@ -30,7 +30,7 @@ typedef struct swap_part {
 
 static swap_part *of(const run_job *job)
 {
-    return run_part_state(job, &run_part_swap);
+    return run_part_state(job, RUN_PART_swap);
 }
 
 uint32_t run_swap_tried(const run_job *job)

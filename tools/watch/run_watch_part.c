@@ -15,7 +15,7 @@
 
 watch_part *run_watch_state(const run_job *job)
 {
-    return run_part_state(job, &run_part_watch);
+    return run_part_state(job, RUN_PART_watch);
 }
 
 static const tool_option options[] = {
