@@ -12,12 +12,6 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/plugin_check.c
     ${CMAKE_CURRENT_LIST_DIR}/plugin_search.c
     ${CMAKE_CURRENT_LIST_DIR}/plugin_trust.c
-    ${CMAKE_CURRENT_LIST_DIR}/probe.c
-    ${CMAKE_CURRENT_LIST_DIR}/probe_check.c
-    ${CMAKE_CURRENT_LIST_DIR}/probe_fault.c
-    ${CMAKE_CURRENT_LIST_DIR}/probe_inject.c
-    ${CMAKE_CURRENT_LIST_DIR}/probe_net.c
-    ${CMAKE_CURRENT_LIST_DIR}/probe_table.c
     ${CMAKE_CURRENT_LIST_DIR}/registry.c
     ${CMAKE_CURRENT_LIST_DIR}/registry_find.c
     ${CMAKE_CURRENT_LIST_DIR}/telemetry_source.c)

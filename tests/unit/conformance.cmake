@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The conformance table over every backend and its ways of working.
 vly_test(test_conformance LABELS unit TIMEOUT 180
-    SOURCES test_conformance.c LIBRARIES volley_conformance
+    SOURCES test_conformance.c LIBRARIES volley_conformance volley_probe
     DEPENDS cpu template ARGUMENTS cpu:1)
 vly_test_register(test_conformance_threads LABELS unit TIMEOUT 180
     COMMAND test_conformance cpu:3)

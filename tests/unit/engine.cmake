@@ -13,8 +13,8 @@ foreach(name validate dead memory)
                  DEPENDS cpu erring failing)
 endforeach()
 vly_test(test_probe LABELS unit TIMEOUT 120
-         SOURCES test_probe.c engine_fixture.c
+         SOURCES test_probe.c engine_fixture.c LIBRARIES volley_probe
          DEPENDS cpu template erring)
 vly_test(test_probe_fault LABELS unit
-         SOURCES test_probe_fault.c engine_fixture.c
+         SOURCES test_probe_fault.c engine_fixture.c LIBRARIES volley_probe
          DEPENDS cpu template gemm_cpu)

@@ -8,7 +8,7 @@
 #include "device_test.h"
 
 #include "conformance/conformance.h"
-#include "plugin/probe.h"
+#include "probe/probe.h"
 #include "plugin/registry.h"
 
 static const char *spec_text = "cpu:1";

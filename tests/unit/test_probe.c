@@ -5,7 +5,7 @@
  */
 #include "engine_fixture.h"
 
-#include "plugin/probe.h"
+#include "probe/probe.h"
 
 /* A registry with a probe at it. */
 typedef struct probed {

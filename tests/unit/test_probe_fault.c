@@ -5,7 +5,7 @@
 #include "engine_fixture.h"
 
 #include "base/thread.h"
-#include "plugin/probe.h"
+#include "probe/probe.h"
 
 typedef struct faulty {
     fixture f;

@@ -14,7 +14,7 @@
 #include "base/reading.h"
 #include "checkpoint/checkpoint.h"
 #include "connectome/connectome_digest.h"
-#include "plugin/probe.h"
+#include "probe/probe.h"
 #include "plugin/registry.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "plugin/probe.h"
+#include "probe/probe.h"
 #include "record/writer.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"

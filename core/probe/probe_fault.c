@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/suggest.h"
-#include "plugin/probe_parts.h"
+#include "probe/probe_parts.h"
 
 static const char *const kinds[N_FAULTS] = {
     [FAULT_SLOW] = "slow",   [FAULT_STUCK] = "stuck", [FAULT_DROP] = "drop",

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "plugin/probe_parts.h"
+#include "probe/probe_parts.h"
 
 #define N_SLOTS 16
 static probe_slot slots[N_SLOTS];

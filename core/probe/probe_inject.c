@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "plugin/accelerator.h"
 #include "plugin/device_memory.h"
-#include "plugin/probe_parts.h"
+#include "probe/probe_parts.h"
 
 /* Interval at which a wait checks for a stop. */
 static const uint64_t slice_ns = 10000000;

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "plugin/probe_parts.h"
+#include "probe/probe_parts.h"
 
 /* Ids of one call beside room for a burst of all neurons, as the engine has. */
 static const uint64_t call_spikes = UINT64_C(1) << 20;

@@ -3,14 +3,14 @@
  * of several threads write: series, checks and the state of faults; no backend
  * is called under it.
  */
-#ifndef VOLLEY_PLUGIN_PROBE_PARTS_H
-#define VOLLEY_PLUGIN_PROBE_PARTS_H
+#ifndef VOLLEY_PROBE_PROBE_PARTS_H
+#define VOLLEY_PROBE_PROBE_PARTS_H
 
 #include <pthread.h>
 
 #include <volley/accelerator.h>
 
-#include "plugin/probe.h"
+#include "probe/probe.h"
 
 /* Calls of a backend, in the order of their table. net_create_span is reserved
  * and not wrapped. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A probe: its plan and its results.
  */
-#include "plugin/probe.h"
+#include "probe/probe.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "plugin/device_memory.h"
-#include "plugin/probe_parts.h"
+#include "probe/probe_parts.h"
 
 static const struct {
     const char *name;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "plugin/probe_parts.h"
+#include "probe/probe_parts.h"
 
 void vly_probe_look(vly_probe *probe, probe_check which, bool bad,
                     uint64_t burst, const char *format, ...)

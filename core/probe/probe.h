@@ -7,8 +7,8 @@
  * One probe belongs to one registry: nets made from it, also by swap, resume
  * and fail-over, are wrapped. PROBES.md has the points and the faults.
  */
-#ifndef VOLLEY_PLUGIN_PROBE_H
-#define VOLLEY_PLUGIN_PROBE_H
+#ifndef VOLLEY_PROBE_PROBE_H
+#define VOLLEY_PROBE_PROBE_H
 
 #include <stdbool.h>
 
