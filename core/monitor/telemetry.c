@@ -114,7 +114,7 @@ static bool copy(const vly_telemetry_ring *telemetry, uint64_t number,
         return false;
     for (uint64_t i = 0; i < SAMPLE_WORDS; i++)
         words[i] = load(&slot[1 + i]);
-    for (uint32_t a = 0; a < telemetry->n_areas; a++)
+    for (uint32_t a = 0; area_spikes && a < telemetry->n_areas; a++)
         area_spikes[a] = load(&slot[1 + SAMPLE_WORDS + a]);
     /* no word after the second look */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);

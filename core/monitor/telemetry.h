@@ -67,7 +67,8 @@ void vly_telemetry_put(vly_telemetry_ring *telemetry,
                        const vly_telemetry_sample *sample,
                        const uint64_t *area_spikes);
 
-/* The oldest sample that is not older than *next, which is then the number of
+/* area_spikes here and below: [n_areas], or NULL.
+ * The oldest sample that is not older than *next, which is then the number of
  * the following one. *lost grows by the samples that were overwritten before
  * they were read. false: there is none yet. Samples count from 0. [any-thread]
  */

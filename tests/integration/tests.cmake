@@ -366,6 +366,20 @@ else()
                    "test_plot_circles, test_docs_pages: left out: no python3")
 endif()
 
+# ---- programs of the public headers ----------------------------------------
+# Linked to libvolley alone; a sanitizer build's is for its own programs.
+if(NOT VOLLEY_SANITIZE)
+    add_executable(record_program ${CMAKE_CURRENT_LIST_DIR}/record_program.c)
+    target_link_libraries(record_program PRIVATE volley Threads::Threads)
+    set_target_properties(record_program PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_dependencies(record_program cpu)
+    vly_test_register(test_record_program LABELS integration
+        COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/record_program.sh
+                $<TARGET_FILE:record_program> $<TARGET_FILE:volley_command>
+                ${CMAKE_SOURCE_DIR}/genomes)
+endif()
+
 # ---- what is installed ----------------------------------------------------
 # The module loads a plain libvolley; a sanitizer build's is for its programs.
 set(python "")

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# api_symbols.sh LIBVOLLEY VOLLEY_H: the library exports every function that
-# volley.h declares, and nothing else; it contains no probe and no conformance
+# api_symbols.sh LIBVOLLEY HEADER...: the library exports every function that
+# the headers declare, and nothing else; it contains no probe and no conformance
 # table.
 set -euo pipefail
 
 library=$1
-header=$2
-wanted=$(tr '\n' ' ' <"$header" | sed 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' |
+shift
+wanted=$(cat "$@" | tr '\n' ' ' | sed 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' |
     grep -oE 'VLY_API [^;]*;' | grep -oE 'vly_[a-z0-9_]+ ?\(' |
     tr -d ' (' | sort -u)
 found=$(nm -D --defined-only "$library" | awk '{print $3}' |

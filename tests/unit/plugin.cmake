@@ -110,5 +110,7 @@ if(NOT VOLLEY_SANITIZE)
     vly_test_register(test_api_symbols LABELS unit
         COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/api_symbols.sh
                 $<TARGET_FILE:volley>
-                ${CMAKE_SOURCE_DIR}/core/include/volley/volley.h)
+                ${CMAKE_SOURCE_DIR}/core/include/volley/volley.h
+                ${CMAKE_SOURCE_DIR}/core/include/volley/record.h
+                ${CMAKE_SOURCE_DIR}/core/include/volley/watch.h)
 endif()

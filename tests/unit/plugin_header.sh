@@ -33,14 +33,18 @@ for standard in c11 c17; do
     for header in plugin.h $accelerators; do
         compile $standard "$cc" c "$header" $warnings -Wpadded
     done
-    compile $standard "$cc" c volley.h $warnings
+    for header in volley.h record.h watch.h; do
+        compile $standard "$cc" c "$header" $warnings
+    done
 done
 for standard in c++17 c++20; do
     for header in plugin.h $accelerators; do
         compile $standard "$cxx" cpp "$header" $warnings -Wpadded
     done
 done
-compile c++17 "$cxx" cpp volley.h $warnings
+for header in volley.h record.h watch.h; do
+    compile c++17 "$cxx" cpp "$header" $warnings
+done
 # "", or what check_language leaves where there is none
 case $nvcc in
 '' | *NOTFOUND) echo "nvcc: none here, not compiled" ;;
