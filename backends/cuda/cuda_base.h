@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What every file of the CUDA backend sees: the interface of plugins, the
- * kernels, and names for what all backends share.
+ * Included by every file of the CUDA backend: the interface of plugins, the
+ * kernels, and names for functions that all backends share.
  */
 #ifndef VOLLEY_CUDA_BASE_H
 #define VOLLEY_CUDA_BASE_H

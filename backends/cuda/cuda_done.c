@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a launch leaves of itself, in memory that is cleared for many launches
- * at once.
+ * Results of launches, in memory that is cleared for many launches at once.
  */
 #include "cuda_done.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The log of spikes on the device: what is still to be delivered, what a
- * snapshot holds, and what a recording reads. It grows when a launch had to
- * stop for want of room.
+ * The log of spikes on the device: spikes that are still to be delivered, that
+ * a snapshot contains, and that a recording reads. It grows after a launch that
+ * stopped because the log was full.
  */
 #include "cuda_history.h"
 

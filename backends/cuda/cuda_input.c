@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Input of the host, sent with the launch that needs it, in one copy that
- * nobody waits for.
+ * Input of the host, sent with the launch that needs it, in one copy. No thread
+ * waits for that copy.
  */
 #include "cuda_input.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A net of the CUDA backend: what is the same on all its devices. What it has
- * on one of them is a shard; there is one today, which holds the whole net.
+ * A net of the CUDA backend: data that is the same on all its devices. A shard
+ * is its part on one device; there is one today, which holds the whole net.
  */
 #ifndef VOLLEY_CUDA_NET_H
 #define VOLLEY_CUDA_NET_H

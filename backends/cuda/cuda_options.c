@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a caller may ask for after the device.
+ * Options that a caller may add to the name of the device.
  */
 #include "cuda_options.h"
 

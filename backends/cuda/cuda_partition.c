@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The partitioned plan: its tiles, what it keeps, and what a launch needs.
- * Whether a net fits is in cuda_fit.c.
+ * The partitioned plan: its tiles, its data, and the work before a launch.
+ * cuda_fit.c decides whether a net fits.
  */
 #include "cuda_partition.h"
 

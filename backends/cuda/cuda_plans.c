@@ -191,7 +191,7 @@ vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error)
     vly_error why = {.struct_size = sizeof why};
     const vly_cuda_plan *const list[] = {shard->other, shard->plan,
                                          plans[VLY_CUDA_N_PLANS - 1]};
-    /* a launch that stayed may be on its way out with what is freed here */
+    /* a staying launch that is ending may still use the memory freed here */
     vly_status status = vly_cuda_synchronize(shard, "another plan", error);
     if (status != VLY_OK)
         return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A run: launches of many bursts each, and what is read after each of them.
- * A launch is as long as is done in LAUNCH_NS, so that a stop is seen soon.
+ * A run: launches of many bursts, and the results read after each of them. A
+ * launch has as many bursts as take LAUNCH_NS, so that a stop is seen soon.
  */
 #include "cuda_run.h"
 

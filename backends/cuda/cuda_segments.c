@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Segments of the resident plan, which replace the rows by source: how long
- * they are, and where.
+ * Segments of the resident plan, which replace the rows by source: their
+ * lengths and places.
  *
  * In a block all segments of an area have one size, so a spike's id gives the
  * place of its segment. It is the size of the longest segment, as long as all
  * take at most LIMIT_BYTES a synapse. Beyond that segments get shorter, in the
- * area that saves most bytes for each segment that no longer fits; what does
- * not fit goes into a rest. Marks in shared memory locate the rest, so segment
- * and rest are read at the same time: a link at the end of the segment, read
- * first, cost 0.15 to 0.8 us a burst (bench/README.md).
+ * area that saves most bytes for each segment that no longer fits; synapses
+ * that do not fit go into a rest. Marks in shared memory locate the rest, so
+ * segment and rest are read at the same time: a link at the end of the segment,
+ * read first, cost 0.15 to 0.8 us a burst (bench/README.md).
  */
 #include "cuda_segments.h"
 

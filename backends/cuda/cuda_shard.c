@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Making and freeing what a net has on one device.
+ * Makes and frees the part of a net on one device.
  */
 #include "cuda_shard.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Short launches, for hosts that read and inject every burst: there the time
- * is not that of the bursts but of the calls around them. The device writes
- * what the host wants into the host's memory and then a flag, which the host
- * polls: no copy, no event, no synchronisation. Fields that were read after
- * the last short run come along with the next one.
+ * Short launches, for hosts that read and inject every burst: the calls around
+ * the bursts take more time than the bursts. The device writes the results into
+ * the host's memory and then a flag, which the host polls: no copy, no event,
+ * no synchronisation. Fields that were read after the last short run are
+ * written with the next one.
  */
 #include "cuda_short.h"
 
@@ -50,7 +50,7 @@ int vly_cuda_short_fits(vly_cuda_shard *shard, const vly_run *run,
     return 1;
 }
 
-/* ---- what is published ------------------------------------------------- */
+/* ---- publishing -------------------------------------------------------- */
 
 /* Every range keeps its position while there is room. */
 static void make_watches(vly_cuda_shard *shard, const vly_run *run,

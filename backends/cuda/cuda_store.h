@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The synapses of a shard. A projection is fixed, or mutable while the net
- * runs. Fixed ones are in rows by source, from which a plan packs what its
- * kernels read. A mutable one would be kept whole and delivered by a further
- * pass after the plan's, which packs nothing of it: the host cannot ask for
- * one yet, so all projections are fixed.
+ * runs. Fixed ones are in rows by source, from which a plan packs the data of
+ * its kernels. A mutable one would be kept whole and delivered by a further
+ * pass after the plan's, which would not pack it. The host cannot request one
+ * yet, so all projections are fixed.
  */
 #ifndef VOLLEY_CUDA_STORE_H
 #define VOLLEY_CUDA_STORE_H

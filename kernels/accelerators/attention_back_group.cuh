@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a warp group of attention_back.cu multiplies: 64 keys of a block's 128
- * with tile after tile of queries. Scores are transposed, a row is a key: so P
- * and dS are in registers as the products for grad_v and grad_k want them.
+ * Products of a warp group of attention_back.cu: 64 keys of a block's 128 with
+ * tile after tile of queries. Scores are transposed, a row is a key: so P and
+ * dS are in registers in the order of the products for grad_v and grad_k.
  */
 #ifndef VLY_ATTENTION_BACK_GROUP_CUH
 #define VLY_ATTENTION_BACK_GROUP_CUH

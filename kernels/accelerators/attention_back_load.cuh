@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shapes, barriers and tiles of attention_back.cu, its loaders, and who brings
- * the parts of grad_q to global memory.
+ * Shapes, barriers and tiles of attention_back.cu, its loaders, and the threads
+ * that add the parts of grad_q in global memory.
  */
 #ifndef VLY_ATTENTION_BACK_LOAD_CUH
 #define VLY_ATTENTION_BACK_LOAD_CUH
@@ -103,7 +103,7 @@ static __device__ __forceinline__ bool descends(const vly_attention_args &args,
 }
 
 /* Keys of a tile, and the blocks of queries that see some of them: of each
- * query head of the group, one head behind the other. */
+ * query head of the group, one head after the other. */
 struct back_tile {
     vly_attention_tiles blocks;
     uint32_t batch;

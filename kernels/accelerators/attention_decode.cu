@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Attention of one query a sequence: bound by reading K and V once. They pass
  * through rings in shared memory, one of three stages a warp, filled by
- * cp.async, so that 96 or 192 KB of a multiprocessor are under way all the
- * time. (A first version had what fits registers under way, and nothing while
- * a warp multiplied: bench/README.md.)
+ * cp.async, so that 96 or 192 KB of a multiprocessor are in flight all the
+ * time. (A first version had as many bytes in flight as fit into registers, and
+ * none while a warp multiplied: bench/README.md.)
  *
  * A block is one multiprocessor's: a part of the cache of one key head, up to
  * 16 query heads of its group, which are the rows of mma.m16n8k16. Its warps

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a warp of attention_decode.cu keeps: heads are the rows of mma.m16n8k16,
- * a warp has a state of its own, and those of a block are put together at its
- * end.
+ * The state of a warp of attention_decode.cu: heads are the rows of
+ * mma.m16n8k16, each warp has a state, and a block combines those of its warps
+ * at its end.
  */
 #ifndef VLY_ATTENTION_DECODE_CUH
 #define VLY_ATTENTION_DECODE_CUH

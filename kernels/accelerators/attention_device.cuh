@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the attention kernels share: where rows lie, lengths of a sequence,
+ * Shared by the attention kernels: places of rows, lengths of a sequence,
  * elements to and from float.
  */
 #ifndef VLY_ATTENTION_DEVICE_CUH

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Copies for libraries that read and write behind the length of a sequence.
- * cuDNN 9.14 multiplies values behind it by weights of 0 (NaN stays NaN), and
+ * Copies for libraries that read and write after the length of a sequence.
+ * cuDNN 9.14 multiplies values after it by weights of 0 (NaN stays NaN), and
  * writes zeros there (seen on an H200).
  */
 #include "attention_guard.h"

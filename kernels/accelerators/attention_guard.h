@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Copies for libraries that read and write behind the length of a sequence:
- * inputs get zeros there, results are taken from where they end. All return a
+ * Copies for libraries that read and write after the length of a sequence:
+ * inputs get zeros there, results are copied up to it. All return a
  * cudaError_t as int; work goes into the stream.
  */
 #ifndef VLY_ATTENTION_GUARD_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attention in plain loops, one block a row, fp32 sums: what the other kernels
- * are compared with on the device, and what runs what they do not take (fp32,
- * fp8, any dimension and layout).
+ * Attention in plain loops, one block a row, fp32 sums: the reference of the
+ * other kernels on the device, and the kernel of cases that they do not support
+ * (fp32, fp8, any dimension and layout).
  *
- * Softmax over the visible keys as it is defined: the largest score is
- * subtracted, NaN and +inf come through as NaN, rows without a key or with
- * nothing but -inf are zeros, and a key that is not visible is not read.
+ * Softmax over the visible keys by its definition: the largest score is
+ * subtracted, NaN and +inf become NaN, rows without a key or with -inf only are
+ * zeros, and a key that is not visible is not read.
  */
 #include "attention_device.cuh"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows done again in plain loops. A product over a whole tile multiplies a
- * masked weight, 0, with a value behind a sequence's length: if that is NaN or
- * infinite the row would become NaN. So those tiles are looked at, and the rows
- * done again where there is one.
+ * Rows computed again in plain loops. A product over a whole tile multiplies a
+ * masked weight, 0, with a value after the length of a sequence: if that value
+ * is NaN or infinite, the row would become NaN. So those tiles are searched for
+ * such values, and their rows are computed again.
  */
 #ifndef VLY_ATTENTION_ROWS_CUH
 #define VLY_ATTENTION_ROWS_CUH

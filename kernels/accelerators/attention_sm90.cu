@@ -5,7 +5,7 @@
  * FlashAttention-3, arXiv:2407.08608). In a group Q K^T of the next tile is
  * under way while P V of the last one is, so there is always a product to wait
  * for. Weights stay relative to the largest score of an earlier tile while none
- * becomes too large that way; else scores are multiplied once more.
+ * becomes too large that way; otherwise scores are multiplied once more.
  *
  * Persistent: a block that is ready takes the next tile in the order of
  * vly_attention_tile. Loader and multipliers go through the same tiles of keys,
@@ -18,9 +18,9 @@
  * it with stmatrix; keys and dimensions change their order (`turn`), so that
  * weights need not move between lanes.
  *
- * A tile of V may hold NaN or infinity behind the length of a sequence: then
- * the row block is marked and done again in plain loops (16 bits), or those
- * keys are made 0 on the way (e4m3).
+ * A tile of V may hold NaN or infinity after the length of a sequence: then the
+ * row block is marked and computed again in plain loops (16 bits), or those
+ * keys become 0 when V is transposed (e4m3).
  */
 #include "attention_sm90_group.cuh"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a warp group of attention_sm90.cu multiplies: tile after tile of keys,
- * its turns, the results of its 64 rows.
+ * Products of a warp group of attention_sm90.cu: tile after tile of keys, its
+ * turns, the results of its 64 rows.
  */
 #ifndef VLY_ATTENTION_SM90_GROUP_CUH
 #define VLY_ATTENTION_SM90_GROUP_CUH

@@ -59,7 +59,7 @@ struct sm90_shape {
     static constexpr uint32_t barriers = raw + (fp8 ? stages * bytes_kv : 0);
     static constexpr uint32_t bytes = barriers + ENDS;
     /* of a thread after setmaxnreg: 128 * (loader + groups * multiplier) is at
-     * most 65536, of two groups 64512, what they start with */
+     * most 65536, for two groups 64512, the number at the start */
     static constexpr int loader_registers = fp8 && GROUPS == 3         ? 56
                                             : fp8                      ? 40
                                             : GROUPS == 3              ? 32

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a choice between candidates needs: random factors, and two results
-// compared where they are.
+// Kernels for the choice between candidates: random factors, and the comparison
+// of two results on the device.
 #include "gemm_element.cuh"
 
 namespace

@@ -59,7 +59,7 @@ template <int N> static __device__ __forceinline__ void vly_fetch_wait()
 #endif
 }
 
-// e4m3 is a byte that knows what it is; int4 two numbers in a byte
+// e4m3 is a byte with a type of its own; int4 is two numbers in a byte
 struct vly_e4m3 {
     uint8_t bits;
 };
@@ -88,7 +88,7 @@ static __device__ __forceinline__ float vly_to_float(int8_t x)
     return static_cast<float>(x);
 }
 
-// Element `index` of an array as what it is multiplied as: float, or int of
+// Element `index` of an array in the type of the product: float, or int for
 // int8 times int8.
 template <typename T, typename Sum>
 static __device__ __forceinline__ Sum vly_load(const T *array, uint64_t index)

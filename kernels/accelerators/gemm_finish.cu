@@ -79,8 +79,8 @@ template <typename T> struct alignas(4 * sizeof(T)) four {
 };
 
 // Rows without a gap, and nothing but alpha and a function to apply: a staged
-// product of a library. What the kernel above does, without a division: it took
-// 282 us for 4096 x 10240 on an H200, its bytes 60.
+// product of a library. The same as the kernel above without a division, which
+// took 282 us for 4096 x 10240 on an H200, its bytes 60.
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     finish_dense(const vly_cuda_gemm g, const float *sums)
@@ -125,8 +125,8 @@ cudaError_t run_dense(const vly_cuda_gemm &g, const float *sums,
 
 constexpr unsigned SIDE = 32; // of a square of scales of A
 
-// What the kernels before wrote can be read: VLY_LAUNCH_EARLY. To let the next
-// one start early too gained nothing: the library's waits.
+// Waits until results of previous kernels are visible: VLY_LAUNCH_EARLY. An
+// early start of the next kernel gained nothing, since the library's waits.
 __device__ __forceinline__ void wait_for_those_before()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

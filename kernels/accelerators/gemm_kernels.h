@@ -76,7 +76,7 @@ enum {
     VLY_CUDA_SUM_I32 = 1,
 };
 
-/* What is left to do with sums that stand in the workspace:
+/* The remaining work on sums in the workspace:
  *
  * sums  [n_parts][batch][m][n] of sum_type; parts are added in their order.
  *       n_parts 0: they are 0 (alpha or k is)
@@ -121,9 +121,9 @@ enum {
 extern const vly_cuda_gemv_shape vly_cuda_gemv_shapes[VLY_CUDA_GEMV_SHAPES];
 
 /* 1 if these kernels can compute it: B transposed, rows of A and B aligned to
- * 16 bytes, k a multiple of what 16 bytes of B hold; those of gemv_flow.cu: up
- * to 8 rows that are not fp32; gemv_lines.cu: one, with rows of B of whole
- * pieces, where a block may have so much shared memory. */
+ * 16 bytes, k a multiple of the elements in 16 bytes of B; those of
+ * gemv_flow.cu: up to 8 rows that are not fp32; gemv_lines.cu: one, with rows
+ * of B of whole pieces, where a block may have so much shared memory. */
 int vly_cuda_gemv_fits(const vly_cuda_gemm *gemm, uint32_t shape,
                        uint32_t align);
 
@@ -133,7 +133,7 @@ uint64_t vly_cuda_gemv_blocks(const vly_cuda_gemm *gemm, uint32_t shape);
 /* A product of any m, in groups of 8 (or 32) rows of which each reads B.
  *
  * n_parts  blocks that share a row, each a part of k, at least 1
- * sums     [n_parts][batch][m][n] fp32 where n_parts > 1; else not used
+ * sums     [n_parts][batch][m][n] fp32 if n_parts > 1; otherwise not used
  * After it, with n_parts > 1, vly_cuda_gemm_finish is due. Scales are applied
  * there or here. */
 cudaError_t vly_cuda_gemv(const vly_cuda_gemm *gemm, uint32_t shape,
@@ -163,13 +163,13 @@ typedef struct vly_cuda_votes {
 } vly_cuda_votes;
 
 /* *worst (one word of the device, cleared by the caller) becomes the largest
- * difference over what is allowed, as the bits of a float; infinity where one
- * is no number. To *votes (the same) those of the elements are added.
+ * ratio of a difference and its bound, as the bits of a float; infinity if a
+ * difference is NaN. To *votes (the same) those of the elements are added.
  *
  * gemm  d as found, beta, c, bias and activation; batch 1; the rest is not
- *       looked at
- * sums  [m][n] with alpha, before what those add, fp32 (D int32: int32 and all
- *       of it) */
+ *       read
+ * sums  [m][n] with alpha, without these additions, fp32 (D int32: int32, with
+ *       all of them) */
 cudaError_t vly_cuda_gemm_compare(const vly_cuda_gemm *gemm, const void *sums,
                                   vly_cuda_allowance allowed, uint32_t *worst,
                                   vly_cuda_votes *votes, cudaStream_t stream);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every product of the table, by tiles of 64 x 64 x 16 in shared memory, 4 x 4
 // elements a thread. No tensor cores, no vector loads, so that any type, size,
-// stride and alignment goes through the same few lines: it is what the fast
-// ways are compared with, and what runs where none of them can.
+// stride and alignment goes through the same few lines: it is the reference of
+// the fast ways, and the fallback without one.
 //
 // Bytes and operations: a tile reads 2 x 64 x 16 elements for 64 x 64 x 16
 // multiply-adds, 32 of them an element, so it is bound by the multiply-adds
@@ -27,7 +27,7 @@ __device__ uint64_t place(uint64_t row, uint64_t k, uint64_t pitch, bool along)
     return along ? row * pitch + k : k * pitch + row;
 }
 
-// Fills one tile; what lies outside is 0, as a product of it must be.
+// Fills one tile; elements outside are 0, so that they add nothing.
 template <typename T, typename Sum>
 __device__ void fill(Sum (*tile)[TILE + EACH], const T *from, uint64_t row,
                      uint64_t rows, uint64_t k, uint64_t n_k, uint64_t pitch,

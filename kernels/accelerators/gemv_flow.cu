@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of up to 8 rows with weights of 16, 8 or 4 bits, as one stream: what
-// gemv_half.cu does with a block for every 16 rows of B, by as many blocks as
-// the device holds at once.
+// Products of up to 8 rows with weights of 16, 8 or 4 bits, as one stream: the
+// products of gemv_half.cu, which has a block for every 16 rows of B, by as
+// many blocks as fit on the device at once.
 //
 // With int4 weights of 16384 x 16384 gemv_half took 50.2 us on an H200, 10 of
 // which did not grow with n: its blocks begin and end together, each time with
 // nothing under way, and a lane waited for the scales of a group, which come
 // from memory of their own, in every second step. Here a block takes one tile
-// of B after the other, and what is under way belongs to the next tile while
-// one ends; scales are asked for one step ahead, A before the wait for B; and a
-// warp has two tiles of 16 rows, which share what is fetched and put in order
-// of A (32 of 171 instructions a KB). 42.3 us there; with one tile a warp and
-// eight warps 52.6.
+// of B after the other, and loads in flight belong to the next tile while one
+// ends; scales are loaded one step ahead, A before the wait for B; and a warp
+// has two tiles of 16 rows, which share the loads and the order of A (32 of 171
+// instructions a KB). 42.3 us there; with one tile a warp and eight warps 52.6.
 #include "gemm_element.cuh"
 #include "gemv_fragment.cuh"
 #include "gemv_launch.h"
@@ -19,15 +18,15 @@
 namespace
 {
 
-// What lanes without a piece of the last chunk have of A: B is 0 there, and so
-// must A be, as 0 times NaN is NaN.
+// The elements of A for lanes without a piece of the last chunk: B is 0 there,
+// and A must be 0 too, because 0 times NaN is NaN.
 __device__ const uint4 nothing[4] = {};
 
 constexpr int WARPS = 4, STAGES = 4;
 constexpr int TILES = 2, PAIRS = 2 * TILES, ROWS = 16 * TILES; // of B
 constexpr int PER_UNIT = 4; // blocks that are to be on a multiprocessor
 
-// What a lane of a warp is at.
+// The position of a lane of a warp.
 template <typename T, int BITS> struct flow {
     static constexpr int VECTOR = 128 / BITS, CHUNK = 4 * VECTOR;
     static constexpr int MMAS = 32 / BITS;
@@ -41,7 +40,7 @@ template <typename T, int BITS> struct flow {
     const T *scales;
     const T *a;
     uint4 *mine, *stage;
-    // what is fetched next: of which tile, and how many chunks it still has
+    // the next fetch: its tile, and the number of chunks that are left in it
     uint32_t far, far_left, far_lacking;
     const char *from[PAIRS];
     // scales, one step ahead

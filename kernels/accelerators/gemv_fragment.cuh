@@ -109,7 +109,7 @@ template <typename T, int GROUPS> struct lane_places {
     const T *scale1;
 };
 
-// One chunk of B, which has come, times what belongs to it of A.
+// One chunk of B, which has arrived, times the corresponding elements of A.
 // FRESH: A may have been written since the kernel started (rwkv_launch.cuh).
 template <typename T, int BITS, int GROUPS, bool FRESH>
 __device__ __forceinline__ void step(float (&sum)[GROUPS][4],

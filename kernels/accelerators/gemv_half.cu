@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of few rows with fp16 or bf16, and int8 or int4 weights: bound by
-// the bytes of B, so every byte is read once, 16 a lane, and nothing else may
+// the bytes of B, so every byte is read once, 16 a lane, and no other work may
 // take longer.
 //
 // A block has 16 rows of B (columns of D); its warps divide k. Tensor cores
 // multiply (mma m16n8k16, fp32 sums): B is their first factor, up to 8 rows of
-// A the second, so eight rows cost what one does (with more, two or four groups
-// of eight share the weights once they are floats). Which k stands where in a
-// fragment is free as long as both factors agree, so a lane takes 16 bytes in
-// one piece: four lanes hold 64 bytes of a row. Sums of warps, and of blocks
+// A the second, so eight rows cost as much as one (with more, two or four
+// groups of eight share the weights once they are floats). Which k stands where
+// in a fragment is free as long as both factors agree, so a lane takes 16 bytes
+// in one piece: four lanes hold 64 bytes of a row. Sums of warps, and of blocks
 // that share rows (n_parts), are added in a fixed order.
 //
 // Bytes in flight: an H200 needs 4.29 TB/s * 0.7 us = 3 MB, 23 KB a
 // multiprocessor. They are fetched past the registers (cp.async): the compiler
-// moved plain loads behind the work of earlier ones to save registers. A block
+// moved plain loads after the work on earlier ones to save registers. A block
 // has 32 KB under way; with 4096 x 4096 two blocks are on a multiprocessor,
 // with 16384 x 16384 five or six. Operations a KB of weights (32 lanes): 2 mma
 // (16 bits), 4 and about 80 others (int8), 8 and about 150 others (int4,
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(WARPS * 32)
 {
     constexpr int VECTOR = 128 / BITS, CHUNK = 4 * VECTOR;
     constexpr int ROWS = 8 * GROUPS;
-    // what is fetched, then the sums of the warps
+    // the fetched data, then the sums of the warps
     __shared__ uint4 ring[WARPS][STAGES][2][32];
     float(*const partial)[TILE][ROWS] =
         reinterpret_cast<float(*)[TILE][ROWS]>(&ring[0][0][0][0]);
@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(WARPS * 32)
     const uint64_t j0 = static_cast<uint64_t>(blockIdx.x / n_groups) * TILE;
     const uint64_t i0 = static_cast<uint64_t>(blockIdx.x % n_groups) * ROWS;
     const uint64_t z = blockIdx.z, part = blockIdx.y;
-    // Rows that are not there, of B or of A, are read as the last one: what
-    // becomes of them is not written.
+    // For missing rows of B or of A the last row is read: their results are not
+    // written.
     const uint64_t row0 = min(j0 + r, g.n - 1), row1 = min(j0 + r + 8, g.n - 1);
     const uint32_t n_chunks = static_cast<uint32_t>((g.k + CHUNK - 1) / CHUNK);
     const char *b = static_cast<const char *>(g.b) + z * g.stride_b * BITS / 8;
@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(WARPS * 32)
                     g.k
             ? end - 1
             : end;
-    // The chunks of a warp are WARPS apart. STAGES - 1 of them are on their
-    // way while one is worked on; a lane reads only what it has fetched.
+    // The chunks of a warp are WARPS apart. STAGES - 1 of them are in flight
+    // during the work on one; a lane reads only its own fetches.
     uint4 *const mine = &ring[warp][0][0][lane];
     uint32_t c = begin + warp, next = c;
     const char *from0 = at.b0 + static_cast<uint64_t>(c) * 64;

@@ -28,7 +28,7 @@ namespace
 
 constexpr int TILE = 16, WARPS = 16, SLOTS = 2, AHEAD = SLOTS - 1;
 constexpr int DEPTH = 8; // tiles that are done before their sums are written
-// A piece is RUN chunks of 64 bytes of the rows of a tile, and behind them the
+// A piece is RUN chunks of 64 bytes of the rows of a tile, and after them the
 // scales. Chunks of odd rows are exchanged by pairs, so that eight lanes that
 // read of two rows are in different banks.
 constexpr int RUN = 4, LANES = RUN * 4, ROWS = 32 / LANES, PITCH = RUN * 64;
@@ -86,7 +86,7 @@ template <int BITS> struct share {
     }
 };
 
-// What is fetched next: of the tile of a round.
+// The next fetch: from the tile of a round.
 template <int BITS> struct fetcher {
     const share<BITS> &at;
     uint32_t round = 0;

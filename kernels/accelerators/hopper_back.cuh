@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What gradients want of sm_90a beside hopper.cuh and wgmma.cuh: copies without
+ * PTX of sm_90a for gradients, besides hopper.cuh and wgmma.cuh: copies without
  * a tensor map, sums in global memory, flags between blocks, and a product of
  * two operands that both have the summed dimension down their rows.
  *

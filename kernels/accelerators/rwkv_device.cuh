@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the kernels of RWKV-7 share: elements whose type is known at run time,
+ * Shared by the kernels of RWKV-7: elements whose type is known at run time,
  * lengths, sums over a block, activations.
  */
 #ifndef VLY_RWKV_DEVICE_CUH

@@ -3,8 +3,8 @@
  * local to a head of a row, which is with half a warp, four columns a lane.
  * Half a warp stays with its head for some rows: weights are read once.
  *
- * At first a head was with a warp, two columns a lane, 32 apart, and each load
- * behind a branch on its type.
+ * In a first version a warp had a head, two columns a lane, 32 apart, and each
+ * load followed a branch on its type.
  */
 #include "rwkv_head.cuh"
 #include "rwkv_quads.cuh"

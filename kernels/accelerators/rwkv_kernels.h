@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Launchers of what RWKV-7 needs around its products and its recurrence
+ * Launchers of the operations of RWKV-7 around its products and its recurrence
  * (volley/rwkv.h has the formulas): no ABI, no allocation. All return a
  * cudaError_t as int; work goes into the stream.
  *
@@ -7,7 +7,7 @@
  * bf16, 4 int8, 5 int4. Rows are [batch][seq]; of a sequence those from
  * length[b] on are not written. early: a kernel may start while the one before
  * it in the stream still runs; it then only fetches weights (compute capability
- * 9.0, else without effect).
+ * 9.0, otherwise without effect).
  */
 #ifndef VLY_RWKV_KERNELS_H
 #define VLY_RWKV_KERNELS_H

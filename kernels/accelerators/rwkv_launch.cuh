@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How the kernels of RWKV-7 follow each other. With `early`, a kernel starts
- * when every block of the one before has called rwkv_wait: what that one
- * writes, or the one before it, must not be touched before this one's own
- * rwkv_wait; weights may (programmatic dependent launch).
+ * when every block of the previous one has called rwkv_wait. Before its own
+ * rwkv_wait it must not touch memory that the previous kernel, or the one
+ * before that, writes; it may read weights (programmatic dependent launch).
  */
 #ifndef VLY_RWKV_LAUNCH_CUH
 #define VLY_RWKV_LAUNCH_CUH

@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(THREADS)
 {
     constexpr uint32_t VECTOR = 128 / BITS, CHUNK = 4 * VECTOR;
     extern __shared__ __align__(128) char memory[];
-    /* what is fetched, then the sums of the warps */
+    /* the fetched data, then the sums of the warps */
     uint4(*const ring)[DEPTH][2][32] = (uint4(*)[DEPTH][2][32])memory;
     float(*const partial)[TILE][ROWS] = (float(*)[TILE][ROWS])memory;
     uint4 *const x_row = (uint4 *)(memory + WARPS * DEPTH * 1024);
@@ -141,8 +141,8 @@ static __device__ __forceinline__ void spread(uint4 bits, float (&w)[32],
         w[i] = (float)((int)(words[i / 8] >> (i % 8 * 4) & 15u ^ 8u) - 8);
 }
 
-/* 16 bytes of a row of weights, times what belongs to them of each row of x,
- * for those that are there: 0 times NaN would be NaN. */
+/* 16 bytes of a row of weights, times the corresponding elements of each
+ * existing row of x: 0 times NaN would be NaN. */
 template <typename W, int N, int A>
 static __device__ __forceinline__ void add_terms(float (&sum)[A], uint4 bits,
                                                  const float *x, uint32_t rows,

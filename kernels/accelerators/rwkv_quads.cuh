@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Four neighbours of an array in one piece, where it lies so. The type is known
- * when a kernel is compiled: behind a branch on it every load is waited for
- * before the next one is asked for.
+ * Four neighbours of an array in one piece, if its alignment allows. The type
+ * is known when a kernel is compiled: after a branch on it every load would
+ * have to end before the next one starts.
  */
 #ifndef VLY_RWKV_QUADS_CUH
 #define VLY_RWKV_QUADS_CUH

@@ -5,8 +5,8 @@
  * and the result is written. The same block does PREPARE with LORA.
  *
  * A block reads the 64 rows of four matrices (48 to 100 KB in 16 bits at the
- * published ranks) and 16 KB of state, asked for before anything is waited for;
- * predicted for an H200, bound by what one multiprocessor takes in (some 64
+ * published ranks) and 16 KB of state; all loads start before the first wait.
+ * Predicted for an H200, bound by the loads of one multiprocessor (some 64
  * bytes a cycle): 0.6 to 1.1 us, where four launches were 4 us. The first form
  * took 12.6 us (bench/results/rwkv.csv, launches of a token).
  */

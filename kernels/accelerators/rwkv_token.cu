@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A token of RWKV-7 in one launch, a block a multiprocessor (of an H200 120 of
- * 132, in clusters). Each layer is four phases, products with something before
- * them that every block makes for itself:
+ * 132, in clusters). Each layer is four phases: products, and before them a
+ * step that every block does for itself:
  *
  *   norm, token shift        r k v and the LoRAs' first products; then some
  *                            blocks have a head each
- *   what the heads left      output
+ *   results of the heads     output
  *   norm, token shift        key
- *   what the others left     value
+ *   results of the others    value
  *
  * Rows of each product are divided among the blocks. A block keeps the whole
- * residual stream in registers; what it needs of others comes as values with
- * flags (rwkv_token.cuh), for which each block of a cluster asks by its share
- * (token_hear), and weights come past all of that, one stream of copies through
- * slots of shared memory (rwkv_token_feed.cuh), so that memory is not idle
- * while blocks wait for each other. Launches of their own cost 3.2 us each
- * beside their bytes, seven a layer.
+ * residual stream in registers; values of other blocks come with flags
+ * (rwkv_token.cuh), and each block of a cluster reads its share of them
+ * (token_hear). Weights come beside that, as one stream of copies through slots
+ * of shared memory (rwkv_token_feed.cuh), so that memory is not idle while
+ * blocks wait for each other. Separate launches cost 3.2 us each in addition to
+ * their bytes, seven a layer.
  *
- * All phases run through the same code: it is to fit into the cache of
- * instructions, whose misses queue behind the copies as all else does. For the
- * same reason nothing may be spilled.
+ * All phases run through the same code: it must fit into the cache of
+ * instructions, whose misses wait for the copies like all other reads. For the
+ * same reason no register may be spilled.
  */
 #include "rwkv_token_begin.cuh"
 #include "rwkv_token_feed.cuh"

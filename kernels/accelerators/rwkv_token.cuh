@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the parts of rwkv_token.cu share: a block's shared memory, barriers,
- * what blocks tell each other, products of fragments.
+ * Shared by the parts of rwkv_token.cu: a block's shared memory, barriers,
+ * values that blocks send each other, products of fragments.
  *
- * Blocks tell each other values with a flag beside each of them, in one word
+ * Blocks send each other values with a flag beside each of them, in one word
  * that is written at once: 8 bytes (fp32, flag) or 4 (16 bits, flag). A reader
- * asks for the values until all flags are those of this layer; no barrier, no
+ * reads the values until all flags are those of this layer; no barrier, no
  * fence: one trip to the second-level cache for the writer, one or two for the
  * reader. A flag is the number of the layer, counted through all launches, so
- * that what is left of the layer before never has it.
+ * that a value of an earlier layer never has it.
  */
 #ifndef VLY_RWKV_TOKEN_CUH
 #define VLY_RWKV_TOKEN_CUH
@@ -142,7 +142,7 @@ static __device__ __forceinline__ void token_bar_expect(uint64_t *bar,
                  : "memory");
 }
 
-/* The same where other blocks of the cluster wrote what it counts. */
+/* The same if other blocks of the cluster wrote the counted bytes. */
 static __device__ __forceinline__ void token_bar_wait_cluster(uint64_t *bar,
                                                               uint32_t parity)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A token of RWKV-7 in one launch (rwkv_token.cu): no ABI, no allocation.
- * Weights, and what goes into products, are of one 16-bit type.
+ * Weights and the inputs of products are of one 16-bit type.
  */
 #ifndef VLY_RWKV_TOKEN_H
 #define VLY_RWKV_TOKEN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a block of rwkv_token.cu works out before it begins: where things are in
- * its shared memory, its rows of each product, what its head wants of others.
+ * Computed by a block of rwkv_token.cu before it begins: places in its shared
+ * memory, its rows of each product, the values that its head needs of others.
  */
 #ifndef VLY_RWKV_TOKEN_BEGIN_CUH
 #define VLY_RWKV_TOKEN_BEGIN_CUH

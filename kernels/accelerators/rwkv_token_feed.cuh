@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The warps of rwkv_token.cu that do not work: one thread copies all that the
  * block multiplies into slots, phase after phase, whatever the workers wait
- * for; one warp has the small weights fetched into the second-level cache.
+ * for; one warp prefetches the small weights into the second-level cache.
  *
- * Values of other blocks queue behind the copies that are under way: with 16,
- * 32 and 64 KB of them a multiprocessor an exchange took 1.6, 2.6 and 5.1 us
- * on an H200, with none 1.0. So copies are paced (args.ahead slots under way),
- * and those for phases that the workers have not come to more so (args.low).
+ * Values of other blocks wait for the copies in flight: with 16, 32 and 64 KB
+ * of them a multiprocessor an exchange took 1.6, 2.6 and 5.1 us on an H200,
+ * with none 1.0. So copies are paced (args.ahead slots in flight), and those
+ * for phases that the workers have not reached even more (args.low).
  */
 #ifndef VLY_RWKV_TOKEN_FEED_CUH
 #define VLY_RWKV_TOKEN_FEED_CUH

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A head of rwkv_token.cu, by the workers of one block: the LoRAs' second
- * products, PREPARE, one token of the recurrence, FINISH (volley/rwkv.h). What
- * it reads of memory is asked for before the values of other blocks are.
+ * products, PREPARE, one token of the recurrence, FINISH (volley/rwkv.h). Its
+ * loads from memory start before those of the values of other blocks.
  */
 #ifndef VLY_RWKV_TOKEN_HEAD_CUH
 #define VLY_RWKV_TOKEN_HEAD_CUH

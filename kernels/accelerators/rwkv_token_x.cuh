@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What rwkv_token.cu multiplies with, by all workers of each block: the
- * residual stream, of which a thread holds NE entries of two values, its norm
- * and token shift; values that other blocks left.
+ * The inputs of the products of rwkv_token.cu, by all workers of each block:
+ * the residual stream, of which a thread holds NE entries of two values, its
+ * norm and token shift; values that other blocks wrote.
  */
 #ifndef VLY_RWKV_TOKEN_X_CUH
 #define VLY_RWKV_TOKEN_X_CUH

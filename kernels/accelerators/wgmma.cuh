@@ -2,7 +2,7 @@
  * wgmma of sm_90a: matrix products of a warp group with A in shared memory or
  * registers, B in shared memory, sums in registers. CCCL has no wrappers of
  * them. Lanes hold rows and columns of a result as in mma.m16n8k16, 16 rows a
- * warp, one fragment of 8 columns behind the other; a fragment of A of e4m3 is
+ * warp, one fragment of 8 columns after the other; a fragment of A of e4m3 is
  * that of mma.m16n8k32.
  *
  * Source  PTX ISA 8.8, 9.7.15 (asynchronous warpgroup matrix instructions)
@@ -55,9 +55,9 @@ static __device__ __forceinline__ void wgmma_hold(uint32_t (&a)[N][4])
             asm volatile("" : "+r"(a[i][r])::"memory");
 }
 
-/* What comes next waits until x, which is never below 0, is known: ptxas moves
- * a wgmma_wait up over arithmetic, which then does not run beside the product,
- * but not over a store. spare: 4 bytes of shared memory */
+/* The following code waits until x, which is never below 0, is known: ptxas
+ * moves a wgmma_wait up over arithmetic, which then does not run beside the
+ * product, but not over a store. spare: 4 bytes of shared memory */
 static __device__ __forceinline__ void wgmma_after(float x, uint32_t spare)
 {
     asm volatile("{ .reg .pred p; setp.lt.f32 p, %0, 0f00000000;\n"
@@ -149,7 +149,7 @@ template <typename T, int N> struct wgmma;
     VLY_WGMMA_D112(d), VLY_WGMMA_D8(d, 112), VLY_WGMMA_D8(d, 120)
 
 /* kind: shape and types in PTX; the operands after the sums by their numbers:
- * ss a, b, add; rs four of a, b, add; flags: signs, and what is transposed */
+ * ss a, b, add; rs four of a, b, add; flags: signs, and transposed operands */
 #define VLY_WGMMA_SS(kind, sums, flags, n0, n1, n2)                            \
     asm volatile("{ .reg .pred p; setp.ne.b32 p, %" n2                         \
                  ", 0; wgmma.mma_async.sync.aligned." kind                     \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the two halves of wkv_chunked.cu share: the record of a chunk of 32
+ * Shared by the two halves of wkv_chunked.cu: the record of a chunk of 32
  * tokens of one head, and products of matrices in three passes of tf32.
  *
- * A record is what a chunk does to a state S [64 values][64 keys], in the order
- * of the registers of mma.sync's fragments, so that both sides move it in whole
- * lines:
+ * A record is the effect of a chunk on a state S [64 values][64 keys], in the
+ * order of the registers of mma.sync's fragments, so that both sides move it in
+ * whole lines:
  *
  *   S := S M + N        M, N [64][64]
  *   y_t = S R_t + Y_t   R, Y [32 tokens][64]

@@ -90,7 +90,7 @@ load_chunk(const vly_wkv_args &args, const wkv_place &at, int32_t token,
     return wild;
 }
 
-/* left and right times decays, of what load_chunk left; a column of eight
+/* left and right times decays, from the data of load_chunk; a column of eight
  * tokens a thread. True if the chunk is too wild for products. All threads. */
 static __device__ __forceinline__ bool scale_chunk(bool wild, chunk_work *work)
 {
@@ -227,7 +227,7 @@ static __device__ __forceinline__ void solve(chunk_work *work, uint32_t column)
 }
 
 /* N tiles, whose columns are `step` floats apart and whose fifth row is `down`
- * floats behind the first one. */
+ * floats after the first one. */
 template <int N>
 static __device__ __forceinline__ void
 multiply_columns(float (*c)[4], const factor_a &a, const float *from,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The second half of wkv_chunked.cu: states from chunk to chunk, and outputs. A
  * block has 16 of the 64 rows of one head. Four warps make the next state, 16
- * columns each, the other four y of 8 tokens each; what they need of the next
- * chunk is on its way meanwhile. The state goes round in shared memory in the
- * order of fragments: sums of one product are factors of the next as they are.
+ * columns each, the other four y of 8 tokens each; the data of the next chunk
+ * is loaded meanwhile. The state goes round in shared memory in the order of
+ * fragments: sums of one product are factors of the next as they are.
  */
 #ifndef VLY_WKV_CHUNK_PASS_CUH
 #define VLY_WKV_CHUNK_PASS_CUH

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * RWKV-7's recurrence in chunks of 32 tokens, as products of matrices. A chunk
- * does to the state S what two matrices do: S := S M + N, and so are its
- * outputs. M and N need no state: they are made of all chunks and heads at once
- * (wkv_chunk_make.cuh); then states go from chunk to chunk
+ * changes the state S by two matrices, S := S M + N, and gives its outputs in
+ * the same way. M and N need no state: they are made of all chunks and heads at
+ * once (wkv_chunk_make.cuh); then states go from chunk to chunk
  * (wkv_chunk_pass.cuh), in as many steps as there are chunks, each one product.
  * The two halves are blocks of one kernel, so that a range of chunks is passed
  * on while the next range is made.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the kernels of RWKV-7's recurrence share.
+ * Shared by the kernels of RWKV-7's recurrence.
  */
 #ifndef VLY_WKV_DEVICE_CUH
 #define VLY_WKV_DEVICE_CUH

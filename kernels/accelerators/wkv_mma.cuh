@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mma.sync m16n8k8 in tf32, three passes: a float is the sum of two tf32 (its
- * upper 11 bits and what is left), and of the four products the smallest is
- * left out. What is lost is about 2^-21 of each product.
+ * upper 11 bits and the rest), and the smallest of the four products is left
+ * out. The error is about 2^-21 of each product.
  */
 #ifndef VLY_WKV_MMA_CUH
 #define VLY_WKV_MMA_CUH

@@ -22,15 +22,15 @@
 #define VECTORS 5 /* r, w, k, a, b; v is apart: only 16 of it */
 #define EACH (TOKENS * WKV_DIM / CARRIERS) /* tokens of a column, a carrier */
 
-/* Lane part p of a row has the columns 4 p + 32 c + 0..3: lanes of a row lie
- * one behind the other, so no two of them read the same bank. */
+/* Lane part p of a row has the columns 4 p + 32 c + 0..3: lanes of a row are
+ * consecutive, so no two of them read the same bank. */
 struct recurrent_tile {
     float x[TOKENS][VECTORS][WKV_DIM];
     float v[TOKENS][ROWS];
 };
 
-/* What a carrier loads of a tile: a column of all vectors, of every other
- * token. As it is in memory: to make floats of it is to wait for it. */
+/* The part of a tile that a carrier loads: a column of all vectors, of every
+ * other token. It stays as in memory, since a conversion would wait for it. */
 template <typename T> struct recurrent_next {
     T x[EACH][VECTORS];
     T v[TOKENS * ROWS / CARRIERS];
@@ -123,8 +123,8 @@ static __device__ __forceinline__ float step(const float x[VECTORS][WKV_DIM],
 
 /* Eight tokens, of which n are there, from number t of a tile on. Lane part of
  * a row keeps y of one of them and writes it at the end: without a branch
- * between tokens, what needs no state of one is done while the sums of the one
- * before are under way. */
+ * between tokens, the work of one that needs no state is done during the sums
+ * of the previous one. */
 template <typename T, bool WHOLE>
 static __device__ __forceinline__ void
 work(const recurrent_tile &tile, int32_t t, int32_t n, uint32_t local,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One token of RWKV-7's recurrence: bound by reading and writing the state.
- * The rows of a state need nothing of each other, so a head is shared by two
- * blocks; a row is with 16 lanes, 16 bytes each, and a thread has two rows, all
- * read before anything else is done.
+ * The rows of a state are independent, so two blocks share a head; 16 lanes
+ * have a row, 16 bytes each, and a thread has two rows, which are read before
+ * any other work.
  */
 #include "rwkv_launch.cuh"
 #include "wkv_device.cuh"

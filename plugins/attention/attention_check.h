@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What every attention plugin asks of a description and of a run before it
- * looks at what it can do itself. Nothing of a device is read. `plugin` is the
+ * Checks of a description and of a run that every attention plugin makes before
+ * its own conditions. Nothing is read from a device. `plugin` is the
  * id that messages begin with. Everything here is [any-thread].
  */
 #ifndef VOLLEY_ATTENTION_CHECK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The way "own_sm90": what it takes, and the tensor maps of a run.
+ * The way "own_sm90": its conditions, and the tensor maps of a run.
  */
 #include <pthread.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is told of the ways of attention on CUDA: their names, keys of the
+ * Texts about the ways of attention on CUDA: their names, keys of the
  * cache, lines in the log, the list of a plan.
  */
 #include <stdio.h>

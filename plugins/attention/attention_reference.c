@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attention in double, as its definition says, by plain loops: what "correct"
- * means for the others. A unit is one query, or one key of the gradients.
+ * Attention in double by its definition, in plain loops: the reference of the
+ * others. A unit is one query, or one key of the gradients.
  *
- * Scores are computed anew in every pass instead of being kept, so there is no
- * limit on lengths. The gradients are those of the inputs as they are stored:
- * O and lse are recomputed in double, what the run passes is not read.
+ * Scores are computed again in every pass instead of being kept, so there is no
+ * limit on lengths. The gradients are those of the inputs as they are stored: O
+ * and lse are recomputed in double; those of the run are not read.
  */
 #include <math.h>
 
@@ -22,7 +22,7 @@ typedef struct reference_work {
     double *delta; /* sum of grad_o * O */
 } reference_work;
 
-/* One query of one sequence, or one key, with what is needed to walk along the
+/* One query of one sequence, or one key, with the data for a walk along the
  * other side. */
 typedef struct place {
     vly_attention_view view;

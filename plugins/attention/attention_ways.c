@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The ways that are our own kernels: what each takes, and how it is run.
+ * The ways that are own kernels: the conditions of each, and its run.
  */
 #include "attention_cuda.h"
 

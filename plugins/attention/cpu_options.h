@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What attention and wkv of the processor take from vly_device_spec.
+ * Options of attention and wkv on the processor, from vly_device_spec.
  */
 #ifndef VOLLEY_ATTENTION_CPU_OPTIONS_H
 #define VOLLEY_ATTENTION_CPU_OPTIONS_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs of cuDNN where sequences have lengths.
+ * Runs of cuDNN with sequences that have lengths.
  *
- * Forward K, V and what is written are copied, backward everything; of pages
- * only O and lse. Bytes moved grow with the sequence, the work with its square:
- * of 16 k tokens at 2048 that is guessed to be 15% of a forward run.
+ * For a forward run K, V and the outputs are copied, for a backward run all
+ * tensors; with pages only O and lse. The bytes moved grow with the sequence,
+ * the work with its square: for 16 k tokens at 2048 the copies are estimated to
+ * take 15% of a forward run.
  */
 #include "cudnn_guard.h"
 

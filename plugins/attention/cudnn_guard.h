@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs of cuDNN where sequences have lengths: on copies in the workspace, since
- * cuDNN reads what lies behind a length, and writes there.
+ * Runs of cuDNN with sequences that have lengths: on copies in the workspace,
+ * since cuDNN reads and writes after a length.
  */
 #ifndef VLY_CUDNN_GUARD_H
 #define VLY_CUDNN_GUARD_H

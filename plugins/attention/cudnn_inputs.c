@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the graphs of forward and backward share: tensors as the caller has
- * them, and the masks.
+ * Shared by the graphs of forward and backward: the caller's tensors, and the
+ * masks.
  *
  * The order of the operations is that of cudnn-frontend's composite attention
  * (attn_score_modifiers.h): cuDNN recognises patterns, not meanings.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plan of volley.rwkv/1 on the processor, shared by its operations. A unit
- * of work writes only what is its own, and each value has one order of its
- * sums: no bit depends on threads, on the rows beside a row or on whether a
- * sequence comes in one call.
+ * of work writes only its own results, and the sums of each value have one
+ * order: no bit depends on threads, on the other rows of a run, or on the
+ * number of calls for a sequence.
  */
 #ifndef VOLLEY_RWKV_CPU_H
 #define VOLLEY_RWKV_CPU_H

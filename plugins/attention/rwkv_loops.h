@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The vector loops of volley.rwkv/1, compiled once for each instruction set
  * like those of attention (attention_kernels.h). Each has one order of its
- * sums, whatever else is computed beside it: a token has the same bits alone,
- * in a batch and in a sequence.
+ * sums, whatever other rows are computed with it: a token has the same bits
+ * alone, in a batch and in a sequence.
  */
 #ifndef VOLLEY_RWKV_LOOPS_H
 #define VOLLEY_RWKV_LOOPS_H
@@ -28,7 +28,7 @@ typedef struct vly_rwkv_dots {
 } vly_rwkv_dots;
 
 /* One head of one token: second products of the four gates without their
- * biases in w, a and mixed_v, replaced by what volley.wkv/1 takes. */
+ * biases in w, a and mixed_v, replaced by the inputs of volley.wkv/1. */
 typedef struct vly_rwkv_head {
     float r[64];
     float w[64];       /* raw, then wkv_w */

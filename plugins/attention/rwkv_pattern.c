@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which model a list of runs of volley.rwkv/1 is: the order of volley/rwkv.h,
- * where each run reads what the one before it wrote. One launch leaves all of
- * that out, so every pointer between two runs is compared; of what lasts (last,
- * states, logits) no two arrays may overlap.
+ * Recognises the model of a list of runs of volley.rwkv/1: the order of
+ * volley/rwkv.h, in which each run reads the results of the previous one. One
+ * launch does not write these, so every pointer between two runs is compared;
+ * persistent arrays (last, states, logits) must not overlap.
  */
 #include <string.h>
 

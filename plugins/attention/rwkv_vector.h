@@ -26,8 +26,8 @@ INLINE vec magnitude_of(vec x)
     return (vec)((uvec)x & 0x7fffffffu);
 }
 
-/* Below 5/8 x plus an odd polynomial of it, else 1 - 2 / (exp(2 |x|) + 1) with
- * the sign of x. Source  Cephes, tanhf, S. L. Moshier */
+/* Below 5/8 x plus an odd polynomial of it, otherwise 1 - 2 / (exp(2 |x|) + 1)
+ * with the sign of x. Source  Cephes, tanhf, S. L. Moshier */
 INLINE vec tanh_of(vec x)
 {
     const vec size = magnitude_of(x);

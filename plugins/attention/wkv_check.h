@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What every plugin with volley.wkv/1 asks of a description and of a run.
- * Nothing of a device is read. Everything here is [any-thread].
+ * Checks of a description and of a run for every plugin with volley.wkv/1.
+ * Nothing is read from a device. Everything here is [any-thread].
  */
 #ifndef VOLLEY_WKV_CHECK_H
 #define VOLLEY_WKV_CHECK_H

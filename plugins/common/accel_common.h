@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What every accelerator plugin does in the same way on the host: memory,
- * sizes, options, beside plugins/support. Compiled into each plugin with hidden
+ * Host code that all accelerator plugins share: memory, sizes, options, besides
+ * plugins/support. Compiled into each plugin with hidden
  * symbols, so it is no ABI between them.
  */
 #ifndef VOLLEY_ACCEL_COMMON_H

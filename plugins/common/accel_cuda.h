@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the CUDA accelerators do in the same way on the host: devices, errors
- * of the runtime, volley.memory/1.
+ * Host code that the CUDA accelerators share: devices, errors of the runtime,
+ * volley.memory/1.
  */
 #ifndef VOLLEY_ACCEL_CUDA_H
 #define VOLLEY_ACCEL_CUDA_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of CUDA devices, by the host's policy: quota, reuse of what was freed,
- * who goes first. The accounts are "cuda:0" ..., those of the burst backend, so
- * that a network and what runs beside it share a quota. A host older than ABI
- * 1.3 has no policy: then the allocator here is called directly.
+ * Memory of CUDA devices, by the host's policy: quota, reuse of freed blocks,
+ * classes of service. The accounts are "cuda:0" ..., those of the burst
+ * backend, so that a network and accelerators beside it share a quota. A host
+ * older than ABI 1.3 has no policy: then the allocator here is called directly.
  */
 #include "accel_cuda.h"
 

@@ -42,7 +42,7 @@ static inline float vly_f16_to_f32(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
     const uint32_t body = (uint32_t)(h & 0x7fffu) << 13;
-    /* biases 15 and 127; a subnormal is what lies above 2^-14 */
+    /* biases 15 and 127; a subnormal is the part above 2^-14 */
     const uint32_t normal = body + (112u << 23);
     const uint32_t tiny =
         vly_f32_bits(vly_f32_from_bits(body + (113u << 23)) - 0x1p-14f);

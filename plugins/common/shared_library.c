@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Opening the libraries of vendors. RTLD_LOCAL: two plugins may use two
- * versions. Not closed: CUDA libraries leave threads and registered code behind
- * in the process.
+ * versions. Libraries are never closed: CUDA libraries leave threads and
+ * registered code in the process.
  */
 #include "shared_library.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is too large for the tuning cache's file: a folder beside it, one file a
- * blob. As there nothing is an error: what is damaged, cut or foreign is not
- * there, what cannot be written is made again, and both are logged.
+ * Blobs that are too large for the file of the tuning cache: a folder beside
+ * it, one file a blob. As in the cache, nothing is an error: a damaged, cut or
+ * foreign file counts as missing, a blob that cannot be written is made again,
+ * and both are logged.
  */
 #ifndef VOLLEY_TUNE_BLOB_H
 #define VOLLEY_TUNE_BLOB_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The tuning cache. A file is a line that says what it is, then one line an
- * entry: checksum, key, blob in hex. So a damaged line loses one entry, and
+ * The tuning cache. A file is a line with its format, then one line an entry:
+ * checksum, key, blob in hexadecimal. So a damaged line loses one entry, and
  * people can read it.
  *
  * Writers hold a lock (flock on FILE.lock, which the system releases when its
- * holder dies), read what is there, write FILE.tmp, fsync it and rename it over
+ * holder dies), read the file, write FILE.tmp, fsync it and rename it over
  * FILE. A reader needs no lock.
  */
 #include "tune_cache.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What was measured once, kept on disk: a file of keys and blobs. It makes
- * plans faster to create and decides nothing else, so nothing about it is an
- * error: what cannot be read is not there, what cannot be written is measured
- * again, and both are logged.
+ * Results of measurements on disk: a file of keys and blobs. It only makes
+ * plans faster to create, so its failures are not errors: an entry that cannot
+ * be read counts as missing, a result that cannot be written is measured again,
+ * and both are logged.
  */
 #ifndef VOLLEY_TUNE_CACHE_H
 #define VOLLEY_TUNE_CACHE_H
@@ -21,10 +21,10 @@ typedef struct vly_tune_cache {
     char path[1024]; /* empty: no cache */
 } vly_tune_cache;
 
-/* Which file it is; nothing is opened yet.
+/* Chooses the file; nothing is opened yet.
  *
  * option  value of the option cache=: "off", a folder, or NULL or "": the
- *         folder volley in $XDG_CACHE_HOME, else in ~/.cache
+ *         folder volley in $XDG_CACHE_HOME, otherwise in ~/.cache
  * name    of the file, for a kind of plan, a device and a version of a library:
  *         "gemm-NVIDIA H200-9.0-cublasLt 130100"; other characters than
  *         letters, digits, dots and minus become _
@@ -40,7 +40,7 @@ void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
 uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
                       uint32_t capacity);
 
-/* Adds or replaces one entry and keeps what other processes wrote meanwhile.
+/* Adds or replaces one entry and keeps entries of other processes.
  * The file is replaced as a whole: a reader, or the next start after a crash,
  * sees the old one or the new one.
  *

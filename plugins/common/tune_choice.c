@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Entries of the tuning cache with the build that wrote them in front. A plugin
- * is linked with a build id (a hash of what is in it), which the loader has
- * among the notes of the object.
+ * Entries of the tuning cache that begin with the build that wrote them. A
+ * plugin is linked with a build id (a hash of its contents), which is among the
+ * notes of the loaded object.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "tune_choice.h"

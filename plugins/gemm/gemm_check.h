@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What every plugin of volley.gemm/1 checks in the same way: whether a
- * description is one of the table in volley/gemm.h, and whether the pointers of
- * a run can be used. Compiled into each plugin.
+ * Checks of every plugin of volley.gemm/1: a description must be one of the
+ * table in volley/gemm.h, and the pointers of a run must be usable. Compiled
+ * into each plugin.
  */
 #ifndef VOLLEY_GEMM_CHECK_H
 #define VOLLEY_GEMM_CHECK_H

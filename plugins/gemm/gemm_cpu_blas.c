@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * OpenBLAS, opened at run time. Volley's own threads share the work, so that a
  * result does not depend on their number and the caller's n_threads holds;
- * therefore the library is told to use one thread. That setting is of the whole
+ * therefore the library is set to one thread. That setting holds for the whole
  * process: another user of the same libopenblas.so.0 in it gets one thread too.
  *
  * It is entered from several threads at once, which its builds of Debian

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How long a plan takes, on random data. A run that would take long is measured
- * on a part of its shape: which of two ways is faster does not change there.
- * Random factors take longer to make than to multiply, so they stay for the
- * next way and the next plan, as long as nobody else needs their memory.
+ * Measures the time of a plan on random data. A run that would take long is
+ * measured on a part of its shape: the faster of two ways is the same there.
+ * Random factors take longer to make than to multiply, so they are kept for the
+ * next way and the next plan, until other clients need their memory.
  */
 #include <string.h>
 

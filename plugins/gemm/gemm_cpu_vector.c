@@ -3,8 +3,9 @@
  * the bytes of B, so each is converted once, in pieces that stay in the first
  * cache.
  *
- * B along k: 32 partial sums of each dot product, added as a tree; else a sum
- * for each column, k ascending. Neither order depends on threads or vectors.
+ * B along k: 32 partial sums of each dot product, added as a tree; otherwise a
+ * sum for each column, k ascending. Neither order depends on threads or
+ * vectors.
  */
 #include <string.h>
 

@@ -165,9 +165,9 @@ vly_status vly_gemm_cuda_launch(const vly_gemm_problem *problem,
  * --------------------------------------------------------- */
 
 /* Runs every candidate on random data: those whose results are not those of
- * gemm_own.cu are struck out (way NONE, logged; seconds: how many times what is
- * allowed they are off by, or VLY_GEMM_ROUNDS_BEFORE), the others timed on
- * factors that are not in the cache. lts: [2], for staged 0 and 1.
+ * gemm_own.cu are struck out (way NONE, logged; seconds: error as a multiple of
+ * the allowed one, or VLY_GEMM_ROUNDS_BEFORE), the others are timed on factors
+ * that are not in the cache. lts: [2], for staged 0 and 1.
  *
  * until_right  take the first that is right and time nothing
  * *best   index of the fastest, or of the first where memory is short and
@@ -204,9 +204,9 @@ bool vly_gemm_cuda_is_chosen(const vly_gemm_candidate *c, const char *name);
 /* Key of a choice, without device and versions, as text. */
 void vly_gemm_cuda_write_key(const vly_gemm_desc *desc, const char *choose,
                              char *key, size_t size);
-/* Into the plan's list: what cannot run; a shape of GEMV that
- * cannot, with what it is for; what needs more workspace than there
- * may be; what can (lt: its library's descriptors), to be changed. */
+/* Add to the plan's list: a way that cannot run; a shape of GEMV that
+ * cannot, with its purpose; a candidate that needs more workspace than
+ * allowed; a usable one (lt: its library's descriptors), to be changed. */
 void vly_gemm_cuda_tell_refused(vly_gemm_plan *plan, const char *name,
                                 const char *why);
 void vly_gemm_cuda_tell_gemv(vly_gemm_plan *plan, uint32_t shape);

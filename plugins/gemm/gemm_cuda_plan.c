@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plans: which candidates there are, which of them is taken, and what a plan
- * says of itself.
+ * Plans: their candidates, the choice, and the description of a plan.
  *
- * Without options: what the cache holds, if the library still runs it; else the
- * fastest of all candidates, which is then put into the cache.
+ * Without options the choice in the cache is taken, if the library still runs
+ * it; otherwise the fastest of all candidates, which is then stored in the
+ * cache.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whether a candidate is right: the first and the last rows of the first and
- * the last product are those of gemm_own.cu in fp32, within what one rounding
- * explains; and behind gelu, whether its elements are those of one rounding or
- * of two.
+ * Checks a candidate: the first and the last rows of the first and the last
+ * product must be those of gemm_own.cu in fp32, within the error of one
+ * rounding; after gelu its elements must be those of one rounding and not of
+ * two.
  */
 #include <math.h>
 
@@ -158,7 +158,7 @@ static vly_status verify_once(const tuning *t, const vly_gemm_candidate *c,
     *found = (finding){.off = INFINITY};
     /* elements that are not written stay NaN (integers: -1) */
     vly_status status = check(clear_before(t, run), "cudaMemset", error);
-    /* a library may refuse to run what its heuristics offered */
+    /* a library may refuse to run an algorithm of its heuristics */
     if (status == VLY_OK && vly_gemm_cuda_launch(t->problem, c, &lts[c->staged],
                                                  run, error) != VLY_OK)
         return VLY_OK;

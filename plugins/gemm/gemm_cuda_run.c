@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One run: what a candidate puts into the stream, and where what it needs
- * stands in the workspace.
+ * One run: the work that a candidate enqueues, and the places of its data in
+ * the workspace.
  */
 #include "gemm_cuda.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How fast a candidate is: the median of rounds of as many runs as take about 2
- * ms, as a graph of them, so that a product of 4 us is not measured as what its
- * launch takes on the host. Those within 4% of the fastest, and the library's
- * first, are measured again in turns, because clocks drift: on an H200 one
- * product in 40 was given to an algorithm that is 3% slower than the library's
- * first. That one stays unless another is faster in every turn but one.
+ * Measures a candidate: the median of rounds of as many runs as take about 2
+ * ms, as a graph, so that the time of a product of 4 us is not that of its
+ * launch on the host. Those within 4% of the fastest, and the library's first,
+ * are measured again in turns, because clocks drift: on an H200 one product in
+ * 40 was given to an algorithm that is 3% slower than the library's first. That
+ * one stays unless another is faster in every turn but one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,7 @@ vly_status vly_gemm_cuda_time(const tuning *t, const vly_gemm_lt lts[2],
                               vly_gemm_candidate *c, double least,
                               vly_error *error)
 {
-    const double launches = 20e-6; /* what two of them may take on the host */
+    const double launches = 20e-6; /* time limit of two of them on the host */
     double seconds[ROUNDS];
     round_of r = {.candidate = c, .n = 2};
     vly_status status = clock_round(t, lts, &r, &c->seconds, error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What candidates and their products are called, and what is told of them.
+ * Names of candidates and their products, and messages about them.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which candidate is right, and which is fastest.
+ * Finds the correct candidates and the fastest of them.
  *
- * Right: the first and the last rows of the first and the last product are
- * those of gemm_own.cu in fp32, within what one rounding explains. A heuristic
- * that gives garbage or NaN is struck out, and one that rounds a sum to 16 bits
- * before it adds the bias (algorithms 16, 23 and 24 of cuBLASLt 13.1 on an
- * H200) or applies gelu (11, 16 and 24). gemm_cuda_time.c says which is the
+ * Correct: the first and the last rows of the first and the last product are
+ * those of gemm_own.cu in fp32, within the error of one rounding. A heuristic
+ * that gives wrong results or NaN is struck out, and one that rounds a sum to
+ * 16 bits before it adds the bias (algorithms 16, 23 and 24 of cuBLASLt 13.1 on
+ * an H200) or applies gelu (11, 16 and 24). gemm_cuda_time.c says which is the
  * fastest, on random data (zeros draw less power and so run faster) that is
  * taken in turns from sets of more than three times the L2 cache, or as many as
  * there is memory for.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plugin nvml: volley.telemetry/1 over NVIDIA's management library. Without
- * a driver init says so, and nothing else happens.
+ * a driver init fails with that reason.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of a device: the plugin's allocator behind the host's policy.
+ * Memory of a device: the plugin's allocator, used through the host's policy.
  */
 #include "plugins/support/support_account.h"
 

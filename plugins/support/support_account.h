@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of a device: the plugin's allocator behind the host's policy (quota,
- * reuse, eviction), or alone where the host is older than ABI 1.3 and has none.
+ * Memory of a device: the plugin's allocator, used through the host's policy
+ * (quota, reuse, eviction), or directly on a host older than ABI 1.3.
  */
 #ifndef VOLLEY_SUPPORT_ACCOUNT_H
 #define VOLLEY_SUPPORT_ACCOUNT_H

@@ -32,12 +32,12 @@ struct vly_backend_net {
     uint64_t burst;           /* bursts done */
     uint64_t bytes;
     uint32_t n;
-    uint32_t rows;              /* max_delay + 1 */
-    uint32_t *state;            /* [N_FIELDS] columns */
-    uint32_t *coefs;            /* [N_COEFS] columns */
-    int32_t *arriving;          /* ring: row t % rows is what arrives in t */
-    uint8_t *fired;             /* ring: row t % rows tells who fired in t */
-    uint32_t *thresholds;       /* [n_stimuli][N_THRESHOLDS] */
+    uint32_t rows;        /* max_delay + 1 */
+    uint32_t *state;      /* [N_FIELDS] columns */
+    uint32_t *coefs;      /* [N_COEFS] columns */
+    int32_t *arriving;    /* ring: row t % rows: input that arrives in t */
+    uint8_t *fired;       /* ring: row t % rows: neurons that fired in t */
+    uint32_t *thresholds; /* [n_stimuli][N_THRESHOLDS] */
     vly_stimulus_desc *stimuli; /* as changed by stimulus_write */
 };
 
@@ -85,7 +85,7 @@ static const vly_stimulus_desc *stimulus_at(const vly_net_desc *desc,
     return (const void *)(base + (size_t)i * desc->stimulus_size);
 }
 
-/* ---- what it can run -------------------------------------------------- */
+/* ---- nets that it can run --------------------------------------------- */
 
 static uint32_t device_count(void)
 {
@@ -136,8 +136,9 @@ static void arrive(vly_backend_net *net, uint64_t burst, uint32_t neuron,
     net->arriving[(burst % net->rows) * net->n + neuron] += value;
 }
 
-/* Adds the weights of one spike of burst t. What arrived before burst `from`
- * is over (from > t + 1 only when a net starts in the middle of a run). */
+/* Adds the weights of one spike of burst t. Input that arrived before burst
+ * `from` is over (from > t + 1 only when a net starts in the middle of a run).
+ */
 static void spike_send(vly_backend_net *net, uint32_t neuron, uint64_t t,
                        uint64_t from)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Calls that are wrong. A wrong call is refused with a sentence before anything
  * is done, so the net stays as it was; `volley conformance` tries them all.
- * Each function returns NULL or what is wrong.
+ * Each function returns NULL, or the error.
  */
 #ifndef VOLLEY_TEMPLATE_CHECK_H
 #define VOLLEY_TEMPLATE_CHECK_H
