@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whether a net fits the partitioned plan.
+ * Decides whether a net fits the partitioned plan.
  */
 #ifndef VOLLEY_CUDA_FIT_H
 #define VOLLEY_CUDA_FIT_H

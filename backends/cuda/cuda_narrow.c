@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whether sums of 16 bits hold all that can arrive at a neuron by synapses in
- * one burst (kernels/cuda/narrow_sums.h). A neuron fires once a burst at most
+ * Proves that sums of 16 bits hold all input of a neuron by synapses in one
+ * burst (kernels/cuda/narrow_sums.h). A neuron fires once a burst at most
  * and all delays are the same, so each synapse counts once: the sum of their
  * magnitudes over the divisor of all weights of the area must be at most
  * 32,767. Threads have the synapses of a range of targets each, so that they

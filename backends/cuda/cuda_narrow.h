@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whether sums of 16 bits are enough for a net.
+ * Proves whether sums of 16 bits are enough for a net.
  */
 #ifndef VOLLEY_CUDA_NARROW_H
 #define VOLLEY_CUDA_NARROW_H

@@ -8,7 +8,7 @@
 
 #include "cuda_base.h"
 
-/* Whether a net fits a plan. */
+/* The result of a check whether a net fits a plan. */
 typedef struct vly_cuda_fit {
     const char *why;  /* reason why it does not fit; NULL: it fits */
     uint32_t is_poor; /* 1: any other plan that fits is better */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work before and after a product of a library: sums in the workspace to
-// elements of D, scales in the order that cublasLt wants, weights widened.
+// elements of D, scales in the order of cublasLt, weights widened.
 #include "gemm_element.cuh"
 
 #if !defined(VLY_LAUNCH_EARLY)

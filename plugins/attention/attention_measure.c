@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whether a way is right, and how long it takes.
+ * Checks and times a way.
  */
 #include <math.h>
 #include <string.h>

@@ -23,7 +23,7 @@ typedef struct vly_library_function {
  * table   filled (out)
  * index   which of the names (out), or NULL
  * Errors  E_UNSUPPORTED none: the linker's message for each name; table
- * unchanged
+ *         unchanged
  * Thread  [any-thread]
  */
 vly_status vly_library_open(const char *what, const char *const *names,

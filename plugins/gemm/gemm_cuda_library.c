@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuBLASLt, opened when a plan first wants it, and a handle a device.
+ * cuBLASLt, opened when a plan first needs it, and a handle a device.
  */
 #include "gemm_cuda.h"
 
