@@ -80,7 +80,7 @@ says "no digest"
 # what was found is one line of the message, whatever follows it in the file
 expect 2 rerun small.toml
 holds [ "$(wc -l <err)" = 1 ]
-says 'small.toml:1:6: '
+says 'small.toml:1:1: '
 
 # numbers of a manifest are not trusted, and both digests count
 expect 0 run small.toml --quiet -o old
