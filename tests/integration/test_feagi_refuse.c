@@ -164,15 +164,14 @@ static void messages(void **state)
 static void syntax(void **state)
 {
     (void)state;
-    static const char end[] = ", wanted JSON";
+    static const char wanted[] = ", wanted ";
     for (size_t i = 0; i < sizeof(no_json) / sizeof(no_json[0]); i++) {
         vly_error error = VLY_ERROR_INIT;
         const char *json = no_json[i].json;
         const char *begin = no_json[i].begin;
         assert_int_equal(read_it(json, strlen(json), &error), VLY_E_PARSE);
-        size_t n = strlen(error.message);
         if (strncmp(error.message, begin, strlen(begin)) != 0 ||
-            n < sizeof end || strcmp(error.message + n + 1 - sizeof end, end))
+            strstr(error.message, wanted) == NULL)
             fail_msg("%s: %s", json, error.message);
     }
 }

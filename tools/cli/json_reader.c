@@ -37,15 +37,15 @@ static vly_status fail_at(const tree_reader *r, size_t at, const char *text)
         column = c == '\n' ? 1 : column + ((c & 0xc0) != 0x80);
         line += c == '\n';
     }
-    return vly_fail(r->error, VLY_E_PARSE, "%.300s:%u:%u: %s, wanted JSON",
-                    r->name, line, column, text);
+    return vly_fail(r->error, VLY_E_PARSE, "%.300s:%u:%u: %s", r->name, line,
+                    column, text);
 }
 
 static vly_status wanted(const tree_reader *r, const char *what)
 {
     char found[VLY_JSON_FOUND];
     char text[160];
-    snprintf(text, sizeof text, "found %s instead of %s",
+    snprintf(text, sizeof text, "found %s, wanted %s",
              vly_json_found(&r->json, found), what);
     return fail_at(r, r->json.at, text);
 }
@@ -119,7 +119,9 @@ static vly_status check_keys(const tree_reader *r, const json_value *object)
     const size_t at = twice ? twice->at : 0;
     if (sorted != few)
         vly_free(sorted);
-    return twice ? fail_at(r, at, "a key that its object has already") : VLY_OK;
+    return twice ? fail_at(r, at,
+                           "the object has this key already, wanted it once")
+                 : VLY_OK;
 }
 
 /* ---- values ------------------------------------------------------------- */
@@ -154,7 +156,7 @@ static vly_status read_items(tree_reader *r, json_value *list, char end,
     vly_status status = VLY_OK;
     if (r->depth == DEPTH_MAX) {
         r->json.at--; /* the bracket itself */
-        VLY_TRY(fail_at(r, r->json.at, "more than 2048 levels"));
+        VLY_TRY(fail_at(r, r->json.at, "more than 2048 levels, wanted fewer"));
     }
     r->depth++;
     if (!vly_json_take(&r->json, end)) {
@@ -211,11 +213,11 @@ static vly_status read_tree(tree_reader *r, json_value *value)
     vly_json_space(&r->json);
     const char first = r->json.text[r->json.at];
     if (first != '{' && first != '[')
-        return wanted(r, "{ or [");
+        return wanted(r, "{ or [ of JSON");
     VLY_TRY(read_value(r, value));
     vly_json_space(&r->json);
     if (r->json.at != r->json.n)
-        status = wanted(r, "its end");
+        status = wanted(r, "the end of the file");
 out:
     return status;
 }
