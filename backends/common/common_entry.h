@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend_common.h"
+#include "plugins/support/support_version.h"
 
 static const void *get_interface(const char *id)
 {
@@ -18,7 +19,7 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .struct_size = sizeof(vly_plugin),
     .abi_version = VLY_ABI_VERSION,
     .id = vly_support_plugin,
-    .version = "0.1.0",
+    .version = VLY_SUPPORT_VERSION,
     .build = VLY_COMMON_BUILD,
     .init = init,
     .deinit = deinit,

@@ -42,7 +42,7 @@ typedef struct vly_cpu_area {
     uint32_t now;          /* slot of the burst to come */
     uint64_t stride;       /* words from the inputs of port 0 to those of 1 */
     uint64_t block_offset; /* from the marks of a slot to its block marks */
-    /* Both tables repeat after ring entries, so that slot[now + d] is that of
+    /* Both tables hold every slot twice, `ring` apart: slot[now + d] is that of
      * delay d without a division. */
     uint32_t **slot; /* [2 ring] inputs: [n] a port, 2's complement */
     uint8_t **mark;  /* [2 ring] FEAGI: [n] 1 = candidate, then one byte for

@@ -23,8 +23,8 @@ typedef uint16_t v16 __attribute__((vector_size(16)));
 #define MULTIPLY(a, b) ((v64)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
 #endif
 
-/* One round. On return, the low halves of x1 and x3 hold the low word of a
- * product. */
+/* One round. x1 and x3 become 64-bit products, of which only the low words
+ * count. */
 #define ROUND(x0, x1, x2, x3)                                                  \
     do {                                                                       \
         v64 p0 = MULTIPLY(x0, m0);                                             \

@@ -5,9 +5,9 @@
  * costs else (7.6 us and 2.3 us against 2.3 us for a word there and back, on
  * an H200).
  *
- * The launch leaves when it is told to, before anything else is done with the
- * net, and by itself when no command comes. Everything else goes through the
- * stream behind it, so that it is only slower, never wrong, if it was not told.
+ * The launch ends when the host says so, before any other use of the net, and
+ * by itself when no command comes. All other work follows it in the stream: if
+ * the host did not end the launch, that work is only slower, never wrong.
  */
 #include "cuda_linger.h"
 

@@ -26,8 +26,8 @@ typedef struct proof {
     uint32_t fails[TASKS];
 } proof;
 
-/* Where target n of an area of `of` may be in [from, to), if targets are spread
- * evenly: a search that begins there reads a line or two of a long row. */
+/* The likely place in [from, to) of target n of an area of `of` neurons, if
+ * targets are spread evenly: a search from there reads 1 or 2 cache lines. */
 static uint64_t guess(uint64_t from, uint64_t to, uint32_t n, uint32_t of)
 {
     return from + (uint64_t)((double)(to - from) * n / of);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a caller may ask for after the device.
+ * Options that may follow the device.
  */
 #ifndef VOLLEY_CUDA_OPTIONS_H
 #define VOLLEY_CUDA_OPTIONS_H

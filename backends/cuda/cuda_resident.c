@@ -14,7 +14,7 @@
 #include "cuda_shifts.h"
 #include "cuda_store.h"
 
-/* Fewer in a block are not worth an exchange; of a small net, half as many
+/* Fewer neurons a block are not worth an exchange; half as many in small nets
  * (Izhikevich 2003 on an H200: 32 blocks 1.54 us a burst, 16 blocks 1.62). */
 #define BLOCK_NEURONS 64u
 #define SMALL_NEURONS 1024u
@@ -173,8 +173,8 @@ static uint32_t choose_lines(const vly_cuda_shard *shard)
     return lines < VLY_CUDA_MAIL_LINES ? lines : VLY_CUDA_MAIL_LINES;
 }
 
-/* Threads that share a segment: two quads each are the longest one with its
- * rest, or one if there are enough threads for all spikes of a burst. */
+/* Log2 of the threads that share a segment, `quads` long with its rest: two
+ * quads a thread, or one if the threads suffice for all spikes of a burst. */
 static uint32_t choose_shift(const vly_cuda_shard *shard, uint32_t quads)
 {
     uint32_t shift = 2;

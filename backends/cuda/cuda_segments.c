@@ -2,13 +2,13 @@
  * Segments of the resident plan, which replace the rows by source: how long
  * they are, and where.
  *
- * Segments of one area have one size in a block, so that a spike's id says
- * where its segment is: that of the longest, as long as all of them take no
- * more than LIMIT_BYTES a synapse. Beyond that they get shorter, area by area,
- * where most bytes are saved for each segment that no longer fits; what does
- * not fit is put into a rest. Marks in shared memory say where, so that it is
- * read at the same time: a link at the end of the segment, followed when that
- * had come, cost 0.15 to 0.8 us a burst (bench/README.md).
+ * In a block all segments of an area have one size, so a spike's id gives the
+ * place of its segment. It is the size of the longest segment, as long as all
+ * take at most LIMIT_BYTES a synapse. Beyond that segments get shorter, in the
+ * area that saves most bytes for each segment that no longer fits; what does
+ * not fit goes into a rest. Marks in shared memory locate the rest, so segment
+ * and rest are read at the same time: a link at the end of the segment, read
+ * first, cost 0.15 to 0.8 us a burst (bench/README.md).
  */
 #include "cuda_segments.h"
 

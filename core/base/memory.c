@@ -16,8 +16,8 @@
 #include <sys/mman.h>
 
 #define PAGE_BYTES ((size_t)4096)
-/* From here on a block begins on a page: device copies and mapped files like
- * it, and the waste is below 0.4%. */
+/* From this size on blocks are page-aligned, which suits device copies and
+ * mapped files; the waste is below 0.4%. */
 #define LARGE_BYTES ((size_t)1 << 20)
 /* A large page of the system; a block of two or more begins on one. Full
  * microcircuit, 16 threads: 54,000 page faults instead of 521,000, freed in 9

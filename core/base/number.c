@@ -292,8 +292,8 @@ static pair pair_sum(pair a, pair b)
     return pair_make(p.high, p.low + (a.low + b.low));
 }
 
-/* log(x) to about 2^-64 relative: exp multiplies the error by up to 745. The
- * terms s and s^3 of 2 atanh(s) as pairs, the rest is below 2^-11 of them. */
+/* log(x), relative error about 2^-64: exp multiplies it by up to 745. In
+ * 2 atanh(s) the s and s^3 terms are pairs; the rest is below 2^-11 of them. */
 static pair log_pair(double x)
 {
     double m;

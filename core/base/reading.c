@@ -77,8 +77,8 @@ vly_status vly_reading_descriptor(const char *path, vly_readable what,
     return open_as(path, path, what, descriptor, error);
 }
 
-/* Waits for the writer of a pipe and makes reads wait for data. *first: a byte
- * that was read meanwhile, -1 for none. */
+/* Waits for the writer of a pipe, then makes reads block. *first: a byte that
+ * was consumed meanwhile, -1 for none. */
 static vly_status wait_for_writer(const char *path, int file, int *first,
                                   vly_error *error)
 {

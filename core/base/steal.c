@@ -19,8 +19,7 @@ static const uint64_t often_ns = 50000000;
 /* The system adds stolen time to its sum at its next ticks, so the sum may
  * explain missing time this much later. */
 static const uint64_t late_ns = 20000000;
-/* A thread that has missed time in this many reads without any stolen time
- * sleeps. */
+/* After this many reads in a row without stolen time, missing time is sleep. */
 enum { IDLE_READS = 4 };
 /* "cpu user nice system idle iowait irq softirq steal" */
 enum { STEAL_FIELD = 8 };

@@ -83,7 +83,6 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
 
 /* ---- random data ------------------------------------------------------ */
 
-/* Number `i` of a stream, in [-1, 1); never 0. */
 /* Checks the list of a plan's candidates, if the plugin reports them: one is
  * chosen and has a name and the plan's workspace; every other one has a reason.
  * way: plan_candidate of arg's plan. false: the trial has failed. */
@@ -93,14 +92,15 @@ bool accel_ways_hold(accel_trial *trial, const vly_plan_info *info,
                                        uint32_t *n, vly_error *error),
                      const void *arg);
 
-/* Makes a run with *reserved = 5 and sets it to 0 again afterwards; run passes
- * it to the plugin. true: E_INVALID with "reserved" in the sentence; false: the
- * trial has failed. */
+/* Calls run with *reserved = 5 in what run passes to the plugin, then resets it
+ * to 0. true: E_INVALID with "reserved" in the message; false: the trial has
+ * failed. */
 bool accel_refuses_reserved(accel_trial *trial,
                             vly_status (*run)(void *arg, void *stream,
                                               vly_error *error),
                             void *arg, uint32_t *reserved);
 
+/* Number `i` of a stream, in [-1, 1); never 0. */
 double accel_random(uint64_t seed, uint32_t stream, uint64_t i);
 /* Of so many bytes in their order. */
 uint64_t accel_digest(const void *memory, uint64_t bytes);

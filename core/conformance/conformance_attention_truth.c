@@ -7,7 +7,7 @@
  * that of one step of a sum; n, d, e are the numbers of keys, of dim, of dim_v.
  *
  *   S:   |dS_ij| <= (d + 4) w scale sum |q k|                        =: s_ij
- *   P = exp(S - max) / sum: each factor is off by s_ij, the largest of its row
+ *   P = exp(S - max) / sum: relative error s_ij, plus the largest s of the row
  *        and the roundings of exp and of the sum; then rounded to u:
  *        p_ij = P_ij (s_ij + max_j s_ij + (n + 8) w + u) + least
  *   O:   |dO_ic| <= sum_j p_ij |v_jc| + (n + 4) w sum_j P_ij |v_jc| + u_o |O|

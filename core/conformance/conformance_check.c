@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Snapshots with sentinels, and the end of a run against the table.
+ * Snapshots with sentinels; compares a run's end with the table.
  */
 #include "conformance/conformance_trial.h"
 

@@ -189,7 +189,7 @@ static void thresholds_add(const vly_connectome *connectome, uint32_t s,
         sum_add(sum, k, i, drawn->thresholds[i]);
 }
 
-/* Sorted by burst and neuron: nth is a place among those of one burst and
+/* Sorted by burst and neuron: nth counts earlier inputs of the same burst and
  * neuron. */
 static void inputs_add(const digest_work *work, uint32_t s, key *sum)
 {

@@ -2,13 +2,13 @@
  * Stimuli as integers: thresholds from which one word draws k, and base + k
  * step in units of 2^-q.
  *
- * Poisson: the mass of k by p(k + 1) = p(k) mean / (k + 1) from exp(-mean),
- * which is a normal number for every mean whose table fits 256. Bernoulli: one
+ * Poisson: masses p(k + 1) = p(k) mean / (k + 1) from p(0) = exp(-mean), a
+ * normal number for every mean whose table fits 256 entries. Bernoulli: one
  * threshold, 2^32 (1 - rate dt) to the nearest whole number. Normal: clipped at
- * 6 standard deviations, over a grid of at most 241 whole numbers whose step is
- * the smallest with which 120 to each side reach that far; the mass of a cell
- * is the part inside the clip. The deviation of the table is then sqrt(sd^2 +
- * step^2 / 12), at most 0.05% above sd from 20 units on.
+ * 6 standard deviations, on a grid of at most 241 whole numbers: its step is
+ * the smallest for which 120 steps to a side reach the clip. The mass of a cell
+ * is its part inside the clip. The table's sd is then sqrt(sd^2 + step^2 / 12),
+ * at most 0.05% above sd for an sd of 20 units or more.
  */
 #include "connectome/connectome_make.h"
 

@@ -52,10 +52,10 @@ bool vly_rule_by_rows(const vly_rule_job *job);
 uint32_t vly_rule_row(const vly_rule_job *job, uint32_t source,
                       uint32_t *targets);
 
-/* Rules that draw pairs: elements (synapses, or neurons of the area whose
- * degree is fixed) in [first, last), first a multiple of 4. cursor[n_from] is
- * one more for each synapse of a source; targets not NULL: written at
- * row[source] + cursor. stamps [vly_rule_stamps] is scratch, 0 before the first
+/* Rules that draw pairs: elements [first, last) (synapses, or neurons of the
+ * area whose degree is fixed), first a multiple of 4. A synapse is written to
+ * targets[row[source] + cursor[source]] (targets NULL: not), then increments
+ * cursor [n_from]. stamps [vly_rule_stamps] is scratch, 0 before the first
  * call. */
 uint64_t vly_rule_elements(const vly_rule_job *job);
 /* Marks that a fixed degree without multiple connections needs; 0: none. */
@@ -63,10 +63,10 @@ uint32_t vly_rule_stamps(const vly_rule_job *job);
 void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
                    uint32_t *cursor, uint32_t *stamps, const uint64_t *row,
                    uint32_t *targets);
-/* fixed_total_number, and fixed_in_degree with multiple connections: synapses
- * [first, first + n) of vly_rule_draws as indices in their areas, in the order
- * of the draws; first a multiple of 4, n at most VLY_WORDS. targets NULL: only
- * the sources. */
+/* fixed_total_number, and fixed_in_degree with multiple connections: gives
+ * draws [first, first + n) of vly_rule_draws, in order, as neuron indices in
+ * their areas; first a multiple of 4, n at most VLY_WORDS. targets NULL: only
+ * sources. */
 uint64_t vly_rule_draws(const vly_rule_job *job);
 void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
                    uint32_t sources[VLY_WORDS], uint32_t targets[VLY_WORDS]);

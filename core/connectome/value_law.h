@@ -69,9 +69,9 @@ vly_integers vly_law_integers(const vly_law *law, double unit,
 vly_status vly_discrete_init(vly_discrete *table, const vly_law *law,
                              double unit, vly_integers range);
 /* The same over the integers of the wide grid inside [lo, hi]: 0, and
- * integers of 12 significant bits that are a multiple of 2^6 from 2^15 on and
- * of 2^12 from 2^21 on. So each of them is an int16 times 2^0, 2^6 or 2^12, and
- * from 2^15 on it is within 0.1% of what was asked. */
+ * integers of 12 significant bits; from 2^15 on only multiples of 2^6, from
+ * 2^21 on only of 2^12. So each is an int16 times 2^0, 2^6 or 2^12, and from
+ * 2^15 on within 0.1% of the requested value. */
 #define VLY_WIDE_MAX ((double)(INT32_C(32760) << 12))
 vly_status vly_discrete_init_wide(vly_discrete *table, const vly_law *law,
                                   double unit);

@@ -32,7 +32,7 @@ void vly_live_deinit(vly_live *live);
 uint64_t vly_live_dc_next(const vly_connectome *connectome, uint64_t burst);
 bool vly_live_has_dc(const vly_connectome *connectome, uint32_t area);
 
-/* Adds to a change: the columns of an area with the parameters of the overlay
+/* Adds to a change the columns of an area, made from the overlay's parameters
  * and the dc of this burst. */
 vly_status vly_live_make_columns(vly_live *change,
                                  const vly_connectome *connectome,

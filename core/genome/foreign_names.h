@@ -34,8 +34,8 @@ const vly_foreign *vly_foreign_find(const char *word, uint32_t index);
 /* vly_suggest_offer for a word that may be a name of another simulator. */
 void vly_foreign_offer(vly_suggest *suggest, const char *word,
                        const char *candidate);
-/* vly_suggest_text for a word of the format (a model, a rule, a kind), with the
- * note of the table. */
+/* As vly_suggest_text, for a word of the format (a model, a rule, a kind); adds
+ * the table's note. */
 const char *vly_foreign_hint(const vly_suggest *suggest, const char *word,
                              char *out, uint32_t size);
 

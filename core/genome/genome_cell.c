@@ -197,9 +197,9 @@ typedef struct exception {
     uint32_t (*owned)[VLY_CELL_KEYS];
 } exception;
 
-/* An exception may give another value to some pairs of an earlier, wider one.
- * An exception without any remaining pair is an error. Two that overlap
- * otherwise may be a mistake: the later one counts. owned: pairs for which each
+/* An exception may replace the value of some pairs of an earlier, wider one. An
+ * exception left without pairs is an error. Any other overlap may be a mistake:
+ * a note says so, and the later one counts. owned: pairs for which each
  * exception still gives the key. */
 static vly_status take_over(vly_reader *reader, vly_map_entry *map,
                             const vly_toml_node *node, vly_cell_key key,

@@ -10,14 +10,14 @@
 
 enum { RWKV_GROUP = 128 };
 
-/* x [n_rows][n_columns] into out, in a type of VLY_ELEMENT_*; int8 and int4
- * also make scales of type_scale: the largest magnitude of the row (int4: of
- * each 128) over 127 (7), rounded up where rounding to nearest would cut that
- * weight off, so that a weight is never more than half a scale away. Weights
- * are rounded to nearest, ties to even.
+/* Stores x [n_rows][n_columns] in out as a type of VLY_ELEMENT_*. int8 and int4
+ * also get scales of type_scale: the largest magnitude of a row / 127 (int4: of
+ * 128 weights / 7), rounded up if rounding to nearest would clip that weight:
+ * no weight is off by more than half a scale. Weights are rounded to nearest,
+ * ties to even.
  * scales  int8 [n_rows], int4 [n_rows][n_columns / 128]
- * returns the number of the first element that overflows (n_rows * n_columns:
- * none does) */
+ * returns the first element that overflows (int8, int4: of its row or 128);
+ *         n_rows * n_columns: none */
 uint64_t rwkv_pack(uint32_t type, uint32_t type_scale, const float *x,
                    uint64_t n_rows, uint64_t n_columns, void *out,
                    void *scales);

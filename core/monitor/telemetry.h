@@ -31,7 +31,7 @@ typedef struct vly_telemetry_sample {
     uint64_t host_bytes;
     uint64_t device_bytes;
     uint64_t connectome_bytes;
-    uint64_t waited_ns; /* ready without a processor, the burst loop's thread:
+    uint64_t waited_ns; /* burst loop's thread ready, but without a processor:
                            vly_thread_waited_ns and vly_steal_look */
     uint64_t engine_waited_ns;  /* of it inside the engine, at most: where the
                                    thread does not sleep in there, just that */

@@ -10,9 +10,9 @@
 #include "base/memory.h"
 #include "monitor/running.h"
 
-/* The floor of areas and of metrics of devices; spikes that an area must have
- * had before its silence counts (8, as a level), and below which silence is no
- * change (2). */
+/* FLOOR: least spread of areas, of device metrics. Levels: SPOKEN, the spikes
+ * (8) before an area's silence counts; FEW (2), below which silence is no
+ * change. */
 enum { AREA_FLOOR = 8, DEVICE_FLOOR = 8, SPOKEN = 256, FEW = 128 };
 /* A time is informative if at least one part in this many was not waiting. */
 enum { LEFT = 8, LITTLE = 16 };

@@ -5,8 +5,8 @@
 
 #include "base/number.h"
 
-/* FLOOR: the least spread, in levels (64 are a factor of 2); nets have 3 to 15
- * by nature, so that a deviation means the same in each. */
+/* FLOOR: the least spread, in levels (64 are a factor of 2). Nets have 3 to 15
+ * by nature; the floor makes their deviations comparable. */
 enum { FLOOR = 8, BURSTS_LEAST = 8, SPIKES_LEAST = 16 };
 /* Limit of one record, and the share of it that is kept in the next ones: one
  * pulse of a healthy net is not a rhythm. */

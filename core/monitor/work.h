@@ -31,10 +31,10 @@ typedef struct vly_work {
     double times; /* what was usual, of the last record */
 } vly_work;
 
-/* The distance of work above its running centre in spreads, the minimum of the
- * last records; 0 below the centre, and in the first records. A record without
- * a burst, or without this information, is skipped. learns: false during a
- * fault, which must not become the usual state. */
+/* Work above its running centre, in spreads: the minimum of the last
+ * VLY_WORK_LASTS records; 0 below the centre, and in the first records. A
+ * record without a burst or without this information is skipped. learns: false
+ * during a fault, which must not become the usual state. */
 double vly_work_judge(vly_work *work, const vly_record *record, bool learns);
 
 /* Begins a new series of records, which is compared with the previous one. */

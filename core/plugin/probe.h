@@ -94,9 +94,9 @@ typedef struct vly_probe_injected {
 bool vly_probe_injected_get(const vly_probe *probe, uint32_t index,
                             vly_probe_injected *injected);
 
-/* The target of a swap to `asked` after this many bursts: `asked`, or another
- * backend by fault wrong with name=own. Valid as long as `asked` and the probe;
- * probe NULL is legal. */
+/* The target of a swap to `asked` after this many bursts: `asked`, or the
+ * backend of a fault wrong with name=own. Valid as long as `asked` and the
+ * probe; probe NULL is legal. */
 const char *vly_probe_place(vly_probe *probe, uint64_t burst,
                             const char *asked);
 

@@ -68,8 +68,8 @@ double vly_export_time(double dt_ms, uint64_t n_bursts);
 
 vly_status vly_export_spikes_csv(vly_stream_reader *reader, const char *path,
                                  vly_error *error);
-/* Reports first to first + n - 1 of the head: one [[record]] and field, each an
- * area of its own. */
+/* Reports [first, first + n) of the head: one [[record]] and field, a report
+ * for each area. */
 vly_status vly_export_report_csv(vly_stream_reader *reader, uint32_t first,
                                  uint32_t n, const char *path,
                                  vly_error *error);

@@ -81,8 +81,8 @@ typedef struct vly_sonata_check {
 void vly_sonata_check_file(void *context, int out);
 
 #ifdef VLY_HAVE_HDF5
-/* Called at the beginning of such a process: HDF5 prints nothing, and does
- * nothing at exit. */
+/* A child process calls this first: HDF5 prints nothing, and does nothing at
+ * exit. */
 void vly_sonata_begin(void);
 /* Access properties to open a file that the parent has locked: HDF5 would try
  * to lock it again and fail. An HDF5 property list (hid_t); negative: failure.

@@ -140,8 +140,8 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     }
 }
 
-/* Moves synapses of places that only one block has to where the other block
- * looks for them. */
+/* Moves synapses of places of block 0 alone to the first words of units, of
+ * block 1 alone to the last: the other block checks there. */
 static __device__ void order_part(const vly_cuda_partition &partition,
                                   uint32_t *words, uint32_t n_units)
 {

@@ -240,8 +240,8 @@ count_smaller(uint32_t id, const uint32_t *own, uint32_t *rank, uint32_t n)
     }
 }
 
-/* What the launch has done by now into shared->done, except for its events;
- * n_ids: how many are published. Called by one thread. */
+/* Stores what the launch has done so far, except events, in shared->done.
+ * n_ids: number of published ids. Called by one thread. */
 template <class BLOCK>
 static __device__ __forceinline__ void
 note_done(linger_shared *shared, const BLOCK &block, uint32_t n_bursts,

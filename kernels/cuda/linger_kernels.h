@@ -36,8 +36,8 @@ typedef struct vly_cuda_mailbox {
     uint64_t command[VLY_CUDA_COMMAND_WORDS];
     uint64_t leave; /* number of the launch that is to leave; no tag */
     uint64_t reserved[15];
-    /* tag (8 bits), neuron (24), value (32) from the high end: half the data to
-     * read over the bus; all inputs are written before the command */
+    /* from the high end: tag (8 bits), neuron (24), value (32). One tag, not
+     * two, halves the bus reads; inputs are written before the command */
     uint64_t inputs[VLY_CUDA_LINGER_INPUTS];
 } vly_cuda_mailbox;
 

@@ -366,9 +366,9 @@ static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
     }
 }
 
-/* The warps of a block take turns of 32 spikes from a counter if there are
- * many, otherwise a range each, which distributes few spikes more evenly. Not
- * for pairs, which were slower with it (bench/README.md). */
+/* Of many spikes, the warps of a block take 32 at a time from a counter; of few
+ * spikes, a range each, which is more even. Pairs always use ranges: the
+ * counter made them slower (bench/README.md). */
 
 struct spike_turns {
     uint32_t i;        /* first spike of the turn */

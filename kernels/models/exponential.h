@@ -13,9 +13,9 @@
  * x = n ln 2 + r, |r| <= 0.347; ln 2 is the sum of a part of 15 bits, whose
  * product with n is exact, and a small one (Cody and Waite 1980). e^r is a
  * Taylor polynomial of degree 7, whose remainder r^8 / 8! is below 6e-9; 2^n is
- * made from bits. With u = 2^-24: the two subtractions leave r wrong by at most
- * 0.7 u, product and last sum add at most (0.5 + 1.5) u, what the terms below
- * carry 0.3 u, over e^r >= 0.7: the relative error is below 4.5 u = 2.7e-7.
+ * made from bits. With u = 2^-24, the error is at most 0.7 u from r (two
+ * subtractions), (0.5 + 1.5) u from the last product and sum, and 0.3 u from
+ * the other terms. As e^r >= 0.7, it is below 4.5 u = 2.7e-7 relative.
  * Measured by test_model_exponential over 2^24 arguments.
  * Source: Cody and Waite 1980, Software Manual for the Elementary Functions,
  * ISBN 0138220646 */

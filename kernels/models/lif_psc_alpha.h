@@ -5,7 +5,7 @@
  * w at t = tau_syn.
  * Order: V with the old current (held while refractory), the current with the
  * old slope, decay of the slope, arrivals, threshold. With d = V - E_L, the
- * current I and its slope R without decay:
+ * current I and R, its slope without decay:
  *     V <- E_L + (p33 d + ((p31 R + p32 I) + drive))
  *     I <- p11 I + p21 R,  R <- p11 R + peak * arrivals
  * Source: Rotter and Diesmann 1999, doi:10.1007/s004220050570

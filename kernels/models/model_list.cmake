@@ -3,9 +3,9 @@
 # read here, so that no other file names a model. Made in the build tree, to be
 # included as "kernels/models/FILE" like the files in this folder:
 #
-#   each_model.h       includes the file that VLY_MODEL_READ names, once a model
+#   each_model.h       includes the file that VLY_MODEL_READ names, per model
 #   model_steps.h      includes NAME.h of every model
-#   model_lists.h      models by their ports as X-macros, the longest table
+#   model_lists.h      X-macros of models by number of ports; longest table
 #   shader_step.glsl   NAME.h of the model that MODEL_<id> chooses
 #   shader_table.glsl  NAME.def of that model; once for each reading
 set(models_folder ${CMAKE_CURRENT_LIST_DIR})

@@ -66,8 +66,8 @@ VLY_STRUCT(vly_vulkan_group)
 {
     VLY_U64 row;    /* address of [n_neurons] addresses of rows; plan sliced:
                        of [n_neurons] entries of the index */
-    VLY_U64 degree; /* address of [n_neurons] synapses of each; plan sliced,
-                       short synapses: both weights, 16 bits each */
+    VLY_U64 degree; /* address of [n_neurons] row lengths; plan sliced, short
+                       synapses: both weights, 16 bits each */
     VLY_U32 base_delay;
     VLY_U32 delay_max;
 };

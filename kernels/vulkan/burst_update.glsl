@@ -102,10 +102,10 @@ uint count_first(uint u)
     return k;
 }
 
-/* Events of the burst, from the word that is kept for the neuron: counts of the
- * four bursts of a block, 8 bits each, since a block has four random words. The
- * first burst of a block or of a submission computes it, so that it is never
- * older than its inputs. */
+/* Events of the burst, from the neuron's kept word: the counts of the four
+ * bursts of a Philox block, 8 bits each, since a block has four random words.
+ * The first burst of a block or of a submission computes this word, so it is
+ * never older than its inputs. */
 uint kept_count(vly_burst burst, uint neuron, uint word)
 {
     if (kept_is_new) {

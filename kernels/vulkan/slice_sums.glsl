@@ -111,8 +111,8 @@ uvec4 quad_of(uint64_t part, uint i)
     for (uint j = lane + LANES; j < n##u; j += LANES)                          \
         add_quad(quad_of(part##u, j));
 
-/* The parts of spikes [begin, end) of a burst that slice s has; start: of the
- * burst in the log. LANES invocations read a part, a quad each. */
+/* Adds slice s's parts of spikes [begin, end) of a burst; start: the burst's
+ * place in the log. LANES invocations read a part, a quad each. */
 void deliver_parts(uint64_t index, uint start, uint begin, uint end, uint s)
 {
     uint64_t log_ids = VIEW.log_ids;

@@ -2,9 +2,9 @@
  * The second half of a burst, of the areas of one model (MODEL_<id>): stimuli,
  * the step, and the spikes into the log with their digest. A work group takes
  * one tile after the other and keeps its spikes in shared memory until it knows
- * how many there are; without TOGETHER every spike is written to the log
- * separately. That is for processors: there a barrier is implemented with
- * coroutines, 12 us for a work group of 64 on lavapipe, a third of the update.
+ * how many there are. Without TOGETHER it logs every spike separately: on
+ * processors a barrier is implemented with coroutines, 12 us for a work group
+ * of 64 on lavapipe, a third of the update.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -8,6 +8,7 @@
 #include <volley/wkv.h>
 
 #include "cpu_options.h"
+#include "plugins/support/support_version.h"
 
 const char vly_support_plugin[] = "attention_cpu";
 
@@ -34,7 +35,7 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .struct_size = sizeof(vly_plugin),
     .abi_version = VLY_ABI_VERSION,
     .id = "attention_cpu",
-    .version = "0.1.0",
+    .version = VLY_SUPPORT_VERSION,
     .build = VLY_ATTENTION_BUILD,
     .init = vly_accel_host_start,
     .deinit = vly_accel_host_stop,

@@ -8,6 +8,7 @@
 
 #include "accel_cuda.h"
 #include "attention_cuda.h"
+#include "plugins/support/support_version.h"
 
 const char vly_support_plugin[] = "attention_cuda";
 
@@ -49,7 +50,7 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .struct_size = sizeof(vly_plugin),
     .abi_version = VLY_ABI_VERSION,
     .id = "attention_cuda",
-    .version = "0.1.0",
+    .version = VLY_SUPPORT_VERSION,
     .build = VLY_CUDA_BUILD,
     .init = init,
     .deinit = deinit,

@@ -73,9 +73,9 @@ bool vly_accel_extent(uint64_t batch, uint64_t stride, uint64_t rows,
                       uint64_t pitch, uint64_t cols, uint32_t bits,
                       uint64_t *bytes);
 
-/* Calls body(arg, task) for the tasks of [0, n_tasks), at once if the host has
- * the threads and one after the other if not: tasks must not wait for each
- * other. [any-thread] */
+/* Calls body(arg, task) for the tasks of [0, n_tasks), in parallel if the host
+ * has the threads, otherwise one by one: tasks must not wait for each other.
+ * [any-thread] */
 void vly_accel_parallel(uint32_t n_tasks, void (*body)(void *arg, uint32_t),
                         void *arg);
 

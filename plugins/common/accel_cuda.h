@@ -21,7 +21,7 @@ vly_status vly_accel_cuda_detect(vly_error *error);
  */
 vly_status vly_accel_cuda_check(int code, const char *what, vly_error *error);
 
-/* Makes the device that of this thread. Errors E_INVALID no such device;
+/* Makes it this thread's current device. Errors E_INVALID no such device;
  * E_DEVICE. [any-thread] */
 vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error);
 

@@ -150,7 +150,7 @@ static inline float vly_f32_to_odd(double x)
 uint32_t vly_element_bits(uint32_t type);
 const char *vly_element_name(uint32_t type);
 
-/* Elements first ... first + n - 1 of an array of any type but F64 (I32 is
+/* Convert elements [first, first + n) of an array of any type but F64 (I32 is
  * rounded). [any-thread] */
 void vly_element_to_f32(uint32_t type, const void *from, uint64_t first,
                         float *to, uint64_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of the processor by the host's policy, in the account "host" that
- * pinned memory of devices is in too, and what may be taken back out of it.
+ * Memory of the processor by the host's policy, in the account "host", which
+ * also has the pinned memory of devices; and memory that may be reclaimed.
  */
 #include <pthread.h>
 

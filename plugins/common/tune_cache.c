@@ -248,8 +248,8 @@ static uint32_t line_blob(const char *line, size_t bytes, size_t key_length,
 /* ---- reading ---------------------------------------------------------------
  */
 
-/* All of the file into memory that the caller gives back, and its bytes; NULL:
- * there is none, or it is none of ours, or it could not be read (*failed). */
+/* Reads the whole file into memory that the caller frees; *bytes: its size.
+ * NULL: no file, not one of ours, or it could not be read (*failed). */
 static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
 {
     int file = open(cache->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -17,7 +17,7 @@ enum { VLY_TUNE_BUILD_BYTES = 20 };
  * [any-thread] */
 void vly_tune_build(unsigned char build[VLY_TUNE_BUILD_BYTES]);
 
-/* As vly_tune_get and _put, of `bytes` bytes exactly and at most
+/* As vly_tune_get and _put, for exactly `bytes` bytes, at most
  * VLY_TUNE_BLOB_BYTES - VLY_TUNE_BUILD_BYTES. [any-thread]
  * get   true, or false and choice is untouched */
 bool vly_tune_get_choice(const vly_tune_cache *cache, const char *key,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gemm_cpu.h"
+#include "plugins/support/support_version.h"
 
 const char vly_support_plugin[] = "gemm_cpu";
 
@@ -36,7 +37,7 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .struct_size = sizeof(vly_plugin),
     .abi_version = VLY_ABI_VERSION,
     .id = vly_support_plugin,
-    .version = "0.1.0",
+    .version = VLY_SUPPORT_VERSION,
     .build = VLY_GEMM_BUILD,
     .init = vly_accel_host_start,
     .deinit = deinit,

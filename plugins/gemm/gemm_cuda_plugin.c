@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gemm_cuda.h"
+#include "plugins/support/support_version.h"
 
 const char vly_support_plugin[] = "gemm_cuda";
 
@@ -102,7 +103,7 @@ VLY_EXPORT const vly_plugin vly_plugin_entry = {
     .struct_size = sizeof(vly_plugin),
     .abi_version = VLY_ABI_VERSION,
     .id = "gemm_cuda",
-    .version = "0.1.0",
+    .version = VLY_SUPPORT_VERSION,
     .build = VLY_CUDA_BUILD,
     .init = init,
     .deinit = deinit,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The host of a plugin, messages and sizes.
+ * A plugin's host table, errors and sizes.
  */
 #include "plugins/support/support_host.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Options after a device, from a table of those that there are.
+ * Options after a device, read by a table of known options.
  */
 #ifndef VOLLEY_SUPPORT_OPTIONS_H
 #define VOLLEY_SUPPORT_OPTIONS_H

@@ -32,7 +32,7 @@ typedef struct vly_registry vly_registry;
 typedef struct vly_net vly_net;
 typedef struct vly_state vly_state; /* a snapshot that owns its memory */
 
-VLY_API const char *vly_version(void); /* "0.1.0" */
+VLY_API const char *vly_version(void); /* "0.2.0" */
 VLY_API const char *vly_status_name(vly_status status);
 VLY_API const char *vly_status_text(vly_status status);
 VLY_API int vly_status_exit_code(vly_status status);
@@ -215,9 +215,9 @@ VLY_API vly_status vly_net_write(vly_net *net, const char *area,
                                  const char *field, uint32_t first,
                                  uint32_t count, const double *values,
                                  vly_error *error);
-/* Changes a parameter from the next burst on: path "area.E.tau_m_ms",
+/* Sets a parameter from the next burst on: path "area.E.tau_m_ms",
  * "stimulus.ext.rate_hz", "stimulus.ext.weight", "stimulus.drive.amplitude".
- * Range and bound are checked again; on failure nothing has changed. */
+ * Checks its range and the input bound 2^30; on failure nothing changes. */
 VLY_API vly_status vly_net_set(vly_net *net, const char *path, double value,
                                vly_error *error);
 /* The same with one value for each neuron of the area. */
@@ -269,8 +269,8 @@ typedef struct vly_area_stats {
     uint64_t spikes; /* while a spikes function is set, or as below */
 } vly_area_stats;
 /* Counts spikes by area from the next burst on (0: stops counting). If the
- * backend counts them, ids are copied to the host only in its first 64 bursts,
- * to check its counts. */
+ * backend counts, ids are copied to the host only in the net's first 64 bursts
+ * on it, as a check. */
 VLY_API void vly_net_count_areas(vly_net *net, int on);
 VLY_API vly_status vly_net_area_stats(vly_net *net, uint32_t area,
                                       vly_area_stats *stats);

@@ -5,7 +5,7 @@
  * key), token by token:
  *
  *   d_j  = exp(-exp(w_j))
- *   S_ij = S_ij * d_j + (sum_l S_il a_l) * b_j + v_i * k_j    (S before, right)
+ *   S_ij = S_ij * d_j + (sum_l S_il a_l) * b_j + v_i * k_j    (right: old S)
  *   y_i  = sum_j S_ij r_j
  *
  * RWKV-7 passes a = -kk and b = kk * (the in-context learning rate).
