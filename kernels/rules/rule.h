@@ -3,6 +3,13 @@
  * kernels/models/model.h (C11, CUDA C++, GLSL): + - *, selects, conversions and
  * integer operations, so that every backend has the same bits.
  *
+ * A rule has up to two traces of the source (x0, x1) and of the target (y0, y1)
+ * and two functions, which return the changed weight:
+ *     vly_NAME_pre(m, c, x0, x1, y0, y1)   a spike of the source arrives
+ *     vly_NAME_post(m, c, x0, x1, y0, y1)  the target fires
+ * Traces are those before this burst: of two events in the same burst neither
+ * sees the other.
+ *
  * A weight is an int32 in units of 2^-16 of the unit of its map. The upper 16
  * bits, rounded, are delivered. A trace is a function of a spike train: its value
  * after its last spike, and the burst of that spike. It is decayed in one step,
