@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of an area are one program, tests_AREA: linking the library once for each
-# of 130 tests took half of a build with a warm compiler cache. A test is a target
+# Tests of an area are one program, tests_AREA: a compiler cache does not
+# save the time to link the library once for each of 130 tests. A test is a target
 # (an object library) with its own options; its main function gets the name
-# NAME_main. Beside the program lies a link NAME for each test, by whose name the
-# program knows which test it is, so that a test is started as it always was.
+# NAME_main. A link NAME for each test is beside the program. The program runs
+# the test with the name of the link, so that a test is started by its name.
 
 # vly_test_own_program(name SOURCES ... DEFINITIONS ...)
 # A program of its own, as a test with symbols that others have too needs.

@@ -136,8 +136,8 @@ uint32_t vly_common_fired_bursts(const vly_net_desc *desc, uint64_t burst);
 vly_status vly_common_snapshot_check(const vly_net_desc *desc,
                                      const vly_snapshot *snapshot,
                                      vly_error *error);
-/* Checks that the caller's snapshot, if it has memory, is large enough for
- * these counts, and sets the counts. E_INVALID: the snapshot is unchanged. */
+/* Checks that the caller's snapshot, if it has memory, has exactly these
+ * counts, and sets the counts. E_INVALID: the snapshot is unchanged. */
 vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
                                       uint64_t n_fired, vly_snapshot *snapshot,
                                       vly_error *error);

@@ -9,20 +9,20 @@
 #include "cuda_range.h"
 #include "cuda_shard.h"
 
-/* The net's own memory is in a list that is not its own. */
 static vly_status net_alloc(uint32_t n_shards, vly_backend_net **net,
                             vly_error *error)
 {
-    vly_common_heap outer = {.bytes = 0};
+    vly_common_heap heap = {.bytes = 0};
     vly_backend_net *made = NULL;
-    vly_status status = vly_common_alloc(&outer, 1, sizeof *made, &made, error);
+    vly_status status = vly_common_alloc(&heap, 1, sizeof *made, &made, error);
     if (status == VLY_OK)
-        status = vly_common_alloc(&outer, n_shards, sizeof *made->shards,
+        status = vly_common_alloc(&heap, n_shards, sizeof *made->shards,
                                   &made->shards, error);
     if (status != VLY_OK) {
-        vly_common_release_all(&outer);
+        vly_common_release_all(&heap);
         return status;
     }
+    made->heap = heap;
     made->n_shards = n_shards;
     *net = made;
     return VLY_OK;
@@ -72,14 +72,13 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
 
 void vly_cuda_net_destroy(vly_backend_net *net)
 {
-    vly_common_heap outer = {.bytes = 0};
     if (net == NULL)
         return;
     for (uint32_t i = 0; i < net->n_shards; i++)
         if (net->shards[i].net != NULL) /* it was begun */
             vly_cuda_shard_destroy(&net->shards[i]);
-    vly_common_release(&outer, net->shards);
-    vly_common_release(&outer, net);
+    vly_common_heap heap = net->heap; /* the net is in this list too */
+    vly_common_release_all(&heap);
 }
 
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,

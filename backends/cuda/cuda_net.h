@@ -9,6 +9,7 @@
 #include "cuda_shard.h"
 
 struct vly_backend_net {
+    vly_common_heap heap; /* this struct and the shards */
     const vly_net_desc *desc;
     vly_cuda_options wanted;
     vly_cuda_shard *shards; /* [n_shards] */

@@ -41,8 +41,8 @@ typedef struct vly_cuda_plan {
     /* Enqueues a launch that stays for n_bursts at most. NULL as linger_fit */
     int (*linger)(vly_cuda_shard *shard, const vly_cuda_launch *launch,
                   const vly_cuda_linger *linger, uint32_t n_bursts);
-    /* Nanoseconds of a burst with so many events. NULL: not known, so the plan
-     * is taken only if no other one fits */
+    /* Nanoseconds of a burst with so many events. NULL: not known, so no
+     * review changes to the plan, which must be the last of the list */
     double (*cost_ns)(double n_events);
     /* Fills info->plan. synapses: of the net, at least 1 */
     void (*say)(const vly_cuda_shard *shard, double synapses,

@@ -189,8 +189,8 @@ static vly_status stay(vly_cuda_shard *shard, const vly_error *why)
 vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error)
 {
     vly_error why = {.struct_size = sizeof why};
-    const vly_cuda_plan *const list[VLY_CUDA_N_PLANS] = {
-        shard->other, shard->plan, plans[VLY_CUDA_N_PLANS - 1]};
+    const vly_cuda_plan *const list[] = {shard->other, shard->plan,
+                                         plans[VLY_CUDA_N_PLANS - 1]};
     /* a launch that stayed may be on its way out with what is freed here */
     vly_status status = vly_cuda_synchronize(shard, "another plan", error);
     if (status != VLY_OK)
@@ -205,7 +205,7 @@ vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error)
     uint64_t begin = host->clock_ns(host->context);
     shard->other = shard->plan;
     if (status == VLY_OK)
-        status = make_first(shard, list, VLY_CUDA_N_PLANS, error);
+        status = make_first(shard, list, sizeof list / sizeof list[0], error);
     else if (error != NULL)
         *error = why;
     shard->plan_ns = (double)(host->clock_ns(host->context) - begin);

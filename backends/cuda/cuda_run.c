@@ -61,7 +61,8 @@ static vly_status enqueue(vly_cuda_shard *shard, const vly_run *run,
     if (status != VLY_OK)
         return status;
     launch->done = shard->done;
-    if (shard->net->wanted.fault) /* an address that is nobody's */
+    if (shard->net->wanted
+            .fault) /* no memory has this address: the kernel fails */
         launch->done = (vly_cuda_done *)(uintptr_t)64;
     cudaError_t code = cudaSuccess;
     if (timed)

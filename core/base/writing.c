@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Opening a named pipe to write waits for its reader, without end where none
- * comes: here for as long as a shell needs to start the reader.
+ * Opens an output file. For a named pipe, open() would wait for a reader for
+ * ever; here it waits 10 s, time enough for a shell to start the reader.
  */
 #include "base/writing.h"
 
@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/reading.h"
+#include "base/thread.h"
 
 enum { STEP_MS = 20 };
 
@@ -21,20 +23,31 @@ static bool is_pipe(const char *path)
     return stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
 }
 
+/* file, whose writes now block; -1 and errno on failure, file is closed then */
+static int let_writes_wait(int file)
+{
+    const int flags = fcntl(file, F_GETFL);
+    if (flags >= 0 && fcntl(file, F_SETFL, flags & ~O_NONBLOCK) == 0)
+        return file;
+    const int number = errno;
+    close(file);
+    errno = number;
+    return -1;
+}
+
 int vly_writing_open(const char *path, int flags)
 {
     static const struct timespec step = {0, STEP_MS * 1000000L};
     if (!is_pipe(path))
         return open(path, flags, 0666);
-    for (int waited_ms = 0;; waited_ms += STEP_MS) {
+    const uint64_t end = vly_clock_ns() + VLY_PIPE_WAIT_MS * UINT64_C(1000000);
+    for (;;) {
         const int file = open(path, flags | O_NONBLOCK, 0666);
-        if (file >= 0) { /* from here on writes wait, as they should */
-            (void)fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
-            return file;
-        }
+        if (file >= 0)
+            return let_writes_wait(file);
         if (errno != ENXIO)
             return -1;
-        if (waited_ms >= VLY_PIPE_WAIT_MS)
+        if (vly_clock_ns() >= end) /* a signal ends a nap early */
             break;
         nanosleep(&step, NULL);
     }

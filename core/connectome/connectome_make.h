@@ -8,8 +8,8 @@
 #include "connectome/connectome_work.h"
 #include "connectome/value_law.h"
 
-/* If rounding changes a constant weight or a mean by a larger share than this,
- * a note is made: all synapses of the map have this error. */
+/* A note is made if rounding changes a constant weight (so all synapses of the
+ * map), a mean or a rate by more than this share. */
 #define VLY_COARSE_CONSTANT 0.001
 
 typedef struct vly_made_pair {

@@ -222,4 +222,10 @@ vly_status vly_net_inputs(vly_net *net, uint64_t n_bursts, uint64_t *n_inputs,
 vly_status vly_net_area(const vly_net *net, const char *name, uint32_t *area,
                         vly_error *error);
 
+/* Whether vly_net_set takes this key of the stimulus (net_set.c).
+ * Errors  E_INVALID with the keys that it takes */
+vly_status vly_stimulus_key_check(const vly_connectome *connectome,
+                                  uint32_t stimulus, const char *name,
+                                  vly_error *error);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How far what vly_net_set was given is off once it is whole numbers: units of
- * a port, chances of 2^-32, bursts.
+ * The relative error of values given to vly_net_set after rounding to whole
+ * units of a port, to chances of 2^-32, or to bursts.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static double off_by(double used, double asked)
     return size > 0.0 ? off / size : 0.0;
 }
 
-/* Of a stimulus as it is now; dc reaches a backend in single precision. */
+/* Rounding of a stimulus with its present values. */
 static double stimulus_off(const vly_net *net, uint32_t s, const char *key)
 {
     const vly_connectome *connectome = net->connectome;
@@ -29,7 +29,8 @@ static double stimulus_off(const vly_net *net, uint32_t s, const char *key)
                                  connectome->areas[now.area].q[now.port]);
 }
 
-/* Of a duration in bursts: the worst neuron; other parameters are real. */
+/* Rounding of a duration that becomes whole bursts, for the worst neuron; other
+ * parameters are not rounded to whole numbers. */
 static double param_off(const vly_net *net, uint32_t area, uint32_t param)
 {
     const vly_model_info *model = net->connectome->areas[area].model;
@@ -69,11 +70,15 @@ vly_status vly_net_rounding(const vly_net *net, const char *path, double *off,
                 if (strcmp(area->model->params[p].name, key) == 0)
                     worst = param_off(net, a, p);
         }
-        for (uint32_t s = 0; !areas && s < connectome->n_stimuli; s++) {
+        const bool stimuli = strncmp(path, "stimulus.", 9) == 0;
+        for (uint32_t s = 0; stimuli && s < connectome->n_stimuli; s++) {
             const char *id = connectome->stimuli[s].id;
-            if (strncmp(path, "stimulus.", 9) != 0 ||
-                strncmp(id, name, n) != 0 || id[n] != '\0')
+            if (strncmp(id, name, n) != 0 || id[n] != '\0')
                 continue;
+            const vly_status status =
+                vly_stimulus_key_check(connectome, s, key, error);
+            if (status != VLY_OK)
+                return status;
             const double one = stimulus_off(net, s, key);
             worst = one > worst ? one : worst;
         }

@@ -232,6 +232,14 @@ static vly_status find_key(const vly_connectome *connectome, uint32_t stimulus,
                     target->id, name, list);
 }
 
+vly_status vly_stimulus_key_check(const vly_connectome *connectome,
+                                  uint32_t stimulus, const char *name,
+                                  vly_error *error)
+{
+    const stimulus_key *key = NULL;
+    return find_key(connectome, stimulus, name, &key, error);
+}
+
 /* The sign chose the port when the net was compiled, if there are two. */
 static vly_status check_sign(const vly_connectome *connectome,
                              const vly_connectome_stimulus *was,

@@ -49,8 +49,9 @@ typedef struct vly_value {
                        of the underlying normal */
     double clip_lo; /* -HUGE_VAL / HUGE_VAL for an open side */
     double clip_hi;
-    bool cut;      /* a distribution whose lower end is the range of its key: */
-    double cut_lo; /* where it ended before */
+    bool cut;      /* the lower end of the distribution was raised to its key's
+                      range */
+    double cut_lo; /* its lower end before that */
     double base;   /* VLY_VALUE_DRAW */
     double scale;
     double power;

@@ -98,9 +98,8 @@ void vly_gate_usage_get(vly_gate *gate, vly_gate_usage *usage);
 
 /* Whether best effort may allocate this many more bytes of a device. An eighth
  * of the device stays free for bursts, and so does an eighth of the quota of
- * its
- * account  (vly_device_memory_limit). account "cuda:0", or NULL if there is
- *          none
+ * its account (vly_device_memory_limit).
+ * account  "cuda:0", or NULL if there is none
  * Errors   E_NOMEM with bytes requested and available; those of available() */
 vly_status vly_gate_admit(const vly_memory *memory, uint32_t device,
                           const char *account, uint64_t bytes,

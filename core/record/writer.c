@@ -43,7 +43,7 @@ static vly_status fail(vly_writer *writer, int number)
 {
     return vly_fail(&writer->failure, VLY_E_IO, "%s: cannot be written: %s",
                     writer->standard ? "standard output" : writer->path,
-                    vly_writing_reason(number));
+                    strerror(number));
 }
 
 static vly_status report(const vly_writer *writer, vly_error *error)
@@ -226,7 +226,8 @@ static void open_and_claim(vly_writer *writer, bool resume)
         else
             open_direct(writer);
         if (writer->fd < 0) {
-            fail(writer, errno);
+            vly_fail(&writer->failure, VLY_E_IO, "%s: cannot be written: %s",
+                     writer->path, vly_writing_reason(errno));
             return;
         }
         if (!claim_file(writer))

@@ -8,7 +8,7 @@
 
 /* All that the device has: the limit is the kernel's, not the net's, and a
  * smaller one set for another net would stop this one. */
-static cudaError_t allow_shared(const void *kernel)
+static inline cudaError_t allow_shared(const void *kernel)
 {
     int device = 0;
     int most = 0;

@@ -270,8 +270,8 @@ static void make_base(raw_sections *base)
 }
 
 /* Six bytes: section (or 255, the header; 254, the entry of a section), where
- * in words, the new word. One that does not fit into the section changes its
- * number of elements. */
+ * in words, the new word. A position outside of the section changes its number
+ * of elements. */
 static void edit(raw_sections *raw, const uint8_t *data)
 {
     enum { ENTRY_WORDS = sizeof(vly_checkpoint_entry) / 4 };
@@ -283,7 +283,7 @@ static void edit(raw_sections *raw, const uint8_t *data)
         memcpy((uint8_t *)&raw->header + at, &word, sizeof word);
         return;
     }
-    if (data[0] == 254) { /* only those behind the parts can be others */
+    if (data[0] == 254) { /* only those after the parts can differ */
         vly_checkpoint_entry *entry =
             &raw->table[VLY_PARTS + data[1] / ENTRY_WORDS % 4];
         uint64_t n = entry->n;

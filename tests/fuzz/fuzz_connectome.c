@@ -90,7 +90,7 @@ static void try_bytes(const uint8_t *data, size_t size, bool mended)
     close(file);
 }
 
-/* Of a section of at most one block: inputs are smaller than that. */
+/* For a section of at most one block: inputs are smaller than that. */
 static vly_hash hash_of(const uint8_t *bytes, uint64_t n)
 {
     const vly_hash zero = {{0, 0}};

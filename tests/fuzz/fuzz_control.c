@@ -30,7 +30,7 @@ static char *on_line(void *arg, const char *line, bool *later)
     return vly_format("{\"line\":%u}\n", (unsigned)by->n_lines);
 }
 
-/* What the burst loop does. Returns how many it answered. */
+/* Acts as the burst loop. Returns the number of answers. */
 static uint32_t answer_all(control_server *server)
 {
     char line[CONTROL_LINE_BYTES];

@@ -15,7 +15,7 @@ static char *make_page(void *context, size_t *n)
     return vly_strdup("volley_up 1\n");
 }
 
-/* Of the bytes as text; NULL if there is a 0 in them. */
+/* The bytes as text; NULL if they contain a 0. */
 static void check_address(const uint8_t *data, size_t size)
 {
     char host[64];

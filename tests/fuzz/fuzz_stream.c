@@ -57,7 +57,7 @@ static void check_block(const vly_stream_head *head,
                "ids that do not ascend, or are none");
 }
 
-/* Writes what is read into another stream. */
+/* Copies the input to another stream. */
 static vly_status copy(vly_stream_reader *reader, const char *path,
                        uint64_t *n_blocks, vly_error *error)
 {

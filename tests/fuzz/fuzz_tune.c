@@ -71,7 +71,7 @@ static void check_blob(const vly_tune_cache *cache, const uint8_t *data,
 {
     static char path[128];
     uint32_t n = 0;
-    if (path[0] == '\0') { /* where a blob of this key lies */
+    if (path[0] == '\0') { /* the path of a blob of this key */
         char command[300];
         demand(vly_tune_blob_put(cache, keys[1], "x", 1) == 1, "no blob");
         snprintf(command, sizeof command, "ls %s/t.plans/*", fuzz_folder);

@@ -128,7 +128,7 @@ foreach(target fuzz_tune fuzz_tune_run)
     endif()
 endforeach()
 
-# What the command reads: all its objects but main.
+# Readers of the command: all its objects except main.
 set(command_targets commandline folder)
 if(VOLLEY_HAVE_CAIRO)
     list(APPEND command_targets plot)

@@ -65,11 +65,10 @@ put core/genome/genome.c '#include "base/memory.h"'
 put core/include/volley/plugin.h ''
 put kernels/models/lif.h ''
 put backends/cpu/cpu.c '#include <volley/plugin.h>
-#include "volley/plugin.h"
 #include "kernels/models/lif.h"'
-put backends/cuda/cuda_net.c '#include "volley/plugin.h"'
+put backends/cuda/cuda_net.c '#include <volley/plugin.h>'
 put backends/vulkan/vulkan.c '#include "kernels/models/lif.h"'
-put plugins/gemm/gemm.c '#include "volley/plugin.h"'
+put plugins/gemm/gemm.c '#include <volley/plugin.h>'
 put kernels/cuda/burst.cu ''
 put tools/main.c '#include "genome/genome.h"'
 put core/genome/genome.h ''

@@ -14,7 +14,7 @@ tree() {
         sort -k3
     find . ! -type f | sort
 }
-# unchanged WORDS...: by what WORDS tell
+# unchanged WORDS...: the command prints WORDS and changes nothing
 unchanged() {
     checks=$((checks + 1))
     tree >tree.after
@@ -227,7 +227,7 @@ still 2 "json.volley.tmp ends in .volley.tmp" \
     run small.toml --quiet --json json --record json.volley.tmp
 still 2 "ck.volley.tmp ends in .volley.tmp" \
     run small.toml --quiet --checkpoint ck --digest-log ck.volley.tmp
-# a link that somebody put there stays, and so does what it names
+# an existing link and its target stay
 expect 0 run small.toml --quiet --json link
 rm link
 unchanged "run --json with a link beside it"

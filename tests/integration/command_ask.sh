@@ -52,18 +52,18 @@ expect 0 monitor ask "$model" '' -n 1 -q --state-in hung
 expect 0 monitor ask "$model" '"in' -n 0 --logits logits --state-out state
 holds [ "$(wc -c <logits)" -eq 1024 ]
 holds [ "$(wc -c <state)" -eq 203856 ]
-# the state, the logits behind it and a hash
+# the state, the logits after it and a hash
 holds [ "$(head -c 203840 state | tail -c 1024 | cmp - logits && echo same)" = same ]
 expect 0 monitor ask "$model" 'k' -n 0 --state-in state --logits after
 expect 0 monitor ask "$model" '"ink' -n 0 --logits at_once
 holds cmp after at_once
-# an answer goes on without a word
+# an answer continues without a further word
 expect 0 monitor ask "$model" '"in' -n 5 -t 0 -q --state-out half
 head -c -1 out >both
 expect 0 monitor ask "$model" '' -n 7 -t 0 -q --state-in half --state-out half
 cat out >>both
 holds cmp both whole
-# a state of the API has no logits: a text begins behind it
+# a state of the API has no logits: a text begins after it
 head -c 202816 state >bare
 expect 0 monitor ask "$model" '' -n 0 --state-in bare
 says 'prompt 1 tokens'

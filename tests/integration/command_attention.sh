@@ -126,8 +126,8 @@ prints 'refused: '
 holds test "$(grep -c '"state": "timed"' sweep.log)" = 2
 holds test "$(grep -c '"state": "refused"' sweep.log)" = 1
 holds test "$(grep -c '"state": "begun"' sweep.log)" = 3
-# one that took the process with it is not tried again, nor what is there; a
-# cut line is nothing
+# a candidate that ended the process is not tried again, nor are finished rows;
+# a cut line is ignored
 sed -i -e '/isa=scalar.*"timed"/d' sweep.log
 lines=$(wc -l <sweep.log)
 printf '{"case": "forw' >>sweep.log

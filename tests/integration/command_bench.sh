@@ -91,7 +91,7 @@ holds grep -q '^gemv fp32 1x96x96 .* ->  *not in this bench$' out
 prints '1 compared, 0 slower, 0 skipped now, 1 new, 1 not in this bench'
 one 2 --sizes 80 --compare before.json --fail-on-regression
 says 'before.json: no row of this bench in it, nothing was compared'
-# the file that is compared may be the one that is saved
+# --compare and --save may name the same file
 sed -e 's/"median_s": [0-9.e+-]*/"median_s": 1e-12/' before.json >both.json
 one 1 --sizes 64 --compare both.json --save both.json --fail-on-regression
 prints '1 compared, 1 slower'

@@ -30,7 +30,7 @@ expect 0 run small.toml --quiet -o kept --record kept.csv --telemetry t.jsonl \
     --digest-log kept.log
 
 # ---- devices, pipes, links that go in a circle ----
-mkfifo pipe # that nobody writes into
+mkfifo pipe # without a writer
 ln -s circle circle
 for words in "check @" "run @" "resolve @" "inspect @" "compare kept.log @" \
     "import feagi @" "inspect --repair @" "plot raster @" "plot traces @" \

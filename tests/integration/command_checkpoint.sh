@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Checkpoints of the command: written, kept, gone on with, and what is refused,
-# each time with one sentence, and nothing of what was there before is lost.
+# Checkpoints of the command: writing, keeping, resuming, and refusals, each
+# with one message and without loss of earlier files.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
@@ -56,7 +56,7 @@ holds [ "$(value synaptic_events part.json)" = \
     "$(value synaptic_events whole.json)" ]
 holds grep -q '"resumed": {' part.json
 holds grep -q '"burst": 1700' part.json
-# what came behind the checkpoint is cut: whole lines and half of one
+# data after the checkpoint is cut: whole lines and half a line
 back
 printf '1700,170.1,E,3\n1701,170.2,E' >>part.csv
 printf '1700 0123 0123 1\n1701 01' >>part.log
@@ -115,7 +115,7 @@ for signal in INT TERM; do
     holds [ "$bursts" -gt 0 ]
     expect 0 inspect "$signal.ck"
     prints "$(value run "run$signal/manifest.json")"
-    # in the same folder, which then says so
+    # in the same folder, whose manifest records it
     more=$((bursts + 500))
     expect 0 run small.toml --bursts $more --quiet -o "run$signal" \
         --digest-log "$signal.log" --record "$signal.csv" \
@@ -195,10 +195,10 @@ call="$call --digest-log part.log --checkpoint ck --resume"
     rm part.csv
     refused 4 "part.csv: cannot be read: No such file" $call ck
     sed 's/,E,/,I,/' good.csv >part.csv
-    refused 2 "part.csv: not what ck was written with" $call ck
+    refused 2 "part.csv: not the file of ck" $call ck
     cp good.csv part.csv
     tr 0 1 <good.log >part.log
-    refused 2 "part.log: not what ck was written with" $call ck
+    refused 2 "part.log: not the file of ck" $call ck
     if [ "$(id -u)" -ne 0 ]; then # nothing is closed to root
         cp good.log part.log
         chmod 444 part.log
@@ -229,7 +229,7 @@ awk -F, '$1 + 0 >= 1700 && NR > 1' whole.csv >>tail.csv
 holds cmp new.csv tail.csv
 # recorded before and not any more: said, not refused
 expect 0 run small.toml --bursts 3000 --quiet --resume ck
-says "part.csv was recorded and is not gone on with"
+says "part.csv was recorded and is not continued"
 untouched
 # recordings that cannot be gone on with
 for path in - /dev/null; do
@@ -240,7 +240,7 @@ for path in - /dev/null; do
 done
 untouched
 cp small.toml precious
-refused 2 "precious: there is a file that is no checkpoint" run small.toml \
+refused 2 "precious: there is a file that is not a checkpoint" run small.toml \
     --quiet --checkpoint precious
 holds cmp precious small.toml
 refused 2 "is the genome" run small.toml --quiet --checkpoint small.toml
@@ -248,23 +248,23 @@ refused 2 "given for two" run small.toml --quiet --checkpoint x --record x
 refused 2 "not a file" run small.toml --quiet --checkpoint other
 refused 2 "not a file" run small.toml --quiet --checkpoint /dev/full
 refused 4 "none/ck" run small.toml --quiet --checkpoint none/ck
-# a link is followed, to what is there and to what lies beside that
+# a link is followed, to its target and to the files beside the target
 mkdir far
 ln -s far/new.ck near.ck
 refused 4 "near.ck: the link cannot be followed" run small.toml --quiet \
     --checkpoint near.ck
 cp good.ck far/new.ck
 cp small.toml far/new.ck.1
-refused 2 "far/new.ck.1: there is a file that is no checkpoint" \
+refused 2 "far/new.ck.1: there is a file that is not a checkpoint" \
     run small.toml --quiet --checkpoint near.ck --keep 2
 rm far/new.ck.1
 expect 0 run small.toml --quiet --checkpoint near.ck --keep 2
 holds [ -L near.ck ]
 holds cmp far/new.ck.1 good.ck
-# nor what lies beside it under the names of older ones and of the one to come
+# nor files beside it with the names of older checkpoints and of the next one
 for end in 1 2 tmp; do
     cp small.toml "new.ck.$end"
-    refused 2 "new.ck.$end: there is a file that is no checkpoint" \
+    refused 2 "new.ck.$end: there is a file that is not a checkpoint" \
         run small.toml --quiet --checkpoint new.ck --keep 3
     holds cmp "new.ck.$end" small.toml
     rm "new.ck.$end"
@@ -277,7 +277,7 @@ head -c 3000 /dev/zero >new.ck.tmp # as a killed process leaves it
 cp good.ck new.ck.1
 expect 0 run small.toml --quiet --checkpoint new.ck --keep 2 --record new.ck.2
 rm new.ck*
-# nor the one that is gone on with
+# nor the checkpoint of --resume
 for option in --json --save-connectome --record --digest-log; do
     refused 2 "the same file as ck, the checkpoint of --resume" run small.toml \
         --bursts 3000 --quiet --resume ck $option ./ck
@@ -289,10 +289,10 @@ size=$(wc -c <good.ck)
 for n in 0 1 7 8 12 16 100 239 240 700 1199 1200 1300 $((size - 1)); do
     head -c $n good.ck >cut.ck
     refused 2 "cut.ck" run small.toml --quiet --resume cut.ck
-    # of nothing but its name nobody can tell that it is a checkpoint
+    # a file with only the name of a checkpoint is not recognized
     [ $n -lt 8 ] || refused 2 "cut.ck: damaged checkpoint" inspect cut.ck
 done
-# a version that came before, and one that will come
+# an earlier version, and a later one
 for word in 'older:\000' 'newer:\003'; do
     cp good.ck version.ck
     # shellcheck disable=SC2059 # the byte
@@ -349,7 +349,7 @@ if unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk' 2>err; then
     unshare -rm sh -c "$on_disk" sh "$volley" >out 2>err
     code=$?
     [ $code -eq 4 ] || bad "full disk: $code, wanted 4"
-    says "the run goes on: disk/ck"
+    says "the run continues: disk/ck"
     says "disk/ck: cannot be written: No space left on device"
     expect 0 inspect before.ck
 else

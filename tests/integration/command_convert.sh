@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# volley monitor convert: every layout to one, types, what is refused, files
-# that fail; and the table of volley monitor's subcommands.
+# volley monitor convert: every layout to one, types, refusals, files that fail;
+# and the table of volley monitor's subcommands.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
@@ -26,7 +26,7 @@ refused() {
 expect 2 monitor
 says "usage: volley monitor SUBCOMMAND"
 expect 0 monitor --help
-prints "convert    Weights of an RWKV-7 model"
+prints "convert    Converts the weights of an RWKV-7 model"
 expect 0 help monitor
 prints "usage: volley monitor SUBCOMMAND"
 expect 0 monitor convert --help

@@ -41,7 +41,7 @@ is_past() {
         [ "$(number burst)" -gt "$1" ]
 }
 
-# failed_over: it goes on elsewhere
+# failed_over: the run continues on another backend
 # shellcheck disable=SC2317 # called by wait_for
 failed_over() {
     "$volley" ctl "$process" status --json >out 2>err &&
@@ -50,7 +50,7 @@ failed_over() {
 
 # ---- without a run ----
 expect 0 ctl
-says "no run of yours is going on"
+says "you have no current run"
 holds [ ! -s out ]
 expect 0 ctl --json
 holds [ "$(cat out)" = "[]" ]
@@ -97,12 +97,12 @@ prints "from cpu:1 to cpu:3"
 expect 0 ctl "$process" swap template
 prints "to template:0"
 expect 3 ctl "$process" swap nonesuch
-says "the run goes on on template:0: plugin nonesuch"
+says "the run continues on template:0: plugin nonesuch"
 expect 2 ctl "$process" swap no:such
 expect 2 ctl "$process" checkpoint
 says "--checkpoint"
 expect 2 ctl "$process" bogus
-says "\"bogus\" is no command"
+says "\"bogus\" is not a command"
 expect 2 ctl "$process" swap
 expect 2 ctl "$process" pause now
 expect 2 ctl "$process" "pause
@@ -217,7 +217,8 @@ holds [ -s state.ckpt ]
 expect 0 ctl "$process" stop
 ended 6
 
-# one that cannot be written: the client hears why, the summary counts it
+# a checkpoint that cannot be written: the client gets the reason, the summary
+# counts it
 mkdir gone
 begin --backend cpu:1 --checkpoint gone/state.ckpt -o log --json gone.json
 rm -r gone
@@ -266,7 +267,7 @@ else
         shift
         setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
     }
-    # where the socket lies is told by their environment, not by root's
+    # the place of the socket follows from their environment, not from root's
     for runtime in "$folder/theirs/runtime" /nowhere; do
         cd theirs || exit 1
         XDG_RUNTIME_DIR=$runtime setpriv --reuid $them --regid $them \
@@ -324,7 +325,7 @@ expect 2 run small.toml --control runtime
 says "runtime: is a folder"
 expect 4 run small.toml --control missing/x.sock
 says "missing/x.sock: no control socket"
-# the user's folder cannot be used: said, and the run goes on
+# the user's folder cannot be used: a message, and the run continues
 mkdir -m 700 open linked
 mkdir -m 755 open/volley
 ln -s "$folder/runtime" linked/volley
@@ -337,7 +338,7 @@ says "is a link"
 mkdir -m 700 "$folder/$long"
 XDG_RUNTIME_DIR=$folder/$long expect 0 run small.toml
 says "too long for a control socket"
-# no folder of the user's: /tmp is taken
+# without a folder of the user /tmp is used
 XDG_RUNTIME_DIR=$folder/nowhere expect 0 run small.toml
 holds [ ! -s "$folder/nowhere" ]
 expect 0 run small.toml --control off

@@ -126,7 +126,7 @@ if command -v bash >/dev/null; then
     holds [ $? -eq 1 ]
     prints "FAILED"
     holds is_json check.json
-    # a build that is none: what ctest is told, and which device it sees
+    # a fake build: the arguments of ctest, and the device that it sees
     built=root/build/release
     mkdir -p root/tools root/genomes $built/bin bin
     cp "$check" root/tools

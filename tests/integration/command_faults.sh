@@ -71,7 +71,7 @@ judge() {
     *) bad "$what: exit code $code, wanted one of $codes" ;;
     esac
     [ "$code" -eq 0 ] || grep -q '^volley: ' err || bad "$what: no sentence"
-    # of a run one, where nothing is told that it goes on without
+    # a run with a fault, without a message that it continues without the part
     case "${kind:-} $*" in
     thread* | " "* | *--checkpoint*) ;;
     *" run "*) [ "$code" -eq 0 ] || [ "$(wc -l <err)" -eq 1 ] ||
@@ -186,8 +186,8 @@ run_part() {
     }
     files folder_good run fields.toml $run -o o --telemetry x.jsonl
 
-    # a checkpoint that was there goes on being one: the run ends as the clean
-    # one after what went wrong
+    # an existing checkpoint stays valid: after the fault the run ends like the
+    # clean one
     undisturbed run long.toml $run --record x.csv --digest-log x.log
     cd old || exit 1
     expect 0 run ../long.toml $run --bursts 150 --record x.csv \
@@ -234,7 +234,7 @@ sonata_part() {
                 { [ -e x.h5.vls ] || ! grep -q 'has everything' err; }
         fi
     }
-    # the one that closing a set makes is among them
+    # including the one made by closing a set
     dense=1
     over write exported run fields.toml $run --record x.h5
     dense=
@@ -360,7 +360,7 @@ files_part() {
     spikes_of() {
         cut -d, -f1-4 "$1"
     }
-    # called again it goes on where it was
+    # a second call continues
     swept() {
         [ "$code" -eq 0 ] || "$volley" sweep short.toml --set \
             area.E.neurons=60,80 -o grid --backend cpu:1 --threads 1 >out \
@@ -400,7 +400,7 @@ threads_part() {
         if grep -q 'no thread for the monitor' x/err; then
             checks=$((checks + 1))
             [ "$code" -eq 0 ] || bad "a run without the monitor: $code"
-            holds grep -q 'the run goes on without the monitor' x/err
+            holds grep -q 'the run continues without the monitor' x/err
         fi
     done
 }
@@ -454,7 +454,7 @@ limits_part() {
             kib=$((kib * 5 / 4))
         fi
     done
-    # a driver of Vulkan that runs on the processor crashes where there are none
+    # a Vulkan driver for the processor crashes if there are none
     output=x.csv
     "$volley" inspect fields.toml --backend vulkan:0 >out 2>err || return 0
     undisturbed run fields.toml $run --record $output

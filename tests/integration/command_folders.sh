@@ -66,7 +66,7 @@ for i in 1 2 3 4 5 6; do
     [ "$first $second" != "0 0" ] || bad "both runs have had there$i"
     holds same alone/spikes.csv "there$i/spikes.csv"
 done
-# files: whoever has the lock writes all of them
+# files: the process with the lock writes all of them
 for i in 1 2 3 4 5 6; do
     pair "files $i" --record two.csv --digest-log two.log --json two.json \
         --telemetry two.jsonl --checkpoint two.ck --save-connectome two.vlc
@@ -181,7 +181,7 @@ holds same alone/spikes.csv w.csv
 echo half >n.toml.volley.tmp
 expect 0 new brunel -o n.toml
 holds [ ! -e n.toml.volley.tmp ]
-# what is no file of ours is not followed and stays
+# a foreign file is not followed and stays
 echo theirs >theirs
 ln -s theirs l.json.volley.tmp
 expect 0 run small.toml --quiet --json l.json

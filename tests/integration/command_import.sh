@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# volley import feagi: the good path, what is not taken over, wrong calls,
+# volley import feagi: success, properties that are not taken over, wrong calls,
 # wrong files, files that fail.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
@@ -49,8 +49,8 @@ expect 0 check essential_2_1.toml
 prints "55,357"
 prints "1,552"
 
-# the left edge of what is seen turns the wheels one way, the right edge the
-# other: voxels of the motor area by the morphologies 0_0_0-N_0_0
+# the left edge of the image turns the wheels one way, the right edge the other:
+# voxels of the motor area by the morphologies 0_0_0-N_0_0
 for edge in "iic100 1 3 5 7" "iic700 0 2 4 6"; do
     # shellcheck disable=SC2086 # words of a list
     set -- $edge

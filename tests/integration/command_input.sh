@@ -112,7 +112,7 @@ spikes=$(value spikes rate.json)
 holds [ "$spikes" -gt $((1600 + 4 - 198)) ]
 holds [ "$spikes" -lt $((1600 + 4 + 198)) ]
 
-# keys of a generator by --set, and what is printed is the same genome
+# keys of a generator by --set; the printed genome is the same
 expect 0 run input.toml --quiet --json faster.json --set area.P.rate_hz=400
 holds [ "$(value spikes faster.json)" -gt 10000 ]
 expect 0 resolve --hash input.toml

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Device memory: --device-memory, its figures in summary, JSON, telemetry and
 # metrics. The device is the plugin of ABI 1.3, whose nets have two blocks of
-# 1,000 bytes by the host's policy: one guaranteed, one that may go.
+# 1,000 bytes by the host's policy: one guaranteed, one that may be taken back.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
@@ -26,7 +26,7 @@ for limit in 1.5GiB 4096 7KB host=1MiB minor_3:0=1TB; do
 done
 # ---- a limit of what is not there, or of what nobody takes ----
 expect 2 run "$three" --backend cpu:1 --device-memory cpu:0=1GiB
-says "--device-memory cpu:0=1GiB: the processor is no device"
+says "--device-memory cpu:0=1GiB: the processor is not a device"
 says "host=BYTES"
 expect 2 run "$three" --backend cpu:1 --device-memory minor_3:7=1GiB
 says "--device-memory minor_3:7=: there is no such device, minor_3 has 1"
@@ -38,12 +38,12 @@ VOLLEY_PLUGIN_PATH=$unusable:$VOLLEY_PLUGIN_PATH \
     "$volley" run "$three" --backend cpu:1 \
     --device-memory broken_init_fails:0=1GiB >out 2>err
 holds [ $? -eq 0 ]
-says "--device-memory broken_init_fails:0= limits nothing: "
+says "--device-memory broken_init_fails:0= has no effect: "
 says "the moon is not full"
 expect 2 bench gemv --sizes 64 --device-memory minor_3:7=1GiB
 says "there is no such device"
 expect 2 bench gemv --sizes 64 --device-memory cpu:0=1GiB
-says "the processor is no device"
+says "the processor is not a device"
 expect 0 run "$three" --backend cpu:1 --device-memory minor_3:0=1TB
 prints "minor_3:0: limited, but nothing here took memory there"
 expect 0 run "$three" --backend cpu:1 --device-memory 8GiB

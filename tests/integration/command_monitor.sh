@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A run that a model watches: --monitor, --on-anomaly, volley ctl PID monitor.
-# The model is a random one, which finds everything strange or nothing, as its
-# calibration says: what it is worth is not asked here.
+# The model is random and reports everything or nothing, by its calibration: its
+# quality is not tested here.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
@@ -26,7 +26,7 @@ says '--monitor= is empty'
 expect 2 run small.toml --monitor=m --on-anomaly checkpoint
 says '--on-anomaly checkpoint without --checkpoint FILE, wanted both'
 expect 2 run small.toml --monitor=m --on-anomaly pause --control off
-says 'nobody could resume the run'
+says 'the run could not be resumed'
 expect 4 run small.toml --monitor=missing.safetensors
 says 'missing.safetensors: '
 holds [ "$(wc -l <err)" -eq 1 ]
@@ -34,7 +34,7 @@ echo nothing >bad.safetensors
 expect 2 run small.toml --monitor=bad.safetensors
 says 'bad.safetensors: '
 holds [ "$(wc -l <err)" -eq 1 ]
-# the one that ships is not asked for by name: the run goes on without
+# the shipped model was not named: the run continues without it
 expect 0 run small.toml --backend cpu:1 --monitor --json without.json
 holds is_json without.json
 
@@ -65,7 +65,7 @@ expect 2 run small.toml --monitor=cut.safetensors
 says 'cut.safetensors: '
 holds [ "$(wc -l <err)" -eq 1 ]
 
-# one whose weights are numbers, and whose logits are none, ends the watching
+# a model with finite weights and NaN logits ends the watching
 model huge.safetensors 256 1 head=4e37 volley.tokens=2 "volley.rarity=1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1 1e6 0.02 1"
 expect 0 run small.toml --bursts 20000 --backend cpu:1 --json huge.json \
     --monitor=huge.safetensors --telemetry-every 1 -o huge
@@ -81,7 +81,7 @@ expect 0 run small.toml --bursts 20000 --backend cpu:2 --json watched.json \
 prints 'monitor           0 anomalies in '
 holds [ "$(value digest watched.json)" = "$(value digest plain.json)" ]
 holds is_json watched.json
-# its model is in the account of the host, behind all others
+# its model is in the account of the host, after all others
 holds grep -q '"best_effort_bytes": [1-9]' watched.json
 holds [ -e kept/monitor.jsonl ]
 holds has_lines 1 kept/monitor.jsonl
@@ -211,7 +211,7 @@ holds [ "$(grep -c -- '--telemetry-every' out)" = 0 ]
 wait "$left"
 holds [ $? -eq 0 ]
 cp err.left err
-says 'the command still goes on 5 s after the run'
+says 'the command is still running 5 s after the run'
 holds grep -q '"commands_left": 1' left.json
 
 # ---- anomalies, and what is done about them ----
@@ -272,7 +272,7 @@ assert got["tokens_total"] == 16 * got["records_total"], got
 assert got["threshold"] > 0 and got["budget_ratio"] == 1, got
 assert got["used_ratio"] > 0 and got["spent_seconds_total"] > 0, got
 assert got["steps_total"] >= got["records_total"], got
-# the first may be told by what needs no model, before that has read enough
+# the first may be reported by a rule, before the model has read enough
 judged = max(0, got["records_total"] - 32)
 assert got["judged_records_total"] == judged, got
 assert got["samples_total"] > got["checked_records_total"] >= 1, got
@@ -312,7 +312,8 @@ wait "$pid"
 holds [ $? -eq 6 ]
 holds is_json long/summary.json
 holds grep -q '"event": "monitor"' long/log.jsonl
-# anomalies that cannot be written: the run goes on, and its exit code says so
+# anomalies that cannot be written: the run continues, and its exit code shows
+# the failure
 if [ -c /dev/full ]; then
     mkdir full
     ln -s /dev/full full/monitor.jsonl

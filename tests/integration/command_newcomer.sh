@@ -7,7 +7,7 @@ here=$(dirname "$0")
 
 # ---- the command ----
 expect 2 small.toml
-says 'small.toml is no command; to run a genome: volley run small.toml'
+says 'small.toml is not a command; to run a genome: volley run small.toml'
 expect 2 ./small.toml --backend cpu
 says 'volley run ./small.toml'
 expect 2 not_there.toml
@@ -87,7 +87,7 @@ says 'volley run GENOME.toml -o FOLDER makes it'
 expect 2 status small.toml
 says 'wanted that of a run: volley run GENOME.toml -o FOLDER'
 expect 0 status run
-# nobody may write there: not for root, who may
+# a folder without write permission; skipped for root
 if [ "$(id -u)" -ne 0 ]; then
     mkdir closed
     chmod a-w closed

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What GPUs tell of themselves beside a run, from a driver that is none
-# (tests/support/fake_nvml.c): in telemetry, in metrics, and not at all.
+# Telemetry of GPUs during a run, from a fake driver
+# (tests/support/fake_nvml.c): in telemetry, in metrics, and switched off.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
@@ -54,7 +54,7 @@ assert first["sm_active_ratio"] == 0.25 and first["power_watts"] == 650, first
 assert first["clock_limited_power_cap"] == 1, first
 assert first["clock_limited_seconds_power"] == 2, first
 assert first["memory_used_bytes"] == 200, first
-# what it does not have is not there
+# missing values are left out
 assert "clock_limited_seconds_thermal" not in first, first
 for device in devices.values():
     for key, value in device.items():
@@ -95,7 +95,7 @@ fi
 expect 0 ctl "$folder/ctl" stop
 wait "$pid"
 
-# one that goes away is told once, and the run goes on
+# a lost device is reported once, and the run continues
 FAKE_NVML_FAIL=nvmlDeviceGetPowerUsage=15 "$volley" run small.toml \
     --bursts 900000000 --backend cpu:1 --telemetry gone.jsonl \
     --device-telemetry all --control "$folder/ctl" --quiet &

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # inspect --product on plugins of CUDA: what was measured is read from the cache
 # the next time, ways that cannot have a reason, any can be forced.
-# $5 gemm_cuda or what stands for it, $6 attention_cuda; $7 1: these are no
-# plugins of a device, and the second has the recurrence only
+# $5 gemm_cuda or a substitute, $6 attention_cuda; $7 1: these are no plugins of
+# a device, and the second has the recurrence only
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # volley plot: pictures against golden ones, sizes of files, what is refused.
-# $5: image_compare; $6: recording_maker, empty without HDF5. With VOLLEY_UPDATE_GOLDEN=1 the golden pictures are drawn
-# anew: look at each of them then.
+# $5: image_compare; $6: recording_maker, empty without HDF5. With
+# VOLLEY_UPDATE_GOLDEN=1 the golden pictures are replaced: check each of them
+# then.
 here=$(cd "$(dirname "$0")" && pwd)
 compare=$5
 maker=${6:-}
@@ -118,7 +119,7 @@ expect 2 plot raster unseen -o no.png
 says 'the run recorded no spikes'
 lacks_file no.png
 
-# a comparison that cannot fail is none
+# the comparison itself can fail
 checks=$((checks + 1))
 "$compare" raster.png "$golden/rate.png" >out 2>err &&
     bad "raster and rate count as the same picture"

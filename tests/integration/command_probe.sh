@@ -48,7 +48,7 @@ prints 'probe             erring burst: 20'
 # others of the run have none
 expect 0 monitor attach cpu -- "$genomes/three.toml" --swap 60=template
 prints 'probe             cpu burst: 60'
-# a backend that lies: a check says so; the engine does, too
+# a backend with wrong results: a check and the engine report it
 expect 3 monitor attach "$test_plugins/erring.so" -- "$genomes/three.toml" \
     --backend erring,lie=s_id --checkpoint lied.vlk --bursts 40
 prints 'check             snapshots: '

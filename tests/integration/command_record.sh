@@ -99,7 +99,7 @@ has_bytes() { # N FILE
     [ -e "$2" ] && [ "$(stat -c %s "$2")" -ge "$1" ]
 }
 killed() { # NAME: a long run that is killed once something is in the file
-    # (in a shell of its own, which does not tell of the kill)
+    # (in a subshell, which does not report the kill)
     (
         "$volley" run small.toml --threads 1 --quiet --bursts 200000000 \
             --backend cpu:1 \
@@ -121,7 +121,7 @@ expect 0 inspect --repair lost.vls
 expect 0 inspect --repair lost.vls --to lost.csv
 n=$(sed 1d lost.csv | wc -l)
 holds [ "$n" -gt 1000 ]
-# what is there is what an undisturbed run has
+# the existing data equals that of an undisturbed run
 last=$(tail -n 1 lost.csv | cut -d, -f1)
 expect 0 run small.toml --threads 1 --quiet --bursts $((last + 1)) \
     --record undisturbed.csv
@@ -183,7 +183,7 @@ expect 0 $call --resume ck --backend cpu:2
 holds cmp part.vls whole.vls
 expect 2 run small.toml --threads 1 --quiet --bursts 2500 \
     --record whole.csv --resume ck
-says "not what ck was written with"
+says "not the file of ck"
 
 # ---- neurons and fields of [[record]] ----
 {
@@ -286,7 +286,7 @@ flaky run small.toml --record wrong.vls --json wrong.json
 holds [ $? -eq 0 ]
 says "they are reported again"
 holds cmp wrong.vls right.vls
-# the statistics are of what was told since, and say so
+# statistics cover the time since then, and the summary has its range
 holds [ "$(value first_burst wrong.json)" -eq 80 ]
 # samples are taken between two bursts and not told again
 flaky run fields.toml --record wrong.vls
@@ -323,7 +323,8 @@ fi
 # ---- SONATA ----
 expect 0 run small.toml --threads 1 --quiet --record whole.h5
 holds [ ! -e whole.h5.vls ]
-# a disk that is full: in whatever call of HDF5 that is seen, it is no lack of memory
+# a full disk is never reported as lack of memory, whichever call of HDF5 finds
+# it
 cat >many.toml <<'END'
 format = 1
 [run]
@@ -369,7 +370,7 @@ expect 0 inspect --repair kept
 prints "made     kept/lost.h5"
 expect 0 inspect --repair kept/lost.h5.vls --to lost.csv
 
-# the folder knows where its recording is; what is whole is left alone
+# the folder has the path of its recording; a complete file is unchanged
 left() { # left RECORDING REASON: a folder of which only the manifest is there
     mkdir -p left
     printf '{"recording": "%s", "exit_reason": "%s"}\n' "$1" "$2" \

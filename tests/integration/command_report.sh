@@ -189,14 +189,14 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
     echo '{"time":"t","burst":'$i',"anomaly":{"score":'$i',"text":"thing '$i'."}}'
 done >run/monitor.jsonl
 expect 0 monitor report run
-prints '25 things; the 20 strangest:'
+prints '25 episodes; the 20 most unusual:'
 holds [ "$(grep -c '    when ' out)" = 20 ]
 holds [ "$(grep '  thing ' out | head -n 1)" = '  thing 6.' ]
 expect 0 monitor report run --all
 holds [ "$(grep -c '    when ' out)" = 25 ]
-# by another detector, which does not make it a run that nobody watched
+# by another detector; the run still counts as watched
 expect 0 monitor report run --telemetry run/telemetry.jsonl
-prints 'The monitor watched this run and told of 25 things'
+prints 'The monitor watched this run and reported 25 unusual episodes'
 prints 'This is what a windowed Gaussian finds in that'
 holds [ "$(grep -c 'No monitor watched' out)" = 0 ]
 holds [ "$(grep -c '    when ' out)" = 1 ]
@@ -262,7 +262,7 @@ run_long() { # FOLDER OPTIONS...: until it has some records
 }
 run_long term --telemetry term/telemetry.jsonl --checkpoint c.vck
 expect 0 monitor report term
-prints '  end        none yet: it goes on'
+prints '  end        none yet: the run continues'
 kill -TERM $pid
 wait $pid
 expect 0 monitor report term
@@ -271,7 +271,7 @@ prints ' of 900,000,000, 20'
 prints ', exit code 6'
 prints '  The run ended by a signal.'
 prints '  nothing else'
-# a pause that was asked for is no part of a record, and nothing unusual
+# a requested pause is not part of a record, and not unusual
 run_long paused --telemetry paused/telemetry.jsonl --monitor
 holds wait_for has_lines 60 paused/telemetry.jsonl
 expect 0 ctl $pid pause
@@ -328,16 +328,16 @@ prints 'likely            killed while it wrote'
 expect 0 monitor report killed --telemetry killed/telemetry.jsonl
 holds [ "$(grep -c 'is cut' out)" = 0 ]
 expect 0 monitor report killed --telemetry cut/telemetry.jsonl
-prints 'Its last line is cut, and left out: what came behind it is not known.'
+prints 'Its last line is cut and was left out: later records are unknown.'
 # what the monitor told is gone, the summary knows that it told
 expect 0 run sound.toml --bursts 40 --backend cpu:1 -o gone --monitor
 rm gone/monitor.jsonl
 expect 0 monitor report gone
-prints 'The monitor watched this run, but what it told is not here: monitor.jsonl is missing.'
+prints 'The monitor watched this run, but its findings are missing: there is no monitor.jsonl.'
 echo '{"time": "2026-01-01T00:00:00.000Z", "event": "error", "burst": 9, "text": "device lost"}' \
     >>cut/log.jsonl
 expect 0 monitor report cut
-prints '  likely     an error, which is its last word: device lost'
+prints '  likely     an error, its last message: device lost'
 # its disk is full: nothing of the end can be written
 mkdir disk
 # shellcheck disable=SC2016 # the inner shell's words
@@ -360,7 +360,7 @@ if unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk' 2>/dev/null; then
     cp later.txt out
     prints '  likely     its disk was full, as it is now'
     cp state.txt out
-    prints 'likely            an error, which is its last word: '
+    prints 'likely            an error, its last message: '
     prints 'likely            its disk was full, as it is now'
     holds grep -q '"likely": "its disk was full' state.json
 fi

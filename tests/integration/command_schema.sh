@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# volley schema, new and doc: what is said about genomes fits what is read.
-# $5: schema_check
+# volley schema, new and doc: descriptions of genomes agree with the reader. $5:
+# schema_check
 here=$(dirname "$0")
 schema_check=$5
 # shellcheck source=tests/integration/command_support.sh
@@ -30,7 +30,7 @@ done
 for file in "$genomes"/../tests/fuzz/corpus/genome/*.toml; do
     "$volley" check --paper "$file" >out 2>err && holds fits "$file"
 done
-# what is resolved has every key
+# a resolved genome has every key
 for name in brain izhikevich microcircuit_10 gallery/generators gallery/use \
     gallery/composite gallery/patterns gallery/distance_degree
 do

@@ -59,7 +59,7 @@ for option in --record --digest-log; do
     holds ends INT 6
     says "volley: stopped by a signal"
 done
-# one that comes later is waited for
+# waits for a later one
 mkfifo late
 "$volley" run small.toml --quiet --record late >out 2>err &
 process=$!

@@ -128,7 +128,7 @@ swaps() {
     done
 }
 
-# what else can run here
+# other usable backends
 devices=$("$volley" plugins 2>/dev/null |
     awk '/^[a-z]/ { id = $1 } /^ *device 0:/ { print id }' |
     grep -xE 'cuda|vulkan')
@@ -154,10 +154,10 @@ done
 base mixed.toml
 holds same --backend cpu:1 --swap 10=nonesuch --swap 20=template \
     --swap 30=cpu:2 --swap 40=flaky,in=create,at=0
-says "burst 10: no swap to nonesuch, the run goes on on cpu:"
+says "burst 10: no swap to nonesuch, the run continues on cpu:"
 says "burst 20: no swap to template"
 says "runs only areas of lif_psc_delta"
-says "burst 40: no swap to flaky,in=create,at=0, the run goes on on cpu:2: "
+says "burst 40: no swap to flaky,in=create,at=0, the run continues on cpu:2: "
 says "device lost, as asked for"
 holds [ "$(grep -c '"done": true' got.json)" -eq 1 ]
 holds [ "$(grep -c '"done": false' got.json)" -eq 3 ]
@@ -221,7 +221,7 @@ holds [ "$(grep -c '"done": true' got.json)" -eq 1 ]
 expect 0 run mixed.toml --backend flaky,at=30 --on-device-error cpu:2 -o failed
 prints "device error      burst "
 prints "went on           on cpu:2 from burst 0"
-says "goes on on cpu:2"
+says "continues on cpu:2"
 holds grep -q '"event": "fail-over"' failed/log.jsonl
 holds [ "$(value backend failed/summary.json)" = cpu:2 ]
 holds is_json failed/manifest.json
@@ -243,7 +243,8 @@ expect 3 run mixed.toml --backend cpu:1 --on-device-error flaky:7
 says "backend flaky: device 7, but there are 1"
 
 # ---- what the device told before it failed was wrong ----
-# files are cut to the snapshot (paced: a burst is told before the next begins)
+# files are cut to the snapshot (paced: a burst is reported before the next
+# begins)
 wrong="--backend flaky,at=100,wrong=90 --on-device-error cpu:1
     --failover-every 40 --pace --pace-hz 10000"
 said="results of flaky:0 from burst 80 on were wrong"

@@ -74,18 +74,18 @@ do
     holds [ "$(wc -l <err)" = 1 ]
     holds cmp -s grid/results.csv kept.csv
 done
-# as a damaged or an old sweep.json cannot tell
+# as with a damaged or an old sweep.json
 cp grid/sweep.json kept.json
 sed -i 's/"settings"/"other"/' grid/sweep.json
 expect 2 sweep swept.toml --set var.w=3:4:0.5 --set area.E.neurons=60,80 \
     --seeds 1:2 -o grid
-says "(settings that its sweep.json does not tell)"
+says "(settings that its sweep.json does not contain)"
 echo '{' >grid/sweep.json
 expect 2 sweep swept.toml --set var.w=1 -o grid
 says "grid/sweep.json:"
 holds cmp -s grid/results.csv kept.csv
 cp kept.json grid/sweep.json
-# a longer list keeps what is there; another length or genome does not
+# a longer list keeps finished points; another length or genome does not
 expect 0 sweep swept.toml --set var.w=3,4,5 --set area.E.neurons=60,80 \
     --seeds 1:2 -o grid --force
 prints "4 run, 8 done before"
@@ -107,7 +107,7 @@ says "failed: --set area.I.neurons=0"
 holds [ "$(column status partly/results.csv | tr '\n' ' ')" = \
     "done failed done " ]
 holds grep -q 'wanted a whole number from 1' partly/results.csv
-# one that fails when it is compiled, in its own process
+# a point that fails during compiling, in its own process
 expect 2 sweep swept.toml --set var.w=4,1e9 -o compiled
 prints "1 run, 0 done before, 1 failed"
 holds grep -q ',failed,.*swept.toml' compiled/results.csv
@@ -139,7 +139,7 @@ expect 2 sweep - --set var.w=1 -o bad
 expect 3 sweep swept.toml --set var.w=1 -o bad --backend nonsense
 expect 4 sweep nowhere.toml --set var.w=1 -o bad
 holds [ ! -e bad ]
-# what is wrong at every point is said once, with the code of a wrong call
+# an error at every point is reported once, with the code of a wrong call
 for bad in vra.w=1:100 var.q=1:100 area.E.neurnos=1:100 area.F.neurons=1:100 \
     var.w=true,false
 do

@@ -181,7 +181,7 @@ if command -v script >/dev/null 2>&1; then
     checks=$((checks + 1))
     script -qc "'$volley' run voxels.toml --quiet --record - --record-format stream" \
         /dev/null </dev/null >out 2>err
-    grep -q "a stream is no text for a terminal" out ||
+    grep -q "a stream cannot be shown in a terminal" out ||
         bad "a stream went to a terminal"
 fi
 expect 2 run voxels.toml foo

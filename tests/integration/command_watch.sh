@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a run is watched by: --telemetry, --metrics, --live, volley status.
+# Observation of a run: --telemetry, --metrics, --live, volley status.
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
@@ -57,9 +57,9 @@ END
 if command -v python3 >/dev/null 2>&1; then
     holds python3 sums.py
 fi
-# records are not shorter than was asked for where a call is much shorter (one
-# may be, behind a burst that a busy machine held up); the first and the last
-# one are what is left
+# records are not shorter than requested if calls are much shorter (one may be,
+# after a burst that a busy machine delayed); the first and the last one have
+# the remaining time
 expect 0 run small.toml --bursts 350 --backend cpu:1 --telemetry paced.jsonl \
     --pace slip --pace-hz 1000
 cat >paced.py <<'END'
@@ -185,7 +185,7 @@ for path in ("/", "/metricsx"):
         raise SystemExit(path + " was answered")
     except urllib.error.HTTPError as error:
         assert error.code == 404, error
-# one that says nothing, and one that is no HTTP, do not hold up the others
+# a silent client and a client without HTTP do not block the others
 host, port = re.match(r"http://(.*):(\d+)/", url).groups()
 silent = socket.create_connection((host, int(port)))
 rude = socket.create_connection((host, int(port)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DSOURCE=tree -DGENERATED=folder -DNVCC=nvcc -P cuda_architectures.cmake
-# What is built for which devices with compilers of several ages, which are
-# scripts here; and, with the one that is there, that every later device can
-# load the PTX which ships.
+# Checks the devices for compilers of several versions, which are scripts here;
+# and, with the installed compiler, that every later device can load the shipped
+# PTX.
 include(${SOURCE}/backends/cuda/cuda_architectures.cmake)
 
 function(expect what got wanted)

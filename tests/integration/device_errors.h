@@ -15,20 +15,20 @@ vly_connectome *device_build(const char *text);
 /* Run digest after 60 bursts. */
 uint64_t device_digest(vly_registry *registry, const vly_connectome *connectome,
                        const char *spec);
-/* What the policy counts for "cuda:0", "host"; fails where there is no such
- * account. */
+/* Figures of the policy for "cuda:0", "host"; fails without such an account. */
 vly_device_usage device_usage(const char *device);
 /* Nets that come and go on device 0 of the plugin ("cuda"), by the policy of
- * device memory: what was another net's is used again and changes no digest,
- * nothing is left, and a quota is one. specs: [n] */
+ * device memory: freed memory is used again and changes no digest, nothing
+ * stays allocated, and a quota holds. specs: [n] */
 void device_share(vly_registry *registry, const char *id,
                   const char *const *specs, int n);
 /* `volley run` of a shipped genome, quietly, with this environment ("" or
- * "NAME=VALUE"); returns its exit code and what it said. */
+ * "NAME=VALUE"); returns its exit code and its output. */
 int device_run_command(const char *environment, const char *arguments,
                        char *text, size_t size);
-/* A device of this plugin ("cuda") that fails: E_DEVICE, the same sentence for
- * ever, also for new nets, and the cpu backend goes on. Last in a process. */
+/* A device of this plugin ("cuda") that fails: E_DEVICE, with the same message
+ * from then on, also for new nets; the cpu backend still works. Must be the
+ * last test of a process. */
 void device_lose(vly_registry *registry, const char *id);
 
 #endif

@@ -120,7 +120,7 @@ class Pages:
         return self.errors
 
 
-# a page with one error each, and what is said of it
+# a page with one error each, and its message
 WRONG = [("[a](nowhere.md)\n", "docs/x.md:1: no file nowhere.md"),
          ("\n    volley rum net.toml\n", "docs/x.md:2: no subcommand rum"),
          ("`volley run --hurry`\n", "docs/x.md:1: run has no option --hurry"),

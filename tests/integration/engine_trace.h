@@ -28,7 +28,7 @@ int trace_engine(const vly_connectome *connectome, vly_registry *registry,
 int trace_second(const char *path, uint64_t n_bursts, trace *out);
 void trace_free(trace *t);
 
-/* True if equal; else prints what differs first to stderr. */
+/* True if equal; otherwise prints the first difference to stderr. */
 bool trace_equal(const trace *a, const char *a_name, const trace *b,
                  const char *b_name);
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # quickstart.sh SOURCE
-# What tools/quickstart asks of CMake, which is a script here that keeps what it
-# was asked: `run` builds for the devices of this machine, `test` for all, and
-# neither undoes what the other one has built.
+# The calls of CMake by tools/quickstart; CMake is a script here that records
+# its arguments: `run` builds for the devices of this machine, `test` for all,
+# and neither undoes what the other one has built.
 set -u
 source=$1
 folder=$(mktemp -d)
@@ -40,7 +40,7 @@ cat >bin/ctest <<'END'
 #!/bin/sh
 echo "ctest $*" >>"$FOLDER/asked"
 END
-# what is missing on this machine stays so
+# packages missing on this machine stay missing
 printf '#!/bin/sh\nexit 1\n' >bin/sudo
 cp bin/sudo bin/apt-get
 chmod +x bin/*
@@ -51,7 +51,7 @@ bad() {
     cat out err asked
 }
 
-# quickstart ARGUMENTS...: what it asked for is in the file asked
+# quickstart ARGUMENTS...: its calls are in the file asked
 quickstart() {
     : >asked
     FOLDER=$folder PATH=$folder/bin:$PATH sh tree/tools/quickstart "$@" \
@@ -109,7 +109,8 @@ rm -r tree/build
 quickstart build
 not_asked -DVOLLEY_CUDA
 kept VOLLEY_TESTS:STRING=ON
-# options go on to CMake and CTest, and the next call without one keeps them
+# options are passed to CMake and CTest, and the next call without options keeps
+# them
 quickstart build -DVOLLEY_ACCELERATOR_CUDA=OFF
 asked -DVOLLEY_ACCELERATOR_CUDA=OFF
 quickstart test -E 'a|b'

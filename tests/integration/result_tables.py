@@ -14,7 +14,7 @@ import tables
 HEAD = "state,machine,case,variant,unit,median,p10,p90,repeats,note"
 GOOD = ["a1,box,sum,,us,2.5,2.4,2.6,31,", "a1,box,sum,wide,us,4,,,,one run",
         "b2,box,sum,,us,5.0,,,31,"]
-# a row, and what is said of it
+# a row, and its message
 BAD = [
     ("a1,box,sum,,us,1,,,31", ":2:1: 9 columns, wanted 10"),
     ("a1,box,sum,,us,1,,,31,,", ":2:1: 11 columns, wanted 10"),

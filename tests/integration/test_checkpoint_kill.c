@@ -32,7 +32,7 @@ static const char *const genomes[] = {
     "core/conformance/nets/feagi_driven.toml"};
 enum { N_GENOMES = sizeof genomes / sizeof genomes[0] };
 
-/* What was recorded by the run that nobody disturbed, a genome. */
+/* The recording of the undisturbed run of a genome. */
 typedef struct reference {
     char path[512];
     char bursts[24];

@@ -291,8 +291,8 @@ static void later(void **state)
     control_server_answer(h.server, take(&h, line), NULL);
     assert_string_equal(get(a), "");
     close(a);
-    /* all places wait for an answer: the next one is turned away, and those
-     * who wait hear the end */
+    /* all clients wait for an answer: the next one is refused, and the waiting
+     * ones get the last answer */
     int fds[16];
     for (int i = 0; i < 16; i++) {
         fds[i] = join(&h);
@@ -368,8 +368,8 @@ static void *listen_often(void *arg)
     return NULL;
 }
 
-/* A run that begins or ends is never taken for one that was killed, however
- * late its threads are; one that was killed is. */
+/* A run that begins or ends is never taken for a killed one, however late its
+ * threads are; a killed run is recognized. */
 static void begins(void **state)
 {
     beginner b = {.done = false};
@@ -394,7 +394,7 @@ static void begins(void **state)
     assert_false(control_remove_stale(b.path));
 }
 
-/* Of two that want one name the second is refused, and leaves nothing. */
+/* If two runs want the same name, the second is refused and leaves no file. */
 static void two_of_a_name(void **state)
 {
     char path[CONTROL_PATH_BYTES];

@@ -175,8 +175,8 @@ static vly_status use_net(const vly_connectome *connectome, const char *spec,
     return status;
 }
 
-/* A failure is NOMEM with a sentence and leaves no block. Where the backend
- * does without what it did not get, the digests are the same. */
+/* A failure is NOMEM with a message and leaves no block. If the backend can
+ * work without the memory, the digests are the same. */
 static void walk_allocations(const vly_connectome *connectome, const char *spec)
 {
     uint64_t wanted[2], found[2];
@@ -208,7 +208,7 @@ static void test_host_allocations(void **state)
 {
     (void)state;
     device_require(registry, "cuda");
-    uint64_t keep = vly_device_memory_keep(0); /* what is kept is no leak */
+    uint64_t keep = vly_device_memory_keep(0); /* cached memory is not a leak */
     static const char *const specs[] = {"cuda:0", "cuda:0,plan=global",
                                         "cuda:0,plan=resident",
                                         "cuda:0,plan=partitioned"};
@@ -236,7 +236,7 @@ static void test_no_such_device(void **state)
         vly_net_create(small, registry, "cuda:0,plan=fast", 1, &net, &error),
         VLY_E_INVALID);
     assert_non_null(strstr(error.message, "plan=fast"));
-    /* a net that is there moves nowhere and goes on */
+    /* an existing net stays on its device and continues */
     assert_ok(vly_net_create(small, registry, "cpu:1", 1, &net, &error), error);
     assert_ok(vly_net_run(net, 30, &error), error);
     assert_int_equal(vly_net_swap(net, "cuda:999", 1, &error), VLY_E_DEVICE);

@@ -116,7 +116,7 @@ static void test_no_room(void **state)
     vly_connectome_destroy(small);
 }
 
-/* A net that cannot move stays, and what it computes with it. */
+/* A net that cannot move stays, and its results do not change. */
 static void test_no_room_for_a_swap(void **state)
 {
     (void)state;

@@ -132,7 +132,7 @@ static void giant_row(genome_text *g)
     poisson(g, "A", 1500);
 }
 
-/* All fire in every burst (mean far above the threshold), or nobody does. */
+/* All neurons fire in every burst (mean far above the threshold), or none. */
 static void extreme(genome_text *g, uint32_t n, double mean_mv)
 {
     begin(g, 60);

@@ -10,7 +10,7 @@
 
 enum { BURSTS = 60 };
 
-/* What a host hears. */
+/* Callbacks of a host. */
 typedef struct witness {
     spike_log log;
     uint64_t digests[BURSTS]; /* as told, without ids */
@@ -73,7 +73,7 @@ static void setup(fixture *f)
     assert_ok(vly_registry_add(f->registry, path, &f->error), f->error);
 }
 
-/* What a host does before burst t: all of it changes what comes. */
+/* Actions of a host before burst t: all of them change later bursts. */
 static void act(fixture *f, vly_net *net, uint64_t t)
 {
     static double each[30];
@@ -322,7 +322,7 @@ static void refused_when_asked(void **state)
 
 /* ---- what was told was wrong ------------------------------------------- */
 
-/* Only where no ids are told can a digest be wrong without being found out. */
+/* A wrong digest is not found only if no ids are reported. */
 static void told_wrong(void **state)
 {
     static witness quiet;
@@ -377,7 +377,7 @@ static void stopped_meanwhile(void **state)
     assert_ok(vly_net_run(net, 28, &f.error), f.error);
     assert_fails(vly_net_run(net, BURSTS - 28, &f.error), VLY_E_STOPPED,
                  &f.error, "stopped");
-    /* what was told is done again, and nothing more */
+    /* reported bursts are repeated, and no others */
     assert_int_equal(vly_net_burst(net), 30);
     fingerprint print = fixture_run(&f, net, BURSTS - 30);
     assert_same(&print, &wanted);
@@ -415,7 +415,7 @@ static void after_a_restore(void **state)
     fixture_deinit(&f);
 }
 
-/* A function that fails while it is told again ends the net. */
+/* A callback that fails during the repetition ends the net. */
 static void a_function_that_fails(void **state)
 {
     static witness w;

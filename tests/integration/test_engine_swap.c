@@ -15,7 +15,7 @@
 static const char *other = "cpu:3";
 static vly_registry *registry; /* to ask whether there is one */
 
-/* What a user does between bursts. */
+/* Actions of a user between bursts. */
 static void act(fixture *f, vly_net *net, uint64_t burst)
 {
     if (burst % 5 == 0)
@@ -61,7 +61,8 @@ static fingerprint live(fixture *f, uint64_t moves)
     return print;
 }
 
-/* As live, but the net ends with each move and another goes on from a file. */
+/* As live, but at each move the net ends and another one continues from a
+ * file. */
 static fingerprint live_in_files(fixture *f, uint64_t every)
 {
     char path[] = "/tmp/volley_swap_XXXXXX";

@@ -214,8 +214,8 @@ static void fire_from(const imported *from, const char *area, bool *fired)
     vly_free(text);
 }
 
-/* In the essential genome no threshold holds anything up: what the graph
- * reaches fires, and nothing else does. */
+/* In the essential genome no threshold stops a spike: exactly the neurons that
+ * the graph reaches fire. */
 static void propagation(void **state)
 {
     (void)state;

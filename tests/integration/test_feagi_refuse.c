@@ -11,7 +11,7 @@
 #include "tools/feagi/feagi_genome.h"
 #include "tools/feagi/feagi_name.h"
 
-/* One area in front of what is tested. */
+/* One area before the tested one. */
 #define TOP "{\"version\":\"2.1\",\"blueprint\":{"
 #define AREA "\"_____10c-iic400-cx-___bbx-i\":2"
 #define FLAT(gene, value) TOP AREA ",\"_____10c-iic400-" gene "\":" value "}}"
@@ -121,8 +121,8 @@ static const struct {
      "1"},
 };
 
-/* What is wrong is jansson's to say, and differs between its versions: only
- * where it is. */
+/* The message is from jansson and differs between its versions: only the
+ * position is compared. */
 static const struct {
     const char *json;
     const char *begin;

@@ -58,7 +58,7 @@ static void kinds(void **state)
     assert_int_equal(vly_memory_live(), live);
 }
 
-/* Cut at each byte and with a backslash there: never a byte behind the end. */
+/* Cut at each byte and with a backslash there: never reads after the end. */
 static void ends_anywhere(void **state)
 {
     static const char text[] =

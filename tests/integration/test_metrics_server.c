@@ -23,7 +23,7 @@ enum { TRIES = 30, LARGE = 8 << 20 };
 
 static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/* What the page is made of, and by whom. */
+/* Contents of the page, and the thread that made it. */
 typedef struct fixture {
     metrics_server *server;
     size_t n_page;
@@ -123,7 +123,7 @@ static void test_answers(void **state)
     metrics_server_close(of.server);
 }
 
-/* Clients that say nothing or half a word do not come before who asks. */
+/* Silent clients and partial requests do not delay a complete request. */
 static void test_silent(void **state)
 {
     (void)state;
@@ -143,8 +143,8 @@ static void test_silent(void **state)
     metrics_server_close(of.server);
 }
 
-/* A byte at a time is a request as well, and so is one behind which its sender
- * hung up his end. */
+/* A request may arrive byte by byte, or be followed by the end of the sender's
+ * side. */
 static void test_slow_words(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static void test_slow_words(void **state)
     metrics_server_close(of.server);
 }
 
-/* Who does not read a page that fits into no buffer of the system. */
+/* A client that does not read a page larger than the buffers of the system. */
 static void test_slow_reader(void **state)
 {
     (void)state;
@@ -208,8 +208,8 @@ static void test_slow_reader(void **state)
     metrics_server_close(of.server);
 }
 
-/* Too many: the oldest is hung up on, who comes is answered. And whoever is
- * there at the end holds up nobody. */
+/* Too many clients: the oldest is disconnected, the new one is answered.
+ * Clients at the end of the server do not block it. */
 static void test_many(void **state)
 {
     (void)state;

@@ -51,7 +51,7 @@ static void run_command(const char *options)
     assert_int_equal(system(line), 0);
 }
 
-/* What the net says now of a frame. */
+/* Reads the present values of a frame from the net. */
 static uint32_t compare(vly_net *net, const vly_stream_head *head,
                         const vly_stream_block *block)
 {

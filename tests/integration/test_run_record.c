@@ -160,7 +160,7 @@ static void waits_only_without_memory(void **state)
         gate when;
         bool waits;
     } cases[] = {
-        {UINT64_C(1) << 30, AFTER, false}, /* nobody reads: goes on */
+        {UINT64_C(1) << 30, AFTER, false}, /* without a reader it continues */
         {1, LATER, true},                  /* two blocks and no more */
         {UINT64_C(1) << 20, LATER, true},
     };

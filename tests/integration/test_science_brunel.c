@@ -28,7 +28,7 @@ typedef struct regime {
 /* The rates of the paper with room for another network of the same kind; CV
  * and synchrony separate regular from irregular and synchronous from not.
  * Measured here: 333, 58.3, 37.5, 6.1 spikes/s; CV 0.00, 0.77, 0.43, 0.60;
- * synchrony 167, 39, 8.9, 21. AI lies close to the border of SI fast. */
+ * synchrony 167, 39, 8.9, 21. AI is close to the border of SI fast. */
 static const regime regimes[] = {
     {"SR", "3", "2", 250, 400, 0, 0.3, 50, 1e9},
     {"SI fast", "6", "4", 52, 70, 0.4, 1.2, 20, 1e9},

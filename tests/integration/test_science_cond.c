@@ -60,7 +60,7 @@ static double reference(double v, double t, double dt)
     return v;
 }
 
-/* What the method leaves of the burst from t. */
+/* The error of the method in the burst from t. */
 static double burst_bound(double t, double dt)
 {
     double c = G_L / C, h = 0, c1 = 0, h1 = 0;

@@ -65,7 +65,7 @@ static double next_v(runner *r)
     return v;
 }
 
-/* What the error of a current that starts with i0 and decays adds. */
+/* Contribution of the error of a current that starts with i0 and decays. */
 static double current_bound(double p21_i0, double tau_syn)
 {
     double p11 = exp(-DT / tau_syn);
@@ -188,7 +188,7 @@ static void test_alpha(void **state)
 
 /* ---- two time constants ----------------------------------------------- */
 
-/* What a current that was `weight` at time 0 does to V until s. */
+/* Effect on V until s of a current that was `weight` at time 0. */
 static double psp(double weight, double tau_syn, double s)
 {
     double rise = TAU * tau_syn / (TAU - tau_syn) / C;

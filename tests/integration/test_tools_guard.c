@@ -32,7 +32,7 @@ static void touch_what_is_gone(bool guard)
     _exit(bytes[40000] == 0 ? 102 : 103);
 }
 
-/* What it said, and how it ended. */
+/* Its output and its end. */
 static int child(bool guard, char *said, size_t size)
 {
     int ends[2], status = 0;

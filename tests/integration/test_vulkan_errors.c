@@ -10,8 +10,8 @@
 static vly_registry *registry;
 static vly_error error = {.struct_size = sizeof error};
 
-/* A net that cannot move stays where it is and goes on; one that can gives
- * the digest of the one that stayed. */
+/* A net that cannot move stays and continues; a net that can move gives the
+ * digest of the one that stayed. */
 static void test_swap(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void test_few_sums(void **state)
 
 /* ---- the command ------------------------------------------------------- */
 
-/* Exit code of the command; what it wrote to stderr. */
+/* Exit code of the command, and its stderr. */
 static void test_command(void **state)
 {
     (void)state;
@@ -95,7 +95,8 @@ static void test_command(void **state)
         {"", "vulkan:999", "device 999", 3},
         {"", "vulkan:0,fault=1", "device lost", 3},
         {"", "vulkan:0,memory=1", "bytes", 5},
-        /* of what is refused first: not what may be the host's as well */
+        /* kinds that are refused first: not those that may also be host
+         * memory */
         {"", "vulkan:0 --device-memory 100KB", "out of memory: vulkan:0: ", 5},
         {"", "vulkan:0,turbo=1", "turbo=1", 2},
         /* the second one wins where it is set */

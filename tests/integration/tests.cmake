@@ -9,7 +9,7 @@ set(plans cuda:0,plan=global cuda:0,plan=resident cuda:0,plan=partitioned
     cuda:0,plan=partitioned,unit=1,launch=7 cuda:0,plan=global,launch=5
     cuda:0,plan=resident,quads=1 cuda:0,plan=resident,quads=3,split=1
     cuda:0,change=1,launch=5)
-# and what is off unless it is asked for
+# and options that are off by default
 set(variants cuda:0,plan=partitioned,narrow=1
     cuda:0,plan=partitioned,cluster=2,narrow=1,post=20,launch=9)
 
@@ -48,7 +48,7 @@ if(TARGET cuda)
                 -DGENERATED=${CMAKE_BINARY_DIR}/generated -DNVCC=${CMAKE_CUDA_COMPILER}
                 -P ${CMAKE_CURRENT_LIST_DIR}/cuda_architectures.cmake)
     add_dependencies(test_random_genomes cuda)
-    # in parts, for those who run several at a time
+    # in parts, to run several at a time
     foreach(first 0 125 250 375)
         vly_test_register(test_random_genomes_cuda_${first} LABELS gpu
             TIMEOUT 900 COMMAND test_random_genomes ${first} 125 cpu:2,cuda)

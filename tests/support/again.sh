@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # again.sh NOTES COMMAND...
-# A test of several processes, once more if it failed: a machine that is busy
-# with others may hold up one of them at any place for any time. What a
-# sanitizer says is final. A test that needed it is a line of NOTES.
+# Runs a test of several processes, and runs it again if it failed: on a busy
+# machine any process may be delayed at any place. Reports of sanitizers are
+# final. A test that needed the second try is a line of NOTES.
 notes=$1
 shift
 out=$(mktemp) || exit 1

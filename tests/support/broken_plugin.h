@@ -173,8 +173,8 @@ static vly_status broken_snapshot_read(vly_backend_net *net,
     return VLY_E_INVALID;
 }
 
-/* Room behind both tables, as a newer minor has it: an engine that copied more
- * than its own size would see the marks. */
+/* Room after both tables, as in a newer minor: an engine that copies more than
+ * its own size would read the marks. */
 static const struct {
     vly_backend table;
     uint64_t newer[4];

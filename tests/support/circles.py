@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # circles.py FOLDER
 # Whether the C files of a folder depend on each other in a circle. A source
-# depends on the one that defines a function or a table that it names; a header
+# depends on the file that defines a function or a table that it names; a header
 # depends on the headers of the folder that it includes. Prints each file and
 # what it depends on, the ones without dependence first. Exit code 1: a circle,
 # which is printed.

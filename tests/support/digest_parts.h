@@ -9,8 +9,8 @@
 #include "connectome/connectome.h"
 
 /* Is the digest that of second_digest on the saved file, and the sum of parts,
- * cut at random and added in random order, at 1, 2, 3 and 8 threads? Says what
- * is not on stderr, after the name. seed: of the cuts and the order */
+ * cut at random and added in random order, at 1, 2, 3 and 8 threads? Prints
+ * differences on stderr, after the name. seed: of the cuts and the order */
 bool digest_parts_check(const vly_connectome *connectome, const char *path,
                         uint64_t seed, const char *name);
 

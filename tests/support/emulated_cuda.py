@@ -8,8 +8,8 @@ import os
 import re
 import sys
 
-# What an instruction does, by a part of its text; {0}, {1} are operands. What
-# is polled lets others go on first.
+# Effect of an instruction, by a part of its text; {0}, {1} are operands.
+# Polling lets other threads run first.
 PTX = [
     ("barrier.cluster.arrive", "emulated_cluster_sync()"),
     ("barrier.cluster.wait", ""),

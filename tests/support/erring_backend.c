@@ -23,7 +23,7 @@
 #define ERRING_FAILS 0
 #endif
 
-/* Of the net created last: enough for a test. */
+/* For the net created last: enough for a test. */
 static uint64_t err_at = UINT64_MAX;
 static uint32_t err_neuron;
 static uint64_t err_slow_ms;

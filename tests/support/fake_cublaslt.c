@@ -19,7 +19,7 @@
 extern fake_cublaslt_state fake_cublaslt;
 EXPORT fake_cublaslt_state fake_cublaslt = {.n_algorithms = 3};
 
-/* What is behind the opaque descriptors. */
+/* Contents of the opaque descriptors. */
 typedef struct operation {
     cublasComputeType_t compute;
     int32_t trans_a, trans_b, mode_a, mode_b;

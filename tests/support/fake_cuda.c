@@ -163,8 +163,8 @@ cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes,
 
 /* ---- streams and events ------------------------------------------------- */
 
-/* Not by the host table: a runtime that has no memory for one of these says so
- * by an error of the device. */
+/* Not by the host table: a runtime without memory for one of these returns an
+ * error of the device. */
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     (void)flags;

@@ -21,7 +21,7 @@ struct fiber {
 void fiber_prepare(fiber *f, void *stack, size_t bytes, void (*entry)(void));
 // Runs it until it leaves. Not from a fiber.
 void fiber_resume(fiber *f);
-// Of the fiber that runs: back to fiber_resume.
+// Called by the running fiber: returns to fiber_resume.
 void fiber_leave(void);
 
 #endif

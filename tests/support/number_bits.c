@@ -48,7 +48,7 @@ static const bits_case cases[] = {
 };
 
 /* Even: uniform. Odd: any bits at all, with the exponent near 0 for half of
- * them; NaN replaced, since what a NaN carries is nobody's promise. */
+ * them; NaN replaced, since the payload of a NaN is not specified. */
 static double argument(const bits_case *c, uint64_t i)
 {
     uint64_t draw = vly_mix64(i + 1);

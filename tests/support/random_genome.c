@@ -33,8 +33,8 @@ double strong(int model)
     return weights[model];
 }
 
-/* Of a map onto a model with two ports: the sign chooses, or a port is named,
- * which a conductance takes with its sign only. */
+/* For a map onto a model with two ports: the sign chooses, or a port is named;
+ * a port with conductances accepts one sign only. */
 static void put_port(maker *m, int model, bool negative)
 {
     if (model < COND)
@@ -429,7 +429,7 @@ static void put_pattern(maker *m, uint32_t to)
     cover(m, COVER_stimulus_pattern);
 }
 
-/* Behind everything else, so that what was drawn before is what it was. */
+/* After everything else, so that earlier random numbers do not change. */
 static void put_later_kinds(maker *m)
 {
     uint32_t to = whole(m, 0, m->n_areas - 1);

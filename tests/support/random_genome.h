@@ -90,7 +90,8 @@
     X(rule_file)                                                               \
     X(file_weight)                                                             \
     X(file_delay)                                                              \
-    X(file_sonata) /* counted by who writes the file, see random_sonata.h */   \
+    X(file_sonata) /* counted by the writer of the file, see random_sonata.h   \
+                    */                                                         \
     X(stimulus_list)                                                           \
     X(threshold_met_exactly)                                                   \
     X(delay_one)                                                               \

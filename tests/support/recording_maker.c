@@ -178,6 +178,6 @@ int main(int argc, char **argv)
         group_of(file, "spikes");
     else
         wrong(file, kind);
-    /* what is open keeps the file open: H5close ends all */
+    /* open objects keep the file open: H5close ends all */
     return H5close() < 0;
 }

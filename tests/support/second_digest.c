@@ -47,7 +47,7 @@ static lanes key_of(uint64_t kind, uint64_t index)
     return key;
 }
 
-/* n words of so many bytes each, as they lie in a record. */
+/* n words of so many bytes each, in the order of a record. */
 static void add_words(lanes *key, const unsigned char *p, int n, int n_bytes)
 {
     for (int i = 0; i < n; i++)

@@ -19,8 +19,8 @@ static uint32_t word(const second_area *area, uint32_t index, uint32_t k)
     return ((const uint32_t *)c->elements)[c->is_uniform ? 0 : k];
 }
 
-/* A coefficient by its place in the table; the constant input is the one that
- * counts now. */
+/* A coefficient by its place in the table; the constant input is the present
+ * one. */
 static float coef_f32(const second_area *area, uint32_t index, uint32_t k)
 {
     if (index == second_drive_index(area))

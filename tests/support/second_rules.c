@@ -131,7 +131,7 @@ static bool function_connects(vly_rule rule, const place *a, const place *b)
     }
 }
 
-/* The place in its tile; false: in one that is left out. */
+/* The place in its tile; false: the tile is left out. */
 static bool tile_place(const vly_tiles *tiles, place *a)
 {
     for (int i = 0; i < 3; i++) {
@@ -301,7 +301,7 @@ static bool of_space(const vly_genome *genome, const vly_connectome *connectome,
     return true;
 }
 
-/* Whether pair i is right; prints what is not. */
+/* Checks pair i; prints differences. */
 static bool pair_right(const vly_genome *genome,
                        const vly_connectome *connectome, uint32_t i,
                        const second_joined *joined)

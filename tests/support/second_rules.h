@@ -9,9 +9,9 @@
 #include "connectome/connectome.h"
 #include "genome/genome.h"
 
-/* Compares every projection with what its rule says: all synapses where the
- * rule draws nothing, else degrees, numbers and who may be connected. Prints
- * the first fault of each; the number of projections with one. */
+/* Compares every projection with its rule: all synapses if the rule draws
+ * nothing, otherwise degrees, numbers and possible pairs. Prints the first
+ * fault of each; the number of projections with one. */
 uint32_t second_rules_check(const vly_genome *genome,
                             const vly_connectome *connectome);
 

@@ -124,8 +124,8 @@ static uint32_t constant_input_index(const second_area *area)
 
 /* ---- constant input --------------------------------------------------- */
 
-/* What a neuron gets from the dc stimuli that are active, in the step's unit:
- * summed in double in the order of the genome, rounded once. */
+/* Input of a neuron from the active dc stimuli, in the step's unit: summed in
+ * double in the order of the genome, rounded once. */
 static float constant_input(const second_file *file, const second_area *area,
                             uint32_t k, uint64_t burst)
 {
@@ -372,8 +372,8 @@ out:
 
 /* ---- one burst -------------------------------------------------------- */
 
-/* How many events a word u stands for: of rate and dt alone where there is one
- * with a chance of rate * dt, else of the file's thresholds. */
+/* Number of events for a word u: from rate and dt alone if there is one event
+ * with probability rate * dt, otherwise from the thresholds of the file. */
 static int64_t count_events(const second_file *file,
                             const second_stimulus *stimulus, uint32_t u)
 {

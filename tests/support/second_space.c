@@ -32,7 +32,7 @@ typedef struct space_check {
     place *targets;
     double mean; /* of the number of synapses, and its variance */
     double variance;
-    double unsure; /* what is at an edge: in it or not, all of it alike */
+    double unsure; /* pairs at an edge: inside or not, all in the same way */
     uint32_t *in;  /* degrees */
 } space_check;
 

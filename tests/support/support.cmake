@@ -87,8 +87,8 @@ if(VOLLEY_SONATA)
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endif()
 
-# One call that fails, by LD_PRELOAD: not with a sanitizer, whose own calls these
-# are, and glibc's names of what is below malloc.
+# One failing call, by LD_PRELOAD: not with a sanitizer, which makes such calls
+# itself, and only with glibc's names of functions below malloc.
 if(NOT VOLLEY_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     add_library(fault_library MODULE ${CMAKE_CURRENT_LIST_DIR}/fault_library.c)
     target_link_libraries(fault_library PRIVATE ${CMAKE_DL_LIBS})

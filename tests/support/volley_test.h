@@ -33,7 +33,7 @@
                      close_b_, close_tol_);                                    \
     } while (0)
 
-/* status == VLY_OK, else fails with the message of a vly_error. */
+/* status == VLY_OK, otherwise fails with the message of a vly_error. */
 #define assert_ok(status, error)                                               \
     do {                                                                       \
         int ok_status_ = (int)(status);                                        \

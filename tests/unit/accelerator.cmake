@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the accelerator plugins share, and the plugins through their tables.
-# ALONE: accel_common wants the symbol of a plugin, and each has its own
+# Shared code of the accelerator plugins, and the plugins through their tables.
+# ALONE: accel_common needs the symbol of a plugin, and each has its own
 vly_test(test_element LABELS unit ALONE SOURCES test_element.c
          LIBRARIES accel_common volley_conformance m)
 vly_test(test_tune_cache LABELS unit TIMEOUT 300
@@ -51,7 +51,7 @@ endif()
 add_library(fake_openblas SHARED ${CMAKE_SOURCE_DIR}/tests/support/fake_openblas.c)
 set_target_properties(fake_openblas PROPERTIES
     OUTPUT_NAME openblas VERSION 0 SOVERSION 0 C_VISIBILITY_PRESET default
-    COMPILE_OPTIONS "-Wno-missing-prototypes" # those of a library that is none
+    COMPILE_OPTIONS "-Wno-missing-prototypes" # those of a fake library
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fake_openblas)
 vly_test(test_gemm_blas LABELS unit ALONE
          SOURCES test_gemm_blas.c
@@ -69,7 +69,7 @@ vly_test(test_plugin_support LABELS unit ALONE SOURCES test_plugin_support.c
 # memory of accelerators on the processor, by the host's policy
 vly_test(test_host_account LABELS unit ALONE SOURCES test_host_account.c
          LIBRARIES accel_common Threads::Threads DEPENDS gemm_cpu)
-# memory of CUDA devices that are none, by the host's policy
+# memory of emulated CUDA devices, by the host's policy
 if(TARGET accel_cuda)
     vly_test(test_accel_memory LABELS unit ALONE
         SOURCES test_accel_memory.c ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c

@@ -4,8 +4,7 @@ vly_test(test_attention_index LABELS unit AREA attention SOURCES test_attention_
          LIBRARIES volley_sdk)
 
 if(TARGET attention_cudnn)
-    # cuDNN's heuristics and compilers want a libcuda.so.1: one that does
-    # nothing
+    # cuDNN's heuristics and compilers need a libcuda.so.1: here an empty one
     add_library(fake_driver MODULE ${CMAKE_SOURCE_DIR}/tests/support/fake_driver.c)
     set_target_properties(fake_driver PROPERTIES
         PREFIX "" OUTPUT_NAME libcuda SUFFIX .so.1
@@ -96,7 +95,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     target_include_directories(test_cudnn_guard SYSTEM PRIVATE
         ${CUDAToolkit_INCLUDE_DIRS})
 
-    # the plugin's own plans over them, and a runtime that is none
+    # the plugin's own plans over them, and a fake runtime
     set(folder ${CMAKE_SOURCE_DIR}/plugins/attention)
     set(support ${CMAKE_SOURCE_DIR}/tests/support)
     vly_plugin(fake_attention_cuda

@@ -32,7 +32,7 @@ if(TARGET cuda)
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu cuda TIMEOUT 300)
     endforeach()
 
-    # the host side without a device: the same sources, a runtime that is none
+    # the host side without a device: the same sources, a fake runtime
     find_package(CUDAToolkit REQUIRED)
     get_target_property(fake_sources cuda SOURCES)
     list(FILTER fake_sources INCLUDE REGEX "^cuda_.*[.]c$")
@@ -70,7 +70,7 @@ if(TARGET cuda)
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so"
             TEST_DEVICE_MEMORY=1)
-    # nets that move between two devices which are none
+    # nets that move between two emulated devices
     vly_test(test_cuda_swap LABELS unit ALONE
         SOURCES test_cuda_swap.c engine_fixture.c
         DEPENDS fake_cuda cpu

@@ -10,7 +10,7 @@
 #include "plugin/device_memory.h"
 #include "volley_test.h"
 
-/* What the memory of a block points to. */
+/* Contents of a block. */
 typedef struct fixture_block {
     uint64_t bytes;
     uint32_t kind;
@@ -19,7 +19,7 @@ typedef struct fixture_block {
 
 typedef struct fixture_device {
     uint64_t capacity;
-    uint64_t total; /* what it says it has; 0: nothing */
+    uint64_t total; /* bytes that it reports; 0: none */
     _Atomic uint64_t in_use;
     _Atomic uint32_t n_live;
     _Atomic uint32_t n_allocs; /* calls that gave memory */
@@ -33,7 +33,7 @@ void *fixture_alloc(vly_device_client *client, uint64_t bytes);
 /* Of this class, kind 0; error is cleared before. */
 vly_status fixture_want(vly_device_client *client, uint64_t bytes, uint32_t qos,
                         void **memory, vly_error *error);
-/* Figures of an account; fails the test if there is none. */
+/* Figures of an account; fails the test if it does not exist. */
 vly_device_usage fixture_usage(const char *name);
 
 #endif

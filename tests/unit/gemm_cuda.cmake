@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# gemm_cuda where there is no device: the same sources with a runtime and a
-# cuBLASLt that are none, and the same kernels compiled for the host. Not with a
-# sanitizer: threads of a block are fibers, whose stacks it does not know.
+# gemm_cuda without a device: the same sources with a fake runtime and a fake
+# cuBLASLt, and the same kernels compiled for the host. Not with a sanitizer:
+# threads of a block are fibers, whose stacks it does not know.
 if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     find_package(CUDAToolkit REQUIRED)
     set(support ${CMAKE_SOURCE_DIR}/tests/support)
@@ -37,8 +37,8 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     set_source_files_properties(${emulated} ${support}/cuda_emulation.cpp
         PROPERTIES COMPILE_OPTIONS
         "-O2;-Wno-unknown-pragmas;-Wno-conversion;-Wno-pedantic;-Wno-shadow")
-    # no real library, which on a machine with a device would be used with memory
-    # that is none of its own
+    # without the real library, which on a machine with a device would get
+    # memory of the host
     target_compile_definitions(fake_gemm_cuda PRIVATE
         VLY_CUDA_BUILD="no device" VLY_CUBLASLT_NAMES="libcublasLt-of-no-device.so")
     target_link_libraries(fake_gemm_cuda PRIVATE
@@ -69,7 +69,7 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
             PRIVATE ${CMAKE_SOURCE_DIR}/core/conformance)
     endforeach()
 
-    # the conformance table the same way; a runtime that is none keeps no graphs
+    # the conformance table in the same way; the fake runtime has no graphs
     add_dependencies(test_gemm fake_gemm_cuda fake_cublaslt)
     foreach(way tune=0 tune=0,choose=own)
         string(MAKE_C_IDENTIFIER "test_gemm_emulated_${way}" name)

@@ -125,8 +125,8 @@ static uint32_t scale_type(const vly_gemm_desc *d)
                : VLY_ELEMENT_F32;
 }
 
-/* What is not in c is filled in: pitches `pad` longer than rows, products one
- * behind the other. */
+/* Fills members missing in c: pitches `pad` longer than rows, products one
+ * after the other. */
 static void make(product *p, vly_gemm_desc d, uint64_t pad)
 {
     const bool trans_a = (d.flags & VLY_GEMM_TRANS_A) != 0;
@@ -176,8 +176,7 @@ void unmake(product *p)
     give(p->run.scale_b);
 }
 
-/* ---- what it should be -----------------------------------------------------
- */
+/* ---- expected results ---------------------------------------------------- */
 
 static double scale_of(const product *p, uint64_t z, uint64_t i, uint64_t j,
                        uint64_t k)
@@ -204,9 +203,9 @@ static double scale_of(const product *p, uint64_t z, uint64_t i, uint64_t j,
     return scale;
 }
 
-/* Element (i, j) of product z in double, and what it may be off: the rounding
- * of D, one of fp32 for every product of the sum and its scales, both through
- * an activation whose slope is at most 1.13 (gelu), or 2 |x| (relu squared). */
+/* Element (i, j) of product z in double, and its allowed error: the rounding of
+ * D, one of fp32 for every product of the sum and its scales, both through an
+ * activation whose slope is at most 1.13 (gelu), or 2 |x| (relu squared). */
 static double wanted(const product *p, uint64_t z, uint64_t i, uint64_t j,
                      double *off)
 {
@@ -305,7 +304,7 @@ bool compute(product *p, const char *options, vly_plan_info *info)
     p->run.workspace = said.workspace_bytes > 0
                            ? aligned_alloc(256, said.workspace_bytes + 256)
                            : NULL;
-    if (said.workspace_bytes > 0) { /* what is behind it stays */
+    if (said.workspace_bytes > 0) { /* memory after it is unchanged */
         memset(p->run.workspace, 0xff, said.workspace_bytes + 256);
     }
     memset(p->run.d, 0xff,

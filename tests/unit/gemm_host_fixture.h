@@ -36,7 +36,7 @@ void behave(fake_cublaslt_state as);
 typedef struct product {
     vly_gemm_desc desc;
     vly_gemm_run run;
-    uint64_t n_d; /* elements of D with what is between its rows */
+    uint64_t n_d; /* elements of D including gaps between rows */
 } product;
 
 enum {
@@ -68,7 +68,8 @@ extern uint32_t case_now;
 
 void make_case(product *p, const product_case *c);
 void unmake(product *p);
-/* D against sums in double; what is between and behind its rows is as it was.
+/* Compares D with sums in double; memory between and after its rows must be
+ * unchanged.
  */
 void look(const product *p, const char *how);
 /* Makes the plan, runs it, looks at D; false if it is not offered. info may be

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the monitor tells: tokens of telemetry, surprise, simple detectors.
+# The monitor: tokens of telemetry, surprise, simple detectors.
 vly_test(test_monitor_tokens LABELS unit
          SOURCES test_monitor_tokens.c LIBRARIES m)
 vly_test(test_monitor_counting LABELS unit
@@ -12,7 +12,8 @@ vly_test(test_monitor_work LABELS unit SOURCES test_monitor_work.c LIBRARIES m)
 vly_test(test_monitor_unison LABELS unit SOURCES test_monitor_unison.c
          LIBRARIES m)
 
-# of the command, in the program of its tests: what the monitor is told of devices
+# of the command, in the program of its tests: telemetry of devices for the
+# monitor
 vly_test(test_watch_devices LABELS unit AREA tools
     SOURCES test_watch_devices.c ${CMAKE_SOURCE_DIR}/tools/watch/watch_devices.c
         ${CMAKE_SOURCE_DIR}/tools/cli/json_writer.c ${CMAKE_SOURCE_DIR}/tools/cli/tool.c

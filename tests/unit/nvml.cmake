@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The plugin nvml, on libraries of the driver that are none.
+# The plugin nvml, with fake libraries of the driver.
 set(VOLLEY_FAKE_DRIVER ${CMAKE_BINARY_DIR}/lib/volley/test-driver)
 foreach(library nvidia-ml cuda)
     string(REPLACE nvidia-ml nvml source ${library})

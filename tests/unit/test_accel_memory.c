@@ -275,7 +275,7 @@ static void one_lost(void **state)
     assert_null(block);
     assert_ok(memory->alloc(0, 100, &block, &error), error);
     memory->free(0, block);
-    free(stream); /* who has it is gone: a device that is lost frees nothing */
+    free(stream); /* the owner is gone: a lost device frees nothing */
     stop();
 }
 

@@ -89,7 +89,7 @@ static void test_tables(void **state)
     check_table(check_rwkv, 112, 5, VLY_RWKV_INTERFACE);
 }
 
-/* A part of the functions of graphs is none. */
+/* A partial set of graph functions counts as none. */
 static void test_half_a_graph(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@ const char vly_support_plugin[] = "attention_cuda";
 
 extern const vly_attention vly_attention_cpu_table;
 
-/* ---- a device that is none --------------------------------------------- */
+/* ---- an emulated device -------------------------------------------------- */
 
 vly_status vly_accel_cuda_enter(uint32_t device, vly_error *error)
 {
@@ -56,7 +56,7 @@ static uint64_t second_ns = 3000000; /* that the second configuration takes */
 static uint64_t spread_ns;           /* on top of any run, at random */
 static uint64_t second_workspace = 4096;
 static double wrong_by;      /* added to an element by the way "wrong" */
-static uint32_t writes_more; /* the way "wrong" writes what it must not */
+static uint32_t writes_more; /* the way "wrong" writes to forbidden memory */
 
 static vly_status takes_all(const vly_attention_device *device,
                             const vly_attention_desc *desc, vly_error *error)
@@ -130,7 +130,7 @@ static vly_status run_wrong(const vly_attention_device *device,
     vly_status status = run_reference(device, desc, ready, run, error);
     float *o = run->o;
     o[0] += (float)wrong_by;
-    if (writes_more) /* behind the queries of the last sequence */
+    if (writes_more) /* after the queries of the last sequence */
         o[(uint64_t)desc->batch * desc->heads_q * desc->seq_q * desc->dim_v -
           1] = 0.0f;
     return status;
@@ -191,7 +191,7 @@ static vly_attention_desc describe(uint32_t flags)
     return desc;
 }
 
-/* What the last plan told of its ways. */
+/* The list of ways of the last plan. */
 enum { MOST_TOLD = 16 };
 static vly_plan_candidate told[MOST_TOLD];
 static uint32_t n_told;
@@ -293,7 +293,7 @@ static void test_right_is_taken(void **state)
     assert_string_equal(info.choice, "right, configuration 0");
 }
 
-/* What lies behind a sequence must stay as it is. */
+/* Memory after a sequence must not change. */
 static void test_padding_is_looked_at(void **state)
 {
     (void)state;
@@ -365,7 +365,7 @@ static void test_configuration(void **state)
     assert_non_null(strstr(error.message, "wanted 0 to 9999"));
 }
 
-/* What a check on a smaller shape could not see otherwise. */
+/* Errors  that a check on a smaller shape would miss. */
 static void test_gaps_are_kept(void **state)
 {
     (void)state;
@@ -388,8 +388,8 @@ static void test_gaps_are_kept(void **state)
     assert_int_equal(small.o.head, small.seq_q * small.o.seq);
 }
 
-/* Heads of packed sequences lie behind the rows of all of them: else the trial
- * has gradients that overlap, and every way is wrong. */
+/* Heads of packed sequences follow the rows of all of them: otherwise gradients
+ * of the trial overlap, and every way is wrong. */
 static void test_packed_heads_are_apart(void **state)
 {
     (void)state;

@@ -98,7 +98,7 @@ static vly_wkv_desc wkv_desc(uint32_t seq)
                           .workspace_most = 1 << 20};
 }
 
-/* What the last plan told of its ways. */
+/* The list of ways of the last plan. */
 static vly_plan_candidate told[3];
 static uint32_t n_told;
 
@@ -217,8 +217,7 @@ static void test_memory(void **state)
     assert_true(n_refused >= 1 && n_unmeasured >= 4);
 }
 
-/* ---- the trial, with ways that are none -----------------------------------
- */
+/* ---- the trial, with fake ways ------------------------------------------- */
 
 static int fill_state(const vly_wkv_args *args, float x)
 {

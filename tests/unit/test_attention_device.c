@@ -159,7 +159,7 @@ typedef struct caller {
     uint32_t kind;
     uint64_t dice;
     void *stream;
-    accel_trial accel; /* says what is wrong */
+    accel_trial accel; /* prints the error */
     attention_case attention_case;
     attention_trial attention;
     wkv_case wkv_case;
@@ -219,7 +219,7 @@ static bool open_attention(caller *c)
         t->desc.flags |= VLY_ATTENTION_BACKWARD | VLY_ATTENTION_DETERMINISTIC;
     }
     t->desc.align = t->unaligned ? conformance_element_bits(type) / 8 : 0;
-    /* the reference takes its time: not for what is refused */
+    /* the reference is slow: not computed for refused cases */
     if (!attention_trial_plan(t))
         return false;
     if (attention_data_init(&t->data, &c->attention_case, type, c->dice,
@@ -317,14 +317,14 @@ static void print_case(const caller *c)
 
 /* ---- ten of them -------------------------------------------------------- */
 
-/* Alone, where nothing else is at work: the same bits. */
+/* Alone on the device: the same bits. */
 static bool is_same_alone(caller *c)
 {
     uint64_t digest = 0;
     return run_again(c) && digest_of(c, &digest) && digest == c->digest;
 }
 
-/* What is wrong with one of them, in accel.text; false: nothing. */
+/* The error of one of them, in accel.text; false: none. */
 static bool is_wrong(caller *c)
 {
     if (!c->good)

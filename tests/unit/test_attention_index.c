@@ -49,7 +49,7 @@ static void check_mask(int32_t n_q, int32_t n_kv, uint32_t causal, int32_t left,
     }
 }
 
-/* Every key that a row sees lies in a tile; whole tiles are seen by all rows.
+/* Every visible key of a row is in a tile; whole tiles are visible to all rows.
  */
 static void check_tiles(int32_t n_q, int32_t n_kv, uint32_t causal,
                         int32_t left, int32_t right, int32_t rows,
@@ -406,7 +406,7 @@ static void give_back(struct agent *a, uint32_t empty, uint32_t use, uint32_t n)
     add(a, ARRIVE, empty + vly_attention_use_of(use, n).place, 0);
 }
 
-/* The number of tile t, and behind the last one the end. */
+/* The number of tile t, and the end after the last one. */
 static void take_number(struct agent *a, uint32_t t)
 {
     take(a, FULL_TILE, t, 2);

@@ -31,7 +31,7 @@ enum { Q, K, V, O, GRAD_O, GRAD_Q, GRAD_K, GRAD_V, N_TENSORS };
 typedef struct data {
     vly_attention_args args;
     void *tensor[N_TENSORS];
-    double *value[N_TENSORS]; /* what is in it, or should be */
+    double *value[N_TENSORS]; /* its contents, or the expected contents */
     double *lse;
     int32_t length_q[4], length_kv[4];
     int32_t pages[64];
@@ -92,7 +92,7 @@ static vly_attention_strides strides(const data *d, uint32_t which)
     return s;
 }
 
-/* fp8: what is stored times the scale of its key head is the value */
+/* fp8: the value is the stored number times the scale of its key head */
 static void scale_heads(data *d, uint32_t which)
 {
     const vly_attention_args *a = &d->args;
@@ -331,7 +331,7 @@ static int run_sm90(data *d, uint32_t config)
     assert_true(grid.n_tiles <= 256);
     if (a->length_q != NULL)
         grid.marks = marks;
-    if (a->seq_kv % 200 != 0) /* else tiles in turn */
+    if (a->seq_kv % 200 != 0) /* otherwise tiles in turn */
         grid.next = &next;
     map_tensor(&maps.q, d, Q, variant.rows);
     map_tensor(&maps.k, d, K, variant.keys);
@@ -372,7 +372,7 @@ static int run_back(data *d, uint32_t config)
     return code;
 }
 
-/* Values behind a sequence's length are NaN: nobody may notice. */
+/* Values after the length of a sequence are NaN and must have no effect. */
 static void spoil_padding(data *d)
 {
     const vly_attention_args *a = &d->args;

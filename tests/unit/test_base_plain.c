@@ -70,7 +70,7 @@ static void escapes(void **state)
     }
 }
 
-/* Of any bytes nothing is left that is not printable. */
+/* For any bytes the result is printable. */
 static void any_bytes(void **state)
 {
     uint32_t seed = 1;

@@ -66,7 +66,7 @@ static void test_kinds(void **state)
     assert_int_equal(vly_reading_open(PIPE, VLY_READ_FILE, &file, &error),
                      VLY_E_INVALID);
     assert_string_equal(error.message, PIPE ": a pipe, wanted a file");
-    /* as a descriptor nobody is waited for */
+    /* as a descriptor, without waiting for a writer */
     assert_ok(
         vly_reading_descriptor(PIPE, VLY_READ_STREAM, &descriptor, &error),
         error);

@@ -195,7 +195,7 @@ static void ended_at_once(void **state)
     holds(path_of("z" VLY_TEMPORARY_SUFFIX), "theirs");
 }
 
-/* What is there and was not left by us is neither followed nor removed. */
+/* A foreign file is neither followed nor removed. */
 static void not_ours(void **state)
 {
     vly_error error = VLY_ERROR_INIT;

@@ -286,8 +286,8 @@ static void *make_nicer(void *arg)
     return NULL;
 }
 
-/* Of one thread alone, relative, and no more than there is; a real-time policy,
- * under which it would be nothing, is left. */
+/* For one thread only, relative, and clamped to the limits; a real-time policy,
+ * which would make it useless, is ended. */
 static void a_thread_is_nicer(void **state)
 {
     (void)state;

@@ -84,7 +84,8 @@ static void goes_on_as_if_never_stopped(void **unused)
     fixture_deinit(&f);
 }
 
-/* Spikes by area and counters go on too; the figures are those of the net. */
+/* Spikes by area and counters continue too; the figures are those of the
+ * net. */
 static void figures(void **unused)
 {
     fixture f;
@@ -381,7 +382,7 @@ static void spoilt(void **unused)
         assert_ok(vly_net_snapshot(net, &state, &f.error), f.error);
         spoils[i](state);
         if (spoils[i] == area_size || spoils[i] == area_fields) {
-            /* not through the writer, which would read behind the words */
+            /* not through the writer, which would read after the words */
             assert_int_not_equal(vly_state_shape_check(state, &f.error),
                                  VLY_OK);
             vly_state_destroy(state);

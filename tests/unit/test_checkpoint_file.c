@@ -107,7 +107,7 @@ static void older_ones(void **unused)
     fixture_deinit(&f);
 }
 
-/* What a killed process leaves is taken over. */
+/* A file of a killed process is replaced. */
 static void left_behind(void **unused)
 {
     fixture f;
@@ -171,7 +171,7 @@ static void no_file(void **unused)
     fixture_deinit(&f);
 }
 
-/* Files of at most n bytes: every write behind that fails, as on a full disk.
+/* Files of at most n bytes: every later write fails, as on a full disk.
  */
 static void no_room(void **unused)
 {

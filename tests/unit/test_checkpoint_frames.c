@@ -245,7 +245,7 @@ static void not_run(void **unused)
     unmake(&m);
 }
 
-/* What a reader refuses is not written. */
+/* The writer refuses data that a reader would refuse. */
 static void not_written(void **unused)
 {
     made_up m;

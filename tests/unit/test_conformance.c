@@ -34,8 +34,8 @@ static void skip_or_fail(const char *id)
     skip();
 }
 
-/* What the table does wrong on purpose is refused, and a check of arguments is
- * to see it; nothing else is wrong. */
+/* Deliberately wrong calls of the table are refused, and the check of arguments
+ * must find them; all other calls are correct. */
 static void look_at_checks(const vly_probe *probe)
 {
     vly_probe_checked checked;

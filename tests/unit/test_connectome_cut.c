@@ -38,7 +38,7 @@ static void saves_as(const vly_connectome *connectome,
     free(saved);
 }
 
-/* What was verified stays what it is, whatever becomes of the file. */
+/* Verified data stays valid, whatever happens to the file. */
 static void cut_later(void **state)
 {
     (void)state;

@@ -79,7 +79,7 @@ static void as_the_second_reader_says(void **state)
 
 /* ---- any change -------------------------------------------------------- */
 
-/* What is const for a net is here changed on purpose. */
+/* Changes data on purpose that is const for a net. */
 #define CHANGED(pointer) ((void *)(uintptr_t)(pointer))
 
 typedef struct change {

@@ -182,9 +182,6 @@ static void bernoulli_tables(void **state)
     assert_non_null(strstr(error.message, "wanted at most 10000: one event"));
 }
 
-/* Clipped at 6 sd for every sd, in units of 2^-q. Where sd >= 1: the mean
- * within 1e-6 sd, the variance sd^2 + step^2 / 12 within 1e-6 sd^2 (cut tails
- * 7e-8, words 2^-32); below, the mean within half a cell. */
 /* The rate that is drawn: chances of a burst are multiples of 2^-32. */
 static void rates_drawn(void **state)
 {
@@ -204,6 +201,7 @@ static void rates_drawn(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         s.kind = rows[i].kind;
         s.rate_hz = rows[i].rate_hz;
+        /* some ulps of 1e-5 */
         assert_close(vly_stimulus_rate(&s, 0.1), rows[i].drawn_hz, 1e-17);
     }
     /* from a hundredth of a hertz on it is right to 0.1% and better */
@@ -217,6 +215,9 @@ static void rates_drawn(void **state)
     }
 }
 
+/* Clipped at 6 sd for every sd, in units of 2^-q. Where sd >= 1: the mean
+ * within 1e-6 sd, the variance sd^2 + step^2 / 12 within 1e-6 sd^2 (cut tails
+ * 7e-8, words 2^-32); below, the mean within half a cell. */
 static void normal_clipped(void **state)
 {
     (void)state;

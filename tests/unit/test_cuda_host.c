@@ -30,7 +30,7 @@ static vly_status make(const test_net *net, const char *plan,
     return BACKEND->net_create(&device, &net->desc, &net->start, made, error);
 }
 
-/* What a net says of its plan. */
+/* Plan information of a net. */
 static void read_plan(const test_net *net, const char *plan, char text[256])
 {
     vly_backend_net *made = NULL;
@@ -374,7 +374,8 @@ static void look_at_warning(uint64_t before)
     n_stayed += strstr(text, "stays with plan ") != NULL;
 }
 
-/* Whether a net with this much runs; nothing is left of one that does not. */
+/* Does a net with so much memory run? A refused net leaves nothing
+ * allocated. */
 static bool runs_with(const test_net *net, const char *plan, uint64_t bytes)
 {
     const char *text = NULL;
@@ -400,7 +401,7 @@ static bool runs_with(const test_net *net, const char *plan, uint64_t bytes)
     return status == VLY_OK;
 }
 
-/* What is enough for the global plan is enough where nothing is asked for. */
+/* Memory for the global plan is enough if no plan is requested. */
 static void least_of_all_plans(const test_net *net)
 {
     uint64_t low = 0, high = 64u << 20;

@@ -38,9 +38,9 @@ static void sleep_us(long us)
     nanosleep(&nap, NULL);
 }
 
-/* A host that goes burst by burst and at times does something else: what it
- * does depends on its seed and the step alone. Each step leaves a word that all
- * it has seen so far went into. */
+/* A host that runs burst by burst and sometimes does other work, which depends
+ * only on its seed and the step. Each step gives a word that depends on all
+ * results so far. */
 typedef struct player {
     const vly_backend *backend;
     vly_backend_net *made;
@@ -122,7 +122,7 @@ static void play_read(player *p, uint32_t area, uint32_t field, uint32_t first,
     see(p, words, count);
 }
 
-/* What is done now and then. */
+/* Occasional actions. */
 static void play_else(player *p, uint64_t chance)
 {
     vly_error error = {.struct_size = sizeof error};

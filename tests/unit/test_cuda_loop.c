@@ -165,7 +165,7 @@ static void sleep_us(long us)
     nanosleep(&nap, NULL);
 }
 
-/* What a host may do between two bursts; most of it now and then only. */
+/* Actions of a host between two bursts; most are rare. */
 static void meddle_both(const test_net *net, vly_backend_net *const nets[2],
                         uint64_t t)
 {

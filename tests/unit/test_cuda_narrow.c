@@ -241,8 +241,8 @@ static void test_areas(void **state)
     end_net(&made);
 }
 
-/* A projection that is not fixed is no part of what the plan packs: neither its
- * weights nor its delays count. */
+/* The plan does not pack a mutable projection: neither its weights nor its
+ * delays count. */
 static void test_fixed(void **state)
 {
     (void)state;

@@ -48,7 +48,8 @@ static void hundred_swaps(void **state)
         assert_ok(vly_net_run(net, 3, &f.error), f.error);
         assert_ok(vly_net_swap(net, to, 0, &f.error), f.error);
         assert_int_equal(used_on(names[1 - i % 2]), 0);
-        if (i < 4) { /* there and back, twice: what is kept is full then */
+        if (i < 4) { /* forth and back, twice: the cache of memory is full
+                      * then */
             blocks[i % 2] = vly_memory_live();
             bytes[i % 2] = used_on(to);
             assert_true(bytes[i % 2] > 0);
@@ -78,7 +79,7 @@ static void two_nets_on_one_device(void **state)
     uint64_t both = used_on("cuda:0");
     vly_net_destroy(first);
     assert_true(used_on("cuda:0") >= one && used_on("cuda:0") < both);
-    /* no room for another: the one that is there goes on */
+    /* no room for another net: the existing one continues */
     assert_int_equal(
         vly_device_memory_limit("cuda:0", used_on("cuda:0") + one / 2, NULL),
         VLY_OK);

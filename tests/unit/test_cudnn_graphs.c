@@ -268,7 +268,7 @@ static void test_plans_are_kept(void **state)
     }
 }
 
-/* What is no plan, or one of another version, is refused. */
+/* Bytes that are not a plan, or a plan of another version, are refused. */
 static void test_damaged_plans(void **state)
 {
     (void)state;
@@ -305,7 +305,7 @@ static void test_damaged_plans(void **state)
     vly_cudnn_plan_destroy(made);
 }
 
-/* More of a graph than there is room for is an error, not a write behind. */
+/* Too many parts of a graph give an error, not a write past the end. */
 static void test_graph_is_bounded(void **state)
 {
     (void)state;

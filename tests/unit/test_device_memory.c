@@ -123,13 +123,13 @@ static void quota_is_held(void **state)
     assert_int_equal(fixture_want(client, UINT64_MAX, 0, &memory, &error),
                      VLY_E_NOMEM);
     assert_int_equal(fixture_usage("quota:0").refusals, 3);
-    /* what is kept counts, and goes first */
+    /* cached memory counts, and is freed first */
     vly_account_free(client, second);
     assert_int_equal(fixture_usage("quota:0").kept_bytes, 4 * MIB);
     second = fixture_alloc(client, 2 * MIB);
     assert_int_equal(fixture_usage("quota:0").kept_bytes, 0);
     assert_int_equal(device.in_use, 8 * MIB);
-    /* a lower one: what is in use stays, nothing is kept */
+    /* a lower limit: memory in use stays, nothing is cached */
     vly_account_free(client, second);
     assert_ok(vly_device_memory_limit("quota:0", MIB, &error), error);
     assert_int_equal(fixture_usage("quota:0").used_bytes, 6 * MIB);
@@ -260,7 +260,7 @@ static void oldest_of_the_least_goes(void **state)
     assert_int_equal(
         vly_account_hold(client, caches[4].memory, caches[4].token), 1);
     void *all = NULL;
-    /* more than could be: nobody goes for nothing */
+    /* more than possible: no block is dropped in vain */
     assert_int_equal(fixture_want(client, 16 * MIB, 0, &all, &error),
                      VLY_E_NOMEM);
     assert_int_equal(error.bytes_available, 15 * MIB);
@@ -295,8 +295,8 @@ static void oldest_of_the_least_goes(void **state)
     assert_int_equal(device.n_live, 0);
 }
 
-/* The allocator has no more: what is kept goes first, then what may. Any other
- * failure is passed on, and nobody goes for it. */
+/* The allocator is out of memory: cached blocks are freed first, then evictable
+ * ones. Any other failure is passed on without freeing blocks. */
 static void device_is_full(void **state)
 {
     (void)state;

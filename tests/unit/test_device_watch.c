@@ -133,7 +133,7 @@ static void test_own(void **state)
     assert_true(isnan(values[3]));
     assert_false(vly_device_watch_newest(watch, 0, &next[0], &taken, values));
     assert_true(vly_device_watch_active(watch, 1));
-    /* the net moves, and what is sampled moves with it */
+    /* the net moves, and so does the sampled device */
     vly_device_watch_target(watch, "cuda:2");
     next_sample(watch, 0, &next[0], values);
     assert_true(values[0] < device_step);
@@ -167,7 +167,7 @@ static void test_gone(void **state)
         nap();
     assert_true(vly_device_watch_failure(watch, 1, text, sizeof text));
     assert_string_equal(text, "it fell off the bus");
-    /* and stays so, while the other one goes on */
+    /* and stays lost, while the other one continues */
     __atomic_store_n(&fails, 0, __ATOMIC_RELEASE);
     const uint64_t before = __atomic_load_n(&samples[1], __ATOMIC_RELAXED);
     vly_device_watch_target(watch, "cuda:1");

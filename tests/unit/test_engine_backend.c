@@ -155,7 +155,8 @@ static vly_status coef_never_again(vly_backend_net *net, uint32_t area,
     return real->coef_write(net, area, coef, column, error);
 }
 
-/* If it cannot be taken back, nobody knows what the net would do: dead. */
+/* If the change cannot be undone, the state of the net is undefined: it is
+ * dead. */
 static void change_not_taken_back(void **state)
 {
     fixture f;

@@ -169,7 +169,7 @@ static void functions_of_bursts(void **state)
     assert_int_equal(spikes.last_burst, 20);
     assert_int_equal(bursts.last_burst, 20);
     assert_int_equal(bursts.n, 0);
-    /* the net stands after the chunk, whole, and can go on */
+    /* the net is complete after the chunk and can continue */
     assert_true(vly_net_burst(net) >= 21);
     uint64_t left = 100 - vly_net_burst(net);
     vly_net_on_spikes(net, NULL, NULL);
@@ -203,8 +203,8 @@ static vly_status meddle(void *arg, uint64_t burst, const uint32_t *ids,
     return VLY_OK;
 }
 
-/* The backend is further than the burst that is told: what would come too late
- * is refused, not lost. */
+/* The backend is ahead of the reported burst: input that would be too late is
+ * refused, not lost. */
 static void no_change_within_a_run(void **state)
 {
     fixture f;

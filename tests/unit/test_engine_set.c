@@ -128,6 +128,8 @@ static void rounding_is_told(void **state)
     static const char *const wrong[] = {"area.X.nothing",
                                         "area.x.tau_m_ms",
                                         "stimulus.none.sd",
+                                        "stimulus.noise.nothing",
+                                        "stimulus.drive.rate_hz",
                                         "area.X",
                                         "noise",
                                         "map.DD.weight",

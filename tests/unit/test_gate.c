@@ -68,7 +68,7 @@ static void test_turns(void **state)
     assert_int_equal(usage.denied[VLY_GATE_STEP], 1);
     assert_int_equal(usage.burst_waits, 0);
     vly_gate_destroy(gate);
-    /* beside bursts of another device nobody waits */
+    /* bursts of another device cause no wait */
     gate = make(false, 1);
     vly_gate_burst_begin(gate);
     assert_int_equal(try_once(gate, &wait), VLY_GATE_GO);
@@ -215,7 +215,7 @@ static void *steps(void *arg)
         use(all, 2);
         all->n_steps++;
         vly_gate_leave(all->gate, VLY_QOS_BEST_EFFORT, 1);
-        sched_yield(); /* or nobody else would get the lock */
+        sched_yield(); /* otherwise no other thread would get the lock */
     }
     return NULL;
 }
@@ -248,12 +248,12 @@ static void test_alone(void **state)
         vly_gate_burst_end(all.gate, 0);
         n_offered += vly_gate_offer(all.gate);
     }
-    /* without bursts it goes on by itself, and not while it is paused */
+    /* without bursts it continues by itself, but not while it is paused */
     const uint64_t before = steps_of(all.gate);
     while (steps_of(all.gate) < before + 3)
         sched_yield();
     vly_gate_pause(all.gate, true);
-    vly_gate_burst_begin(all.gate); /* nobody is inside any more */
+    vly_gate_burst_begin(all.gate); /* no thread is inside any more */
     const uint64_t paused = all.n_steps;
     vly_gate_burst_end(all.gate, 0);
     assert_int_equal(steps_of(all.gate), paused);

@@ -40,7 +40,7 @@ static void wrong_algorithms_are_struck_out(void **state)
     unmake(&p);
 }
 
-/* What a plan tells of the ways that it looked at. */
+/* The list of ways of a plan. */
 static uint32_t ways_of(uint32_t i, const char *options, vly_plan_candidate *c)
 {
     product p;

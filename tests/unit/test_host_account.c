@@ -131,7 +131,7 @@ static void made_once(void **state)
     for (uint32_t i = 0; i < 3; i++)
         vly_accel_shared_release(&shared, first, 3000);
     assert_int_equal(usage().used_by[VLY_QOS_BEST_EFFORT], 3072);
-    /* of what nobody holds it does */
+    /* data without a holder is taken back */
     touch(&shared, 9000);
     assert_int_equal(usage().used_by[VLY_QOS_BEST_EFFORT], 9216);
     n_made = 0;

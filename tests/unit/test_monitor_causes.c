@@ -220,7 +220,7 @@ static void note_of_channels(void)
     note.level[VLY_METRIC_BURST] = 2 * 128 + 32;
     assert_non_null(strstr(vly_verdict_likely(&verdict, &record, &note),
                            "bursts take longer for the same work"));
-    /* of a record whose times nobody told */
+    /* of a record without times */
     const vly_record_note none = {.raised = VLY_NO_AREA};
     assert_non_null(
         strstr(vly_verdict_likely(&verdict, &record, &none), "stood still"));

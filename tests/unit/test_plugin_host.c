@@ -103,7 +103,7 @@ static void test_telemetry(void **state)
     (void)state;
     const vly_host *host = vly_host_table();
     heard h = {.count = 0};
-    host->telemetry(host->context, "power_w", 1.0); /* nobody listens */
+    host->telemetry(host->context, "power_w", 1.0); /* no process listens */
     vly_telemetry_set_sink(hear_telemetry, &h);
     host->telemetry(host->context, "power_w", 2.0);
     vly_telemetry_set_sink(NULL, NULL);

@@ -118,9 +118,9 @@ static void *look_and_leave(void *arg)
     return NULL;
 }
 
-/* Who holds a file while it is opened keeps it; who only looks at it for a
- * moment does not. The thread may be late on a busy machine, but not ten
- * times. */
+/* A process that holds a file during the opening keeps it; a process that only
+ * checks it briefly does not. The thread may be late on a busy machine, but not
+ * ten times. */
 static void test_writer_locks(void **state)
 {
     (void)state;

@@ -222,8 +222,8 @@ static vly_status export_to(const char *path, vly_error *error)
     return status;
 }
 
-/* A run that ends makes no file of what is damaged: a shorter one would look
- * like a good one. */
+/* At the end a run makes no file from damaged data: a shorter file would look
+ * complete. */
 static void damaged(void **state)
 {
     vly_error error = VLY_ERROR_INIT;

@@ -145,7 +145,7 @@ static size_t make_stream(const char *path, unsigned char *bytes,
     return read_all(path, bytes);
 }
 
-/* What a reader says of the head. */
+/* The reader's result for the head. */
 static void check_head(const char *path)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -296,7 +296,7 @@ static void flipped_bits(void **state)
     assert_in_range(refused, 104 * 8, n * 8 - 1);
 }
 
-/* A block that is whole but not where it was written; bytes behind the end. */
+/* A whole block at another place; bytes after the end. */
 static void moved_blocks(void **state)
 {
     static unsigned char bytes[BYTES_MAX];

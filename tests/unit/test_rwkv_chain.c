@@ -245,7 +245,8 @@ static void feed(vly_rwkv_context *context, const uint32_t *tokens,
     }
 }
 
-/* A state goes on elsewhere, saved and forked: contexts 1 and 2 after 0. */
+/* A state continues in other contexts, saved and forked: contexts 1 and 2 after
+ * 0. */
 static void check_states(const setting *s, vly_rwkv_context *const context[3],
                          const uint32_t *tokens, const float *wanted)
 {

@@ -143,7 +143,7 @@ static void test_sizes(void **state)
     one.has_v_first = true;
     write_model(&one);
     check_model(&one, VLY_RWKV_LORA_NATIVE);
-    /* ranks of the width: nothing is ambiguous for who knows */
+    /* ranks equal to the width: not ambiguous if the layout is given */
     maker_model square = small;
     square.width = 64;
     for (int k = 0; k < 4; k++)

@@ -297,7 +297,7 @@ static void test_no_file(void **state)
     assert_int_equal(mkdir(FILE_NAME, 0700), 0);
     is_refused(VLY_E_IO, "cannot be read: it is no file but a folder");
     assert_int_equal(rmdir(FILE_NAME), 0);
-    assert_int_equal(mkfifo(FILE_NAME, 0600), 0); /* and nobody writes it */
+    assert_int_equal(mkfifo(FILE_NAME, 0600), 0); /* and there is no writer */
     is_refused(VLY_E_INVALID,
                "cannot be read: it is no file but a pipe or device");
     unlink(FILE_NAME);

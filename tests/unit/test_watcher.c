@@ -116,7 +116,7 @@ static void begin_in(fixture *all, double record_s, uint64_t at_ns)
 
 static void begin(fixture *all)
 {
-    begin_in(all, 1000, vly_clock_ns()); /* far from being behind */
+    begin_in(all, 1000, vly_clock_ns()); /* far from being late */
 }
 
 static void end(fixture *all)
@@ -220,7 +220,7 @@ static void test_behind(void **state)
     assert_int_equal(figures.skipped, 240);
     assert_int_equal(all.n_tokens, 0);
     assert_int_equal(figures.anomalies, 1);
-    put(&all, 1); /* what is left when it ends is read */
+    put(&all, 1); /* remaining records are read at the end */
     vly_watcher_end(all.watcher);
     vly_watcher_figures_get(all.watcher, &figures);
     assert_int_equal(figures.records + figures.skipped, 241);
@@ -446,7 +446,7 @@ static void test_rules_once(void **state)
     end(&all);
 }
 
-/* A model that fails ends the watching and nothing else. */
+/* A failing model ends only the watching. */
 static void test_failure(void **state)
 {
     (void)state;

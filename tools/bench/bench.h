@@ -30,7 +30,7 @@ typedef struct bench_machine {
     double load;       /* of the last minute when the bench began */
 } bench_machine;
 
-/* What the machine can do, by loops as simple as possible. */
+/* Limits of the machine, measured by simple loops. */
 typedef struct bench_probes {
     uint32_t threads;
     double read_bytes_per_s;     /* 256 MB a thread, read in order */
@@ -40,7 +40,7 @@ typedef struct bench_probes {
 
 typedef struct bench_spread {
     double median;
-    double low; /* tenth part of the samples is below */
+    double low; /* 10% of the samples are below */
     double high;
     uint32_t n;
 } bench_spread;
@@ -58,20 +58,21 @@ typedef struct bench_row {
     double events_per_s;
     double of_bandwidth; /* synapse bytes read a second / probe; 0: none */
     double of_increments;
-    double peer_s; /* published by others for the same; 0: none */
+    double peer_s; /* published by other programs for the same case; 0: none */
     const char *peer;
-    char reason[400]; /* why it was skipped; "": it was measured */
+    char reason[400]; /* reason why it was skipped; "": it was measured */
 } bench_row;
 
 /* ---- suite cuda: a device beside the CPU backend of its machine --------- */
 
-/* What the figure of a case is; lower is better in both. */
+/* Kind of the figure of a case; lower is better in both. */
 typedef enum bench_metric {
     BENCH_US, /* microseconds a burst */
     BENCH_RTF /* real-time factor: seconds of running a second of model time */
 } bench_metric;
 
-/* What others reached, in the unit of the case; value 0: name says it all. */
+/* Figure of another program, in the unit of the case; value 0: name has the
+ * whole text. */
 typedef struct bench_peer {
     const char *name;
     double value;
@@ -104,7 +105,8 @@ typedef struct bench_case {
     double dt_ms;
     uint64_t neurons;
     uint64_t synapses;
-    uint64_t checked_bursts; /* digests equal to the CPU backend's */
+    uint64_t checked_bursts; /* number of bursts whose digests equal those of
+                              * the CPU backend */
     uint64_t checked_spikes; /* in these */
     bench_blocks device;
     bench_blocks cpu;
@@ -120,8 +122,8 @@ typedef struct bench_case {
 
 /* Energy by the board's own counter. */
 typedef struct bench_energy {
-    bool wanted;      /* the case it belongs to was run */
-    char reason[256]; /* why there is no figure; "": there is one */
+    bool wanted;      /* the case of the measurement was run */
+    char reason[256]; /* reason of a missing figure; "": it was measured */
     char matched[64]; /* how the board was found */
     char driver[80];
     double seconds; /* of running */
@@ -130,8 +132,8 @@ typedef struct bench_energy {
     double joules_per_event;
     double idle_w;     /* before the run, net on the device, nothing running */
     double idle_share; /* of joules, at that power */
-    double step_s;     /* the counter moves so often */
-    double step_j;     /* by so much, at the least seen */
+    double step_s;     /* interval between changes of the counter */
+    double step_j;     /* smallest change of the counter */
     bench_limit limit; /* joules an event */
 } bench_energy;
 
@@ -148,7 +150,7 @@ typedef struct bench_options {
     const char *backend;
     const char *beside;  /* suite cuda: another one to time; NULL: none */
     const char *pattern; /* of --case: cases whose id has it; NULL: all */
-    const char *sizes;   /* suites of accelerators: what was asked for */
+    const char *sizes;   /* suites of accelerators: values of the options */
     const char *types;
     const char *set;
     const char *seq;
@@ -173,14 +175,14 @@ typedef struct bench_results {
     bool quick;
     bench_row rows[BENCH_ROWS_MAX];
     uint32_t n_rows;
-    bench_device gpu; /* name "" but for suite cuda */
+    bench_device gpu; /* name is "" except in suite cuda */
     bench_case cases[BENCH_CASES_MAX];
     uint32_t n_cases;
     bench_energy energy;
     uint64_t state_bytes;            /* of a checkpoint: in memory, ... */
     uint64_t checkpoint_bytes;       /* ... and its file; 0: none was written */
     struct bench_products *products; /* suites of accelerators; or NULL */
-    char failure[1000];              /* what ended it early; "": nothing */
+    char failure[1000];              /* reason of an early end; "": none */
 } bench_results;
 
 void bench_machine_read(bench_machine *machine);
@@ -190,7 +192,8 @@ vly_status bench_probe(uint32_t n_threads, bench_probes *probes,
 bench_spread bench_spread_of(double *samples, uint32_t n); /* sorts them */
 
 /* Both add rows. Errors  as run; E_STOPPED by a signal (rows so far stay);
- * E_DEVICE if one thread and many do not agree: then nothing was timed. */
+ * E_DEVICE if the digests of one thread and of many differ: then nothing was
+ * timed. */
 vly_status bench_stress(const bench_options *options, bench_results *results,
                         vly_error *error);
 vly_status bench_build(const bench_options *options, bench_results *results,
@@ -202,27 +205,29 @@ vly_status bench_checkpoint(const bench_options *options,
                             bench_results *results, vly_error *error);
 
 /* Adds rows: a host that injects, runs one burst and reads, in every burst.
- * Errors  as run; E_DEVICE if the backend and the CPU backend do not agree */
+ * Errors  as run; E_DEVICE if the backend and the CPU backend differ */
 vly_status bench_loop(const bench_options *options, bench_results *results,
                       vly_error *error);
 
-/* Fails before anything is measured if no case has the pattern.
+/* Fails before anything is measured if no case matches the pattern.
  * Errors  E_INVALID lists the cases */
 vly_status bench_cuda_check(const bench_options *options, vly_error *error);
 /* Adds cases. A case that does not fit into memory is added as skipped.
- * Errors  as run; E_DEVICE if device and CPU backend do not agree: then that
- * case and those after it were not timed. */
+ * Errors  as run; E_DEVICE if device and CPU backend differ: then that case and
+ * later ones were not timed. */
 vly_status bench_cuda(const bench_options *options, bench_results *results,
                       vly_error *error);
-/* Is the case one of those asked for? */
+/* Is the case requested? */
 bool bench_case_wanted(const bench_options *options, const char *id);
 /* A new case with this id, cleared; NULL if there is no room. */
 bench_case *bench_case_add(bench_results *results, const char *id);
 /* The figure: a time of a burst in the unit of the case. */
 double bench_case_value(const bench_case *one, double seconds);
 
-/* Whether what was asked for by name was measured (bench_asked.c has the rule).
- * Errors  E_UNSUPPORTED  names what was not, and why; or that nothing was */
+/* Checks that all rows requested by name were measured (bench_asked.c has the
+ * rule).
+ * Errors  E_UNSUPPORTED with the missing rows and reasons, or if nothing was
+ * measured */
 vly_status bench_asked(const bench_options *options,
                        const bench_results *results, vly_error *error);
 /* Adds a row that was not measured. */
@@ -236,20 +241,20 @@ void bench_json(const bench_results *results, json_writer *json);
 void bench_cases_json(const bench_results *results, json_writer *json);
 void bench_energy_json(const bench_results *results, json_writer *json);
 
-/* ---- bench_compare.c: an earlier bench beside this one ------------------ */
+/* ---- bench_compare.c: comparison with an earlier bench ------------------- */
 
-/* Whether options->compare is one of --save and of this suite, before anything
- * is measured; VLY_OK without one.
- * Errors  E_IO, E_PARSE; E_INVALID another suite, and not compare_other */
+/* Checks before measuring that options->compare is a file of --save and of this
+ * suite; VLY_OK without one.
+ * Errors  E_IO, E_PARSE; E_INVALID another suite, without compare_other */
 vly_status bench_compare_check(const bench_options *options, vly_error *error);
-/* What this bench is of, as soon as it is known.
+/* Checks device and backend of this bench as soon as they are known.
  * Errors  E_INVALID options->compare is of another device or backend */
 vly_status bench_device_set(const bench_options *options, const char *backend,
                             const char *device, bench_results *results,
                             vly_error *error);
-/* Prints all rows of both; *n_worse: those slower by more than the threshold,
- * and those that were measured then and skipped now.
- * Errors  E_IO; E_PARSE also where no row is in both */
+/* Prints all rows of both; *n_worse: rows slower by more than the threshold,
+ * and rows that were measured then and are skipped now.
+ * Errors  E_IO; E_PARSE also if no row is in both */
 vly_status bench_compare(const bench_options *options,
                          const bench_results *results, double threshold,
                          uint32_t *n_worse, vly_error *error);

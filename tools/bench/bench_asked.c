@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "tools/bench/bench_product.h"
 
-/* Rows and cases alike. */
+/* Common form of rows and cases. */
 typedef struct asked_row {
     const char *id;
     const char *reason; /* "": it was measured */
@@ -53,7 +53,7 @@ static bool is_named(const bench_options *options, const asked_row *row)
     return !product->own && (product->n_given > 0 || options->set != NULL);
 }
 
-/* Was a row measured that has this value? */
+/* Was a row with this value measured? */
 static bool any_has(const bench_products *products, const char *value)
 {
     for (uint32_t i = 0; i < products->n_rows; i++) {
@@ -65,7 +65,7 @@ static bool any_has(const bench_products *products, const char *value)
     return false;
 }
 
-/* A value of a list of which no row was measured; NULL: there is none. */
+/* A value of a list without a measured row; NULL: none. */
 static const char *value_without(const bench_products *products,
                                  const bench_product *row)
 {

@@ -24,7 +24,7 @@ enum { LIST = 8, PAGE_LIST = 3 };
     (1u << VLY_ELEMENT_F32 | 1u << VLY_ELEMENT_F16 | 1u << VLY_ELEMENT_BF16 |  \
      1u << VLY_ELEMENT_E4M3)
 
-/* What is measured; lists from the command line, or what the suite has. */
+/* The rows to measure: lists from the command line, or those of the suite. */
 typedef struct lists {
     uint32_t seq[LIST];
     uint32_t n_seq;
@@ -154,7 +154,7 @@ static bool has_tensor(const vly_attention_desc *desc, bool backward,
     return which <= BENCH_LSE || backward;
 }
 
-/* A permutation: no page is beside the one before it. */
+/* A permutation in which no page follows its predecessor. */
 static vly_status make_pages(bench_attention_work *w, uint32_t sets,
                              vly_error *error)
 {
@@ -300,7 +300,7 @@ void bench_attention_work_deinit(bench_attention_work *w)
 /* ---- one row --------------------------------------------------------------
  */
 
-/* O and lse of every set are there when the gradients are timed. */
+/* O and lse of every set are filled when the gradients are timed. */
 static vly_status prepare(bench_attention_work *w, bool backward,
                           vly_error *error)
 {
@@ -346,7 +346,7 @@ static double n_operations(const vly_attention_desc *desc, bool backward)
     return backward ? 2.5 * seen : seen;
 }
 
-/* What a list gave of it; the cache of decoding is the suite's own. */
+/* Parts that lists gave; the cache of decoding is chosen by the suite. */
 static void put_parts(const bench_options *options, bench_product *row,
                       const vly_attention_desc *desc)
 {
@@ -395,7 +395,7 @@ static vly_status one(const bench_options *options,
     if (status != VLY_OK) {
         char why[1000];
         (void)snprintf(why, sizeof why, "%s", error->message);
-        products->n_rows--; /* nothing of it is right */
+        products->n_rows--; /* the whole row is invalid */
         return vly_fail(error, status, "%s: %.900s", id, why);
     }
     return status;

@@ -36,10 +36,10 @@ typedef struct bench_attention_work {
     bench_tensor tensors[BENCH_N_TENSORS];
 } bench_attention_work;
 
-/* What set 0 has got, against float64 on some rows of O, or of the gradients
- * (from the O and lse that the backward run was given): sqrt of the sum of
- * squared differences over that of the values.
- * Errors  E_DEVICE it is more than roundings explain */
+/* Compares the results of set 0 with float64 on some rows of O, or of the
+ * gradients (computed from the O and lse given to the backward run). The error
+ * is sqrt of the sum of squared differences over that of the values.
+ * Errors  E_DEVICE the error exceeds rounding */
 vly_status bench_attention_compare(bench_attention_work *work, bool backward,
                                    double *relative, vly_error *error);
 
@@ -57,7 +57,7 @@ vly_status bench_attention_tensors(bench_attention_work *w, bool backward,
 vly_status bench_attention_run(const bench_attention_work *w,
                                const bench_attention_plan *plan, uint32_t set,
                                void *stream, vly_error *error);
-/* arg: a bench_attention_work, of which `timed` is run */
+/* arg: a bench_attention_work; runs its plan `timed` */
 vly_status bench_attention_run_timed(void *arg, uint32_t set, void *stream,
                                      vly_error *error);
 void bench_attention_work_deinit(bench_attention_work *w);
@@ -72,7 +72,7 @@ void bench_attention_pages(vly_attention_desc *desc, uint32_t page_size);
 
 /* ---- bench_attention_sweep.c ------------------------------------------- */
 
-/* Before the first product, and behind the last: the table.
+/* Called before the first product, and after the last one to print the table.
  * Errors  E_INVALID --sweep cannot be read, or no product was swept; E_IO */
 vly_status bench_attention_sweep_begin(const bench_options *options,
                                        const bench_results *results,
@@ -80,8 +80,9 @@ vly_status bench_attention_sweep_begin(const bench_options *options,
 vly_status bench_attention_sweep_end(const bench_options *options,
                                      vly_error *error);
 /* All candidates of --sweep for one product, each compared with the reference
- * before it is timed. Errors  E_DEVICE the first one is wrong, or the device
- * answers no more; E_IO, E_STOPPED */
+ * before it is timed.
+ * Errors  E_DEVICE the first one is wrong, or the device no longer responds;
+ * E_IO, E_STOPPED */
 vly_status bench_attention_sweep(const bench_options *options,
                                  const vly_accelerator *accelerator,
                                  const vly_attention_desc *desc, bool backward,

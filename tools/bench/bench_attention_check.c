@@ -105,14 +105,14 @@ static double query_truth(const place *p, uint64_t i, double *weights,
     return most + log(sum);
 }
 
-/* Forward every row counts alike: with a mask the first queries have results
- * ten times those of the last, so that a sum over all would be of these, which
- * are not rounded at all where a query sees one key. */
+/* Forward, every row has the same weight. With a mask the results of the first
+ * queries are ten times those of the last, so they would dominate a sum over
+ * all rows; and they are not rounded at all if a query sees one key. */
 static void add_row(const place *p, uint64_t at, const double *wanted, sums *s)
 {
     sums row = {0};
     add(p, BENCH_O, at, wanted, &row);
-    if (!(row.size > 0.0)) /* then any difference is too large */
+    if (!(row.size > 0.0)) /* in that case any difference is too large */
         row.size = DBL_MIN;
     s->difference += row.difference / row.size;
     s->size += 1.0;
@@ -180,8 +180,9 @@ static void key_check(place *p, uint64_t j, sums *s)
     add(p, BENCH_GRAD_V, kv_row(p, j), grad_v, s);
 }
 
-/* A tenth of the largest possible would be an error of a mask or a scale; of
- * roundings: inputs' type in P, result's type, fp32 in sums of thousands. */
+/* An error of a mask or a scale gives a tenth of the largest possible
+ * difference. Roundings: type of the inputs in P, type of the result, fp32 in
+ * sums of thousands. */
 static double limit_of(const vly_attention_desc *desc)
 {
     return 4.0 * (conformance_element_roundoff(desc->type) +
@@ -201,7 +202,7 @@ out:
     return status;
 }
 
-/* First and last, and others between at random. */
+/* First and last, and random rows between. */
 static uint64_t pick(uint64_t n, uint32_t sample, uint32_t samples)
 {
     return sample == 0             ? n - 1

@@ -23,7 +23,7 @@ typedef struct contest {
     const vly_accelerator *accelerator; /* with the options of --backend */
     const char *id;
     bool backward;
-    bool ready; /* base and its tensors are made */
+    bool ready; /* base and its tensors exist */
     char base_options[BENCH_SWEEP_OPTIONS];
     bench_attention_work base;
     vly_accelerator base_accelerator; /* with the options of the first */
@@ -32,10 +32,11 @@ typedef struct contest {
 
 static bench_sweep sweep;
 static char listed[LISTED_MOST][BENCH_SWEEP_OPTIONS];
-static bool has_run[LISTED_MOST]; /* not refused of every product */
+static bool has_run[LISTED_MOST]; /* accepted for at least one product */
 static uint32_t n_listed;
 static uint32_t n_products;
-static uint32_t n_skipped; /* of these: the first candidate does not run */
+static uint32_t n_skipped; /* products for which the first candidate does not
+                            * run */
 
 /* ---- the list --------------------------------------------------------- */
 
@@ -58,7 +59,7 @@ static vly_status read_list(const char *text, vly_error *error)
     return VLY_OK;
 }
 
-/* Number n of those that an item of the list stands for; false: no more. */
+/* Candidate n of an item of the list; false: no more. */
 static bool expand(const char *item, uint32_t n,
                    char options[BENCH_SWEEP_OPTIONS])
 {
@@ -73,7 +74,7 @@ static bool expand(const char *item, uint32_t n,
     return length < BENCH_SWEEP_OPTIONS && n < CONFIGS_MOST;
 }
 
-/* The accelerator with more options; text has room for them and stays. */
+/* The accelerator with further options; text holds them and must outlive it. */
 static void add_options(const vly_accelerator *from, const char *options,
                         char text[TEXT], vly_accelerator *to)
 {
@@ -93,7 +94,7 @@ static bool is_output(const contest *c, uint32_t which)
                        : which == BENCH_O || which == BENCH_LSE;
 }
 
-/* Runs the plan of `timed` on poisoned outputs, and looks at them. */
+/* Runs the plan of `timed` on poisoned outputs, and checks them. */
 static vly_status check(const contest *c, bench_attention_work *w, double *off,
                         vly_error *error)
 {
@@ -156,7 +157,8 @@ static vly_status race(contest *c, bench_attention_work *candidate,
     return status;
 }
 
-/* Fills the row. What is wrong with the candidate is no error. */
+/* Fills the row. A wrong candidate is recorded in the row and is not an
+ * error. */
 static vly_status measure(contest *c, bench_sweep_row *row, vly_error *error)
 {
     static bench_attention_work candidate;
@@ -178,7 +180,8 @@ static vly_status measure(contest *c, bench_sweep_row *row, vly_error *error)
             status == VLY_E_DEVICE ? BENCH_SWEEP_WRONG : BENCH_SWEEP_REFUSED;
         (void)snprintf(row->reason, sizeof row->reason, "%.399s",
                        error->message);
-        /* a device that answers no more is not the next candidate's fault */
+        /* if the device no longer responds, the next candidates are not
+         * tried */
         status = bench_attention_run(&c->base, c->base.timed, 0, NULL, &other);
         if (status == VLY_OK)
             status = c->accelerator->memory.stream_wait(
@@ -193,7 +196,7 @@ static vly_status measure(contest *c, bench_sweep_row *row, vly_error *error)
     return status;
 }
 
-/* *more: the item may stand for another one */
+/* *more: the item may have another candidate */
 static vly_status try_candidate(contest *c, const char *options, bool *more,
                                 vly_error *error)
 {
@@ -266,7 +269,7 @@ vly_status bench_attention_sweep(const bench_options *options,
         n_skipped++;
         return VLY_OK;
     }
-    if (status != VLY_OK) /* what there is took minutes */
+    if (status != VLY_OK) /* results so far took minutes */
         bench_sweep_print(&sweep, options->markdown);
     if (status != VLY_OK && status != VLY_E_STOPPED) {
         char why[700];

@@ -12,7 +12,7 @@
 
 enum { CELL_BYTES = 320, COLUMNS_MAX = 10 };
 
-/* Whose limits the columns "required" and "aim" are. */
+/* The device of the columns "required" and "aim". */
 static const char limit_device[] = "H200";
 
 typedef struct table {
@@ -86,7 +86,7 @@ static void cpu_cell(const bench_case *one, char *cell)
                  cpu->seconds.n);
 }
 
-/* How much longer a burst takes there. */
+/* Ratio of the time of a burst there. */
 static void beside_cell(const bench_case *one, char *cell)
 {
     const bench_spread *spread = &one->beside.seconds;
@@ -376,7 +376,7 @@ static void put_case(const bench_case *one, json_writer *json)
     json_bool(json, "skipped", one->skipped);
     put_peers(one, json);
     if (one->skipped) {
-        /* what has no figure has reached nothing */
+        /* a case without a figure has reached no limit */
         put_limit("limit", one->limit, INFINITY, json);
         json_text(json, "reason", one->reason);
         json_u64(json, "bytes_requested", one->bytes_requested);
@@ -385,7 +385,7 @@ static void put_case(const bench_case *one, json_writer *json)
         return;
     }
     json_number(json, "value", bench_case_value(one, median));
-    json_number(json, "median_s", median); /* what --compare looks at */
+    json_number(json, "median_s", median); /* members that --compare reads */
     put_limit("limit", one->limit, bench_case_value(one, median), json);
     put_blocks("device", one, &one->device, json);
     put_blocks("cpu", one, &one->cpu, json);

@@ -138,14 +138,14 @@ vly_status bench_checkpoint(const bench_options *options,
         tool_build_init(path, &overrides, options->n_threads, &build, error));
     VLY_TRY(vly_net_create(build.connectome, options->registry,
                            options->backend, options->n_threads, &net, error));
-    tool_signals_defer(true); /* the folder is not left behind */
+    tool_signals_defer(true); /* removes the folder */
     status = time_net(options, net, results, error);
     tool_signals_defer(false);
 out:
     vly_net_destroy(net);
     tool_build_deinit(&build);
     vly_free(path);
-    if (status == VLY_E_NOMEM) { /* an answer, not a failure */
+    if (status == VLY_E_NOMEM) { /* a result, not a failure */
         bench_row_skip(results, file, error);
         return VLY_OK;
     }

@@ -13,9 +13,9 @@
 #include "tools/cli/json_reader.h"
 #include "tools/cli/tool.h"
 
-/* ---- is it the same thing? ---------------------------------------------- */
+/* ---- same suite and device? ---------------------------------------------- */
 
-/* The file is of `was`; told, or refused. what: "suite" */
+/* The file is of `was`: prints a note, or refuses it. what: "suite" */
 static vly_status differs(const bench_options *options, const char *what,
                           const char *was, const char *is, vly_error *error)
 {
@@ -62,7 +62,8 @@ static vly_status check_suite(const bench_options *options,
         tool_message("%s does not say of which suite it is", options->compare);
     else if (strcmp(suite, options->suite) != 0)
         return differs(options, "suite", suite, options->suite, error);
-    /* check_device tells it too, but a net is compiled and compared first */
+    /* check_device reports it too, but only after a net is compiled and
+     * compared */
     if (backend != NULL && !options->compare_other &&
         strcmp(options->backend, "auto") != 0 &&
         !same_plugin(backend, options->backend))
@@ -135,7 +136,7 @@ typedef struct compared {
     bool markdown;
     uint32_t n_both;
     uint32_t n_slower;
-    uint32_t n_skipped; /* measured then, skipped now */
+    uint32_t n_skipped; /* measured in the file, skipped now */
     uint32_t n_new;
     uint32_t n_gone;
 } compared;
@@ -146,8 +147,8 @@ static const char *id_of(const json_value *row)
     return id != NULL ? id : "?";
 }
 
-/* The first of this name that was not seen: suite rwkv times one product for
- * several models. NULL: there is none */
+/* The first row of this name that was not matched: suite rwkv times one product
+ * for several models. NULL: none */
 static const json_value *take_row(compared *c, const char *id)
 {
     for (uint32_t i = 0; i < c->rows->n_items; i++)

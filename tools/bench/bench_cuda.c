@@ -141,7 +141,7 @@ static bench_case *add_case(bench_results *results, const bench_net_plan *net,
     return one;
 }
 
-/* At once: the table comes minutes later. */
+/* Printed at once: the table comes minutes later. */
 static void print_reached(const bench_case *one)
 {
     char wanted[64] = "";
@@ -155,8 +155,8 @@ static void print_reached(const bench_case *one)
                  wanted);
 }
 
-/* Both nets go on at the share of the case; what arrives now was sent at the
- * one before until the delay line has run through. */
+/* Both nets continue with the share of the case. Until the delay line has
+ * passed, arriving events are still those of the previous share. */
 static vly_status set_share(const bench_net_plan *net,
                             const bench_case_plan *plan, vly_net *one,
                             bool settle, vly_error *error)
@@ -296,7 +296,7 @@ static void skip(bench_case *one, const vly_error *why)
     tool_message("%s: skipped: %s", one->id, one->reason);
 }
 
-/* Not having the memory is an answer, not a failure. */
+/* Missing memory is a result, not a failure. */
 static void add_skipped(const bench_options *options, const bench_net_plan *net,
                         bench_results *results, const vly_error *why)
 {
@@ -311,7 +311,7 @@ static void add_skipped(const bench_options *options, const bench_net_plan *net,
     }
 }
 
-/* A case that fails half way is not reported. */
+/* A partial case is not reported. */
 static vly_status run_case(const bench_options *options,
                            const bench_net_plan *net,
                            const bench_case_plan *plan, bench_pair *pair,
@@ -379,8 +379,8 @@ static vly_status run_net(const bench_options *options,
 
 /* ---- closed loop ------------------------------------------------------- */
 
-/* The limit is for what injects and reads: a row that does neither is there to
- * show what the burst alone takes. */
+/* The limit holds for rows that inject and read; a row that does neither shows
+ * the time of the burst alone. */
 static void adopt_row(const bench_row *row, bench_results *results)
 {
     char id[BENCH_ID_BYTES];
@@ -419,7 +419,7 @@ static vly_status run_loop(const bench_options *options, bench_results *results,
     return status;
 }
 
-/* What --quick has comes first: it takes seconds, the rest minutes. */
+/* The cases of --quick come first: they take seconds, the others minutes. */
 vly_status bench_cuda(const bench_options *options, bench_results *results,
                       vly_error *error)
 {

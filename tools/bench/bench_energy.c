@@ -57,9 +57,9 @@ static bool find(void *library, const char *name, void *function)
     return symbol != NULL;
 }
 
-/* The driver numbers devices in another order than NVML does and obeys
- * CUDA_VISIBLE_DEVICES; the bus id is the same in both. It is asked of the
- * driver, which the plugin has open already. */
+/* The driver numbers devices in another order than NVML and obeys
+ * CUDA_VISIBLE_DEVICES; the bus id is the same in both. It is read from the
+ * driver, which the plugin has already opened. */
 static bool bus_of(uint32_t index, char *bus, int n_bus)
 {
     int (*init)(unsigned) = NULL;
@@ -125,7 +125,7 @@ static bool read_joules(const nvml *lib, double *joules, bench_energy *energy)
     return code == 0;
 }
 
-/* Waits until the counter moves: what it then shows is that of this moment. */
+/* Waits until the counter changes: its value is exact at that moment. */
 static bool next_step(const nvml *lib, double *when, double *joules,
                       bench_energy *energy)
 {

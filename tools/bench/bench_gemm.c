@@ -50,8 +50,8 @@ static void product_deinit(product *p)
 
 /* ---- buffers ---------------------------------------------------------- */
 
-/* Random elements, copied in pieces from a pool at random places: making each
- * of a billion by itself would take minutes. Rows are compact. */
+/* Random elements, copied in pieces from random places of a pool: generating a
+ * billion elements would take minutes. Rows are compact. */
 static vly_status fill(const vly_gemm_desc *desc, uint32_t which, uint64_t seed,
                        void *memory, uint64_t bytes, vly_error *error)
 {
@@ -144,7 +144,7 @@ static vly_status take_set(product *p, uint32_t set, vly_error *error)
     return status;
 }
 
-/* As many as are larger than a cache, or as there is memory for. */
+/* So many sets that they exceed a cache, or as many as fit into memory. */
 static vly_status take_sets(product *p, vly_error *error)
 {
     const uint32_t wanted =
@@ -163,7 +163,7 @@ static vly_status take_sets(product *p, vly_error *error)
     return VLY_OK;
 }
 
-/* The last set made is set 0, so that the host's copies are its. */
+/* Set 0 is made last, so that the host's copies are of set 0. */
 static vly_status make_sets(product *p, vly_error *error)
 {
     const vly_memory *m = &p->accelerator->memory;
@@ -227,7 +227,7 @@ static vly_status compare(const product *p, const uint64_t *rows,
     return VLY_OK;
 }
 
-/* First and last, and what lies between at random. */
+/* First and last, and random places between. */
 static uint64_t pick(uint64_t n, uint64_t most, uint64_t *picked)
 {
     const uint64_t count = n < most ? n : most;
@@ -283,7 +283,7 @@ out:
     return status;
 }
 
-/* Not offered, or more memory than there is: the row says so. */
+/* Not offered, or not enough memory: the row has the reason. */
 static bool is_skip(vly_status status)
 {
     return status == VLY_E_UNSUPPORTED || status == VLY_E_NOMEM;
@@ -302,8 +302,8 @@ static vly_status measure(product *p, bench_product *row, vly_error *error)
     return status;
 }
 
-/* Both in turns: one that ran first, on a cooler device, would look faster than
- * it is. */
+/* Both are run in turn: one that runs first, on a cooler device, would seem
+ * faster. */
 static vly_status race(product *p, product *q, bench_product *row,
                        vly_error *error)
 {
@@ -325,19 +325,20 @@ static vly_status race(product *p, product *q, bench_product *row,
     return VLY_OK;
 }
 
-/* The first candidate on the same buffers: of --set, and of large products on a
- * device, where it is what the library would have taken. */
+/* The first candidate on the same buffers: for --set, and for large products on
+ * a device, where it is the default of the library. */
 static vly_status measure_default(product *p, bench_product *row,
                                   vly_error *error)
 {
-    product q = *p; /* its buffers stay p's */
+    product q = *p; /* p keeps its buffers */
     double relative = 0.0;
     const vly_memory *m = &p->accelerator->memory;
     const uint32_t device = p->accelerator->device.index;
     q.plan = NULL;
     q.workspace = NULL;
     vly_status status = make_plan(&q, "choose=default", error);
-    if (status == VLY_E_UNSUPPORTED) /* a plugin without a library's default */
+    if (status == VLY_E_UNSUPPORTED) /* the plugin has no default of a
+                                      * library */
         status = make_plan(&q, "tune=0", error);
     if (status == VLY_OK && q.info.workspace_bytes > 0)
         status = m->alloc(device, q.info.workspace_bytes, &q.workspace, error);
@@ -350,8 +351,8 @@ static vly_status measure_default(product *p, bench_product *row,
     return is_skip(status) ? VLY_OK : status;
 }
 
-/* What a list gave of it; a product that is measured only as the ceiling of
- * others nobody asked for. */
+/* Parts that lists gave; a product that is measured only as the ceiling of
+ * others was not requested. */
 static void put_parts(const bench_options *options, bench_product *row,
                       const bench_gemm_type *type, bench_shape shape,
                       bool is_ceiling)
@@ -406,7 +407,7 @@ out:
     if (status != VLY_OK) {
         char why[1000];
         snprintf(why, sizeof why, "%s", error->message);
-        products->n_rows--; /* nothing of it is right */
+        products->n_rows--; /* the whole row is invalid */
         return vly_fail(error, status, "%s: %.900s", id, why);
     }
     return status;
@@ -447,14 +448,15 @@ static vly_status find_gemm(const bench_options *options,
                             vly_accelerator *accelerator, vly_error *error)
 {
     char device[64];
-    /* options of the backend are those of the suite's own plugin */
+    /* options of the backend are for the plugin of the suite, so they are
+     * dropped */
     snprintf(device, sizeof device, "%.*s", (int)strcspn(options->backend, ","),
              options->backend);
     return vly_accelerator_find(options->registry, VLY_GEMM_INTERFACE, device,
                                 options->n_threads, accelerator, error);
 }
 
-/* Is there a row of the type that is a part of it? */
+/* Is there a row of this type that uses the product? */
 static bool has_parts(const bench_products *products, const char *type)
 {
     for (uint32_t i = 0; i < products->n_rows; i++)

@@ -27,8 +27,8 @@ enum {
 
 typedef struct loop_area {
     const char *name;
-    uint32_t injected; /* neurons of it */
-    uint32_t stride;   /* between two of them */
+    uint32_t injected; /* number of injected neurons */
+    uint32_t stride;   /* distance between two of them */
 } loop_area;
 
 typedef struct loop_case {
@@ -36,7 +36,7 @@ typedef struct loop_case {
     const char *name;
     const char *field;
     loop_area areas[2];
-    double value; /* unit of the port; small against what makes spikes */
+    double value; /* in units of the port; too small to make spikes */
 } loop_case;
 
 static const loop_case cases[] = {
@@ -45,7 +45,7 @@ static const loop_case cases[] = {
 };
 enum { N_CASES = sizeof cases / sizeof cases[0] };
 
-/* What a loop does beside the burst. */
+/* Work of a loop beside the burst. */
 typedef enum loop_kind { LOOP_RUN, LOOP_MANY, LOOP_EACH, LOOP_FIRED } loop_kind;
 static const char *const kinds[] = {"run only", "inject, read",
                                     "inject one by one, read",
@@ -209,7 +209,7 @@ static vly_status run_case(const bench_options *options, const loop_case *one,
         tool_build_init(path, &overrides, options->n_threads, &build, error));
     VLY_TRY(check(options, build.connectome, one, data, error));
     for (uint32_t k = 0; k < N_KINDS; k++) {
-        /* a new net: once fired lists were asked for they are recorded */
+        /* a new net: fired lists are recorded from the first request on */
         VLY_TRY(vly_net_create(build.connectome, options->registry,
                                options->backend, options->n_threads, &net,
                                error));

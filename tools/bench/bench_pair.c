@@ -18,12 +18,12 @@
 #include "tools/cli/tool.h"
 
 enum { BLOCKS = 31, BLOCKS_FEWEST = 3, ESTIMATE_BURSTS = 16 };
-static const double estimate_s = 5e-3; /* a launch is lost in it */
+static const double estimate_s = 5e-3; /* long compared with a launch */
 
 /* ---- making ------------------------------------------------------------ */
 
-/* Memory that is not there is promised all the same, and the process killed
- * when it is touched: so the size is held against what is free. */
+/* Linux grants memory that does not exist, and kills the process that touches
+ * it. So the size is compared with the free memory. */
 static vly_status check_memory(const vly_genome *genome, vly_error *error)
 {
     check_size size;

@@ -12,15 +12,15 @@ typedef struct bench_pair {
     tool_build build;
     vly_net *device;
     vly_net *cpu;    /* the reference, all threads */
-    vly_net *beside; /* NULL: no second device was asked for */
+    vly_net *beside; /* NULL: no second device was requested */
     double setup_s;
-    uint64_t bursts; /* compared and alike */
+    uint64_t bursts; /* compared and equal */
     uint64_t spikes; /* in them */
 } bench_pair;
 
-/* How long to time: 31 blocks, each of so many bursts or, if that is 0, of so
- * many seconds; shorter blocks, then fewer of them, where all would take longer
- * than the budget. */
+/* Length of timing: 31 blocks, each of so many bursts or, if that is 0, of so
+ * many seconds. If all would take longer than the budget, blocks become
+ * shorter, then fewer. */
 typedef struct bench_timing {
     uint64_t block_bursts;
     double block_s;
@@ -44,7 +44,7 @@ void bench_pair_close(bench_pair *pair); /* zeroed or opened */
 vly_status bench_pair_check(bench_pair *pair, uint64_t n_bursts,
                             uint32_t state_every, vly_error *error);
 
-/* Spikes cross to no one: recording is off. */
+/* No spikes are copied to the host: recording is off. */
 vly_status bench_pair_time(vly_net *net, const bench_timing *timing,
                            bench_blocks *blocks, vly_error *error);
 

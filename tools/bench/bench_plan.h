@@ -9,7 +9,7 @@
 enum { BENCH_NET_CASES = 2 };
 
 typedef struct bench_case_plan {
-    const char *id; /* NULL: there is none */
+    const char *id; /* NULL: none */
     double share; /* of the neurons, in every burst; 0: as the genome has it */
     bench_limit limit;
     bench_peer peers[BENCH_PEERS_MAX];

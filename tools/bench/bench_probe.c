@@ -60,7 +60,7 @@ static void read_task(void *arg, uint32_t task)
     work->sums[task] += sum;
 }
 
-/* Four generators, so that the chain of one is not what is measured. */
+/* Four generators, so that the latency of one is not measured. */
 static void increment_task(void *arg, uint32_t task)
 {
     probe_work *work = arg;
@@ -82,7 +82,7 @@ static vly_status time_tasks(uint32_t n_threads, probe_work *work,
                              vly_error *error)
 {
     double samples[REPEATS];
-    for (int i = -1; i < REPEATS; i++) { /* one to warm up */
+    for (int i = -1; i < REPEATS; i++) { /* one warm-up */
         uint64_t begin = vly_clock_ns();
         if (vly_thread_gang(n_threads, task, work) != VLY_OK)
             return vly_fail(error, VLY_E_NOMEM, "no threads for the probe");

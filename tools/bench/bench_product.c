@@ -16,7 +16,9 @@ enum {
     RUNS_MOST = 256,
 };
 
-#define SAMPLE_S 2e-3 /* a sample takes at least so long, if runs allow */
+#define SAMPLE_S                                                               \
+    2e-3 /* a sample takes at least so long, if the number of runs             \
+          * allows */
 
 /* ---- sets and ceilings ------------------------------------------------ */
 
@@ -28,7 +30,7 @@ uint32_t bench_product_sets(const vly_accelerator *accelerator, uint64_t bytes)
     return sets < 2 ? 2 : sets > 64 ? 64 : (uint32_t)sets;
 }
 
-/* Two blocks of *bytes, of half of it where there is less, not below `least`.
+/* Two blocks of *bytes; halves *bytes if memory is short, not below `least`.
  */
 static vly_status two_blocks(const vly_memory *m, uint32_t device,
                              uint64_t least, uint64_t *bytes, void *blocks[2],
@@ -46,8 +48,8 @@ static vly_status two_blocks(const vly_memory *m, uint32_t device,
     }
 }
 
-/* Bytes read and written by copies of 512 MB, less where there is less: not of
- * so little that a cache holds it. */
+/* Bytes read and written by copies of 512 MB, or less if memory is short, but
+ * not so little that a cache holds it. */
 static vly_status copy_rate(const vly_accelerator *accelerator, double *rate,
                             vly_error *error)
 {
@@ -118,7 +120,7 @@ vly_status bench_products_open(const bench_options *options,
         bench_device_set(options, options->backend, device, results, error));
     if (!made->is_host) {
         status = copy_rate(accelerator, &made->bytes_per_s, error);
-        if (status == VLY_E_NOMEM) { /* rows may fit all the same */
+        if (status == VLY_E_NOMEM) { /* rows may still fit */
             tool_message("the ceiling of bytes is not measured: %s",
                          error->message);
             status = VLY_OK;
@@ -200,7 +202,8 @@ out:
     return status;
 }
 
-/* So many runs that a sample takes a while, and every set is used as often. */
+/* So many runs that a sample takes long enough, and every set is used equally
+ * often. */
 static uint32_t runs_for(const bench_subject *subject, double seconds)
 {
     const double wanted = seconds > 0 ? SAMPLE_S / seconds : RUNS_MOST;
@@ -211,8 +214,8 @@ static uint32_t runs_for(const bench_subject *subject, double seconds)
     return runs;
 }
 
-/* Capturing must not change what is measured, only the cost of putting it
- * there; a plugin without graphs has none. */
+/* A graph must change only the cost of a launch, not the measured work; a
+ * plugin may have no graphs. */
 static vly_status capture(timing *t, vly_error *error)
 {
     const vly_memory *m = &t->subject->accelerator->memory;
@@ -242,7 +245,7 @@ static vly_status timing_init(timing *t, const bench_subject *subject,
     VLY_TRY(m->stream_create(device, &t->stream, error));
     VLY_TRY(m->event_create(device, &t->begin, error));
     VLY_TRY(m->event_create(device, &t->end, error));
-    /* every set once: pages, clocks and caches are warm after */
+    /* every set once, to warm pages, clocks and caches */
     VLY_TRY(put_runs(t, subject->sets, error));
     VLY_TRY(sample(t, &seconds, error));
     t->runs = runs_for(subject, seconds);

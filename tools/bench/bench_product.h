@@ -19,19 +19,20 @@ enum {
 
 typedef struct bench_product {
     char id[BENCH_PRODUCT_ID_BYTES]; /* "gemm bf16 4096x4096x4096 nt" */
-    char group[24];                  /* rows of one ceiling: "bf16" */
-    char reason[1000];               /* why it was not measured; "": it was */
+    char group[24];                  /* rows with a common ceiling: "bf16" */
+    char reason[1000];               /* reason why it was not measured; "": it
+                                      * was measured */
     bench_spread seconds;            /* of one run */
     double min;
     double max;
     double flops;     /* of one run; 0: not counted */
-    double bytes;     /* that must be read or written, of one run */
+    double bytes;     /* bytes read or written by one run, at least */
     double error;     /* sqrt(sum of squares of differences / of values) against
                          float64 on sampled elements; negative: not compared */
     double default_s; /* median of the first candidate; 0: not measured */
     uint32_t sets;    /* of buffers, used in turn */
     uint32_t runs;    /* between two events */
-    bool graph;       /* they were one graph */
+    bool graph;       /* runs were one graph */
     bool bandwidth;   /* limited by bytes: the ceiling is that of copies */
     bool own;         /* a part of it is the suite's own, in no list */
     uint32_t n_given; /* parts that lists gave: "--types bf16" */
@@ -43,7 +44,8 @@ typedef struct bench_products {
     char plugin[48];
     vly_device_info device;
     bool is_host;
-    const char *error_is; /* what the column error says; NULL: as of products */
+    const char *error_is; /* meaning of the column error; NULL: as for
+                           * products */
     double bytes_per_s;   /* measured: copies on a device, reads on the host */
     uint64_t seed;        /* of random data, below 2^53 */
     bench_product rows[BENCH_PRODUCTS_MAX];
@@ -58,23 +60,23 @@ vly_status bench_products_open(const bench_options *options,
                                vly_accelerator *accelerator,
                                bench_results *results, vly_error *error);
 void bench_products_free(bench_results *results);
-/* What tensor `which` of a suite is filled from: other numbers in each bench,
- * the same again with --seed. [main-thread] */
+/* Seed of tensor `which` of a suite: different in each bench, the same again
+ * with --seed. [main-thread] */
 uint64_t bench_product_seed(uint64_t which);
-/* A new row, cleared but for id and group; NULL if there is no room. */
+/* A new row, cleared except for id and group; NULL if there is no room. */
 bench_product *bench_product_add(bench_products *products, const char *id,
                                  const char *group);
 
-/* Tells what is measured now. From the first figure on a signal ends a bench
- * here or after a sample, so that what there is can be reported.
+/* Prints the row that is measured now. From the first figure on, a signal ends
+ * a bench here or after a sample, so that the results so far are reported.
  * Errors  E_STOPPED by a signal */
 vly_status bench_product_begin(const char *id, vly_error *error);
-/* A part of what makes up the row, as "bf16" of --types: in a list of the call,
- * or the suite's own (given false). */
+/* Adds a part of the row, as "bf16" of --types: from a list of the call, or
+ * chosen by the suite (given false). */
 void bench_product_part(bench_product *row, const char *option,
                         const char *value, bool given);
 
-/* What is timed: one run on set `set` of buffers, put into the stream. */
+/* The timed work: one run on set `set` of buffers, enqueued into the stream. */
 typedef struct bench_subject {
     const vly_accelerator *accelerator;
     vly_status (*run)(void *arg, uint32_t set, void *stream, vly_error *error);
@@ -82,12 +84,13 @@ typedef struct bench_subject {
     uint32_t sets;
 } bench_subject;
 
-/* Sets of so many bytes that all of them are larger than any cache (256 MB on
- * a device, 96 MB on the host), at least 2 and at most 64. */
+/* Number of sets of so many bytes so that together they exceed any cache (256
+ * MB on a device, 96 MB on the host), at least 2 and at most 64. */
 uint32_t bench_product_sets(const vly_accelerator *accelerator, uint64_t bytes);
-/* Median of 31 samples, each of as many runs as take a while, between two
- * events; as one graph where the plugin has graphs. Fills seconds, min, max,
- * sets, runs, graph. Errors  as run; E_STOPPED by a signal */
+/* Median of 31 samples, each of enough runs to be measurable, between two
+ * events; as one graph if the plugin has graphs. Fills seconds, min, max, sets,
+ * runs, graph.
+ * Errors  as run; E_STOPPED by a signal */
 vly_status bench_product_time(const bench_subject *subject, bench_product *row,
                               vly_error *error);
 
@@ -122,8 +125,8 @@ typedef struct bench_gemm_type {
 
 enum { BENCH_SHAPES_MAX = 64, BENCH_TYPES_MAX = 16 };
 
-/* From --sizes, --types and --set, else what the suite has.
- * Errors  E_INVALID names what cannot be read */
+/* From --sizes, --types and --set, otherwise those of the suite.
+ * Errors  E_INVALID with the part that cannot be read */
 vly_status bench_gemm_shapes(const bench_options *options, bool is_gemv,
                              bool is_host, bench_shape *shapes, uint32_t *n,
                              vly_error *error);
@@ -131,11 +134,11 @@ vly_status bench_gemm_types(const bench_options *options, bool is_gemv,
                             bool is_host, const bench_gemm_type **types,
                             uint32_t *n, vly_error *error);
 
-/* A product as fast as this device does them: what others are a part of. */
+/* A product of the highest rate of this device: the ceiling of others. */
 bench_shape bench_gemm_large(bool is_host, bool quick);
 /* Is there one at least as large? */
 bool bench_gemm_has(const bench_shape *shapes, uint32_t n, bench_shape large);
-/* Whether --sizes, --types and --set can be read. */
+/* Checks that --sizes, --types and --set can be read. */
 vly_status bench_gemm_check(const bench_options *options, bool is_gemv,
                             vly_error *error);
 
@@ -149,9 +152,10 @@ vly_gemm_desc bench_gemm_desc(const bench_gemm_type *type, bench_shape shape);
  *         wrong */
 vly_status bench_gemm(const bench_options *options, bool is_gemv,
                       bench_results *results, vly_error *error);
-/* Adds one row if there are rows that are a part of it: what products of this
- * type reach on the same device, 4096 x 4096 x 4096 (host: 512). Where there is
- * no such product it says why. Errors  as run; E_DEVICE the result is wrong */
+/* Adds one row if other rows need it as a ceiling: the rate of products of this
+ * type on the same device, 4096 x 4096 x 4096 (host: 512). Without such a
+ * product the row has the reason.
+ * Errors  as run; E_DEVICE the result is wrong */
 vly_status bench_gemm_ceiling(const bench_options *options, const char *type,
                               bench_products *products, vly_error *error);
 

@@ -11,7 +11,7 @@
 
 /* ---- table ------------------------------------------------------------ */
 
-/* The best rate of the rows of a group: what this device reached in this run.
+/* The best rate among the rows of a group in this run.
  */
 static double best_rate(const bench_products *products, const char *group)
 {
@@ -25,7 +25,7 @@ static double best_rate(const bench_products *products, const char *group)
     return best;
 }
 
-/* Of the ceiling that limits it. */
+/* Share of the ceiling that limits the row. */
 static double fraction_of(const bench_products *products,
                           const bench_product *row)
 {
@@ -53,7 +53,7 @@ static double mean_gain(const bench_products *products, uint32_t *n)
     return *n > 0 ? exp(sum / *n) : 0;
 }
 
-/* "-" for what was not counted */
+/* "-" for a figure that was not counted */
 static void put_rate(char *text, size_t size, double rate)
 {
     if (rate > 0)
@@ -129,7 +129,7 @@ static void print_head(const bench_products *products, const char *begin)
                    begin);
 }
 
-/* Is there a row whose bytes came faster than memory gives them? */
+/* Is there a row whose rate exceeds that of memory? */
 static bool any_above(const bench_products *products)
 {
     for (uint32_t i = 0; i < products->n_rows; i++)

@@ -32,7 +32,7 @@ enum {
     CHECK_VOCABULARY = 1000
 };
 
-/* Enough of what takes long. */
+/* Number of samples of slow rows. */
 #define LONG_S 20.0
 
 /* ---- the check ------------------------------------------------------------
@@ -46,13 +46,13 @@ typedef struct rwkv_work {
     float *logits;
 } rwkv_work;
 
-/* Roundings that two ways of a model of CHECK_LAYERS layers may be apart. Seen
- * on the processor between activations in fp16 and in fp32, of 24 such models
- * (widths 256, 512, 1024, eight seeds each): up to 5.1 roundings, 1.6 to 2.5 in
- * the middle, and in proportion to the layers. Two ways are sqrt(2) of that
- * apart; four times as much is allowed. Deep random models multiply a
- * difference (3.8 to 207 roundings after 12 to 32 layers, by width and seed),
- * so no bound of theirs says anything. */
+/* Largest allowed difference, in roundings, between two ways to compute a model
+ * of CHECK_LAYERS layers. Measured on the processor between activations in fp16
+ * and in fp32, for 24 such models (widths 256, 512, 1024, eight seeds each): up
+ * to 5.1 roundings, median 1.6 to 2.5, and in proportion to the layers. Two
+ * ways differ by sqrt(2) of that; four times as much is allowed. Deep random
+ * models multiply a difference (3.8 to 207 roundings after 12 to 32 layers, by
+ * width and seed), so a bound for them would be meaningless. */
 #define CHECK_ROUNDINGS 32.0
 
 /* Sums are in fp32, of up to `hidden` products. */
@@ -68,7 +68,7 @@ static double limit_of(const rwkv_work *w)
                                   sqrt((double)info->sizes.hidden));
 }
 
-/* Of logits that have nothing to do with each other it is sqrt(2). */
+/* For independent logits it is sqrt(2). */
 #define UNRELATED 1.0
 
 static vly_status compare(rwkv_work *w, double limit, double *relative,
@@ -110,7 +110,7 @@ out:
 /* ---- time -----------------------------------------------------------------
  */
 
-/* One token as a user's loop takes it: its logits where the context has them.
+/* One token as in the loop of a user: its logits stay in the context.
  */
 static vly_status feed(rwkv_work *w, uint32_t n_tokens, vly_error *error)
 {
@@ -210,7 +210,7 @@ static vly_status run_gemm(void *arg, uint32_t set, void *stream,
     return w->accelerator->gemm.run(w->plan, &run, error);
 }
 
-/* [m][k] by [n][k] of the model's activations' type. */
+/* [m][k] by [n][k], of the type of the model's activations. */
 static vly_status time_gemm(const bench_options *options, uint32_t type,
                             uint64_t m, uint64_t n, uint64_t k,
                             bench_product *row, vly_error *error)
@@ -335,7 +335,7 @@ out:
     return status;
 }
 
-/* Weights that a token is multiplied with: all matrices but the embedding. */
+/* Weights of the products of a token: all matrices except the embedding. */
 static double n_multiplied(const vly_rwkv_sizes *s)
 {
     const double d = s->width;
@@ -365,8 +365,8 @@ out:
     return status;
 }
 
-/* Not offered, or more memory than there is: the rows from `first` that have no
- * figure say so. false: it is another failure. */
+/* Not offered, or not enough memory: the rows from `first` without a figure get
+ * this reason. false: another failure. */
 static bool skip_rows(bench_products *products, uint32_t first,
                       vly_status status, const vly_error *why)
 {
@@ -428,7 +428,7 @@ out:
     return status;
 }
 
-/* What does not fit is skipped with its reason; what was measured stays. */
+/* A row that does not fit is skipped with its reason; measured rows stay. */
 static vly_status one(const bench_options *options, const bench_rwkv_size *size,
                       vly_rwkv_format format, const bench_rwkv_lists *lists,
                       bench_products *products, vly_error *error)

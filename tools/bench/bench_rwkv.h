@@ -14,7 +14,7 @@ typedef struct bench_rwkv_size {
     vly_rwkv_sizes sizes;
 } bench_rwkv_size;
 
-/* What --sizes, --types and --seq say. */
+/* Values of --sizes, --types and --seq. */
 typedef struct bench_rwkv_lists {
     bench_rwkv_size sizes[BENCH_RWKV_LIST];
     uint32_t n_sizes;
@@ -24,7 +24,7 @@ typedef struct bench_rwkv_lists {
     uint32_t n_seq;
 } bench_rwkv_lists;
 
-/* Errors  E_INVALID names what cannot be read */
+/* Errors  E_INVALID with the part that cannot be read */
 vly_status bench_rwkv_read(const bench_options *options, bool is_host,
                            bench_rwkv_lists *lists, vly_error *error);
 /* A model of that size with random weights on options->backend.

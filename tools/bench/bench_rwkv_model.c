@@ -68,7 +68,7 @@ static vly_status read_size(const char *text, bench_rwkv_size *size,
     return VLY_OK;
 }
 
-/* Calls take for each part of "a,b". */
+/* Calls `take` for each part of "a,b". */
 static vly_status
 each(const char *text, const char *option, bench_rwkv_lists *lists,
      vly_status (*take)(const char *part, bench_rwkv_lists *lists,
@@ -99,7 +99,7 @@ static vly_status take_size(const char *part, bench_rwkv_lists *lists,
     return read_size(part, &lists->sizes[lists->n_sizes++], error);
 }
 
-/* Names of suite gemv are near, and are told what they are here. */
+/* Names of suite gemv are similar: the message gives the name here. */
 static vly_status take_format(const char *part, bench_rwkv_lists *lists,
                               vly_error *error)
 {
@@ -200,7 +200,7 @@ static vly_status read_random(void *context, vly_rwkv_tensor id, uint32_t layer,
                   : id == VLY_RWKV_V2 ? r->sizes->rank_v
                                       : r->sizes->rank_g;
     range_of(id, columns, &middle, &half);
-    /* in pieces without a wrap in them: 2.9 G weights are to be made */
+    /* in pieces without a wrap, for speed: up to 2.9 G weights */
     const uint64_t n = n_rows * columns;
     uint64_t at = vly_mix64(r->drawn++) % TABLE;
     for (uint64_t done = 0; done < n; at = 0) {

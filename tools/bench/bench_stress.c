@@ -148,13 +148,13 @@ static vly_status time_share(const stress_case *stress, vly_net *net,
     snprintf(row.id, sizeof row.id, "%s %g%% d%u", stress->name, 100.0 * share,
              stress->delay_max);
     VLY_TRY(vly_net_set(net, "stimulus.kick.rate_hz", rate_hz, error));
-    /* until the delay line holds spikes of the new rate */
+    /* until the delay line contains spikes of the new rate */
     VLY_TRY(vly_net_run(net, stress->delay_max + 1u, error));
     VLY_TRY(vly_net_stats(net, &before, error));
     VLY_TRY(time_blocks(net, samples, &row.bursts, error));
     VLY_TRY(vly_net_stats(net, &after, error));
     row.seconds = bench_spread_of(samples, BLOCKS);
-    /* target and weight, and a delay where they differ */
+    /* target and weight, and a delay if delays differ */
     fill_row(&row, &before, &after, &results->probes,
              stress->delay_max > 1 ? 7.0 : 6.0);
     if (strcmp(row.id, "x100 1% d1") == 0) {
@@ -193,7 +193,7 @@ out:
     return status;
 }
 
-/* Not having the memory is an answer, not a failure. */
+/* Missing memory is a result, not a failure. */
 static void skip_case(const char *what, const stress_case *stress,
                       bench_results *results, const vly_error *why)
 {

@@ -81,7 +81,7 @@ static bool read_row(const json_value *value, const char *device,
     const char *of = json_find_text(value, "device");
     const char *by = json_find_text(value, "commit");
     memset(row, 0, sizeof *row);
-    /* of another device or by other code: neither right nor wrong here */
+    /* of another device or of other code: ignored */
     if (state == NULL || of == NULL || strcmp(of, device) != 0 || by == NULL ||
         strcmp(by, VLY_BUILD_COMMIT) != 0)
         return false;
@@ -159,7 +159,7 @@ vly_status bench_sweep_open(bench_sweep *sweep, const char *path,
     (void)snprintf(sweep->path, sizeof sweep->path, "%s", path);
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return VLY_OK; /* a terminal, a pipe: written to, and not read */
+        return VLY_OK; /* a terminal or a pipe: written, not read */
     FILE *file = fopen(path, "r");
     if (file == NULL && errno == ENOENT)
         return VLY_OK;
@@ -212,7 +212,7 @@ static const char *write_row(const bench_sweep *sweep,
     return json_finish(json, n);
 }
 
-/* A line that was cut by a kill is ended first. */
+/* A line that was cut by a kill gets its line break first. */
 static bool needs_break(const char *path)
 {
     struct stat info;

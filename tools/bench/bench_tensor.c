@@ -17,8 +17,8 @@
 
 enum { POOL = 1 << 16 };
 
-/* Random elements are copied in pieces from a pool at random places: making
- * each of a billion by itself would take minutes. */
+/* Random elements are copied in pieces from random places of a pool: generating
+ * a billion elements would take minutes. */
 static vly_status fill_random(const bench_tensor *tensor,
                               const bench_tensor_spec *spec, uint64_t seed,
                               vly_error *error)
@@ -85,7 +85,7 @@ vly_status bench_tensor_make(bench_tensor *tensor,
     tensor->host = vly_malloc(1, tensor->bytes);
     if (tensor->host == NULL)
         return vly_fail_nomem(error, tensor->bytes, "a tensor on the host");
-    /* set 0 is the last one, so that the host's copy is its */
+    /* set 0 is last, so that the host's copy is of set 0 */
     for (uint32_t set = sets; set-- > 0 && status == VLY_OK;)
         status = make_set(tensor, accelerator, spec, set,
                           bench_product_seed(seed), error);
@@ -152,7 +152,7 @@ vly_status bench_numbers(const char *text, const char *option, uint32_t least,
     }
 }
 
-/* -1: none of the mask has that name */
+/* -1: the name is not in the mask */
 static int type_of(const char *name, size_t length, uint32_t mask)
 {
     for (int type = 0; type < 32; type++) {

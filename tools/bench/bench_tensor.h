@@ -9,14 +9,14 @@
 
 enum { BENCH_SETS_MOST = 64 };
 
-/* All 0 is none. */
+/* All 0: no tensor. */
 typedef struct bench_tensor {
     uint32_t type;
     uint32_t sets;
     uint64_t count; /* elements of a set */
     uint64_t bytes;
     void *device[BENCH_SETS_MOST];
-    void *host; /* what set 0 has */
+    void *host; /* copy of set 0 */
 } bench_tensor;
 
 enum {
@@ -49,7 +49,8 @@ vly_status bench_tensor_get(bench_tensor *tensor,
 void bench_tensor_read(const bench_tensor *tensor, uint64_t first, uint64_t n,
                        double *to);
 
-/* The numbers of "2048,8192" into values. Errors E_INVALID names what is none
+/* The numbers of "2048,8192" into values.
+ * Errors  E_INVALID with the part that is not a number
  */
 vly_status bench_numbers(const char *text, const char *option, uint32_t least,
                          uint32_t most, uint32_t *values, uint32_t capacity,
@@ -61,7 +62,7 @@ vly_status bench_types(const char *text, uint32_t mask, uint32_t *types,
 /* ---- suites ---------------------------------------------------------------
  */
 
-/* Whether --seq, --types and --dims can be read. */
+/* Checks that --seq, --types and --dims can be read. */
 vly_status bench_attention_check(const bench_options *options,
                                  vly_error *error);
 vly_status bench_wkv_check(const bench_options *options, vly_error *error);

@@ -260,7 +260,7 @@ static vly_status one(const bench_options *options,
     if (status != VLY_OK) {
         char why[1000];
         (void)snprintf(why, sizeof why, "%s", error->message);
-        products->n_rows--; /* nothing of it is right */
+        products->n_rows--; /* the whole row is invalid */
         return vly_fail(error, status, "%s: %.900s", id, why);
     }
     return status;

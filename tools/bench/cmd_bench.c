@@ -24,58 +24,69 @@ static const tool_option options[] = {
     {"quick", 0, false, TOOL_FLAG, NULL,
      "10 million synapses only; cuda: fewer cases and bursts", 0, 0},
     {"case", 0, false, TOOL_TEXT, "PATTERN",
-     "cuda, attention, wkv, rwkv: only cases whose name has it, as in 1M or "
-     "causal",
+     "cuda, attention, wkv, rwkv: only cases whose name contains PATTERN, as "
+     "1M or causal",
      0, 0},
     {"backend", 0, false, TOOL_TEXT, "NAME",
-     "as in cuda:1; default: cpu, in suite cuda cuda", 0, 0},
+     "backend to time, as cuda:1; default: cpu, in suite cuda: cuda", 0, 0},
     {"beside", 0, false, TOOL_TEXT, "NAME",
-     "cuda: a second backend, timed in the same run, as in vulkan:0", 0, 0},
+     "cuda: a second backend, timed in the same run, as vulkan:0", 0, 0},
     {"sizes", 0, false, TOOL_TEXT, "LIST",
-     "gemm: as in 1024,16x4096x1024 (MxNxK); gemv: as in 4096x16384 (NxK); "
-     "rwkv: as in 0.1B,2.9B",
+     "sizes; gemm: as 1024,16x4096x1024 (MxNxK); gemv: as 4096x16384 (NxK); "
+     "rwkv: as 0.1B,2.9B",
      0, 0},
     {"types", 0, false, TOOL_TEXT, "LIST",
-     "gemm, gemv, attention, wkv, rwkv: as in fp16,bf16; a wrong one lists "
-     "them",
+     "gemm, gemv, attention, wkv, rwkv: types, as fp16,bf16; a wrong type "
+     "prints the list",
      0, 0},
     {"seq", 0, false, TOOL_TEXT, "LIST",
-     "attention, wkv, rwkv: lengths of sequences, as in 2048,8192", 0, 0},
-    {"dims", 0, false, TOOL_TEXT, "LIST", "attention: as in 64,128,256", 0, 0},
+     "attention, wkv, rwkv: lengths of sequences, as 2048,8192", 0, 0},
+    {"dims", 0, false, TOOL_TEXT, "LIST",
+     "attention: head dimensions, as "
+     "64,128,256",
+     0, 0},
     {"sweep", 0, false, TOOL_TEXT, "LIST",
-     "attention: sets of options, each against the first, as in "
+     "attention: sets of plan options, each compared with the first, as "
      "'choose=own_sm90,config=*|choose=cudnn,config=0'",
      0, 0},
     {"log", 0, false, TOOL_TEXT, "FILE",
-     "of a sweep, a JSON object a line; one that is there is continued", 0, 0},
+     "log of a sweep, one JSON object per line; an existing log is continued",
+     0, 0},
     {"seed", 0, false, TOOL_COUNT, "N",
-     "gemm, gemv, attention, wkv, rwkv: of random data; default: another one "
-     "each time, which is told. The weights of models of rwkv are always the "
-     "same",
+     "gemm, gemv, attention, wkv, rwkv: seed of random data; default: a new "
+     "one each time, which is printed. The weights of rwkv models are always "
+     "the same",
      0, 9007199254740991.0},
     {"set", 0, false, TOOL_TEXT, "NAME",
-     "gemm: shapes40, 40 shapes of models, beside the first candidate", 0, 0},
+     "gemm: shapes40 times 40 shapes of models, each beside the first "
+     "candidate",
+     0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 256},
     DEVICE_LIMITS_OPTION,
-    {"genomes", 0, false, TOOL_TEXT, "FOLDER", "where the stress genomes are",
+    {"genomes", 0, false, TOOL_TEXT, "FOLDER", "folder of the stress genomes",
      0, 0},
     {"json", 0, false, TOOL_TEXT, "FILE", "results as JSON; - is stdout", 0, 0},
-    {"save", 0, false, TOOL_TEXT, "FILE", "the same, to compare with later", 0,
-     0},
+    {"save", 0, false, TOOL_TEXT, "FILE",
+     "write the results, for a later --compare", 0, 0},
     {"compare", 0, false, TOOL_TEXT, "FILE",
-     "a file of --save; of another suite or device it is refused", 0, 0},
+     "compare with a file of --save; a file of another suite or device is "
+     "refused",
+     0, 0},
     {"compare-other", 0, false, TOOL_FLAG, NULL,
-     "compare it all the same, and say what differs", 0, 0},
+     "compare a file of another suite or device too, and print the "
+     "differences",
+     0, 0},
     {"threshold", 0, false, TOOL_NUMBER, "X",
-     "slower by more is a regression; default 0.05", 0, 100},
+     "slower by more than this share is a regression; default 0.05", 0, 100},
     {"fail-on-regression", 0, false, TOOL_FLAG, NULL,
-     "exit 1 on one, or on a row that was measured then and is skipped now", 0,
+     "exit code 1 after a regression, or if a row of the file is skipped now",
+     0, 0},
+    {"markdown", 0, false, TOOL_FLAG, NULL, "print the table as Markdown", 0,
      0},
-    {"markdown", 0, false, TOOL_FLAG, NULL, "the table as Markdown", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* --genomes, or the shipped ones. */
+/* The folder of --genomes, or the shipped one. */
 static vly_status find_genomes(const tool_args *args, char *folder,
                                size_t capacity, vly_error *error)
 {
@@ -120,7 +131,7 @@ out:
     return status;
 }
 
-/* What cannot work is said before the minutes of measuring, not after. */
+/* Wrong options are reported before the minutes of measuring. */
 static vly_status check_files(const tool_args *args, const bench_options *bench,
                               vly_error *error)
 {
@@ -196,7 +207,7 @@ out:
     return status;
 }
 
-/* The first failure is the command's; one after it is told at once. */
+/* The first failure gives the exit code; a later one is printed at once. */
 static void keep_first(vly_error *first, const vly_error *next)
 {
     if (first->status == VLY_OK)
@@ -205,8 +216,8 @@ static void keep_first(vly_error *first, const vly_error *next)
         tool_message("%s", next->message);
 }
 
-/* All of it, whatever fails: it took minutes. The earlier bench is read before
- * --save, which may replace it. */
+/* Writes all outputs even if one fails: the measurement took minutes. The
+ * earlier bench is read before --save, which may replace it. */
 static void report(const tool_args *args, const bench_options *bench,
                    const bench_results *results, int *code, vly_error *first)
 {
@@ -270,7 +281,7 @@ static vly_status check_lists(const char *suite, const bench_options *bench,
     return VLY_OK;
 }
 
-/* That of --seed, or one that no other bench has. */
+/* The seed of --seed, or a random one. */
 static vly_status read_seed(const tool_args *args, const char *suite,
                             uint64_t *seed, vly_error *error)
 {
@@ -320,7 +331,7 @@ static vly_status check_suite(const tool_args *args, const char *suite,
     return status == VLY_OK ? check_files(args, bench, error) : status;
 }
 
-/* What was measured before a failure is reported too: it took minutes. */
+/* Results from before a failure are reported too: they took minutes. */
 static vly_status measure_and_report(const tool_args *args, const char *suite,
                                      const bench_options *bench, int *code,
                                      vly_error *error)
@@ -340,7 +351,7 @@ static vly_status measure_and_report(const tool_args *args, const char *suite,
         snprintf(results.failure, sizeof results.failure, "%s", error->message);
     else
         *error = (vly_error)VLY_ERROR_INIT; /* why the last row was skipped */
-    tool_signals_defer(true);               /* no half a file is left */
+    tool_signals_defer(true);               /* leaves no partial file */
     report(args, bench, &results, code, error);
     bench_products_free(&results);
     return error->status;
@@ -395,37 +406,55 @@ const tool_command cmd_bench = {
     .name = "bench",
     .arguments = "[cpu|build|all|cuda|checkpoint|gemm|gemv|attention|wkv|rwkv] "
                  "[options]",
-    .summary = "Times bursts and accelerators beside the machine's limits.",
+    .summary = "Times bursts and accelerators, and compares them with the "
+               "machine's limits.",
     .details =
-        "cpu: whole bursts of 100,000 neurons x 100 and x 1000 synapses, 0.1, "
-        "1 and 10%\nfiring, delay 1 and 1 to 16. build: compiling them. Before "
-        "anything is timed,\none thread and all threads must give the same "
-        "digest. The full suite needs\n1.5 GB and some minutes.\n\n"
+        "cpu: whole bursts of 100,000 neurons x 100 and x 1000 synapses, "
+        "0.1, 1 and 10%\n"
+        "firing, delay 1 and 1 to 16. build: compiling these networks. "
+        "Before timing,\n"
+        "one thread and all threads must give the same digest. The full "
+        "suite needs\n"
+        "1.5 GB and some minutes.\n"
+        "\n"
         "cuda: whole bursts on a device (--backend cuda:1 is the second one) "
-        "beside the CPU\nbackend, after their digests agreed; what is required "
-        "and aimed at for one H200,\nwhat others published, start, memory, "
-        "energy. 40 GB and some minutes; a case\nthat does not fit is "
-        "skipped.\n\n"
+        "beside the CPU\n"
+        "backend, after their digests were compared; also start, memory, "
+        "energy, the\n"
+        "limits and aims for one H200, and published figures of other "
+        "programs. Needs\n"
+        "40 GB and some minutes; a case that does not fit is skipped.\n"
+        "\n"
         "gemm, gemv: matrix products on an accelerator (--backend cpu:4, "
-        "cuda:0), "
-        "each compared\nwith float64 first, beside the bandwidth and the best "
-        "rate measured in the run.\n\n"
-        "attention, wkv: attention forward, backward and decoding with a cache "
-        "(also in\npages); the recurrence of RWKV-7 in steps and sequences. "
-        "Measured likewise.\n\n"
-        "rwkv: RWKV-7 with random weights: a token at a time beside the bytes "
-        "of its weights,\na prompt beside the rate of gemm on the same "
-        "device.\n\n"
-        "checkpoint: the state of the microcircuit copied (for so long the "
-        "loop "
-        "stands),\nwritten to a file in the working folder, and read back. "
-        "3 GB; --quick: a tenth of\nthe network.\n\n"
-        "Rows of a suite's own table that the device cannot hold, or that its "
-        "plugin does\nnot offer, are skipped with their reason. What was asked "
-        "for by name must run, or\nthe exit code is 3 with a sentence: rows "
-        "that have --case or are of --set, rows all\nof whose parts are in "
-        "--sizes, --types, --seq and --dims, and of each value of these\nlists "
-        "at least one row. So is a bench that measured nothing.\n",
+        "cuda:0), each compared\n"
+        "with float64 first, then timed beside the bandwidth and the best "
+        "rate of the run.\n"
+        "\n"
+        "attention, wkv: attention forward, backward and decoding with a "
+        "cache (also in\n"
+        "pages); the recurrence of RWKV-7 in steps and sequences. Measured "
+        "in\n"
+        "the same way.\n"
+        "\n"
+        "rwkv: RWKV-7 with random weights: a token at a time beside the "
+        "bytes of its weights,\n"
+        "a prompt beside the rate of gemm on the same device.\n"
+        "\n"
+        "checkpoint: the state of the microcircuit is copied (the loop waits "
+        "for that),\n"
+        "written to a file in the working folder, and read back. Needs 3 GB; "
+        "--quick takes\n"
+        "a tenth of the network.\n"
+        "\n"
+        "A row of a suite that does not fit the device, or that its plugin "
+        "does not offer,\n"
+        "is skipped with its reason. Rows that were named must run, "
+        "otherwise the exit code\n"
+        "is 3 with a message: rows of --case and --set, rows whose parts are "
+        "all in --sizes,\n"
+        "--types, --seq and --dims, and at least one row for each value of "
+        "these lists. A\n"
+        "bench that measured nothing also ends with 3.\n",
     .options = options,
     .n_positional_min = 0,
     .n_positional_max = 1,

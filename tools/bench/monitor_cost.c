@@ -95,14 +95,15 @@ static void put_sample(bench *all, uint64_t now)
         .host_bytes = stats.host_bytes,
         .device_bytes = stats.device_bytes,
         .waited_ns = waited_ns,
-        .engine_waited_ns = waited_ns, /* not told apart: costs alone count */
+        .engine_waited_ns = waited_ns, /* not distinguished: only costs
+                                        * matter */
         .squares = stats.spikes_squared,
     };
     vly_telemetry_put(all->ring, &sample, all->areas);
     all->next_sample_ns = now + (uint64_t)(all->asked.every_ms * 1e6);
 }
 
-/* The time of a burst is that of all that the burst loop does for it. */
+/* The time of a burst includes all work of the burst loop for it. */
 static vly_status run_block(bench *all, int way, vly_error *error)
 {
     latencies *made = &all->ways[way];
@@ -132,7 +133,7 @@ static vly_status begin(bench *all, uint64_t *n_anomalies, vly_error *error)
 {
     const setup *asked = &all->asked;
     vly_status status = VLY_OK;
-    /* first, as it says to the net's own registry where the plugins are */
+    /* first, because it sets the places of plugins for the net's registry */
     VLY_TRY(tool_registry_create(&all->registry, error));
     VLY_TRY(vly_net_open(asked->genome, asked->backend, &all->net, error));
     VLY_TRY(vly_net_run(all->net, WARM_BURSTS, error));
@@ -179,7 +180,7 @@ static void end(bench *all)
     vly_net_close(all->net);
 }
 
-/* ---- what came out ------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
 static double percentile(const latencies *way, double share)
 {

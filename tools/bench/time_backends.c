@@ -46,7 +46,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* *n_bursts: of a block; 0: what the reference takes so long for. */
+/* *n_bursts: bursts of a block; 0: chosen by the time of the reference. */
 static vly_status time_net(vly_net *net, uint32_t *n_bursts, result *made,
                            vly_error *error)
 {
@@ -112,8 +112,8 @@ static void print_row(const char *backend, const result *made,
     (void)fflush(stdout);
 }
 
-/* Rows of all backends; 1 if one differs. A backend that does not take the
- * network says why and is left out, but for the reference. */
+/* Rows of all backends; 1 if one differs. A backend that cannot run the network
+ * is left out with its reason, unless it is the reference. */
 static int run_all(const vly_connectome *connectome, vly_registry *registry,
                    char **backends, int n_backends)
 {

@@ -7,7 +7,7 @@
 
 #include "genome/genome_space.h"
 
-/* Of one axis: positions of [0, from) that land in [0, to) after a shift. */
+/* For one axis: positions of [0, from) that are in [0, to) after a shift. */
 static double overlap(uint32_t from, uint32_t to, int32_t shift)
 {
     double first = shift < 0 ? -(double)shift : 0.0;
@@ -101,7 +101,7 @@ double check_area_bytes(const vly_area *area)
     uint32_t drawn = 0;
     for (uint32_t i = 0; i < model->n_params; i++)
         drawn += area->params[i].kind != VLY_VALUE_NUMBER;
-    /* a drawn parameter may make any coefficient one of its own a neuron */
+    /* if parameters are drawn, every coefficient may differ between neurons */
     double a_neuron = 4.0 * model->n_fields + 4.0 * model->n_ports + 4.0 +
                       8.0 * drawn + (drawn > 0 ? 4.0 * model->n_coefs : 0.0);
     return n * a_neuron;
@@ -116,7 +116,7 @@ void check_size_of(const vly_genome *genome, check_size *size)
     for (uint32_t i = 0; i < genome->n_pairs; i++) {
         const vly_pair *pair = &genome->pairs[i];
         double n = check_pair_synapses(genome, pair);
-        /* target, weight, and a delay where they are not all alike */
+        /* target, weight, and a delay if delays differ */
         double each = 6.0 + (pair->delay_ms.kind != VLY_VALUE_NUMBER);
         size->synapses += n;
         size->exact = size->exact && check_pair_exact(pair);

@@ -10,7 +10,7 @@
 
 typedef struct check_size {
     double synapses;
-    bool exact; /* false: the mean of what is drawn, or at most so many */
+    bool exact; /* false: the mean of a random number, or an upper bound */
     double bytes;
     double peak_bytes; /* while it is compiled */
 } check_size;

@@ -24,13 +24,15 @@
 static const tool_option options[] = {
     {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "change the genome", 0, 0},
     {"seed", 0, false, TOOL_COUNT, "N", "all three seeds", 0, 9e18},
-    {"build", 0, false, TOOL_FLAG, NULL, "compile, whatever the size", 0, 0},
-    {"paper", 0, false, TOOL_FLAG, NULL, "compile nothing", 0, 0},
+    {"build", 0, false, TOOL_FLAG, NULL,
+     "compile the network, however large it is", 0, 0},
+    {"paper", 0, false, TOOL_FLAG, NULL,
+     "do not compile: expected numbers only", 0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 1024},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* About a second of work. */
+/* Compiling so many takes about a second. */
 static const double build_synapses_max = 2e7;
 
 static void value_text(const vly_value *value, char *text, size_t n)
@@ -174,7 +176,7 @@ static void print_stimuli(const vly_genome *genome)
     }
 }
 
-/* What shows only when it is compiled. */
+/* Errors  that are found only by compiling. */
 static void note_empty(const vly_genome *genome, const vly_connectome *built)
 {
     for (uint32_t i = 0; i < built->desc.n_projections; i++) {
@@ -290,9 +292,11 @@ const tool_command cmd_check = {
     .name = "check",
     .arguments = "GENOME.toml [options]",
     .summary = "Checks a genome: errors, sizes, memory. Runs nothing.",
-    .details = "Up to 20 million synapses it is compiled too, which finds the "
-               "errors of weights\nand of the bound, and tells hash and "
-               "digest of the connectome. ~ marks an\nexpected number.\n",
+    .details = "A genome of up to 20 million synapses is also compiled. This "
+               "finds errors of\n"
+               "weights and of the 2^30 bound, and gives the hash and digest "
+               "of the connectome.\n"
+               "~ marks an expected number.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -12,7 +12,7 @@
 
 static const tool_option options[] = {
     {"common", 0, false, TOOL_FLAG, NULL,
-     "a log may go on where the other one ends", 0, 0},
+     "compare only bursts that both logs have; one log may be longer", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 typedef struct side {
@@ -136,7 +136,8 @@ out:
 const tool_command cmd_compare = {
     .name = "compare",
     .arguments = "LOG LOG",
-    .summary = "Compares two digest logs: 0 identical, 1 differ (and where).",
+    .summary = "Compares two digest logs: 0 identical, 1 different (prints "
+               "where).",
     .details = "Logs come from `volley run --digest-log FILE`. Logs of "
                "different genomes are\nrefused with exit code 2.\n",
     .options = options,

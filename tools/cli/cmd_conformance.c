@@ -19,12 +19,13 @@
 
 static const tool_option options[] = {
     {"case", 0, false, TOOL_TEXT, "PATTERN",
-     "only what matches: a net or case, a scenario or NET/SCENARIO, with * "
-     "and ?",
+     "only matching cases: a net or case, a scenario, or NET/SCENARIO, with "
+     "* and ?",
      0, 0},
     {"device", 0, false, TOOL_COUNT, "N", "device; default 0", 0, 1e9},
     {"options", 0, false, TOOL_TEXT, "KEY=VALUE,...",
-     "options of the plugin; a net that they do not fit is skipped", 0, 0},
+     "options of the plugin; nets that do not fit these options are skipped", 0,
+     0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default 1", 1, 1024},
     {"json", 0, false, TOOL_TEXT, "FILE", "results as JSON; - is stdout", 0, 0},
     {"list", 0, false, TOOL_FLAG, NULL, "print the nets and scenarios", 0, 0},
@@ -86,7 +87,8 @@ static int print_net(const char *name)
 /* ---- the plugin -------------------------------------------------------- */
 
 /* The registry with this file first, so that it wins over an installed plugin
- * with the same id. Errors  what keeps it from being used */
+ * with the same id.
+ * Errors  the reason why the plugin cannot be used */
 static vly_status open_plugin(const char *path, vly_registry **registry,
                               vly_plugin_info *info, vly_error *error)
 {
@@ -169,7 +171,7 @@ static void begin_report(report *r, const char *path,
 
 /* ---- accelerators ------------------------------------------------------ */
 
-/* The first of its interfaces that has a table; NULL: it is a backend. */
+/* The first interface of the plugin that has a table; NULL: it is a backend. */
 static const char *accelerator_interface(const vly_plugin_info *info)
 {
     static const char *const interfaces[] = {
@@ -188,7 +190,7 @@ static vly_status accelerate(const tool_args *args,
                              const vly_plugin_info *info, report *r,
                              vly_conformance_counts *counts, vly_error *error)
 {
-    static vly_accelerator accelerator; /* what its device points into */
+    static vly_accelerator accelerator; /* the device points into it */
     vly_accel_conformance conformance = {.accelerator = &accelerator,
                                          .pattern = tool_text(args, "case"),
                                          .on_begin = on_begin,
@@ -300,11 +302,12 @@ const tool_command cmd_conformance = {
     .summary = "Tests a plugin against one table of cases.",
     .details =
         "Every net of the table is run in every scenario and must give the\n"
-        "digests that an independent simulator gave. One line a case: ok,\n"
-        "skipped (supports() said why) or FAILED with what differs.\n"
-        "Accelerators are run over the table of their interface, compared "
-        "with\n"
-        "float64 within bounds that follow from the element types.\n"
+        "digests of an independent simulator. One line per case: ok, "
+        "skipped\n"
+        "(with the reason from supports()), or FAILED with the difference.\n"
+        "An accelerator runs the table of its interface. Its results are "
+        "compared\n"
+        "with float64, within bounds that follow from the element types.\n"
         "To look closer: volley conformance --print NET >net.toml, then\n"
         "volley validate net.toml --backends cpu,MINE\n"
         "Exit code 0: none failed, 1: some did.\n",

@@ -20,7 +20,7 @@
 
 static const tool_option options[] = {
     {"output", 'o', false, TOOL_TEXT, "FILE", "default: standard output", 0, 0},
-    {"force", 0, false, TOOL_FLAG, NULL, "FILE may be there already", 0, 0},
+    {"force", 0, false, TOOL_FLAG, NULL, "replace FILE if it exists", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 enum { TEMPLATES_MAX = 256 };
@@ -163,7 +163,8 @@ static int run(const tool_args *args)
 const tool_command cmd_new = {
     .name = "new",
     .arguments = "[TEMPLATE] [-o FILE]",
-    .summary = "Writes a shipped genome to begin with; lists them without one.",
+    .summary = "Copies a shipped genome as a starting point; without a name "
+               "lists them.",
     .details = NULL,
     .options = options,
     .n_positional_min = 0,

@@ -21,7 +21,7 @@ static const tool_option options[] = {
      0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* NULL if the plugin is no backend or cannot be used. */
+/* NULL if the plugin is not a backend or cannot be used. */
 static const vly_backend *backend_of(const vly_registry *registry,
                                      const vly_plugin_info *info)
 {
@@ -33,7 +33,8 @@ static const vly_backend *backend_of(const vly_registry *registry,
     return backend;
 }
 
-/* The devices of a backend or an accelerator; count NULL: it is neither. */
+/* The devices of a backend or an accelerator; count is NULL if the plugin is
+ * neither. */
 typedef struct devices {
     const char *id; /* of the plugin */
     uint32_t (*count)(void);
@@ -57,7 +58,7 @@ static devices devices_of(const vly_registry *registry,
     return (devices){info->id, NULL, NULL};
 }
 
-/* Does this plugin tell of devices (volley.telemetry/1)? */
+/* Does this plugin report about devices (volley.telemetry/1)? */
 static bool tells(const vly_registry *registry, const vly_plugin_info *info,
                   vly_telemetry_source *source)
 {
@@ -104,7 +105,7 @@ static void put_sources(const vly_telemetry_source *source, json_writer *json)
     json_array_end(json);
 }
 
-/* The account of a device of this plugin. false: it has none. */
+/* The memory account of a device of this plugin; false if there is none. */
 static bool usage_of(const char *id, uint32_t index, vly_device_usage *usage)
 {
     char name[48];
@@ -203,7 +204,7 @@ static void put_plugin(const vly_registry *registry,
     json_object_end(json);
 }
 
-/* No plugin is replaced by the list of them. */
+/* The list must not replace the file of a plugin. */
 static vly_status check_apart(const vly_registry *registry, const char *path,
                               vly_error *error)
 {
@@ -269,8 +270,10 @@ const tool_command cmd_plugins = {
     .name = "plugins",
     .arguments = "[--json FILE]",
     .summary = "Lists plugins, their devices, and why one cannot be used.",
-    .details = "Searched: VOLLEY_PLUGIN_PATH (colon separated), lib beside the "
-               "command,\nthe installed folder; never the working folder.\n",
+    .details = "Searches the folders of VOLLEY_PLUGIN_PATH (separated by "
+               "colons), lib beside the\n"
+               "command, and the installed folder; never the working "
+               "folder.\n",
     .options = options,
     .n_positional_min = 0,
     .n_positional_max = 0,

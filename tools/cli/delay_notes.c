@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Delays that are drawn are rounded to whole bursts, and a distribution is cut
- * at half a burst. Both hardly change one that is wide beside a burst; where
- * they do, a note has the figures of what is drawn. A clip of the file is part
- * of what was asked.
+ * Drawn delays are rounded to whole bursts, and their distribution is cut at
+ * half a burst. Both matter only if the distribution is narrow compared with a
+ * burst; then a note gives mean and deviation as written and as drawn. A clip
+ * in the genome counts as written.
  */
 #include "tools/cli/delay_notes.h"
 
@@ -15,7 +15,7 @@
 
 #define NOTES_MAX 20u
 #define MEAN_OFF 0.01
-#define DEVIATION_OFF 0.2  /* a deviation of less than 0.4 bursts */
+#define DEVIATION_OFF 0.2  /* reached by deviations below 0.4 bursts */
 #define ASKED_STEPS 4096.0 /* of the distribution that was asked */
 
 typedef struct moments {
@@ -23,7 +23,8 @@ typedef struct moments {
     double deviation;
 } moments;
 
-/* Of a law that is rounded to multiples of unit, `least` of them at least. */
+/* Moments of a law that is rounded to multiples of unit, at least `least` of
+ * them. */
 static bool moments_of(const vly_law *law, double unit, double least,
                        moments *found)
 {

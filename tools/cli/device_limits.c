@@ -70,8 +70,9 @@ static bool is_device(const char *name)
     return vly_plugin_id_valid(id);
 }
 
-/* Devices that were named: one that nobody allocates on is told at the end. */
-enum { MOST_NAMED = 64 }; /* the library takes no more */
+/* Devices that were named: a note at the end names those without
+ * allocations. */
+enum { MOST_NAMED = 64 }; /* at most so many in the library */
 static char named[MOST_NAMED][32];
 static uint32_t n_named;
 static bool has_usual; /* one without a name was given */
@@ -105,9 +106,9 @@ static vly_status read_one(const char *text, vly_error *error)
         return bad_limit(text, error);
     if (strncmp(device, "cpu:", 4) == 0)
         return vly_fail(error, VLY_E_INVALID,
-                        "--device-memory %s: the processor is no device with "
-                        "memory of its own; what accelerators take on it is "
-                        "host=BYTES",
+                        "--device-memory %s: the processor is not a device "
+                        "with separate memory; the limit of accelerators on "
+                        "it is host=BYTES",
                         text);
     return limit_named(device, bytes, error);
 }
@@ -123,9 +124,10 @@ vly_status device_limits_read(const tool_args *args, vly_error *error)
     return VLY_OK;
 }
 
-/* ---- are there such devices? --------------------------------------------- */
+/* ---- do the devices exist? ----------------------------------------------- */
 
-/* Of a backend of this id, or of an accelerator as "gemm_cuda" is of "cuda". */
+/* Is this a backend with this id, or an accelerator as "gemm_cuda" for
+ * "cuda"? */
 static vly_status count_devices(const vly_registry *registry, const char *id,
                                 const char *plugin, uint32_t *count,
                                 vly_error *error)
@@ -167,7 +169,7 @@ static vly_status check_named(const vly_registry *registry, const char *device,
     if (device[n] == '\0') /* host */
         return VLY_OK;
     snprintf(id, sizeof id, "%.*s", (int)n, device);
-    (void)tool_read_count(device + n + 1, &index); /* read_one has */
+    (void)tool_read_count(device + n + 1, &index); /* read_one has checked it */
     for (uint32_t i = 0; i < vly_registry_count(registry) && count == 0; i++) {
         vly_plugin_info info = {.struct_size = sizeof info};
         if (vly_registry_file(registry, i, &info) != VLY_OK ||
@@ -187,7 +189,7 @@ static vly_status check_named(const vly_registry *registry, const char *device,
                         "%u, the first is %s:0",
                         device, id, count, id);
     if (count == 0)
-        tool_message("--device-memory %s= limits nothing: %s", device,
+        tool_message("--device-memory %s= has no effect: %s", device,
                      why.status != VLY_OK ? why.message
                                           : "there is no such device here");
     return VLY_OK;
@@ -203,7 +205,7 @@ vly_status device_limits_check(const vly_registry *registry, vly_error *error)
 
 /* ---- figures ------------------------------------------------------------ */
 
-/* Account `index`, if something was ever allocated there. */
+/* Account `index`, if memory was ever allocated there. */
 static bool used_at(uint32_t index, vly_device_usage *usage)
 {
     *usage = (vly_device_usage){.struct_size = sizeof *usage};
@@ -222,7 +224,7 @@ bool device_limits_usage(const char *device, vly_device_usage *usage)
     return false;
 }
 
-/* ", 2 refusals" behind n characters, which then are more; nothing for 0 */
+/* Appends ", 2 refusals" at position n and advances it; nothing for 0. */
 static int put_count(char *text, size_t size, int n, const char *what,
                      uint64_t count)
 {
@@ -247,8 +249,8 @@ const char *device_limits_text(const vly_device_usage *usage)
     return text;
 }
 
-/* Is limit i one below which nobody took memory? The last is the one without a
- * name, which is of all devices but the host. */
+/* Is limit i of a device on which no memory was allocated? The last limit has
+ * no name and holds for all devices but the host. */
 static bool limits_nothing(uint32_t i, char *text, size_t size)
 {
     vly_device_usage usage;
@@ -327,7 +329,7 @@ void device_limits_json(json_writer *json)
 
 /* ---- metrics ------------------------------------------------------------ */
 
-/* Appends to *text, which becomes NULL without memory. */
+/* Appends to *text, which becomes NULL if memory runs out. */
 static void append(char **text, char *more)
 {
     char *longer = *text && more ? vly_format("%s%s", *text, more) : NULL;

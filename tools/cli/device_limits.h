@@ -14,30 +14,32 @@
 #define DEVICE_LIMITS_OPTION                                                   \
     {                                                                          \
         "device-memory", 0, true, TOOL_TEXT, "[DEVICE=]BYTES",                 \
-            "take no more of any device: 8GiB; of one: cuda:1=512MiB; of "     \
-            "what they share with the host and accelerators take there: "      \
-            "host=1GiB",                                                       \
+            "memory limit of each device: 8GiB; of one device: "               \
+            "cuda:1=512MiB; of pinned memory and accelerators on the "         \
+            "host: host=1GiB",                                                 \
             0, 0                                                               \
     }
 
-/* "8GiB", "500MB", "65536": whole bytes, at least one and below 2^63. false: no
- * such text, *bytes is unchanged. */
+/* "8GiB", "500MB", "65536": whole bytes, at least one and below 2^63. false:
+ * another text; *bytes is unchanged. */
 bool device_limits_bytes(const char *text, uint64_t *bytes);
-/* Sets the limits of all --device-memory, or none.
- * Errors  E_INVALID one is none: which, and what was wanted */
+/* Sets the limits of all --device-memory options, or none.
+ * Errors  E_INVALID one cannot be read: the message has its text and the wanted
+ * form */
 vly_status device_limits_read(const tool_args *args, vly_error *error);
 
-/* Whether there are the devices that were named. One whose plugin cannot be
- * used here is told, so that a call may be the same on every machine.
+/* Checks that the named devices exist. If the plugin cannot be used here, a
+ * note is printed and the limit has no effect, so that the same call works on
+ * every machine.
  * Errors  E_INVALID no plugin has devices of this name, or not so many */
 vly_status device_limits_check(const vly_registry *registry, vly_error *error);
 
-/* Figures of the account of this name. false: there is none. */
+/* Figures of the account of this name; false if there is none. */
 bool device_limits_usage(const char *device, vly_device_usage *usage);
-/* Lines of a summary: devices on which something was allocated, and limits
- * below which nothing was. */
+/* Lines of a summary: devices on which memory was allocated, and limits of
+ * devices on which none was. */
 void device_limits_print(void);
-/* The latter alone, on stderr. */
+/* Only the limits without allocations, on stderr. */
 void device_limits_tell(void);
 /* The same as the array "device_memory" of an object. */
 void device_limits_json(json_writer *json);

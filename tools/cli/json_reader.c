@@ -30,10 +30,10 @@
 /* ---- memory ------------------------------------------------------------- */
 
 /* jansson 2.14 writes beyond a block when memory runs short while it reads a
- * string (the growth of its buffer is not checked). So it gets blocks of an
- * arena, which fails for it by a jump out of json_loadb: that holds nothing but
- * memory, and the arena goes as a whole. Its hooks have no argument, hence the
- * static and its lock. */
+ * string (the growth of its buffer is not checked). So jansson allocates from
+ * an arena. If the arena is full, it jumps out of json_loadb: jansson holds
+ * only memory then, and the arena is freed as a whole. jansson's hooks have no
+ * argument, so the arena is static and has a lock. */
 enum { CHUNK_BYTES = 1 << 16 };
 
 typedef struct chunk {
@@ -124,7 +124,8 @@ static bool copy_items(json_t *from, json_value *to)
     return true;
 }
 
-/* As deep as jansson reads: 2048. Less than 2^32 items: the file is small. */
+/* Recursion is at most as deep as jansson reads: 2048. Less than 2^32 items:
+ * the file is small. */
 static bool copy(json_t *from, json_value *to)
 {
     switch (json_typeof(from)) {
@@ -154,9 +155,9 @@ static bool copy(json_t *from, json_value *to)
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* *failed: what ended it before its end. No variable here changes after
- * setjmp. Every number is a double, as the ones of json_value are; so a count
- * above 2^63 is no error. */
+/* *failed: why reading stopped early. No variable here changes after setjmp.
+ * Every number is a double, as in json_value, so a count above 2^63 is not an
+ * error. */
 static json_t *load(const char *text, size_t n, json_error_t *why, int *failed)
 {
     *failed = setjmp(arena.failed);
@@ -198,7 +199,7 @@ vly_status json_parse_bytes(const char *text, size_t n, const char *name,
         return vly_fail(error, VLY_E_PARSE,
                         "%.300s: %zu bytes, wanted at most %zu of JSON", name,
                         n, (size_t)JSON_FILE_BYTES_MAX);
-    /* as some editors begin a file; a genome in TOML may have it too */
+    /* a byte order mark, which some editors write; allowed in TOML too */
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3;
         n -= 3;

@@ -13,7 +13,7 @@
 
 #include <volley/plugin.h>
 
-/* Of a file or text, and of jansson's tree of it while it is read. */
+/* Limits: of a file or text, and of jansson's tree while it is read. */
 #define JSON_FILE_BYTES_MAX (16u << 20)
 #define JSON_TREE_BYTES_MAX (256u << 20)
 
@@ -47,7 +47,7 @@ void json_free(json_value *value);
 
 /* Member of an object by name; NULL if value is NULL or has none. */
 const json_value *json_find(const json_value *value, const char *key);
-/* NULL / fallback if there is no such member of that kind */
+/* NULL / fallback if there is no member of that name and kind */
 const char *json_find_text(const json_value *value, const char *key);
 double json_find_number(const json_value *value, const char *key,
                         double fallback);

@@ -55,7 +55,8 @@ static void break_line(json_writer *json)
         put_text(json, "  ");
 }
 
-/* Beside what JSON wants escaped, what a terminal obeys (base/plain.h). */
+/* Escapes what JSON requires, and control sequences of terminals
+ * (base/plain.h). */
 static void put_quoted(json_writer *json, const char *text)
 {
     size_t left = strlen(text);

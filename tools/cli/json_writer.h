@@ -36,10 +36,10 @@ void json_number(json_writer *json, const char *key, double value);
 void json_bool(json_writer *json, const char *key, bool value);
 /* "0123456789abcdef": numbers above 2^53 do not survive most JSON readers */
 void json_hex(json_writer *json, const char *key, uint64_t value);
-/* value is JSON itself and goes out as it is */
+/* value is JSON text and is written unchanged */
 void json_raw(json_writer *json, const char *key, const char *value);
 
-/* Ends the text with a line break; NULL without memory. Owned by json. */
+/* Ends the text with a line break; NULL if memory ran out. Owned by json. */
 const char *json_finish(json_writer *json, size_t *n_text);
 
 #endif

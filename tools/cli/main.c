@@ -27,13 +27,18 @@ static void print_usage(FILE *file)
     for (uint32_t k = 0; commands[k] != NULL; k++)
         fprintf(file, "  %-10s %s\n", commands[k]->name, commands[k]->summary);
     fprintf(file,
-            "\n`volley COMMAND --help` lists the options, `volley --version` "
-            "says what this is.\n\n"
+            "\n"
+            "`volley COMMAND --help` lists the options, `volley --version` "
+            "prints version and build.\n"
+            "\n"
             "exit codes: 0 done, 1 a comparison failed, 2 the call or an "
-            "input is wrong,\n3 device or plugin not available, 4 input or "
-            "output failed, 5 out of memory,\n6 stopped by a signal or volley "
-            "ctl; in a run: after the current burst,\neverything written, "
-            "7 a deadline was missed and --pace stop asked for\n");
+            "input is wrong,\n"
+            "3 device or plugin not available, 4 input or output failed, 5 "
+            "out of memory,\n"
+            "6 stopped by a signal or volley ctl; in a run: after the "
+            "current burst,\n"
+            "everything written, 7 a deadline was missed and --pace stop "
+            "asked for\n");
 }
 
 static void print_version(void)
@@ -122,8 +127,8 @@ static int run_group(const tool_command *group, int argc, char **argv)
     return TOOL_EXIT_WRONG;
 }
 
-/* `volley help run`, as other programs have it; after a group's name a
- * subcommand may follow. */
+/* `volley help run`, as in other programs; a subcommand may follow the name of
+ * a group. */
 static int help(const char *name, const char *subcommand)
 {
     const tool_command *command = name != NULL ? find_command(name) : NULL;
@@ -144,7 +149,7 @@ static int help(const char *name, const char *subcommand)
     return name == NULL || command != NULL ? TOOL_EXIT_DONE : TOOL_EXIT_WRONG;
 }
 
-/* A file where a command should stand: says which command takes it. */
+/* A file in the place of a command: the message names the command for it. */
 static bool instead_of_command(const char *name)
 {
     struct stat info;
@@ -154,15 +159,15 @@ static bool instead_of_command(const char *name)
     const bool toml = n > 5 && strcmp(name + n - 5, ".toml") == 0;
     const bool there = stat(name, &info) == 0;
     if (toml)
-        tool_message("%s is no command; to run a genome: volley run %s", shown,
-                     shown);
+        tool_message("%s is not a command; to run a genome: volley run %s",
+                     shown, shown);
     else if (there && S_ISDIR(info.st_mode))
-        tool_message("%s is no command but a folder; volley status %s shows "
-                     "the run of which it is",
+        tool_message("%s is not a command but a folder; volley status %s "
+                     "shows its run",
                      shown, shown);
     else if (there)
-        tool_message("%s is no command but a file; volley inspect %s says what "
-                     "is in it",
+        tool_message("%s is not a command but a file; volley inspect %s "
+                     "shows its contents",
                      shown, shown);
     return toml || there;
 }
@@ -204,7 +209,7 @@ int main(int argc, char **argv)
 {
     tool_signals_init();
     int code = dispatch(argc, argv);
-    /* a full disk under a redirected stdout shows here */
+    /* a full disk behind a redirected stdout is found here */
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == TOOL_EXIT_DONE) {
         tool_message("standard output: cannot be written: %s",

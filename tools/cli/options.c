@@ -37,7 +37,7 @@ bool tool_read_number(const char *text, double *value)
         return false;
     char *end = NULL;
     double read = strtod(text, &end);
-    /* read - read is 0 for every finite number */
+    /* false for inf and nan: their difference is not 0 */
     if (*end != '\0' || !(read - read <= 0.0))
         return false;
     *value = read;
@@ -226,8 +226,8 @@ static bool parse_option(tool_args *args, int argc, char **argv, int *at)
     return add_value(args, option, value);
 }
 
-/* One word too many. After an option whose value may be left out it was meant
- * as one: --pace fast. */
+/* One word too many. After an option with an optional value it was meant as
+ * that value: --pace fast. */
 static bool refuse_word(const tool_args *args, const char *word,
                         const tool_option *before, const char *after)
 {
@@ -240,7 +240,7 @@ static bool refuse_word(const tool_args *args, const char *word,
     return false;
 }
 
-/* The option of the word before, if it could have had a value and has none. */
+/* The option in the word before, if it takes an optional value and has none. */
 static const tool_option *without_value(const tool_args *args, const char *word)
 {
     const tool_value *last =

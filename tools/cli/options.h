@@ -15,7 +15,7 @@ typedef enum tool_option_kind {
     TOOL_COUNT,   /* whole number in [lo, hi] */
     TOOL_NUMBER,  /* number in [lo, hi] */
     TOOL_CHOICE,  /* one of the words of metavar, "[a|b]", or no value */
-    TOOL_OPTIONAL /* any text, behind = only, or no value */
+    TOOL_OPTIONAL /* any text, only after =, or no value */
 } tool_option_kind;
 
 typedef struct tool_option {
@@ -37,7 +37,7 @@ typedef struct tool_command {
     const char *summary;   /* one line */
     const char *details;   /* paragraphs after the options; NULL: none */
     const tool_option *options;
-    /* Options after those; the k-th, NULL after the last. NULL: none */
+    /* Further options: the k-th, NULL after the last. NULL: none */
     const tool_option *(*more)(uint32_t k);
     uint32_t n_positional_min;
     uint32_t n_positional_max;
@@ -61,7 +61,7 @@ struct tool_args {
     tool_value *values; /* in the order given */
     uint32_t n_values;
     bool help;
-    int exit_code; /* of a line that cannot be parsed */
+    int exit_code; /* if the line cannot be parsed */
     int argc;      /* the whole command line, for manifests */
     char **argv;
 };
@@ -88,8 +88,8 @@ const char *tool_text_at(const tool_args *args, const char *name, uint32_t k);
 bool tool_read_count(const char *text, uint64_t *value);
 bool tool_read_number(const char *text, double *value);
 
-/* The name nearest to text, or NULL if none is near. next(context, k) gives
- * the k-th name, NULL after the last. */
+/* The name most similar to text, or NULL if none is similar. next(context, k)
+ * gives the k-th name, NULL after the last. */
 const char *tool_nearest(const char *text,
                          const char *(*next)(const void *context, uint32_t k),
                          const void *context);

@@ -82,8 +82,9 @@ static vly_status refuse(const char *output, const char *input,
                     output, input, what);
 }
 
-/* The file itself under the name that the output has while it is written: one
- * that a killed process left is removed. A link there stays. */
+/* The input may have the temporary name that the output has while it is
+ * written. A regular file there, as a killed process leaves it, would be
+ * removed; a link stays. */
 static bool stat_beside(const char *output, struct stat *info)
 {
     char *beside = vly_format("%s" VLY_TEMPORARY_SUFFIX, output);

@@ -9,16 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All 0: nothing waits, not a terminal. */
+/* All 0: no bytes are waiting, not a terminal. */
 typedef struct plain_stream {
     bool is_terminal;
     char waiting[8]; /* the first bytes of a character */
     size_t n_waiting;
 } plain_stream;
 
-/* false: it could not be written, which is found at the end of the command. */
+/* false: the text could not be written; the end of the command reports it. */
 bool plain_stream_put(plain_stream *stream, const uint8_t *bytes, size_t n);
-/* What waits still, as bytes that are no character. */
+/* Writes the bytes that are still waiting, as invalid characters. */
 bool plain_stream_end(plain_stream *stream);
 
 #endif

@@ -43,8 +43,8 @@ vly_status tool_plugin_first(const char *path, const char **real,
     return VLY_OK;
 }
 
-/* The command holds libvolley in itself, so "beside libvolley" would be its own
- * folder. */
+/* libvolley is linked into the command, so "beside libvolley" would be the
+ * folder of the command. */
 vly_status tool_registry_create(vly_registry **registry, vly_error *error)
 {
     static const char *const beside[] = {"/" VLY_TOOL_BIN_TO_LIB, "/../lib",

@@ -13,45 +13,45 @@
 #include "genome/genome.h"
 #include "tools/cli/options.h"
 
-/* Overrides as --set and --seed gave them. */
+/* Overrides given by --set and --seed. */
 typedef struct tool_overrides {
     vly_override *list;
     uint32_t n;
-    char **texts; /* what list points into */
+    char **texts; /* list points into it */
 } tool_overrides;
 
 /* --set PATH=VALUE ... and --seed N of args, if its table has them.
  * Errors  E_INVALID no '='; E_NOMEM */
 vly_status tool_overrides_init(const tool_args *args, tool_overrides *overrides,
                                vly_error *error);
-/* One more, as text "PATH=VALUE". */
+/* Adds one override, as text "PATH=VALUE". */
 vly_status tool_overrides_add(tool_overrides *overrides, const char *text,
                               vly_error *error);
 void tool_overrides_deinit(tool_overrides *overrides);
 
-/* --bursts or --ms, else [run] of the genome.
- * Errors  E_INVALID both, or none anywhere */
+/* --bursts or --ms, otherwise [run] of the genome.
+ * Errors  E_INVALID both options, or no length at all */
 vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
                        uint64_t *n_bursts, vly_error *error);
 
-/* --threads, else the cores of this process. */
+/* --threads, otherwise the cores of this process. */
 uint32_t tool_threads(const tool_args *args);
 
-/* Is there a usable backend for "cpu:4"? Says so before a long build.
+/* Is there a usable backend for "cpu:4"? To be asked before a long build.
  * Errors  E_INVALID, E_UNSUPPORTED, E_DEVICE */
 vly_status tool_backend_check(vly_registry *registry, const char *backend,
                               vly_error *error);
 
-/* Both are names of one regular file; NULL is none. */
+/* Both are names of the same regular file; NULL is not a file. */
 bool tool_is_same_file(const char *a, const char *b);
 
-/* Whether a file can be made there, found out without making it. NULL and "-"
- * are fine.
+/* Checks whether a file can be created at the path, without creating it. NULL
+ * and "-" are legal.
  * Errors  E_IO "path: cannot be written: reason" */
 vly_status tool_output_check(const char *path, vly_error *error);
 
 /* Prefix of an installed or built command: the folder above its own. false if
- * it is not known. */
+ * unknown. */
 bool tool_prefix(char *folder, size_t capacity);
 
 /* Where the shipped genomes are: beside an installed command, or in the source
@@ -65,12 +65,14 @@ typedef struct tool_seconds_spent {
     double setup;
 } tool_seconds_spent;
 
-/* What the genome says otherwise than it is taken, on stderr. */
+/* Notes on stderr where the network differs from the text of the genome. */
 void tool_notes(const vly_genome *genome);
 
-/* E_IO: path is not there, and what to do, such as a name that is near. */
+/* E_IO: path does not exist. The message says what to do, such as a similar
+ * name. */
 vly_status tool_genome_missing(const char *path, vly_error *error);
-/* vly_genome_load; what is not there, or is a folder, with what to do. */
+/* vly_genome_load. If path does not exist or is a folder, the message says what
+ * to do. */
 vly_status tool_genome_load(const char *path, const vly_override *overrides,
                             uint32_t n_overrides, vly_genome **genome,
                             vly_error *error);

@@ -34,9 +34,9 @@ const char *tool_plain(const char *text, tool_plain_text *copy)
     return copy->text;
 }
 
-/* All text for people goes through here: a plugin, a genome, a file name or a
- * client may have written what a terminal obeys. Without memory the end is
- * lost. */
+/* All text for people goes through here: the text of a plugin, a genome, a file
+ * name or a client may contain control sequences of terminals. If memory runs
+ * out, the end is lost. */
 static void __attribute__((format(printf, 3, 0)))
 put_plain(FILE *file, bool keep_lines, const char *format, va_list arguments)
 {
@@ -73,7 +73,8 @@ void tool_message(const char *format, ...)
     funlockfile(stderr);
 }
 
-/* Only while nothing is in it: else this fails, and is meant to. */
+/* Removes the folder only while it is empty; otherwise rmdir fails, as
+ * intended. */
 void tool_folder_remove(void)
 {
     if (made_folder[0] != '\0')
@@ -207,7 +208,7 @@ const char *tool_number_text(double value)
 static void tell(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
-    (void)written; /* nothing is left to be done about it */
+    (void)written; /* a failed write cannot be reported any more */
 }
 
 vly_status tool_folder_make(const char *folder)
@@ -231,11 +232,12 @@ static void quit(void)
     _exit(TOOL_EXIT_STOPPED);
 }
 
-/* timeout(1) and others send one request twice: to the process and its group.
+/* timeout(1) and other programs send one request twice: to the process and to
+ * its group.
  */
 #define ONE_REQUEST_NS UINT64_C(300000000)
 
-/* Only what POSIX calls async-signal-safe. */
+/* Calls only functions that POSIX lists as async-signal-safe. */
 static void on_signal(int number)
 {
     if (!deferred)
@@ -243,7 +245,7 @@ static void on_signal(int number)
     const uint64_t now_ns = vly_clock_ns();
     if (stopped && now_ns - stopped_ns < ONE_REQUEST_NS)
         return;
-    if (stopped) { /* the second one: of either kind */
+    if (stopped) { /* a second signal, of any kind */
         vly_temporary_remove_all();
         signal(number, SIG_DFL);
         raise(number);
@@ -256,8 +258,9 @@ static void on_signal(int number)
         vly_net_stop(net);
 }
 
-/* The page that was touched has no file behind it any more. Anything else is
- * not ours: the default action takes it when the instruction is tried again. */
+/* The page at the fault address is no longer part of the mapped file. For any
+ * other address the default action is restored; it takes effect when the
+ * instruction runs again. */
 static void on_bus(int number, siginfo_t *info, void *context)
 {
     const char *path = guarded;
@@ -298,7 +301,7 @@ void tool_signals_init(void)
     action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* a terminal that is closed; not under nohup */
+    /* a closed terminal; ignored under nohup */
     struct sigaction before;
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);

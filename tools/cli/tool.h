@@ -24,14 +24,14 @@ enum {
     TOOL_EXIT_LATE = 7
 };
 
-/* "volley: ..." and a line break, on stderr. One line: what a terminal obeys is
- * escaped (base/plain.h), line breaks too. */
+/* "volley: ..." and a line break, on stderr. One line: control sequences of
+ * terminals are escaped (base/plain.h), line breaks too. */
 void tool_message(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 /* The error's message; returns the exit code of its status. */
 int tool_fail(const vly_error *error);
 
-/* Numbers for people; the text lies in a ring of 16 buffers a thread. */
+/* Numbers for people; the text is in a ring of 16 buffers per thread. */
 const char *tool_thousands(uint64_t value);       /* "12,500" */
 const char *tool_bytes(uint64_t bytes);           /* "1.25 GB" */
 const char *tool_seconds(double seconds);         /* "3.2 s", "4 min 10 s" */
@@ -40,12 +40,13 @@ const char *tool_time_text(void);                 /* now, UTC, ISO 8601 */
 const char *tool_rate_text(double value);         /* three digits: "12.3 M" */
 const char *tool_number_text(double value);       /* shortest that is exact */
 
-/* printf to stdout, with what a terminal obeys escaped, but line breaks kept;
- * errors of stdout are found once, at the end of main. */
+/* printf to stdout. Control sequences of terminals are escaped, line breaks are
+ * kept. Errors of stdout are checked once, at the end of main. */
 void tool_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The text as one line without what a terminal obeys (base/plain.h), cut where
- * it is long: for values whose line breaks must not look like the command's. */
+/* The text as one line without control sequences of terminals (base/plain.h); a
+ * long text is cut. For values whose line breaks must not look like those of
+ * the command. */
 typedef struct tool_plain_text {
     char text[4096];
 } tool_plain_text;
@@ -54,9 +55,10 @@ const char *tool_plain(const char *text, tool_plain_text *copy);
 /* SIGINT, SIGTERM and SIGHUP (unless it was ignored) end the command at once,
  * exit code 6, unless deferred: then the first one sets the flag and stops the
  * watched net (NULL: none) after its current burst, the second one kills.
- * Deferred is what writes files. The end of deferring ends the command if a
- * signal came meanwhile. SIGPIPE and SIGXFSZ are ignored: a closed pipe or a
- * file too large for the user's limit is a write error like any other. */
+ * Commands defer signals while they write files. The end of deferring ends the
+ * command if a signal came meanwhile. SIGPIPE and SIGXFSZ are ignored: a closed
+ * pipe or a file too large for the user's limit is a write error like any
+ * other. */
 void tool_signals_init(void);
 void tool_signals_defer(bool on);
 void tool_signals_watch(vly_net *net);
@@ -65,24 +67,26 @@ bool tool_signals_stopped(void);
 /* The plugins, searched as vly_registry_create does and in ../lib beside the
  * command. */
 vly_status tool_registry_create(vly_registry **registry, vly_error *error);
-/* Every tool_registry_create from now on has this file before all others: the
- * user named it as a plugin. *real is its path as the registry lists it, which
- * stays until the next call.
- * Errors  E_IO there is no such file */
+/* Every later tool_registry_create searches this file first: the user named it
+ * as a plugin. *real is its path as the registry lists it, valid until the next
+ * call.
+ * Errors  E_IO the file does not exist */
 vly_status tool_plugin_first(const char *path, const char **real,
                              vly_error *error);
-/* mkdir; errno says why not. If the command fails, or is stopped by a signal,
- * before anything is in the folder, it is removed again. */
+/* mkdir; sets errno on failure. If the command fails or is stopped by a signal
+ * while the folder is still empty, the folder is removed. */
 vly_status tool_folder_make(const char *folder);
-/* Removes that folder now, if it is empty, or leaves it from here on. */
+/* remove: removes that folder now if it is empty. keep: from here on it is
+ * never removed. */
 void tool_folder_remove(void);
 void tool_folder_keep(void);
-/* While a file is mapped: a page that is not there any more ends the command
- * with a sentence and exit code 4 instead of SIGBUS. NULL: no longer. */
+/* While a file is mapped: if a page is missing because the file was cut, the
+ * command ends with a message and exit code 4 instead of SIGBUS. NULL: end of
+ * the watch. */
 void tool_signals_guard(const char *path);
 
-/* Sleepless progress on stderr: of a terminal the line at hand, five times a
- * second; elsewhere a line a minute. */
+/* Progress on stderr: on a terminal the same line is rewritten five times a
+ * second; elsewhere one line a minute. */
 typedef struct tool_progress {
     bool shown;
     bool lines; /* no terminal */

@@ -25,7 +25,7 @@ typedef struct coarse {
     double unit;
     double share;
     double worst;
-    double mean; /* how far the mean of a map is off; 0: not */
+    double mean; /* error of the mean of a map; 0: none */
     bool is_normal;
 } coarse;
 

@@ -10,18 +10,18 @@
 #include "genome/genome.h"
 #include "tools/cli/json_writer.h"
 
-/* Notes on stderr, a line a map or stimulus, 20 at most. */
+/* Notes on stderr, one line per map or stimulus, 20 at most. */
 void weight_notes(const vly_genome *genome, const vly_connectome *connectome);
-/* A line of the summary for weights and one for rates; none where nothing was
- * noted. */
+/* One line of the summary for weights and one for rates; no line without
+ * notes. */
 void weight_notes_print(const vly_genome *genome,
                         const vly_connectome *connectome);
-/* "coarse_rates" and "coarse_weights": arrays, empty where nothing was noted.
+/* "coarse_rates" and "coarse_weights": arrays, empty without notes.
  */
 void weight_notes_json(const vly_genome *genome,
                        const vly_connectome *connectome, json_writer *json);
-/* "rounding" of `check`: the worst of a constant, of a mean, of a weight that a
- * file gives. */
+/* "rounding" of `check`: the largest error of a constant, a mean, or a weight
+ * from a file. */
 void weight_worst_print(const vly_genome *genome,
                         const vly_connectome *connectome);
 

@@ -18,13 +18,13 @@
 #include "tools/control/control_client.h"
 
 static const tool_option options[] = {
-    {"json", 0, false, TOOL_FLAG, NULL, "the answer as JSON", 0, 0},
+    {"json", 0, false, TOOL_FLAG, NULL, "print the answer as JSON", 0, 0},
     {"timeout", 0, false, TOOL_NUMBER, "S",
      "seconds to wait for an answer; default 60", 0.01, 1e6},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* A run that is listed is asked for no longer than this: one that is stopped
- * (SIGSTOP) does not answer. */
+/* Time limit of the question to a listed run: a run that is stopped (SIGSTOP)
+ * does not answer. */
 static const double list_timeout_s = 2;
 
 /* ---- answers as text -------------------------------------------------- */
@@ -41,7 +41,7 @@ static bool is_true(const json_value *answer, const char *key)
     return value != NULL && value->kind == JSON_BOOL && value->number > 0;
 }
 
-/* What a run says is shown without what a terminal obeys. */
+/* Control sequences of terminals in the answer of a run are escaped. */
 static const char *plain(const json_value *answer, const char *key,
                          tool_plain_text *text)
 {
@@ -99,14 +99,14 @@ static void print_done(const char *command, const json_value *answer)
     else if (strcmp(command, "pause") == 0)
         tool_print("paused at burst %s\n", burst);
     else if (strcmp(command, "resume") == 0)
-        tool_print("goes on from burst %s\n", burst);
+        tool_print("continues from burst %s\n", burst);
     else if (strcmp(command, "stop") == 0)
         tool_print("stopped at burst %s\n", burst);
     else
         tool_print("%s at burst %s\n", command, burst);
 }
 
-/* The exit code that the run gave its refusal. */
+/* The exit code that the run sent with its refusal. */
 static int refused(const json_value *answer)
 {
     tool_plain_text text;
@@ -161,8 +161,9 @@ static vly_status make_line(const tool_args *args, char *line, size_t capacity,
     return VLY_OK;
 }
 
-/* An answer that was read as JSON, with what a terminal obeys escaped as JSON
- * has it: a server may send it as it is. Only strings can hold it. */
+/* An answer that was read as JSON. Control sequences of terminals are escaped
+ * as in JSON, since a server may send them unescaped. Only strings can hold
+ * them. */
 static void print_json(const char *text)
 {
     for (size_t left = strlen(text); left > 0;) {
@@ -233,7 +234,7 @@ static vly_status list_runs(int64_t **pids, uint32_t *n, vly_error *error)
     vly_status status = VLY_OK;
     status = control_folder(false, folder, sizeof folder, error);
     if (status != VLY_OK && access(folder, F_OK) != 0 && errno == ENOENT)
-        return VLY_OK; /* there has been no run */
+        return VLY_OK; /* no run has ever started */
     if (status != VLY_OK)
         return status;
     DIR *entries = opendir(folder);
@@ -277,7 +278,7 @@ static void print_row(const json_value *answer)
                plain(answer, "genome", &genome));
 }
 
-/* false: there is no run any more, or it does not answer, which is said. */
+/* false: the run has ended, or it does not answer, which is reported. */
 static bool list_one(int64_t pid, bool json, bool first, char *text)
 {
     char path[CONTROL_PATH_BYTES];
@@ -288,7 +289,7 @@ static bool list_one(int64_t pid, bool json, bool first, char *text)
         return false;
     if (control_ask(path, "status", list_timeout_s, text, &answer, &error) !=
         VLY_OK) {
-        if (access(path, F_OK) == 0) /* else it ended just now */
+        if (access(path, F_OK) == 0) /* otherwise the run has just ended */
             tool_message("%s", error.message);
         return false;
     }
@@ -320,7 +321,7 @@ static int control_all(const tool_args *args, char *text)
     if (json)
         tool_print("]\n");
     else if (n_shown == 0)
-        tool_message("no run of yours is going on");
+        tool_message("you have no current run");
     vly_free(pids);
     return TOOL_EXIT_DONE;
 }
@@ -342,23 +343,25 @@ static int run(const tool_args *args)
 const tool_command cmd_ctl = {
     .name = "ctl",
     .arguments = "[PID|SOCKET [COMMAND]] [options]",
-    .summary = "Lists runs that are going on, or controls one.",
+    .summary = "Lists the current runs, or controls one.",
     .details =
-        "Commands, each done after the burst that the run is at:\n"
+        "Commands, each executed after the current burst of the run:\n"
         "  status      burst, rate, spikes, backend (this is the default)\n"
         "  pause, resume\n"
-        "  swap NAME   to another backend; where that cannot take the net the "
-        "run\n              goes on, exit code 3 or 5\n"
+        "  swap NAME   move to another backend; if it cannot take the net, "
+        "the run\n"
+        "              continues as before, exit code 3 or 5\n"
         "  monitor pause|resume|status\n"
-        "              the model that watches it (--monitor)\n"
-        "  checkpoint  now, into the file of --checkpoint\n"
-        "  stop        as a signal would: everything is written, the run's "
-        "exit code\n              is 6\n"
+        "              the model that watches the run (--monitor)\n"
+        "  checkpoint  write one now, into the file of --checkpoint\n"
+        "  stop        like a signal: everything is written, the run's exit "
+        "code is 6\n"
         "\n"
-        "SOCKET is the path that the run was given with --control. Only runs "
-        "of the\nsame user can be reached, by root those of all. Exit codes: 2 "
-        "no such run or a "
-        "wrong command,\n3 and 5 as above, 4 no answer, 6 the run ended "
+        "SOCKET is the path given to the run with --control. A user can "
+        "reach only\n"
+        "their own runs, root the runs of all users. Exit codes: 2 no such "
+        "run or a\n"
+        "wrong command, 3 and 5 as above, 4 no answer, 6 the run ended "
         "meanwhile.\n",
     .options = options,
     .n_positional_min = 0,

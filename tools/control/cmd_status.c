@@ -19,7 +19,7 @@
 #include "tools/run/folder_state.h"
 
 static const tool_option options[] = {
-    {"json", 0, false, TOOL_FLAG, NULL, "as JSON", 0, 0},
+    {"json", 0, false, TOOL_FLAG, NULL, "print JSON", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 /* A run that is stopped (SIGSTOP) does not answer. */
@@ -28,11 +28,12 @@ static const double answer_timeout_s = 2;
 typedef struct folder_status {
     const char *folder;
     json_value manifest;
-    json_value summary; /* JSON_NULL: there is none */
-    json_value answer;  /* of the run; JSON_NULL: it gave none */
+    json_value summary; /* JSON_NULL: the file does not exist */
+    json_value answer;  /* of the run; JSON_NULL: no answer */
     char state[24];     /* "running", "paused", "killed", or exit_reason */
-    char likely[640];   /* of a killed one, why; "": a kill is all there is */
-    uint64_t burst;     /* the last that is known */
+    char likely[640];   /* reason why a killed run ended; "": nothing but the
+                         * kill is known */
+    uint64_t burst;     /* the last known burst */
     uint64_t wanted;
 } folder_status;
 
@@ -49,9 +50,9 @@ static const char *text_of(const json_value *value, const char *key,
     return tool_plain(found ? found : "", text);
 }
 
-/* ---- what is there ------------------------------------------------------ */
+/* ---- the files of the folder --------------------------------------------- */
 
-/* Errors  as json_load. *value stays JSON_NULL where there is no such file. */
+/* Errors  as json_load. *value stays JSON_NULL if the file does not exist. */
 static vly_status load(const char *folder, const char *name, bool needed,
                        json_value *value, vly_error *error)
 {
@@ -65,12 +66,12 @@ static vly_status load(const char *folder, const char *name, bool needed,
     return status;
 }
 
-/* It holds no lock and did not say how it ended. */
+/* The run holds no lock and did not write how it ended. */
 static void look_at_killed(folder_status *status)
 {
     folder_end end;
     if (folder_end_read(status->folder, &end, NULL) != VLY_OK)
-        return; /* no memory for a path: nothing more is known */
+        return; /* no memory for a path: the reason stays unknown */
     status->burst = end.burst > status->burst ? end.burst : status->burst;
     (void)folder_likely(&end, status->likely, sizeof status->likely);
 }
@@ -119,7 +120,7 @@ static void find_state(folder_status *status)
         status->burst = number_of(&status->answer, "burst");
 }
 
-/* ---- what is said ------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------- */
 
 static void print_areas(const json_value *summary)
 {
@@ -254,8 +255,8 @@ static int run(const tool_args *args)
     }
     VLY_TRY(load(found.folder, "manifest.json", true, &found.manifest, &error));
     find_state(&found);
-    /* a folder that was used before has the summary of that run */
-    /* of a run that was refused it is an earlier one's */
+    /* in a folder that is used again, the summary is of the earlier run */
+    /* if the run was refused, the summary is of an earlier run */
     if (json_find_text(&found.manifest, "end") &&
         strcmp(found.state, "refused") != 0)
         VLY_TRY(
@@ -274,13 +275,14 @@ out:
 const tool_command cmd_status = {
     .name = "status",
     .arguments = "FOLDER [options]",
-    .summary = "Shows a run that goes on or has ended, from its folder.",
+    .summary = "Shows the state of a current or finished run, from its "
+               "folder.",
     .details =
         "FOLDER is that of `volley run -o`. The state is running, paused, "
-        "done, error,\nsignal, ctl, deadline, refused (before its first "
-        "burst), "
-        "or killed: the run ended\nwithout a word; --resume goes on from its "
-        "checkpoint.\n",
+        "done, error,\n"
+        "signal, ctl, deadline, refused (before its first burst), or killed "
+        "(the run ended\n"
+        "without writing a reason; --resume continues from its checkpoint).\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

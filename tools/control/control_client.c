@@ -25,7 +25,8 @@ static vly_status receive(int fd, double timeout_s, char *answer,
         struct pollfd event = {.fd = fd, .events = POLLIN};
         if (left_ms == 0)
             return vly_fail(error, VLY_E_IO,
-                            "no answer in %g s; the run may still do it",
+                            "no answer in %g s; the run may still execute "
+                            "the command",
                             timeout_s);
         if (poll(&event, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) <= 0)
             continue;
@@ -57,7 +58,7 @@ static vly_status send_line(int fd, const char *line, vly_error *error)
         return vly_fail(error, VLY_E_INVALID,
                         "a command of %d bytes, wanted at most %zu", n,
                         sizeof text - 1);
-    /* it fits into the buffer of a new connection */
+    /* the line fits into the buffer of a new connection */
     if (write(fd, text, (size_t)n) != n)
         return vly_fail(error, VLY_E_IO, "not sent: %s", strerror(errno));
     return VLY_OK;
@@ -80,7 +81,7 @@ vly_status control_ask(const char *path, const char *line, double timeout_s,
         status = json_parse(text, path, answer, &why);
     if (status == VLY_OK && answer->kind != JSON_OBJECT) {
         json_free(answer);
-        status = vly_fail(&why, VLY_E_IO, "the answer is no object of JSON");
+        status = vly_fail(&why, VLY_E_IO, "the answer is not a JSON object");
     }
     if (status == VLY_OK)
         return VLY_OK;

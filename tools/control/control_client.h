@@ -8,9 +8,10 @@
 #include "tools/control/control_socket.h"
 
 /* Sends one line to the socket and waits for one. text [CONTROL_ANSWER_BYTES]
- * stays as it came; answer is for json_free.
- * Errors  E_INVALID nobody listens there, or not a process of this user, or a
- *         line too long; E_IO no answer in time, or none that is JSON */
+ * gets the answer unchanged; answer is freed with json_free.
+ * Errors  E_INVALID no process listens there, or not a process of this user, or
+ * the line is too long; E_IO no answer in time, or an answer that is not
+ * JSON */
 vly_status control_ask(const char *path, const char *line, double timeout_s,
                        char *text, json_value *answer, vly_error *error);
 

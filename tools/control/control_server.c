@@ -23,29 +23,30 @@ enum { CLIENTS = 16 };
 
 typedef struct control_client {
     int fd;          /* -1: free */
-    bool last_line;  /* closed when its answer is out */
-    uint64_t heard;  /* when, in order */
-    uint64_t ticket; /* waits for an answer; 0: for none */
+    bool last_line;  /* to be closed after its answer is sent */
+    uint64_t heard;  /* time of the last request, as a sequence number */
+    uint64_t ticket; /* number of the awaited answer; 0: none */
     bool taken;
     size_t n_in;
     char in[CONTROL_LINE_BYTES];
     char line[CONTROL_LINE_BYTES];
-    char *out; /* NULL: nothing to take */
+    char *out; /* answer to send; NULL: none */
     size_t n_out;
     size_t n_sent;
 } control_client;
 
 struct control_server {
     int listener;
-    int wake[2]; /* a pipe: the thread looks at what has changed */
+    int wake[2]; /* a pipe that wakes the thread */
     control_line_fn function;
     void *arg;
     pthread_t thread;
-    pthread_mutex_t lock; /* of all below; held for no call that waits */
+    pthread_mutex_t lock; /* for all members below; never held during a call
+                           * that waits */
     control_client clients[CLIENTS];
     uint64_t n_tickets;
     uint64_t n_heard;
-    bool deaf; /* no descriptor for one more client: a while without */
+    bool deaf; /* no descriptor for one more client: pause accepting */
     bool ended;
 };
 
@@ -90,14 +91,14 @@ static void send_answer(control_client *client)
         drop(client);
 }
 
-/* Spaces and a carriage return at the end do not count. */
+/* Spaces and a carriage return at the end are ignored. */
 static void handle_line(control_server *server, control_client *client,
                         const char *text, size_t n)
 {
     bool later = false;
     while (n > 0 && (text[n - 1] == '\r' || text[n - 1] == ' '))
         n--;
-    /* a 0 within ends it: what is left is no command with one in it */
+    /* a 0 byte within the line would end it: no command contains one */
     memcpy(client->line, text, n);
     client->line[n] = '\0';
     char *answer = server->function(server->arg, client->line, &later);
@@ -109,7 +110,8 @@ static void handle_line(control_server *server, control_client *client,
     client->taken = false;
 }
 
-/* Whole lines of what was read, one after the other as they are answered. */
+/* Handles whole lines of the input, one after the other as they are
+ * answered. */
 static void handle_lines(control_server *server, control_client *client)
 {
     while (client->fd >= 0 && client->out == NULL && client->ticket == 0) {
@@ -136,7 +138,8 @@ static void read_some(control_server *server, control_client *client)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        /* what came before the end has been answered, or waits for it */
+        /* all requests before the end are answered; a client that waits for an
+         * answer is kept */
         if (n < 0 || client->ticket == 0)
             drop(client);
         return;
@@ -148,8 +151,8 @@ static void read_some(control_server *server, control_client *client)
 
 /* ---- clients ---------------------------------------------------------- */
 
-/* A free place, or that of the one who has been silent for longest; who waits
- * for an answer keeps his. */
+/* A free slot, or that of the client that has been silent for the longest time.
+ * A client that waits for an answer keeps its slot. */
 static control_client *find_place(control_server *server)
 {
     control_client *oldest = NULL;
@@ -197,7 +200,7 @@ static void list_events(const control_server *server, struct pollfd *list)
         short events = client->out != NULL   ? POLLOUT
                        : client->ticket != 0 ? 0
                                              : POLLIN;
-        /* without events its end shows only when the other side is gone */
+        /* without events poll reports only that the other side has closed */
         list[2 + i] = (struct pollfd){.fd = client->fd, .events = events};
     }
 }
@@ -252,10 +255,10 @@ static void *serve(void *arg)
 static void wake(control_server *server)
 {
     ssize_t n = write(server->wake[1], "", 1);
-    (void)n; /* a full pipe wakes as well */
+    (void)n; /* a full pipe wakes the thread too */
 }
 
-/* ---- from outside ----------------------------------------------------- */
+/* ---- called by other threads --------------------------------------------- */
 
 vly_status control_server_open(const control_listener *listener,
                                control_line_fn function, void *arg,

@@ -15,22 +15,25 @@
 
 typedef struct control_server control_server;
 
-/* The answer to a line, with its line break, for vly_free; NULL ends the
- * client. *later = true: control_server_answer will give it. On the server's
- * thread, which must not wait here. */
+/* Returns the answer to a line, with its line break, to be freed with vly_free;
+ * NULL disconnects the client. *later = true: control_server_answer will give
+ * the answer. Called on the server's thread, which must not wait here. */
 typedef char *(*control_line_fn)(void *arg, const char *line, bool *later);
 
-/* The listener stays the caller's. Errors  E_NOMEM; E_IO no pipe */
+/* The caller keeps ownership of the listener.
+ * Errors  E_NOMEM; E_IO no pipe */
 vly_status control_server_open(const control_listener *listener,
                                control_line_fn function, void *arg,
                                control_server **server, vly_error *error);
-/* The next line that waits for an answer, by whom it was not taken yet; false:
- * there is none. line [CONTROL_LINE_BYTES]. [any-thread] */
+/* The next line that waits for an answer and was not taken yet; false if there
+ * is none. line [CONTROL_LINE_BYTES]. [any-thread] */
 bool control_server_take(control_server *server, char *line, uint64_t *ticket);
-/* Takes the answer; the client may be gone by now. [any-thread] */
+/* Takes ownership of the answer; the client may have disconnected.
+ * [any-thread] */
 void control_server_answer(control_server *server, uint64_t ticket,
                            char *answer);
-/* Whoever waits gets last (borrowed), and all are disconnected. NULL is legal.
+/* Sends `last` (borrowed) to every waiting client and disconnects all. NULL is
+ * legal.
  */
 void control_server_close(control_server *server, const char *last);
 

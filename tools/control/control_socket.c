@@ -20,14 +20,15 @@
 
 /* ---- the folder ------------------------------------------------------- */
 
-/* A folder, no link, of this user. */
+/* Must be a folder of this user and not a link. */
 static bool is_own_folder(const char *path, struct stat *info)
 {
     return lstat(path, info) == 0 && S_ISDIR(info->st_mode) &&
            info->st_uid == geteuid();
 }
 
-/* The sticky bit of /tmp keeps others from replacing what is checked here. */
+/* The sticky bit of /tmp prevents other users from replacing the folder after
+ * this check. */
 static vly_status check_folder(const char *folder, vly_error *error)
 {
     struct stat info;
@@ -115,8 +116,8 @@ static bool runtime_folder_of(int64_t pid, char *folder, size_t capacity)
     return found && folder[0] == '/';
 }
 
-/* Where a run of that process's user has its socket, as control_folder says it
- * there. false: root's own, or there is none. */
+/* Folder of the sockets of that process's user, as control_folder finds it for
+ * that user. false: the process is root's own, or there is no folder. */
 static bool path_of_other(int64_t pid, char *path, size_t capacity)
 {
     char folder[CONTROL_PATH_BYTES];
@@ -167,7 +168,7 @@ static vly_status make_address(const char *path, struct sockaddr_un *address,
     return VLY_OK;
 }
 
-/* 0, or errno: EAGAIN if a process listens that is slow to accept. */
+/* 0, or errno: EAGAIN if a process listens but is slow to accept. */
 static int try_connect(const char *path, int *fd)
 {
     struct sockaddr_un address;
@@ -185,7 +186,7 @@ static int try_connect(const char *path, int *fd)
     return reason;
 }
 
-/* (uid_t)-1: not known */
+/* (uid_t)-1: unknown */
 static uid_t peer_of(int fd)
 {
     struct ucred peer;
@@ -200,16 +201,16 @@ bool control_peer_allowed(int fd)
     return peer != (uid_t)-1 && (peer == geteuid() || peer == 0);
 }
 
-/* A server that is no run of this user's could answer anything; root may ask
- * whom he likes. */
+/* A server of another user could answer anything, so it is refused; root may
+ * ask every server. */
 static bool server_allowed(int fd)
 {
     const uid_t peer = peer_of(fd);
     return peer != (uid_t)-1 && (peer == geteuid() || geteuid() == 0);
 }
 
-/* "FOLDER/.4711a": beside path, of this process. A name that no run has and
- * `ctl` does not list. */
+/* "FOLDER/.4711a": a name beside path, with the number of this process. No run
+ * has such a name and `ctl` does not list it. */
 static vly_status name_beside(const char *path, char kind,
                               struct sockaddr_un *address, vly_error *error)
 {
@@ -230,9 +231,9 @@ static bool is_refused(const char *path)
     return reason == ECONNREFUSED;
 }
 
-/* A socket has its name only while a process listens (control_listen), so one
- * that refuses is of a run that was killed. It is looked at once more under
- * another name: meanwhile a run may have begun under its own. */
+/* A socket has its name only while a process listens (control_listen), so a
+ * socket that refuses is of a killed run. It is renamed and checked again,
+ * because a new run may have taken the name meanwhile. */
 bool control_remove_stale(const char *path)
 {
     struct sockaddr_un aside;
@@ -256,7 +257,7 @@ vly_status control_check(const char *path, vly_error *error)
         return status;
     if (lstat(path, &info) != 0) {
         if (errno == ENOENT)
-            return VLY_OK; /* or its folder is missing: bind will say so */
+            return VLY_OK; /* or its folder is missing: bind will report that */
         return vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
     }
     if (!S_ISSOCK(info.st_mode))
@@ -269,16 +270,16 @@ vly_status control_check(const char *path, vly_error *error)
     return VLY_OK;
 }
 
-/* fchmod before bind: the mode of the socket's file, and no moment at which it
- * is open to others; umask would be that of all threads. It gets its name when
- * it listens: between bind and listen it looks like that of a killed run. */
+/* fchmod before bind sets the mode of the socket's file, which is never open to
+ * other users; umask would change all threads. The socket gets its final name
+ * after listen: between bind and listen it looks like that of a killed run. */
 static int bind_and_listen(int fd, const struct sockaddr_un *address)
 {
     enum { QUEUE = 16 };
     struct sockaddr_un made;
     if (name_beside(address->sun_path, 'a', &made, NULL) != VLY_OK)
         return ENAMETOOLONG;
-    unlink(made.sun_path); /* of a killed process with our number */
+    unlink(made.sun_path); /* left by a killed process with our number */
     if (fchmod(fd, 0600) != 0 ||
         bind(fd, (const struct sockaddr *)&made, sizeof made) != 0)
         return errno;

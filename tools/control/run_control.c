@@ -21,8 +21,8 @@
 #include "tools/run/run_part.h"
 #include "tools/run/run_swap.h"
 
-/* How often figures are renewed, over how long a rate is taken, and how long a
- * paused run sleeps before it looks again: ns. */
+/* Interval between updates of the figures, interval over which a rate is
+ * measured, and sleep of a paused run between two checks: ns. */
 static const uint64_t renew_ns = 20000000;
 static const uint64_t rate_ns = 1000000000;
 static const uint64_t nap_ns = 20000000;
@@ -42,17 +42,17 @@ typedef struct control_figures {
 } control_figures;
 
 struct run_control {
-    run_job *job; /* what does not change while it runs */
+    run_job *job; /* constant during the run */
     control_listener listener;
     control_server *server;
     uint64_t begin_ns;
     pthread_mutex_t lock; /* of the figures */
     control_figures figures;
 
-    bool paused; /* from here on the burst loop's */
+    bool paused; /* from here on used by the burst loop only */
     bool stopped;
     uint64_t next_ns; /* when figures are due */
-    uint64_t mark_ns; /* since when the rate is taken, and its burst */
+    uint64_t mark_ns; /* begin of the rate interval, and its burst */
     uint64_t mark_burst;
     uint64_t first_burst;
 };
@@ -100,7 +100,7 @@ static bool wants(void)
 
 /* ---- answers ---------------------------------------------------------- */
 
-/* The text for vly_free; NULL without memory. */
+/* The text, to be freed with vly_free; NULL if memory ran out. */
 static char *take_text(json_writer *json)
 {
     const char *text = json_finish(json, &(size_t){0});
@@ -166,7 +166,7 @@ static bool is_word(const char *line, const char *word)
     return strcmp(line, word) == 0;
 }
 
-/* What another part answers at once; false: no part. [server's thread] */
+/* Asks the parts that answer at once; false: no part does. [server's thread] */
 static bool ask_parts(run_control *control, const char *line, char **answer)
 {
     vly_error why = VLY_ERROR_INIT;
@@ -211,7 +211,7 @@ static char *on_line(void *arg, const char *line, bool *later)
         return NULL;
     }
     vly_fail(&why, VLY_E_INVALID,
-             "\"%.40s\" is no command, wanted status, pause, resume, swap "
+             "\"%.40s\" is not a command, wanted status, pause, resume, swap "
              "BACKEND, checkpoint, stop or monitor pause|resume|status",
              line);
     return refusal(&why);
@@ -219,7 +219,7 @@ static char *on_line(void *arg, const char *line, bool *later)
 
 /* ---- commands [burst loop] -------------------------------------------- */
 
-/* *status: what ends the run, not what was refused. */
+/* *status: an error that ends the run, not a refusal. */
 static char *obey(run_control *control, const run_part *part,
                   const char *argument, vly_status *status, vly_error *error)
 {
@@ -305,7 +305,7 @@ static void renew(run_control *control, uint64_t now)
     figures.n_swaps = count_swaps(job);
     figures.n_failovers = run_failover_count(job);
     memcpy(figures.backend, job->result.stats.backend, sizeof figures.backend);
-    /* in the first second: of what there is */
+    /* in the first second: over the time so far */
     if (since >= rate_ns || control->mark_burst == control->first_burst)
         figures.bursts_per_s = (double)(figures.burst - control->mark_burst) /
                                ((double)(since + 1) * 1e-9);
@@ -329,7 +329,8 @@ static void nap(void)
     nanosleep(&time, NULL); /* a signal ends it early */
 }
 
-/* Until it may go on. A schedule of bursts moves by as much. */
+/* Waits until the run may continue. The schedule of bursts moves by the same
+ * time. */
 static vly_status stay_paused(run_control *control, vly_error *error)
 {
     run_job *job = control->job;
@@ -349,7 +350,7 @@ static vly_status stay_paused(run_control *control, vly_error *error)
     return status;
 }
 
-/* In real time a run may now wait for longer than figures may be old. */
+/* A run in real time may now wait longer than the interval of the figures. */
 static bool will_wait(const run_job *job, uint64_t now)
 {
     return of(job)->control->figures.burst != vly_net_burst(job->net) &&
@@ -452,7 +453,8 @@ static vly_status open_control(run_job *job, vly_error *error)
     return status;
 }
 
-/* What was not asked for, the run gets along without. */
+/* The default socket is optional: if it cannot be opened, the run continues
+ * without one. */
 static vly_status open_or_tell(run_job *job, vly_error *error)
 {
     const char *path = of(job)->path;
@@ -481,7 +483,7 @@ const run_part run_part_control = {
     .help = 4,
     .options = options,
     .read = read_options,
-    /* after what its clients may ask */
+    /* after the parts that its clients may ask */
     .at = {[RUN_CHECK] = check,
            [RUN_OPEN] = open_or_tell,
            [RUN_BETWEEN] = between},

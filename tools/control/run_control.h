@@ -17,7 +17,7 @@ typedef struct run_control run_control;
 const char *run_control_path(const struct run_job *job);
 /* Can the run be controlled? */
 bool run_control_is_open(const struct run_job *job);
-/* The run is paused with the next run_control_between, until a client resumes
- * it. Legal without. [burst loop] */
+/* The next run_control_between pauses the run until a client resumes it. Legal
+ * without a control socket. [burst loop] */
 void run_control_pause(struct run_job *job);
 #endif

@@ -254,7 +254,7 @@ const tool_command cmd_doc = {
     .summary = "Describes models, rules and keys; lists them without a name.",
     .details =
         "PART is a part of a genome: run, area, map, stimulus, poisson, ...\n"
-        "TOPIC is what holds for all: generator, expression, set, unit, ...\n"
+        "TOPIC is a general subject: generator, expression, set, unit, ...\n"
         "`volley doc nest` lists names of NEST and Brian 2 with ours;\n"
         "`volley doc C_m` answers one.\n",
     .options = options,

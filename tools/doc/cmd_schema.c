@@ -22,7 +22,7 @@ static const tool_option options[] = {
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 /* Forms whose schema needs no other table, in the order of vly_key_form; NULL:
- * made below. */
+ * built below. */
 static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_TEXT] = "{\"type\": \"string\"}",
     [VLY_FORM_BOOL] = "{\"type\": \"boolean\"}",
@@ -109,7 +109,7 @@ static void put_ref(json_writer *json, const char *key, const char *name)
 
 /* ---- keys that depend on the section ---------------------------------- */
 
-/* One of the sections whose names are this or begin with it. */
+/* Is the section this one, or does its name begin with it? */
 static void put_section_ref(json_writer *json, const char *key,
                             const char *name)
 {
@@ -137,7 +137,7 @@ static void put_form(json_writer *json, const vly_key_section *section,
         json_array(json, "enum");
         for (uint32_t i = 0; i < VLY_RULES; i++)
             json_text(json, NULL, vly_rules[i].name);
-        json_text(json, NULL, "function"); /* the one of its morphology */
+        json_text(json, NULL, "function"); /* that of its morphology */
         json_array_end(json);
         break;
     case VLY_FORM_TYPE:
@@ -412,12 +412,14 @@ const tool_command cmd_schema = {
     .summary = "Prints a JSON Schema of genomes, for editors.",
     .details = "Save it and name it in the first line of a genome, where "
                "editors with\n"
-               "TOML support find it:\n\n"
+               "TOML support find it:\n"
+               "\n"
                "    volley schema > genome.schema.json\n"
-               "    #:schema ./genome.schema.json\n\n"
-               "What a schema cannot say (sizes, names, ranges that depend on "
-               "another\n"
-               "key) is said by `volley check`.\n",
+               "    #:schema ./genome.schema.json\n"
+               "\n"
+               "`volley check` also checks what a schema cannot express "
+               "(sizes, names, ranges\n"
+               "that depend on another key).\n",
     .options = options,
     .n_positional_min = 0,
     .n_positional_max = 0,

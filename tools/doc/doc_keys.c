@@ -217,7 +217,7 @@ static void add_section(doc_places *places, const vly_key_section *section)
     add_place(places, name, "");
 }
 
-/* Where the word of ours may stand. */
+/* Places where Volley's word may be used. */
 static void find_places(const vly_foreign *row, doc_places *places)
 {
     const char *word = row->ours;

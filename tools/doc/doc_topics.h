@@ -10,10 +10,10 @@
 /* Name of the k-th topic; NULL after the last. */
 const char *doc_topic_name(uint32_t k);
 void doc_topics_list(void);
-/* false: there is no such topic. A plural is its singular. */
+/* false: unknown topic. A plural counts as its singular. */
 bool doc_topic_print(const char *name);
-/* "area" of "areas", "stimulus" of "stimuli", "file" of "csv"; the word itself
- * without another. */
+/* "area" for "areas", "stimulus" for "stimuli", "file" for "csv"; otherwise the
+ * word itself. */
 const char *doc_word(const char *word);
 
 #endif

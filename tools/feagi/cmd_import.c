@@ -21,9 +21,9 @@
 
 static const tool_option options[] = {
     {"output", 'o', false, TOOL_TEXT, "FILE", "default: standard output", 0, 0},
-    {"force", 0, false, TOOL_FLAG, NULL, "FILE may be there already", 0, 0},
+    {"force", 0, false, TOOL_FLAG, NULL, "replace FILE if it exists", 0, 0},
     {"strict", 0, false, TOOL_FLAG, NULL,
-     "what is not taken over is an error, exit code 2", 0, 0},
+     "fail with exit code 2 if anything is not taken over", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 /* ---- files -------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static vly_status check_output(const char *output, const char *input,
     return VLY_OK;
 }
 
-/* ---- what was done ------------------------------------------------------ */
+/* ---- report -------------------------------------------------------------- */
 
 static vly_status say(const feagi_genome *genome, vly_error *error)
 {
@@ -90,7 +90,8 @@ static vly_status check_strict(const feagi_genome *genome, vly_error *error)
                           genome->path, n, n == 1 ? "thing is" : "things are");
 }
 
-/* The text has to be a genome: what the checks above have missed shows here. */
+/* The text must be a valid genome: this finds errors that the checks above have
+ * missed. */
 static vly_status check_text(const feagi_genome *genome, const char *text,
                              size_t n, vly_error *error)
 {
@@ -157,14 +158,16 @@ static int run(const tool_args *args)
 const tool_command cmd_import = {
     .name = "import",
     .arguments = "feagi FILE.json [-o FILE.toml]",
-    .summary = "Makes a genome of one of FEAGI's.",
+    .summary = "Converts a genome of FEAGI.",
     .details =
-        "FEAGI's genomes of format 2.0, 2.1 and 3.0, with flat keys or an "
-        "object an\narea. What is not taken over, what was assumed, and what "
-        "has no effect on\nspikes is named on stderr and at the head of the "
-        "file. `volley doc import`\nsays what becomes of what. FILE.json may "
-        "be - "
-        "(standard input).\n",
+        "Reads genomes of FEAGI in formats 2.0, 2.1 and 3.0, with flat keys "
+        "or one\n"
+        "object per area. Properties that are not taken over, assumptions, "
+        "and properties\n"
+        "without effect on spikes are listed on stderr and at the head of "
+        "the file.\n"
+        "`volley doc import` has the rules. FILE.json may be - (standard "
+        "input).\n",
     .options = options,
     .n_positional_min = 2,
     .n_positional_max = 2,

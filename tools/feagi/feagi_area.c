@@ -26,10 +26,10 @@ static double *param_of(feagi_genome *genome, feagi_area *area, uint32_t slot)
         if (strcmp(genome->model->params[i].name,
                    feagi_properties[slot].text) == 0)
             return &area->params[i];
-    return NULL; /* not of a table that test_feagi has seen */
+    return NULL; /* cannot happen with a table that test_feagi has checked */
 }
 
-/* The value of a number that is there, init otherwise. */
+/* The value if it is given, otherwise init. */
 static vly_status number_of(feagi_genome *genome, feagi_area *area,
                             uint32_t slot, double lo, double hi, double *number,
                             vly_error *error)
@@ -194,7 +194,8 @@ static vly_status convert_current(feagi_genome *genome, feagi_area *area,
     return VLY_OK;
 }
 
-/* What the genome language has no word for, unless it does nothing. */
+/* Reports properties that the genome language cannot express, unless they have
+ * no effect. */
 static vly_status check_neutral(feagi_genome *genome, feagi_area *area,
                                 uint32_t slot, vly_error *error)
 {
@@ -212,7 +213,7 @@ static vly_status check_neutral(feagi_genome *genome, feagi_area *area,
                             feagi_json_found(value, found), property->text);
 }
 
-/* The engines differ in what it is measured from. */
+/* The engines measure it from different points. */
 static vly_status check_limit(feagi_genome *genome, feagi_area *area,
                               vly_error *error)
 {
@@ -241,7 +242,7 @@ static vly_status convert(feagi_genome *genome, feagi_area *area,
         const vly_param_info *info = &model->params[param - area->params];
         VLY_TRY(
             number_of(genome, area, slot, info->lo, info->hi, param, error));
-        /* 0 of the others is that there is none of it */
+        /* 0 of the other properties means none */
         if (!area->values[slot] && (slot == FEAGI_THRESHOLD ||
                                     *param < info->init || *param > info->init))
             VLY_TRY(REPORT(FEAGI_ASSUMED, "no %s: %s, as feagi-core",

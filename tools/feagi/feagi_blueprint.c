@@ -67,7 +67,7 @@ static vly_status make_room(feagi_genome *genome, vly_error *error)
     return VLY_OK;
 }
 
-/* id is taken over in any case. */
+/* Takes ownership of id in any case. */
 static vly_status add_area(feagi_genome *genome, char *id, uint32_t *index,
                            vly_error *error)
 {
@@ -138,7 +138,7 @@ static vly_status set_value(feagi_genome *genome, feagi_area *area,
     char where[FEAGI_PATH_SIZE];
     vly_status status;
     const feagi_value *before = area->values[slot];
-    if (value->kind == FEAGI_NULL) /* as if it were not there, as in FEAGI */
+    if (value->kind == FEAGI_NULL) /* ignored, as in FEAGI */
         return property->role == FEAGI_PARAM || property->role == FEAGI_TAKEN
                    ? feagi_report_add(&genome->report, FEAGI_ASSUMED,
                                       area->name, error,
@@ -172,7 +172,7 @@ static vly_status unknown(feagi_genome *genome, const feagi_area *area,
 
 /* ---- flat --------------------------------------------------------------- */
 
-/* Splits _____10c-ID-cx-GENE; false: it is no such key. */
+/* Splits _____10c-ID-cx-GENE; false: another form of key. */
 static bool split_key(const char *key, size_t *n_id, const char **gene)
 {
     size_t n = strlen(key);
@@ -235,7 +235,7 @@ static vly_status read_flat(feagi_genome *genome, const feagi_value *blueprint,
     return status;
 }
 
-/* ---- an object an area -------------------------------------------------- */
+/* ---- one object per area ------------------------------------------------- */
 
 static vly_status set_triple(feagi_genome *genome, feagi_area *area,
                              uint32_t slot, const feagi_value *value,

@@ -9,7 +9,7 @@
 #include "tools/cli/tool.h"
 #include "tools/feagi/feagi_genome.h"
 
-/* What the code does with those of its own. */
+/* Properties that are handled by code. */
 static const char *becomes_of(uint32_t slot)
 {
     switch (slot) {

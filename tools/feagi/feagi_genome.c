@@ -10,12 +10,12 @@
 #include "base/memory.h"
 #include "tools/cli/tool.h"
 
-/* feagi-core's, where a file has none; in seconds, as in the files */
+/* default of feagi-core, if a file has none; in seconds, as in the files */
 #define STEP_S 0.025
 
 static const char *const versions[] = {"2.0", "2.1", "3.0"};
 
-/* Keys without effect on spikes. The others are looked at below. */
+/* Keys without effect on spikes. Other keys are handled below. */
 static const char *const silent_top[] = {
     "genome_id",
     "genome_title",
@@ -64,7 +64,7 @@ static vly_status report_keys(feagi_genome *genome, const feagi_value *object,
         if (is_one_of(key, taken) || strcmp(key, "genome_title") == 0 ||
             strcmp(key, "genome_id") == 0)
             continue;
-        /* sleep is configured in FEAGI and called by nothing */
+        /* FEAGI configures sleep but nothing calls it */
         if (is_one_of(key, silent) || strncmp(key, "sleep", 5) == 0)
             status = feagi_report_add(&genome->report, FEAGI_SILENT, key, error,
                                       "%s", "");

@@ -37,7 +37,7 @@ typedef enum feagi_slot {
 typedef struct feagi_area {
     char *id;          /* as in the file */
     char *name;        /* of [area.NAME], unlike every other */
-    char canonical[9]; /* FEAGI's eight bytes of the id, if it has them */
+    char canonical[9]; /* the eight bytes of FEAGI's id, if known */
     bool has_canonical;
     bool output; /* motor area */
     bool left_out;
@@ -64,7 +64,8 @@ typedef struct feagi_morphology {
     feagi_morphology_kind kind;
     int32_t (*rows)[6]; /* vectors: 3 each; patterns: source, target */
     uint32_t n_rows;
-    bool disputed; /* patterns that the older engine reads otherwise */
+    bool disputed; /* number of patterns that the older engine reads
+                    * differently */
     uint32_t seed[3];
     uint32_t choose[3];
     uint32_t skip[3];
@@ -73,7 +74,7 @@ typedef struct feagi_morphology {
     char why[320];
 } feagi_morphology;
 
-/* What leak_coefficient is in: see feagi_unit.c. */
+/* Unit of leak_coefficient: see feagi_unit.c. */
 typedef struct feagi_units {
     bool percent;   /* neuron_excitability */
     bool potential; /* leak_coefficient of at most 1; above 1 always */
@@ -86,7 +87,7 @@ typedef struct feagi_map {
     char *id;
     uint32_t from;
     uint32_t to;
-    const feagi_morphology *morphology; /* NULL: a core one, by rule */
+    const feagi_morphology *morphology; /* NULL: a core function, by rule */
     const char *rule;
     int32_t weight;
     uint32_t delay;   /* bursts */
@@ -112,8 +113,8 @@ typedef struct feagi_genome {
     feagi_report report;
 } feagi_genome;
 
-/* Fills genome from root, which has to outlive it; the caller begins with
- * zeros. feagi_genome_free in any case.
+/* Fills genome, which the caller has zeroed, from root, which must outlive it.
+ * Call feagi_genome_free in any case.
  * Errors  E_PARSE "path: WHERE is FOUND, wanted ..."; E_NOMEM */
 vly_status feagi_genome_read(feagi_genome *genome, const feagi_value *root,
                              const char *path, vly_error *error);
@@ -130,15 +131,15 @@ vly_status feagi_areas_convert(feagi_genome *genome, vly_error *error);
 vly_status feagi_morphologies_read(feagi_genome *genome, vly_error *error);
 vly_status feagi_maps_read(feagi_genome *genome, vly_error *error);
 
-/* The area that an id in a mapping means; FEAGI_AREAS_MAX: none. */
+/* The area of an id in a mapping; FEAGI_AREAS_MAX: none. */
 uint32_t feagi_area_find(const feagi_genome *genome, const char *id);
-/* Why there is nothing here for a morphology of FEAGI's own, in the file or
- * not; NULL: it is none of those. */
+/* The reason why a built-in morphology of FEAGI, in the file or not, has no
+ * counterpart; NULL: not such a morphology. */
 const char *feagi_function_lacks(const char *name);
 /* NULL: none */
 const feagi_morphology *feagi_morphology_find(const feagi_genome *genome,
                                               const char *id);
-/* Volley's name of a function of FEAGI's, NULL: it has none. */
+/* Volley's name of a function of FEAGI; NULL: none. */
 const char *feagi_function_find(const char *name);
 
 /* ---- properties (feagi_property.c) -------------------------------------- */
@@ -153,18 +154,18 @@ typedef enum feagi_form {
 } feagi_form;
 
 typedef enum feagi_role {
-    FEAGI_TAKEN,    /* by code of its own */
-    FEAGI_PARAM,    /* a parameter of the model, as it is */
-    FEAGI_NEUTRAL,  /* left out with a reason unless it is init */
+    FEAGI_TAKEN,    /* handled by code */
+    FEAGI_PARAM,    /* copied to a parameter of the model */
+    FEAGI_NEUTRAL,  /* left out with a reason unless the value is init */
     FEAGI_NO_EFFECT /* on spikes */
 } feagi_role;
 
 typedef struct feagi_property {
-    const char *gene; /* of a flat key, behind "cx-"; any type letter */
+    const char *gene; /* of a flat key, after "cx-"; any type letter */
     const char *name; /* of an area's object */
     feagi_form form;
     feagi_role role;
-    double init;      /* feagi-core's where it is missing */
+    double init;      /* default of feagi-core */
     const char *text; /* param: the model's name; neutral: the reason */
 } feagi_property;
 
@@ -174,7 +175,7 @@ uint32_t feagi_property_count(void);
 uint32_t feagi_property_of_gene(const char *gene);
 uint32_t feagi_property_of_name(const char *name);
 
-/* Where a value of an area stands: blueprint["_____10c-..."]. */
+/* Place of a value of an area: blueprint["_____10c-..."]. */
 const char *feagi_where(const feagi_genome *genome, const feagi_area *area,
                         uint32_t slot, char path[FEAGI_PATH_SIZE]);
 /* "path: WHERE is FOUND, wanted WHAT"; E_PARSE */
@@ -189,7 +190,8 @@ vly_status feagi_number(const feagi_genome *genome, const char *where,
 
 /* ---- text --------------------------------------------------------------- */
 
-/* The whole genome as TOML, vly_free; NULL without memory. */
+/* The whole genome as TOML, to be freed with vly_free; NULL if memory ran
+ * out. */
 char *feagi_toml_write(const feagi_genome *genome, size_t *n);
 
 #endif

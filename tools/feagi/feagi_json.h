@@ -21,11 +21,12 @@ vly_status feagi_json_parse(const char *text, size_t n, const char *name,
                             feagi_value *value, vly_error *error);
 void feagi_json_free(feagi_value *value);
 
-/* A message with names of the file, which may hold anything, as one line
- * without what a terminal obeys. error NULL is legal. */
+/* A message with names of the file, which may contain any bytes, as one line
+ * without control sequences of terminals. error NULL is legal. */
 void feagi_json_plain(vly_error *error);
 
-/* Member of an object; NULL if value is NULL, no object, or has none. */
+/* Member of an object; NULL if value is NULL, not an object, or has no such
+ * member. */
 const feagi_value *feagi_json_get(const feagi_value *value, const char *key);
 /* "\"abc\"", "12", "an array of 3", "missing": what was found, for messages. */
 #define FEAGI_FOUND_SIZE 64

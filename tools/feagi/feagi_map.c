@@ -27,7 +27,7 @@ enum {
 
 #define MAPS_MAX (1u << 14)
 
-/* A rule, whatever its form; NULL: it does not have that. */
+/* A rule in any of its forms; NULL: not given. */
 typedef struct rule {
     const feagi_value *morphology;
     const feagi_value *scalar;
@@ -37,7 +37,7 @@ typedef struct rule {
     const feagi_value *delay;
 } rule;
 
-/* Where a rule stands and what it is called in the report. */
+/* Place of a rule in the file and its name in the report. */
 typedef struct place {
     feagi_genome *genome;
     uint32_t from;
@@ -99,7 +99,7 @@ static const char *part_place(const place *at, const char *key,
     return text;
 }
 
-/* keep: whether there is such a synapse here */
+/* keep: whether such a synapse exists here */
 static vly_status read_weight(const place *at, const rule *from, feagi_map *map,
                               bool *keep, vly_error *error)
 {
@@ -198,14 +198,14 @@ static vly_status read_delay(const place *at, const rule *from, feagi_map *map,
     return status;
 }
 
-/* Keys of a rule that are not known here. */
+/* Reports unknown keys of a rule. */
 static vly_status read_unknown(const place *at, const feagi_value *value,
                                vly_error *error)
 {
     static const char *const known[] = {
         "morphology_id", "morphology_scalar", "postSynapticCurrent_multiplier",
         "synapse_attractivity", "synaptic_delay_bursts",
-        /* of plasticity, which is left out as a whole where it is on */
+        /* keys of plasticity, which is left out as a whole if it is enabled */
         "plasticity_flag", "plasticity_constant", "ltp_multiplier",
         "ltd_multiplier", "plasticity_window", "plasticity_mode",
         "plasticity_eta", "plasticity_frozen", "eligibility_decay_bursts",
@@ -227,7 +227,7 @@ static vly_status read_unknown(const place *at, const feagi_value *value,
     return status;
 }
 
-/* Chance and change, which are no part of a map here. */
+/* Probability and plasticity, which have no counterpart in a map. */
 static vly_status read_rest(const place *at, const rule *from, bool *keep,
                             vly_error *error)
 {
@@ -255,7 +255,7 @@ static vly_status read_rest(const place *at, const rule *from, bool *keep,
 
 /* ---- the morphology ----------------------------------------------------- */
 
-/* Functions that the older engine has and feagi-core, so far, has not. */
+/* Functions of the older engine that feagi-core does not have so far. */
 static vly_status note_function(const place *at, const char *name,
                                 vly_error *error)
 {
@@ -283,7 +283,7 @@ static vly_status note_function(const place *at, const char *name,
     return VLY_OK;
 }
 
-/* Tiles that are larger than the source take nothing. */
+/* Tiles larger than the source give no synapse. */
 static bool tiles_fit(const place *at, const feagi_morphology *morphology)
 {
     const feagi_area *from = &at->genome->areas[at->from];
@@ -409,7 +409,7 @@ static vly_status read_rules(feagi_genome *genome, uint32_t from,
     vly_status status = VLY_OK;
     feagi_where(genome, area, FEAGI_MAPPINGS, path);
     snprintf(at.where, sizeof(at.where), "%s[\"%.40s\"]", path, rules->key);
-    if (rules->key[0] == '/') /* FEAGI's way to switch one off */
+    if (rules->key[0] == '/') /* FEAGI's way to disable a rule */
         return feagi_report_add(&genome->report, FEAGI_SILENT, rules->key,
                                 error, "%s", "");
     if (rules->kind != FEAGI_ARRAY)

@@ -18,7 +18,7 @@
 #include "tools/feagi/feagi_genome.h"
 #include "tools/feagi/feagi_name.h"
 
-enum { ROWS_MAX = 1 << 16 }; /* as in the file, some of them twice */
+enum { ROWS_MAX = 1 << 16 }; /* as in the file, possibly with duplicates */
 
 const char *feagi_function_find(const char *name)
 {
@@ -118,8 +118,8 @@ static vly_status read_token(const feagi_genome *genome, const char *where,
     return status;
 }
 
-/* Whether the engines differ: the older one holds a "?" of the source against
- * a number on the target's side, and a "!" of the source against both. */
+/* Do the engines differ? The older one compares a "?" of the source with a
+ * number of the target, and a "!" of the source with both. */
 static bool is_disputed(const feagi_value *source, const feagi_value *target)
 {
     char from = source->kind == FEAGI_TEXT ? source->text[0] : '*';
@@ -153,7 +153,7 @@ out:
     return status;
 }
 
-/* Leaves out a row that is there already. */
+/* Leaves out duplicate rows. */
 static void add_row(feagi_morphology *morphology, const int32_t row[6])
 {
     for (uint32_t i = 0; i < morphology->n_rows; i++)
@@ -247,7 +247,7 @@ out:
     return status;
 }
 
-/* After all are read: what a composite maps its tiles with. */
+/* After all morphologies are read: finds the mapper of a composite. */
 static void check_mapper(const feagi_genome *genome,
                          feagi_morphology *morphology)
 {
@@ -306,9 +306,9 @@ static vly_status read_parameters(const feagi_genome *genome,
                      error);
 }
 
-/* Genomes that ship with FEAGI have morphologies with holes, which nothing may
- * use: such a one is not an error of the file, the mappings that use it are
- * left out. */
+/* Genomes that ship with FEAGI have incomplete morphologies, which may be
+ * unused. They are not an error of the file; mappings that use them are left
+ * out. */
 static vly_status read_one(const feagi_genome *genome, const feagi_value *from,
                            feagi_morphology *morphology, vly_error *error)
 {

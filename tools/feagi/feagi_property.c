@@ -18,7 +18,7 @@
     "no memory areas here: its neurons are ordinary ones, and no memory "      \
     "is made"
 
-/* In the order of feagi_slot as far as that goes. */
+/* The first rows are in the order of feagi_slot. */
 const feagi_property feagi_properties[] = {
     {"___bbx-i", "block_boundaries", FEAGI_IS_WHOLE, FEAGI_TAKEN, 1, NULL},
     {"___bby-i", "block_boundaries", FEAGI_IS_WHOLE, FEAGI_TAKEN, 1, NULL},
@@ -100,9 +100,9 @@ const feagi_property feagi_properties[] = {
 #define N_PROPERTIES (sizeof(feagi_properties) / sizeof(feagi_properties[0]))
 _Static_assert(N_PROPERTIES <= FEAGI_SLOTS_MAX, "values of an area");
 
-/* Where the letter of the type is. Its writers differ (snooze-i of feagi-core,
- * snooze-f of the older engine, excite-i of the oldest), so it is not looked
- * at. */
+/* Position of the type letter. Programs write different letters (feagi-core
+ * snooze-i, the older engine snooze-f, the oldest excite-i), so it is
+ * ignored. */
 enum { TYPE_AT = 7 };
 
 uint32_t feagi_property_count(void)

@@ -22,7 +22,8 @@ static vly_status no_memory(vly_error *error)
     return vly_fail_nomem(error, 0, "the report of an import");
 }
 
-/* A file's names may hold anything: one line, and nothing for a terminal. */
+/* Names of a file may contain any bytes: they become one line without control
+ * characters. */
 static void make_plain(char *text)
 {
     for (; *text; text++)

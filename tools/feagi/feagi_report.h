@@ -11,8 +11,9 @@
 #include <volley/plugin.h>
 
 typedef enum feagi_class {
-    FEAGI_LEFT_OUT, /* the network would do something else with it */
-    FEAGI_ASSUMED,  /* taken over, by a rule that has to be known */
+    FEAGI_LEFT_OUT, /* the network would behave differently with it */
+    FEAGI_ASSUMED,  /* taken over with an assumption that the user should
+                     * know */
     FEAGI_SILENT,   /* without effect on spikes: left out */
     FEAGI_CLASSES
 } feagi_class;
@@ -40,8 +41,8 @@ vly_status feagi_report_add(feagi_report *report, feagi_class of,
                             const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 uint32_t feagi_report_count(const feagi_report *report, feagi_class of);
-/* "a, b, c and 12 more: TEXT", more than are kept; vly_free. NULL without
- * memory. */
+/* "a, b, c and 12 more: TEXT"; subjects that are only counted are in the
+ * number. Freed with vly_free; NULL if memory ran out. */
 char *feagi_entry_sentence(const feagi_entry *entry);
 void feagi_report_free(feagi_report *report);
 

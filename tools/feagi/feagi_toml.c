@@ -19,7 +19,7 @@ static void put(vly_text *text, const char *string)
 
 /* ---- comments ----------------------------------------------------------- */
 
-/* Words of a line until width, then the next line with the same beginning. */
+/* Wraps words at width; each line begins with the same prefix. */
 static void put_comment(vly_text *text, const char *begin, const char *rest,
                         const char *words)
 {
@@ -115,7 +115,7 @@ static void put_head(vly_text *text, const feagi_genome *genome)
 
 /* ---- areas -------------------------------------------------------------- */
 
-/* What it is called in FEAGI. */
+/* Its name in FEAGI. */
 static void put_area_head(vly_text *text, const feagi_area *area)
 {
     const feagi_value *name = area->values[FEAGI_NAME];

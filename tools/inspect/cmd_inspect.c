@@ -27,17 +27,20 @@ static const tool_option options[] = {
     {"backend", 0, false, TOOL_TEXT, "NAME",
      "genome, connectome: the plan of cuda, cuda:1, cpu:4, ...", 0, 0},
     {"plugin", 0, false, TOOL_FLAG, NULL,
-     "load the file as a plugin, which runs its code, and say what it offers",
+     "load the file as a plugin (this runs its code) and list what it offers",
      0, 0},
     {"product", 0, false, TOOL_TEXT, "KIND:TYPE:SIZE",
-     "as --plugin; how an accelerator runs it: gemm:bf16:16x4096x1024; below",
+     "as --plugin; show how an accelerator runs a product, as "
+     "gemm:bf16:16x4096x1024; see below",
      0, 0},
     {"options", 0, false, TOOL_TEXT, "KEY=VALUE,...",
-     "with --product: of the plugin, as in tune=0", 0, 0},
+     "with --product: options of the plugin, as tune=0", 0, 0},
     {"repair", 0, false, TOOL_FLAG, NULL,
-     "a stream, or those of a folder, into what the run would have made", 0, 0},
+     "repair recordings of a killed run: a stream, or all in a folder; see "
+     "below",
+     0, 0},
     {"to", 0, false, TOOL_TEXT, "FILE",
-     "with --repair: into this one, .csv or .h5 (SONATA)", 0, 0},
+     "with --repair: the file to make, .csv or .h5 (SONATA)", 0, 0},
     {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "change the genome", 0, 0},
     {"seed", 0, false, TOOL_COUNT, "N", "all three seeds", 0, 9e18},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
@@ -77,9 +80,9 @@ typedef enum file_kind {
     FILE_STREAM,
     FILE_JSON,
     FILE_EMPTY,
-    FILE_CUT, /* too short for its own mark */
+    FILE_CUT, /* too short for the mark of its format */
     FILE_HDF5,
-    FILE_OTHER, /* none of ours */
+    FILE_OTHER, /* not a format of Volley */
     FILE_GENOME
 } file_kind;
 
@@ -150,7 +153,7 @@ static vly_status inspect(const char *path, file_kind kind, bool verify,
                     path);
 }
 
-/* The device is looked for first: compiling may take long. */
+/* The device is checked first: compiling may take long. */
 static vly_status inspect_with(const char *path, file_kind kind, bool verify,
                                inspect_target *target, vly_error *error)
 {
@@ -170,7 +173,7 @@ out:
     return status;
 }
 
-/* What is in the plugin, then what it does with a product. */
+/* Prints the contents of the plugin, then its plan for a product. */
 static vly_status inspect_plan(const tool_args *args, file_kind kind,
                                vly_error *error)
 {
@@ -246,39 +249,53 @@ out:
 const tool_command cmd_inspect = {
     .name = "inspect",
     .arguments = "FILE [options]",
-    .summary = "Says what a file is and what is in it.",
+    .summary = "Shows the kind and the contents of a file.",
     .details =
         "Genome, saved connectome, checkpoint, plugin, digest log, "
-        "recording,\nmanifest. Nothing of a file is run: a plugin is "
-        "described from its tables.\n--plugin loads it, as one does that one "
-        "trusts.\n\n--repair makes FILE.h5 of the stream "
-        "FILE.h5.vls that a killed run left, up to its\nlast whole "
-        "block, and leaves the stream as it is: a run with --checkpoint "
-        "can be\nresumed in it instead. Of a CSV it cuts off a last line "
-        "without its end.\n\n--backend makes the net and prints "
-        "how it would "
-        "run there: plan, bytes on the\ndevice and the host, bytes a "
-        "synapse. No burst is run. Without that device:\nexit code "
-        "3.\n\n"
-        "--product has the plugin of an accelerator make a plan and prints "
-        "which of its ways\nit chose, what each took where it was measured, "
-        "workspace, and why a way cannot.\nA choice that the cache had is not "
-        "measured again: --options cache=off does;\nchoose=NAME forces a "
-        "way.\n\n"
+        "recording,\n"
+        "manifest. No code of a file is run: a plugin is described from its "
+        "tables. --plugin\n"
+        "loads it; use that only for a plugin that you trust.\n"
+        "\n"
+        "--repair converts the stream FILE.h5.vls of a killed run to "
+        "FILE.h5, up to its\n"
+        "last whole block. The stream is not changed: a run with "
+        "--checkpoint can be\n"
+        "resumed in it instead. In a CSV it cuts off an incomplete last "
+        "line.\n"
+        "\n"
+        "--backend makes the net and prints how it would run there: plan, "
+        "bytes on the\n"
+        "device and the host, bytes per synapse. No burst is run. Without "
+        "that device\n"
+        "the exit code is 3.\n"
+        "\n"
+        "--product makes a plan with the plugin of an accelerator and prints "
+        "the chosen\n"
+        "way, the measured time of each way, the workspace, and why a way "
+        "cannot be used.\n"
+        "A choice from the cache is not measured again; --options cache=off "
+        "measures it,\n"
+        "choose=NAME forces a way.\n"
+        "\n"
         "  gemm:TYPE:MxNxK   gemv:TYPE:NxK       bias relu relu2 gelu "
         "batch=N\n"
-        "  attention:TYPE:BATCHxHEADSxSEQxDIM    causal backward deterministic "
-        "nolse packed\n"
+        "  attention:TYPE:BATCHxHEADSxSEQxDIM    causal backward "
+        "deterministic nolse packed\n"
         "                                        fp8out keys=N\n"
         "  decode:TYPE:BATCHxHEADSxCACHExDIM     and attention: causal_end "
         "window=N behind=N\n"
         "                                        lengths page=16|64\n"
         "  wkv:TYPE:BATCHxHEADSxSEQ              lengths; SEQ 1 is a single "
-        "step\n\n"
-        "Words follow another colon, with commas: attention:bf16:1x64/8x16384x"
-        "128:causal\n(64 query heads, 8 key heads; window: keys before its "
-        "own, behind: after it). All:\nworkspace=BYTES. What cannot be read: "
-        "exit code 2; what no way can run: 3.\n",
+        "step\n"
+        "\n"
+        "Words follow another colon, with commas: "
+        "attention:bf16:1x64/8x16384x128:causal\n"
+        "(64 query heads, 8 key heads; window: keys before the query's own, "
+        "behind: keys\n"
+        "after it). All kinds: workspace=BYTES. Exit code 2: the product "
+        "cannot be read;\n"
+        "3: no way can run it.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

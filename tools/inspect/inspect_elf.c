@@ -49,7 +49,8 @@ static bool read_at(const elf_file *elf, uint64_t offset, void *into, size_t n)
     return pread(elf->fd, into, n, (off_t)offset) == (ssize_t)n;
 }
 
-/* At an address of the image: through the segment that it lies in. */
+/* Bytes at an address of the image, found through the segment that contains
+ * it. */
 static bool read_image(const elf_file *elf, uint64_t address, void *into,
                        size_t n)
 {
@@ -66,7 +67,7 @@ static bool read_image(const elf_file *elf, uint64_t address, void *into,
     return false;
 }
 
-/* An element of a table; false too where its address is beyond 64 bits. */
+/* An element of a table; also false if its address exceeds 64 bits. */
 static bool read_item(const elf_file *elf, uint64_t table, uint64_t index,
                       void *into, size_t n)
 {
@@ -74,7 +75,7 @@ static bool read_item(const elf_file *elf, uint64_t table, uint64_t index,
            read_image(elf, table + index * n, into, n);
 }
 
-/* A name of the string table, cut where it is long. */
+/* A name of the string table; a long name is cut. */
 static bool read_name(const elf_file *elf, uint64_t offset,
                       char name[NAME_BYTES])
 {
@@ -142,7 +143,7 @@ static void read_tables(elf_file *elf)
 
 /* ---- symbols ---------------------------------------------------------- */
 
-/* Is symbol number index the one of this name, and defined here? */
+/* Does symbol number index have this name, and is it defined here? */
 static bool is_symbol(const elf_file *elf, uint64_t index, const char *name)
 {
     ElfW(Sym) symbol;
@@ -152,8 +153,8 @@ static bool is_symbol(const elf_file *elf, uint64_t index, const char *name)
            read_name(elf, symbol.st_name, found) && strcmp(found, name) == 0;
 }
 
-/* Bloom filter, buckets (the first symbol of each), chains of hashes of which
- * the last has bit 0 set. */
+/* The table has a Bloom filter, buckets (the first symbol of each), and chains
+ * of hashes; the last hash of a chain has bit 0 set. */
 static bool has_by_gnu(const elf_file *elf, const char *name)
 {
     uint32_t head[4]; /* buckets, first symbol, words of the filter, shift */
@@ -193,9 +194,9 @@ static bool has_by_count(const elf_file *elf, const char *name)
     return false;
 }
 
-/* ---- what is said ----------------------------------------------------- */
+/* ---- output -------------------------------------------------------------- */
 
-/* The linker's hash of what it linked, as hexadecimal digits; "" without. */
+/* The build id of the linker, as hexadecimal digits; "" without one. */
 static void read_build_id(const elf_file *elf, char text[2 * ID_BYTES + 1])
 {
     text[0] = '\0';

@@ -6,9 +6,9 @@
 
 #include <volley/plugin.h>
 
-/* What its tables say, on stdout.
- * Errors  E_IO; E_ABI no ELF file, cut off, of another machine, no shared
- *         object, or one without the symbol of a plugin */
+/* Prints the contents of its tables on stdout.
+ * Errors  E_IO; E_ABI not an ELF file, cut off, of another machine, not a
+ * shared object, or without the symbol of a plugin */
 vly_status inspect_elf(const char *path, vly_error *error);
 
 #endif

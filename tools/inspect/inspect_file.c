@@ -132,7 +132,7 @@ vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
     const vly_net_desc *desc = &connectome->desc;
     tool_print("connectome%s\n", verify ? ", checksums verified" : "");
     tool_print("hash         %s\n", tool_hash_text(&connectome->hash));
-    if (verify) { /* it follows rows, and reads all of the file */
+    if (verify) { /* follows all rows and reads the whole file */
         vly_hash digest = vly_connectome_digest(connectome, 0);
         tool_print("digest       %s\n", tool_hash_text(&digest));
     }
@@ -235,7 +235,7 @@ static void print_plugin(const vly_plugin_info *info)
     tool_print("file hash   %s\n", tool_hash_text(&hash));
 }
 
-/* Where run --probe can measure, if it is a backend. */
+/* Points for run --probe, if the plugin is a backend. */
 static void print_plugin_points(const vly_registry *registry, const char *id)
 {
     const vly_backend *backend = NULL;
@@ -249,7 +249,7 @@ static void print_plugin_points(const vly_registry *registry, const char *id)
     tool_print("\n");
 }
 
-/* The plugin alone: nothing else is loaded. */
+/* Loads only this plugin. */
 vly_status inspect_plugin(const char *path, vly_error *error)
 {
     vly_registry *registry = NULL;
@@ -272,7 +272,7 @@ vly_status inspect_plugin(const char *path, vly_error *error)
     return status;
 }
 
-/* ---- what a run leaves ------------------------------------------------ */
+/* ---- files of a run ------------------------------------------------------ */
 
 vly_status inspect_digest_log(const char *path, vly_error *error)
 {
@@ -308,7 +308,7 @@ vly_status inspect_digest_log(const char *path, vly_error *error)
     return VLY_OK;
 }
 
-/* Of samples of a field, which have its value in a fifth column. */
+/* For samples of a field, which have a value in a fifth column. */
 static const char spike_columns[] = "burst,time_ms,area,neuron,";
 
 vly_status inspect_spikes(const char *path, vly_error *error)

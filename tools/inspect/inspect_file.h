@@ -14,7 +14,7 @@ vly_status inspect_genome(const char *path, const tool_overrides *overrides,
                           vly_error *error);
 vly_status inspect_connectome(const char *path, bool verify, vly_error *error);
 vly_status inspect_checkpoint(const char *path, vly_error *error);
-/* Loads it, which runs its code: only where the user asked for that. */
+/* Loads the plugin, which runs its code: only if the user requested that. */
 vly_status inspect_plugin(const char *path, vly_error *error);
 vly_status inspect_digest_log(const char *path, vly_error *error);
 vly_status inspect_spikes(const char *path, vly_error *error);

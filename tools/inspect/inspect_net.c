@@ -15,7 +15,7 @@
 
 /* ---- the device -------------------------------------------------------- */
 
-/* An index that no device has is found here and not after a long build. */
+/* Finds a wrong device index here and not after a long build. */
 static vly_status check_device(const inspect_target *target, vly_error *error)
 {
     vly_backend_spec spec;

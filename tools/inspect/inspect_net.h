@@ -20,7 +20,8 @@ typedef struct inspect_target {
 /* Finds the plugins, and fails before the network is compiled if the backend
  * cannot be used. The registry is closed by inspect_target_deinit, which is
  * legal after a failure.
- * Errors  E_INVALID, E_UNSUPPORTED, E_DEVICE: no such device, and why */
+ * Errors  E_INVALID, E_UNSUPPORTED, E_DEVICE: the device does not exist or
+ * cannot be used, with the reason */
 vly_status inspect_target_init(inspect_target *target, vly_error *error);
 void inspect_target_deinit(inspect_target *target);
 

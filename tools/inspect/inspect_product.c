@@ -61,7 +61,7 @@ static void plan_free(plan *p)
         p->accelerator->wkv.plan_destroy(p->wkv);
 }
 
-/* *n is 0 where an older plugin does not tell. */
+/* *n is 0 if an older plugin does not report it. */
 static vly_status plan_candidate(const plan *p, uint32_t index,
                                  vly_plan_candidate *c, uint32_t *n,
                                  vly_error *error)
@@ -87,7 +87,7 @@ static vly_status plan_candidate(const plan *p, uint32_t index,
     return VLY_OK;
 }
 
-/* ---- in words --------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------- */
 
 static void print_info(const char *product, const vly_accelerator *a,
                        const vly_plan_info *info)

@@ -8,10 +8,10 @@
 
 #include "tools/inspect/inspect_request.h"
 
-/* The plugin of the file makes a plan for the product (in words, and as it was
- * read) on its device 0 and says what it chose, of what, and what became of the
- * others. Nothing is run but what the plan measures.
- * device_options  of the plugin, as in tune=0; or NULL
+/* The plugin of the file makes a plan for the product (as text, and parsed) on
+ * its device 0. Prints the choice, the candidates and their results. Only the
+ * measurements of the plan are run. device_options: options of the plugin, as
+ * tune=0, or NULL
  * Errors  E_UNSUPPORTED the plugin does not offer it; as plan_create */
 vly_status inspect_product(const char *path, const char *product,
                            const inspect_request *request,

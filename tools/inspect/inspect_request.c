@@ -15,7 +15,7 @@
 
 enum { PARTS = 4, PART_BYTES = 128, SIZE_MOST = 1 << 24 };
 
-/* Its parts: kind, type, size, words. */
+/* Parts of a request: kind, type, size, words. */
 typedef struct text {
     const char *whole;
     char part[PARTS][PART_BYTES];
@@ -52,7 +52,7 @@ static vly_status split(const char *product, text *t, vly_error *error)
             break;
         if (*++at == '\0')
             return wrong(t, error,
-                         "nothing behind the last colon, wanted a word");
+                         "nothing after the last colon, wanted a word");
     }
     if (t->part[2][0] == '\0')
         return wrong(t, error,
@@ -73,8 +73,8 @@ static bool read_number(const char **at, uint64_t least, uint64_t most,
     return *number >= least && *number <= most;
 }
 
-/* "2x64/8x128": n numbers with x between them. Before number `over` (0: none)
- * stands a slash; it may be left out and is the number before then. */
+/* "2x64/8x128": n numbers with x between them. Number `over` (0: none) follows
+ * a slash; without it, it equals the number before. */
 static bool read_sizes(const char *at, uint32_t n, uint32_t over,
                        uint64_t *sizes)
 {
@@ -102,7 +102,7 @@ static vly_status wrong_size(const text *t, const char *wanted,
 
 enum { BATCH, WORKSPACE, WINDOW, BEHIND, KEYS, PAGE, NUMBERS };
 
-#define OUT_FP8 (1u << 31) /* no flag of an interface */
+#define OUT_FP8 (1u << 31) /* not a flag of an interface */
 
 typedef struct word {
     const char *name; /* "keys=": with a number */
@@ -121,7 +121,7 @@ static const word gemm_words[] = {
     {"workspace=", 0, 0, 0, WORKSPACE},
     {NULL, 0, 0, 0, 0},
 };
-enum { DECODE_WORDS = 7 }; /* from there on: of decode too */
+enum { DECODE_WORDS = 7 }; /* from here on also words of decode */
 static const word attention_words[] = {
     {"causal", VLY_ATTENTION_CAUSAL, 0, 0, 0},
     {"backward", VLY_ATTENTION_BACKWARD,
@@ -150,7 +150,7 @@ typedef struct sentence {
     uint32_t flags;
     uint32_t cleared;
     uint32_t activation;
-    int64_t number[NUMBERS]; /* -1: not said */
+    int64_t number[NUMBERS]; /* -1: not given */
 } sentence;
 
 static vly_status twice(const text *t, const word *w, vly_error *error)
@@ -163,7 +163,7 @@ static bool is_number(const word *w)
     return w->name[strlen(w->name) - 1] == '=';
 }
 
-/* Whether the n characters are this word; its number is kept then. */
+/* Are the n characters this word? If so, its number is stored. */
 static bool take_word(const word *w, const char *at, size_t n, sentence *said)
 {
     const size_t length = strlen(w->name);
@@ -235,7 +235,7 @@ static vly_status read_words(const text *t, const word *words, sentence *said,
         at += n;
         if (*at == ',' && *++at == '\0')
             return wrong(t, error,
-                         "nothing behind the last comma, wanted a word");
+                         "nothing after the last comma, wanted a word");
     }
     return VLY_OK;
 }

@@ -37,9 +37,9 @@ typedef struct inspect_request {
     vly_wkv_desc wkv;
 } inspect_request;
 
-/* Descriptions are those of volley bench, so that a choice which was measured
- * there is found in the cache.
- * Errors  E_INVALID the part that cannot be read, and what was wanted there */
+/* Descriptions are those of volley bench, so that a choice measured there is
+ * found in the cache.
+ * Errors  E_INVALID the part that cannot be read, and the wanted form */
 vly_status inspect_request_read(const char *product, inspect_request *request,
                                 vly_error *error);
 

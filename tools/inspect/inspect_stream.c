@@ -39,7 +39,7 @@ static void print_tail(const vly_stream_tail *tail)
         tool_print("samples  %s\n", tool_thousands(tail->n_frames));
 }
 
-/* Not an error where a run was killed: that is what a stream is for. */
+/* A missing end of a killed run is not an error: streams are made for that. */
 static vly_status judge(const char *path, const vly_stream_tail *tail,
                         vly_error *error)
 {
@@ -107,7 +107,7 @@ static bool has_suffix(const char *path)
     return n > n_suffix && strcmp(path + n - n_suffix, VLY_STREAM_SUFFIX) == 0;
 }
 
-/* "run.h5.vls" is to become "run.h5". NULL without memory. */
+/* "run.h5.vls" becomes "run.h5". NULL if memory ran out. */
 static char *target_of(const char *path, const vly_stream_head *head)
 {
     size_t n = strlen(path);
@@ -170,8 +170,8 @@ static bool is_csv(const char *path)
     return n == sizeof head && memcmp(head, VLY_SPIKE_CSV_HEADER, n) == 0;
 }
 
-/* Bytes up to the end of the last line that has one, how many lines, and what
- * is left behind them. */
+/* Bytes up to the end of the last complete line, the number of lines, and the
+ * bytes after them. */
 static vly_status whole_lines(const char *path, uint64_t *n_bytes,
                               uint64_t *n_lines, uint64_t *n_left,
                               vly_error *error)
@@ -203,8 +203,9 @@ static vly_status whole_lines(const char *path, uint64_t *n_bytes,
     return VLY_OK;
 }
 
-/* A CSV that grew until its run was killed ends in a line that is cut: that is
- * taken off; there is no checksum to tell more. Resuming it locks it first. */
+/* A CSV of a killed run may end in a cut line, which is removed. Other damage
+ * cannot be found without a checksum. The file is locked first, as for
+ * resuming. */
 static vly_status repair_csv(const char *path, vly_error *error)
 {
     uint64_t n_bytes = 0;
@@ -239,14 +240,15 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Streams, and the CSV that -o leaves. */
+/* Streams, and the CSV of -o. */
 static int is_recording(const struct dirent *entry)
 {
     return has_suffix(entry->d_name) ||
            strcmp(entry->d_name, "spikes.csv") == 0;
 }
 
-/* One of several: the others may be good, so the first error is kept. */
+/* One of several files: the others may be intact, so the first error is
+ * kept. */
 static void repair_one(const char *path, vly_status *first, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
@@ -268,8 +270,8 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* The stream of a recording, or the CSV that grew until its run was killed:
- * that of one which ended has all its lines. NULL: there is none. */
+/* The stream of a recording, or the CSV of a killed run; the CSV of a run that
+ * ended is complete. NULL: no such file. */
 static char *unfinished(const char *recording, bool running)
 {
     char *path = vly_format("%s" VLY_STREAM_SUFFIX, recording);
@@ -282,8 +284,9 @@ static char *unfinished(const char *recording, bool running)
                : NULL;
 }
 
-/* What --record has put elsewhere; NULL: nothing, or it is whole. The name as
- * the folder sees it goes first: the other one is from where the run began. */
+/* The recording that --record has put elsewhere; NULL: none, or it is complete.
+ * The path relative to the folder is tried first; the other path is relative to
+ * the place where the run began. */
 static char *find_elsewhere(const char *folder)
 {
     json_value manifest = {0};

@@ -47,16 +47,18 @@ static const tool_option options[] = {
     {"device", 0, false, TOOL_TEXT, "NAME",
      "cpu (default), cpu:4, cuda, cuda:1", 0, 0},
     {"weights", 0, false, TOOL_TEXT, "auto|fp32|fp16|bf16|w8|w4",
-     "what the large matrices become; default: what the file has", 0, 0},
+     "type of the large matrices; default: the type in the file", 0, 0},
     {"activations", 0, false, TOOL_TEXT, "auto|fp32|fp16|bf16",
-     "what goes into products; default: fp32 on the processor", 0, 0},
+     "type of the inputs of products; default: fp32 on the processor", 0, 0},
     {"state-in", 0, false, TOOL_TEXT, "FILE",
-     "go on from this state; with an empty PROMPT with the answer", 0, 0},
-    {"state-out", 0, false, TOOL_TEXT, "FILE", "the state after the answer", 0,
+     "continue from this state; with an empty PROMPT continue the answer", 0,
      0},
+    {"state-out", 0, false, TOOL_TEXT, "FILE",
+     "write the state after the answer", 0, 0},
     {"logits", 0, false, TOOL_TEXT, "FILE",
-     "those after the prompt: little-endian fp32, one a token", 0, 0},
-    {"quiet", 'q', false, TOOL_FLAG, NULL, "nothing but the answer", 0, 0},
+     "write the logits after the prompt: little-endian fp32, one per token", 0,
+     0},
+    {"quiet", 'q', false, TOOL_FLAG, NULL, "print only the answer", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 enum { CHUNK = 256, PROMPT_MOST = 64 << 20, PATH_BYTES = 4096 };
@@ -71,9 +73,9 @@ typedef struct asking {
     size_t n_text;
     uint32_t *prompt;
     uint32_t n_prompt;
-    float *logits; /* after the prompt, or of the state that it goes on from */
-    float *next;   /* those, then the context's */
-    bool ends;     /* the vocabulary has an end of a text */
+    float *logits; /* after the prompt, or those of the loaded state */
+    float *next;   /* points to logits, later to those of the context */
+    bool ends;     /* the vocabulary has an end-of-text token */
     plain_stream out;
     uint64_t n_answer;
     double prompt_s;
@@ -105,8 +107,8 @@ static vly_status read_whole(const char *path, const char *what, size_t most,
     return status;
 }
 
-/* A file of --state-out is a state, the logits behind it and their hash, so
- * that an answer can go on where no word follows. */
+/* A file of --state-out has a state, the logits after it and their hash, so
+ * that an answer can continue without a further word. */
 static size_t logits_bytes(const asking *a)
 {
     return vly_rwkv_model_info_of(a->model)->sizes.vocabulary * sizeof(float);
@@ -117,7 +119,7 @@ static vly_hash hash_of(const void *bytes, size_t n)
     return vly_hash_bytes((vly_hash){{0, 0}}, bytes, n);
 }
 
-/* Of a state without logits (`vly_rwkv_state_save`) there are none. */
+/* A state from `vly_rwkv_state_save` has no logits. */
 static vly_status take_logits(asking *a, const char *bytes, vly_error *error)
 {
     const size_t n = logits_bytes(a);
@@ -179,7 +181,7 @@ static vly_status write_state(asking *a, const char *path, vly_error *error)
 /* ---- model and vocabulary -------------------------------------------------
  */
 
-/* The World vocabulary beside the model, if it is there. */
+/* The World vocabulary beside the model, if it exists. */
 static bool find_vocabulary(const char *model, char path[PATH_BYTES])
 {
     const char *slash = strrchr(model, '/');
@@ -234,7 +236,7 @@ out:
     return status;
 }
 
-/* The one option whose numbers are no range. */
+/* The only option whose values are not a range. */
 static vly_status check_temperature(const tool_args *args, vly_error *error)
 {
     const double x = tool_number(args, "temperature", 1.0);
@@ -246,8 +248,8 @@ static vly_status check_temperature(const tool_args *args, vly_error *error)
                           tool_text(args, "temperature"));
 }
 
-/* Neither replaces what is read here nor the other one. A state may be replaced
- * by the one that goes on from it. */
+/* Outputs must not replace inputs or each other. A state may be replaced by the
+ * state that continues it. */
 static vly_status check_outputs(const tool_args *args, vly_error *error)
 {
     static const char *const outputs[] = {"logits", "state-out"};
@@ -294,7 +296,8 @@ static vly_status make_sampler(asking *a, const tool_args *args,
 /* ---- prompt and answer -----------------------------------------------------
  */
 
-/* Without a word a text begins, with token 0, or the state's answer goes on. */
+/* Without a prompt a text begins with token 0, or the answer of the state
+ * continues. */
 static vly_status read_prompt(asking *a, const tool_args *args,
                               vly_error *error)
 {
@@ -317,7 +320,7 @@ out:
     return status;
 }
 
-/* Weights may be finite and what they make of a text not. */
+/* Weights may be finite and their results for a text not. */
 static vly_status check_logits(const asking *a, const char *model,
                                vly_error *error)
 {
@@ -345,7 +348,7 @@ static vly_status take_prompt(asking *a, const tool_args *args,
     if (!a->logits)
         return vly_fail_nomem(error, vocabulary * sizeof *a->logits, "logits");
     a->next = a->logits;
-    /* those of a state were finite, but for ids that are no text */
+    /* logits of a state were finite, except for ids without text */
     if (a->n_prompt > 0) {
         VLY_TRY(vly_rwkv_context_feed(a->context, a->prompt, NULL, a->n_prompt,
                                       a->logits, error));
@@ -359,7 +362,7 @@ out:
     return status;
 }
 
-/* Ids behind the vocabulary's last, by which models are padded, are no text. */
+/* Ids after the last of the vocabulary, which pad models, have no text. */
 static void mask_padding(asking *a)
 {
     const uint32_t all = vly_rwkv_model_info_of(a->model)->sizes.vocabulary;
@@ -381,7 +384,7 @@ static vly_status answer(asking *a, uint64_t n_most, vly_error *error)
             break;
         VLY_TRY(vly_tokenizer_decode(a->tokenizer, token, &bytes, &n, error));
         if (!plain_stream_put(&a->out, bytes, n))
-            break; /* what was said stays, however it ends */
+            break; /* the printed answer stays, however it ends */
         VLY_TRY(vly_rwkv_context_step(a->context, token, &a->next, error));
         a->n_answer++;
     }
@@ -456,14 +459,17 @@ out:
 const tool_command monitor_ask = {
     .name = "monitor ask",
     .arguments = "MODEL.safetensors PROMPT",
-    .summary = "What an RWKV-7 model answers.",
+    .summary = "Prints the answer of an RWKV-7 model to a prompt.",
     .details =
-        "PROMPT \"-\" is standard input; the empty one begins a text (token "
-        "0) or, with\n--state-in, goes on with the answer (draws and counts "
-        "of tokens begin anew). The\nanswer goes to standard output. The same "
-        "model, prompt, options "
-        "and seed\ngive the same answer on any number of threads; a state goes "
-        "on to the same bits\nas if it had never been written.\n",
+        "PROMPT \"-\" is standard input; an empty PROMPT begins a new text "
+        "(token 0)\n"
+        "or, with --state-in, continues the answer (random draws and counts "
+        "of tokens\n"
+        "restart). The answer goes to standard output. The same model, "
+        "prompt, options\n"
+        "and seed give the same answer on any number of threads. Continuing "
+        "from a saved\n"
+        "state gives the same bits as an uninterrupted run.\n",
     .options = options,
     .n_positional_min = 2,
     .n_positional_max = 2,

@@ -19,13 +19,13 @@ static const tool_option options[] = {
     {"probe", 0, false, TOOL_TEXT, "POINT,...",
      "only these points; default: call.*,burst,check", 0, 0},
     {"inject", 0, true, TOOL_TEXT, "FAULT",
-     "a fault at the backend: slow:at=2000,factor=3", 0, 0},
-    {"out", 0, false, TOOL_TEXT, "FILE", "what was seen, as JSON", 0, 0},
+     "inject a fault at the backend: slow:at=2000,factor=3", 0, 0},
+    {"out", 0, false, TOOL_TEXT, "FILE", "write the results as JSON", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 /* ---- the plugin -------------------------------------------------------- */
 
-/* A file is one that is named as one: "cpu" is never the file of that name. */
+/* A file needs a name with a slash or an extension: "cpu" is never a file. */
 static bool is_path(const char *plugin)
 {
     return strchr(plugin, '/') != NULL || strstr(plugin, ".so") != NULL;
@@ -55,14 +55,14 @@ out:
 /* ---- the run ----------------------------------------------------------- */
 
 typedef struct attach_line {
-    char **words; /* [n] what run is called with */
+    char **words; /* [n] arguments of run */
     int n;
     bool has_backend;
 } attach_line;
 
 static void add_word(attach_line *line, const char *word)
 {
-    /* as main's: run only reads them */
+    /* like those of main: run only reads them */
     line->words[line->n++] = (char *)(uintptr_t)word;
     if (strcmp(word, "--backend") == 0 || strncmp(word, "--backend=", 10) == 0)
         line->has_backend = true;
@@ -169,16 +169,21 @@ static int run(const tool_args *args)
 const tool_command monitor_attach = {
     .name = "monitor attach",
     .arguments = "PLUGIN [options] -- run GENOME.toml [options of run]",
-    .summary = "Runs a genome with probes at a plugin's backend.",
+    .summary = "Runs a genome with probes attached to the backend of a "
+               "plugin.",
     .details =
-        "PLUGIN is a backend, as cpu, cuda:1 or cpu:4, or the file of one. It "
-        "is the\nbackend of the run unless that says --backend; other backends "
-        "of the run (--swap)\nhave no probes. The word run may be left out.\n"
+        "PLUGIN is a backend, as cpu, cuda:1 or cpu:4, or the file of one. "
+        "It is the\n"
+        "backend of the run unless that says --backend; other backends of "
+        "the run (--swap)\n"
+        "have no probes. The word run may be left out.\n"
         "\n"
         "Every call is timed and its arguments and results are checked: the "
-        "exit code is 1\nif a check failed. The digest is that of a run "
-        "without. `volley inspect` of a plugin\nor a genome lists the points, "
-        "`volley run --probe` puts them at every backend of a run.\n",
+        "exit code is 1\n"
+        "if a check failed. Probes do not change the digest. `volley "
+        "inspect` of a plugin or a\n"
+        "genome lists the points; `volley run --probe` attaches them to "
+        "every backend.\n",
     .options = options,
     .n_positional_min = 2,
     .n_positional_max = 1000,

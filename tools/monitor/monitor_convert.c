@@ -27,7 +27,7 @@ static const tool_option options[] = {
      "type of all weights; default: as they are", 0, 0},
     {"transposed", 0, false, TOOL_TEXT, "yes|no",
      "w1, a1, v1, g1 of FILE are [rank, width]", 0, 0},
-    {"force", 0, false, TOOL_FLAG, NULL, "the output may be there already", 0,
+    {"force", 0, false, TOOL_FLAG, NULL, "replace the output if it exists", 0,
      0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
@@ -40,7 +40,7 @@ typedef struct conversion {
     uint32_t type; /* VLY_ELEMENT_* or AS_IT_IS */
     vly_rwkv_weights *weights;
     vly_writer *writer;
-    float *rows;     /* a tensor, as it is handed out */
+    float *rows;     /* a tensor during the iteration */
     uint16_t *small; /* PIECE_ELEMENTS */
 } conversion;
 
@@ -52,7 +52,7 @@ typedef struct place {
     uint32_t id;
 } place;
 
-/* The next tensor that is there; before the first, *at is {0, UINT32_MAX}. */
+/* The next tensor in the file; before the first, *at is {0, UINT32_MAX}. */
 static bool next_tensor(const vly_rwkv_weights *weights, place *at)
 {
     const uint32_t layers = vly_rwkv_weights_sizes(weights)->layers;
@@ -164,7 +164,7 @@ static void put_header(json_writer *json, const conversion *c)
     json_object_end(json);
 }
 
-/* Length, header, blanks up to a multiple of 8, as others write it. */
+/* Length, header, blanks up to a multiple of 8, as other programs write it. */
 static vly_status write_header(const conversion *c, vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -216,7 +216,7 @@ static vly_status write_piece(const conversion *c, const place *at,
     return vly_writer_bytes(c->writer, c->small, n * sizeof *c->small, error);
 }
 
-/* Turned from [rows, columns]: what the file has in a row is a column. */
+/* Transposed from [rows, columns]: a row of the file is a column. */
 static vly_status write_turned(const conversion *c, const place *at,
                                uint64_t rows, uint64_t columns,
                                vly_error *error)
@@ -279,8 +279,8 @@ static vly_status write_all(conversion *c, vly_error *error)
     VLY_TRY(vly_writer_open(c->output, true, &c->writer, error));
     VLY_TRY(write_header(c, error));
     while (next_tensor(c->weights, &at)) {
-        /* what is half written goes first, then the command, by the end of
-         * deferring */
+        /* the partial file is removed first, then the end of deferring ends the
+         * command */
         if (tool_signals_stopped()) {
             status = vly_fail(error, VLY_E_STOPPED, "stopped by a signal");
             goto out;
@@ -337,7 +337,8 @@ static vly_status check_output(const tool_args *args, const char *output,
     if (!output)
         return vly_fail(error, VLY_E_INVALID,
                         "what is written is not named, wanted -o FILE");
-    /* a file is replaced when all is read, but through a link it is written */
+    /* a file is replaced after everything is read, but a link is written
+     * through */
     struct stat info;
     if (lstat(output, &info) == 0 && S_ISLNK(info.st_mode)) {
         vly_status status = output_apart(output, args->positional[0],
@@ -388,16 +389,18 @@ out:
 const tool_command monitor_convert = {
     .name = "monitor convert",
     .arguments = "FILE.safetensors -o FILE.safetensors",
-    .summary = "Weights of an RWKV-7 model as the monitor wants them.",
+    .summary = "Converts the weights of an RWKV-7 model to the format of the "
+               "monitor.",
     .details =
-        "Takes native names, with low-rank matrices (w1, w2, a1, ...) as they "
-        "are or\ntransposed, which their shapes say, and the names of fla and "
-        "Hugging Face.\nWrites native names and layout. Where every rank is "
-        "the width, shapes do not\nsay it, and --transposed must; what is "
-        "written says "
-        "it then. Metadata is kept; v0, v1 and v2 of the first\nlayer, which "
-        "nothing uses, are "
-        "not.\n",
+        "Reads native names, with low-rank matrices (w1, w2, a1, ...) plain "
+        "or transposed\n"
+        "(found by their shapes), and the names of fla and Hugging Face. "
+        "Writes native\n"
+        "names and layout. If every rank equals the width, shapes do not "
+        "show the layout\n"
+        "and --transposed is required; the output then records it. Metadata "
+        "is kept. The\n"
+        "unused v0, v1 and v2 of the first layer are left out.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -8,8 +8,8 @@
 
 #include "tools/monitor/run_monitor_figures.h"
 
-/* Lines of a page, volley_monitor_*. watches: a model does, now. NULL: no
- * memory. The caller frees it (vly_free). */
+/* Lines of a page, volley_monitor_*. watches: a model is watching now. NULL:
+ * memory ran out. The caller frees it (vly_free). */
 char *monitor_metrics(const run_monitor_figures *figures, bool watches);
 
 #endif

@@ -21,10 +21,11 @@
 
 static const tool_option options[] = {
     {"telemetry", 0, false, TOOL_TEXT, "FILE",
-     "of this run; default: RUN/telemetry.jsonl, or what the run was told", 0,
-     0},
+     "telemetry of this run; default: RUN/telemetry.jsonl, or the file of "
+     "the run's --telemetry",
+     0, 0},
     {"all", 0, false, TOOL_FLAG, NULL,
-     "everything unusual; default: the 20 strangest", 0, 0},
+     "list all unusual records; default: the 20 most unusual", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 /* Unusual things, and areas, on a page. */
@@ -42,7 +43,7 @@ static uint64_t count_of(const json_value *value, const char *key)
     return number >= 0 && number < 0x1p63 ? (uint64_t)number : 0;
 }
 
-/* ---- what the monitor said ----------------------------------------------- */
+/* ---- findings of the monitor --------------------------------------------- */
 
 static void copy_text(char *to, size_t capacity, const json_value *from,
                       const char *key)
@@ -100,8 +101,8 @@ static vly_status read_monitor(report *page, const char *path, vly_error *error)
 
 /* ---- where the telemetry is --------------------------------------------- */
 
-/* What --telemetry of the run's own command said; NULL: nothing. Relative
- * paths are of the folder where the run was started, which is not known. */
+/* Value of --telemetry in the command line of the run; NULL: none. Relative
+ * paths start at the folder of the command, which is unknown. */
 static const char *told_telemetry(const json_value *manifest)
 {
     const json_value *command = json_find(manifest, "command");
@@ -161,7 +162,7 @@ static void print_areas(const json_value *areas)
         tool_print("  and %u more areas\n", n - AREAS_SHOWN);
 }
 
-/* Where the net went, of its own accord or not. */
+/* Moves of the net to other backends, by swaps or failures. */
 static void print_moves(const json_value *moves, const char *what)
 {
     tool_plain_text from;
@@ -197,7 +198,7 @@ static void print_losses(const json_value *s)
     print_moves(failovers, "fail-over");
 }
 
-/* What was looked at, and what was not. */
+/* Which records were judged and which not. */
 static void print_watched(const json_value *monitor)
 {
     tool_plain_text copy;
@@ -317,20 +318,24 @@ static void print_unusual(report *page, bool all, const char *telemetry)
     if (!page->watched && page->summary.kind == JSON_OBJECT &&
         json_find_number(json_find(&page->summary, "monitor"), "checked", -1) >=
             0)
-        tool_print("  The monitor watched this run, but what it told is not "
-                   "here: monitor.jsonl is missing.\n  ");
+        tool_print("  The monitor watched this run, but its findings are "
+                   "missing: there is no monitor.jsonl.\n"
+                   "  ");
     else if (!page->watched)
         tool_print("  No monitor watched this run. ");
     else if (telemetry)
-        tool_print("  The monitor watched this run and told of %u thing%s, "
-                   "which the page without\n  --telemetry shows. ",
-                   page->n_told, page->n_told == 1 ? "" : "s");
+        tool_print(
+            "  The monitor watched this run and reported %u unusual episode%s, "
+            "which the page without\n"
+            "  --telemetry shows. ",
+            page->n_told, page->n_told == 1 ? "" : "s");
     if (telemetry && page->other[0])
         tool_print("This telemetry is not its own:\n  %s is of %s.\n  ",
                    tool_plain(telemetry, &copy), page->other);
     if (telemetry && page->cut)
-        tool_print("Its last line is cut, and left out: what came behind it is "
-                   "not known.\n  ");
+        tool_print("Its last line is cut and was left out: later records are "
+                   "unknown.\n"
+                   "  ");
     if (telemetry && page->n_judged == 0) {
         tool_print("%s telemetry has no record that\n  could be judged.\n",
                    own ? "Its" : "That");
@@ -346,7 +351,7 @@ static void print_unusual(report *page, bool all, const char *telemetry)
     }
     if (!all && n > SHOWN) {
         qsort(page->findings, n, sizeof *page->findings, stranger);
-        tool_print("  %u things; the %d strangest:\n", n, SHOWN);
+        tool_print("  %u episodes; the %d most unusual:\n", n, SHOWN);
         n = SHOWN;
     }
     qsort(page->findings, n, sizeof *page->findings, earlier);
@@ -357,7 +362,7 @@ static void print_unusual(report *page, bool all, const char *telemetry)
 /* ---- the command ----------------------------------------------------------
  */
 
-/* *path NULL: there is no such file in the folder. */
+/* *path NULL: the folder has no such file. */
 static vly_status find(const char *folder, const char *name, char **path,
                        vly_error *error)
 {
@@ -389,7 +394,7 @@ static vly_status load(report *page, vly_error *error)
     if (status != VLY_OK)
         return status;
     status = report_end_find(page, error);
-    /* a folder that was used before may have the summary of that run */
+    /* a folder that is used again may have the summary of the earlier run */
     if (status != VLY_OK || !json_find_text(&page->manifest, "end") ||
         report_end_is(page, "refused"))
         return status;
@@ -400,7 +405,7 @@ static vly_status load(report *page, vly_error *error)
     return status;
 }
 
-/* Findings of monitor.jsonl; with another telemetry how many they were. */
+/* Findings of monitor.jsonl; with another telemetry only their number. */
 static vly_status look_at_monitor(report *page, bool counts_only,
                                   vly_error *error)
 {
@@ -417,7 +422,7 @@ static vly_status look_at_monitor(report *page, bool counts_only,
     return status;
 }
 
-/* Findings of monitor.jsonl, else of telemetry. *telemetry: of which file. */
+/* Findings of monitor.jsonl, otherwise of telemetry. *telemetry: its file. */
 static vly_status look(report *page, const char *given, char **telemetry,
                        vly_error *error)
 {
@@ -463,12 +468,15 @@ static int run(const tool_args *args)
 const tool_command monitor_report = {
     .name = "monitor report",
     .arguments = "RUN",
-    .summary = "A page about a run: how it went, what was unusual, and why.",
+    .summary = "Reports on a run: its course, unusual records, and likely "
+               "causes.",
     .details =
-        "RUN is the folder of `volley run -o`. What the monitor said "
-        "(--monitor) is in its\nmonitor.jsonl. Without that the telemetry of "
-        "the run is judged now, by a simpler\ndetector; with --telemetry "
-        "always. Causes are likely ones, from the table in\n"
+        "RUN is the folder of `volley run -o`. Findings of the monitor "
+        "(--monitor) are in its\n"
+        "monitor.jsonl. Without them, or with --telemetry, a simpler "
+        "detector judges the\n"
+        "telemetry of the run now. Causes are likely ones, from the table "
+        "in\n"
         "core/monitor/RECORDS.md.\n",
     .options = options,
     .n_positional_min = 1,

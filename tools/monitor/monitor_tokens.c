@@ -21,24 +21,26 @@
 
 static const tool_option options[] = {
     {"json", 0, false, TOOL_FLAG, NULL,
-     "a line of JSON for each record: tokens, levels and scores", 0, 0},
+     "print a line of JSON for each record: tokens, levels and scores", 0, 0},
     {"model", 0, false, TOOL_TEXT, "FILE",
      "judge each record as --monitor=FILE of volley run does; with --json", 0,
      0},
-    {"device", 0, false, TOOL_TEXT, "NAME", "of the model; default cpu:1", 0,
-     0},
+    {"device", 0, false, TOOL_TEXT, "NAME",
+     "device of the model; default cpu:1", 0, 0},
     {"alarms", 0, false, TOOL_NUMBER, "X",
-     "false ones an hour that are bearable; default 1", 1e-6, 1e6},
+     "accepted false alarms per hour; default 1", 1e-6, 1e6},
     {"every", 0, false, TOOL_NUMBER, "MS",
-     "time of a record, for an hour's number of them; default 100", 0.001, 1e9},
+     "duration of a record, for the number of records per hour; default 100",
+     0.001, 1e9},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* What judges a telemetry. */
+/* State for judging a telemetry. */
 typedef struct judges {
     telemetry_file *file;
     vly_detector *detectors[VLY_DETECTORS];
     vly_extremes extremes;
-    vly_registry *registry; /* NULL and the next ones: no model was given */
+    vly_registry *registry; /* NULL, like the members that follow: no model was
+                             * given */
     vly_watcher_rwkv *rwkv;
     vly_surprise *surprise;
     vly_facts facts;
@@ -64,7 +66,7 @@ static void put_record(const telemetry_entry *entry, json_writer *json)
     json_object_end(json);
 }
 
-/* As the watcher judges it. */
+/* Judges a record as the watcher does. */
 static vly_status put_verdict(judges *by, const telemetry_entry *entry,
                               json_writer *json, vly_error *error)
 {
@@ -207,12 +209,16 @@ static int run(const tool_args *args)
 const tool_command monitor_tokens = {
     .name = "monitor tokens",
     .arguments = "TELEMETRY.jsonl",
-    .summary = "What the monitor's model reads of a telemetry.",
+    .summary = "Prints telemetry as the tokens that the monitor's model "
+               "reads.",
     .details =
-        "A line of 16 tokens for each record: a separator (0), then one "
-        "for each of 15\nmetrics. core/monitor/RECORDS.md defines them. "
-        "--json --model FILE judges each\nrecord by the code that watches "
-        "runs: nats, what it is judged by, score\n(`monitor`), alarm.\n",
+        "A line of 16 tokens for each record: a separator (0), then one for "
+        "each of 15\n"
+        "metrics. core/monitor/RECORDS.md defines them. --json --model FILE "
+        "judges each\n"
+        "record with the code that watches runs, and prints nats, the values "
+        "used for the\n"
+        "score, the score (`monitor`), and alarms.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -12,10 +12,10 @@
 #include "tools/cli/json_reader.h"
 #include "tools/run/folder_state.h"
 
-/* Deviations from which on the simple detector calls a record unusual. */
+/* Number of deviations from which the simple detector reports a record. */
 #define REPORT_UNUSUAL 12.0
 
-/* Something unusual, as it is printed. */
+/* An unusual episode, as printed. */
 typedef struct report_finding {
     uint64_t burst;
     uint64_t last;   /* burst of the last record of the episode */
@@ -31,10 +31,11 @@ typedef struct report_finding {
     char evidence[512];
 } report_finding;
 
-/* How the run ended, or what it left where it does not say. */
+/* How the run ended; without a recorded end, what its files show. */
 typedef struct report_end {
-    char state[24];  /* exit_reason, or "killed"; "running": it has a lock */
-    folder_end left; /* only where it did not say how it ended */
+    char state[24];  /* exit_reason, or "killed"; "running": the run holds a
+                      * lock */
+    folder_end left; /* only if the run did not record its end */
 } report_end;
 
 typedef struct report {
@@ -45,31 +46,33 @@ typedef struct report {
     report_finding *findings;
     uint32_t n_findings;
     uint32_t capacity;
-    bool watched;      /* by the monitor, while it ran */
-    uint32_t n_told;   /* things that it told */
+    bool watched;      /* by the monitor during the run */
+    uint32_t n_told;   /* number of its findings */
     uint64_t n_judged; /* records that report_judge looked at */
-    char other[160];   /* of what else its telemetry is; "": of this run */
-    bool cut;          /* its last line is not whole, and left out */
+    char other[160];   /* the other run of the telemetry; "": this run */
+    bool cut;          /* the last line is incomplete and was left out */
 } report;
 
-/* Of a page with a manifest. Errors  E_NOMEM */
+/* For a run with a manifest.
+ * Errors  E_NOMEM */
 vly_status report_end_find(report *page, vly_error *error);
 bool report_end_is(const report *page, const char *state);
-/* Lines of how it went. */
+/* Prints the lines about its end. */
 void report_end_print(const report *page);
-/* Prints what is unusual about it; false: nothing, and nothing is printed. */
+/* Prints unusual facts about the end; false: there are none. */
 bool report_end_unusual(const report *page);
 
-/* What bursts took before and after each move of the net, and how long
- * its records were, by the telemetry of its folder; nothing without one. */
+/* Prints the time of bursts before and after each move of the net, and the
+ * length of records, from the telemetry of the folder; nothing without
+ * telemetry. */
 void report_moves_print(const report *page);
 
 /* Errors  E_NOMEM */
 vly_status report_add(report *page, const report_finding *found,
                       vly_error *error);
-/* What a windowed Gaussian finds in a telemetry, records close to each other as
- * one; a file of another run is judged, and said to be one. Errors  those of
- * telemetry_file_open */
+/* Findings of a windowed Gaussian in a telemetry; records close to each other
+ * are one episode. A file of another run is judged too and marked as such.
+ * Errors  those of telemetry_file_open */
 vly_status report_judge(report *page, const char *telemetry, vly_error *error);
 
 #endif

@@ -33,7 +33,7 @@ bool report_end_is(const report *page, const char *state)
     return strcmp(page->end.state, state) == 0;
 }
 
-/* ---- what the page says -------------------------------------------------- */
+/* ---- output -------------------------------------------------------------- */
 
 static void print_likely(const folder_end *end)
 {
@@ -63,7 +63,7 @@ static void print_last(const report *page)
                tool_plain(end->time, &copy), end->by);
 }
 
-/* By a signal, an error, ...: what the manifest has of it. */
+/* The reason in the manifest: a signal, an error, ... */
 static const char *way_of(const report *page)
 {
     return report_end_is(page, "done")       ? "done"
@@ -101,8 +101,8 @@ void report_end_print(const report *page)
     const json_value *resumed = json_find(&page->manifest, "resumed");
     tool_plain_text copy;
     if (report_end_is(page, "running")) {
-        tool_print("  end        none yet: it goes on (`volley status` asks it)"
-                   "\n");
+        tool_print("  end        none yet: the run continues (`volley "
+                   "status` shows it)\n");
         print_last(page);
     } else if (report_end_is(page, "killed")) {
         tool_print("  end        none: its manifest does not say how\n");

@@ -14,7 +14,7 @@
 #include "tools/cli/tool.h"
 #include "tools/monitor/telemetry_file.h"
 
-/* Records without anything unusual that end an episode. */
+/* Number of usual records that end an episode. */
 enum { APART = 16 };
 
 vly_status report_add(report *page, const report_finding *found,
@@ -78,8 +78,8 @@ static void describe(const telemetry_file *file, const telemetry_entry *entry,
     put_evidence(&entry->note, found->evidence, sizeof found->evidence);
 }
 
-/* Records that are unusual, those close to each other as one, told by the
- * strangest of them. */
+/* Unusual records; those close to each other are one episode, described by the
+ * most unusual one. */
 static vly_status judge(report *page, telemetry_file *file,
                         vly_detector *detector, vly_error *error)
 {
@@ -123,7 +123,8 @@ static vly_status judge(report *page, telemetry_file *file,
     return found.number > 0 ? report_add(page, &found, error) : VLY_OK;
 }
 
-/* A file may be given for another run's, or be written over by a later one. */
+/* The file may be of another run, by mistake or because a later run overwrote
+ * it. */
 static void compare(report *page, const telemetry_file *file)
 {
     const double neurons = json_find_number(&page->manifest, "neurons", 0);

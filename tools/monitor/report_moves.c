@@ -14,10 +14,10 @@
 #include "tools/cli/tool.h"
 #include "tools/monitor/telemetry_file.h"
 
-/* Records of each side, and moves, that are told. */
+/* Number of records on each side, and of moves, that are printed. */
 enum { LATE = 32, SHOWN = 20 };
 
-/* Seconds of a burst, of the last records in one place. */
+/* Seconds per burst of the last records on one backend. */
 typedef struct times {
     double late[LATE];
     uint32_t n;
@@ -48,7 +48,7 @@ static void print_move(uint64_t burst, times *before, times *after)
                tool_seconds(median(after)), LATE);
 }
 
-/* A hang that was too short for an alarm is seen here. */
+/* Shows a hang that was too short for an alarm. */
 typedef struct lengths {
     double sum;
     uint64_t n;
@@ -59,7 +59,7 @@ typedef struct lengths {
 
 static void add_length(lengths *of, const telemetry_entry *entry)
 {
-    /* without pauses that were asked for */
+    /* without requested pauses */
     const double seconds = (double)entry->record.wall_ns * 1e-9;
     of->sum += seconds;
     of->n++;
@@ -104,7 +104,7 @@ static vly_status read_moves(telemetry_file *file, vly_error *error)
             before = now;
             now.n = 0;
         }
-        /* the last ones in a place: the first ones are slow */
+        /* the last records on a backend: the first are slow */
         if (entry.record.bursts > 0)
             now.late[now.n++ % LATE] = (double)entry.record.run_ns * 1e-9 /
                                        (double)entry.record.bursts;

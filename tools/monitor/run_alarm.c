@@ -54,7 +54,7 @@ void run_alarm_write(run_alarm *alarm, const char *text)
         (void)vly_writer_flush(alarm->writer, &alarm->failure);
 }
 
-/* Looks whether the last command has ended; does not wait. */
+/* Checks whether the last command has ended; does not wait. */
 static void reap(run_alarm *alarm)
 {
     int end = 0;
@@ -86,12 +86,13 @@ void run_alarm_end(run_alarm *alarm)
     if (alarm->process == 0)
         return;
     alarm->n_left++;
-    tool_message("--on-anomaly: the command still goes on %d s after the run; "
-                 "how it ends is not known",
+    tool_message("--on-anomaly: the command is still running %d s after the "
+                 "run; its result is unknown",
                  RUN_ALARM_PATIENCE_S);
 }
 
-/* environ with one text more, for vly_free; NULL: no memory. */
+/* environ with one more text, to be freed with vly_free; NULL: memory ran
+ * out. */
 static char **environment_with(char *text)
 {
     static const char name[] = "VOLLEY_ANOMALY=";
@@ -108,8 +109,9 @@ static char **environment_with(char *text)
     return made;
 }
 
-/* The watcher has no signals and the run may have ignored some; a command gets
- * them as anybody does. Standard output may be the run's results. */
+/* The watcher blocks signals and the run may ignore some; the command gets
+ * default handling. Standard output may carry the results of the run, so the
+ * command writes to stderr. */
 static int start(run_alarm *alarm, char **environment)
 {
     char shell[] = "/bin/sh";

@@ -22,21 +22,24 @@ typedef struct run_alarm {
     const char *command; /* NULL: none */
     pid_t process;       /* of the last command; 0: it has ended */
     uint64_t n_commands; /* started */
-    uint64_t n_skipped;  /* because the one before was still going on */
-    uint64_t n_failed;   /* could not be started, or did not end with 0 */
-    uint64_t n_left;     /* still going on when the run had ended */
+    uint64_t n_skipped;  /* not started because the previous command was still
+                          * running */
+    uint64_t n_failed;   /* not started by an error, or ended with another code
+                          * than 0 */
+    uint64_t n_left;     /* still running after the end of the run */
 } run_alarm;
 
-/* The anomaly as a line of JSON with its line break, for vly_free; NULL: no
- * memory. */
+/* The anomaly as a line of JSON with its line break, to be freed with vly_free;
+ * NULL: memory ran out. */
 char *run_alarm_text(const run_watch *watch, const vly_anomaly *anomaly);
-/* Into monitor.jsonl, at once. */
+/* Writes the line to monitor.jsonl at once. */
 void run_alarm_write(run_alarm *alarm, const char *text);
-/* Starts the command with the line in VOLLEY_ANOMALY, unless the last one is
- * still going on. Its output goes to stderr. */
+/* Starts the command with the line in VOLLEY_ANOMALY, unless the last command
+ * is still running. Its output goes to stderr. */
 void run_alarm_command(run_alarm *alarm, const char *text);
-/* The run has ended: the last command gets RUN_ALARM_PATIENCE_S to end too, so
- * that how it ended is counted; then it is left to itself, and that is told. */
+/* Called after the run: waits up to RUN_ALARM_PATIENCE_S for the last command,
+ * so that its result is counted. After that the command keeps running, and a
+ * message is printed. */
 void run_alarm_end(run_alarm *alarm);
 
 #endif

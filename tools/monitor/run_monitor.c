@@ -35,14 +35,15 @@ struct run_monitor {
     vly_watcher *watcher;
     run_monitor_figures figures; /* once it has ended */
     uint64_t begin_ns;
-    watch_devices *devices; /* as the watcher sees them; NULL: none tell */
-    run_alarm alarm;        /* the watcher's thread's, until it has ended */
+    watch_devices *devices; /* samples of devices for the watcher; NULL: none */
+    run_alarm alarm;        /* used by the watcher's thread until it has
+                             * ended */
     uint64_t n_checkpoints;
     uint64_t n_failed; /* of these */
     uint64_t n_pauses;
 
-    /* of watcher and figures, for who asks from another thread while they
-     * change: not held around a call that may wait */
+    /* protects watcher and figures against other threads; never held around a
+     * call that may wait */
     pthread_mutex_t ends;
 };
 
@@ -64,7 +65,7 @@ static vly_status load(run_job *job, run_monitor *made, vly_error *error)
         VLY_TRY(run_monitor_shipped(made->model, sizeof made->model, error));
     status = vly_watcher_rwkv_open(job->registry, made->model, plan->device,
                                    &made->rwkv, &why);
-    /* what is wrong with the model begins with its file */
+    /* an error of the model begins with its file name */
     if (status != VLY_OK && plan->device_given &&
         strncmp(why.message, made->model, strlen(made->model)) != 0)
         status = vly_fail(error, status, "--monitor-device %s: %s",
@@ -75,7 +76,7 @@ out:
     return status;
 }
 
-/* A model or a device by name: then it is that one, or an error. */
+/* A model or a device was named: then a failure is an error. */
 static bool is_asked_for(const run_monitor_plan *plan)
 {
     return plan->model || plan->device_given;
@@ -84,7 +85,7 @@ static bool is_asked_for(const run_monitor_plan *plan)
 static void go_on_without(run_monitor *monitor, const vly_error *why)
 {
     monitor->figures.watched.failure = *why;
-    tool_message("the run goes on without the monitor: %s", why->message);
+    tool_message("the run continues without the monitor: %s", why->message);
 }
 
 vly_status run_monitor_load(run_job *job, vly_error *error)
@@ -117,7 +118,7 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
     return VLY_OK;
 }
 
-/* ---- what the watcher asks and tells ------------------------------------- */
+/* ---- callbacks of the watcher -------------------------------------------- */
 
 static bool tell_device(void *context, uint64_t *values)
 {
@@ -255,7 +256,7 @@ out:
     return status;
 }
 
-/* The model goes too: figures are those of a monitor that never was. */
+/* Frees the model too: figures are those of a run without a monitor. */
 static void drop(run_monitor *monitor)
 {
     vly_writer_abandon(monitor->alarm.writer);
@@ -277,7 +278,8 @@ vly_status run_monitor_open(run_job *job, vly_error *error)
     vly_status status = begin(job, &why);
     if (status == VLY_OK)
         return VLY_OK;
-    /* memory, threads: without it the run gets along; its file is the run's */
+    /* missing memory or threads: the run continues without it; a failure of its
+     * file is one of the run */
     if (status == VLY_E_IO || is_asked_for(&run_monitor_state(job)->plan)) {
         *error = why;
         return status;
@@ -301,8 +303,8 @@ vly_status run_monitor_check(const run_job *job, vly_error *error)
         !(run_monitor_state(job)->plan.actions & RUN_MONITOR_PAUSE))
         return VLY_OK;
     return vly_fail(error, VLY_E_IO,
-                    "--on-anomaly pause: this run cannot be controlled, so "
-                    "nobody could resume it");
+                    "--on-anomaly pause: this run has no control socket, so "
+                    "it could not be resumed");
 }
 
 bool run_monitor_watches(const run_job *job)
@@ -311,7 +313,7 @@ bool run_monitor_watches(const run_job *job)
            run_monitor_state(job)->monitor->watcher;
 }
 
-/* Of now while it goes on, of all afterwards. */
+/* Present figures during the run, final figures afterwards. */
 static void put_figures(const run_monitor *monitor,
                         const run_monitor_figures *figures, json_writer *json)
 {
@@ -351,7 +353,7 @@ vly_status run_monitor_close(run_job *job, vly_error *error)
     run_monitor_figures figures = {
         .seconds = (double)(vly_clock_ns() - monitor->begin_ns) * 1e-9,
         .every_ms = run_watch_state(job)->plan.every_ms};
-    vly_gate_usage_get(monitor->gate, &figures.usage); /* of the run alone */
+    vly_gate_usage_get(monitor->gate, &figures.usage); /* only of the run */
     vly_watcher_end(watcher);
     vly_watcher_figures_get(watcher, &figures.watched);
     pthread_mutex_lock(&monitor->ends);
@@ -389,7 +391,7 @@ void run_monitor_deinit(run_job *job)
     run_monitor_state(job)->monitor = NULL;
 }
 
-/* ---- what it says -------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------- */
 
 static void answer(run_job *job, const char *word, json_writer *json)
 {

@@ -25,9 +25,9 @@ static double one_digit(double x)
     return floor(x / unit) * unit;
 }
 
-/* What would have been enough, for a run whose records were too few. More
- * samples are no way where bursts last as long as they do, nor below what the
- * option takes. */
+/* The settings that would have been enough, for a run with too few records.
+ * More samples do not help if bursts are as long as samples, or below the
+ * minimum of the option. */
 static void put_way(const run_monitor_figures *figures, double wanted,
                     char *text, size_t capacity)
 {
@@ -55,7 +55,8 @@ bool run_monitor_unjudged(const run_monitor_figures *figures, char *text,
                           size_t capacity)
 {
     const vly_watcher_figures *seen = &figures->watched;
-    /* twice what it takes to know what is usual: as many are judged then */
+    /* twice the records needed to learn the usual values: as many are judged
+     * then */
     const double wanted = 2 * VLY_TOKENS_WARM;
     char way[160];
     put_way(figures, wanted, way, sizeof way);

@@ -20,13 +20,13 @@ typedef struct run_monitor_figures {
     double every_ms;
 } run_monitor_figures;
 
-/* Share of the time that the model took. */
+/* Share of time used by the model. */
 double run_monitor_share(const run_monitor_figures *figures);
-/* A run in which the model could judge nothing: why, and what would have been
- * enough, in a sentence. false: it could. */
+/* For a run in which the model judged no record: the reason, and settings that
+ * would have been enough, as a sentence. false: it judged records. */
 bool run_monitor_unjudged(const run_monitor_figures *figures, char *text,
                           size_t capacity);
-/* Members, none of which says what is told elsewhere (model, device). */
+/* Members, except those that are written elsewhere (model, device). */
 void run_monitor_figures_json(const run_monitor_figures *figures,
                               json_writer *json);
 void run_monitor_figures_print(const run_monitor_figures *figures,

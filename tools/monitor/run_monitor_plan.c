@@ -22,15 +22,15 @@ monitor_part *run_monitor_state(const run_job *job)
 
 static const tool_option options[] = {
     {"monitor", 0, false, TOOL_OPTIONAL, "MODEL",
-     "a model watches the run; default: the one that ships", 0, 0},
+     "let a model watch the run; default: the shipped model", 0, 0},
     {"monitor-device", 0, false, TOOL_TEXT, "NAME",
-     "that runs the model: cpu:1 (default), cuda:0", 0, 0},
+     "device that runs the model: cpu:1 (default), cuda:0", 0, 0},
     {"monitor-budget", 0, false, TOOL_NUMBER, "SHARE",
-     "of time that the model may take; default: 0.05, more of short "
+     "share of time that the model may use; default: 0.05, more for short "
      "records",
      1e-4, 1},
     {"monitor-alarms", 0, false, TOOL_NUMBER, "N",
-     "false alarms an hour that are bearable; default: 1", 1e-3, 3600},
+     "accepted false alarms per hour; default: 1", 1e-3, 3600},
     {"on-anomaly", 0, true, TOOL_TEXT, "WHAT",
      "log (default), checkpoint, pause, or command:CMD", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
@@ -110,8 +110,8 @@ vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,
     if (plan->actions & RUN_MONITOR_PAUSE &&
         (!control || strcmp(control, "off") == 0))
         return vly_fail(error, VLY_E_INVALID,
-                        "--on-anomaly pause with --control off: nobody could "
-                        "resume the run");
+                        "--on-anomaly pause with --control off: the run "
+                        "could not be resumed");
     return VLY_OK;
 }
 
@@ -132,7 +132,7 @@ vly_status run_monitor_shipped(char *path, size_t capacity, vly_error *error)
                     path);
 }
 
-/* Is there a place in the plan where the monitor's device is that of the net?
+/* Is the monitor's device that of the net at any time in the plan?
  */
 static bool shares_device(const run_job *job, const char *device)
 {
@@ -143,9 +143,9 @@ static bool shares_device(const run_job *job, const char *device)
     return shares;
 }
 
-/* Share of time where none was asked for. A record takes a core 0.3 ms or so,
- * and who wants short records wants them judged while the run goes on; of a
- * device bursts would wait for that. */
+/* Default share of time. A record takes some 0.3 ms of a core. Short records
+ * get a larger share, so that they are judged during the run; not on a device,
+ * where bursts would wait. */
 static double usual_budget(const run_job *job, bool on_host)
 {
     const double least = 0.05;

@@ -26,9 +26,9 @@ struct telemetry_file {
     double dt_ms;
     char start[40];
     vly_tokens *tokens;
-    bool cut;       /* the last line is not whole */
-    bool any;       /* there is a line before */
-    uint64_t burst; /* of it, as are the next ones */
+    bool cut;       /* the last line is incomplete */
+    bool any;       /* a previous line exists */
+    uint64_t burst; /* of the previous line, like the members that follow */
     uint64_t host_bytes;
     uint64_t device_bytes;
     uint64_t lost;
@@ -253,7 +253,7 @@ static bool total_ns(const json_value *line, const char *key, double bursts,
     return true;
 }
 
-/* A count that an older telemetry does not tell. */
+/* A count that an older telemetry lacks. */
 static bool optional(const json_value *line, const char *key, uint64_t *count)
 {
     double n = 0;
@@ -286,7 +286,7 @@ static bool read_counts(const json_value *line, vly_record *record,
         return false;
     record->paused_ns = (uint64_t)floor(paused * 1e9 + 0.5);
     record->wall_ns = (uint64_t)floor(*seconds * 1e9 + 0.5);
-    /* an older telemetry does not tell */
+    /* missing in an older telemetry */
     const double waited = json_find_number(line, "waited_s", 0);
     if (!(waited >= 0) || !(waited < 1e9))
         return false;
@@ -299,7 +299,7 @@ static bool read_counts(const json_value *line, vly_record *record,
     if (!(threads >= 0) || !(threads < 1e9))
         return false;
     record->threads_waited_ns = (uint64_t)floor(threads * 1e9 + 0.5);
-    record->failed_at = record->burst; /* more is not told */
+    record->failed_at = record->burst; /* further errors are not reported */
     for (int i = 0; i < 3; i++)
         memory[i] = (uint64_t)n[4 + i];
     record->wrong_place = json_find_number(line, "wrong_bursts", 0) > 0;
@@ -340,7 +340,7 @@ static int64_t less(uint64_t a, uint64_t b)
     return a >= b ? (int64_t)(a - b) : -(int64_t)(b - a);
 }
 
-/* What needs the line before; the first one has none. */
+/* Values that need the previous line; the first line has none. */
 static void compare(telemetry_file *file, const uint64_t *memory,
                     uint64_t unix_ms, vly_record *record)
 {
@@ -392,7 +392,7 @@ static vly_status read_record(telemetry_file *file, const json_value *line,
     return VLY_OK;
 }
 
-/* Two records that follow each other as one. */
+/* Joins two successive records. */
 static void join(const telemetry_entry *short_one, telemetry_entry *entry)
 {
     const vly_record *a = &short_one->record;
@@ -422,7 +422,7 @@ static void join(const telemetry_entry *short_one, telemetry_entry *entry)
     entry->seconds += short_one->seconds;
 }
 
-/* Sums of the areas' spikes, and those that are in no area. */
+/* Sums of the areas' spikes, and spikes that are in no area. */
 static void add_areas(telemetry_file *file, bool joined, vly_record *record)
 {
     uint64_t sum = 0;

@@ -15,13 +15,13 @@
 
 typedef struct telemetry_file telemetry_file;
 
-/* One record and what it is in tokens; arrays are of the file, valid until the
- * next one is taken. */
+/* One record and its tokens; arrays belong to the file and are valid until the
+ * next record. */
 typedef struct telemetry_entry {
     char time[32]; /* ISO 8601, at its end */
     char backend[64];
     double seconds;
-    bool moved; /* the net was, between the record before and this one */
+    bool moved; /* the net was moved between the previous record and this one */
     vly_record record;
     vly_record_note note;
     uint8_t text[VLY_TOKENS_PER_RECORD];
@@ -37,18 +37,18 @@ uint32_t telemetry_file_areas(const telemetry_file *file);
 const char *const *telemetry_file_names(const telemetry_file *file);
 const uint32_t *telemetry_file_neurons(const telemetry_file *file);
 double telemetry_file_dt_ms(const telemetry_file *file);
-/* When its run began, as the manifest has it; "": it does not say. */
+/* Start time of its run, as in the manifest; "": missing. */
 const char *telemetry_file_start(const telemetry_file *file);
-/* Where there are no more records: its last line is not whole, and was left
- * out. */
+/* After the last record: the last line was incomplete and left out. */
 bool telemetry_file_cut(const telemetry_file *file);
 
-/* *more false: there is none. Records too short to be judged are joined with
- * the one behind them, and one in which the net was moved is left out, as the
- * monitor does. Errors as for open. */
+/* *more false: no further record. Records too short to be judged are joined
+ * with the next one, and a record in which the net was moved is left out, as in
+ * the monitor.
+ * Errors  as for open. */
 vly_status telemetry_file_next(telemetry_file *file, bool *more,
                                telemetry_entry *entry, vly_error *error);
-/* vly_tokens_hold for the records to come: what judges them says when. */
+/* vly_tokens_hold for later records; the judge decides when. */
 void telemetry_file_hold(telemetry_file *file, bool held);
 
 #endif

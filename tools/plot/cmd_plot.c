@@ -39,7 +39,7 @@ static const char *kind_name(const void *context, uint32_t k)
     return k < KINDS ? kind_names[k] : NULL;
 }
 
-/* KINDS: there is no such one, and it was said. */
+/* KINDS: unknown kind; the message was printed. */
 static plot_kind kind_of(const char *name)
 {
     for (uint32_t k = 0; k < KINDS; k++)
@@ -52,7 +52,7 @@ static plot_kind kind_of(const char *name)
     return KINDS;
 }
 
-/* What one picture is made of; only is a frame, or UINT32_MAX. */
+/* Input of one picture; only is a frame, or UINT32_MAX. */
 typedef struct spikes_drawing {
     plot_kind kind;
     const plot_data *data;
@@ -75,7 +75,8 @@ static vly_status draw_spikes(plot_figure *figure, void *context,
     return plot_voxels(figure, of->data, n_frames, of->only, error);
 }
 
-/* Of a picture what is drawn and the genome that names its areas stay. */
+/* Inputs that a picture must not replace: the data and the genome with the
+ * names of areas. */
 static vly_status check_apart(const tool_args *args, const char *path,
                               vly_error *error)
 {
@@ -88,7 +89,7 @@ out:
     return status;
 }
 
-/* Sizes in inches where none is asked for. */
+/* Default sizes in inches. */
 static vly_status draw_file(const tool_args *args, const char *path,
                             double width, double height, plot_draw draw,
                             void *context, vly_error *error)
@@ -141,7 +142,8 @@ static vly_status draw_frames(plot_kind kind, const plot_data *data,
     return VLY_OK;
 }
 
-/* What a stream has before its damage is drawn, and the damage is an error. */
+/* The part of a stream before its damage is drawn, and the damage is an
+ * error. */
 static vly_status told_damage(const vly_error *damage, vly_error *error)
 {
     if (damage->status != VLY_OK)
@@ -149,7 +151,7 @@ static vly_status told_damage(const vly_error *damage, vly_error *error)
     return damage->status;
 }
 
-/* A note says so if bins of another width were drawn than the user asked for.
+/* Prints a note if the width of the drawn bins differs from the requested one.
  */
 static void note_bin(const plot_data *data, double bin_ms)
 {
@@ -181,7 +183,8 @@ static vly_status plot_run(plot_kind kind, const tool_args *args,
     return status;
 }
 
-/* About a second of work; above it the numbers are expected ones. */
+/* Compiling so many takes about a second; for more, expected numbers are
+ * shown. */
 static const double build_synapses_max = 2e7;
 
 typedef struct matrix_drawing {
@@ -256,7 +259,7 @@ static vly_status plot_fields(const tool_args *args, const char *path,
     traces_drawing of = {.traces = &traces, .title = tool_text(args, "title")};
     vly_status status =
         plot_traces_init(&traces, args, args->positional[1], error);
-    /* as many as there may be have room */
+    /* room for the largest possible number */
     if (status == VLY_OK)
         status =
             draw_file(args, path, 7, fmax(4.5, 0.9 + 0.55 * traces.n_traces),

@@ -10,12 +10,12 @@
 #include "tools/plot/plot_data.h"
 #include "tools/plot/plot_figure.h"
 
-#define PLOT_MARGIN 8.0 /* points, between what is drawn and the edge */
+#define PLOT_MARGIN 8.0 /* points, between the drawing and the edge */
 
-/* Title of the picture, and what of the run it shows. Returns the height. */
+/* Draws the title and the shown part of the run. Returns the height. */
 double plot_heading(plot_figure *figure, const char *title, const char *note);
-/* Names as they are shown, each at most so wide: what is longer is cut in its
- * middle, and no two different names are shown the same. */
+/* Names as shown, each at most so wide: a longer name is cut in its middle, and
+ * two different names are never shown the same. */
 typedef struct plot_names {
     char **shown; /* [n] */
     uint32_t n;
@@ -31,9 +31,9 @@ vly_status plot_area_names(plot_names *names, plot_figure *figure,
                            vly_error *error);
 void plot_names_deinit(plot_names *names); /* also after a failure */
 
-/* Names of areas beside their colours, from x on, wrapped at width, smaller
- * where there are many, and at most a quarter of the picture: what has no room
- * then is counted. */
+/* Names of areas beside their colours, from x on, wrapped at width. Many names
+ * are drawn smaller, on at most a quarter of the picture; the rest is
+ * counted. */
 vly_status plot_legend(plot_figure *figure, const plot_data *data, double x,
                        double y, double width, double *height,
                        vly_error *error);
@@ -44,7 +44,7 @@ vly_status plot_raster(plot_figure *figure, const plot_data *data,
 /* Rate of a neuron of each area over time, bins of bin_ms. */
 vly_status plot_rate(plot_figure *figure, const plot_data *data, double bin_ms,
                      vly_error *error);
-/* The width of bins that are drawn: whole bursts. */
+/* The width of the drawn bins: whole bursts. */
 double plot_bin_ms(const plot_data *data, double bin_ms);
 /* Inter-spike intervals, and rates of neurons, as shares of each area. */
 vly_status plot_histograms(plot_figure *figure, const plot_data *data,

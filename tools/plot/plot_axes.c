@@ -24,7 +24,7 @@ double plot_at_y(const plot_axes *axes, double value)
            axes->height * (axes->y_hi - value) / (axes->y_hi - axes->y_lo);
 }
 
-/* 1, 2 or 5 times a power of ten, so that at most n of them lie in span. */
+/* 1, 2 or 5 times a power of ten, so that at most n of them fit into span. */
 static double tick_step(double span, double n)
 {
     const double raw = span / n;
@@ -86,7 +86,7 @@ static double ticks_y(plot_figure *figure, const plot_axes *axes)
     double widest = 0;
     const double n = fmax(2, fmin(6, axes->height / 28));
     double step = tick_step(axes->y_hi - axes->y_lo, n);
-    /* one number is no scale: finer ticks, if they have room */
+    /* one number does not make a scale: finer ticks, if they fit */
     if (floor(axes->y_hi / step + 1e-9) - ceil(axes->y_lo / step - 1e-9) < 1 &&
         axes->height >= 3 * tick_points)
         step = tick_step(axes->y_hi - axes->y_lo, 2.5 * n);
@@ -186,7 +186,7 @@ void plot_colour_bar(plot_figure *figure, double x, double y, double height,
     const int n = 64;
     for (int i = 0; i < n; i++) {
         plot_set_colour(figure, plot_scale_colour((i + 0.5) / n));
-        /* a little taller, so that no gap shows between two */
+        /* slightly taller, so that no gap is visible between two */
         cairo_rectangle(figure->cairo, x, y + height * (n - 1 - i) / n, 10,
                         height / n + (i > 0 ? 0.3 : 0));
         cairo_fill(figure->cairo);

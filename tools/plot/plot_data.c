@@ -56,7 +56,8 @@ plot_area *plot_area_add(plot_data *data, const char *name, vly_error *error)
     return area;
 }
 
-/* Each --area must be one of the genome's, or, NULL, of those read. */
+/* Each --area must exist in the genome, or, if that is NULL, in the
+ * recording. */
 static vly_status check_chosen(const plot_data *data, const vly_genome *genome,
                                const tool_args *args, vly_error *error)
 {
@@ -88,7 +89,7 @@ static bool is_recorded(const vly_genome *genome, uint32_t a)
     return genome->n_records == 0;
 }
 
-/* A neuron that was not recorded is not one that was silent. */
+/* A neuron that was not recorded must not count as silent. */
 static vly_status mark_recorded(const vly_genome *genome, uint32_t a,
                                 plot_area *area, vly_error *error)
 {
@@ -130,7 +131,7 @@ static vly_status leave_out(plot_data *data, const tool_args *args,
                           : vly_fail_nomem(error, strlen(name), "a name");
 }
 
-/* The areas of a genome; of a run of it, those that it recorded. */
+/* The areas of a genome; for a run of it, only those that it recorded. */
 static vly_status from_genome(plot_data *data, const tool_args *args,
                               const char *path, bool run, vly_error *error)
 {
@@ -252,7 +253,7 @@ plot_file_kind plot_file_kind_of(const char *path)
     static const char hdf5[] = "\211HDF\r\n\032\n";
     char start[8] = {0};
     FILE *file = NULL;
-    /* a pipe is read once: what comes through it is text */
+    /* a pipe can be read only once: its contents are taken as text */
     (void)vly_reading_open(path, VLY_READ_FILE, &file, NULL);
     const size_t n = file ? fread(start, 1, sizeof start, file) : 0;
     if (file)
@@ -261,7 +262,8 @@ plot_file_kind plot_file_kind_of(const char *path)
         return PLOT_FILE_STREAM;
     if (n == sizeof start && memcmp(start, hdf5, n) == 0)
         return PLOT_FILE_HDF5;
-    /* HDF5 may begin later in a file, and looks for it there */
+    /* the HDF5 signature may be later in a file, and the library searches it
+     * there */
     if (plot_ends_in(path, ".h5") || plot_ends_in(path, ".hdf5") ||
         plot_ends_in(path, ".sonata"))
         return PLOT_FILE_HDF5;
@@ -287,9 +289,9 @@ static vly_status read_spikes(plot_data *data, plot_rows *rows,
 
 /* ---- folders ------------------------------------------------------------ */
 
-/* Where a recording is now: the folder may have been moved since, so its own
- * file goes first, then the place beside it; a run that has not ended has a
- * stream only. Where there is none, the place where it should be. */
+/* The present path of a recording. The folder may have been moved, so a file in
+ * it is tried first, then the path relative to it; a run that has not ended has
+ * only a stream. If there is no file, the expected path. */
 static char *find_recording(const char *folder, const char *recording,
                             const char *from_folder)
 {
@@ -368,7 +370,7 @@ static vly_status read_folder(plot_data *data, const tool_args *args,
 }
 
 /* Spikes of the bursts shown, with their places in the count of all neurons. At
- * the window's edges a time may have been rounded otherwise than the edge. */
+ * the edges of the window a time may be rounded differently from the edge. */
 static void keep_window(plot_data *data, const plot_rows *rows)
 {
     uint64_t kept = 0;
@@ -384,8 +386,8 @@ static void keep_window(plot_data *data, const plot_rows *rows)
     data->n_spikes = kept;
 }
 
-/* A recording that neither has a spike nor says how long it is: what --from and
- * --to name is shown, else one millisecond, with nothing in it. */
+/* A recording without spikes and without a length: shows the window of --from
+ * and --to, otherwise one empty millisecond. */
 static void make_empty(plot_data *data, double from, double to)
 {
     tool_message("no spikes in the recording: the picture is empty");
@@ -404,13 +406,13 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
 {
     const double from = tool_number(args, "from", 0);
     const double to = tool_number(args, "to", HUGE_VAL);
-    /* without spikes text does not even say which areas there are */
+    /* a text recording without spikes does not even name areas */
     vly_status status = rows->any || data->n_areas > 0
                             ? check_chosen(data, NULL, args, error)
                             : VLY_OK;
     if (status != VLY_OK)
         return status;
-    /* a manifest that is older than its recording, or of a killed run */
+    /* the manifest is older than its recording, or of a killed run */
     if (rows->any && data->end <= rows->last)
         data->end = rows->last + 1;
     const bool empty = data->end == 0;

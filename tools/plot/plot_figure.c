@@ -15,7 +15,7 @@
 /* cairo's images end at 32767 pixels a side; 400 MB are enough for a poster. */
 static const double pixels_max = 1e8;
 static const double side_max = 32767;
-/* Without so much a failure of theirs is one of memory. */
+/* With less free memory a failure of the libraries counts as out of memory. */
 static const size_t room_bytes = (size_t)16 << 20;
 
 static plot_colour from_rgb(uint32_t rgb)
@@ -52,7 +52,7 @@ void plot_set_colour(plot_figure *figure, plot_colour colour)
 
 /* ---- files -------------------------------------------------------------- */
 
-/* FreeType and libpng have one error for all that went wrong with them. */
+/* cairo has only one error for all failures of FreeType and libpng. */
 static bool is_memory(cairo_status_t why)
 {
     if (why != CAIRO_STATUS_FREETYPE_ERROR && why != CAIRO_STATUS_PNG_ERROR)
@@ -164,9 +164,9 @@ void plot_figure_deinit(plot_figure *figure)
 
 /* ---- text --------------------------------------------------------------- */
 
-/* As much of text as capacity holds, with a question mark for each byte that is
- * no UTF-8, which cairo refuses, and for each control character, which XML
- * refuses: names come from anybody's files. */
+/* As much of text as fits into capacity. Bytes that are not UTF-8, which cairo
+ * refuses, and control characters, which XML refuses, become question marks:
+ * names come from arbitrary files. */
 static const char *legible(const char *text, char *copy, size_t capacity)
 {
     size_t n = 0;
@@ -195,8 +195,7 @@ double plot_text_width(plot_figure *figure, double points, const char *text)
     return extents.x_advance;
 }
 
-/* text, or as much of it as fits before "..."; UTF-8 is cut between
- * characters. */
+/* text, or the part that fits before "..."; UTF-8 is cut between characters. */
 static const char *fit(plot_figure *figure, double points, double width,
                        const char *text, char *copy, size_t capacity)
 {

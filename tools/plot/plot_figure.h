@@ -16,12 +16,12 @@ typedef struct plot_colour {
     double r, g, b; /* 0 to 1 */
 } plot_colour;
 
-/* Colours of areas: told apart by people who see red and green alike
- * (Okabe and Ito 2008, without yellow and with grey); the eighth is the first
- * again, and lines of it are dashed (plot_set_dash). */
+/* Colours of areas that people with red-green blindness can distinguish (Okabe
+ * and Ito 2008, without yellow and with grey). The eighth is the first again,
+ * and its lines are dashed (plot_set_dash). */
 plot_colour plot_area_colour(uint32_t index);
-/* Of a value from 0 to 1: viridis (nine of its colours, linear between), which
- * is even to the eye and prints in grey. */
+/* Colour of a value from 0 to 1: viridis (nine of its colours, linear between),
+ * which is perceptually uniform and prints in grey. */
 plot_colour plot_scale_colour(double value);
 
 /* Takes the next bytes of a file. */
@@ -39,10 +39,11 @@ typedef struct plot_figure {
     void *to;
 } plot_figure;
 
-/* Text ends so, after something else: a file's name in ".svg". */
+/* Does the text end with this, after at least one other character? As a file
+ * name in ".svg". */
 bool plot_ends_in(const char *text, const char *end);
 
-/* A picture's file. The format is the path's ending, .png or .svg. */
+/* The file of a picture. Its extension, .png or .svg, is the format. */
 typedef struct plot_page {
     const char *path; /* stays */
     double width;     /* points */
@@ -52,18 +53,20 @@ typedef struct plot_page {
 
 /* Errors  E_INVALID another ending, or too many pixels */
 vly_status plot_page_check(const plot_page *page, vly_error *error);
-/* put gets the bytes of the file, `to` is its first argument. deinit is due
- * after a failure too. plot_process.h has who calls it for a file. */
+/* put gets the bytes of the file, `to` is its first argument. deinit is needed
+ * after a failure too. plot_process.h has the function that calls it for a
+ * file. */
 vly_status plot_figure_init(plot_figure *figure, const plot_page *page,
                             plot_put put, void *to, vly_error *error);
-/* The last bytes. Errors  E_IO, where put fails too; E_NOMEM */
+/* Writes the last bytes.
+ * Errors  E_IO, also if put fails; E_NOMEM */
 vly_status plot_figure_write(plot_figure *figure, vly_error *error);
 void plot_figure_deinit(plot_figure *figure);
 
 void plot_set_colour(plot_figure *figure, plot_colour colour);
 typedef enum plot_anchor { PLOT_LEFT, PLOT_CENTRE, PLOT_RIGHT } plot_anchor;
-/* One line, its middle at height y, in the colour that is set; what would be
- * wider than width is cut and ends in "..." (0: any width). */
+/* One line, its middle at height y, in the present colour; a text wider than
+ * width is cut and ends in "..." (0: any width). */
 void plot_text(plot_figure *figure, double x, double y, plot_anchor anchor,
                double points, double width, const char *text);
 /* The same, read upwards. */
@@ -87,10 +90,10 @@ double plot_at_x(const plot_axes *axes, double value);
 double plot_at_y(const plot_axes *axes, double value);
 /* Frame, ticks, numbers, labels. */
 void plot_axes_draw(plot_figure *figure, const plot_axes *axes);
-/* What follows is drawn inside the axes only, until plot_axes_end. */
+/* Clips all drawing to the inside of the axes, until plot_axes_end. */
 void plot_axes_begin(plot_figure *figure, const plot_axes *axes);
 void plot_axes_end(plot_figure *figure);
-/* Lines of areas with the same colour: the first whole, the next dashed, six
+/* Lines of areas with the same colour: the first solid, the next dashed, six
  * kinds. */
 void plot_set_dash(plot_figure *figure, uint32_t colour);
 /* A step line through n values of equal width, n_wide of which fill the axes:

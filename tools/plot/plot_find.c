@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "tools/plot/plot_data.h"
 
-/* Beside the recording "spikes.csv" is "spikes.1.v_mv.csv" samples of v_mv;
- * field NULL: of any. */
+/* Beside the recording "spikes.csv", "spikes.1.v_mv.csv" has samples of v_mv;
+ * field NULL: any field. */
 static bool is_samples(const char *name, const char *recording,
                        const char *field)
 {

@@ -83,7 +83,7 @@ static void draw_names(plot_figure *figure, const vly_genome *genome,
                        const plot_names *names, double x, double y, double side)
 {
     const uint32_t n = genome->n_areas;
-    /* where there is no room for every name, every second, third ... */
+    /* if not every name fits, only every second, third ... */
     const uint32_t step = side >= 8 ? 1 : (uint32_t)ceil(8 / side);
     plot_set_colour(figure, (plot_colour){0, 0, 0});
     for (uint32_t a = 0; a < n; a += step) {

@@ -20,8 +20,8 @@ static bool inside(const char *text, size_t at)
     return ((unsigned char)text[at] & 0xc0) == 0x80;
 }
 
-/* The first and the last bytes of a name, `kept` in all, whole characters of
- * UTF-8, and a tail behind them. */
+/* The first and the last bytes of a name, `kept` in total, whole UTF-8
+ * characters, and a tail after them. */
 static void cut(const char *name, size_t kept, const char *tail, char *text,
                 size_t capacity)
 {
@@ -41,7 +41,7 @@ static bool fits(plot_figure *figure, double points, double width,
     return plot_text_width(figure, points, text) <= width + 0.01;
 }
 
-/* As much of name as has room with tail. */
+/* As much of name as fits together with tail. */
 static vly_status shorten(plot_figure *figure, double points, double width,
                           const char *name, const char *tail, char **shown,
                           vly_error *error)
@@ -52,7 +52,7 @@ static vly_status shorten(plot_figure *figure, double points, double width,
     if (!text)
         return vly_fail_nomem(error, capacity, "a name");
     snprintf(text, capacity, "%s%s", name, tail);
-    /* of names without end only what could have room is tried */
+    /* of very long names only lengths that may fit are tried */
     size_t kept = n < 512 ? n : 512;
     while (kept > 0 && !fits(figure, points, width, text))
         cut(name, --kept, tail, text, capacity);
@@ -79,8 +79,8 @@ static bool boundary(char c)
     return c != '\0' && strchr("_-./: ,", c) != NULL;
 }
 
-/* What all of a group of names begin and end with, in bytes, up to the last
- * boundary of words before they differ. */
+/* Lengths in bytes of the common prefix and suffix of a group of names, up to
+ * the last word boundary before they differ. */
 static void common_ends(const numbered *group, uint32_t n,
                         const char *const *from, size_t *begin, size_t *end)
 {
@@ -109,7 +109,8 @@ static void common_ends(const numbered *group, uint32_t n,
     *end = tail;
 }
 
-/* Only what tells a name from the others of its group: "...4_left...". */
+/* Only the part in which a name differs from the others of its group:
+ * "...4_left...". */
 static vly_status show_difference(plot_figure *figure, const plot_names *names,
                                   const char *name, size_t begin, size_t end,
                                   char **shown, vly_error *error)
@@ -130,8 +131,8 @@ static vly_status show_difference(plot_figure *figure, const plot_names *names,
     return VLY_OK;
 }
 
-/* Names that came out the same are shown by what tells them apart, or where
- * that is too long with their places among the areas behind them, from 1. */
+/* Names that became the same are shown by the part in which they differ; if
+ * that is too long, with their position among the areas as a suffix, from 1. */
 static vly_status tell_group_apart(plot_figure *figure, const plot_names *names,
                                    const char *const *from,
                                    const numbered *group, uint32_t n,
@@ -197,7 +198,7 @@ vly_status plot_names_init(plot_names *names, plot_figure *figure,
         VLY_TRY(shorten(figure, points, width, from[i], "", &names->shown[i],
                         error));
     VLY_TRY(tell_apart(figure, names, from, sorted, false, error));
-    /* two groups may have come out the same */
+    /* two groups may have become the same */
     VLY_TRY(tell_apart(figure, names, from, sorted, true, error));
     for (uint32_t i = 0; i < n; i++)
         names->widest = fmax(names->widest,
@@ -267,8 +268,9 @@ static void draw_item(const legend *of, uint32_t a, double x, double y)
               0, of->names->shown[a]);
 }
 
-/* Names of areas one after the other. Of more than have room, the last line
- * ends in how many are left out. Returns lines; draw false: only that. */
+/* Names of areas one after the other. If not all fit, the last line ends in the
+ * number of those left out. Returns the number of lines; draw false: only
+ * counts. */
 static uint32_t flow(const legend *of, bool draw)
 {
     double at = 0;
@@ -285,7 +287,7 @@ static uint32_t flow(const legend *of, bool draw)
             at = 0;
             line++;
         }
-        /* would what is left have to end here? */
+        /* must the remaining names be counted here? */
         if (draw && a + 1 < n && line + 1 == of->n_lines &&
             at + wide + last > of->width) {
             plot_set_colour(of->figure, (plot_colour){0.3, 0.3, 0.3});
@@ -303,12 +305,12 @@ static uint32_t flow(const legend *of, bool draw)
 vly_status plot_legend(plot_figure *figure, const plot_data *data, double x,
                        double y, double width, double *height, vly_error *error)
 {
-    /* smaller, closer, with shorter names until all have room */
+    /* smaller, closer, with shorter names until all fit */
     static const struct {
         double points, pitch, name;
     } tries[] = {{8, 12, 0.9}, {7, 9.5, 0.9}, {6.5, 8.5, 0.28}, {6, 8, 0.17}};
     const size_t n_tries = sizeof tries / sizeof tries[0];
-    /* a quarter of the picture, but a line at least */
+    /* a quarter of the picture, but at least one line */
     const double room = fmax(figure->height / 4, 12);
     vly_status status = VLY_OK;
     for (size_t t = 0; t < n_tries; t++) {

@@ -44,7 +44,7 @@ static void work(void *context, int out)
     plot_figure figure = {0};
     vly_status status = VLY_OK;
     VLY_TRY(plot_figure_init(&figure, asked->page, send_piece, &out, &error));
-    /* fontconfig tries for ever where it gets no memory at all */
+    /* fontconfig retries for ever if it gets no memory at all */
     (void)plot_text_width(&figure, 8, "0");
     vly_child_unwind();
     VLY_TRY(asked->draw(&figure, asked->context, &error));
@@ -58,7 +58,7 @@ out:
 
 /* ---- the command --------------------------------------------------------- */
 
-/* False if the child ended before it said that the picture is complete. The
+/* False if the child ended before it reported that the picture is complete. The
  * writer keeps its first error and returns it when it is closed. */
 static bool receive(const vly_child *child, vly_writer *writer, vly_error *told)
 {

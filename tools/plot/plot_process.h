@@ -9,12 +9,12 @@
 
 #include "tools/plot/plot_figure.h"
 
-/* Draws into the figure; may tell no more than its error. */
+/* Draws into the figure; only its error is passed on. */
 typedef vly_status (*plot_draw)(plot_figure *figure, void *context,
                                 vly_error *error);
 
-/* The file of the page: whole or not at all.
- * Errors  those of draw; E_INVALID as plot_page_check; E_IO; E_NOMEM also where
+/* Writes the file of the page completely or not at all.
+ * Errors  those of draw; E_INVALID as plot_page_check; E_IO; E_NOMEM also if
  * the libraries crashed */
 vly_status plot_process(const plot_page *page, plot_draw draw, void *context,
                         vly_error *error);

@@ -41,8 +41,8 @@ typedef struct band {
     double height;
 } band;
 
-/* Heights as numbers of neurons, but none below what a name needs, as long as
- * there is room for all. */
+/* Heights in proportion to numbers of neurons, but at least the height of a
+ * name, as long as all bands fit. */
 static void place_bands(const plot_data *data, const plot_axes *axes,
                         band *bands)
 {
@@ -68,14 +68,14 @@ static uint32_t pixel_of(plot_colour colour)
     return 0xff000000u | r << 16 | g << 8 | b;
 }
 
-/* A dot is as large as its neighbours leave room for, at most 1.6 points. */
+/* A dot is as large as its neighbours allow, at most 1.6 points. */
 static uint32_t dot_pixels(double room, double scale)
 {
     const double pixels = floor(fmin(room, 1.6) * scale);
     return pixels < 1 ? 1 : (uint32_t)pixels;
 }
 
-/* Where a dot begins, so that all of it is inside. */
+/* Position of a dot, so that the whole dot is inside. */
 static uint32_t inside(double at, uint32_t dot, uint32_t room)
 {
     const double most = room > dot ? room - dot : 0;
@@ -151,8 +151,8 @@ static void draw_rates(plot_figure *figure, const plot_data *data,
     plot_axes_draw(figure, &bars);
 }
 
-/* Whether a name has room: where bands are lower than it, those that keep clear
- * of the one before and of the next band that is not. */
+/* Does a name fit? If bands are lower than a name, only names that do not touch
+ * the previous name or the next higher band are drawn. */
 static bool has_name(const band *bands, uint32_t a, uint32_t n_areas,
                      double before, double points)
 {
@@ -165,7 +165,7 @@ static bool has_name(const band *bands, uint32_t a, uint32_t n_areas,
            bands[a + 1].y + bands[a + 1].height / 2 - middle >= points;
 }
 
-/* Small where that gives every area its name. */
+/* A small font if every area gets its name that way. */
 static double points_of(const band *bands, uint32_t n_areas)
 {
     double lowest = name_points;

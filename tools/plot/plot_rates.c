@@ -33,7 +33,7 @@ static void rates_of(const plot_data *data, uint64_t bin, uint32_t n_bins,
         }
 }
 
-/* Bursts of a bin: at least one, at most all. */
+/* Bursts per bin: at least one, at most all. */
 static uint64_t bin_bursts(const plot_data *data, double bin_ms)
 {
     const uint64_t length = data->end - data->begin;
@@ -121,7 +121,7 @@ static uint32_t bin_of(const histogram *in, double value)
     return bin < 0 ? 0 : bin >= BINS ? BINS - 1 : (uint32_t)bin;
 }
 
-/* Counts to shares of each area. */
+/* Converts counts to shares of each area. */
 static void to_shares(const plot_data *data, histogram *in)
 {
     for (uint32_t a = 0; a < data->n_areas; a++) {
@@ -158,7 +158,8 @@ static void intervals_of(const plot_data *data, uint64_t *last, histogram *in)
                 continue;
             }
             const uint32_t a = plot_data_area(data, neuron);
-            /* in the middle of its burst: no edge of a bin is met */
+            /* in the middle of its burst, so that it never hits the edge of a
+             * bin */
             in->share[(size_t)a * BINS +
                       bin_of(in, ((double)interval + 0.5) * data->dt_ms)]++;
         }
@@ -177,7 +178,8 @@ static void neuron_rates_of(const plot_data *data, uint64_t *count,
     for (uint64_t i = 0; i < data->n_spikes; i++)
         if (++count[data->neurons[i]] > most)
             most = count[data->neurons[i]];
-    /* the same number of counts in every bin, or it would show a comb */
+    /* every bin covers the same number of counts; otherwise the histogram shows
+     * a comb */
     const uint64_t counts = most / BINS + 1;
     in->lo = 0;
     in->hi = (double)(counts * BINS) / plot_data_seconds(data);

@@ -106,7 +106,7 @@ vly_status plot_rows_keep(plot_data *data, plot_rows *rows, uint64_t burst,
 {
     const double end_ms = ((double)burst + 1) * data->dt_ms;
     vly_status status = VLY_OK;
-    /* the half is for times that are no exact multiples */
+    /* the half allows for times that are not exact multiples */
     if (end_ms < tool_number(rows->args, "from", 0) + data->dt_ms / 2 ||
         end_ms > tool_number(rows->args, "to", HUGE_VAL) + data->dt_ms / 2)
         return VLY_OK;
@@ -190,7 +190,7 @@ vly_status plot_rows_csv(plot_data *data, plot_rows *rows, const char *path,
 
 /* ---- streams ------------------------------------------------------------ */
 
-/* map [areas of the stream] to those chosen; UINT32_MAX: not wanted. */
+/* map [areas of the stream] gives the chosen area; UINT32_MAX: not wanted. */
 static vly_status stream_areas(plot_data *data, const tool_args *args,
                                const vly_stream_head *head, uint32_t *map,
                                vly_error *error)

@@ -15,30 +15,30 @@ typedef struct plot_rows {
     uint32_t *area;      /* [n_spikes] of data->areas */
     uint64_t capacity;
     uint64_t last; /* burst, of any area */
-    uint32_t seen; /* the area of the row before: they come in runs */
+    uint32_t seen; /* the area of the previous row: rows of an area come in
+                    * runs */
     bool any;
 } plot_rows;
 
-/* Whether --area names it, or none. */
+/* Does --area name it, or is there no --area? */
 bool plot_chosen(const tool_args *args, const char *name);
-/* NULL without memory; error then says so. */
+/* NULL if memory ran out; error is set then. */
 plot_area *plot_area_add(plot_data *data, const char *name, vly_error *error);
-/* A slash of an area's name is a dot in the name of its population. */
+/* A slash in the name of an area is a dot in the name of its population. */
 bool plot_is_population(const char *area, const char *population);
-/* What a population is called here: as --area has it, or as it is; NULL: it is
- * not wanted. */
+/* Name of a population here: as in --area, or unchanged; NULL: not wanted. */
 const char *plot_population_area(const tool_args *args, const char *population);
-/* A spike, if it lies in the window of --from and --to. */
+/* Adds a spike if it is in the window of --from and --to. */
 vly_status plot_rows_keep(plot_data *data, plot_rows *rows, uint64_t burst,
                           uint32_t area, uint32_t neuron, vly_error *error);
 
 vly_status plot_rows_csv(plot_data *data, plot_rows *rows, const char *path,
                          vly_error *error);
-/* What is behind the last block of a stream: damage is an error to be told once
- * the picture is drawn; that a run was killed is a note. */
+/* Checks the end of a stream after its last block: damage is an error that is
+ * reported after the picture is drawn; a killed run gives a note. */
 void plot_stream_ended(const vly_stream_reader *reader, const char *path,
                        vly_error *damage);
-/* A stream that a killed run left is shown as far as it is good. */
+/* The stream of a killed run is shown up to its last intact block. */
 vly_status plot_rows_stream(plot_data *data, plot_rows *rows, const char *path,
                             vly_error *error);
 /* Spikes of a SONATA file, in any order there. Without a genome a burst is the

@@ -38,7 +38,7 @@ static bool wanted(const tool_args *args, const char *area, uint32_t neuron,
            time_ms <= tool_number(args, "to", HUGE_VAL);
 }
 
-/* NULL without *status: there are enough already. */
+/* NULL with *status OK: enough traces already. */
 static plot_trace *trace_of(plot_traces *traces, const char *area,
                             uint32_t neuron, int64_t element,
                             vly_status *status, vly_error *error)
@@ -277,7 +277,7 @@ static vly_status begin_report(void *context, const vly_sonata_report *report,
         const plot_trace *trace =
             trace_of(traces, area, (uint32_t)report->nodes[c],
                      report->elements[c], &status, error);
-        if (!trace) /* none is too many: want has the limit */
+        if (!trace) /* always fits: want has the limit */
             return status;
         of->column[c] = (uint32_t)(trace - traces->traces);
     }
@@ -301,8 +301,8 @@ static vly_status take_rows(void *context, uint64_t first, uint32_t n_rows,
     return status;
 }
 
-/* The file says of which field it is by its name only: "spikes.1.v_mv.h5" is of
- * v_mv, any other "NAME.h5" of NAME. */
+/* Only the name of the file gives its field: "spikes.1.v_mv.h5" has v_mv, any
+ * other "NAME.h5" has NAME. */
 static vly_status name_field(plot_traces *traces, const tool_args *args,
                              const char *path, vly_error *error)
 {
@@ -327,7 +327,7 @@ static vly_status name_field(plot_traces *traces, const tool_args *args,
     return VLY_OK;
 }
 
-/* Traces in which --from and --to left nothing. */
+/* Removes traces without samples between --from and --to. */
 static void drop_empty(plot_traces *traces)
 {
     uint32_t kept = 0;
@@ -361,7 +361,7 @@ static vly_status read_sonata(plot_traces *traces, const tool_args *args,
 
 /* ---- folders ------------------------------------------------------------ */
 
-/* CSV has no place for it: the genome's model says it. */
+/* A CSV does not contain the unit; the model of the genome does. */
 static vly_status find_unit(plot_traces *traces, const tool_args *args,
                             const char *folder, vly_error *error)
 {

@@ -16,8 +16,8 @@
 #include "record/sonata_reader.h"
 #include "tools/cli/tool.h"
 
-/* Ids of programs that number otherwise than from 0 in each population: beyond
- * this, pictures that count by neuron would fill the memory. */
+/* Some programs do not number from 0 in each population: with ids above this
+ * limit, pictures with counts per neuron would fill the memory. */
 static const uint64_t ids_max = UINT64_C(1) << 28;
 
 typedef struct sonata_spike {
@@ -33,7 +33,7 @@ typedef struct sonata_spikes {
     sonata_spike *spikes; /* [n] */
     uint64_t n;
     uint64_t capacity;
-    uint32_t area;  /* of the population at hand; UINT32_MAX: not wanted */
+    uint32_t area;  /* area of the present population; UINT32_MAX: not wanted */
     double last_ms; /* of any population: the picture ends there */
 } sonata_spikes;
 
@@ -54,7 +54,8 @@ const char *plot_population_area(const tool_args *args, const char *population)
     return tool_text(args, "area") ? NULL : population;
 }
 
-/* All are read: a picture of one area ends when the recording does. */
+/* All populations are read: a picture of one area ends at the end of the
+ * recording. */
 static bool want_population(void *context, const char *name)
 {
     (void)context;
@@ -103,7 +104,7 @@ static vly_status check_node(sonata_spikes *of, uint64_t index, uint64_t node,
     return VLY_OK;
 }
 
-/* bursts of a thousandth of a ms at 2^53 of them, all that doubles count */
+/* 2^53 bursts of a thousandth of a ms: the most that a double counts */
 #define TIME_MOST_MS 9e12
 
 static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
@@ -141,7 +142,7 @@ static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
 
 /* ---- bursts ------------------------------------------------------------- */
 
-/* The half per cent of a step is for times that were stored as float32. */
+/* The half per cent of a step allows for times stored as float32. */
 static bool on_grid(double time_ms, double dt_ms)
 {
     const double steps = time_ms / dt_ms;
@@ -162,8 +163,8 @@ static double step_of(const sonata_spikes *of)
     return 0.001;
 }
 
-/* A spike is stamped with the end of its burst; other programs have spikes at
- * 0, which are in the first burst then. */
+/* The time of a spike is the end of its burst. Other programs have spikes at 0,
+ * which are put into the first burst. */
 static double burst_of(double time_ms, double dt_ms)
 {
     return fmax(floor(time_ms / dt_ms + 0.5) - 1, 0);

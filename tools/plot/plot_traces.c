@@ -13,8 +13,8 @@
 #include "tools/cli/setup.h"
 #include "tools/plot/plot.h"
 
-/* "v_mv" is "v (mV)"; what has no unit stays as it is. The unit of a report
- * goes behind a name that has none. */
+/* "v_mv" becomes "v (mV)"; a name without a unit is unchanged. The unit of a
+ * report follows a name that has none. */
 static void label_of(const char *field, const char *unit, char *text, size_t n)
 {
     static const char *const units[][2] = {{"_mv", "mV"}, {"_pa", "pA"},
@@ -68,7 +68,7 @@ static void draw_trace(plot_figure *figure, const plot_axes *axes,
     plot_axes_end(figure);
 }
 
-/* "AREA NEURON" of each. */
+/* "AREA NEURON" for each. */
 static vly_status name_traces(plot_figure *figure, const plot_traces *traces,
                               double width, plot_names *names, vly_error *error)
 {
@@ -146,7 +146,7 @@ vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
         plot_names_deinit(&names);
         return status;
     }
-    if (n > 4) { /* panels too low for a label each */
+    if (n > 4) { /* panels too low for one label each */
         plot_set_colour(figure, (plot_colour){0, 0, 0});
         plot_text_upwards(figure, PLOT_MARGIN + 6,
                           top + 12 + (step * n - 16) / 2, 9, 0, label);

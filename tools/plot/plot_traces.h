@@ -24,28 +24,32 @@ typedef struct plot_traces {
     uint32_t n_traces;
     uint64_t n_left_out; /* samples of neurons beyond those */
     char *field;
-    char *unit;       /* "": none; NULL: unknown but for the field's ending */
-    vly_error damage; /* a stream that is shown up to its damage; else OK */
+    char *unit;       /* "": none; NULL: unknown except for the suffix of the
+                       * field */
+    vly_error damage; /* error of a stream that is shown up to its damage;
+                       * otherwise OK */
 } plot_traces;
 
 /* A CSV of samples, a stream with samples, a SONATA report, or a folder of a
  * run that has one of them. --area, --neuron, --field, --from and --to of args
- * choose. Errors  E_IO; E_PARSE "file:line:column: ..."; E_INVALID nothing is
- * left, or several fields and none chosen; E_UNSUPPORTED HDF5 without HDF5 in
- * this build; E_NOMEM */
+ * choose.
+ * Errors  E_IO; E_PARSE "file:line:column: ..."; E_INVALID nothing remains, or
+ * several fields and none chosen; E_UNSUPPORTED HDF5 without HDF5 in this
+ * build; E_NOMEM */
 vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
                             const char *path, vly_error *error);
-/* The file of samples of a run's folder: it lies beside the recorded spikes, or
- * is the stream that has both. *path is the caller's.
+/* The file of samples in a run's folder: it is beside the recorded spikes, or
+ * it is the stream that has both. The caller frees *path.
  * Errors  E_IO; E_INVALID none, or several and no --field; E_NOMEM */
 vly_status plot_find_samples(const tool_args *args, const char *folder,
                              char **path, vly_error *error);
 void plot_traces_deinit(plot_traces *traces);
-/* The unit that the model of the first trace's area gives the field, if it is
- * there. Errors  those of reading a genome; E_NOMEM */
+/* The unit of the field in the model of the first trace's area, if the genome
+ * is available.
+ * Errors  those of reading a genome; E_NOMEM */
 vly_status plot_traces_unit(plot_traces *traces, const char *genome,
                             vly_error *error);
-/* A panel a neuron, one above the other, the same scales. */
+/* One panel per neuron, one above the other, with the same scales. */
 vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
                             const char *title, vly_error *error);
 

@@ -13,7 +13,7 @@
 
 static const double bar_room = 62;
 
-/* [frames][x][y] mean rate of a recorded neuron in Hz; -1: there is none.
+/* [frames][x][y] mean rate of a recorded neuron in Hz; -1: no recorded neuron.
  * Returns the highest. */
 static double maps_of(const plot_data *data, uint32_t n_frames, double *maps)
 {
@@ -75,7 +75,8 @@ static vly_status draw_map(plot_figure *figure, const plot_axes *axes,
     return VLY_OK;
 }
 
-/* Panels of one shape in a rectangle: as many columns as make them largest. */
+/* Panels of one shape in a rectangle, with the number of columns that makes
+ * them largest. */
 static uint32_t columns_of(uint32_t n, double width, double height,
                            double shape, double *scale)
 {

@@ -10,8 +10,8 @@
         net.run(1000)
 
 One file over the C API (volley/volley.h, which has the details) by ctypes, and
-NumPy. What the engine refuses is raised as volley.Error with its sentence. A
-net is used by one thread at a time; stop() may be called by any.
+NumPy. A refusal of the engine is raised as volley.Error with its message. One
+thread at a time may use a net; any thread may call stop().
 
 libvolley is found by VOLLEY_LIBRARY (a file), then beside this file's prefix,
 then as the dynamic linker finds it.
@@ -30,19 +30,18 @@ import numpy as np
 __all__ = ["Area", "Connectome", "Error", "Net", "RoundingWarning", "Spikes",
            "State", "load", "plugins", "version"]
 
-_SONAME = "libvolley.so.0.1"
+_SONAME = "libvolley.so.0.2"  # of this version: test_package fails otherwise
 _STATUS = {-1: "E_INVALID", -2: "E_PARSE", -3: "E_IO", -4: "E_NOMEM",
            -5: "E_UNSUPPORTED", -6: "E_DEVICE", -7: "E_ABI", -8: "E_STOPPED"}
-# from which share on a value that is rounded is warned of
+# relative rounding error from which a warning is given
 _OFF_MOST = 0.01
-# how long a run may keep Python from seeing Ctrl-C
+# longest time between two checks for Ctrl-C
 _PIECE_SECONDS = 0.2
 
 
 def _plain(text):
-    """Bytes of a message for people, in which files may have their say: what a
-    terminal obeys is shown as \\xNN or \\uNNNN, and so are bytes that are no
-    UTF-8."""
+    """Text of a message, which may contain text of files: control characters
+    and bytes that are not UTF-8 are shown as \\xNN or \\uNNNN."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode()
                    for c in text.decode("utf-8", "backslashreplace"))
 
@@ -80,12 +79,12 @@ class Spikes(NamedTuple):
 
     @property
     def times_ms(self):
-        """When each fired: the end of its burst, as in recordings."""
+        """Time of each spike: the end of its burst, as in recordings."""
         return (self.bursts + 1) * self.dt_ms
 
 
 class Area(NamedTuple):
-    """Where an area's neurons lie: ids first to first + neurons - 1.
+    """The ids of an area's neurons: first to first + neurons - 1.
 
     units: of each port, in its mV, pA or nS: input is a whole number of them.
     """
@@ -96,7 +95,7 @@ class Area(NamedTuple):
     units: tuple = ()
 
     def of(self, spikes):
-        """The spikes of this area, neurons counted from 0."""
+        """The spikes of this area, with neurons counted from 0."""
         inside = ((spikes.neurons >= self.first) &
                   (spikes.neurons < self.first + self.neurons))
         return spikes._replace(bursts=spikes.bursts[inside],
@@ -269,8 +268,8 @@ _MOST = {_U32: 2**32 - 1, _U64: 2**64 - 1}
 
 
 def _check_whole(types, arguments):
-    """Raises ValueError for a whole number that its C type cannot hold: ctypes
-    would cut it to the size of the type."""
+    """Raises ValueError for an integer that does not fit its C type: ctypes
+    would truncate it."""
     for kind, value in zip(types, arguments):
         most = _MOST.get(kind)
         if most is None:
@@ -285,7 +284,7 @@ def _check_whole(types, arguments):
 
 
 def _call(name, *arguments):
-    """Calls a function that can fail; its sentence is raised."""
+    """Calls a function that can fail; its message is raised."""
     error = _Error(struct_size=ctypes.sizeof(_Error))
     _check_whole(_FUNCTIONS[name][1], arguments)
     status = getattr(_lib(), "vly_" + name)(*arguments, ctypes.byref(error))
@@ -294,7 +293,7 @@ def _call(name, *arguments):
 
 
 def _make(name, *arguments):
-    """Calls a function whose last argument but one is the handle it makes."""
+    """Calls a function that returns a handle in its last argument but one."""
     handle = ctypes.c_void_p()
     _call(name, *arguments, ctypes.byref(handle))
     return handle
@@ -305,7 +304,7 @@ def _text(value):
 
 
 def _toml(value):
-    """A Python value as --set takes it; text stays as it is."""
+    """A Python value in the form of --set; text is unchanged."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, np.bool_)):
@@ -321,7 +320,7 @@ def _toml(value):
 
 
 def _plugins():
-    """The registry: one a process, never destroyed, as nets may be left."""
+    """The registry: one per process; never destroyed, as nets may use it."""
     global _registry
     if _registry is None:
         _registry = _make("registry_create")
@@ -334,7 +333,7 @@ def version():
 
 
 def plugins():
-    """What was found, a dict each: id, path, version, usable, reason."""
+    """The plugins found, a dict each: id, path, version, usable, reason."""
     found = []
     for index in range(_lib().vly_registry_count(_plugins())):
         info = _PluginInfo(struct_size=ctypes.sizeof(_PluginInfo))
@@ -355,7 +354,7 @@ class _Handle:
     _h = None
 
     def close(self):
-        """Frees what the library holds; a second call does nothing."""
+        """Frees the handle of the library; a second call does nothing."""
         handle, self._h = self._h, None
         if handle is not None:
             getattr(_lib(), self._destroy)(handle)
@@ -379,7 +378,7 @@ class _Handle:
         return self._h
 
 
-# ---- what a user holds ----------------------------------------------------
+# ---- public classes -------------------------------------------------------
 
 class Connectome(_Handle):
     """A compiled genome: Connectome.build(...) or Connectome.load(FILE)."""
@@ -390,7 +389,7 @@ class Connectome(_Handle):
         self._nets = 0  # alive, which read it
 
     def close(self):
-        """Frees it; refused while a net of it is open."""
+        """Frees the connectome; refused while one of its nets is open."""
         if self._h is not None and self._nets:
             raise ValueError(f"{self._nets} net(s) of this Connectome are "
                              "open: close them first")
@@ -398,7 +397,7 @@ class Connectome(_Handle):
 
     @classmethod
     def build(cls, genome, set=None, threads=0):
-        """Compiles a genome: a file's name, or its text (with a newline).
+        """Compiles a genome: a file name, or the text (with a newline).
 
         set: {"area.E.neurons": 100}, as --set. threads 0: all cores.
         """
@@ -418,7 +417,7 @@ class Connectome(_Handle):
 
     @classmethod
     def load(cls, path, verify=True):
-        """Reads what save wrote, or `volley run --save-connectome`."""
+        """Reads a file of save or of `volley run --save-connectome`."""
         return cls(_make("connectome_load", _text(path), int(verify)))
 
     def save(self, path):
@@ -469,8 +468,8 @@ class State(_Handle):
 class Net(_Handle):
     """A network on a backend; volley.load makes one from a genome.
 
-    connectome: one Connectome may serve several nets. state: begin there
-    instead of at burst 0. threads 0: all cores; "cpu:4" wins over it.
+    connectome: several nets may share one Connectome. state: start there
+    instead of at burst 0. threads 0: all cores; "cpu:4" overrides it.
     """
     _destroy = "vly_net_destroy"
 
@@ -499,7 +498,7 @@ class Net(_Handle):
                                     tuple(2.0**-q for q in
                                           info.q[:info.n_ports]))
         # by area and port: the largest value injected so far; None: units are
-        # fine enough for it, and no look is needed any more
+        # fine enough, no further check is needed
         self._largest = {}
         self._warned = set()  # paths of set
 
@@ -520,10 +519,10 @@ class Net(_Handle):
     def run(self, bursts=None, ms=None, record=False, on_spikes=None):
         """Runs so many bursts, or milliseconds of model time.
 
-        record     returns Spikes of what was run (else None)
+        record     returns the Spikes of these bursts (otherwise None)
         on_spikes  function(burst, ids): called for every burst, in order, ids a
                    uint32 array; the backend is ahead of it by up to 4096
-                   bursts. What it raises ends the run.
+                   bursts. An exception in it ends the run.
         Ctrl-C ends the run between two bursts, with KeyboardInterrupt.
         """
         n = self._bursts(bursts, ms)
@@ -584,7 +583,7 @@ class Net(_Handle):
         return int(bursts)
 
     def _run_pieces(self, n):
-        """Pieces of about _PIECE_SECONDS: between them Python sees signals."""
+        """Runs pieces of about _PIECE_SECONDS, with Python signals in between."""
         piece = 64
         while n > 0:
             piece = min(piece, n)
@@ -601,14 +600,14 @@ class Net(_Handle):
     # ---- input and state
 
     def inject(self, area, neurons, values, port=0, burst=None):
-        """Adds input, unit of the port, in a burst not yet done (the next).
+        """Adds input, in units of the port, to a future burst (the next one).
 
         neurons: index or array, counted from 0 in the area; values: one for
         all or one each. A value becomes the nearest whole number of units of
-        the port, net.area(area).units[port]. A RoundingWarning is given if one
-        is off by more than 1% of the largest that this net has injected there
-        so far: a signal that passes through 0 is always off there by its own
-        measure, which does not matter beside its amplitude.
+        the port, net.area(area).units[port]. A RoundingWarning is given if the
+        error of a value exceeds 1% of the largest value that this net has
+        injected there so far. The measure is the amplitude, because a signal
+        that passes through 0 always has a large relative error there.
         """
         neurons = np.atleast_1d(np.asarray(neurons))
         if neurons.size and (neurons.dtype.kind not in "iu" or
@@ -627,7 +626,7 @@ class Net(_Handle):
             self._look_at(area, port, values)
 
     def _look_at(self, area, port, values):
-        """Warns once if units are coarse for what is injected."""
+        """Warns once if units are coarse for the injected values."""
         unit = self.areas[area].units[port]
         largest = max(self._largest.get((area, port), 0.0),
                       float(np.abs(values).max()))
@@ -639,7 +638,7 @@ class Net(_Handle):
                 f"becomes {math.floor(values[worst] / unit + 0.5) * unit:.6g}: "
                 f"its unit is {unit:.6g}", RoundingWarning, stacklevel=3)
             largest = math.inf
-        # what is off by half a unit is less than the share from here on
+        # from this value on, half a unit is below the share
         done = largest * _OFF_MOST >= unit / 2
         self._largest[area, port] = None if done else largest
 
@@ -671,13 +670,13 @@ class Net(_Handle):
 
     def set(self, path, value):
         """Changes a parameter from the next burst on: "area.E.tau_m_ms",
-        "stimulus.ext.rate_hz". An array gives one value a neuron.
+        "stimulus.ext.rate_hz". An array gives one value per neuron.
 
         Weights, mean and sd of stimuli become whole units of the port
         (net.area(name).units), rates chances of 2^-32 a burst, durations that
-        the model counts in bursts whole bursts. A RoundingWarning is given,
-        once a path, if that puts it off by more than 1%; net.rounding(path)
-        says how far.
+        the model counts in bursts whole bursts. A RoundingWarning is given
+        once per path if the error exceeds 1%; net.rounding(path) returns the
+        error.
         """
         values = np.asarray(value, np.float64)
         if values.ndim == 0:
@@ -694,7 +693,7 @@ class Net(_Handle):
         self._look_at_path(path)
 
     def rounding(self, path):
-        """How far rounding puts off what set gave to the path: 0.01 is 1%."""
+        """Relative rounding error of the value set at the path: 0.01 is 1%."""
         off = ctypes.c_double()
         _call("net_rounding", self._handle, path.encode(), ctypes.byref(off))
         return off.value
@@ -716,11 +715,11 @@ class Net(_Handle):
 
     @property
     def digest(self):
-        """Of all spikes so far: equal on every backend."""
+        """Digest of all spikes so far: equal on every backend."""
         return _lib().vly_net_digest(self._handle)
 
     def state_digest(self):
-        """Of the whole state: fields, spikes under way, pending input."""
+        """Digest of the state: fields, spikes in transit, pending input."""
         digest = ctypes.c_uint64()
         _call("net_state_digest", self._handle, ctypes.byref(digest))
         return digest.value
@@ -740,14 +739,14 @@ class Net(_Handle):
 
     @property
     def backend(self):
-        """Where it runs: "cpu:4"."""
+        """The backend of the net: "cpu:4"."""
         return self._stats().backend.decode()
 
     # ---- moving
 
     def swap(self, backend, threads=0):
-        """Moves to another backend; no result depends on it. On failure the
-        net stays where it was."""
+        """Moves to another backend; results do not change. On failure the net
+        stays on its backend."""
         _call("net_swap", self._handle, backend.encode(), threads)
 
     def snapshot(self):
@@ -755,12 +754,12 @@ class Net(_Handle):
         return State(_make("net_snapshot", self._handle))
 
     def restore(self, state):
-        """Goes back (or on) to a State of the same connectome."""
+        """Sets the net to a State of the same connectome."""
         _call("net_restore", self._handle, state._handle)
 
 
 def load(genome, backend="auto", set=None, threads=0, resume=None):
-    """A net from a genome: a file's name, or its text (with a newline).
+    """Makes a net from a genome: a file name, or the text (with a newline).
 
     set: as --set, {"var.g": 5}; resume: a checkpoint's name or a State.
     """

@@ -20,11 +20,11 @@
 
 static const tool_option options[] = {
     {"backend", 0, false, TOOL_TEXT, "NAME",
-     "another backend; default: that of the manifest, with its swaps", 0, 0},
+     "default: the backend of the manifest, with its swaps", 0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 1024},
     {"digest-log", 0, false, TOOL_TEXT, "FILE",
-     "a digest a burst, for volley compare", 0, 0},
+     "write one digest per burst, for volley compare", 0, 0},
     {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
@@ -112,7 +112,7 @@ static vly_status read_swaps(const rerun *again, run_job *job, vly_error *error)
         VLY_TRY(
             read_count(swap, "burst", "a swap of the manifest", &burst, error));
         if (backend == NULL || burst > job->plan.n_bursts)
-            continue; /* after the end of a run that was stopped */
+            continue; /* swaps after the end of a stopped run */
         VLY_TRY(run_swap_plan(job, burst, backend, error));
     }
 out:
@@ -167,7 +167,7 @@ static int print_result(const rerun *again, const run_job *job)
     vly_hash digest =
         vly_connectome_digest(job->build.connectome, job->plan.n_threads);
     const char *network = json_find_text(&again->manifest, "connectome_digest");
-    /* a manifest of an older version has none */
+    /* missing in a manifest of an older version */
     bool same_network =
         network == NULL || strcmp(network, tool_hash_text(&digest)) == 0;
     bool same = result->digest == again->digest &&
@@ -218,7 +218,7 @@ static int run(const tool_args *args)
     vly_error error = VLY_ERROR_INIT;
     rerun again = {0};
     int code;
-    /* the folder of a run is as good */
+    /* the folder of a run is accepted too */
     struct stat info;
     const char *path = args->positional[0];
     char *inside = NULL;
@@ -238,7 +238,8 @@ static int run(const tool_args *args)
 const tool_command cmd_rerun = {
     .name = "rerun",
     .arguments = "MANIFEST|FOLDER [options]",
-    .summary = "Repeats the run of a manifest: 0 same digest, 1 differs.",
+    .summary = "Repeats the run of a manifest: 0 same digest, 1 digest "
+               "differs.",
     .details = "The genome is the genome.resolved.toml beside the manifest.\n",
     .options = options,
     .n_positional_min = 1,

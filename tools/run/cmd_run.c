@@ -106,26 +106,33 @@ const tool_command cmd_run = {
     .arguments = "GENOME.toml [options]",
     .summary = "Compiles a genome and runs it burst by burst.",
     .details =
-        "GENOME.toml may be - for standard input. A signal (Ctrl-C) ends the\n"
-        "run after the current burst with everything written, exit code 6; a\n"
-        "second one kills it. The digest depends on the genome and its seeds,\n"
+        "GENOME.toml may be - for standard input. A signal (Ctrl-C) ends "
+        "the\n"
+        "run after the current burst with everything written, exit code 6; "
+        "a\n"
+        "second one kills it. The digest depends on the genome and its "
+        "seeds,\n"
         "not on backend, threads, swaps, pace or machine.\n"
         "\n"
         "With --pace a burst starts no earlier than it is due, and must be "
-        "done\nwhen the next one is due, its deadline. After one that was "
-        "missed:\n"
-        "  slip  the next burst is due at once, all later ones as much later\n"
+        "done\n"
+        "when the next one is due, its deadline. After one that was missed:\n"
+        "  slip  the next burst is due at once, all later ones as much "
+        "later\n"
         "  skip  the next burst is due at the next time of the schedule that "
-        "has\n        not passed; no burst is left out, the run falls behind "
-        "the clock\n"
+        "has\n"
+        "        not passed; no burst is left out, the run falls behind the "
+        "clock\n"
         "  stop  the run ends after that burst with everything written, exit "
         "code 7\n"
         "\n"
-        "With --checkpoint a run ended by a signal writes its state before it "
-        "ends. With\n--resume, and the same genome, seeds, --set, --record and "
-        "--digest-log, on any\nbackend, it goes on: the recordings are cut to "
-        "what they were and continued, and\nthe files and the digest are those "
-        "of a run that was never stopped.\n",
+        "With --checkpoint a run that is stopped by a signal writes its "
+        "state first. With\n"
+        "--resume, and the same genome, seeds, --set, --record and "
+        "--digest-log, it\n"
+        "continues on any backend: the recordings are cut at the checkpoint "
+        "and continued.\n"
+        "Files and digest are those of a run that was never stopped.\n",
     .options = options,
     .more = run_parts_option,
     .n_positional_min = 1,

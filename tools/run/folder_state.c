@@ -17,7 +17,8 @@
 #include "base/reading.h"
 #include "tools/cli/json_reader.h"
 
-/* Below that a file system counts as full: a line of a run may be as long. */
+/* A file system with less free space counts as full: a line of a run may be as
+ * long. */
 static const double least_bytes = 65536;
 
 bool folder_is_locked(const char *folder)
@@ -43,7 +44,7 @@ bool folder_is_full(const char *folder)
 bool folder_likely(const folder_end *end, char *text, size_t capacity)
 {
     if (end->message[0])
-        (void)snprintf(text, capacity, "an error, which is its last word: %s",
+        (void)snprintf(text, capacity, "an error, its last message: %s",
                        end->message);
     else if (end->full)
         (void)snprintf(text, capacity,
@@ -106,7 +107,7 @@ static void look_at(folder_end *end, const char *path, const char *name)
         (void)snprintf(end->cut, sizeof end->cut, "%s", name);
     if (strcmp(name, "log.jsonl") == 0 && strcmp(last.event, "error") == 0)
         (void)snprintf(end->message, sizeof end->message, "%s", last.text);
-    /* the same burst of a later file is as late or later */
+    /* at the same burst the later file wins */
     if (!last.any || last.burst < end->burst)
         return;
     end->burst = last.burst;

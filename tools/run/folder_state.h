@@ -11,39 +11,41 @@
 
 #include <volley/plugin.h>
 
-/* A run holds a lock on its log.jsonl as long as it lives. */
+/* A run holds a lock on its log.jsonl until its process ends. */
 bool folder_is_locked(const char *folder);
 
-/* No room is left where it is: a line of a run may be as long as what is. */
+/* The file system of the folder is full: less space is left than a line of a
+ * run may need. */
 bool folder_is_full(const char *folder);
 
-/* The last that a file of JSON lines says. */
+/* The last contents of a file of JSON lines. */
 typedef struct folder_last {
-    bool any;       /* there is a whole line with a burst */
-    bool cut;       /* a line behind it is not whole */
+    bool any;       /* the file has a whole line with a burst */
+    bool cut;       /* the last line is not whole */
     uint64_t burst; /* the highest */
-    char time[40];  /* of the last whole line that has one */
+    char time[40];  /* of the last whole line with a burst */
     char event[32]; /* of the last whole line, as log.jsonl has them, or "" */
     char text[512]; /* beside it */
 } folder_last;
 
-/* Reads all of it. A file that is not there tells nothing. */
+/* Reads the whole file. A missing file gives an empty result. */
 void folder_last_read(const char *path, folder_last *last);
 
-/* What a run left that did not say how it ended. */
+/* Files of a run that did not write how it ended. */
 typedef struct folder_end {
-    uint64_t burst; /* the highest that a file tells of */
+    uint64_t burst; /* the highest burst in any file */
     char time[40];
     char by[24];       /* the file that has it; "": none */
     char cut[24];      /* a file whose last line is not whole; "": none */
     char message[512]; /* an error that is the last line of its log; or "" */
-    bool full;         /* there is no room where its folder is */
+    bool full;         /* the file system of the folder is full */
 } folder_end;
 
 /* By log.jsonl, monitor.jsonl and telemetry.jsonl. Errors  E_NOMEM */
 vly_status folder_end_read(const char *folder, folder_end *end,
                            vly_error *error);
-/* Why it likely does not say so. false: nothing but that it was killed. */
+/* The likely reason why the run did not write its end. false: only the kill is
+ * known. */
 bool folder_likely(const folder_end *end, char *text, size_t capacity);
 
 #endif

@@ -26,30 +26,30 @@ typedef struct checkpoint_counts {
     uint64_t n_written;
     uint64_t n_skipped;
     uint64_t n_failed;
-    uint64_t last_burst; /* of the last one written */
+    uint64_t last_burst; /* of the last checkpoint written */
     uint64_t n_bytes;    /* of it */
-    uint64_t copy_ns;    /* the longest time that the loop stood still */
-    uint64_t write_ns;   /* of the last one, until it was on disk */
+    uint64_t copy_ns;    /* the longest time that the loop waited */
+    uint64_t write_ns;   /* time of the last one until it was on disk */
 } checkpoint_counts;
 
 struct run_checkpoint {
     run_checkpoint_plan plan;
     run_record *record;  /* NULL: no spikes are recorded */
-    uint64_t next_burst; /* due at; UINT64_MAX: never */
+    uint64_t next_burst; /* at which the next is due; UINT64_MAX: never */
     uint64_t next_ns;
 
-    vly_checkpoint given; /* the thread's while busy */
+    vly_checkpoint given; /* used by the thread while busy */
     vly_recording recordings[2];
-    uint64_t begin_ns; /* when the copy was asked for */
+    uint64_t begin_ns; /* time at which the copy was requested */
     uint64_t taken_burst;
-    bool failing;        /* the last one was not written, which has been said */
-    vly_temporary claim; /* no other run writes there as long as it is open */
+    bool failing;        /* the last one failed, which has been reported */
+    vly_temporary claim; /* while it is open, no other run writes there */
 
     checkpoint_counts counts;
-    bool busy;       /* the thread has one */
-    bool told;       /* the outcome of the last one was looked at */
+    bool busy;       /* the thread is writing a checkpoint */
+    bool told;       /* the result of the last one was read */
     bool ended;      /* no more will come */
-    vly_error error; /* of the last one; status VLY_OK: written */
+    vly_error error; /* of the last one; status VLY_OK: success */
     pthread_t thread;
     pthread_mutex_t lock; /* of counts, busy, told, ended, error */
     pthread_cond_t changed;
@@ -137,8 +137,8 @@ static void set_next(run_checkpoint *checkpoint, uint64_t burst)
         checkpoint->next_ns = vly_clock_ns() + plan->every_ns;
 }
 
-/* Checkpoints are written from time to time; what lies beside them is locked
- * all the time. */
+/* Checkpoints are written at intervals, but the temporary file beside them is
+ * locked all the time. */
 static vly_status claim_path(run_checkpoint *checkpoint, vly_error *error)
 {
     const char *path = checkpoint->plan.path;
@@ -166,7 +166,8 @@ vly_status run_checkpoint_open(run_job *job, vly_error *error)
         vly_free(made);
         return status;
     }
-    /* once and for all: the loop would stand for it at the first snapshot */
+    /* done once here: otherwise the loop would wait for it at the first
+     * snapshot */
     vly_connectome_digest(job->build.connectome, job->plan.n_threads);
     set_next(made, vly_net_burst(job->net));
     pthread_mutex_init(&made->lock, NULL);
@@ -198,8 +199,8 @@ void run_checkpoint_close(run_checkpoint *checkpoint)
 
 /* ---- one checkpoint ---------------------------------------------------- */
 
-/* What the files are as of this burst; the bytes of the spikes are known once
- * the thread that writes them has come to the mark. */
+/* State of the files at this burst; the position in the spikes is known when
+ * the writing thread has reached the mark. */
 static vly_status mark_recordings(run_job *job, vly_error *error)
 {
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
@@ -229,7 +230,7 @@ out:
     return status;
 }
 
-/* The thread has nothing at hand. */
+/* Is the thread idle? */
 static vly_status take(run_job *job, vly_error *error)
 {
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
@@ -255,14 +256,16 @@ out:
     return status;
 }
 
-/* Every failure is a line of the log; on stderr the first of a row is enough.
+/* Every failure is a line of the log; on stderr only the first of a series is
+ * printed.
  */
 static void tell_failure(run_job *job, const vly_error *error)
 {
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     checkpoint->counts.n_failed++;
     if (!checkpoint->failing)
-        tool_message("no checkpoint of burst %" PRIu64 ", the run goes on: %s",
+        tool_message("no checkpoint of burst %" PRIu64
+                     ", the run continues: %s",
                      checkpoint->taken_burst, error->message);
     checkpoint->failing = true;
     run_folder_event(job, "no checkpoint", error->message);
@@ -278,8 +281,8 @@ static void tell_success(run_job *job, const checkpoint_counts *counts)
     run_folder_event(job, "checkpoint", text);
 }
 
-/* What became of the last one, once; status VLY_OK also if there was none. The
- * thread's part of the counts does not change meanwhile. */
+/* Reads the result of the last checkpoint once; status VLY_OK also without one.
+ * The thread's counts do not change meanwhile. */
 static vly_status outcome(run_job *job, vly_error *error)
 {
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
@@ -317,7 +320,7 @@ static bool is_busy(run_checkpoint *checkpoint)
 
 /* ---- in the loop ------------------------------------------------------- */
 
-/* One that is overdue, as after a fail-over, is taken after the next call. */
+/* An overdue checkpoint, as after a fail-over, is taken after the next call. */
 uint64_t run_checkpoint_due(const run_job *job)
 {
     const run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
@@ -364,7 +367,7 @@ vly_status run_checkpoint_now(run_job *job, vly_error *error)
     }
     if (status == VLY_OK)
         return VLY_OK;
-    checkpoint->counts.n_failed++; /* who asked says it */
+    checkpoint->counts.n_failed++; /* the client reports it */
     run_folder_event(job, "no checkpoint", why.message);
     return vly_fail(error, status, "%s", why.message);
 }
@@ -384,7 +387,7 @@ void run_checkpoint_distrust(run_job *job, uint64_t burst, const char *from)
     tool_message("%s, of burst %" PRIu64 ", and older ones of bursts after "
                  "%" PRIu64 " hold what %s told wrong: not to be resumed",
                  checkpoint->plan.path, counts->last_burst, burst, from);
-    /* if the run goes on, a right one takes its place at once */
+    /* if the run continues, a correct one replaces it at once */
     checkpoint->counts.last_burst = UINT64_MAX;
     checkpoint->next_burst = 0;
 }

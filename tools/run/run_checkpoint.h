@@ -15,7 +15,7 @@
 
 struct run_job;
 
-/* What was asked. */
+/* The options. */
 typedef struct run_checkpoint_plan {
     const char *path;      /* --checkpoint; NULL: none */
     const char *resume;    /* --resume; NULL: from the start */
@@ -29,39 +29,43 @@ typedef struct run_checkpoint run_checkpoint;
 /* The state of the part. */
 typedef struct checkpoint_part {
     run_checkpoint_plan plan;
-    run_checkpoint *checkpoint; /* NULL: none are written */
-    struct vly_checkpoint
-        *resumed;       /* what the run goes on from; NULL: nothing */
-    uint32_t n_resumes; /* in all its life */
+    run_checkpoint *checkpoint;     /* NULL: none are written */
+    struct vly_checkpoint *resumed; /* the checkpoint from which the run
+                                     * continues; NULL: none */
+    uint32_t n_resumes;             /* in total, including earlier processes */
 } checkpoint_part;
 checkpoint_part *run_checkpoint_state(const struct run_job *job);
 
-/* Before anything long: a recording that cannot be gone on with, a file of
- * another kind at the path. Errors  E_INVALID, E_IO */
+/* Called before long work: refuses a recording that cannot be continued, and a
+ * file of another kind at the path.
+ * Errors  E_INVALID, E_IO */
 vly_status run_checkpoint_check(const struct run_job *job, vly_error *error);
-/* Starts the thread, if the run has checkpoints. The job's net and files are
- * open. Errors  E_NOMEM */
+/* Starts the thread, if the run has checkpoints. The net and files of the job
+ * are open.
+ * Errors  E_NOMEM */
 vly_status run_checkpoint_open(struct run_job *job, vly_error *error);
 
 /* The burst of the next checkpoint, after the present one; UINT64_MAX: none. */
 uint64_t run_checkpoint_due(const struct run_job *job);
-/* Between two calls of vly_net_run: takes one if it is due. One that is due
- * while another is written is skipped and counted. A failure is told at once
- * and counted; the run goes on, as the file before is as good as ever. */
+/* Called between two calls of vly_net_run: takes a checkpoint if it is due. If
+ * one is due while another is being written, it is skipped and counted. A
+ * failure is reported at once and counted; the run continues, since the
+ * previous file is still valid. */
 void run_checkpoint_look(struct run_job *job);
-/* A checkpoint of the run as it stands, on disk when this returns; waits for
- * one that is being written. [main-thread] between two calls of vly_net_run
+/* Writes a checkpoint of the present state, which is on disk on return; waits
+ * for a checkpoint that is being written. [main-thread] between two calls of
+ * vly_net_run
  *
  * Errors   E_INVALID the run has no --checkpoint FILE; E_IO, E_NOMEM: the file
  *          that was there is as it was; those of vly_net_snapshot
  */
 vly_status run_checkpoint_now(struct run_job *job, vly_error *error);
-/* What device `from` told of bursts after `burst` was wrong: says so of
- * checkpoints that were taken since, and has the next one taken at once. */
+/* Results of device `from` after `burst` were wrong: reports the checkpoints
+ * taken since then, and makes the next one due at once. */
 void run_checkpoint_distrust(struct run_job *job, uint64_t burst,
                              const char *from);
-/* The last one, unless the run has failed; then waits for the thread. A failure
- * goes to job->result.error. */
+/* Takes the last checkpoint, unless the run has failed, and waits for the
+ * thread. A failure goes to job->result.error. */
 void run_checkpoint_end(struct run_job *job);
 void run_checkpoint_close(run_checkpoint *checkpoint); /* NULL is legal */
 
@@ -71,19 +75,19 @@ void run_checkpoint_json(const struct run_job *job, json_writer *json);
 
 /* ---- run_resume.c ------------------------------------------------------ */
 
-/* Reads --resume and holds it against genome, length and recordings; nothing
- * is changed yet.
+/* Reads --resume and compares it with genome, length and recordings; changes
+ * nothing yet.
  * Errors  E_INVALID another genome; the run is shorter; recordings that do not
- *         go together; E_PARSE a damaged checkpoint, a recording that is
- *         shorter or another; E_IO one that is missing */
+ * match; E_PARSE a damaged checkpoint, a recording that is shorter or another;
+ * E_IO one that is missing */
 vly_status run_resume_load(struct run_job *job, vly_error *error);
-/* The folder of -o may be that of the run that is gone on with.
- * Errors  E_INVALID it holds something else */
+/* The folder of -o may be that of the resumed run.
+ * Errors  E_INVALID it contains something else */
 vly_status run_resume_folder(struct run_job *job, vly_error *error);
-/* What the checkpoint says of a recording of this kind; NULL: not recorded. */
+/* Data of the checkpoint about a recording of this kind; NULL: not recorded. */
 const struct vly_recording *run_resume_recording(const struct run_job *job,
                                                  uint32_t kind);
-/* What is recorded of spikes: [[record]], as a hash. */
+/* Hash of the selection of recorded spikes ([[record]]). */
 struct vly_hash run_resume_selection(const struct run_job *job);
 void run_resume_json(const struct run_job *job, json_writer *json);
 

@@ -21,13 +21,15 @@
 
 static const tool_option options[] = {
     {"checkpoint", 0, false, TOOL_TEXT, "FILE",
-     "the state, at the end, on a signal, and --every", 0, 0},
+     "write the state: at the end, on a signal, and --every", 0, 0},
     {"every", 0, false, TOOL_TEXT, "N",
-     "a checkpoint after N bursts, or after 30s, 10min, 2h", 0, 0},
+     "write a checkpoint every N bursts, or every 30s, 10min, 2h", 0, 0},
     {"keep", 0, false, TOOL_COUNT, "N",
-     "checkpoints: FILE, FILE.1 before it, ...; default 1", 1, 1000},
+     "number of checkpoints to keep: FILE, the earlier FILE.1, ...; default 1",
+     1, 1000},
     {"resume", 0, false, TOOL_TEXT, "FILE",
-     "go on from a checkpoint, and in the recordings of its run", 0, 0},
+     "continue from a checkpoint, and continue the recordings of its run", 0,
+     0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 checkpoint_part *run_checkpoint_state(const run_job *job)
@@ -99,13 +101,13 @@ static vly_status check_recording(const char *option, const char *path,
     if (file)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
-                    "%s %s: not a file, and nothing else can be gone on with "
-                    "from a checkpoint",
+                    "%s %s: not a file, and only files can be continued from "
+                    "a checkpoint",
                     option, path);
 }
 
-/* Not a file that someone named by mistake: it would be replaced. part: what a
- * killed process left, which may not have its first bytes yet. */
+/* Refuses a file of another kind, which would be replaced. part: a partial file
+ * of a killed process, which may lack the first bytes. */
 static vly_status check_old(const char *path, bool part, vly_error *error)
 {
     static const char nothing[8];
@@ -126,8 +128,8 @@ static vly_status check_old(const char *path, bool part, vly_error *error)
         (part && memcmp(magic, nothing, n) == 0))
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
-                    "--checkpoint %s: there is a file that is no checkpoint, "
-                    "wanted another name",
+                    "--checkpoint %s: there is a file that is not a "
+                    "checkpoint, wanted another name",
                     path);
 }
 
@@ -154,7 +156,7 @@ out:
     return status;
 }
 
-/* A link is followed, and what lies beside its file counts. */
+/* A link is followed, and files beside its target are checked. */
 static vly_status check_path(const run_checkpoint_plan *plan, vly_error *error)
 {
     struct stat info;
@@ -195,7 +197,7 @@ vly_status run_checkpoint_check(const run_job *job, vly_error *error)
                             error));
     VLY_TRY(check_recording("--digest-log", run_output_state(job)->digest_log,
                             error));
-    /* in a folder that -o makes nothing lies yet */
+    /* a folder that -o will create is still empty */
     if (plan->path != NULL && !is_in_new_folder(plan->path, job->plan.folder))
         VLY_TRY(check_path(plan, error));
 out:
@@ -230,7 +232,7 @@ static vly_state *resume(run_job *job)
     return state;
 }
 
-/* The last one of a run that has begun, once. */
+/* Takes the last checkpoint of a run that has begun, once. */
 static vly_status end(run_job *job, vly_error *error)
 {
     (void)error;

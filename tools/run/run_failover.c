@@ -19,24 +19,25 @@
 
 static const tool_option options[] = {
     {"on-device-error", 0, false, TOOL_TEXT, "NAME",
-     "go on on this backend if the device fails: cpu[:THREADS]", 0, 0},
+     "continue on this backend if the device fails: cpu[:THREADS]", 0, 0},
     {"failover-every", 0, false, TOOL_COUNT, "N",
-     "bursts between the snapshots for that; default: under 1% of the time", 1,
-     9e15},
+     "bursts between its snapshots; default: so many that they take under 1% "
+     "of the time",
+     1, 9e15},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* How far the recordings were at the engine's last snapshot. */
+/* Positions of the recordings at the engine's last snapshot. */
 typedef struct run_kept {
-    bool known;  /* of a run without fail-over or with checkpoints: not */
-    bool marked; /* the recording's place is still to be asked for */
+    bool known;  /* false in a run without fail-over or with checkpoints */
+    bool marked; /* the position in the recording is not known yet */
     uint64_t burst;
     vly_spike_place spikes;
     vly_digest_place digests;
 } run_kept;
 
 typedef struct failover_part {
-    const char *backend;   /* to go on; NULL: the run ends */
-    uint64_t every;        /* bursts; 0: by what a snapshot costs */
+    const char *backend;   /* backend to continue on; NULL: the run ends */
+    uint64_t every;        /* bursts; 0: chosen by the cost of a snapshot */
     run_failure *failures; /* [n_failures] */
     uint32_t n_failures;
     run_kept kept;
@@ -87,7 +88,7 @@ static void note_failure(run_job *job, const vly_failover_event *event)
     run_failure *grown = vly_realloc(
         part->failures, (size_t)part->n_failures + 1, sizeof *grown);
     if (grown == NULL)
-        return; /* it stands on stderr and in log.jsonl */
+        return; /* the message is on stderr and in log.jsonl */
     part->failures = grown;
     run_failure *failure = &grown[part->n_failures++];
     *failure = (run_failure){.burst = event->failed_burst,
@@ -111,7 +112,7 @@ static void note_end(run_job *job, const vly_failover_event *event)
         last->done = true;
     }
     snprintf(text, sizeof text,
-             "burst %" PRIu64 ": goes on on %s, %" PRIu64
+             "burst %" PRIu64 ": continues on %s, %" PRIu64
              " bursts done again in %s",
              event->failed_burst, event->to, event->failed_burst - event->burst,
              tool_seconds(seconds));
@@ -122,8 +123,8 @@ static void note_end(run_job *job, const vly_failover_event *event)
 
 /* ---- recordings -------------------------------------------------------- */
 
-/* A mark does not wait for the thread that writes; its place is asked for when
- * it is needed, or at the next one. */
+/* A mark does not wait for the writing thread. Its position is read when it is
+ * needed, or before the next mark. */
 static vly_status find_place(run_job *job, vly_error *error)
 {
     run_kept *kept = &of(job)->kept;
@@ -134,15 +135,16 @@ static vly_status find_place(run_job *job, vly_error *error)
                              error);
 }
 
-/* A recording that cannot be written ends the run by itself, a burst later. */
+/* Errors are ignored here: a recording that cannot be written ends the run one
+ * burst later. */
 static void keep_places(run_job *job)
 {
     run_kept *kept = &of(job)->kept;
     vly_error error = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
     kept->known = false;
-    /* a checkpoint being written has the only mark that there is; that run can
-     * be resumed instead */
+    /* only one mark is possible and a checkpoint may hold it; a run with
+     * checkpoints can be resumed instead */
     if (run_checkpoint_state(job)->checkpoint != NULL)
         return;
     kept->burst = vly_net_burst(job->net);
@@ -159,7 +161,7 @@ out:
     return;
 }
 
-/* Not 0: nothing is left of what was told since the snapshot. */
+/* Not 0: the recordings end at the snapshot. */
 static int cut_recordings(run_job *job)
 {
     run_kept *kept = &of(job)->kept;
@@ -170,7 +172,8 @@ static int cut_recordings(run_job *job)
         return 1;
     if (!kept->known)
         return 0;
-    /* samples are taken between two runs, and not once more */
+    /* a sample is recorded between two calls of the engine and cannot be cut
+     * off */
     if (run_output_state(job)->sample.n_reports > 0 &&
         run_output_state(job)->sample.last > kept->burst)
         return 0;

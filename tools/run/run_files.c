@@ -15,7 +15,7 @@
 
 /* ---- open -------------------------------------------------------------- */
 
-/* A pipe or a device is opened when there is something to write. */
+/* A pipe or a device is opened at the first write. */
 vly_status run_files_claim(const char *path, vly_writer **writer,
                            vly_error *error)
 {
@@ -45,7 +45,7 @@ vly_status run_files_begin(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
     vly_status status = VLY_OK;
-    /* whole or not at all, and the largest: first */
+    /* the largest file, written whole or not at all: first */
     if (plan->connectome != NULL)
         VLY_TRY(vly_connectome_save_locked(job->build.connectome,
                                            plan->connectome,
@@ -80,7 +80,7 @@ void run_files_deinit(run_job *job)
     job->connectome_lock = -1;
     if (job->folder_lock < 0)
         return;
-    if (!job->began) /* while no other process can take it */
+    if (!job->began) /* while the lock is held */
         tool_folder_remove();
     tool_folder_keep();
     close(job->folder_lock);

@@ -9,8 +9,9 @@
 
 static const tool_option folder_options[] = {
     {"output", 'o', false, TOOL_TEXT, "FOLDER",
-     "manifest, resolved genome, summary, recording, log", 0, 0},
-    {"force", 0, false, TOOL_FLAG, NULL, "FOLDER need not be empty", 0, 0},
+     "folder for manifest, resolved genome, summary, recording, log", 0, 0},
+    {"force", 0, false, TOOL_FLAG, NULL, "use FOLDER even if it is not empty",
+     0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 static vly_status read_folder(run_job *job, const tool_args *args,
@@ -37,7 +38,7 @@ const run_part run_part_folder = {
 
 static const tool_option connectome_options[] = {
     {"save-connectome", 0, false, TOOL_TEXT, "FILE",
-     "the compiled network, for volley inspect", 0, 0},
+     "write the compiled network, for volley inspect", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 static vly_status read_connectome(run_job *job, const tool_args *args,
@@ -68,7 +69,8 @@ const run_part run_part_connectome = {
 };
 
 static const tool_option summary_options[] = {
-    {"json", 0, false, TOOL_TEXT, "FILE", "summary as JSON; - is stdout", 0, 0},
+    {"json", 0, false, TOOL_TEXT, "FILE",
+     "write the summary as JSON; - is stdout", 0, 0},
     {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
@@ -86,7 +88,7 @@ static const char *output(const run_job *job, uint32_t k)
     return k == 0 ? job->plan.json : NULL;
 }
 
-/* It may be in the folder. */
+/* Checked after the folder is made, since the file may be in it. */
 static vly_status check_summary(run_job *job, vly_error *error)
 {
     return tool_output_check(job->plan.json, error);

@@ -58,7 +58,7 @@ static vly_status fail_make(const char *folder, int reason, vly_error *error)
                         : "");
 }
 
-/* Whether the open folder is still the one at the path. */
+/* Is the open folder still the one at the path? */
 static bool is_folder_at(int file, const char *folder)
 {
     struct stat ours;
@@ -67,7 +67,8 @@ static bool is_folder_at(int file, const char *folder)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* *lock -1: the folder is gone again, or (E_OK otherwise) may not be read. */
+/* *lock -1: the folder was removed meanwhile, or (with E_OK) it may not be
+ * read. */
 static vly_status lock_folder(const char *folder, int *lock, bool *again,
                               vly_error *error)
 {
@@ -87,7 +88,8 @@ static vly_status lock_folder(const char *folder, int *lock, bool *again,
     *lock = -1;
     if (!taken)
         return VLY_OK;
-    tool_folder_keep(); /* another process has it, also if it was made here */
+    tool_folder_keep(); /* another process holds the lock, even if this process
+                         * made the folder */
     return vly_fail(error, VLY_E_IO,
                     "%s: another process writes this folder, wanted another "
                     "folder, or the end of that process",
@@ -143,8 +145,8 @@ static vly_status save_json(const char *folder, const char *name,
 
 /* ---- log.jsonl -------------------------------------------------------- */
 
-/* Every line goes out at once: the log is for runs that end badly. Before the
- * folder is begun none does: a run that is refused leaves no line. */
+/* Every line is written at once: the log is for runs that end badly. No line is
+ * written before the folder is begun: a refused run leaves none. */
 static vly_status put_event(run_job *job, const char *event, const char *text,
                             vly_error *error)
 {
@@ -169,7 +171,7 @@ static vly_status put_event(run_job *job, const char *event, const char *text,
     return status;
 }
 
-/* Bytes up to the end of the last line that has one. */
+/* Bytes up to the end of the last complete line. */
 static vly_status whole_lines(const char *path, uint64_t *n_bytes,
                               vly_error *error)
 {
@@ -197,7 +199,7 @@ static vly_status whole_lines(const char *path, uint64_t *n_bytes,
 void run_folder_event(run_job *job, const char *event, const char *text)
 {
     vly_error error = VLY_ERROR_INIT;
-    /* found when the log is closed */
+    /* reported when the log is closed */
     if (job->events != NULL && put_event(job, event, text, &error) != VLY_OK)
         job->event_lost = error;
 }
@@ -264,7 +266,7 @@ static void put_plugins(const run_job *job, json_writer *json)
     json_array(json, "plugins");
     for (uint32_t i = 0; i < vly_registry_count(job->registry); i++) {
         vly_plugin_info info = {.struct_size = sizeof info};
-        /* drivers of what the run does not use are not started for it */
+        /* does not start the drivers of unused plugins */
         if (vly_registry_file(job->registry, i, &info) != VLY_OK)
             continue;
         vly_hash hash = {{info.hash[0], info.hash[1]}};
@@ -402,10 +404,10 @@ void run_folder_refuse(run_job *job, const vly_error *why)
 {
     run_result *result = &job->result;
     if (!job->folder_begun)
-        return; /* nothing was written, and what is there stays */
+        return; /* nothing was written, and existing files stay */
     if (job->folder_fresh) {
-        /* the folder was empty when it was locked; what is opened and not
-         * saved goes with its writer */
+        /* the folder was empty when it was locked; a file that was opened and
+         * not saved is removed by its writer */
         remove_file(job->plan.folder, "manifest.json");
         remove_file(job->plan.folder, "genome.resolved.toml");
         return;
@@ -414,7 +416,7 @@ void run_folder_refuse(run_job *job, const vly_error *why)
     result->refused = true;
     snprintf(result->end, sizeof result->end, "%s", tool_time_text());
     run_folder_event(job, "refused", why->message);
-    /* what could not be written is less than why nothing runs */
+    /* the reason of the refusal matters more than a failed write */
     (void)run_folder_manifest(job, NULL);
 }
 
@@ -452,7 +454,7 @@ void run_folder_end(run_job *job)
     keep_first(first, &job->event_lost);
     save_summary(job, &next);
     keep_first(first, &next);
-    /* last, so that it says what failed before */
+    /* last, so that it reports earlier failures */
     run_folder_manifest(job, &next);
     keep_first(first, &next);
 }

@@ -18,8 +18,9 @@
 #include "tools/cli/device_limits.h"
 #include "tools/cli/weight_notes.h"
 
-/* Bursts that take so long, by a piece that took `spent`; at most twice as many
- * as in that one, or a burst that was fast by chance would make a long one. */
+/* Number of bursts that take `wanted` ns, estimated from a piece that took
+ * `spent`. At most twice the bursts of that piece, so that a burst that was
+ * fast by chance does not make a long piece. */
 static uint64_t next_piece(uint64_t piece, uint64_t spent, uint64_t wanted)
 {
     const double times = (double)wanted / (double)(spent > 0 ? spent : 1);
@@ -110,7 +111,8 @@ vly_status run_job_open(run_job *job, vly_error *error)
              tool_time_text());
     vly_status status = VLY_OK;
     vly_log_set_sink(on_log, job);
-    /* cheap things first: nobody waits a minute for "no such backend" */
+    /* cheap checks first: a user does not wait a minute for "no such
+     * backend" */
     VLY_TRY(run_parts_do(job, RUN_CHOOSE, error));
     VLY_TRY(run_paths_check(job, error));
     VLY_TRY(run_parts_do(job, RUN_LOOK, error));
@@ -136,14 +138,14 @@ out:
 
 /* ---- the run ---------------------------------------------------------- */
 
-/* A part ended the call to be heard: no signal did. */
+/* A part ended the call because it needs the loop; it was not a signal. */
 static bool is_interruption(vly_status status)
 {
     return status == VLY_E_STOPPED && !tool_signals_stopped();
 }
 
-/* One call, of one burst at least. *whole: no part has ended it early. What a
- * file said is more to the point than that the run ended. */
+/* One call, of one burst at least. *whole: no part has ended it early. An error
+ * of a file is reported in place of the end of the run. */
 static vly_status call_engine(run_job *job, uint64_t n_bursts, bool *whole)
 {
     const uint64_t burst = vly_net_burst(job->net);
@@ -180,7 +182,7 @@ static uint64_t reach_of(const run_job *job, uint64_t piece)
     return piece < left ? piece : left;
 }
 
-/* How long it is to take. */
+/* Wanted duration of the next call. */
 static uint64_t call_ns_of(const run_job *job, uint64_t now)
 {
     const uint64_t tenth = 100000000;
@@ -188,8 +190,9 @@ static uint64_t call_ns_of(const run_job *job, uint64_t now)
     return wanted < tenth ? wanted : tenth;
 }
 
-/* All bursts. A net that has moved may be slower by far: what was a piece of
- * 50 ms would keep figures, files and checkpoints waiting. */
+/* Runs all bursts. After a move to another backend a net may be much slower: a
+ * piece that took 50 ms before would delay figures, files and checkpoints. So
+ * pieces begin at one burst again. */
 static vly_status run_all(run_job *job)
 {
     vly_error *error = &job->result.error;
@@ -210,7 +213,8 @@ static vly_status run_all(run_job *job)
         moves = run_parts_moves(job);
         if (!run_parts_wait(job))
             continue;
-        piece = reach_of(job, piece); /* or it would grow for ever */
+        piece = reach_of(job, piece); /* stored, so that the piece does not grow
+                                       * without limit */
         const uint64_t begin = vly_clock_ns();
         VLY_TRY(call_engine(job, piece, &whole));
         if (!run_parts_go_on(job))
@@ -225,7 +229,7 @@ out:
     return status;
 }
 
-/* The run was right even if what watched it could not be written. */
+/* Results of the run are valid even if a part cannot write its files. */
 static void end_parts(run_job *job)
 {
     vly_error *first = &job->result.error;
@@ -250,8 +254,8 @@ static void collect(run_job *job)
     }
 }
 
-/* Processor time of the thread that runs the bursts: unlike the wall time it
- * says little of what else the machine does. */
+/* Processor time of the thread that runs the bursts: unlike wall time it
+ * depends little on other load of the machine. */
 static double thread_seconds(void)
 {
     struct timespec now = {0};

@@ -51,7 +51,7 @@ static vly_status choose_format(const run_job *job, vly_export_format *format,
                     given);
 }
 
-/* --record, or a file in the folder of a genome that asks for recording. */
+/* --record, or a file in the folder if the genome has a [[record]]. */
 static vly_status choose_path(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
@@ -78,8 +78,8 @@ static bool records_kind(const vly_genome *genome, vly_record_kind kind)
     return false;
 }
 
-/* Samples of fields go to files of their own, for which a CSV that grows has no
- * place. */
+/* Samples of fields go to separate files, so they need a stream, not a growing
+ * CSV. */
 static vly_status choose_growing(run_output *output, bool fields,
                                  vly_error *error)
 {
@@ -92,7 +92,7 @@ static vly_status choose_growing(run_output *output, bool fields,
     return VLY_OK;
 }
 
-/* What is no text would leave a terminal in disorder. */
+/* Binary data would corrupt the display of a terminal. */
 static bool is_terminal(const char *path)
 {
     struct stat info;
@@ -132,8 +132,9 @@ vly_status run_output_choose(run_job *job, vly_error *error)
                         "the spikes, wanted a file, or --record-format stream");
     if (output->format == VLY_EXPORT_NONE && is_terminal(output->path))
         return vly_fail(error, VLY_E_INVALID,
-                        "--record %s: a stream is no text for a terminal, "
-                        "wanted a file or a pipe, or --record-format csv",
+                        "--record %s: a stream cannot be shown in a "
+                        "terminal, wanted a file or a pipe, or "
+                        "--record-format csv",
                         output->path);
     VLY_TRY(vly_export_check(output->format, output->path, error));
     status = choose_growing(output, fields, error);
@@ -161,8 +162,8 @@ static vly_spike_area *list_areas(const run_job *job)
     return areas;
 }
 
-/* A bit for each neuron whose spikes are recorded, where a [[record]] names
- * neurons: one that names none has them all. */
+/* A bit for each neuron whose spikes are recorded, if a [[record]] names
+ * neurons; a [[record]] without neurons records all of its area. */
 static vly_status make_mask(run_job *job, vly_error *error)
 {
     const vly_genome *genome = job->build.genome;
@@ -272,7 +273,7 @@ vly_status run_output_begin(run_job *job, vly_error *error)
     const run_sink *sink = &run_output_state(job)->output.sink;
     vly_spike_place place = {0};
     vly_status status = VLY_OK;
-    /* the first snapshot of a fail-over may be on its way to the file */
+    /* the first snapshot of a fail-over may not be in the file yet */
     if (run_output_state(job)->record != NULL)
         VLY_TRY(run_record_drain(run_output_state(job)->record, error));
     if (sink->csv != NULL)
@@ -301,7 +302,7 @@ void run_output_close(run_job *job, vly_error *error)
     run_sink *sink = &output->sink;
     vly_error found = VLY_ERROR_INIT;
     uint64_t n_bursts = job->net != NULL ? vly_net_burst(job->net) : 0;
-    if (!job->began) { /* refused: nothing is left of it */
+    if (!job->began) { /* refused: the file is removed */
         vly_spike_csv_cancel(sink->csv);
         vly_stream_cancel(sink->stream);
     }
@@ -314,7 +315,8 @@ void run_output_close(run_job *job, vly_error *error)
     if (sink->stream != NULL) {
         output->n_spikes = vly_stream_count(sink->stream);
         output->n_bytes = vly_stream_bytes(sink->stream);
-        /* between the end of the stream and its reader it would be free */
+        /* without this lock the file would be free between the end of writing
+         * and reading */
         if (job->began && strcmp(output->path, output->growing) != 0)
             hold(output, vly_stream_hold(sink->stream));
     }
@@ -378,7 +380,7 @@ vly_status run_output_export(run_job *job, vly_error *error)
                        count_file, output, &why));
     output->n_frames = counts.tail.n_frames;
     output->export_s = (double)(vly_clock_ns() - begin) * 1e-9;
-    /* a checkpoint goes on in the stream */
+    /* a checkpoint needs the stream to continue */
     if (run_checkpoint_state(job)->plan.path == NULL) {
         VLY_TRY(vly_folder_sync(output->growing, &why));
         unlink(output->growing);
@@ -389,7 +391,7 @@ out:
     release(output);
     if (status == VLY_OK)
         return VLY_OK;
-    if (status == VLY_E_PARSE) /* not what was written */
+    if (status == VLY_E_PARSE) /* not the written data */
         return vly_fail(error, VLY_E_IO,
                         "%.700s; volley inspect --repair %.200s makes what is "
                         "good of it",

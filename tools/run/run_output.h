@@ -19,22 +19,23 @@
 struct run_job;
 
 typedef struct run_output {
-    char *path;    /* what is left at the end; NULL: nothing is recorded */
-    char *growing; /* what is written while the run goes on; path, or a stream
-                      that is made into path at the end */
-    vly_export_format format; /* of path; NONE: it is a stream */
+    char *path;    /* the final file; NULL: nothing is recorded */
+    char *growing; /* the file written during the run: path itself, or a stream
+                    * that is converted to path at the end */
+    vly_export_format format; /* of path; NONE: path is a stream */
     bool streams;             /* growing is a stream */
-    bool spikes;              /* ids are wanted: recorded, or for statistics */
+    bool spikes;              /* ids are needed: for the recording or for
+                               * statistics */
     bool failed;              /* growing could not be written */
     bool resumed;             /* growing was there before */
     uint8_t *mask;            /* a bit a neuron of [[record]]s with neurons */
     run_sink sink;
     run_record_load load;
-    uint64_t n_spikes; /* recorded, in all the run's life */
+    uint64_t n_spikes; /* recorded spikes, including those before a resume */
     uint64_t n_frames;
     uint64_t n_bytes; /* of growing, at the end */
     uint32_t n_files; /* made of it */
-    bool holds;       /* held keeps the lock of growing until it is path */
+    bool holds;       /* held keeps the lock of growing until it becomes path */
     int held;
     double export_s;
 } run_output;
@@ -43,8 +44,8 @@ typedef struct run_output {
 typedef struct record_part {
     const char *file;       /* --record; NULL: none */
     const char *format;     /* "csv", "sonata", "stream"; NULL: by the name */
-    uint64_t memory;        /* bytes between the run and its files */
-    bool statistics;        /* of spikes that are not recorded, too */
+    uint64_t memory;        /* bytes of buffers between the run and its files */
+    bool statistics;        /* also of spikes that are not recorded */
     const char *digest_log; /* NULL: none */
     run_output output;      /* what is recorded where */
     run_record *record;     /* writes it */
@@ -53,27 +54,28 @@ typedef struct record_part {
 } record_part;
 record_part *run_output_state(const struct run_job *job);
 
-/* Names and formats, before anything is touched.
- * Errors  E_INVALID what is recorded cannot be standard output;
- *         E_UNSUPPORTED SONATA without HDF5 in this build; E_NOMEM */
+/* Chooses names and formats, before any file is touched.
+ * Errors  E_INVALID this recording cannot go to standard output; E_UNSUPPORTED
+ * SONATA without HDF5 in this build; E_NOMEM */
 vly_status run_output_choose(struct run_job *job, vly_error *error);
-/* Opens the files and starts the thread, where something is recorded or
- * counted; fills the record of the part. The net is there. Errors  those of the
- * writers */
+/* Opens the files and starts the thread if something is recorded or counted;
+ * fills the record of the part. The net exists.
+ * Errors  those of the writers */
 vly_status run_output_open(struct run_job *job, vly_error *error);
-/* The first bytes go out: what a file held before is lost from here on. */
+/* Writes the first bytes: the previous contents of a file are lost from here
+ * on. */
 vly_status run_output_begin(struct run_job *job, vly_error *error);
 /* The thread has ended and growing is whole; bursts are done. The first failure
  * goes to *error. */
 void run_output_close(struct run_job *job, vly_error *error);
-/* Makes the stream into what was asked for. It is removed then, unless the run
- * writes checkpoints, which go on in it. Errors  those of vly_export, and the
- * stream is left */
+/* Converts the stream to the wanted format. The stream is then removed, unless
+ * the run writes checkpoints, which continue in it.
+ * Errors  those of vly_export; the stream is kept */
 vly_status run_output_export(struct run_job *job, vly_error *error);
-/* Of a run that never began nothing is left. */
+/* Removes the files of a run that never began. */
 void run_output_deinit(struct run_job *job);
 
-/* Statistics of an area; false: there are none. */
+/* Statistics of an area; false if there are none. */
 bool run_output_figures(const struct run_job *job, uint32_t area,
                         vly_area_spikes *figures);
 /* Lines of the summary; "recording" and "statistics" of it as JSON. */

@@ -16,8 +16,8 @@
 #include "base/number.h"
 #include "base/thread.h"
 
-/* A signal that comes between the look at the flag and the sleep is seen after
- * this time. */
+/* A signal that arrives between the check of the flag and the sleep is seen
+ * after this time. */
 static const uint64_t nap_ns = 20000000;
 
 static const char *const names[] = {"", "slip", "skip", "stop"};
@@ -51,7 +51,8 @@ void run_pace_begin(run_pace *pace, run_pace_policy policy, double rate_hz,
 #endif
 }
 
-/* Half a ns of rounding at most: a double is exact up to 2^53 ns, 104 days. */
+/* Rounding error at most half a ns: a double is exact up to 2^53 ns, 104
+ * days. */
 static uint64_t time_of(const run_pace *pace, uint64_t tick)
 {
     return pace->origin_ns + vly_count_of((double)tick * pace->period_ns + 0.5);
@@ -74,7 +75,7 @@ bool run_pace_wait(const run_pace *pace, bool (*stopped)(void))
         uint64_t until = due - now > nap_ns ? now + nap_ns : due;
         struct timespec at = {.tv_sec = (time_t)(until / 1000000000),
                               .tv_nsec = (long)(until % 1000000000)};
-        /* a signal ends it early: the loop looks again */
+        /* a signal ends the sleep early: the loop checks again */
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
     }
 }

@@ -22,13 +22,14 @@ static pace_part *of(const run_job *job)
 
 static const tool_option options[] = {
     {"pace", 0, false, TOOL_CHOICE, "[slip|skip|stop]",
-     "in real time; what a missed deadline does, default slip", 0, 0},
+     "run in real time; the action after a missed deadline, default slip", 0,
+     0},
     {"pace-hz", 0, false, TOOL_NUMBER, "N",
      "bursts a second; default: [run] rate_hz, that is 1000 / dt_ms", 1e-3,
      1e7},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* dt_ms is 1000 / rate_hz: back to the number of the genome. */
+/* dt_ms is 1000 / rate_hz: recover the number of the genome. */
 static double genome_rate(const vly_genome *genome)
 {
     double rate = 1000 / genome->dt_ms;
@@ -74,7 +75,7 @@ static bool wait_for_time(run_job *job)
     return true;
 }
 
-/* The schedule without what a missed deadline may change. */
+/* The schedule, ignoring changes by missed deadlines. */
 static uint64_t next_ns(const run_job *job)
 {
     return of(job)->policy != RUN_PACE_NONE ? run_pace_due_ns(&of(job)->pace)
@@ -122,7 +123,7 @@ static void print_pace(const run_job *job)
         tool_seconds((double)pace->jitter_max_ns * 1e-9));
 }
 
-/* null where the run was not paced */
+/* null if the run was not paced */
 static void put_pace(const run_job *job, json_writer *json)
 {
     const run_pace *pace = &of(job)->pace;

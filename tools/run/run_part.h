@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a run is made of: recordings, checkpoints, swaps, telemetry, ... Each
- * part is one descriptor in a file of its own and one line of the list in
- * run_parts.c. A member that is NULL does nothing. Parts are called in the
- * order of the list, or in the reverse order where this is said.
+ * part is one descriptor, usually in a file of its own, and one line of the
+ * list RUN_PARTS below. A member that is NULL does nothing. Parts are called in
+ * the order of the list, or in the reverse order where this is said.
  */
 #ifndef VOLLEY_TOOLS_RUN_PART_H
 #define VOLLEY_TOOLS_RUN_PART_H
@@ -20,28 +20,29 @@ typedef struct run_job run_job;
 /* Steps of a run. An error of one ends the run. */
 typedef enum run_step {
     /* before the first burst, in this order */
-    RUN_CHOOSE, /* names of files, by the genome and the options alone */
-    RUN_LOOK,   /* files that are there, which the names do not collide with */
-    RUN_ATTACH, /* plugins are found, and none was used */
-    RUN_CHECK,  /* all that can be refused before the network is compiled */
+    RUN_CHOOSE, /* names of files, from the genome and the options only */
+    RUN_LOOK,   /* existing files: the names must not collide with them */
+    RUN_ATTACH, /* plugins are found, none is used yet */
+    RUN_CHECK,  /* all checks that are possible before the network is
+                 * compiled */
     RUN_LOCK,   /* the folder is made */
     RUN_FIT,    /* the network is compiled */
-    RUN_CLAIM,  /* the net is there; recordings are opened and locked */
-    RUN_OPEN,   /* all files are; threads start */
+    RUN_CLAIM,  /* the net exists; recordings are opened and locked */
+    RUN_OPEN,   /* other files and sockets are opened; threads start */
     RUN_READY,  /* all parts are open */
     /* no part can refuse the run any more */
-    RUN_FLUSH, /* first bytes of recordings, before the folder has any */
-    RUN_BEGIN, /* and of other files */
+    RUN_FLUSH, /* first bytes of recordings, before those of the folder */
+    RUN_BEGIN, /* first bytes of other files */
     /* the loop */
-    RUN_REACH,   /* the net stands at the burst that `due` gave */
+    RUN_REACH,   /* the net is at the burst that `due` returned */
     RUN_BETWEEN, /* before each call of the engine */
     RUN_TAKE,    /* after each call, before the net is changed */
     /* the end */
-    RUN_SAVE, /* files that are written once; all parts are asked */
+    RUN_SAVE, /* files that are written once; called for all parts */
     RUN_N_STEPS
 } run_step;
 
-/* Places of a part in the summary for people. */
+/* Places for the lines of a part in the printed summary. */
 typedef enum run_lines {
     RUN_LINES_HEAD, /* before the first burst, on stderr */
     RUN_LINES,      /* after the figures of the run */
@@ -49,7 +50,7 @@ typedef enum run_lines {
     RUN_N_LINES
 } run_lines;
 
-/* Places of its members in JSON. */
+/* Places for the members of a part in JSON. */
 typedef enum run_members {
     RUN_MEMBERS_FIRST,  /* of the summary: how the run began */
     RUN_MEMBERS,        /* after its times */
@@ -69,71 +70,76 @@ typedef struct run_part {
     vly_status (*read)(run_job *job, const tool_args *args, vly_error *error);
     vly_status (*read_more)(run_job *job, const tool_args *args,
                             vly_error *error);
-    /* Its k-th output that an option names, a file or "-"; NULL after the last
+    /* The k-th output named by an option, a file or "-"; NULL after the last
      */
     const char *(*output)(const run_job *job, uint32_t k);
-    /* A file that it reads and no output may be; NULL: none. *what: its name in
-     * a message */
+    /* A file that the part reads, so that no output may replace it; NULL: none.
+     * *what: its name in a message */
     const char *(*input)(const run_job *job, const char **what);
 
     vly_status (*at[RUN_N_STEPS])(run_job *job, vly_error *error);
 
     /* ---- the loop ---- */
-    /* The state from which the net goes on, to be destroyed by the caller;
-     * NULL: from its beginning */
+    /* The state from which the net continues, to be destroyed by the caller;
+     * NULL: the net starts from its beginning */
     vly_state *(*resume)(run_job *job);
     void (*start)(run_job *job, uint64_t now_ns);
-    /* The burst up to which a call may go; UINT64_MAX: any. At most the present
-     * one: RUN_REACH is called, which moves it. */
+    /* The burst up to which a call may run; UINT64_MAX: no limit. If it is not
+     * after the present burst, RUN_REACH of this part is called and advances
+     * it. */
     uint64_t (*due)(const run_job *job);
-    /* How long the next call is to take, ns; UINT64_MAX: as long as it likes */
+    /* Wanted duration of the next call, ns; UINT64_MAX: any */
     uint64_t (*call_ns)(const run_job *job, uint64_t now_ns);
-    /* How often the net has moved: it may be slower now by far. */
+    /* Number of moves to another backend so far: after a move the net may be
+     * much slower. */
     uint32_t (*moves)(const run_job *job);
-    /* Waits for the time of the next burst. false: RUN_BETWEEN comes first */
+    /* Waits until the next burst is due. false: RUN_BETWEEN is to be called
+     * first */
     bool (*wait)(run_job *job);
     /* When the next burst may start; NULL: at once. Each call does one burst.
      */
     uint64_t (*next_ns)(const run_job *job);
-    /* Another thread has something for RUN_BETWEEN. [any-thread] */
+    /* Another thread has work for RUN_BETWEEN. [any-thread] */
     bool (*wants)(void);
-    void (*before)(run_job *job); /* a call; in reverse order */
+    void (*before)(run_job *job); /* before a call; in reverse order */
     void (*after)(run_job *job, uint64_t next_ns); /* 0: at once */
-    bool (*goes_on)(run_job *job); /* bursts are done; false: the run ends */
+    bool (*goes_on)(run_job *job); /* after bursts; false: the run ends */
     void (*look)(run_job *job);    /* likewise, last; in reverse order */
-    /* The run stood still for so long, and its clock too. */
+    /* The run and its clock were stopped for so long. */
     void (*stood)(run_job *job, uint64_t ns);
 
-    /* A command of `volley ctl` that is answered while bursts go on; false: it
-     * is another part's. Members are added to json, an object with "ok"; *why:
-     * the command is refused. [server's thread] */
+    /* Answers a command of `volley ctl` while bursts run; false: the command is
+     * of another part. Members are added to json, an object with "ok"; *why:
+     * reason if the command is refused. [server's thread] */
     bool (*ask)(run_job *job, const char *line, json_writer *json,
                 vly_error *why);
-    /* A command that is done between two calls: its word, whether something
-     * stands after it, and what does it. *why: it was refused. An error ends
-     * the run, and *why says it, too. [burst loop] */
+    /* A command that is executed between two calls: its word, whether it has an
+     * argument, and its function. *why: reason if it was refused. A returned
+     * error ends the run and is in *why too. [burst loop] */
     const char *command;
     bool command_argument;
     vly_status (*obey)(run_job *job, const char *argument, json_writer *json,
                        vly_error *why);
-    /* Lines of the metrics endpoint, for vly_free; NULL: no memory.
-     * [any-thread] */
+    /* Lines of the metrics endpoint, to be freed with vly_free; NULL: memory
+     * ran out. [any-thread] */
     char *(*metrics)(run_job *job);
 
     /* ---- the end ---- */
     void (*last)(run_job *job); /* after the last burst */
     /* Ends threads, closes files; in reverse order. Legal at any time. */
     vly_status (*end)(run_job *job, vly_error *error);
-    /* Files are whole, after `end` of all parts. */
+    /* Called after `end` of all parts, when files are complete. */
     vly_status (*finish)(run_job *job, vly_error *error);
     void (*print[RUN_N_LINES])(const run_job *job);
     void (*json[RUN_N_MEMBERS])(const run_job *job, json_writer *json);
     bool (*found)(const run_job *job); /* the exit code of a run is 1 */
-    void (*close)(run_job *job); /* what its state owns; legal at any time */
+    void (*close)(run_job *job); /* frees everything that its state owns; legal
+                                  * at any time */
 } run_part;
 
-/* The list. A call of the engine is between `after`, from its beginning on, and
- * `before`, from its end on: so the clock of telemetry is next to the call. */
+/* The list. `after` is called from the first part to the last and `before` from
+ * the last to the first, so that the clock of telemetry is closest to the call
+ * of the engine. */
 #define RUN_PARTS(PART)                                                        \
     PART(limits)                                                               \
     PART(pace)                                                                 \
@@ -153,10 +159,10 @@ typedef struct run_part {
 RUN_PARTS(RUN_PART_DECLARE)
 #undef RUN_PART_DECLARE
 
-/* What the part keeps of this run. */
+/* The state of the part in this run. */
 void *run_part_state(const run_job *job, const run_part *part);
 
-/* ---- all of them: run_parts.c ------------------------------------------- */
+/* ---- all parts: run_parts.c ---------------------------------------------- */
 
 /* Errors  E_NOMEM */
 vly_status run_parts_create(run_job *job, vly_error *error);
@@ -168,14 +174,15 @@ vly_status run_parts_read(run_job *job, const tool_args *args,
                           vly_error *error);
 vly_status run_parts_read_more(run_job *job, const tool_args *args,
                                vly_error *error);
-/* Is standard output taken? */
+/* Does a part write to standard output? */
 bool run_parts_is_stdout(const run_job *job);
-/* The k-th of all parts; NULL after the last. */
+/* The k-th output of all parts; NULL after the last. */
 const char *run_parts_output(const run_job *job, uint32_t k);
 /* Errors  E_INVALID path is a file that a part reads */
 vly_status run_parts_apart(const run_job *job, const char *path,
                            vly_error *error);
-/* Up to the first that fails; RUN_SAVE: all, and the first failure counts. */
+/* Calls the parts up to the first that fails; RUN_SAVE: calls all and returns
+ * the first failure. */
 vly_status run_parts_do(run_job *job, run_step step, vly_error *error);
 
 vly_state *run_parts_resume(run_job *job);
@@ -196,16 +203,16 @@ void run_parts_stood(run_job *job, uint64_t ns);
 /* false: no part has the command. */
 bool run_parts_ask(run_job *job, const char *line, json_writer *json,
                    vly_error *why);
-/* The part that obeys a line, and what stands after the word; NULL: none.
+/* The part that executes a line, and the argument after the word; NULL: none.
  * [any-thread] */
 const run_part *run_parts_command(const char *line, const char **argument);
-/* "swap cpu:4": what is after the word and spaces; NULL: another word. */
+/* "swap cpu:4": the text after the word and spaces; NULL: another word. */
 const char *run_command_argument(const char *line, const char *word);
-/* Of all parts. NULL: no memory */
+/* Lines of all parts. NULL: memory ran out */
 char *run_parts_metrics(run_job *job);
 
 void run_parts_last(run_job *job);
-/* All of them; the first failure counts. */
+/* Calls all parts and returns the first failure. */
 vly_status run_parts_end(run_job *job, vly_error *error);
 vly_status run_parts_finish(run_job *job, vly_error *error);
 void run_parts_print(const run_job *job, run_lines place);

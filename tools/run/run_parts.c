@@ -41,7 +41,7 @@ static vly_status create(run_job *job, vly_error *error)
 vly_status run_parts_create(run_job *job, vly_error *error)
 {
     vly_status status = create(job, error);
-    if (status != VLY_OK) /* no part is called without its state */
+    if (status != VLY_OK) /* no part is called before it has a state */
         run_parts_destroy(job);
     return status;
 }
@@ -129,11 +129,17 @@ vly_status run_parts_apart(const run_job *job, const char *path,
     return status;
 }
 
+static bool is_due(const run_job *job, const run_part *part)
+{
+    return part->due != NULL && part->due(job) <= vly_net_burst(job->net);
+}
+
 vly_status run_parts_do(run_job *job, run_step step, vly_error *error)
 {
     vly_status first = VLY_OK;
     for (uint32_t i = 0; i < N_PARTS; i++) {
-        if (parts[i]->at[step] == NULL)
+        if (parts[i]->at[step] == NULL ||
+            (step == RUN_REACH && !is_due(job, parts[i])))
             continue;
         vly_status status =
             parts[i]->at[step](job, first == VLY_OK ? error : NULL);

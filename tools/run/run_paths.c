@@ -24,7 +24,7 @@
 enum { OUTPUTS_MAX = 16 };
 
 typedef struct output {
-    const char *path; /* NULL: not asked for */
+    const char *path; /* NULL: option not given */
     char real[PATH_MAX];
 } output;
 
@@ -34,8 +34,8 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Whether an output would replace what the run reads. The checkpoint of
- * --resume may be replaced by the run's own checkpoints alone. */
+/* Would an output replace a file that the run reads? Only the run's own
+ * checkpoints may replace the checkpoint of --resume. */
 static vly_status check_reads(const run_job *job, const char *path,
                               vly_error *error)
 {
@@ -60,7 +60,7 @@ static vly_status check_folder(const run_job *job, const output *outputs, int n,
                                         "monitor.jsonl"};
     enum { N = sizeof names / sizeof names[0] };
     const run_plan *plan = &job->plan;
-    /* the folder's own recording, where --record is no other */
+    /* the recording of the folder, if --record names no other file */
     const char *const recordings[] = {run_output_state(job)->output.path,
                                       run_output_state(job)->output.growing};
     int n_recordings = run_output_state(job)->file == NULL &&
@@ -102,7 +102,7 @@ static bool is_beside(const char *real, const char *file, uint32_t keep)
            (tool_read_count(real + n + 1, &k) && k >= 1 && k < keep);
 }
 
-/* Older checkpoints are replaced. */
+/* Older checkpoints may be replaced. */
 static vly_status check_checkpoints(const run_job *job, const output *outputs,
                                     int n, vly_error *error)
 {
@@ -124,7 +124,7 @@ static vly_status check_checkpoints(const run_job *job, const output *outputs,
     return VLY_OK;
 }
 
-/* One file of samples, which is made at the end of the run. */
+/* One file of samples, created at the end of the run. */
 static vly_status check_report(const run_job *job, const char *path,
                                const output *outputs, int n, vly_error *error)
 {
@@ -170,7 +170,8 @@ static vly_status check_reports(const run_job *job, const output *outputs,
     return VLY_OK;
 }
 
-/* Found again when the files are opened, but then the network is compiled. */
+/* Opening the files would find this too, but only after the network is
+ * compiled. */
 static vly_status check_free(const char *path, vly_error *error)
 {
     struct stat info;
@@ -193,7 +194,7 @@ static bool is_temporary(const char *path)
     return n > n_end && strcmp(path + n - n_end, VLY_TEMPORARY_SUFFIX) == 0;
 }
 
-/* Of one output; those before it are good. */
+/* Checks one output; those before it are checked. */
 static vly_status check_given(const run_job *job, output *outputs, int i,
                               vly_error *error)
 {
@@ -210,7 +211,7 @@ static vly_status check_given(const run_job *job, output *outputs, int i,
                         "wanted another name",
                         path);
     VLY_TRY(check_reads(job, path, error));
-    /* of a checkpoint its own check says more */
+    /* the check of checkpoints has a better message */
     if (path != run_checkpoint_state(job)->plan.path && is_folder(path))
         return vly_fail(error, VLY_E_IO,
                         "%s is a folder, wanted a file for output, as in "
@@ -247,7 +248,7 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
         strcmp(run_checkpoint_state(job)->plan.path, "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--checkpoint -: wanted a file name");
-    /* all but the checkpoint itself */
+    /* all files beside the checkpoint itself */
     output outputs[OUTPUTS_MAX] = {{.path = beside ? growing : NULL}};
     const char *path;
     int n = 1;

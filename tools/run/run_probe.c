@@ -18,9 +18,9 @@ static const tool_option options[] = {
     {"probe", 0, false, TOOL_TEXT, "POINT,...",
      "time calls, check, count: call.net_run, check, area.E, map.*, ...", 0, 0},
     {"probe-out", 0, false, TOOL_TEXT, "FILE",
-     "what probes saw, as JSON; - is stdout", 0, 0},
+     "write results of probes as JSON; - is stdout", 0, 0},
     {"inject", 0, true, TOOL_TEXT, "FAULT",
-     "a fault at the backend: slow:at=2000,factor=3", 0, 0},
+     "inject a fault at the backend: slow:at=2000,factor=3", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 static const char *only_plugin;
@@ -92,7 +92,7 @@ static vly_status named(const char *option, const vly_error *why,
     return why->status;
 }
 
-/* Points alone first, so that a message names its option. */
+/* Points are parsed alone first, so that a message names the right option. */
 static vly_status create(const run_probe_plan *plan, vly_probe **probe,
                          vly_error *error)
 {
@@ -290,7 +290,7 @@ static const char *value_text(const vly_probe_series *series, double value)
                            : tool_number_text(floor(value * 100 + 0.5) / 100);
 }
 
-/* The value that a share of all is not above, by the bins. */
+/* The quantile of a share, from the bins. */
 static double quantile(const vly_probe_series *series, double share)
 {
     uint64_t below = 0;

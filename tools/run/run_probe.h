@@ -18,18 +18,19 @@ typedef struct run_probe_plan {
     const char **faults; /* [n_faults]; owned */
     uint32_t n_faults;
     const char *only; /* id of a plugin; NULL: every backend */
-    const char *out;  /* JSON goes here; NULL: into the summary only */
+    const char *out;  /* file for JSON; NULL: only in the summary */
 } run_probe_plan;
 
-/* For `volley monitor attach`: probes of this process sit at this plugin only;
- * borrowed. NULL: at every backend. */
+/* For `volley monitor attach`: probes of this process are attached to this
+ * plugin only; borrowed. NULL: to every backend. */
 void run_probe_only(const char *plugin);
 
-/* The backend to move to at this burst, if a fault of --inject says another one
- * than was asked for; asked without. */
+/* The backend to move to at this burst: `asked`, unless a fault of --inject
+ * names another one. */
 const char *run_probe_place(const struct run_job *job, uint64_t burst,
                             const char *asked);
-/* What the clocks of telemetry are ahead by, by such a fault; 0 without. */
+/* Time by which such a fault advances the clocks of telemetry; 0 without
+ * one. */
 void run_probe_clock(const struct run_job *job, int64_t *wall_ns,
                      int64_t *steady_ns);
 

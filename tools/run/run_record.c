@@ -20,7 +20,7 @@ enum { BLOCK_ENTRIES = 4096, BLOCK_WORDS = 1 << 16, BLOCKS_MIN = 2 };
 static const uint64_t tick_ns = 1000000000;
 static const uint32_t is_spikes = UINT32_MAX; /* report of an entry */
 
-/* The words of an entry lie behind those of the entry before. */
+/* The words of an entry follow those of the previous entry. */
 typedef struct record_entry {
     uint64_t burst;
     uint32_t n;
@@ -33,7 +33,7 @@ typedef struct record_block {
     uint64_t capacity;
     uint64_t n_words;
     uint32_t n_entries;
-    bool flush; /* all so far shall be in the file */
+    bool flush; /* write everything so far to the file */
     record_entry entries[BLOCK_ENTRIES];
 } record_block;
 
@@ -51,12 +51,13 @@ struct run_record {
     uint32_t n_blocks;
     uint64_t filled;  /* blocks given to the thread, ... */
     uint64_t written; /* ... and done with */
-    uint64_t marked;  /* behind this many blocks the file's place is told */
+    uint64_t marked;  /* number of blocks after which the position in the file
+                       * is reported */
     vly_spike_place place;
     bool ended;      /* no more will come */
-    vly_error error; /* of the thread: status VLY_OK, all went well */
+    vly_error error; /* of the thread; status VLY_OK: success */
     pthread_t thread;
-    pthread_mutex_t lock; /* of everything from first on */
+    pthread_mutex_t lock; /* of all members from first on */
     pthread_cond_t changed;
 };
 
@@ -173,7 +174,7 @@ static void free_blocks(record_block *block)
     }
 }
 
-/* NULL without memory */
+/* NULL if memory ran out */
 static record_block *make_block(void)
 {
     record_block *block = vly_malloc(1, sizeof *block);
@@ -193,7 +194,8 @@ static uint64_t block_bytes(const record_block *block)
     return sizeof *block + block->capacity * sizeof *block->words;
 }
 
-/* With the lock held: another block, if it may be made and can be. */
+/* With the lock held: allocates another block, if the limit and the memory
+ * allow it. */
 static record_block *grow(run_record *record)
 {
     uint64_t bytes = sizeof(record_block) + BLOCK_WORDS * sizeof(uint32_t);
@@ -210,7 +212,7 @@ static record_block *grow(run_record *record)
     return made;
 }
 
-/* With the lock held: an empty block, waited for if need be. */
+/* With the lock held: an empty block; waits for one if necessary. */
 static record_block *take_block(run_record *record)
 {
     record_block *block = record->free;
@@ -233,7 +235,7 @@ static record_block *take_block(run_record *record)
     return block;
 }
 
-/* Gives the block at hand to the thread; another one is at hand then. */
+/* Passes the current block to the thread and takes another one. */
 static vly_status pass_on(run_record *record, bool mark, vly_error *error)
 {
     record_block *block = record->filling;
@@ -255,8 +257,8 @@ static vly_status pass_on(run_record *record, bool mark, vly_error *error)
     return status;
 }
 
-/* Room for n words in the block at hand: more than a block has only where one
- * burst has more. */
+/* Room for n words in the current block. More words than a block holds are
+ * allowed only if one burst needs them. */
 static vly_status reserve(run_record *record, uint32_t n, vly_error *error)
 {
     record_block *block = record->filling;
@@ -413,7 +415,8 @@ vly_status run_record_rewind(run_record *record, const vly_spike_place *place,
 {
     const run_sink *sink = &record->sink;
     vly_status status = VLY_OK;
-    record->filling->n_entries = 0; /* what was not passed on is forgotten */
+    /* entries not yet passed to the thread are dropped */
+    record->filling->n_entries = 0;
     record->filling->n_words = 0;
     VLY_TRY(run_record_drain(record, error));
     if (sink->stats != NULL)

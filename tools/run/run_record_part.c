@@ -16,18 +16,22 @@
 
 static const tool_option options[] = {
     {"record", 0, false, TOOL_TEXT, "FILE",
-     "spikes: .csv, .h5 (SONATA) or .vls (stream); areas of [[record]], or all",
+     "write spikes: .csv, .h5 (SONATA) or .vls (stream); of the areas of "
+     "[[record]], otherwise of all",
      0, 0},
     {"record-format", 0, false, TOOL_TEXT, "FORMAT",
-     "csv, sonata or stream, whatever the name; -o: csv if not given", 0, 0},
+     "csv, sonata or stream, in place of the format by name; default for -o: "
+     "csv",
+     0, 0},
     {"record-memory", 0, false, TOOL_COUNT, "MIB",
-     "for what is not yet in its file, then the run waits; default 1024", 1,
-     1e9},
+     "buffer for spikes not yet in the file; the run waits if it is full; "
+     "default 1024",
+     1, 1e9},
     {"statistics", 0, false, TOOL_FLAG, NULL,
-     "irregularity and synchrony of areas also where no spikes are recorded", 0,
+     "irregularity and synchrony of areas, even if no spikes are recorded", 0,
      0},
     {"digest-log", 0, false, TOOL_TEXT, "FILE",
-     "a digest a burst, for volley compare", 0, 0},
+     "write one digest per burst, for volley compare", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 record_part *run_output_state(const run_job *job)
@@ -86,8 +90,8 @@ static vly_status open_digests(run_job *job, vly_error *error)
                                error);
 }
 
-/* A pipe that no process reads is waited for when it is opened, and a signal
- * is to end that. */
+/* Opening a pipe waits until a process reads it; a signal must end that
+ * wait. */
 static bool is_pipe(const char *path)
 {
     struct stat info;
@@ -121,7 +125,7 @@ out:
 
 /* ---- the loop ----------------------------------------------------------- */
 
-/* Of every burst, where something is written of it; ids NULL without
+/* Called for every burst of which something is written; ids is NULL without
  * recording. */
 static vly_status on_burst(void *arg, uint64_t burst, const uint32_t *ids,
                            uint32_t n_ids, uint64_t digest)
@@ -139,7 +143,7 @@ out:
     return status;
 }
 
-/* Ids cross to the host only where they are recorded. */
+/* Ids are copied to the host only if they are recorded. */
 static vly_status listen_to_net(run_job *job, vly_error *error)
 {
     const record_part *part = run_output_state(job);
@@ -164,7 +168,7 @@ static vly_status take(run_job *job, vly_error *error)
 
 static void put_path(const run_job *job, json_writer *json)
 {
-    /* the other path is from where the run was started */
+    /* that path is relative to the folder in which the run was started */
     char *from_folder = run_output_state(job)->output.path != NULL
                             ? run_path_from(job->plan.folder,
                                             run_output_state(job)->output.path)
@@ -182,7 +186,8 @@ static void keep_first(vly_error *first, const vly_error *next)
         *first = *next;
 }
 
-/* Closes what is written burst by burst; the first failure counts. */
+/* Closes the files that are written burst by burst; returns the first
+ * failure. */
 static vly_status finish(run_job *job, vly_error *error)
 {
     record_part *part = run_output_state(job);

@@ -20,7 +20,8 @@ static double biological_s(const run_job *job)
     return (double)vly_net_burst(job->net) * job->result.stats.dt_ms * 1e-3;
 }
 
-/* Of this process: what a run did before it was resumed took its own time. */
+/* Counts of this process only: the part of a run before a resume had its own
+ * time. */
 static double biological_run_s(const run_job *job)
 {
     return (double)(vly_net_burst(job->net) - job->first_burst) *
@@ -69,7 +70,7 @@ void run_report_head(const run_job *job)
     run_parts_print(job, RUN_LINES_HEAD);
 }
 
-/* Where there are none, as of an area without spikes: a dash. */
+/* A dash if there are none, as in an area without spikes. */
 static void print_figure(double value, const char *format)
 {
     char text[32] = "-";
@@ -154,7 +155,7 @@ void run_report_print(const run_job *job)
         tool_message("no neuron fired");
 }
 
-/* null where there are no statistics, and where a figure is not defined */
+/* null without statistics, and for a figure that is not defined */
 static void put_figures(const run_job *job, uint32_t a, json_writer *json)
 {
     vly_area_spikes figures;

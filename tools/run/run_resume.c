@@ -48,7 +48,7 @@ vly_hash run_resume_selection(const run_job *job)
     return sum;
 }
 
-/* ---- does it go together? ---------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
 static vly_status check_genome(const run_job *job, vly_error *error)
 {
@@ -75,7 +75,7 @@ static vly_status check_genome(const run_job *job, vly_error *error)
     return VLY_OK;
 }
 
-/* The file is the one that the checkpoint speaks of, or has been it. */
+/* The file is the recording of the checkpoint, perhaps with later bytes. */
 static vly_status check_file(const run_job *job, const vly_recording *recording,
                              const char *path, vly_error *error)
 {
@@ -86,11 +86,11 @@ static vly_status check_file(const run_job *job, const vly_recording *recording,
         return status;
     if (memcmp(&tail, &recording->tail, sizeof tail) != 0)
         return vly_fail(error, VLY_E_PARSE,
-                        "%s: not what %s was written with: the bytes before "
-                        "%" PRIu64 ", where it goes on, are others",
+                        "%s: not the file of %s: the bytes before %" PRIu64
+                        ", where it continues, differ",
                         path, run_checkpoint_state(job)->plan.resume,
                         recording->n_bytes);
-    if (access(path, W_OK) != 0) /* before another one is cut */
+    if (access(path, W_OK) != 0) /* all are checked before one is cut */
         return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", path,
                         strerror(errno));
     return VLY_OK;
@@ -111,18 +111,19 @@ static vly_status check_recording(const run_job *job, uint32_t kind,
     if (recording != NULL && path != NULL)
         return check_file(job, recording, path, error);
     if (recording != NULL)
-        tool_message("%s: %s was recorded and is not gone on with: no %s",
+        tool_message("%s: %s was recorded and is not continued: no %s",
                      checkpoint, recording->path, option);
     if (recording != NULL || path == NULL)
         return VLY_OK;
-    /* from here on, in a file of its own; a log has all bursts or is none */
+    /* spikes can begin at the checkpoint in a file of their own; a digest log
+     * needs all bursts */
     if (kind == VLY_RECORDING_SPIKES && is_empty(path)) {
         tool_message("%s: no spikes were recorded; %s begins at the checkpoint",
                      checkpoint, path);
         return VLY_OK;
     }
     return vly_fail(error, VLY_E_INVALID,
-                    "%s: was written without %s, so %s cannot be gone on with",
+                    "%s: was written without %s, so %s cannot be continued",
                     checkpoint, option, path);
 }
 
@@ -135,8 +136,8 @@ static vly_status check_selection(const run_job *job, vly_error *error)
         memcmp(&recording->selection, &ours, sizeof ours) == 0)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
-                    "%s: was written with another [[record]], so %s cannot be "
-                    "gone on with",
+                    "%s: was written with another [[record]], so %s cannot "
+                    "be continued",
                     run_checkpoint_state(job)->plan.resume,
                     run_output_state(job)->output.growing);
 }
@@ -177,7 +178,7 @@ static vly_status check_manifest(const run_job *job, const char *manifest,
     if (theirs == NULL || strcmp(theirs, ours) != 0)
         status = vly_fail(error, VLY_E_INVALID,
                           "%s: manifest of another genome, so its folder is "
-                          "not that of the run that is gone on with",
+                          "not that of the resumed run",
                           manifest);
     json_free(&root);
     return status;

@@ -13,8 +13,8 @@
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
 
-/* Neurons that are not wanted are read along where there are so few of them: a
- * read of a device costs as much as thousands of values. */
+/* Gaps of up to so many unwanted neurons are read too: one read of a device
+ * costs as much as thousands of values. */
 enum { GAP_MAX = 1024 };
 
 static bool is_fields(const vly_record *record)

@@ -17,19 +17,20 @@ struct run_job;
 typedef struct run_sample {
     vly_stream_report *reports; /* [n_reports] those of the stream */
     uint32_t n_reports;
-    double *values;  /* of the longest run of neurons that is read at once */
+    double *values;  /* of the longest range of neurons that is read at once */
     uint32_t *words; /* of the largest report */
-    uint64_t last;   /* bursts done at the last one */
+    uint64_t last;   /* bursts done at the last sample */
 } run_sample;
 
-/* What [[record]] asks for; the connectome is there, and last is where the run
- * begins. Errors  E_NOMEM */
+/* Prepares the samples of [[record]]. The connectome exists; last is set to the
+ * first burst of the run.
+ * Errors  E_NOMEM */
 vly_status run_sample_init(struct run_job *job, vly_error *error);
 void run_sample_deinit(run_sample *sample);
 /* The burst of the next sample, after the present one; UINT64_MAX: none. */
 uint64_t run_sample_due(const struct run_job *job);
-/* After every call of vly_net_run, before anything else is done with the net:
- * what is due goes to the recording, once a burst.
+/* Called after every call of vly_net_run, before any other use of the net:
+ * records the samples that are due, once per burst.
  * Errors  those of vly_net_read and of writing */
 vly_status run_sample_look(struct run_job *job, vly_error *error);
 

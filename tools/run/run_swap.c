@@ -19,13 +19,13 @@
 
 static const tool_option options[] = {
     {"swap", 0, true, TOOL_TEXT, "BURST=NAME",
-     "move to another backend when BURST bursts are done", 0, 0},
+     "move to another backend after BURST bursts", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 typedef struct swap_part {
     run_swap *swaps; /* [n_swaps] ascending bursts */
     uint32_t n_swaps;
-    uint32_t next; /* those before it have been tried */
+    uint32_t next; /* all swaps before this one have been tried */
 } swap_part;
 
 static swap_part *of(const run_job *job)
@@ -130,8 +130,8 @@ static vly_status check(run_job *job, vly_error *error)
         vly_status status = vly_backend_spec_parse(swap->backend, &spec, error);
         if (status != VLY_OK)
             return status;
-        /* its drivers are opened now and not while the run stands; why one
-         * cannot be used is said when the swap is due */
+        /* opens its drivers now and not while the run waits; a backend that
+         * cannot be used is reported when the swap is due */
         const vly_backend *table = NULL;
         vly_device_spec device;
         if (strcmp(spec.id, "auto") != 0 &&
@@ -145,7 +145,7 @@ static vly_status check(run_job *job, vly_error *error)
     return VLY_OK;
 }
 
-/* Said once, on stderr and in log.jsonl; the summary has it too. */
+/* Reported once, on stderr and in log.jsonl; the summary has it too. */
 static void say(run_job *job, const run_swap *swap)
 {
     char text[1400];
@@ -155,7 +155,8 @@ static void say(run_job *job, const run_swap *swap)
                  tool_seconds(swap->seconds));
     } else {
         snprintf(text, sizeof text,
-                 "burst %" PRIu64 ": no swap to %s, the run goes on on %s: %s",
+                 "burst %" PRIu64 ": no swap to %s, the run continues on %s: "
+                 "%s",
                  swap->burst, swap->backend, swap->from,
                  swap->reason != NULL ? swap->reason : "out of memory");
         tool_message("%s", text);
@@ -163,7 +164,7 @@ static void say(run_job *job, const run_swap *swap)
     run_folder_event(job, "swap", text);
 }
 
-/* What the net runs on, for the summary and for who asks. */
+/* Name of the backend of the net, for the summary and for clients. */
 static vly_status read_backend(run_job *job, vly_error *error)
 {
     return vly_net_stats(job->net, &job->result.stats, error);
@@ -173,7 +174,7 @@ static vly_status do_swap(run_job *job, run_swap *swap, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
     const vly_stats *stats = &job->result.stats;
-    /* after a fail-over this is another one than was asked for last */
+    /* after a fail-over it differs from the last requested backend */
     vly_status status = read_backend(job, error);
     if (status != VLY_OK)
         return status;
@@ -185,7 +186,7 @@ static vly_status do_swap(run_job *job, run_swap *swap, vly_error *error)
     swap->seconds = (double)(vly_clock_ns() - begin) * 1e-9;
     swap->done = status == VLY_OK;
     swap->status = status;
-    /* the device that the net is on may have failed, not the other one */
+    /* the present device may have failed, not the new one */
     status = read_backend(job, error);
     if (status != VLY_OK)
         return status;
@@ -207,7 +208,7 @@ static vly_status swap_next(run_job *job, vly_error *error)
     return do_swap(job, swap, error);
 }
 
-/* One more, now; *swap is what became of it, unless nothing was tried. */
+/* One more swap, now; *swap is its outcome, NULL if nothing was tried. */
 static vly_status add(run_job *job, const char *backend, const run_swap **swap,
                       vly_error *error)
 {
@@ -219,7 +220,8 @@ static vly_status add(run_job *job, const char *backend, const run_swap **swap,
     char *owned = vly_strdup(backend);
     const run_swap added = {
         .burst = vly_net_burst(job->net), .backend = owned, .owned = owned};
-    /* before those that are still to come, so that the list ascends */
+    /* inserted before the swaps that are not tried yet, so that the list
+     * ascends */
     status = owned != NULL ? insert(part, part->next, &added, error)
                            : vly_fail_nomem(error, sizeof added, "a swap");
     if (status != VLY_OK) {
@@ -237,9 +239,9 @@ static vly_status obey(run_job *job, const char *backend, json_writer *json,
     const run_swap *swap = NULL;
     vly_status status = add(job, backend, &swap, why);
     if (status != VLY_OK)
-        return swap != NULL ? status : VLY_OK; /* can the run go on? */
+        return swap != NULL ? status : VLY_OK; /* can the run continue? */
     if (!swap->done) {
-        vly_fail(why, swap->status, "the run goes on on %s: %s", swap->from,
+        vly_fail(why, swap->status, "the run continues on %s: %s", swap->from,
                  swap->reason != NULL ? swap->reason : "out of memory");
         return VLY_OK;
     }

@@ -26,7 +26,9 @@ static const tool_option options[] = {
     {"seeds", 0, false, TOOL_TEXT, "VALUES", "1:10; each is all three seeds", 0,
      0},
     {"jobs", 0, false, TOOL_COUNT, "N",
-     "points at a time; default: the cores, 1 for another backend", 1, 1024},
+     "points that run at the same time; default: the number of cores, 1 on a "
+     "backend other than cpu",
+     1, 1024},
     {"threads", 0, false, TOOL_COUNT, "N",
      "host threads of a job; default: cores / jobs", 1, 1024},
     {"backend", 0, false, TOOL_TEXT, "NAME", "default: cpu", 0, 0},
@@ -34,7 +36,7 @@ static const tool_option options[] = {
     {"ms", 0, false, TOOL_NUMBER, "T",
      "length in biological time, whole bursts", 0, 1e15},
     {"output", 'o', false, TOOL_TEXT, "FOLDER",
-     "results.csv; of this sweep, empty or new", 0, 0},
+     "folder for results.csv; new, empty, or of this sweep", 0, 0},
     {"force", 0, false, TOOL_FLAG, NULL,
      "replace results.csv of another sweep in FOLDER", 0, 0},
     {"quiet", 0, false, TOOL_FLAG, NULL, "failed points and errors only", 0, 0},
@@ -164,7 +166,7 @@ static vly_status save_description(const sweep_plan *plan, const char *path,
     return status;
 }
 
-/* Looks from *next on, around; *next: after the one that is found. */
+/* Searches from *next on, cyclically; *next is set after the found one. */
 static bool has_value(const sweep_axis *axis, const char *value, uint32_t *next)
 {
     for (uint32_t i = 0; value != NULL && i < axis->n; i++) {
@@ -177,13 +179,13 @@ static bool has_value(const sweep_axis *axis, const char *value, uint32_t *next)
     return false;
 }
 
-/* NULL: every point of the sweep that is there is a point of this one; else
- * what it has and this one has not. */
+/* NULL: this sweep contains every point of the sweep in the folder; otherwise
+ * the setting that differs, or a reason. */
 static const char *lost_setting(const sweep_plan *plan, const json_value *there)
 {
     const json_value *axes = json_find(there, "settings");
     if (axes == NULL || axes->kind != JSON_ARRAY)
-        return "settings that its sweep.json does not tell";
+        return "settings that its sweep.json does not contain";
     for (uint32_t a = 0; a < axes->n_items; a++) {
         const char *path = json_find_text(&axes->items[a], "path");
         const json_value *values = json_find(&axes->items[a], "values");
@@ -193,15 +195,16 @@ static const char *lost_setting(const sweep_plan *plan, const json_value *there)
         if (axis == NULL || seeds != (axis->path == NULL) ||
             (!seeds && strcmp(path, axis->path) != 0))
             return path;
-        uint32_t next = 0; /* mostly they come in the same order */
+        uint32_t next = 0; /* usually in the same order */
         for (uint32_t k = 0; values != NULL && k < values->n_items; k++)
             if (!has_value(axis, values->items[k].text, &next))
                 return path;
     }
-    return axes->n_items == plan->n_axes ? NULL : "fewer settings";
+    return axes->n_items == plan->n_axes ? NULL : "they have fewer settings";
 }
 
-/* Rows of results.csv are lost only where --force says so. */
+/* Rows of points that this sweep does not have are lost only with --force. Rows
+ * of the same settings are replaced after a change of genome or length. */
 static vly_status check_results(const sweep_plan *plan, const char *own,
                                 vly_error *error)
 {
@@ -227,7 +230,7 @@ out:
     return status;
 }
 
-/* sweep.json says that a folder is a sweep's and may be gone on with. */
+/* sweep.json marks the folder of a sweep, which may be continued. */
 static vly_status open_folder(sweep_plan *plan, vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -239,7 +242,7 @@ static vly_status open_folder(sweep_plan *plan, vly_error *error)
                             error));
     if (access(own, F_OK) == 0)
         VLY_TRY(check_results(plan, own, error));
-    /* first: without it a second call is refused where anything else is */
+    /* written first: without it a second call refuses the folder */
     VLY_TRY(save_description(plan, own, error));
     if (mkdir(points, 0777) != 0 && errno != EEXIST)
         VLY_TRY(vly_fail(error, VLY_E_IO, "%s: the folder cannot be made: %s",
@@ -252,7 +255,7 @@ out:
 
 /* ---- command ---------------------------------------------------------- */
 
-/* on_host: runs share the processors; else they take turns on a device. */
+/* on_host: runs share the processors; otherwise they take turns on a device. */
 static vly_status check_backend(const vly_registry *registry,
                                 const char *backend, bool *on_host,
                                 vly_error *error)
@@ -377,18 +380,21 @@ const tool_command cmd_sweep = {
     .arguments = "GENOME.toml --set PATH=VALUES ... -o FOLDER [options]",
     .summary = "Runs a genome at every point of a grid of settings.",
     .details =
-        "VALUES is a list of values and ranges FIRST:LAST[:STEP], the last\n"
-        "one included. The last --set changes fastest, the seeds faster "
-        "still.\n"
-        "A point that fails is recorded with its reason; the exit code is "
-        "that\n"
-        "of the first one. If the genome can be read at no point, nothing "
-        "runs.\n"
-        "The same call again runs what is not done yet, also after a kill;\n"
-        "longer lists keep what is there. A call whose grid lacks rows of the\n"
-        "results.csv there is refused without --force. Times in results.csv "
-        "are those of\n"
-        "jobs that ran side by side.\n",
+        "VALUES is a list of values and ranges FIRST:LAST[:STEP]; LAST is "
+        "included.\n"
+        "The last --set changes fastest, and the seeds faster than every "
+        "--set.\n"
+        "A failed point is recorded with its reason; the exit code is that "
+        "of the\n"
+        "first failed point. If the genome cannot be read at any point, "
+        "nothing runs.\n"
+        "The same call again runs the points that are missing, also after a "
+        "kill.\n"
+        "Longer lists keep finished points. A call whose grid lacks rows of "
+        "an existing\n"
+        "results.csv is refused without --force. Times in results.csv are "
+        "those of jobs\n"
+        "that ran at the same time.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -20,7 +20,7 @@ enum { SWEEP_POINTS_MAX = 100000 };
 /* One --set, or the seeds (path NULL). */
 typedef struct sweep_axis {
     char *path;
-    char **values; /* texts, as --set takes them */
+    char **values; /* values as text, in the form of --set */
     uint32_t n;
 } sweep_axis;
 
@@ -53,7 +53,7 @@ typedef struct sweep_plan {
     uint32_t n_threads; /* of a job */
     bool quiet;
     int lock;         /* of the folder; -1: none */
-    sweep_axis *axes; /* those of --set, then the seeds if they are given */
+    sweep_axis *axes; /* axes of --set, then the seeds if given */
     uint32_t n_axes;
     sweep_point *points;
     uint64_t n_points;
@@ -61,9 +61,9 @@ typedef struct sweep_plan {
 
 /* ---- sweep_values.c --------------------------------------------------- */
 
-/* "3:6:0.5", "0.9,1,2", "a", or a list of such; what is "--set var.g=...".
+/* "3:6:0.5", "0.9,1,2", "a", or a list of such; `what` is "--set var.g=...".
  * Commas and colons in quotes, brackets and braces belong to the value.
- * Errors  E_INVALID with what is wrong; E_NOMEM */
+ * Errors  E_INVALID with the wrong part; E_NOMEM */
 vly_status sweep_values_read(const char *what, const char *text,
                              sweep_axis *axis, vly_error *error);
 void sweep_axis_deinit(sweep_axis *axis);
@@ -75,32 +75,32 @@ const char *sweep_value(const sweep_plan *plan, uint64_t point, uint32_t axis);
 /* "var.g=3 seed=1", for people */
 void sweep_point_text(const sweep_plan *plan, const sweep_point *point,
                       char *out, size_t size);
-/* Before the first point runs: reads the genome with the settings of points,
- * evenly spaced, until one can be read; what is wrong with a path or with the
- * file is wrong at every point, and is said once.
+/* Before the first point runs: reads the genome with the settings of evenly
+ * spaced points until one can be read. An error of a path or of the file is the
+ * same at every point and is reported once.
  * Errors  that of the first point, if none of them can be read */
 vly_status sweep_points_check(const sweep_plan *plan, vly_error *error);
-/* Reads the genome with the point's settings: then it waits, is done (found
- * in the folder), or has failed. */
+/* Reads the genome with the point's settings. The point is then waiting, done
+ * (found in the folder), or failed. */
 vly_status sweep_point_prepare(const sweep_plan *plan, sweep_point *point,
                                vly_error *error);
 /* FOLDER/points/NAME.SUFFIX; the caller frees with vly_free */
 char *sweep_point_file(const sweep_plan *plan, const sweep_point *point,
                        const char *suffix);
-/* The summary of a finished point; false: there is none that fits. json_free
- * frees. */
+/* The summary of a finished point, to be freed with json_free; false if there
+ * is no matching one. */
 bool sweep_point_summary(const sweep_plan *plan, const sweep_point *point,
                          json_value *summary);
 
 /* ---- sweep_jobs.c ----------------------------------------------------- */
 
-/* Runs all points that are not done; a point that fails stops no other.
+/* Runs all points that are not done; a failed point does not stop the others.
  * Errors  E_STOPPED by a signal; E_IO, E_NOMEM */
 vly_status sweep_jobs_run(sweep_plan *plan, vly_error *error);
 
 /* ---- sweep_table.c ---------------------------------------------------- */
 
-/* FOLDER/results.csv, a row a point in the order of the points. */
+/* Writes FOLDER/results.csv, one row per point in the order of the points. */
 vly_status sweep_table_save(const sweep_plan *plan, vly_error *error);
 
 #endif

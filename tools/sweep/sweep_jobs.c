@@ -92,11 +92,12 @@ static vly_status make_call(const sweep_crew *crew, const sweep_point *point,
     return vly_fail_nomem(error, PATH_MAX, "the command of a point");
 }
 
-/* In the child, where only what is safe after fork may be called. */
+/* Runs in the child: only functions that are safe after fork may be called. */
 static void become(const sweep_call *call, const char *messages)
 {
 #ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* no orphans of a killed sweep */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* the child ends if the sweep is
+                                       * killed */
 #endif
     int null = open("/dev/null", O_RDWR);
     int file = open(messages, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -118,7 +119,7 @@ static vly_status start(sweep_crew *crew, sweep_point *point, vly_error *error)
         call_deinit(&call);
         return vly_fail_nomem(error, PATH_MAX, "a file name");
     }
-    fflush(NULL); /* or the child would print it once more */
+    fflush(NULL); /* otherwise the child would print it again */
     point->begin_ns = vly_clock_ns();
     point->process = fork();
     if (point->process == 0)
@@ -157,8 +158,8 @@ static char *last_message(const char *path)
     return found != NULL ? vly_strdup(found) : NULL;
 }
 
-/* Whether the run ended because this sweep was asked to stop: by itself, or by
- * the signal, if that came before the run could listen for it. */
+/* Did the run end because this sweep was told to stop? The run ends by its own
+ * exit code, or by the signal if that came before its handler was set. */
 static bool ended_by_stop(int status)
 {
     if (!tool_signals_stopped())
@@ -230,7 +231,7 @@ static void end_process(sweep_crew *crew, pid_t process, int status)
     }
 }
 
-/* Waits a little at a time, because a signal to this process has to reach the
+/* Waits in short steps, because a signal to this process must be passed to the
  * others. */
 static void wait_one(sweep_crew *crew, bool *told)
 {
@@ -242,7 +243,8 @@ static void wait_one(sweep_crew *crew, bool *told)
             end_process(crew, process, status);
             return;
         }
-        if (process < 0 && errno == ECHILD) { /* cannot be; ends in any case */
+        if (process < 0 && errno == ECHILD) { /* cannot happen; the loop ends in
+                                               * any case */
             crew->n_running = 0;
             return;
         }

@@ -16,7 +16,8 @@
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 
-/* Points that are read before the first one runs, if all of them fail. */
+/* Number of points that are read before the first one runs, if all of them
+ * fail. */
 enum { TRIES_MAX = 1000 };
 
 const char *sweep_value(const sweep_plan *plan, uint64_t point, uint32_t axis)
@@ -68,8 +69,8 @@ static vly_status make_overrides(const sweep_plan *plan,
     return status;
 }
 
-/* The name depends on the settings only, so that a longer range finds what a
- * shorter one left. */
+/* The name depends on the settings only, so that a longer range finds the files
+ * of a shorter one. */
 static void make_name(const sweep_plan *plan, sweep_point *point)
 {
     vly_hash hash = vly_hash_text("volley sweep 1");
@@ -132,7 +133,7 @@ static vly_status load_genome(const sweep_plan *plan, sweep_point *point,
     return status;
 }
 
-/* What the sweep itself writes. */
+/* Names of the files that the sweep itself writes. */
 static vly_status check_outputs(const sweep_plan *plan,
                                 const vly_genome *genome, vly_error *error)
 {
@@ -149,7 +150,7 @@ static vly_status check_outputs(const sweep_plan *plan,
     return status;
 }
 
-/* And of a point. */
+/* Names of the files of a point. */
 static vly_status check_point(const sweep_plan *plan, const sweep_point *point,
                               const vly_genome *genome, vly_error *error)
 {

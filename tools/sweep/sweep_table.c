@@ -33,7 +33,7 @@ static vly_status add_areas(const json_value *summary, sweep_columns *columns,
         uint32_t k = 0;
         if (id == NULL)
             continue;
-        /* the same areas in the same order, nearly always */
+        /* almost always the same areas in the same order */
         if (i < columns->n && strcmp(columns->areas[i], id) == 0)
             continue;
         while (k < columns->n && strcmp(columns->areas[k], id) != 0)
@@ -152,7 +152,7 @@ static vly_status put_settings(vly_writer *writer, const sweep_plan *plan,
         VLY_TRY(vly_writer_text(writer, ",", error));
         VLY_TRY(put_cell(writer, value, error));
     }
-    /* as text where it was given: above 2^53 a number of JSON is not exact */
+    /* as text if it was given: a JSON number above 2^53 is not exact */
     for (uint32_t i = 0; i < 3; i++) {
         if (seed != NULL)
             VLY_TRY(vly_writer_print(writer, error, ",%s", seed));

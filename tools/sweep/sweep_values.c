@@ -13,8 +13,8 @@
 #include "base/memory.h"
 #include "tools/cli/tool.h"
 
-/* Length of the part of text that ends at mark, 0 or the end; quotes and
- * brackets hide what is in them. */
+/* Length of the part of text up to mark or the end; marks in quotes and
+ * brackets are skipped. */
 static size_t part_length(const char *text, size_t n, char mark)
 {
     char quote = 0;
@@ -82,9 +82,9 @@ static vly_status read_range(const char *what, const char *text, size_t n,
         }
         if (!good)
             return vly_fail(error, VLY_E_INVALID,
-                            "%s: \"%.*s\" is no range, wanted FIRST:LAST or "
-                            "FIRST:LAST:STEP in numbers, as in 3:6:0.5 (quotes "
-                            "around a text with a colon)",
+                            "%s: \"%.*s\" is not a range, wanted FIRST:LAST "
+                            "or FIRST:LAST:STEP in numbers, as in 3:6:0.5 "
+                            "(quotes around a text with a colon)",
                             what, (int)n, text);
         int decimals = decimals_of(part);
         if (n_parts != 1 && range->decimals >= 0)
@@ -131,7 +131,7 @@ static vly_status add_range(const char *what, const char *text, size_t n,
                         "one %s 0",
                         what, step, first, last,
                         step < 0.0 ? "above" : "below");
-    /* a hair more, so that 0:1:0.1 has its last value */
+    /* slightly more, so that 0:1:0.1 includes its last value */
     double count = floor((last - first) / step * (1.0 + 1e-12) + 1e-9) + 1.0;
     if (!(count + axis->n <= SWEEP_POINTS_MAX))
         return vly_fail(error, VLY_E_INVALID,
@@ -170,8 +170,7 @@ static vly_status add_item(const char *what, const char *text, size_t n,
 static vly_status check_repeats(const char *what, const sweep_axis *axis,
                                 vly_error *error)
 {
-    /* ranges have no repeats: only lists, which a person typed, are long in
-       this loop */
+    /* ranges have no repeats: this loop is long only for typed lists */
     for (uint32_t i = 0; i < axis->n && axis->n <= 4096; i++)
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(axis->values[i], axis->values[j]) == 0)

@@ -23,19 +23,19 @@
 enum { REQUEST_BYTES = 8192, HEAD_BYTES = 256 };
 
 static const uint64_t patience_ns = 1000000000;
-/* Where nobody can be taken the listener stays ready: not asked for so long,
- * as the loop would never wait else. */
+/* If no client can be accepted, the listener stays readable and poll would
+ * never wait: so it is not polled for this time. */
 static const uint64_t deaf_ns = 100000000;
 
-/* A connection: reads its request, then writes what it is answered. */
+/* A connection: reads its request, then writes the answer. */
 typedef struct client {
     int fd;
-    uint64_t end_ns; /* when it is hung up on */
+    uint64_t end_ns; /* time at which it is closed */
     size_t n_request;
     char request[REQUEST_BYTES];
     bool answers;
     char head[HEAD_BYTES];
-    const char *text; /* behind the head; page, or a constant */
+    const char *text; /* text after the head: page, or a constant */
     char *page;
     size_t n_head;
     size_t n_text;
@@ -46,7 +46,7 @@ struct metrics_server {
     metrics_page_make *make;
     void *context;
     int listener;
-    int wake[2]; /* a pipe: its other end closed ends the thread */
+    int wake[2]; /* a pipe: closing its other end ends the thread */
     pthread_t thread;
     bool runs;
     uint32_t n_clients;
@@ -106,7 +106,8 @@ static bool would_wait(void)
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-/* What there is of the request, up to its empty line. false: hang up. */
+/* Reads the available part of the request, up to its empty line. false: close
+ * the connection. */
 static bool go_on_reading(metrics_server *server, client *from)
 {
     const size_t room = REQUEST_BYTES - 1 - from->n_request;
@@ -125,7 +126,7 @@ static bool go_on_reading(metrics_server *server, client *from)
     return from->n_request < REQUEST_BYTES - 1;
 }
 
-/* false: all was written, or cannot be. */
+/* false: everything is written, or writing failed. */
 static bool go_on_writing(client *to)
 {
     while (to->n_sent < to->n_head + to->n_text) {
@@ -143,7 +144,7 @@ static bool go_on_writing(client *to)
     return false;
 }
 
-/* The last one takes its place. */
+/* The last client takes the free slot. */
 static void hang_up(metrics_server *server, uint32_t i)
 {
     client *one = server->clients[i];
@@ -162,7 +163,7 @@ static void hang_up_oldest(metrics_server *server)
     hang_up(server, oldest);
 }
 
-/* false: the process has no file or memory for it now. */
+/* false: no file descriptor or memory is available now. */
 static bool take_client(metrics_server *server)
 {
     const int fd = accept(server->listener, NULL, NULL);
@@ -185,8 +186,8 @@ static bool take_client(metrics_server *server)
 
 /* ---- the thread --------------------------------------------------------- */
 
-/* Until the first of the deadlines, rounded up; -1: there is none. deaf: until
- * the listener is asked again. */
+/* Time until the first deadline, rounded up; -1: no deadline. deaf: the time
+ * until the listener is polled again is a deadline too. */
 static int patience_ms(const metrics_server *server, bool deaf)
 {
     const uint64_t now = vly_clock_ns();
@@ -199,7 +200,8 @@ static int patience_ms(const metrics_server *server, bool deaf)
     return end <= now ? 0 : (int)((end - now) / 1000000) + 1;
 }
 
-/* events  [n_clients] of poll. Backwards, because of who takes a place. */
+/* events [n_clients] of poll. Backwards, since the last client takes a free
+ * slot. */
 static void serve(metrics_server *server, const struct pollfd *events)
 {
     const uint64_t now = vly_clock_ns();
@@ -208,7 +210,8 @@ static void serve(metrics_server *server, const struct pollfd *events)
         bool goes_on = true;
         if (events[i].revents != 0 && !one->answers)
             goes_on = go_on_reading(server, one);
-        /* a page fits into the system's buffer: most are gone at once */
+        /* a page fits into the buffer of the system: most are written at
+         * once */
         if (goes_on && one->answers)
             goes_on = go_on_writing(one);
         if (!goes_on || one->end_ns <= now)

@@ -18,22 +18,23 @@
 
 typedef struct metrics_server metrics_server;
 
-/* The page now, [*n] bytes that are freed with vly_free; NULL: no memory.
- * [server's thread] */
+/* Returns the present page, [*n] bytes to be freed with vly_free; NULL: memory
+ * ran out. [server's thread] */
 typedef char *metrics_page_make(void *context, size_t *n);
 
-/* "9100", "0.0.0.0:9100", "[::1]:9100": can it be an address?
- * Errors  E_INVALID what it is not */
+/* "9100", "0.0.0.0:9100", "[::1]:9100": is it a valid address?
+ * Errors  E_INVALID the wrong part */
 vly_status metrics_address_check(const char *address, vly_error *error);
 /* Listens and starts the thread.
- * Errors  as above; E_IO the port is taken, or may not be had; E_NOMEM */
+ * Errors  as above; E_IO the port is in use or not permitted; E_NOMEM */
 vly_status metrics_server_open(const char *address, metrics_page_make *make,
                                void *context, metrics_server **server,
                                vly_error *error);
 /* "http://127.0.0.1:9100/metrics" */
 void metrics_server_url(const metrics_server *server, char *text,
                         size_t capacity);
-/* Ends the thread; whoever is not answered yet is hung up on. NULL is legal. */
+/* Ends the thread and closes all connections, also those without an answer.
+ * NULL is legal. */
 void metrics_server_close(metrics_server *server);
 
 #endif

@@ -16,7 +16,7 @@ bool run_place_same(const char *a, const char *b)
     return n == strcspn(b, ":,") && strncmp(a, b, n) == 0;
 }
 
-/* What was so went on up to here. */
+/* The present state has lasted up to this burst: adds its bursts. */
 static void count_until(run_place *place, uint64_t bursts)
 {
     if (bursts <= place->since)
@@ -30,7 +30,7 @@ static void count_until(run_place *place, uint64_t bursts)
     place->since = bursts;
 }
 
-/* NULL: as it is. */
+/* NULL: unchanged. */
 static void take(run_place *place, const char *asked, const char *is)
 {
     if (asked)
@@ -50,8 +50,8 @@ void run_place_begin(run_place *place, const run_job *job)
     take(place, job->plan.backend, job->result.stats.backend);
 }
 
-/* A call of the engine ended elsewhere: who asked for that wants it wherever
- * it was rescued to. */
+/* A call of the engine ended on another backend after a failure.
+ * --on-device-error allows that, so no backend is requested from then on. */
 static void look_at_failures(run_place *place, const run_job *job)
 {
     for (; place->n_failures < run_failover_count(job); place->n_failures++) {
@@ -65,7 +65,8 @@ static void look_at_failures(run_place *place, const run_job *job)
     }
 }
 
-/* Behind failures: those are of the call before, this is between two. */
+/* Called after look_at_failures: failures belong to the previous call, swaps
+ * are made between two calls. */
 static void look_at_swaps(run_place *place, const run_job *job)
 {
     for (; place->n_tried < run_swap_tried(job); place->n_tried++) {

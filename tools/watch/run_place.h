@@ -14,15 +14,16 @@
 
 struct run_job;
 
-/* Of the burst loop alone. */
+/* Used by the burst loop only. */
 typedef struct run_place {
-    char asked[64]; /* by the last command, swap or fail-over; "auto" */
+    char asked[64]; /* requested by the last command, swap or fail-over;
+                     * "auto" */
     char is[64];
-    bool wrong;     /* now: is elsewhere than asked */
-    uint64_t since; /* bursts done, up to which is counted */
+    bool wrong;     /* now: is differs from asked */
+    uint64_t since; /* bursts that are counted so far */
     uint64_t wrong_bursts;
     uint64_t moves;
-    /* of now; those that were looked at */
+    /* present number; number that was counted */
     uint32_t n_failures;
     uint32_t n_tried;
     /* since the last sample */
@@ -32,16 +33,16 @@ typedef struct run_place {
     uint64_t failed_at;
 } run_place;
 
-/* The net is about to run. */
+/* Called before the net runs. */
 void run_place_begin(run_place *place, const struct run_job *job);
-/* The net is on this backend with so many bursts done. Called after what may
- * have moved it, before the next burst. true: it was moved. */
+/* Notes that the net is on this backend after so many bursts. Called after
+ * every possible move, before the next burst. true: the net was moved. */
 bool run_place_look(run_place *place, const struct run_job *job,
                     const char *backend, uint64_t bursts);
 /* The members of a sample, after look; begins the next one. */
 void run_place_fill(run_place *place, vly_telemetry_sample *sample);
 
-/* "cuda:1" and "cuda": is it one plugin? */
+/* "cuda:1" and "cuda": is it the same plugin? */
 bool run_place_same(const char *a, const char *b);
 
 #endif

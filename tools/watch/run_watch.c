@@ -16,7 +16,7 @@
 #include "tools/run/run_probe.h"
 #include "tools/watch/run_place.h"
 
-/* How often the thread looks for samples; memory of the ring. */
+/* Interval between two checks of the thread for samples; memory of the ring. */
 static const uint64_t tick_ns = 50000000;
 static const uint64_t ring_bytes = 1 << 22;
 
@@ -31,17 +31,20 @@ struct run_watch {
     uint64_t next_ns; /* when a sample is due */
     uint64_t n_samples;
     uint64_t first_ns;          /* at_ns of the first one */
-    uint64_t spent_ns;          /* in the burst loop, by all of this */
-    run_place place;            /* the burst loop's, as are the next ones */
+    uint64_t spent_ns;          /* time spent in the burst loop by telemetry */
+    run_place place;            /* used by the burst loop only, like the members
+                                 * that follow */
     uint64_t threads_waited_ns; /* of the samples so far */
     vly_steal steal;            /* the burst loop's */
-    uint64_t entered_at_ns;     /* the engine, by the clock */
-    uint64_t entered_ns;        /* likewise less the thread's time */
-    uint64_t missing_ns;        /* in it since the last sample, likewise */
-    uint64_t call_ns;           /* what the last call took */
-    uint64_t waited_ns;         /* of the samples so far, stolen time apart */
+    uint64_t entered_at_ns;     /* clock when the engine was entered */
+    uint64_t entered_ns;        /* the same, minus the processor time of the
+                                 * thread */
+    uint64_t missing_ns;        /* clock minus processor time in the engine
+                                 * since the last sample */
+    uint64_t call_ns;           /* duration of the last call */
+    uint64_t waited_ns;         /* up to the last sample, without stolen time */
     vly_telemetry_sample last;
-    uint64_t pool_ns; /* of the last one; UINT64_MAX: not asked */
+    uint64_t pool_ns; /* at the last sample; UINT64_MAX: not read */
     uint64_t exchange_ns;
 
     vly_device_watch *devices; /* NULL: none are sampled */
@@ -49,18 +52,18 @@ struct run_watch {
     watch_metrics *metrics;
     watch_live *live;
     pthread_t thread;
-    bool runs; /* the thread does */
+    bool runs; /* the thread runs */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool ended; /* under the lock, as are the next ones */
+    bool ended; /* under the lock, like the members that follow */
     uint64_t n_lost;
     char backend[64];
 };
 
 /* ---- samples ------------------------------------------------------------ */
 
-/* Only this thread writes it, so it may read it without the lock, which a
- * reader that is not running may hold. */
+/* Only this thread writes watch->backend, so it reads it without the lock: a
+ * preempted reader may hold the lock. */
 static void note_backend(run_watch *watch, const char *backend)
 {
     if (strcmp(watch->backend, backend) == 0)
@@ -88,16 +91,16 @@ static uint64_t since(uint64_t *before, uint64_t now)
     return now > from ? now - from : 0;
 }
 
-/* Where the burst loop waits for threads of the net that wait for a processor:
- * in the exchange. One that is slow for another reason (a link, another device)
- * has no thread that waited. */
+/* In the exchange the burst loop waits for threads of the net that wait for a
+ * processor. If the exchange is slow for another reason (a link, another
+ * device), no thread waited. */
 static uint64_t threads_waited(run_watch *watch, const vly_stats *stats)
 {
     const uint64_t in = since(&watch->exchange_ns, stats->exchange_ns);
-    /* what a device waits for has no thread here: a file of /proc for each, for
-     * nothing */
+    /* a device has no threads here: reading a file of /proc for each thread
+     * would be useless */
     if (stats->device_bytes > 0) {
-        watch->pool_ns = UINT64_MAX; /* the next answer begins anew */
+        watch->pool_ns = UINT64_MAX; /* the next difference starts again */
         return watch->threads_waited_ns;
     }
     const uint64_t pool = since(&watch->pool_ns, vly_thread_pool_waited_ns());
@@ -105,8 +108,8 @@ static uint64_t threads_waited(run_watch *watch, const vly_stats *stats)
     return watch->threads_waited_ns;
 }
 
-/* What the clock went on and the thread did not: it waited for a processor, or
- * slept. */
+/* Clock minus processor time of the thread: time in which it waited for a
+ * processor, or slept. */
 static uint64_t missing_ns(uint64_t now)
 {
     const uint64_t own = vly_thread_ns();
@@ -138,10 +141,11 @@ void run_watch_leave(run_job *job)
     watch->call_ns = now - watch->entered_at_ns;
 }
 
-/* Ready without a processor: another thread had it (waited_ns, so far), or
- * another machine, which is looked for in the engine only: elsewhere a run that
- * is paced or paused sleeps. In the engine was at most what is missing there,
- * and that is all of it where the thread sleeps for nobody in there. */
+/* Time in which the thread was ready but had no processor: another thread had
+ * it (waited_ns, so far), or another virtual machine. The latter is measured in
+ * the engine only: outside of it a paced or paused run sleeps. Time without a
+ * processor in the engine is at most the clock minus processor time there, and
+ * equal to it if the thread does not sleep in the engine. */
 static void put_waited(run_watch *watch, uint64_t waited_ns,
                        vly_telemetry_sample *sample)
 {
@@ -151,7 +155,7 @@ static void put_waited(run_watch *watch, uint64_t waited_ns,
     const uint64_t before = watch->steal.stolen_ns;
     const uint64_t stolen =
         vly_steal_look(&watch->steal, missing > more ? missing - more : 0);
-    /* what was told late may be more than there is time */
+    /* a late report may exceed the time of the sample */
     const uint64_t all =
         least(more + stolen - before, sample->at_ns - last->at_ns);
     const uint64_t inside =
@@ -166,8 +170,9 @@ void run_watch_clock(const run_job *job, uint64_t *at_ns, uint64_t *unix_ns)
 {
     int64_t wall = 0;
     int64_t steady = 0;
-    /* at one time: who is preempted between the two reads a clock that jumped
-     * (on two cores that six builds shared, by 13 ms and back) */
+    /* both clocks are read at one time: if the thread is preempted between two
+     * reads, a clock seems to jump (by 13 ms and back on two cores shared by
+     * six builds) */
     vly_clock_both(at_ns, unix_ns);
     run_probe_clock(job, &wall, &steady);
     *at_ns += (uint64_t)steady;
@@ -180,7 +185,7 @@ static void put_sample(run_job *job)
     vly_stats stats = {.struct_size = sizeof stats};
     uint64_t at_ns = 0;
     uint64_t unix_ns = 0;
-    /* a net that failed says so elsewhere */
+    /* the failure of a net is reported elsewhere */
     if (vly_net_stats(job->net, &stats, NULL) != VLY_OK)
         return;
     for (uint32_t a = 0; a < watch->net.n_areas; a++) {
@@ -188,8 +193,8 @@ static void put_sample(run_job *job)
         if (vly_net_area_stats(job->net, a, &area) == VLY_OK)
             watch->area_spikes[a] = area.spikes;
     }
-    /* again if it waited meanwhile: it would have waited for longer than the
-     * record took */
+    /* repeated if the thread waited meanwhile: otherwise the waiting time could
+     * exceed that of the record */
     uint64_t waited_ns = vly_thread_waited_ns();
     for (int i = 0; i < 3; i++) {
         run_watch_clock(job, &at_ns, &unix_ns);
@@ -238,8 +243,8 @@ void run_watch_look(run_job *job)
     if (!watch)
         return;
     const uint64_t now = vly_clock_ns();
-    /* a call that was to end now and did a little early need not come again;
-     * of short ones the next is nearer */
+    /* a call that ended slightly early needs no further call before the sample;
+     * with short calls the next end is closer to the due time */
     const uint64_t half = watch->call_ns / 2;
     const uint64_t early = watch->every_ns / 16;
     if (now + (half < early ? half : early) < watch->next_ns)
@@ -252,7 +257,7 @@ void run_watch_look(run_job *job)
 
 void watch_backend(const run_watch *watch, char *backend, size_t capacity)
 {
-    /* a lock changes, whatever it guards */
+    /* a lock is modified even if the data is constant */
     pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&watch->lock;
     pthread_mutex_lock(lock);
     (void)snprintf(backend, capacity, "%s", watch->backend);

@@ -21,22 +21,23 @@ typedef struct run_job run_job;
 typedef struct run_watch run_watch;
 typedef struct vly_device_watch vly_device_watch;
 
-/* The least of --telemetry-every. */
+/* Minimum of --telemetry-every. */
 #define RUN_WATCH_EVERY_LEAST_MS 1
 
-/* What was asked. */
+/* The options. */
 typedef struct run_watch_plan {
     const char *telemetry; /* a file; NULL: none */
     double every_ms;       /* between two samples */
     const char *metrics;   /* PORT or ADDRESS:PORT; NULL: none */
-    const char *devices;   /* "own", "all", "off"; NULL: own, if they tell */
+    const char *devices;   /* "own", "all", "off"; NULL: own, if telemetry of
+                            * devices is available */
     bool live;
-    bool wanted; /* by --monitor, whatever else is asked */
+    bool wanted; /* needed by --monitor, whatever the other options are */
 } run_watch_plan;
 
-/* What telemetry did. */
+/* Figures of telemetry itself. */
 typedef struct run_watched {
-    uint64_t n_samples; /* 0: there was none */
+    uint64_t n_samples; /* 0: no telemetry */
     uint64_t n_lost;    /* not written: the ring was full */
     double seconds;     /* spent in the burst loop */
 } run_watched;
@@ -44,37 +45,39 @@ typedef struct run_watched {
 /* The state of the part. */
 typedef struct watch_part {
     run_watch_plan plan;
-    char *telemetry;  /* the path of plan.telemetry, if it is the folder's */
-    run_watch *watch; /* NULL: the run is not watched */
+    char *telemetry;  /* owned text of plan.telemetry, if the file is in the
+                       * folder */
+    run_watch *watch; /* NULL: no telemetry in this run */
     run_watched watched;
 } watch_part;
 watch_part *run_watch_state(const run_job *job);
 
-/* Opens what was asked; the watch stays NULL if that is nothing.
+/* Opens files and sockets of the options; without such options the watch stays
+ * NULL.
  * Errors  E_INVALID no address or port; E_IO the file cannot be written, the
- *         port is taken; E_NOMEM */
+ * port is in use; E_NOMEM */
 vly_status run_watch_open(run_job *job, vly_error *error);
 /* Writes the head of --telemetry: nothing can refuse the run any more. */
 vly_status run_watch_begin(run_job *job, vly_error *error);
-/* Around calls of the engine, before which the net may have moved: what the
- * thread had no processor for in between
- * is in the samples as that of the engine. [burst loop] */
+/* Called before and after each call of the engine; the net may have moved
+ * before. Time in between without a processor is counted in the samples as time
+ * of the engine. [burst loop] */
 void run_watch_enter(run_job *job);
 void run_watch_leave(run_job *job);
-/* A sample, if one is due or nearly so. [burst loop] */
+/* Takes a sample if one is due or almost due. [burst loop] */
 void run_watch_look(run_job *job);
-/* When the next one is (vly_clock_ns), of a run that is watched. */
+/* Time of the next sample (vly_clock_ns), in a run with telemetry. */
 uint64_t run_watch_due(const run_job *job);
-/* The last sample, of all up to now: what a run does behind its last burst is
- * in no record. [burst loop] */
+/* Takes the last sample: work after the last burst is in no record. [burst
+ * loop] */
 void run_watch_last(run_job *job);
 /* Ends the threads, closes the file. NULL is legal. Errors are those of the
  * file. */
 vly_status run_watch_close(run_job *job, vly_error *error);
-/* May the run be on a device of CUDA at some time? */
+/* Can the run be on a CUDA device at some time? */
 bool run_watch_may_be_cuda(const run_job *job);
 
-/* What does not change while the net runs, as the readers need it; borrowed. */
+/* Constants of the run for readers of the samples; borrowed. */
 typedef struct watch_net {
     const char *genome;
     const char *title;
@@ -87,7 +90,7 @@ typedef struct watch_net {
     double dt_ms;
 } watch_net;
 
-/* From one sample to the next. Rates over no time are 0. */
+/* From one sample to the next. A rate over a time of 0 is 0. */
 typedef struct watch_rates {
     double seconds; /* of the wall clock */
     double bursts;
@@ -102,30 +105,31 @@ watch_rates watch_rates_of(const watch_net *net,
 double watch_area_hz(const watch_net *net, uint32_t area,
                      const watch_rates *rates, const uint64_t *from,
                      const uint64_t *to);
-/* Where the run is, by the engine: changes with a swap. The text is copied. */
+/* The backend of the run, as the engine reports it; changes with a swap. The
+ * text is copied. */
 void watch_backend(const run_watch *watch, char *backend, size_t capacity);
-/* The samples and the net, for who reads them too; borrowed. */
+/* The samples and the net, for other readers; borrowed. */
 const vly_telemetry_ring *run_watch_ring(const run_watch *watch);
 const watch_net *run_watch_net(const run_watch *watch);
 /* Steady clock of the first sample. */
 uint64_t watch_first_ns(const run_watch *watch);
 vly_device_watch *run_watch_devices(const run_watch *watch); /* or NULL */
-/* A line of JSON, with its line break, between those of telemetry; copied.
- * Where there is no file of them, or no memory, nothing happens. [any-thread]
+/* Adds a line of JSON, with its line break, between the lines of telemetry;
+ * copied. Without a telemetry file or without memory the line is dropped.
+ * [any-thread]
  */
 void run_watch_note(run_watch *watch, const char *line);
 /* Metrics of the other parts of the run, as watch_devices_metrics. */
 char *watch_other_metrics(const run_watch *watch);
-/* Samples that the JSON lines have lost so far. */
+/* Samples missing in the JSON lines so far. */
 uint64_t watch_lost(const run_watch *watch);
 
-/* Both clocks now, with what a fault that was asked for adds to them.
- * [burst loop] */
+/* Both clocks now, plus the offset of an injected fault. [burst loop] */
 void run_watch_clock(const run_job *job, uint64_t *at_ns, uint64_t *unix_ns);
 
 /* The member "time": the wall clock. */
 void watch_wall_json(json_writer *json, uint64_t unix_ns);
-/* When something was, of a line. */
+/* The time of an event in a line. */
 typedef struct watch_when {
     uint64_t at_ns;   /* steady clock */
     uint64_t unix_ns; /* wall clock */
@@ -135,22 +139,24 @@ typedef struct watch_when {
 void watch_time_json(const run_watch *watch, watch_when when,
                      json_writer *json);
 
-/* ---- watch_devices.c: what devices tell of themselves -------------------- */
+/* ---- watch_devices.c: telemetry of devices ------------------------------- */
 
 typedef struct watch_devices watch_devices;
-/* Before anything is built or written.
- * Errors  E_UNSUPPORTED --device-telemetry all, and nothing tells */
+/* Called before anything is built or written.
+ * Errors  E_UNSUPPORTED --device-telemetry all, and no source of telemetry */
 vly_status watch_devices_check(const vly_registry *registry,
                                const run_watch_plan *plan, vly_error *error);
-/* Starts sampling, if the run may be on such a device at some time or all were
- * asked for; *watch stays NULL otherwise, and where no device tells and none
- * was asked for. backend is where the run is now. Errors  E_UNSUPPORTED
- * --device-telemetry, and no device tells; E_NOMEM */
+/* Starts sampling, if the run may be on such a device at some time or all
+ * devices were requested. Otherwise *watch stays NULL, also if no telemetry is
+ * available and none was requested. backend is that of the run now.
+ * Errors  E_UNSUPPORTED --device-telemetry, and no telemetry is available;
+ * E_NOMEM */
 vly_status watch_devices_start(const vly_registry *registry,
                                const run_watch_plan *plan, const char *backend,
                                bool may_be_there, vly_device_watch **watch,
                                vly_error *error);
-/* A reader of them; NULL of no watch. Errors  E_NOMEM */
+/* A reader of the samples; NULL if the watch is NULL.
+ * Errors  E_NOMEM */
 vly_status watch_devices_open(vly_device_watch *watch, watch_devices **devices,
                               vly_error *error);
 void watch_devices_close(watch_devices *devices); /* NULL is legal */
@@ -158,40 +164,42 @@ void watch_devices_close(watch_devices *devices); /* NULL is legal */
 void watch_devices_json(watch_devices *devices, json_writer *json);
 /* Metrics of Prometheus. NULL: no memory. The caller frees it (vly_free). */
 char *watch_devices_metrics(watch_devices *devices);
-/* How many numbers a device has. */
+/* Number of metrics of a device. */
 uint32_t watch_devices_count(const watch_devices *devices);
-/* Their names [watch_devices_count]; borrowed. NULL of none. */
+/* Names of the metrics [watch_devices_count]; borrowed. NULL if there are
+ * none. */
 const char *const *watch_devices_names(const watch_devices *devices);
-/* Of the net's device, in thousandths, counters as what they grew by since the
- * last sample; 0 where it does not tell. false: there is no new sample, or none
- * before it. */
+/* Metrics of the net's device, in thousandths. A counter gives its increase
+ * since the last sample; a metric without a value gives 0. false: no new
+ * sample, or no sample before it. */
 bool watch_devices_values(watch_devices *devices, uint64_t *numbers);
 
 /* ---- watch_lines.c: JSON lines ------------------------------------------ */
 
 typedef struct watch_lines watch_lines;
-/* The file is opened now, and written from begin on. "-" is standard output. */
+/* Opens the file; it is written from begin on. "-" is standard output. */
 vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
                             const vly_telemetry_ring *ring,
                             vly_device_watch *devices, const char *path,
                             watch_lines **lines, vly_error *error);
 /* The head. [main-thread] before the first burst */
 vly_status watch_lines_begin(watch_lines *lines, vly_error *error);
-/* Nothing is left of it by close. NULL is legal. */
+/* Removes the file at close. NULL is legal. */
 void watch_lines_cancel(watch_lines *lines);
-/* Writes what is new; samples lost so far. [watcher's thread] */
+/* Writes new samples; returns the number of samples lost so far. [watcher's
+ * thread] */
 uint64_t watch_lines_drain(watch_lines *lines);
-/* A line of another kind, written before the next one. [any-thread] */
+/* Adds a line of another kind, written before the next sample. [any-thread] */
 void watch_lines_note(watch_lines *lines, const char *text);
-/* *lost: samples that were written over first. NULL is legal. */
+/* *lost: samples that were overwritten before they were read. NULL is legal. */
 vly_status watch_lines_close(watch_lines *lines, uint64_t *lost,
                              vly_error *error);
 
 /* ---- watch_metrics.c: Prometheus ---------------------------------------- */
 
 typedef struct watch_metrics watch_metrics;
-/* Listens, answers GET /metrics on a thread of its own. The address is said on
- * stderr unless quiet. */
+/* Listens, and answers GET /metrics on a separate thread. The address is
+ * printed on stderr unless quiet. */
 vly_status watch_metrics_open(const run_watch *watch, const watch_net *net,
                               const vly_telemetry_ring *ring,
                               vly_device_watch *devices, const char *address,
@@ -205,7 +213,7 @@ typedef struct watch_live watch_live;
 vly_status watch_live_open(const run_watch *watch, const watch_net *net,
                            const vly_telemetry_ring *ring, watch_live **live,
                            vly_error *error);
-/* Draws, if that is due. [watcher's thread] */
+/* Draws if a drawing is due. [watcher's thread] */
 void watch_live_look(watch_live *live);
 void watch_live_close(watch_live *live); /* NULL is legal */
 

@@ -20,20 +20,20 @@ watch_part *run_watch_state(const run_job *job)
 
 static const tool_option options[] = {
     {"live", 0, false, TOOL_FLAG, NULL,
-     "rates of areas while it runs, in the terminal or as lines", 0, 0},
+     "show rates of areas during the run, in the terminal or as lines", 0, 0},
     {"telemetry", 0, false, TOOL_TEXT, "FILE",
-     "JSON lines: times of phases, spikes, rates, memory", 0, 0},
+     "write JSON lines: times of phases, spikes, rates, memory", 0, 0},
     {"telemetry-every", 0, false, TOOL_NUMBER, "MS",
      "wall time between two lines; default: 100", RUN_WATCH_EVERY_LEAST_MS,
      1e9},
     {"metrics", 0, false, TOOL_TEXT, "PORT",
-     "a Prometheus endpoint on this machine; ADDRESS:PORT for others", 0, 0},
+     "serve Prometheus metrics to this machine; ADDRESS:PORT for others", 0, 0},
     {"device-telemetry", 0, false, TOOL_CHOICE, "[own|all|off]",
-     "what GPUs tell in telemetry and metrics: the run's (default), all", 0, 0},
+     "GPUs in telemetry and metrics: the run's own (default), or all", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* A user who has a run watched and keeps its folder wants to see why the
- * monitor told what it told. */
+/* With --monitor and -o the telemetry is kept in the folder, to show the
+ * reasons of the monitor. */
 static vly_status place_telemetry(run_job *job, vly_error *error)
 {
     watch_part *part = run_watch_state(job);
@@ -68,7 +68,7 @@ static vly_status read_options(run_job *job, const tool_args *args,
         !tool_has(args, "monitor"))
         return vly_fail(error, VLY_E_INVALID,
                         "--telemetry-every without --telemetry or --monitor, "
-                        "wanted both");
+                        "wanted one of them");
     job->plan.draws = plan->live;
     return place_telemetry(job, error);
 }
@@ -78,8 +78,8 @@ static const char *output(const run_job *job, uint32_t k)
     return k == 0 ? run_watch_state(job)->plan.telemetry : NULL;
 }
 
-/* Up to the next sample, so that records are as long as was asked for; but not
- * for so little that calls would be what it costs. */
+/* Calls end at the next sample, so that records have the requested length; but
+ * a call is not so short that the cost of calls dominates. */
 static uint64_t call_ns(const run_job *job, uint64_t now)
 {
     if (run_watch_state(job)->watch == NULL)

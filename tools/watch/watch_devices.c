@@ -14,9 +14,10 @@
 #include "plugin/telemetry_source.h"
 #include "tools/watch/run_watch.h"
 
-/* The plugin that tells of CUDA's devices. */
+/* The plugin with telemetry of CUDA devices. */
 static const char source_id[] = "nvml";
-/* What a device counts over less than this says little (GPM wants as much). */
+/* Counters of a device over a shorter time are inaccurate (GPM requires as
+ * much). */
 static const double least_ms = 100;
 
 typedef struct device_cursor {
@@ -30,14 +31,14 @@ struct watch_devices {
     uint32_t n;
     uint32_t n_metrics;
     device_cursor *cursors; /* [n] */
-    double *values;         /* [n][n_metrics] the newest of each */
-    bool *any;              /* [n] there are some */
-    double *before;         /* [n_metrics] when numbers were last told */
-    uint32_t before_of;     /* the device of these; UINT32_MAX: none */
+    double *values;         /* [n][n_metrics] newest value of each metric */
+    bool *any;              /* [n] values exist */
+    double *before;         /* [n_metrics] values at the last report */
+    uint32_t before_of;     /* the device of before; UINT32_MAX: none */
     char **names;           /* [n_metrics] */
 };
 
-/* ---- whose devices ------------------------------------------------------- */
+/* ---- choice of devices --------------------------------------------------- */
 
 vly_status watch_devices_check(const vly_registry *registry,
                                const run_watch_plan *plan, vly_error *error)
@@ -67,7 +68,7 @@ vly_status watch_devices_start(const vly_registry *registry,
     if (off || (!all && !may_be_there))
         return VLY_OK;
     vly_status status = vly_telemetry_find(registry, source_id, &source, &why);
-    /* who did not ask for it by name does without */
+    /* without the option the run continues without this telemetry */
     if (status != VLY_OK && !plan->devices)
         return VLY_OK;
     if (status != VLY_OK)
@@ -89,7 +90,7 @@ static const char *key_of(const vly_telemetry_metric *metric, char text[200])
     return text;
 }
 
-/* false: no memory */
+/* false: memory ran out */
 static bool make_names(watch_devices *devices)
 {
     char key[200];
@@ -210,7 +211,7 @@ void watch_devices_json(watch_devices *devices, json_writer *json)
 
 /* ---- metrics ------------------------------------------------------------- */
 
-/* Adds more to *text and frees it; without memory *text is NULL. */
+/* Appends more to *text and frees more; if memory runs out, *text is NULL. */
 static void append(char **text, char *more)
 {
     char *all = *text && more ? vly_format("%s%s", *text, more) : NULL;
@@ -219,7 +220,7 @@ static void append(char **text, char *more)
     *text = all;
 }
 
-/* What Prometheus' text escapes; cut where it does not fit. */
+/* Escapes for Prometheus' text format; cut if it does not fit. */
 static const char *escaped(const char *value, char text[200])
 {
     size_t n = 0;
@@ -294,7 +295,7 @@ char *watch_devices_metrics(watch_devices *devices)
 
 /* ---- the monitor --------------------------------------------------------- */
 
-/* Thousandths; what is below 0 or beyond counts as 0. */
+/* Thousandths; a value below 0 or out of range counts as 0. */
 static uint64_t thousandths(double value)
 {
     const double whole = value * 1000;
@@ -311,7 +312,8 @@ const char *const *watch_devices_names(const watch_devices *devices)
     return devices ? (const char *const *)devices->names : NULL;
 }
 
-/* Counters as what they grew by. false: of this device there is none before. */
+/* Replaces counters by their increase. false: no earlier sample of this
+ * device. */
 static bool tell(watch_devices *devices, uint32_t device, uint64_t *numbers)
 {
     const double *now = values_of(devices, device);
@@ -334,7 +336,7 @@ bool watch_devices_values(watch_devices *devices, uint64_t *numbers)
         if (vly_device_watch_is_target(devices->watch, i))
             told = fresh && tell(devices, i, numbers);
         else if (devices->before_of == i)
-            devices->before_of = UINT32_MAX; /* the net was elsewhere */
+            devices->before_of = UINT32_MAX; /* the net was on another device */
     }
     return told;
 }

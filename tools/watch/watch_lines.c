@@ -20,17 +20,17 @@ struct watch_lines {
     const watch_net *net;
     const vly_telemetry_ring *ring;
     vly_writer *writer;
-    watch_devices *devices; /* NULL: none tell */
+    watch_devices *devices; /* NULL: no telemetry of devices */
     uint64_t next;
     uint64_t lost;
-    bool any; /* there is a sample before */
+    bool any; /* a previous sample exists */
     vly_telemetry_sample before;
     vly_telemetry_sample now;
     uint64_t *areas_before; /* [n_areas] */
     uint64_t *areas_now;
-    vly_error error;      /* the first one; nothing is written after it */
-    pthread_mutex_t lock; /* of the next one */
-    char *notes;          /* lines of others, not yet written; or NULL */
+    vly_error error;      /* the first error; nothing is written after it */
+    pthread_mutex_t lock; /* of notes */
+    char *notes;          /* lines of other parts, not yet written; or NULL */
 };
 
 void watch_wall_json(json_writer *json, uint64_t unix_ns)

@@ -15,7 +15,7 @@
 #include "tools/cli/tool.h"
 #include "tools/watch/run_watch.h"
 
-/* Between two drawings, and over how long rates are taken. */
+/* Interval between two drawings, and the time over which rates are measured. */
 static const uint64_t terminal_ns = 250000000;
 static const uint64_t plain_ns = 1000000000;
 
@@ -46,10 +46,12 @@ static void terminal_size(uint32_t *rows, uint32_t *columns)
         *columns = size.ws_col;
 }
 
-/* One line, cut at the terminal's edge: a line that wraps is two. */
+/* One line, cut at the edge of the terminal: a wrapped line would count as
+ * two. */
 static void put_row(watch_live *live, uint32_t columns, const char *text)
 {
-    tool_plain_text plain; /* the place and the areas are named by anybody */
+    tool_plain_text plain; /* names of the backend and of areas may contain any
+                            * characters */
     fprintf(stderr, "\r\033[K%.*s\n", (int)columns - 1,
             tool_plain(text, &plain));
     live->n_drawn++;
@@ -99,7 +101,8 @@ static void draw_terminal(watch_live *live, const watch_rates *rates)
     live->n_drawn = 0;
     head_text(live, rates, text, sizeof text);
     put_row(live, columns, text);
-    /* the heading, a line for those left out, the cursor's */
+    /* the heading, a line for areas that are left out, the line of the
+     * cursor */
     const uint32_t room = rows - 3;
     const uint32_t shown = net->n_areas < room ? net->n_areas : room;
     for (uint32_t a = 0; a < shown; a++)
@@ -146,7 +149,7 @@ static void draw(watch_live *live)
         draw_terminal(live, &rates);
     else if (live->any)
         draw_plain(live, &rates);
-    /* rates are of the time since the last drawing in which bursts were done */
+    /* rates are measured from the last drawing with new bursts */
     if (rates.bursts > 0 || !live->any) {
         uint64_t *areas = live->areas_before;
         live->areas_before = live->areas_now;
@@ -175,7 +178,8 @@ vly_status watch_live_open(const run_watch *watch, const watch_net *net,
         return vly_fail_nomem(error, net->n_areas * UINT64_C(16), "areas");
     }
     made->terminal = isatty(STDERR_FILENO) != 0;
-    /* rates begin here, so that a run shorter than a line has some too */
+    /* rates begin here, so that a run shorter than the interval has rates
+     * too */
     made->any = vly_telemetry_last(ring, &made->before, made->areas_before);
     if (!made->terminal)
         made->next_ns = vly_clock_ns() + plain_ns;

@@ -16,14 +16,14 @@
 #include "tools/watch/run_watch.h"
 #include "volley_build.h"
 
-/* Over how long gauges that are rates are taken. */
+/* Time over which gauges of rates are measured. */
 static const uint64_t rate_ns = 1000000000;
 
 struct watch_metrics {
     const run_watch *watch;
     const watch_net *net;
     const vly_telemetry_ring *ring;
-    watch_devices *devices; /* NULL: none tell */
+    watch_devices *devices; /* NULL: no telemetry of devices */
     metrics_server *server;
     bool any;
     vly_telemetry_sample before; /* for rates: at least rate_ns old */
@@ -80,7 +80,7 @@ static void put_one(metrics_page *page, const char *name, const char *type,
     put(page, "%s %.17g\n", name, value);
 }
 
-/* name{label="value"} with what the format escapes. */
+/* name{label="value"}, escaped as the format requires. */
 static void put_label(metrics_page *page, const char *name, const char *label,
                       const char *value)
 {
@@ -138,10 +138,9 @@ static void put_counters(metrics_page *page, const watch_metrics *metrics)
             "Spikes that arrived at a synapse.", (double)now->events);
     put_one(page, "volley_candidates_total", "counter",
             "Neurons updated, summed over bursts.", (double)now->candidates);
-    /* run_record waits where it has to and never drops */
+    /* run_record waits if necessary and never drops data */
     put_type(page, "volley_dropped_total", "counter",
-             "What was lost on its way: recorded spikes and samples, telemetry "
-             "lines.");
+             "Lost items: recorded spikes and samples, telemetry lines.");
     put_dropped(page, "recording", 0);
     put_dropped(page, "telemetry", watch_lost(metrics->watch));
     put_type(page, "volley_memory_bytes", "gauge", "Memory held by the net.");
@@ -160,7 +159,7 @@ static void put_rates(metrics_page *page, const watch_metrics *metrics)
                 ? (double)metrics->now.bursts / (double)net->n_bursts
                 : 1);
     put_one(page, "volley_real_time_factor", "gauge",
-            "Wall time over biological time, of late.", rates.real_time);
+            "Wall time over biological time, recent.", rates.real_time);
     put_type(page, "volley_area_neurons", "gauge", "Neurons of an area.");
     for (uint32_t a = 0; a < net->n_areas; a++) {
         put_label(page, "volley_area_neurons", "area", net->areas[a]);
@@ -173,7 +172,7 @@ static void put_rates(metrics_page *page, const watch_metrics *metrics)
         put(page, " %llu\n", (unsigned long long)metrics->areas[2][a]);
     }
     put_type(page, "volley_area_rate_hertz", "gauge",
-             "Mean rate of an area's neurons in biological time, of late.");
+             "Recent mean rate of an area's neurons in biological time.");
     for (uint32_t a = 0; a < net->n_areas; a++) {
         put_label(page, "volley_area_rate_hertz", "area", net->areas[a]);
         put(page, " %.9g\n",
@@ -188,7 +187,8 @@ static void copy_areas(watch_metrics *metrics, int to, int from)
            metrics->net->n_areas * sizeof *metrics->areas[0]);
 }
 
-/* Rates are of one to two times rate_ns, once there has been as much. */
+/* Rates are measured over one to two times rate_ns, once that time has
+ * passed. */
 static void take_sample(watch_metrics *metrics)
 {
     (void)vly_telemetry_last(metrics->ring, &metrics->now, metrics->areas[2]);
@@ -206,7 +206,7 @@ static void take_sample(watch_metrics *metrics)
     copy_areas(metrics, 1, 2);
 }
 
-/* Takes the text; NULL: there was no memory for it. */
+/* Takes ownership of the text; NULL: memory ran out. */
 static void put_text(metrics_page *page, char *text)
 {
     if (text)
@@ -225,7 +225,9 @@ static char *make_page(void *context, size_t *n)
     char backend[64];
     watch_backend(metrics->watch, backend, sizeof backend);
     take_sample(metrics);
-    put_type(page, "volley_info", "gauge", "Which build runs what, where.");
+    put_type(page, "volley_info", "gauge",
+             "Version and commit of this build, and "
+             "the backend of the run.");
     put(page, "volley_info{version=\"%s\",commit=\"%s\",backend=\"%s\"} 1\n",
         VLY_BUILD_VERSION, VLY_BUILD_COMMIT, backend);
     put_counters(page, metrics);
