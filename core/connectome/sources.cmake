@@ -14,6 +14,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/connectome_work.c
     ${CMAKE_CURRENT_LIST_DIR}/digest_records.c
     ${CMAKE_CURRENT_LIST_DIR}/draw_words.c
+    ${CMAKE_CURRENT_LIST_DIR}/learning_layout.c
     ${CMAKE_CURRENT_LIST_DIR}/near_neurons.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c

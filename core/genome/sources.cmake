@@ -39,6 +39,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_value.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_vectors.c
     ${CMAKE_CURRENT_LIST_DIR}/model_info.c
+    ${CMAKE_CURRENT_LIST_DIR}/plasticity_info.c
     ${CMAKE_CURRENT_LIST_DIR}/resolve_map.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_info.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_source.c
