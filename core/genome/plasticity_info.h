@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The tables of plasticity rules (kernels/rules/NAME.def) as data and functions:
- * for checks, messages, documentation, and for the coefficients and traces that
- * a backend reads. ("Rule" alone is a rule of connections: rule_info.h.)
+ * The tables of plasticity rules (kernels/rules/NAME.def) as data and
+ * functions: for checks, messages, documentation, and for the coefficients and
+ * traces that a backend reads. ("Rule" alone is a rule of connections:
+ * rule_info.h.)
  */
 #ifndef VOLLEY_GENOME_PLASTICITY_INFO_H
 #define VOLLEY_GENOME_PLASTICITY_INFO_H

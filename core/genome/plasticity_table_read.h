@@ -25,7 +25,8 @@ static const vly_coef_info NAME(coefs)[] = {
 };
 
 static const vly_trace_info NAME(traces)[] = {
-#define VLY_TRACE(side, index, param) {TRACE_##side, index, NAME(param_##param)},
+#define VLY_TRACE(side, index, param)                                          \
+    {TRACE_##side, index, NAME(param_##param)},
 #include VLY_PLASTICITY_TABLE
 };
 
