@@ -19,6 +19,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/near_neurons.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c
+    ${CMAKE_CURRENT_LIST_DIR}/record_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/row_buckets.c
     ${CMAKE_CURRENT_LIST_DIR}/row_sort.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_check.c
