@@ -5,6 +5,14 @@
 
 #include <stdbool.h>
 
+uint32_t vly_projection_reach(const vly_projection_desc *projection)
+{
+    const vly_learning_desc *learning = projection->learning;
+    if (learning && (learning->flags & VLY_LEARNING_DENDRITIC))
+        return 2 * projection->base_delay;
+    return projection->base_delay + projection->delay_max;
+}
+
 /* Places one side's traces; returns the words up to their end. */
 static uint64_t traces_place(const vly_learning_trace *traces, uint32_t n,
                              uint64_t at, uint64_t *values, uint64_t *ages)

@@ -10,6 +10,10 @@
 #define VLY_NO_TRACE UINT64_MAX
 #define VLY_NEVER UINT32_MAX /* age of a trace that is 0 */
 
+/* Bursts of the past that a projection needs: its largest delay, and 2 *
+ * base_delay if it learns DENDRITIC. */
+uint32_t vly_projection_reach(const vly_projection_desc *projection);
+
 /* Offsets count from the projection's first word, which is m of its first
  * synapse. The ages of a trace come after its values. */
 typedef struct vly_learning_layout {
