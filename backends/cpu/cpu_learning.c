@@ -54,16 +54,18 @@ static vly_status create_targets(vly_backend_net *net, vly_cpu_learning *l,
     l->mask = (uint32_t)(entries - 1);
     VLY_TRY(
         vly_common_alloc(&net->heap, n, sizeof(uint32_t), &l->count, error));
-    VLY_TRY(vly_common_alloc(&net->heap, n, sizeof(uint32_t), &l->last, error));
+    VLY_TRY(
+        vly_common_alloc(&net->heap, n, sizeof *l->newest, &l->newest, error));
     VLY_TRY(vly_common_alloc(&net->heap, n * entries, sizeof(uint32_t),
                              &l->post, error));
     for (uint32_t t = 0; t < 2; t++) {
         VLY_TRY(create_decay(net, &l->desc->target[t], &l->target[t], error));
-        VLY_TRY(
-            vly_common_alloc(&net->heap, n, sizeof(float), &l->y[t], error));
-        if (l->target[t].bursts != 0)
-            VLY_TRY(vly_common_alloc(&net->heap, n * entries, sizeof(float),
-                                     &l->post_before[t], error));
+        if (l->target[t].bursts == 0)
+            continue;
+        VLY_TRY(vly_common_alloc(&net->heap, n, sizeof(float),
+                                 &l->newest_before[t], error));
+        VLY_TRY(vly_common_alloc(&net->heap, n * entries, sizeof(float),
+                                 &l->post_before[t], error));
     }
     VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, sizeof(uint32_t),
                              &l->flushed, error));
@@ -123,18 +125,22 @@ out:
 
 static void push(vly_cpu_learning *l, uint32_t i, uint32_t burst)
 {
+    vly_cpu_newest *newest = &l->newest[i];
     uint32_t slot = l->count[i]++ & l->mask;
     uint64_t at = (uint64_t)i * (l->mask + 1) + slot;
-    uint32_t k = burst - l->last[i];
+    uint32_t k = burst - newest->last;
     for (uint32_t t = 0; t < 2; t++) {
         if (l->target[t].bursts == 0)
             continue;
-        float y = l->y[t][i] * vly_cpu_decayed(&l->target[t], k);
+        float y = newest->after[t] * vly_cpu_decayed(&l->target[t], k);
         l->post_before[t][at] = y;
-        l->y[t][i] = (l->flags & VLY_LEARNING_NEAREST) != 0 ? 1.0f : y + 1.0f;
+        l->newest_before[t][i] = y;
+        newest->after[t] =
+            (l->flags & VLY_LEARNING_NEAREST) != 0 ? 1.0f : y + 1.0f;
     }
     l->post[at] = burst;
-    l->last[i] = burst;
+    newest->prev = newest->last;
+    newest->last = burst;
 }
 
 /* Whether the second oldest spike of a ring is not folded in yet: the oldest is
@@ -200,46 +206,78 @@ void vly_cpu_learning_arrived(vly_backend_net *net)
 
 /* ---- from a snapshot ---------------------------------------------------- */
 
-/* The traces of n neurons: after the last event, and how long ago. */
-static const uint32_t *load_traces(const vly_cpu_learning *l,
-                                   const vly_cpu_decay *decay, uint32_t n,
-                                   const uint32_t *words, uint32_t burst,
-                                   uint32_t *last, float **trace, float less)
+/* Trace of neuron i, and the age of its last event, if it is known. */
+static bool stored(const uint32_t *words, uint32_t n, uint32_t i, float *trace,
+                   uint32_t *age)
 {
-    (void)l;
-    for (uint32_t i = 0; i < n; i++)
-        last[i] = burst - VLY_CPU_AGE_NEVER;
+    if (words[(uint64_t)n + i] == UINT32_MAX)
+        return false;
+    *trace = vly_float(words[i]);
+    *age = words[(uint64_t)n + i];
+    return true;
+}
+
+static const uint32_t *load_sources(vly_cpu_learning *l, const uint32_t *words,
+                                    uint32_t burst)
+{
+    uint32_t n = l->n_sources;
+    for (uint32_t k = 0; k < n; k++)
+        l->arrived[k] = burst - VLY_CPU_AGE_NEVER;
     for (uint32_t t = 0; t < 2; t++) {
-        const uint32_t *ages = words + n;
-        if (decay[t].bursts == 0)
+        if (l->source[t].bursts == 0)
             continue;
-        for (uint32_t i = 0; i < n; i++) {
-            if (ages[i] == UINT32_MAX)
+        for (uint32_t k = 0; k < n; k++) {
+            float after;
+            uint32_t age;
+            if (!stored(words, n, k, &after, &age))
                 continue;
-            trace[t][i] = vly_float(words[i]) - less;
-            last[i] = burst - ages[i];
+            /* plus 1 it is `after` again, exactly: that is at least 1 */
+            l->before[t][k] = after - 1.0f;
+            l->arrived[k] = burst - age;
         }
         words += 2 * (uint64_t)n;
     }
     return words;
 }
 
-static void load_posts(vly_backend_net *net, vly_cpu_learning *l)
+static const uint32_t *load_targets(vly_cpu_learning *l, const uint32_t *words,
+                                    uint32_t burst)
+{
+    uint32_t n = l->n_targets;
+    uint64_t size = l->mask + UINT64_C(1);
+    for (uint32_t i = 0; i < n; i++) {
+        l->newest[i].last = burst - VLY_CPU_AGE_NEVER;
+        l->newest[i].prev = burst - VLY_CPU_AGE_NEVER;
+        l->count[i] = 1;
+    }
+    for (uint64_t at = 0; at < n * size; at++)
+        l->post[at] = burst - VLY_CPU_AGE_NEVER;
+    for (uint32_t t = 0; t < 2; t++) {
+        if (l->target[t].bursts == 0)
+            continue;
+        for (uint32_t i = 0; i < n; i++) {
+            float after = 0.0f;
+            uint32_t age = VLY_CPU_AGE_NEVER;
+            (void)stored(words, n, i, &after, &age);
+            l->newest[i].after[t] = after;
+            l->newest_before[t][i] = after - 1.0f;
+            l->post_before[t][i * size] = after - 1.0f;
+            if (age != VLY_CPU_AGE_NEVER) {
+                l->newest[i].last = burst - age;
+                l->post[i * size] = burst - age;
+            }
+        }
+        words += 2 * (uint64_t)n;
+    }
+    return words;
+}
+
+/* Spikes of targets that are on their way in dendrites. */
+static void load_dendrites(const vly_backend_net *net, vly_cpu_learning *l)
 {
     uint32_t a = l->projection->target_area;
     uint32_t burst = (uint32_t)net->burst;
-    uint64_t size = l->mask + UINT64_C(1);
-    for (uint64_t i = 0; i < l->n_targets * size; i++)
-        l->post[i] = burst - VLY_CPU_AGE_NEVER;
-    for (uint32_t i = 0; i < l->n_targets; i++) {
-        l->count[i] = 1;
-        l->post[i * size] = l->last[i];
-        for (uint32_t t = 0; t < 2; t++)
-            if (l->target[t].bursts != 0)
-                l->post_before[t][i * size] = l->y[t][i] - 1.0f;
-    }
-    /* those on their way in dendrites */
-    uint32_t age = net->burst < l->lag ? (uint32_t)net->burst : l->lag;
+    uint32_t age = net->burst < l->lag ? burst : l->lag;
     for (; age > 0; age--) {
         const uint32_t *ids;
         const uint32_t *gains;
@@ -259,12 +297,9 @@ void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot)
         if (n_synapses > 0)
             memcpy(l->master, words, n_synapses * sizeof *words);
         words += n_synapses;
-        /* before + 1 is what was stored, exactly: it is at least 1 */
-        words = load_traces(l, l->source, l->n_sources, words, burst,
-                            l->arrived, l->before, 1.0f);
-        words = load_traces(l, l->target, l->n_targets, words, burst, l->last,
-                            l->y, 0.0f);
-        load_posts(net, l);
+        words = load_sources(l, words, burst);
+        words = load_targets(l, words, burst);
+        load_dendrites(net, l);
         for (uint32_t j = 0; j < net->n_threads; j++)
             l->flushed[j] = burst;
     }

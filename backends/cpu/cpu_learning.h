@@ -47,13 +47,13 @@ struct vly_cpu_learning {
     uint32_t *arrived; /* [n_sources] burst of the last arrival */
     float *before[2];  /* [n_sources] trace before it */
     /* targets */
-    uint32_t *count;       /* [n_targets] */
-    uint32_t *last;        /* [n_targets] */
-    float *y[2];           /* [n_targets] */
-    uint32_t *post;        /* [n_targets][mask + 1] */
-    float *post_before[2]; /* [n_targets][mask + 1] */
-    uint32_t *flushed;     /* [n_threads] burst */
-    uint8_t *full;         /* [n_threads][64] a ring is: flush */
+    uint32_t *count;         /* [n_targets] */
+    vly_cpu_newest *newest;  /* [n_targets] */
+    float *newest_before[2]; /* [n_targets] */
+    uint32_t *post;          /* [n_targets][mask + 1] */
+    float *post_before[2];   /* [n_targets][mask + 1] */
+    uint32_t *flushed;       /* [n_threads] burst */
+    uint8_t *full;           /* [n_threads][64] a ring is: flush */
 };
 
 /* ---- cpu_learning.c ----------------------------------------------------- */

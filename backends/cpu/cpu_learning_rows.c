@@ -12,8 +12,8 @@ static vly_cpu_rows rows_of(const vly_backend_net *net,
         .master = l->master,
         .coefs = l->coefs,
         .posts = {.mask = l->mask,
+                  .newest = l->newest,
                   .count = l->count,
-                  .last = l->last,
                   .burst = l->post},
         .first = area->first,
         .burst = (uint32_t)net->burst,
@@ -24,7 +24,7 @@ static vly_cpu_rows rows_of(const vly_backend_net *net,
         .shift = l->shift,
     };
     for (uint32_t t = 0; t < 2; t++) {
-        rows.posts.y[t] = l->y[t];
+        rows.posts.newest_before[t] = l->newest_before[t];
         rows.posts.before[t] = l->post_before[t];
         rows.source[t] = l->source[t];
         rows.target_decay[t] = l->target[t];
@@ -118,8 +118,10 @@ static void renew(const vly_backend_net *net, vly_cpu_learning *l,
     uint32_t burst = (uint32_t)net->burst;
     uint64_t size = l->mask + UINT64_C(1);
     for (uint32_t i = thread->low[a]; i < thread->high[a]; i++) {
-        if ((int32_t)(burst - l->last[i]) > (int32_t)VLY_CPU_AGE_PERIOD)
-            l->last[i] = burst - VLY_CPU_AGE_NEVER;
+        uint32_t *spikes[2] = {&l->newest[i].last, &l->newest[i].prev};
+        for (int k = 0; k < 2; k++)
+            if ((int32_t)(burst - *spikes[k]) > (int32_t)VLY_CPU_AGE_PERIOD)
+                *spikes[k] = burst - VLY_CPU_AGE_NEVER;
         for (uint64_t at = i * size; at < (i + 1) * size; at++)
             if ((int32_t)(burst - l->post[at]) > (int32_t)VLY_CPU_AGE_PERIOD)
                 l->post[at] = burst - VLY_CPU_AGE_NEVER;
