@@ -19,6 +19,18 @@ uint32_t vly_plasticity_port(const vly_plasticity *plasticity,
 
 /* ---- the table ---------------------------------------------------------- */
 
+/* The rule of this name, ours or another simulator's; NULL: none. */
+static const char *rule_of(const char *name)
+{
+    const vly_foreign *row;
+    if (vly_plasticity_find(name))
+        return name;
+    for (uint32_t i = 0; (row = vly_foreign_find(name, i)); i++)
+        if (row->ours && vly_plasticity_find(row->ours))
+            return row->ours;
+    return NULL;
+}
+
 static vly_status find(vly_reader *reader, const vly_toml_node *node,
                        const vly_plasticity **out)
 {
@@ -35,11 +47,11 @@ static vly_status find(vly_reader *reader, const vly_toml_node *node,
         }
         vly_suggest_offer(&suggest, name, genome->plasticities[i].name);
     }
-    if (vly_plasticity_find(name))
+    if (rule_of(name))
         return vly_reader_fail(reader, node,
                                "no [plasticity.%s], wanted one with rule = "
                                "\"%s\" and the bound w_max_<unit>",
-                               name, name);
+                               name, rule_of(name));
     vly_suggest_choice(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no [plasticity.%.80s]%s", name,
                            *hint                    ? hint
