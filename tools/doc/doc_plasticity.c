@@ -117,7 +117,7 @@ void doc_plasticity_order(void)
         {"GeNN", "axonal, dendritic", "nothing (dt > 0)",
          "after its depression"},
         {"Brian 2", "axonal", "potentiation", "as its equations stand"},
-        {"Auryn", "axonal", "by its traces", "before"},
+        {"Auryn", "axonal", "-", "before"},
     };
     tool_print("\n");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
