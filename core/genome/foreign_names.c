@@ -230,9 +230,9 @@ static const vly_foreign rows[] = {
     NONE("tsodyks2_synapse", "no rule of short-term plasticity yet"),
     NONE("clopath_synapse", "no rule reads a potential; nearest: stdp_triplet"),
     NONE("urbanczik_synapse", "no rule reads a potential"),
-    IN("[plasticity]", "Wmax", "w_max"),
-    IN("[plasticity]", "wmax", "w_max"),
-    IN("[plasticity]", "gmax", "w_max"),
+    IN("[plasticity", "Wmax", "w_max"),
+    IN("[plasticity", "wmax", "w_max"),
+    IN("[plasticity", "gmax", "w_max"),
     NONE("on_pre", "an event adds its weight to the target's port"),
     /* the rest of a script */
     SAME("Create", "area"),

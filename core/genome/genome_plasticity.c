@@ -164,34 +164,6 @@ out:
     return status;
 }
 
-/* What the table of names says of a simulator's rule that is this one. */
-static const char *rule_note(const vly_plasticity_info *info,
-                             const char **theirs)
-{
-    const vly_foreign *row;
-    for (uint32_t i = 0; (row = vly_foreign_at(i)); i++)
-        if (row->ours && row->note && !row->where &&
-            strcmp(row->ours, info->id) == 0) {
-            *theirs = row->theirs;
-            return row->note;
-        }
-    return NULL;
-}
-
-static vly_status no_bound(vly_reader *reader, const vly_toml_node *table,
-                           const vly_plasticity *to)
-{
-    const char *theirs = "";
-    const char *note = rule_note(to->info, &theirs);
-    return vly_reader_fail_key(
-        reader, table,
-        "[plasticity.%s] has no " STEM ", wanted " STEM
-        "_<unit>, the bound of its weights, with the unit of weight_<unit>%s"
-        "%s%s%s%s",
-        table->key, note ? " (" : "", note ? theirs : "", note ? ": " : "",
-        note ? note : "", note ? ")" : "");
-}
-
 static vly_status read_bound(vly_reader *reader, const vly_toml_node *table,
                              vly_plasticity *to)
 {
@@ -215,7 +187,12 @@ static vly_status read_bound(vly_reader *reader, const vly_toml_node *table,
         found = child;
     }
     if (!found)
-        return no_bound(reader, table, to);
+        return vly_reader_fail_key(
+            reader, table,
+            "[plasticity.%s] has no " STEM ", wanted " STEM
+            "_<unit>, the bound of its weights in the unit of weight_<unit>, "
+            "also for a rule that has none in NEST (stdp_pl)",
+            table->key);
     VLY_TRY(vly_value_ranged(reader, found, found->key, -VLY_WEIGHT_MAX,
                              VLY_WEIGHT_MAX, &to->w_max));
     if (to->w_max == 0)
@@ -268,17 +245,13 @@ static vly_status check_traces(vly_reader *reader, const vly_toml_node *table,
         double bursts = vly_trace_bursts(to->params[param], dt_ms);
         if (bursts <= VLY_TRACE_BURSTS_MAX)
             continue;
-        return vly_reader_fail(
-            reader, node ? node : table,
-            "%s is %s, whose trace lasts %.0f bursts of dt_ms = %s, wanted at "
-            "most %s ms (2^24 bursts)",
-            key, vly_toml_print_number(to->params[param], tau), bursts,
-            vly_toml_print_number(dt_ms, dt),
-            vly_toml_print_number(
-                (double)(int64_t)(1e6 * dt_ms * to->params[param] /
-                                  (dt_ms * bursts) * VLY_TRACE_BURSTS_MAX) /
-                    1e6,
-                most));
+        vly_toml_print_number(vly_trace_tau_max(dt_ms), most);
+        return vly_reader_fail(reader, node ? node : table,
+                               "%s is %s, whose trace lasts %.0f bursts of "
+                               "dt_ms = %s, wanted at most %s ms (2^24 bursts)",
+                               key,
+                               vly_toml_print_number(to->params[param], tau),
+                               bursts, vly_toml_print_number(dt_ms, dt), most);
     }
     return VLY_OK;
 }
@@ -307,7 +280,7 @@ static vly_status read_options(vly_reader *reader, const vly_toml_node *table,
     const char *word = "axonal";
     vly_status status = VLY_OK;
     if (delay)
-        VLY_TRY(vly_reader_string(reader, delay, "delay", &word));
+        word = delay->kind == VLY_TOML_STRING ? delay->u.string : "";
     to->dendritic = strcmp(word, "dendritic") == 0;
     if (!to->dendritic && strcmp(word, "axonal") != 0)
         return vly_reader_wrong(reader, delay, "delay",

@@ -19,15 +19,28 @@ uint32_t vly_plasticity_port(const vly_plasticity *plasticity,
 
 /* ---- the table ---------------------------------------------------------- */
 
+/* The rule of this name, ours or another simulator's; NULL: none. */
+static const char *rule_of(const char *name)
+{
+    const vly_foreign *row;
+    if (vly_plasticity_find(name))
+        return name;
+    for (uint32_t i = 0; (row = vly_foreign_find(name, i)); i++)
+        if (row->ours && vly_plasticity_find(row->ours))
+            return row->ours;
+    return NULL;
+}
+
 static vly_status find(vly_reader *reader, const vly_toml_node *node,
                        const vly_plasticity **out)
 {
     const vly_genome *genome = reader->genome;
-    const char *name = NULL;
     char hint[VLY_HINT_SIZE];
     vly_suggest suggest = {0};
-    vly_status status;
-    VLY_TRY(vly_reader_string(reader, node, "plasticity", &name));
+    if (node->kind != VLY_TOML_STRING)
+        return vly_reader_wrong(reader, node, "plasticity",
+                                "the name of a [plasticity]");
+    const char *name = node->u.string;
     for (uint32_t i = 0; i < genome->n_plasticities; i++) {
         if (strcmp(genome->plasticities[i].name, name) == 0) {
             *out = &genome->plasticities[i];
@@ -35,18 +48,16 @@ static vly_status find(vly_reader *reader, const vly_toml_node *node,
         }
         vly_suggest_offer(&suggest, name, genome->plasticities[i].name);
     }
-    if (vly_plasticity_find(name))
+    if (rule_of(name))
         return vly_reader_fail(reader, node,
                                "no [plasticity.%s], wanted one with rule = "
                                "\"%s\" and the bound w_max_<unit>",
-                               name, name);
+                               name, rule_of(name));
     vly_suggest_choice(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no [plasticity.%.80s]%s", name,
                            *hint                    ? hint
                            : genome->n_plasticities ? ", wanted one of the file"
                                                     : ": the file has none");
-out:
-    return status;
 }
 
 /* ---- cells -------------------------------------------------------------- */
@@ -57,8 +68,9 @@ typedef struct learning_cell {
     const vly_map_cell *cell;
     const vly_toml_node *node; /* `plasticity` of the map */
     const vly_area *to;
-    char bound[VLY_NAME_MAX + 1]; /* "w_max_pa" */
-    char lo[VLY_NUMBER_SIZE];     /* of the weights */
+    char bound[32];           /* "w_max_pa" */
+    char weight[32];          /* "weight_pa" */
+    char lo[VLY_NUMBER_SIZE]; /* of the weights */
     char hi[VLY_NUMBER_SIZE];
 } learning_cell;
 
@@ -168,15 +180,16 @@ static vly_status check_weights(vly_reader *reader, const learning_cell *at)
     vly_toml_print_number(lo, low);
     if (lo == hi)
         return vly_reader_fail(reader, node,
-                               "the weight is %s, wanted %s to %s: %s of "
+                               "%s is %s, wanted %s to %s: %s of "
                                "[plasticity.%s]",
-                               low, at->lo, at->hi, at->bound,
+                               at->weight, low, at->lo, at->hi, at->bound,
                                plasticity->name);
     return vly_reader_fail(reader, node,
-                           "the weight reaches from %s to %s, wanted %s to %s, "
+                           "%s reaches from %s to %s, wanted %s to %s, "
                            "%s of [plasticity.%s]: add clip = [%s, %s]",
-                           low, vly_toml_print_number(hi, high), at->lo, at->hi,
-                           at->bound, plasticity->name, at->lo, at->hi);
+                           at->weight, low, vly_toml_print_number(hi, high),
+                           at->lo, at->hi, at->bound, plasticity->name, at->lo,
+                           at->hi);
 }
 
 static vly_status check_cell(vly_reader *reader, const vly_map_entry *map,
@@ -191,6 +204,8 @@ static vly_status check_cell(vly_reader *reader, const vly_map_entry *map,
                         .node = node,
                         .to = &reader->genome->areas[cell->to]};
     snprintf(at.bound, sizeof(at.bound), "w_max%s%s",
+             *plasticity->suffix ? "_" : "", plasticity->suffix);
+    snprintf(at.weight, sizeof(at.weight), "weight%s%s",
              *plasticity->suffix ? "_" : "", plasticity->suffix);
     vly_toml_print_number(w_max < 0 ? w_max : 0, at.lo);
     vly_toml_print_number(w_max < 0 ? 0 : w_max, at.hi);

@@ -10,9 +10,6 @@
 
 #include "base/number.h"
 #include "kernels/models/table_hash.h"
-
-/* all rules have one signature, and most read some of their traces only */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "kernels/rules/plasticity_rules.h"
 
 #define LN2 0.69314718055994530942
@@ -95,6 +92,12 @@ double vly_trace_bursts(double tau_ms, double dt_ms)
     double bursts = vly_floor(exact);
     bursts += bursts < exact ? 1.0 : 0.0;
     return bursts > 1.0 ? bursts : 1.0;
+}
+
+double vly_trace_tau_max(double dt_ms)
+{
+    double tau_ms = dt_ms * (double)VLY_TRACE_BURSTS_MAX / (15.0 * LN2);
+    return vly_floor(tau_ms * 1e6) / 1e6;
 }
 
 void vly_plasticity_traces(const vly_plasticity_info *info,

@@ -68,6 +68,9 @@ void vly_plasticity_coefs(const vly_plasticity_info *info,
 /* Bursts after which a trace counts as 0: 15 halvings, at least 1. As a double,
  * since it may be above VLY_TRACE_BURSTS_MAX. */
 double vly_trace_bursts(double tau_ms, double dt_ms);
+/* The longest time constant whose trace is within VLY_TRACE_BURSTS_MAX, to
+ * 1e-6 ms. */
+double vly_trace_tau_max(double dt_ms);
 /* Traces [2] of source and target; those that the rule does not have are 0.
  * Every trace must be within VLY_TRACE_BURSTS_MAX. */
 void vly_plasticity_traces(const vly_plasticity_info *info,

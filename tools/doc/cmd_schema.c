@@ -15,6 +15,7 @@
 #include "genome/genome_keys.h"
 #include "genome/genome_map.h"
 #include "genome/model_info.h"
+#include "genome/plasticity_info.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/tool.h"
 
@@ -146,6 +147,12 @@ static void put_form(json_writer *json, const vly_key_section *section,
             json_text(json, NULL, vly_model_at(i)->id);
         json_array_end(json);
         break;
+    case VLY_FORM_LEARNING:
+        json_array(json, "enum");
+        for (uint32_t i = 0; i < vly_plasticity_count(); i++)
+            json_text(json, NULL, vly_plasticity_at(i)->id);
+        json_array_end(json);
+        break;
     case VLY_FORM_SECTION:
         snprintf(name, sizeof name, "#/$defs/%s", key->name);
         json_text(json, "$ref", name);
@@ -187,12 +194,10 @@ static void add_suffix(const char *suffix, const char **suffixes, uint32_t *n)
         suffixes[(*n)++] = suffix;
 }
 
-/* weight* is weight_mv, weight_pa, ...: the units of all ports, and of the
- * constant input for the amplitude of a dc */
-static void put_suffixed(json_writer *json, const vly_key_section *section,
-                         const vly_key *key)
+/* The units of all ports, and of the constant input for the amplitude of a dc;
+ * their number. */
+static uint32_t find_suffixes(const char *suffixes[SUFFIXES_MAX])
 {
-    const char *suffixes[SUFFIXES_MAX];
     uint32_t n = 0;
     for (uint32_t m = 0; m < vly_model_count(); m++) {
         const vly_model_info *model = vly_model_at(m);
@@ -201,6 +206,15 @@ static void put_suffixed(json_writer *json, const vly_key_section *section,
         if (model->dc_suffix[0] != '\0')
             add_suffix(model->dc_suffix, suffixes, &n);
     }
+    return n;
+}
+
+/* weight* is weight_mv, weight_pa, ... */
+static void put_suffixed(json_writer *json, const vly_key_section *section,
+                         const vly_key *key)
+{
+    const char *suffixes[SUFFIXES_MAX];
+    uint32_t n = find_suffixes(suffixes);
     for (uint32_t i = 0; i < n; i++) {
         char name[64];
         snprintf(name, sizeof name, "%.*s%s%s", (int)strlen(key->name) - 1,
@@ -310,6 +324,71 @@ static void put_models(json_writer *json, const vly_key_section *section)
     json_object_end(json);
 }
 
+static void put_number(json_writer *json, const char *name,
+                       const vly_param_info *param)
+{
+    json_object(json, name);
+    json_text(json, "description", param->text);
+    json_array(json, "anyOf");
+    json_object(json, NULL);
+    json_text(json, "type", "number");
+    json_number(json, "minimum", param->lo);
+    json_number(json, "maximum", param->hi);
+    json_object_end(json);
+    put_ref(json, NULL, "expression");
+    json_array_end(json);
+    json_object_end(json);
+}
+
+/* Parameters of a plasticity rule: eta is eta_pa, eta_ns, ... */
+static void put_rule_params(json_writer *json, const vly_plasticity_info *info)
+{
+    const char *suffixes[SUFFIXES_MAX];
+    uint32_t n = find_suffixes(suffixes);
+    for (uint32_t i = 0; i < info->n_params; i++) {
+        const vly_param_info *param = &info->params[i];
+        bool scaled = vly_plasticity_scaled(info, i);
+        for (uint32_t k = 0; k < (scaled ? n : 1); k++) {
+            char name[64];
+            const char *suffix = scaled ? suffixes[k] : "";
+            snprintf(name, sizeof name, "%s%s%s", param->name,
+                     suffix[0] != '\0' ? "_" : "", suffix);
+            put_number(json, name, param);
+        }
+    }
+}
+
+/* One schema for each rule. */
+static void put_rules(json_writer *json, const vly_key_section *section)
+{
+    json_object(json, section->name);
+    json_array(json, "anyOf");
+    for (uint32_t r = 0; r < vly_plasticity_count(); r++) {
+        const vly_plasticity_info *info = vly_plasticity_at(r);
+        json_object(json, NULL);
+        json_text(json, "type", "object");
+        json_bool(json, "additionalProperties", false);
+        json_array(json, "required");
+        json_text(json, NULL, "rule");
+        json_array_end(json);
+        json_object(json, "properties");
+        json_object(json, "rule");
+        json_text(json, "const", info->id);
+        json_text(json, "description", info->text);
+        json_object_end(json);
+        for (const vly_key *key = section->keys; key->name != NULL; key++)
+            if (strchr(key->name, '*') != NULL)
+                put_suffixed(json, section, key);
+            else if (strcmp(key->name, "rule") != 0)
+                put_key(json, section, key, key->name);
+        put_rule_params(json, info);
+        json_object_end(json);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}
+
 static void put_required(json_writer *json, const vly_key_section *section)
 {
     bool top = strcmp(section->name, "top") == 0;
@@ -342,6 +421,10 @@ static void put_section(json_writer *json, const vly_key_section *section)
 {
     if (strcmp(section->name, "model") == 0) {
         put_models(json, section);
+        return;
+    }
+    if (section->rules) {
+        put_rules(json, section);
         return;
     }
     json_object(json, section->name);
