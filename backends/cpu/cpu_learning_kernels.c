@@ -4,6 +4,7 @@
  */
 #include "cpu_learning_kernels.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define ISA_NAME3(isa) vly_cpu_learning_kernels_##isa
@@ -17,6 +18,12 @@
 #define VECTORISE _Pragma("GCC ivdep")
 #else
 #define VECTORISE
+#endif
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
 #endif
 
 #define BLOCK 256u /* synapses: traces and values of a block stay in L1 */
@@ -33,29 +40,106 @@ static inline float before(const vly_cpu_posts *posts, uint32_t trace,
     return posts->before[trace] ? posts->before[trace][at] : 0.0f;
 }
 
-/* The trace of each target after its newest spike, decayed. A factor of the
- * table, or 0: nearly all traces have at most 2^16 bursts. */
+/* x of every synapse of a block at the one spike of its target that it has not
+ * seen; 0 if there is none, or several. */
+static void source_trace(const vly_cpu_rows *rows,
+                         const vly_cpu_learning_row *row,
+                         const uint32_t *target, uint32_t n, uint32_t trace,
+                         float *restrict out)
+{
+    const vly_cpu_decay decay = rows->source[trace];
+    const vly_common_newest *restrict newest = rows->posts.newest;
+    const uint32_t first = rows->first;
+    const uint32_t burst = rows->burst;
+    const uint32_t arrived = row->arrived;
+    const int32_t youngest = row->youngest;
+    const int32_t oldest = row->oldest;
+    const float after = row->after[trace];
+    const float at_once = row->before[trace];
+    if (decay.n < decay.bursts) {
+        for (uint32_t j = 0; j < n; j++) {
+            const vly_common_newest *at = &newest[target[j] - first];
+            int32_t age = (int32_t)(burst - at->last);
+            uint32_t k = arrived - (uint32_t)age;
+            bool one = age >= youngest && age <= oldest &&
+                       (int32_t)(burst - at->prev) > oldest;
+            float x = k == 0 ? at_once : after * vly_cpu_decayed(&decay, k);
+            out[j] = one ? x : 0.0f;
+        }
+        return;
+    }
+    VECTORISE
+    for (uint32_t j = 0; j < n; j++) {
+        uint32_t i = target[j] - first;
+        int32_t age = (int32_t)(burst - newest[i].last);
+        int32_t older = (int32_t)(burst - newest[i].prev);
+        uint32_t k = arrived - (uint32_t)age;
+        uint32_t one = (uint32_t)(age >= youngest) & (uint32_t)(age <= oldest) &
+                       (uint32_t)(older > oldest);
+        /* factor[n] is 0 */
+        uint32_t in = one != 0 ? k : decay.n;
+        float x = after * decay.factor[in < decay.n ? in : decay.n];
+        out[j] = in == 0 ? at_once : x;
+    }
+}
+
+/* Synapses with several such spikes are listed; their number. */
+static uint32_t source_traces(const vly_cpu_rows *rows,
+                              const vly_cpu_learning_row *row,
+                              const uint32_t *target, uint32_t n, float *x0,
+                              float *x1, uint32_t *several)
+{
+    float *out[2] = {x0, x1};
+    uint32_t n_several = 0;
+    const vly_common_newest *newest = rows->posts.newest;
+    for (uint32_t t = 0; t < 2; t++) {
+        if (rows->source[t].bursts == 0)
+            memset(out[t], 0, n * sizeof *out[t]);
+        else
+            source_trace(rows, row, target, n, t, out[t]);
+    }
+    for (uint32_t j = 0; j < n; j++) {
+        const vly_common_newest *at = &newest[target[j] - rows->first];
+        several[n_several] = j;
+        n_several += (int32_t)(rows->burst - at->prev) <= row->oldest;
+    }
+    return n_several;
+}
+
+/* y before the newest spike of each target */
+static void traces_before(const vly_cpu_rows *rows, const uint32_t *target,
+                          uint32_t n, float *y0, float *y1)
+{
+    float *out[2] = {y0, y1};
+    for (uint32_t t = 0; t < 2; t++) {
+        const float *before = rows->posts.newest_before[t];
+        for (uint32_t j = 0; j < n; j++)
+            out[t][j] = before ? before[target[j] - rows->first] : 0.0f;
+    }
+}
+
+/* The trace of each target after its newest spike, decayed: a factor of the
+ * table, or 0. Nearly all traces have at most 2^16 bursts. */
 static void traces_of(const vly_cpu_rows *rows, const uint32_t *target,
                       uint32_t n, uint32_t trace, float *restrict out)
 {
     const vly_cpu_decay decay = rows->target_decay[trace];
-    const uint32_t *restrict last = rows->posts.last;
-    const float *restrict y = rows->posts.y[trace];
+    const vly_common_newest *restrict newest = rows->posts.newest;
     const uint32_t first = rows->first;
     const uint32_t burst = rows->burst;
     if (decay.n == decay.bursts) {
         VECTORISE
         for (uint32_t j = 0; j < n; j++) {
             uint32_t i = target[j] - first;
-            uint32_t k = burst - last[i];
-            /* factor[n] is 0 */
-            out[j] = y[i] * decay.factor[k < decay.n ? k : decay.n];
+            uint32_t k = burst - newest[i].last;
+            out[j] = newest[i].after[trace] *
+                     decay.factor[k < decay.n ? k : decay.n];
         }
         return;
     }
     for (uint32_t j = 0; j < n; j++) {
-        uint32_t i = target[j] - first;
-        out[j] = y[i] * vly_cpu_decayed(&decay, burst - last[i]);
+        const vly_common_newest *at = &newest[target[j] - first];
+        out[j] = at->after[trace] * vly_cpu_decayed(&decay, burst - at->last);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "backends/common/common_traces.h"
 #include "kernels/rules/plasticity_rules.h"
 
 /* x k bursts after its spike is x * factor[k], and 0 from `bursts` on. */
@@ -24,9 +25,9 @@ typedef struct vly_cpu_decay {
 /* Last spikes of each target: a ring of `mask` + 1 entries. */
 typedef struct vly_cpu_posts {
     uint32_t mask;
-    const uint32_t *count; /* [n_targets] spikes so far, modulo 2^32 */
-    const uint32_t *last; /* [n_targets] burst of the newest, for the synapse */
-    const float *y[2];    /* [n_targets] trace after the newest */
+    const vly_common_newest *newest; /* [n_targets] */
+    const float *newest_before[2];   /* [n_targets] trace before the newest */
+    const uint32_t *count;  /* [n_targets] spikes so far, modulo 2^32 */
     const uint32_t *burst;  /* [n_targets][mask + 1] */
     const float *before[2]; /* [n_targets][mask + 1] trace before each spike */
 } vly_cpu_posts;

@@ -13,7 +13,7 @@ static RULE_PART(_coef) LOOP(coefs)(const vly_cpu_rows *rows)
 }
 
 /* Spikes of one target, oldest first. */
-static int32_t LOOP(fold_target)(const vly_cpu_rows *rows,
+INLINE int32_t LOOP(fold_target)(const vly_cpu_rows *rows,
                                  const vly_cpu_learning_row *row,
                                  RULE_PART(_coef) c, uint32_t i, int32_t m)
 {
@@ -39,31 +39,54 @@ static int32_t LOOP(fold_target)(const vly_cpu_rows *rows,
     return m;
 }
 
-static void LOOP(fold)(const vly_cpu_rows *rows,
-                       const vly_cpu_learning_row *row)
+/* Spikes of targets of a block. Most synapses have one or none since the last
+ * arrival: these go through the vector loop, where a trace of 0 changes
+ * nothing. */
+INLINE void LOOP(fold_block)(const vly_cpu_rows *rows,
+                             const vly_cpu_learning_row *row,
+                             RULE_PART(_coef) c, const uint32_t *target,
+                             int32_t *restrict master, uint32_t n)
 {
-    const uint32_t *target = rows->target;
-    const uint32_t *last = rows->posts.last;
-    RULE_PART(_coef) c = LOOP(coefs)(rows);
-    for (uint64_t j = row->begin; j < row->end; j++) {
-        uint32_t i = target[j] - rows->first;
-        if ((int32_t)(rows->burst - last[i]) <= row->oldest)
-            rows->master[j] =
-                LOOP(fold_target)(rows, row, c, i, rows->master[j]);
+    float x0[BLOCK];
+    float x1[BLOCK];
+    float y0[BLOCK];
+    float y1[BLOCK];
+    uint32_t several[BLOCK];
+    uint32_t n_several = source_traces(rows, row, target, n, x0, x1, several);
+    traces_before(rows, target, n, y0, y1);
+    for (uint32_t s = 0; s < n_several; s++) {
+        uint32_t j = several[s];
+        master[j] =
+            LOOP(fold_target)(rows, row, c, target[j] - rows->first, master[j]);
+    }
+    VECTORISE
+    for (uint32_t j = 0; j < n; j++)
+        master[j] = RULE_PART(_post)(master[j], c, x0[j], x1[j], y0[j], y1[j]);
+}
+
+INLINE void LOOP(fold_with)(const vly_cpu_rows *rows,
+                            const vly_cpu_learning_row *row, RULE_PART(_coef) c)
+{
+    for (uint64_t begin = row->begin; begin < row->end; begin += BLOCK) {
+        uint64_t left = row->end - begin;
+        LOOP(fold_block)
+        (rows, row, c, rows->target + begin, rows->master + begin,
+         left < BLOCK ? (uint32_t)left : BLOCK);
     }
 }
 
-static void LOOP(arrive)(const vly_cpu_rows *rows,
-                         const vly_cpu_learning_row *row, const float *x)
+/* The arrival itself, after the folds. */
+INLINE void LOOP(arrive_with)(const vly_cpu_rows *rows,
+                              const vly_cpu_learning_row *row, const float *x,
+                              RULE_PART(_coef) c)
 {
     float y0[BLOCK];
     float y1[BLOCK];
     uint32_t value[BLOCK];
-    RULE_PART(_coef) c = LOOP(coefs)(rows);
     const float x0 = x[0];
     const float x1 = x[1];
-    if (row->youngest <= row->oldest)
-        LOOP(fold)(rows, row);
+    const uint32_t sign = rows->sign;
+    const uint32_t shift = rows->shift;
     for (uint64_t begin = row->begin; begin < row->end; begin += BLOCK) {
         uint64_t left = row->end - begin;
         uint32_t n = left < BLOCK ? (uint32_t)left : BLOCK;
@@ -74,12 +97,49 @@ static void LOOP(arrive)(const vly_cpu_rows *rows,
         for (uint32_t j = 0; j < n; j++) {
             int32_t m = RULE_PART(_pre)(master[j], c, x0, x1, y0[j], y1[j]);
             master[j] = m;
-            value[j] = ((uint32_t)((m + 0x8000) >> 16) * rows->sign)
-                       << rows->shift;
+            value[j] = ((uint32_t)((m + 0x8000) >> 16) * sign) << shift;
         }
         for (uint32_t j = 0; j < n; j++)
             rows->input[target[j] - rows->first] += value[j];
     }
+}
+
+static void LOOP(fold)(const vly_cpu_rows *rows,
+                       const vly_cpu_learning_row *row)
+{
+    RULE_PART(_coef) c = LOOP(coefs)(rows);
+#define PRE 0
+#define POST 1
+#define VLY_CASE(side, name, usual)                                            \
+    if (side && c.name == usual) {                                             \
+        c.name = usual;                                                        \
+        LOOP(fold_with)(rows, row, c);                                         \
+        return;                                                                \
+    }
+#include VLY_PLASTICITY_TABLE
+#undef PRE
+#undef POST
+    LOOP(fold_with)(rows, row, c);
+}
+
+static void LOOP(arrive)(const vly_cpu_rows *rows,
+                         const vly_cpu_learning_row *row, const float *x)
+{
+    RULE_PART(_coef) c = LOOP(coefs)(rows);
+    if (row->youngest <= row->oldest)
+        LOOP(fold)(rows, row);
+#define PRE 1
+#define POST 0
+#define VLY_CASE(side, name, usual)                                            \
+    if (side && c.name == usual) {                                             \
+        c.name = usual;                                                        \
+        LOOP(arrive_with)(rows, row, x, c);                                    \
+        return;                                                                \
+    }
+#include VLY_PLASTICITY_TABLE
+#undef PRE
+#undef POST
+    LOOP(arrive_with)(rows, row, x, c);
 }
 
 #undef RULE_PART

@@ -247,6 +247,7 @@ static bool refuse_projections(trial *t)
         return false;
     one.flags ^= VLY_PROJECTION_GAIN;
     one.flags |= VLY_PROJECTION_PLASTIC;
+    one.learning = NULL;
     if (!refuse_desc(t, &desc, "a plastic projection without a rule"))
         return false;
     one.flags &= ~(uint32_t)VLY_PROJECTION_PLASTIC;
@@ -274,7 +275,8 @@ static bool refuse_snapshots(trial *t)
     uint32_t word = 0;
     s.weights = &word;
     s.n_weight_bytes = s.n_weight_bytes == 4 ? 0 : 4;
-    if (!refuse_create(t, desc, &s, true, "a snapshot with 1 word of weights"))
+    if ((t->backend->flags & VLY_BACKEND_LEARNS) != 0 &&
+        !refuse_create(t, desc, &s, true, "a snapshot with 1 word of weights"))
         return false;
     s = t->net->connectome->start;
     const uint64_t rows[2] = {0, 1};

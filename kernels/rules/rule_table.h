@@ -15,6 +15,10 @@
  *   VLY_COEF(name, type, expression)
  *       what the rule reads: type F32 or U32; computed by core in double and
  *       rounded once.
+ *   VLY_CASE(side, name, value)
+ *       a usual value of coefficient `name` that makes the function of the side
+ *       (PRE: an arrival, POST: a spike of the target) cheaper: a backend may
+ *       compile it apart. Not part of the table's hash.
  *   VLY_CHECK(condition, text)
  *       as in kernels/models/model_table.h
  *   VLY_FOREIGN_RULE(theirs, note)
@@ -43,6 +47,9 @@
 #endif
 #ifndef VLY_COEF
 #define VLY_COEF(name, type, expression)
+#endif
+#ifndef VLY_CASE
+#define VLY_CASE(side, name, value)
 #endif
 #ifndef VLY_CHECK
 #define VLY_CHECK(condition, text)

@@ -6,6 +6,7 @@
 #undef VLY_TRACE
 #undef VLY_PARAM
 #undef VLY_COEF
+#undef VLY_CASE
 #undef VLY_CHECK
 #undef VLY_FOREIGN_RULE
 #undef VLY_FOREIGN_KEY
