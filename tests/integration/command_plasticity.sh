@@ -88,6 +88,11 @@ hashes=$(grep hash out)
 expect 0 check resolved.toml
 holds [ "$hashes" = "$(grep hash out)" ]
 
+# ---- inspect ----
+expect 0 inspect "$genomes/../tests/fuzz/corpus/connectome/learning.vlc"
+holds grep -q '^p  *stdp  *0\.\.2  axonal$' out
+holds grep -q '^t  *stdp_triplet  *-3\.\.0  dendritic$' out
+
 # ---- doc ----
 for rule in stdp stdp_power stdp_triplet stdp_inhibitory; do
     expect 0 doc

@@ -76,6 +76,7 @@ static void round_trip(void **state)
         for (uint32_t p = 0; p < c->desc.n_projections; p++) {
             const vly_learning_desc *a = c->desc.projections[p].learning;
             const vly_learning_desc *b = read->desc.projections[p].learning;
+            assert_true(c->projections[p].unit == read->projections[p].unit);
             assert_int_equal(a == NULL, b == NULL);
             if (a == NULL)
                 continue;
