@@ -18,7 +18,7 @@
 /* bursts after which the host flushes, so that ages are renewed */
 #define PERIOD (UINT64_C(1) << 28)
 
-static_assert(sizeof(vly_cuda_newest) == 32, "read at once");
+static_assert(sizeof(vly_cuda_newest) == 64, "four reads of 16 bytes");
 static_assert(
     (uint32_t)VLY_CUDA_LEARNING_DENDRITIC == (uint32_t)VLY_LEARNING_DENDRITIC &&
         (uint32_t)VLY_CUDA_LEARNING_NEAREST == (uint32_t)VLY_LEARNING_NEAREST &&

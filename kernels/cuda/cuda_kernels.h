@@ -220,10 +220,10 @@ typedef struct vly_cuda_trace {
     uint32_t bursts; /* 0: the rule does not have it */
 } vly_cuda_trace;
 
-#define VLY_CUDA_NEWEST 4u
+#define VLY_CUDA_NEWEST 12u
 
-/* What most synapses need of a target, in the 32 bytes that are read at once.
- */
+/* What nearly all synapses need of a target. Half of them need no more than the
+ * first four bursts and the last 16 bytes. */
 typedef struct vly_cuda_newest {
     uint32_t burst[VLY_CUDA_NEWEST]; /* of the last spikes, newest first */
     float after[2];                  /* traces y after the newest */

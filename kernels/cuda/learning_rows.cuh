@@ -108,40 +108,59 @@ learning_fold_ring(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
     return m;
 }
 
-/* Spikes of target i since the last arrival: most often fewer than those that
- * are at hand, so the ring is not read. */
+/* Four spikes, newest first; first: number of the newest of them. */
 template <int RULE>
 static __device__ __forceinline__ int32_t
-learning_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
-              const learning_row &row, const vly_cuda_newest &newest,
-              uint32_t burst, uint32_t i, int32_t m)
+learning_fold_four(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
+                   const learning_row &row, uint32_t burst, uint32_t i,
+                   uint32_t count, uint4 four, uint32_t first, int32_t m)
 {
-    if ((int32_t)(burst - newest.burst[VLY_CUDA_NEWEST - 1]) <= row.oldest)
-        return learning_fold_ring<RULE>(l, rule, row, burst, i, newest.count,
-                                        m);
+    const uint32_t bursts[4] = {four.x, four.y, four.z, four.w};
     const uint64_t ring = (uint64_t)i * (l.mask + 1);
 #pragma unroll
-    for (int n = (int)VLY_CUDA_NEWEST - 2; n >= 0; n--) {
-        const int32_t age = (int32_t)(burst - newest.burst[n]);
+    for (int n = 3; n >= 0; n--) {
+        const int32_t age = (int32_t)(burst - bursts[n]);
         if (age > row.oldest || age < row.youngest)
             continue;
-        const uint32_t slot = (newest.count - 1 - (uint32_t)n) & l.mask;
+        const uint32_t slot = (count - 1 - first - (uint32_t)n) & l.mask;
         m = learning_post<RULE>(l, rule, row, age, ring + slot, m);
     }
     return m;
 }
 
-/* The traces of target i that the synapse sees: of its newest spike, unless
- * that is on its way in a dendrite. */
+/* Spikes of target i since the last arrival: nearly always fewer than those
+ * that are at hand, so that its ring is not read. */
+template <int RULE>
+static __device__ __forceinline__ int32_t
+learning_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
+              const learning_row &row, uint4 newest, uint32_t burst, uint32_t i,
+              uint32_t count, int32_t m)
+{
+    if ((int32_t)(burst - newest.w) <= row.oldest) {
+        const uint4 *at = (const uint4 *)(l.newest + i);
+        const uint4 second = __ldcg(at + 1);
+        const uint4 third = __ldcg(at + 2);
+        if ((int32_t)(burst - third.w) <= row.oldest)
+            return learning_fold_ring<RULE>(l, rule, row, burst, i, count, m);
+        m = learning_fold_four<RULE>(l, rule, row, burst, i, count, third, 8,
+                                     m);
+        m = learning_fold_four<RULE>(l, rule, row, burst, i, count, second, 4,
+                                     m);
+    }
+    return learning_fold_four<RULE>(l, rule, row, burst, i, count, newest, 0,
+                                    m);
+}
+
+/* The traces of target i that the synapse sees: those after its newest spike
+ * (tail, of burst `last`), unless that is on its way in a dendrite. */
 static __device__ __forceinline__ void
-learning_target(const vly_cuda_learning &l, const vly_cuda_newest &newest,
+learning_target(const vly_cuda_learning &l, uint32_t last, uint4 tail,
                 uint32_t burst, uint32_t i, float *y)
 {
-    uint32_t last = newest.burst[0];
-    float after[2] = {newest.after[0], newest.after[1]};
+    float after[2] = {vly_float(tail.x), vly_float(tail.y)};
     if ((int32_t)(burst - last) < 1) {
         const uint64_t ring = (uint64_t)i * (l.mask + 1);
-        uint32_t at = newest.count - 1;
+        uint32_t at = tail.z - 1;
         do {
             at--;
             last = __ldcg(l.post + ring + (at & l.mask));
@@ -152,24 +171,6 @@ learning_target(const vly_cuda_learning &l, const vly_cuda_newest &newest,
     }
     for (int t = 0; t < 2; t++)
         y[t] = learning_decay(l.target_trace[t], after[t], burst - last);
-}
-
-static __device__ __forceinline__ vly_cuda_newest
-learning_newest(const vly_cuda_learning &l, uint32_t i)
-{
-    const uint4 *at = (const uint4 *)(l.newest + i);
-    const uint4 v = __ldcg(at);
-    const uint4 w = __ldcg(at + 1);
-    vly_cuda_newest newest;
-    newest.burst[0] = v.x;
-    newest.burst[1] = v.y;
-    newest.burst[2] = v.z;
-    newest.burst[3] = v.w;
-    newest.after[0] = vly_float(w.x);
-    newest.after[1] = vly_float(w.y);
-    newest.count = w.z;
-    newest.reserved = 0;
-    return newest;
 }
 
 /* Part `part` of n_parts of row k, by one warp. input: NULL, or accumulators of
@@ -190,12 +191,15 @@ learning_part(const vly_cuda_learning &l, const learning_row &row,
         int32_t m = __ldcg(l.master + j);
         const int32_t was = m;
         if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0) {
-            const vly_cuda_newest newest = learning_newest(l, i);
-            if (folds && (int32_t)(burst - newest.burst[0]) <= row.oldest)
-                m = learning_fold<RULE>(l, rule, row, newest, burst, i, m);
+            const uint4 *at = (const uint4 *)(l.newest + i);
+            const uint4 newest = __ldcg(at);
+            const uint4 tail = __ldcg(at + 3); /* traces, count */
+            if (folds && (int32_t)(burst - newest.x) <= row.oldest)
+                m = learning_fold<RULE>(l, rule, row, newest, burst, i, tail.z,
+                                        m);
             if (input != nullptr) {
                 float y[2];
-                learning_target(l, newest, burst, i, y);
+                learning_target(l, newest.x, tail, burst, i, y);
                 m = rule.pre(m, row.x, y[0], y[1]);
             }
         }
@@ -293,9 +297,9 @@ static __device__ void learning_deliver(const vly_cuda_view &view,
         /* nobody reads it until the barrier: the ring is full for all */
         if (learning_is_full(l, burst) && blockIdx.x == 0 && threadIdx.x == 0)
             *l.flushed = (uint32_t)burst;
-        uint32_t n_parts = 1;
-        while (n_parts < 32 && (uint64_t)count * n_parts * 2 <= n_warps)
-            n_parts *= 2;
+        uint32_t n_parts = count != 0 ? n_warps / count : 1;
+        n_parts = n_parts < 1 ? 1 : n_parts > 32 ? 32 : n_parts;
+
         const uint64_t items = (uint64_t)count * n_parts;
         for (uint64_t q = warp; q < items; q += n_warps) {
             const uint64_t at = (start + q / n_parts) & view.log_mask;
@@ -304,7 +308,7 @@ static __device__ void learning_deliver(const vly_cuda_view &view,
                 continue;
             const learning_row row =
                 learning_row_of(l, k, (uint32_t)burst, flushed, youngest);
-            learning_visit(l, row, (uint32_t)burst, k, (uint32_t)q % n_parts,
+            learning_visit(l, row, (uint32_t)burst, k, (uint32_t)(q % n_parts),
                            n_parts, input);
         }
     }
@@ -347,7 +351,12 @@ static __device__ void learning_fired(const vly_cuda_learnings &learnings,
         if (i >= l.n_targets)
             continue;
         const uint32_t seen = (uint32_t)burst + l.lag;
-        vly_cuda_newest newest = learning_newest(l, i);
+        const uint4 *words = (const uint4 *)(l.newest + i);
+        uint4 all[4];
+        for (int k = 0; k < 4; k++)
+            all[k] = __ldcg(words + k);
+        vly_cuda_newest newest;
+        memcpy(&newest, all, sizeof newest);
         const uint32_t n = newest.count;
         const uint64_t ring = (uint64_t)i * (l.mask + 1);
         const uint64_t at = ring + (n & l.mask);
