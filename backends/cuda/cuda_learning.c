@@ -18,8 +18,7 @@
 /* bursts after which the host flushes, so that ages are renewed */
 #define PERIOD (UINT64_C(1) << 28)
 
-static_assert(sizeof(vly_cuda_newest) == sizeof(vly_common_newest),
-              "copied as they are");
+static_assert(sizeof(vly_cuda_newest) == 32, "read at once");
 static_assert(
     (uint32_t)VLY_CUDA_LEARNING_DENDRITIC == (uint32_t)VLY_LEARNING_DENDRITIC &&
         (uint32_t)VLY_CUDA_LEARNING_NEAREST == (uint32_t)VLY_LEARNING_NEAREST &&
@@ -89,6 +88,29 @@ static vly_status put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
     return status;
 }
 
+/* The last spikes of each target: those of its ring. */
+static vly_status put_newest(vly_cuda_shard *shard, const vly_common_traces *t,
+                             vly_cuda_learning *l, vly_error *error)
+{
+    vly_cuda_newest *made = NULL;
+    uint64_t size = t->mask + UINT64_C(1);
+    vly_status status =
+        vly_cuda_alloc(shard, t->n_targets, sizeof *made, &made, error);
+    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++) {
+        for (uint32_t n = 0; n < VLY_CUDA_NEWEST; n++)
+            made[i].burst[n] =
+                t->post[i * size + ((t->count[i] - 1 - n) & t->mask)];
+        for (uint32_t k = 0; k < 2; k++)
+            made[i].after[k] = t->newest[i].after[k];
+        made[i].count = t->count[i];
+    }
+    if (status == VLY_OK)
+        status =
+            put(shard, t->n_targets, sizeof *made, made, &l->newest, error);
+    vly_cuda_release(shard, made);
+    return status;
+}
+
 static vly_status put_traces(vly_cuda_shard *shard, const vly_common_traces *t,
                              vly_cuda_learning *l, vly_error *error)
 {
@@ -96,16 +118,11 @@ static vly_status put_traces(vly_cuda_shard *shard, const vly_common_traces *t,
     vly_status status = VLY_OK;
     VLY_TRY(put(shard, t->n_sources, sizeof *l->arrived, t->arrived,
                 &l->arrived, error));
-    VLY_TRY(
-        put(shard, t->n_targets, sizeof *l->count, t->count, &l->count, error));
-    VLY_TRY(put(shard, t->n_targets, sizeof *l->newest, t->newest, &l->newest,
-                error));
+    VLY_TRY(put_newest(shard, t, l, error));
     VLY_TRY(put(shard, posts, sizeof *l->post, t->post, &l->post, error));
     for (uint32_t k = 0; k < 2; k++) {
         VLY_TRY(put(shard, t->n_sources, sizeof(float), t->before[k],
                     &l->before[k], error));
-        VLY_TRY(put(shard, t->n_targets, sizeof(float), t->newest_before[k],
-                    &l->newest_before[k], error));
         VLY_TRY(put(shard, posts, sizeof(float), t->post_before[k],
                     &l->post_before[k], error));
         l->source[k].rate = t->desc->source[k].rate;
@@ -267,6 +284,21 @@ static vly_status get(vly_cuda_shard *shard, void *to, const void *from,
     return vly_cuda_download(shard, to, from, bytes, error);
 }
 
+static vly_status get_counts(vly_cuda_shard *shard, const vly_cuda_learning *l,
+                             vly_common_traces *t, vly_error *error)
+{
+    vly_cuda_newest *newest = NULL;
+    vly_status status =
+        vly_cuda_alloc(shard, t->n_targets, sizeof *newest, &newest, error);
+    if (status == VLY_OK)
+        status = get(shard, newest, l->newest, t->n_targets * sizeof *newest,
+                     error);
+    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++)
+        t->count[i] = newest[i].count;
+    vly_cuda_release(shard, newest);
+    return status;
+}
+
 /* Traces of projection number i of those that learn, after a flush. */
 static vly_status get_traces(vly_cuda_shard *shard, uint32_t i,
                              vly_common_traces *t, vly_error *error)
@@ -276,8 +308,7 @@ static vly_status get_traces(vly_cuda_shard *shard, uint32_t i,
     vly_status status = VLY_OK;
     VLY_TRY(get(shard, t->arrived, l->arrived,
                 t->n_sources * sizeof *t->arrived, error));
-    VLY_TRY(
-        get(shard, t->count, l->count, t->n_targets * sizeof *t->count, error));
+    VLY_TRY(get_counts(shard, l, t, error));
     VLY_TRY(get(shard, t->post, l->post, posts * sizeof *t->post, error));
     for (uint32_t k = 0; k < 2; k++) {
         VLY_TRY(get(shard, t->before[k], l->before[k],

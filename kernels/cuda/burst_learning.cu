@@ -31,10 +31,9 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
             *l.flushed = now;
         for (uint32_t k = from; k < l.n_sources; k += step)
             learning_renew(l.arrived + k, now);
-        for (uint32_t i = from; i < l.n_targets; i += step) {
-            learning_renew(&l.newest[i].last, now);
-            learning_renew(&l.newest[i].prev, now);
-        }
+        for (uint32_t i = from; i < l.n_targets; i += step)
+            for (uint32_t n = 0; n < VLY_CUDA_NEWEST; n++)
+                learning_renew(&l.newest[i].burst[n], now);
         for (uint64_t at = from; at < posts; at += step)
             learning_renew(l.post + at, now);
     }

@@ -220,11 +220,15 @@ typedef struct vly_cuda_trace {
     uint32_t bursts; /* 0: the rule does not have it */
 } vly_cuda_trace;
 
-/* vly_common_newest */
+#define VLY_CUDA_NEWEST 4u
+
+/* What most synapses need of a target, in the 32 bytes that are read at once.
+ */
 typedef struct vly_cuda_newest {
-    uint32_t last;
-    uint32_t prev;
-    float after[2];
+    uint32_t burst[VLY_CUDA_NEWEST]; /* of the last spikes, newest first */
+    float after[2];                  /* traces y after the newest */
+    uint32_t count;                  /* spikes so far, modulo 2^32 */
+    uint32_t reserved;
 } vly_cuda_newest;
 
 /* A projection that learns; arrays as in vly_common_traces, on the device. */
@@ -232,11 +236,9 @@ typedef struct vly_cuda_learning {
     const uint64_t *row;    /* [n_sources + 1] */
     const uint32_t *target; /* global ids */
     int32_t *master;
-    uint32_t *arrived; /* [n_sources] */
-    float *before[2];  /* [n_sources], or NULL */
-    uint32_t *count;   /* [n_targets] */
-    vly_cuda_newest *newest;
-    float *newest_before[2]; /* or NULL */
+    uint32_t *arrived;       /* [n_sources] */
+    float *before[2];        /* [n_sources], or NULL */
+    vly_cuda_newest *newest; /* [n_targets] */
     uint32_t *post;          /* [n_targets][mask + 1] */
     float *post_before[2];   /* or NULL */
     uint32_t *flushed;       /* [1] burst up to which all rows are up to date */

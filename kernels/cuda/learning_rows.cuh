@@ -71,30 +71,62 @@ learning_before(const vly_cuda_learning &l, int t, uint64_t at)
 
 /* ---- synapses ---------------------------------------------------------- */
 
-/* Spikes of target i, oldest first. */
+/* One spike of a target, of this age; slot: its place among the rings. */
 template <int RULE>
 static __device__ __forceinline__ int32_t
-learning_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
-              const learning_row &row, uint32_t burst, uint32_t i, int32_t m)
+learning_post(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
+              const learning_row &row, int32_t age, uint64_t slot, int32_t m)
+{
+    const uint32_t k = row.arrived - (uint32_t)age;
+    const float x0 =
+        k == 0 ? row.before[0] : learning_decay(l.source[0], row.after[0], k);
+    const float x1 =
+        k == 0 ? row.before[1] : learning_decay(l.source[1], row.after[1], k);
+    return rule.post(m, x0, x1, learning_before(l, 0, slot),
+                     learning_before(l, 1, slot));
+}
+
+/* Spikes of target i that are in its ring, oldest first. */
+template <int RULE>
+static __device__ __noinline__ int32_t
+learning_fold_ring(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
+                   const learning_row &row, uint32_t burst, uint32_t i,
+                   uint32_t count, int32_t m)
 {
     const uint64_t ring = (uint64_t)i * (l.mask + 1);
-    const uint32_t end = __ldcg(l.count + i);
-    uint32_t at = end;
+    uint32_t at = count;
     while ((int32_t)(burst - __ldcg(l.post + ring + ((at - 1) & l.mask))) <=
            row.oldest)
         at--;
-    for (; at != end; at++) {
+    for (; at != count; at++) {
         const uint64_t slot = ring + (at & l.mask);
         const int32_t age = (int32_t)(burst - __ldcg(l.post + slot));
         if (age < row.youngest)
             break;
-        const uint32_t k = row.arrived - (uint32_t)age;
-        const float x0 = k == 0 ? row.before[0]
-                                : learning_decay(l.source[0], row.after[0], k);
-        const float x1 = k == 0 ? row.before[1]
-                                : learning_decay(l.source[1], row.after[1], k);
-        m = rule.post(m, x0, x1, learning_before(l, 0, slot),
-                      learning_before(l, 1, slot));
+        m = learning_post<RULE>(l, rule, row, age, slot, m);
+    }
+    return m;
+}
+
+/* Spikes of target i since the last arrival: most often fewer than those that
+ * are at hand, so the ring is not read. */
+template <int RULE>
+static __device__ __forceinline__ int32_t
+learning_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
+              const learning_row &row, const vly_cuda_newest &newest,
+              uint32_t burst, uint32_t i, int32_t m)
+{
+    if ((int32_t)(burst - newest.burst[VLY_CUDA_NEWEST - 1]) <= row.oldest)
+        return learning_fold_ring<RULE>(l, rule, row, burst, i, newest.count,
+                                        m);
+    const uint64_t ring = (uint64_t)i * (l.mask + 1);
+#pragma unroll
+    for (int n = (int)VLY_CUDA_NEWEST - 2; n >= 0; n--) {
+        const int32_t age = (int32_t)(burst - newest.burst[n]);
+        if (age > row.oldest || age < row.youngest)
+            continue;
+        const uint32_t slot = (newest.count - 1 - (uint32_t)n) & l.mask;
+        m = learning_post<RULE>(l, rule, row, age, ring + slot, m);
     }
     return m;
 }
@@ -105,11 +137,11 @@ static __device__ __forceinline__ void
 learning_target(const vly_cuda_learning &l, const vly_cuda_newest &newest,
                 uint32_t burst, uint32_t i, float *y)
 {
-    uint32_t last = newest.last;
+    uint32_t last = newest.burst[0];
     float after[2] = {newest.after[0], newest.after[1]};
     if ((int32_t)(burst - last) < 1) {
         const uint64_t ring = (uint64_t)i * (l.mask + 1);
-        uint32_t at = __ldcg(l.count + i) - 1;
+        uint32_t at = newest.count - 1;
         do {
             at--;
             last = __ldcg(l.post + ring + (at & l.mask));
@@ -125,12 +157,18 @@ learning_target(const vly_cuda_learning &l, const vly_cuda_newest &newest,
 static __device__ __forceinline__ vly_cuda_newest
 learning_newest(const vly_cuda_learning &l, uint32_t i)
 {
-    const uint4 v = __ldcg((const uint4 *)(l.newest + i));
+    const uint4 *at = (const uint4 *)(l.newest + i);
+    const uint4 v = __ldcg(at);
+    const uint4 w = __ldcg(at + 1);
     vly_cuda_newest newest;
-    newest.last = v.x;
-    newest.prev = v.y;
-    newest.after[0] = vly_float(v.z);
-    newest.after[1] = vly_float(v.w);
+    newest.burst[0] = v.x;
+    newest.burst[1] = v.y;
+    newest.burst[2] = v.z;
+    newest.burst[3] = v.w;
+    newest.after[0] = vly_float(w.x);
+    newest.after[1] = vly_float(w.y);
+    newest.count = w.z;
+    newest.reserved = 0;
     return newest;
 }
 
@@ -153,8 +191,8 @@ learning_part(const vly_cuda_learning &l, const learning_row &row,
         const int32_t was = m;
         if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0) {
             const vly_cuda_newest newest = learning_newest(l, i);
-            if (folds && (int32_t)(burst - newest.last) <= row.oldest)
-                m = learning_fold<RULE>(l, rule, row, burst, i, m);
+            if (folds && (int32_t)(burst - newest.burst[0]) <= row.oldest)
+                m = learning_fold<RULE>(l, rule, row, newest, burst, i, m);
             if (input != nullptr) {
                 float y[2];
                 learning_target(l, newest, burst, i, y);
@@ -309,23 +347,24 @@ static __device__ void learning_fired(const vly_cuda_learnings &learnings,
         if (i >= l.n_targets)
             continue;
         const uint32_t seen = (uint32_t)burst + l.lag;
-        const vly_cuda_newest newest = learning_newest(l, i);
-        const uint32_t n = __ldcg(l.count + i);
+        vly_cuda_newest newest = learning_newest(l, i);
+        const uint32_t n = newest.count;
         const uint64_t ring = (uint64_t)i * (l.mask + 1);
         const uint64_t at = ring + (n & l.mask);
         for (int t = 0; t < 2; t++) {
             if (l.post_before[t] == nullptr)
                 continue;
             const float y = learning_decay(l.target_trace[t], newest.after[t],
-                                           seen - newest.last);
+                                           seen - newest.burst[0]);
             l.post_before[t][at] = y;
-            l.newest_before[t][i] = y;
-            l.newest[i].after[t] = learning_after(l, y);
+            newest.after[t] = learning_after(l, y);
         }
         l.post[at] = seen;
-        l.newest[i].prev = newest.last;
-        l.newest[i].last = seen;
-        l.count[i] = n + 1;
+        for (int k = (int)VLY_CUDA_NEWEST - 1; k > 0; k--)
+            newest.burst[k] = newest.burst[k - 1];
+        newest.burst[0] = seen;
+        newest.count = n + 1;
+        l.newest[i] = newest;
         /* the oldest is overwritten next; one that all have seen must stay */
         const uint32_t old = __ldcg(l.post + ring + ((n + 3) & l.mask));
         if ((int32_t)(old - __ldcg(l.flushed)) >= 0)
