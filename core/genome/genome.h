@@ -161,10 +161,11 @@ typedef struct vly_tiles {
 typedef struct vly_plasticity {
     char *name;
     const vly_plasticity_info *info;
-    const char *suffix; /* of w_max_<suffix>: the unit of the weights; "" none */
-    double *params;     /* [info->n_params]; owned */
-    double w_max;       /* bound of every weight; below 0: inhibition */
-    bool dendritic;     /* the delay is on the target's side */
+    const char
+        *suffix;    /* of w_max_<suffix>: the unit of the weights; "" none */
+    double *params; /* [info->n_params]; owned */
+    double w_max;   /* bound of every weight; below 0: inhibition */
+    bool dendritic; /* the delay is on the target's side */
     bool nearest;
     bool frozen;
     vly_origin *origins; /* [info->n_params]; owned */

@@ -11,9 +11,9 @@
  * sees the other.
  *
  * A weight is an int32 in units of 2^-16 of the unit of its map. The upper 16
- * bits, rounded, are delivered. A trace is a function of a spike train: its value
- * after its last spike, and the burst of that spike. It is decayed in one step,
- * so its value does not depend on when it is read.
+ * bits, rounded, are delivered. A trace is a function of a spike train: its
+ * value after its last spike, and the burst of that spike. It is decayed in one
+ * step, so its value does not depend on when it is read.
  */
 #ifndef VOLLEY_RULES_RULE_H
 #define VOLLEY_RULES_RULE_H

@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "genome/genome_reader.h"
+
 #define HEAD                                                                   \
     "format = 1\n"                                                             \
     "[run]\ndt_ms = 0.1\n"                                                     \
@@ -191,6 +193,27 @@ static void unused_tables_are_noted(void **state)
     vly_genome_destroy(g);
 }
 
+static void at_most_4096(void **state)
+{
+    (void)state;
+    enum { LINE = 80 };
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    char *text = vly_malloc((VLY_PLASTICITIES_MAX + 3) * LINE, 1);
+    assert_non_null(text);
+    size_t n = (size_t)sprintf(text, HEAD);
+    for (uint32_t i = 0; i <= VLY_PLASTICITIES_MAX; i++)
+        n += (size_t)sprintf(text + n,
+                             "[plasticity.p%u]\nrule = \"stdp\"\n"
+                             "w_max_pa = 1\n",
+                             (unsigned)i);
+    assert_int_equal(vly_genome_parse(text, n, "t", NULL, 0, &genome, &error),
+                     VLY_E_PARSE);
+    assert_non_null(
+        strstr(error.message, ": 4097 plasticities, wanted at most 4096"));
+    vly_free(text);
+}
+
 /* An included genome's tables get its prefix, and so do its maps' names. */
 static void included(void **state)
 {
@@ -230,10 +253,10 @@ static void included(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(values),    cmocka_unit_test(ports),
-    cmocka_unit_test(hashes),    cmocka_unit_test(resolved),
-    cmocka_unit_test(overrides), cmocka_unit_test(unused_tables_are_noted),
-    cmocka_unit_test(included),
+    cmocka_unit_test(values),       cmocka_unit_test(ports),
+    cmocka_unit_test(hashes),       cmocka_unit_test(resolved),
+    cmocka_unit_test(overrides),    cmocka_unit_test(unused_tables_are_noted),
+    cmocka_unit_test(at_most_4096), cmocka_unit_test(included),
 };
 
 VLY_TEST_MAIN(tests)
