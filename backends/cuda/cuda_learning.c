@@ -190,6 +190,11 @@ static void describe(const vly_cuda_shard *shard, const vly_common_traces *t,
     l->port = map->port;
     l->sign = (t->flags & VLY_LEARNING_NEGATIVE) != 0 ? UINT32_MAX : 1;
     l->shift = vly_common_shift(desc, map);
+    /* a mean row has 32 synapses a part */
+    uint64_t mean =
+        t->n_sources > 0 ? map->row[t->n_sources] / t->n_sources : 0;
+    l->most_parts = (uint32_t)(mean / 32 + 1);
+
     memcpy(l->coefs, t->desc->coefs, t->desc->n_coefs * sizeof *l->coefs);
 }
 
@@ -291,8 +296,8 @@ static vly_status get_counts(vly_cuda_shard *shard, const vly_cuda_learning *l,
     vly_status status =
         vly_cuda_alloc(shard, t->n_targets, sizeof *newest, &newest, error);
     if (status == VLY_OK)
-        status = get(shard, newest, l->newest, t->n_targets * sizeof *newest,
-                     error);
+        status =
+            get(shard, newest, l->newest, t->n_targets * sizeof *newest, error);
     for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++)
         t->count[i] = newest[i].count;
     vly_cuda_release(shard, newest);

@@ -259,7 +259,7 @@ typedef struct vly_cuda_learning {
     uint32_t port;
     uint32_t sign; /* 1, or -1 modulo 2^32 */
     uint32_t shift;
-    uint32_t reserved;
+    uint32_t most_parts; /* of a row: a warp each */
 } vly_cuda_learning;
 
 typedef struct vly_cuda_learnings {

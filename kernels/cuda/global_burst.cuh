@@ -99,7 +99,10 @@ static __device__ void deliver_set(const vly_cuda_view &view,
         return;
     const uint64_t start = __ldcg(&record->start);
     const uint32_t n_warps = gridDim.x * (blockDim.x / 32);
-    const uint32_t warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
+    uint32_t warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
+#if VLY_CUDA_LEARNS
+    warp = n_warps - 1 - warp; /* the first ones have rows that learn */
+#endif
     uint32_t n_parts = 1;
     while (n_parts < 32 && (uint64_t)count * n_parts * 2 <= n_warps)
         n_parts *= 2;
@@ -207,6 +210,9 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
         for (int i = 0; i < 3; i++)
             shared.cycles[i] = 0;
         shared.go = has_room(view, launch, launch.burst, launch.head);
+#if VLY_CUDA_LEARNS
+        shared.flush = learning_must_flush(learnings, launch.burst);
+#endif
     }
     __syncthreads();
     while (k < launch.n_bursts && shared.go != 0) {
@@ -214,7 +220,7 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
         vly_cuda_record *record =
             view.records + ((uint32_t)burst & view.record_mask);
 #if VLY_CUDA_LEARNS
-        if (learning_must_flush(learnings, burst)) {
+        if (shared.flush != 0) {
             learning_flush(learnings, burst, false);
             __syncthreads();
             if (threadIdx.x == 0) {
@@ -249,7 +255,11 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
             grid_arrive(view.barrier);
             grid_wait(view.barrier, arrivals);
             end_phase(&shared, 2);
+#if VLY_CUDA_LEARNS
+            shared.flush = learning_must_flush(learnings, burst + 1);
+#endif
             uint64_t head = shared.head + __ldcg(&record->count);
+
             shared.head = head;
             shared.go = has_room(view, launch, burst + 1, head);
         }

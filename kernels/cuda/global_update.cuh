@@ -30,6 +30,8 @@ struct block_shared {
     uint64_t cycles[3];
 #if VLY_CUDA_LEARNS
     const vly_cuda_learnings *learnings;
+    uint32_t flush; /* 1: a ring is full */
+
 #endif
     uint32_t area_index; /* the area that is in ... */
     partition_area area; /* ... if any; nets of one model with one port */

@@ -234,7 +234,8 @@ learning_is_full(const vly_cuda_learning &l, uint64_t burst)
     return __ldcg(l.full) == (uint32_t)burst;
 }
 
-/* The same for all blocks: rings are filled before a barrier. */
+/* By one thread of each block, after the barrier that follows the update; all
+ * see the same. */
 static __device__ bool learning_must_flush(const vly_cuda_learnings &learnings,
                                            uint64_t burst)
 {
@@ -297,8 +298,10 @@ static __device__ void learning_deliver(const vly_cuda_view &view,
         /* nobody reads it until the barrier: the ring is full for all */
         if (learning_is_full(l, burst) && blockIdx.x == 0 && threadIdx.x == 0)
             *l.flushed = (uint32_t)burst;
+        /* 32 synapses of a row are the least that is worth a warp */
         uint32_t n_parts = count != 0 ? n_warps / count : 1;
-        n_parts = n_parts < 1 ? 1 : n_parts > 32 ? 32 : n_parts;
+        n_parts = n_parts > l.most_parts ? l.most_parts : n_parts;
+        n_parts = n_parts < 1 ? 1 : n_parts;
 
         const uint64_t items = (uint64_t)count * n_parts;
         for (uint64_t q = warp; q < items; q += n_warps) {
@@ -324,7 +327,8 @@ static __device__ void learning_arrivals(const vly_cuda_view &view,
         const vly_cuda_learning &l = learnings.list[p];
         uint64_t start = 0;
         const uint32_t count = learning_set(view, l, burst, &start);
-        uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+        /* the last blocks: the first ones have more neurons to update */
+        uint32_t i = (gridDim.x - 1 - blockIdx.x) * blockDim.x + threadIdx.x;
         for (; i < count; i += gridDim.x * blockDim.x) {
             const uint64_t at = (start + i) & view.log_mask;
             const uint32_t k = __ldcg(view.log_ids + at) - l.source_first;
@@ -360,6 +364,11 @@ static __device__ void learning_fired(const vly_cuda_learnings &learnings,
         const uint32_t n = newest.count;
         const uint64_t ring = (uint64_t)i * (l.mask + 1);
         const uint64_t at = ring + (n & l.mask);
+        /* of the next spike's turn the oldest is overwritten; one that all rows
+         * have seen must stay */
+        const uint32_t old = __ldcg(l.post + ring + ((n + 3) & l.mask));
+        const uint32_t flushed = __ldcg(l.flushed);
+
         for (int t = 0; t < 2; t++) {
             if (l.post_before[t] == nullptr)
                 continue;
@@ -374,9 +383,7 @@ static __device__ void learning_fired(const vly_cuda_learnings &learnings,
         newest.burst[0] = seen;
         newest.count = n + 1;
         l.newest[i] = newest;
-        /* the oldest is overwritten next; one that all have seen must stay */
-        const uint32_t old = __ldcg(l.post + ring + ((n + 3) & l.mask));
-        if ((int32_t)(old - __ldcg(l.flushed)) >= 0)
+        if ((int32_t)(old - flushed) >= 0)
             *l.full = (uint32_t)burst + 1;
     }
 }
