@@ -47,11 +47,46 @@ typedef struct vly_common_model {
 const vly_common_model *vly_common_model_find(const char *id);
 uint64_t vly_common_model_hash(const vly_common_model *model);
 
+/* ---- common_learning.c ------------------------------------------------- */
+
+typedef struct vly_common_rule {
+    const char *id;
+    const char *text; /* of the table: what its hash is over */
+    uint32_t index;   /* in kernels/rules/plasticity.def */
+    uint32_t n_coefs;
+    uint32_t n_source; /* traces */
+    uint32_t n_target;
+} vly_common_rule;
+
+/* Bursts of the longest trace: ages stay below 2^31. */
+#define VLY_COMMON_TRACE_BURSTS (UINT32_C(1) << 24)
+
+/* NULL if there is no such rule */
+const vly_common_rule *vly_common_rule_find(const char *id);
+/* how a projection learns; NULL: not at all */
+const vly_learning_desc *vly_common_learning(const vly_net_desc *desc,
+                                             uint32_t projection);
+/* words of a projection, or of all, in the weights of a snapshot */
+uint64_t vly_common_learning_words(const vly_net_desc *desc,
+                                   uint32_t projection);
+uint64_t vly_common_weight_words(const vly_net_desc *desc);
+/* Whether the description of a plastic projection is consistent and its rule is
+ * known. */
+vly_status vly_common_check_learning(const vly_net_desc *desc,
+                                     uint32_t projection, vly_error *error);
+/* Whether the weights of a snapshot fit the net. */
+vly_status vly_common_check_weights(const vly_net_desc *desc,
+                                    const vly_snapshot *snapshot,
+                                    vly_error *error);
+
 /* ---- common_supports.c ------------------------------------------------- */
 
 /* Whether the net can run on a backend that has every model: the models are
  * known, their tables are the same, and the description is consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
+/* The same of a backend that has every plasticity rule too. */
+vly_status vly_common_supports_learning(const vly_net_desc *desc,
+                                        vly_error *error);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
 const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,
@@ -157,6 +192,9 @@ typedef struct vly_common_reader {
                          uint32_t n_bursts, uint32_t *counts, vly_error *error);
     vly_status (*state)(vly_backend_net *net, uint32_t *words,
                         vly_error *error);
+    /* NULL: the backend does not learn */
+    vly_status (*weights)(vly_backend_net *net, uint32_t *words,
+                          vly_error *error);
     vly_status (*spikes)(vly_backend_net *net, uint64_t burst,
                          uint32_t n_bursts, uint64_t n_spikes, uint32_t *ids,
                          uint32_t *gains, vly_error *error);

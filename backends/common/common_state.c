@@ -67,12 +67,8 @@ vly_status vly_common_snapshot_check(const vly_net_desc *desc,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "snapshot: fired sets of %u bursts, wanted %u",
                                 snapshot->n_fired_bursts, bursts);
-    if (snapshot->n_weight_bytes != 0)
-        return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                                "snapshot: the %s backend has no plastic "
-                                "weights yet",
-                                vly_support_plugin);
-    return check_fired(desc, snapshot, error);
+    vly_status status = vly_common_check_weights(desc, snapshot, error);
+    return status == VLY_OK ? check_fired(desc, snapshot, error) : status;
 }
 
 vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
@@ -81,13 +77,15 @@ vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
 {
     uint32_t n_bursts = vly_common_fired_bursts(desc, burst);
     uint64_t n_words = vly_common_state_words(desc);
+    uint64_t n_bytes = vly_common_weight_words(desc) * sizeof(uint32_t);
     if (snapshot->struct_size < sizeof *snapshot)
         return vly_support_fail(
             error, VLY_E_INVALID, "snapshot: struct_size is %u, wanted %u",
             snapshot->struct_size, (uint32_t)sizeof *snapshot);
     if (snapshot->state != NULL &&
         (snapshot->n_fired_bursts != n_bursts ||
-         snapshot->n_state_words != n_words || snapshot->n_fired != n_fired))
+         snapshot->n_state_words != n_words || snapshot->n_fired != n_fired ||
+         snapshot->n_weight_bytes != n_bytes))
         return vly_support_fail(error, VLY_E_INVALID,
                                 "snapshot: memory for other counts than this "
                                 "net has now; ask again with state NULL");
@@ -95,7 +93,7 @@ vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
     snapshot->burst = burst;
     snapshot->n_state_words = n_words;
     snapshot->n_fired = n_fired;
-    snapshot->n_weight_bytes = 0;
+    snapshot->n_weight_bytes = n_bytes;
     return VLY_OK;
 }
 

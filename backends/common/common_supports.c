@@ -134,10 +134,10 @@ static vly_status check_port(const vly_area_desc *area, uint32_t port,
                             area->name, area->n_ports);
 }
 
-static vly_status check_projection(const vly_net_desc *desc,
-                                   const vly_projection_desc *p,
-                                   vly_error *error)
+static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
+                                   bool learns, vly_error *error)
 {
+    const vly_projection_desc *p = vly_common_projection_desc(desc, index);
     if (p->source_area >= desc->n_areas || p->target_area >= desc->n_areas)
         return vly_support_fail(
             error, VLY_E_INVALID, "map %s: area %u or %u, but there are %u",
@@ -149,10 +149,11 @@ static vly_status check_projection(const vly_net_desc *desc,
             "map %s: delay %u + %u, wanted 1 to %u + 255 and "
             "at most max_delay",
             p->map, p->base_delay, p->delay_max, desc->max_delay);
-    if ((p->flags & VLY_PROJECTION_PLASTIC) != 0)
+    bool plastic = (p->flags & VLY_PROJECTION_PLASTIC) != 0;
+    if (plastic && !learns)
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
-            "map %s: the %s backend has no plastic weights yet", p->map,
+            "map %s is plastic: the %s backend cannot learn yet", p->map,
             vly_support_plugin);
     const vly_area_desc *target = vly_common_area_desc(desc, p->target_area);
     uint32_t gain = (target->flags & VLY_AREA_FEAGI) != 0;
@@ -161,7 +162,10 @@ static vly_status check_projection(const vly_net_desc *desc,
                                 "map %s: %s, but area %s is %s", p->map,
                                 gain ? "without gains" : "with gains",
                                 target->name, gain ? "FEAGI's" : "not FEAGI's");
-    return check_port(target, p->port, p->map, error);
+    vly_status status = check_port(target, p->port, p->map, error);
+    if (status == VLY_OK && plastic)
+        status = vly_common_check_learning(desc, index, error);
+    return status;
 }
 
 static vly_status check_thresholds(const vly_stimulus_desc *stimulus,
@@ -226,7 +230,8 @@ static vly_status check_stimulus(const vly_net_desc *desc,
     return VLY_OK;
 }
 
-vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
+static vly_status check_net(const vly_net_desc *desc, bool learns,
+                            vly_error *error)
 {
     if (!desc)
         return vly_support_fail(error, VLY_E_INVALID, "no net description");
@@ -242,10 +247,20 @@ vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
                                   "the areas have %llu neurons, the net %u",
                                   (unsigned long long)first, desc->n_neurons);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++)
-        status =
-            check_projection(desc, vly_common_projection_desc(desc, i), error);
+        status = check_projection(desc, i, learns, error);
     for (uint32_t i = 0; i < desc->n_stimuli && status == VLY_OK; i++)
         status =
             check_stimulus(desc, vly_common_stimulus_desc(desc, i), i, error);
     return status;
+}
+
+vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
+{
+    return check_net(desc, false, error);
+}
+
+vly_status vly_common_supports_learning(const vly_net_desc *desc,
+                                        vly_error *error)
+{
+    return check_net(desc, true, error);
 }

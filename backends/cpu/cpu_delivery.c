@@ -6,6 +6,7 @@
  * Rows are scattered in memory, so the ranges of a batch of spikes are looked
  * up together and rows are prefetched some ahead.
  */
+#include "cpu_learning.h"
 #include "cpu_net.h"
 
 #define BATCH 64u
@@ -110,11 +111,6 @@ vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error)
 
 /* ---- rows -------------------------------------------------------------- */
 
-typedef struct row_range {
-    uint64_t begin;
-    uint64_t end;
-} row_range;
-
 /* Where the events of one projection go in one burst. */
 typedef struct destination {
     uint32_t *const *slot; /* [delay] inputs */
@@ -127,11 +123,11 @@ typedef struct destination {
     uint32_t shift;     /* of the weights */
 } destination;
 
-static row_range find_range(const vly_cpu_projection *projection, uint32_t k,
-                            uint32_t part)
+vly_cpu_range vly_cpu_row_part(const vly_cpu_projection *projection, uint32_t k,
+                               uint32_t part)
 {
     const uint64_t *row = projection->desc->row;
-    row_range range = {.begin = row[k], .end = row[k + 1]};
+    vly_cpu_range range = {.begin = row[k], .end = row[k + 1]};
     if (!projection->split)
         return range;
     uint32_t n_cuts = projection->n_parts - 1;
@@ -143,7 +139,7 @@ static row_range find_range(const vly_cpu_projection *projection, uint32_t k,
     return range;
 }
 
-INLINE void prefetch_range(const vly_projection_desc *desc, row_range range)
+INLINE void prefetch_range(const vly_projection_desc *desc, vly_cpu_range range)
 {
     uint64_t n = range.end - range.begin;
     n = n < AHEAD_SYNAPSES ? n : AHEAD_SYNAPSES;
@@ -166,8 +162,8 @@ INLINE void prefetch_range(const vly_projection_desc *desc, row_range range)
 /* The events of one row. gained, delayed and any are constants where it is
  * called; any: port by sign, a smallest delay and a shift. */
 INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
-                        row_range range, uint32_t gain, int gained, int delayed,
-                        int any)
+                        vly_cpu_range range, uint32_t gain, int gained,
+                        int delayed, int any)
 {
     const uint32_t *target = desc->target;
     const int16_t *weight = desc->weight;
@@ -201,7 +197,7 @@ INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
 }
 
 INLINE void deliver_batch(const vly_projection_desc *desc,
-                          const destination *to, const row_range *ranges,
+                          const destination *to, const vly_cpu_range *ranges,
                           const uint32_t *gains, uint32_t n, int gained,
                           int delayed, int any)
 {
@@ -225,12 +221,12 @@ static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
     int delayed = desc->delay != NULL && desc->delay_max > 0;
     int any =
         to->port == VLY_PORT_BY_SIGN || to->delay_min > 0 || to->shift > 0;
-    row_range ranges[BATCH];
+    vly_cpu_range ranges[BATCH];
     for (uint32_t at = 0; at < n; at += BATCH) {
         uint32_t m = n - at < BATCH ? n - at : BATCH;
         for (uint32_t i = 0; i < m; i++)
             ranges[i] =
-                find_range(projection, ids[at + i] - source_first, part);
+                vly_cpu_row_part(projection, ids[at + i] - source_first, part);
         const uint32_t *g = gains + at;
         if (any && gained)
             deliver_batch(desc, to, ranges, g, m, 1, delayed, 1);
@@ -283,7 +279,11 @@ void vly_cpu_deliver(vly_backend_net *net, vly_cpu_thread *thread)
     for (uint32_t i = 0; i < net->n_projections; i++) {
         const vly_cpu_projection *projection = &net->projections[i];
         uint32_t area = projection->desc->target_area;
-        if (thread->low[area] < thread->high[area])
+        if (thread->low[area] >= thread->high[area])
+            continue;
+        if (projection->learning)
+            vly_cpu_learning_deliver(net, thread, projection);
+        else
             deliver_set(net, thread, projection, projection->desc->base_delay,
                         net->areas[area].now, 0);
     }

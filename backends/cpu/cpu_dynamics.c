@@ -2,6 +2,7 @@
  * The second half of a burst: stimuli, the update of every neuron (FEAGI
  * areas: of every candidate) and the fired set of a slice, ascending.
  */
+#include "cpu_learning.h"
 #include "cpu_net.h"
 
 #include <string.h>
@@ -242,6 +243,7 @@ void vly_cpu_dynamics(vly_backend_net *net, vly_cpu_thread *thread)
     }
     thread->digest = net->kernels->digest(thread->fired, thread->gains,
                                           thread->n_fired, net->burst);
+    vly_cpu_learning_fired(net, thread);
     for (uint32_t i = 0; i < thread->n_fired; i++)
         thread->n_events += net->desc->out_degree[thread->fired[i]];
 }

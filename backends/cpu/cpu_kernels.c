@@ -12,6 +12,8 @@
 
 #define ISA_NAME3(isa) vly_cpu_kernels_##isa
 #define ISA_NAME2(isa) ISA_NAME3(isa)
+#define ISA_LEARNING3(isa) vly_cpu_learning_kernels_##isa
+#define ISA_LEARNING2(isa) ISA_LEARNING3(isa)
 #define ISA_TEXT3(isa) #isa
 #define ISA_TEXT2(isa) ISA_TEXT3(isa)
 
@@ -118,6 +120,7 @@ static uint64_t digest(const uint32_t *restrict ids,
 
 const vly_cpu_kernels ISA_NAME2(VLY_CPU_ISA) = {
     .isa = ISA_TEXT2(VLY_CPU_ISA),
+    .learning = &ISA_LEARNING2(VLY_CPU_ISA),
     .step_uniform = {VLY_ONE_PORT_MODELS(UNIFORM) VLY_TWO_PORT_MODELS(UNIFORM)},
     .step_each = {VLY_ONE_PORT_MODELS(EACH) VLY_TWO_PORT_MODELS(EACH)},
     .draw = draw_all,

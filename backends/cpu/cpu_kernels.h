@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "cpu_learning_kernels.h"
 #include "cpu_models.h"
 
 /* Neurons of one call: state, inputs and flags of a chunk stay in L1. */
@@ -37,6 +38,7 @@ typedef struct vly_cpu_draw {
 
 typedef struct vly_cpu_kernels {
     const char *isa;
+    const vly_cpu_learning_kernels *learning;
     /* by model: coefficients all uniform (coef[j][0]), or one each */
     vly_cpu_step *step_uniform[VLY_CPU_N_MODELS];
     vly_cpu_step *step_each[VLY_CPU_N_MODELS];

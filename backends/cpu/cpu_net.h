@@ -54,8 +54,11 @@ typedef struct vly_cpu_area {
     uint32_t reserved;
 } vly_cpu_area;
 
+typedef struct vly_cpu_learning vly_cpu_learning; /* cpu_learning.h */
+
 typedef struct vly_cpu_projection {
     const vly_projection_desc *desc;
+    vly_cpu_learning *learning; /* NULL: its weights stay as they are */
     uint32_t *split;      /* [sources][n_parts - 1] offsets within the row */
     uint32_t first_slice; /* first thread with neurons of the target area */
     uint32_t n_parts;     /* threads with neurons of the target area */
@@ -114,6 +117,8 @@ struct vly_backend_net {
     vly_cpu_stimulus *stimuli;
     vly_cpu_thread *threads;
     vly_cpu_history history;
+    vly_cpu_learning *learning; /* [n_learning] plastic projections, in order */
+    uint32_t n_learning;
     int32_t failed; /* status of a run that failed, or VLY_OK */
 };
 
@@ -131,6 +136,15 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
 
 /* ---- cpu_delivery.c ---------------------------------------------------- */
 
+typedef struct vly_cpu_range {
+    uint64_t begin;
+    uint64_t end;
+} vly_cpu_range;
+
+/* The synapses of row k that target one slice: part 0 is that of thread
+ * projection->first_slice. */
+vly_cpu_range vly_cpu_row_part(const vly_cpu_projection *projection, uint32_t k,
+                               uint32_t part);
 vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error);
 /* Delivers to one slice the events that arrive in burst net->burst and those
  * that this burst forwards to later slots. */

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "cpu_learning.h"
 #include "cpu_net.h"
 #include "plugins/support/support_processor.h"
 
@@ -40,10 +41,10 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
 
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
-    .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST,
+    .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST | VLY_BACKEND_LEARNS,
     .device_count = device_count,
     .device_info = device_info,
-    .supports = vly_common_supports,
+    .supports = vly_common_supports_learning,
     .net_create = vly_cpu_net_create,
     .net_destroy = vly_cpu_net_destroy,
     .net_info = vly_cpu_net_info,
@@ -54,6 +55,9 @@ static const vly_backend backend = {
     .stimulus_write = vly_cpu_stimulus_write,
     .snapshot_read = vly_cpu_snapshot_read,
     .state_digest = vly_cpu_state_digest,
+    .learning_read = vly_cpu_learning_read,
+    .learning_write = vly_cpu_learning_write,
+    .learning_set = vly_cpu_learning_set,
 };
 
 #define VLY_COMMON_BUILD VLY_CPU_BUILD

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cpu_barrier.h"
+#include "cpu_learning.h"
 
 #define SPINS 4000u /* some 50 us */
 
@@ -90,6 +91,7 @@ static void end_burst(void *arg)
         total += net->threads[j].n_fired;
         digest += net->threads[j].digest;
     }
+    vly_cpu_learning_arrived(net);
     job->status = join_fired(net, total, run, job->error);
     if (run->digests != NULL)
         run->digests[run->n_bursts_done] = digest;
@@ -113,6 +115,7 @@ static void run_task(void *arg, uint32_t task)
     void *context = vly_support_host->context;
     uint64_t time = vly_support_host->clock_ns(context);
     do {
+        vly_cpu_learning_begin(net, thread);
         vly_cpu_deliver(net, thread);
         if (job->input_low < job->input_high)
             vly_cpu_deliver_inputs(net, thread,

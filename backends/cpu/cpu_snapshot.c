@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * State in and out: snapshots, fields, the state digest.
  */
+#include "cpu_learning.h"
 #include "cpu_net.h"
 
 #include <string.h>
@@ -59,6 +60,7 @@ vly_status vly_cpu_snapshot_load(vly_backend_net *net,
         copy_state(net, snapshot->state, 0);
     vly_status status = VLY_OK;
     VLY_TRY(load_fired(net, snapshot, error));
+    vly_cpu_learning_load(net, snapshot);
     for (uint32_t j = 0; j < net->n_threads; j++)
         vly_cpu_deliver_restore(net, &net->threads[j]);
 out:
@@ -99,6 +101,8 @@ vly_status vly_cpu_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
                                                    n_fired, snapshot, error);
     if (status != VLY_OK || !snapshot->state)
         return status;
+    if (net->n_learning > 0)
+        vly_cpu_learning_save(net, snapshot->weights);
     copy_state(net, snapshot->state, 1);
     read_fired(net, snapshot);
     return VLY_OK;
@@ -131,8 +135,8 @@ vly_status vly_cpu_field_write(vly_backend_net *net, uint32_t area,
 vly_status vly_cpu_state_digest(vly_backend_net *net, uint64_t *digest,
                                 vly_error *error)
 {
-    (void)error;
     uint64_t sum = 0;
+    vly_status status = VLY_OK;
     for (uint32_t a = 0; a < net->n_areas; a++) {
         const vly_cpu_area *area = &net->areas[a];
         for (uint32_t f = 0; f < area->model->n_fields; f++) {
@@ -142,6 +146,9 @@ vly_status vly_cpu_state_digest(vly_backend_net *net, uint64_t *digest,
                     vly_digest_pair(mixed, area->first + i, area->field[f][i]);
         }
     }
-    *digest = sum;
-    return VLY_OK;
+    if (net->n_learning > 0)
+        status = vly_cpu_learning_digest(net, &sum, error);
+    if (status == VLY_OK)
+        *digest = sum;
+    return status;
 }

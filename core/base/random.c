@@ -60,6 +60,12 @@ uint64_t vly_state_hash(uint32_t neuron, uint32_t field, uint32_t word)
     return vly_mix64(vly_mix64(field) ^ ((uint64_t)neuron << 32 | word));
 }
 
+uint64_t vly_weight_hash(uint64_t at, uint32_t word)
+{
+    uint64_t mixed = vly_mix64((UINT64_C(1) << 32) + (at >> 32));
+    return vly_mix64(mixed ^ (at << 32 | word));
+}
+
 static uint64_t load_part(const unsigned char *bytes, size_t n)
 {
     uint64_t word = 0;

@@ -27,6 +27,8 @@ uint64_t vly_mix64(uint64_t x); /* splitmix64 finaliser */
 uint64_t vly_spike_hash(uint32_t neuron, uint32_t gain, uint64_t burst);
 /* one (neuron, field, word) of the state digest */
 uint64_t vly_state_hash(uint32_t neuron, uint32_t field, uint32_t word);
+/* Word number `at` of a snapshot's weights. */
+uint64_t vly_weight_hash(uint64_t at, uint32_t word);
 
 /* An integer below n: high word of word * n. */
 static inline uint32_t vly_below(uint32_t word, uint32_t n)

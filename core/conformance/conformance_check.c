@@ -17,6 +17,7 @@ void trial_snapshot_free(trial_snapshot *snapshot)
     guarded_deinit(&snapshot->fired_row);
     guarded_deinit(&snapshot->fired);
     guarded_deinit(&snapshot->fired_gain);
+    guarded_deinit(&snapshot->weights);
     *snapshot = (trial_snapshot){0};
 }
 
@@ -25,17 +26,19 @@ static bool check_counts(trial *t, const vly_snapshot *s)
     const vly_net_desc *desc = t->desc;
     uint64_t bursts = t->burst < desc->max_delay ? t->burst : desc->max_delay;
     uint64_t words = t->net->connectome->start.n_state_words;
+    uint64_t weights = t->net->connectome->start.n_weight_bytes;
     if (s->burst == t->burst && s->n_state_words == words &&
         s->n_fired_bursts == bursts && s->n_fired <= bursts * desc->n_neurons &&
-        s->n_weight_bytes == 0)
+        s->n_weight_bytes == weights)
         return true;
     return trial_fail(t,
                       "snapshot of burst %" PRIu64 ": burst %" PRIu64
                       ", %" PRIu64
                       " words of state, fired sets of %u bursts with %" PRIu64
-                      " spikes, wanted %" PRIu64 " words, %" PRIu64 " sets",
+                      " spikes, %" PRIu64 " bytes of weights, wanted %" PRIu64
+                      " words, %" PRIu64 " sets, %" PRIu64 " bytes",
                       t->burst, s->burst, s->n_state_words, s->n_fired_bursts,
-                      s->n_fired, words, bursts);
+                      s->n_fired, s->n_weight_bytes, words, bursts, weights);
 }
 
 static bool make_room(trial_snapshot *snapshot)
@@ -44,12 +47,14 @@ static bool make_room(trial_snapshot *snapshot)
     if (!guarded_init(&snapshot->state, s->n_state_words, 4) ||
         !guarded_init(&snapshot->fired_row, s->n_fired_bursts + 1u, 8) ||
         !guarded_init(&snapshot->fired, s->n_fired, 4) ||
-        !guarded_init(&snapshot->fired_gain, s->n_fired, 4))
+        !guarded_init(&snapshot->fired_gain, s->n_fired, 4) ||
+        !guarded_init(&snapshot->weights, s->n_weight_bytes / 4, 4))
         return false;
     s->state = (uint32_t *)(void *)snapshot->state.bytes;
     s->fired_row = (uint64_t *)(void *)snapshot->fired_row.bytes;
     s->fired = (uint32_t *)(void *)snapshot->fired.bytes;
     s->fired_gain = (uint32_t *)(void *)snapshot->fired_gain.bytes;
+    s->weights = s->n_weight_bytes > 0 ? snapshot->weights.bytes : NULL;
     return true;
 }
 
@@ -124,7 +129,8 @@ bool trial_snapshot_take(trial *t, trial_snapshot *snapshot)
     if (!guarded_intact(&snapshot->state) ||
         !guarded_intact(&snapshot->fired_row) ||
         !guarded_intact(&snapshot->fired) ||
-        !guarded_intact(&snapshot->fired_gain))
+        !guarded_intact(&snapshot->fired_gain) ||
+        !guarded_intact(&snapshot->weights))
         return trial_fail(t,
                           "burst %" PRIu64
                           ": snapshot_read wrote past the end of "
@@ -145,6 +151,9 @@ static uint64_t digest_of(const trial *t, const vly_snapshot *s)
             for (uint32_t i = 0; i < area->n_neurons; i++)
                 sum += vly_state_hash(area->first + i, f, *word++);
     }
+    word = s->weights;
+    for (uint64_t i = 0; i < s->n_weight_bytes / sizeof *word; i++)
+        sum += vly_weight_hash(i, word[i]);
     return sum;
 }
 

@@ -247,8 +247,8 @@ static bool refuse_projections(trial *t)
         return false;
     one.flags ^= VLY_PROJECTION_GAIN;
     one.flags |= VLY_PROJECTION_PLASTIC;
-    if (!t->backend->weights_read &&
-        !refuse_desc(t, &desc, "plastic weights without weights_read"))
+    one.learning = NULL;
+    if (!refuse_desc(t, &desc, "a plastic projection without a rule"))
         return false;
     one.flags &= ~(uint32_t)VLY_PROJECTION_PLASTIC;
     one.port = 3;
@@ -270,6 +270,13 @@ static bool refuse_snapshots(trial *t)
     s.n_state_words--;
     if (!refuse_create(t, desc, &s, true,
                        "a snapshot with a word of state too few"))
+        return false;
+    s = t->net->connectome->start;
+    uint32_t word = 0;
+    s.weights = &word;
+    s.n_weight_bytes = s.n_weight_bytes == 4 ? 0 : 4;
+    if ((t->backend->flags & VLY_BACKEND_LEARNS) != 0 &&
+        !refuse_create(t, desc, &s, true, "a snapshot with 1 word of weights"))
         return false;
     s = t->net->connectome->start;
     const uint64_t rows[2] = {0, 1};

@@ -281,6 +281,47 @@ static bool rewrite_stimulus(trial *t, uint32_t s)
            trial_fail(t, "stimulus_write: %s", error.message);
 }
 
+/* Other weights, and the right ones; another bound of them for no burst. */
+static bool rewrite_learning(trial *t, uint32_t p)
+{
+    const vly_projection_desc *map = &t->net->connectome->desc.projections[p];
+    if (!map->learning)
+        return true;
+    const vly_area_desc *source =
+        &t->net->connectome->desc.areas[map->source_area];
+    uint64_t n = map->row[source->n_neurons];
+    vly_learning_desc other = *map->learning;
+    vly_error error = VLY_ERROR_INIT;
+    int32_t *right = vly_malloc(n, sizeof *right);
+    int32_t *wrong = vly_calloc(n, sizeof *wrong);
+    uint32_t *coefs = vly_calloc(other.n_coefs, sizeof *coefs);
+    bool good = right && wrong && coefs;
+    vly_status status = VLY_OK;
+    other.coefs = coefs; /* zeros */
+    other.flags ^= VLY_LEARNING_FROZEN;
+    if (good)
+        status = t->backend->learning_read(t->made, p, 0, n, right, &error);
+    if (good && status == VLY_OK)
+        status = t->backend->learning_write(t->made, p, 0, n, wrong, &error);
+    if (good && status == VLY_OK)
+        status = t->backend->learning_set(t->made, p, &other, &error);
+    if (good && status == VLY_OK)
+        status = t->backend->learning_set(t->made, p, map->learning, &error);
+    if (good && status == VLY_OK && n > 0)
+        status = t->backend->learning_write(t->made, p, n / 2, n - n / 2,
+                                            right + n / 2, &error);
+    if (good && status == VLY_OK)
+        status =
+            t->backend->learning_write(t->made, p, 0, n / 2, right, &error);
+    vly_free(right);
+    vly_free(wrong);
+    vly_free(coefs);
+    if (!good)
+        return trial_fail(t, "out of memory");
+    return status == VLY_OK ||
+           trial_fail(t, "weights of map %s: %s", map->map, error.message);
+}
+
 /* Writes that change nothing in the end. Where the net's own values change
  * while it runs, only before the first burst. */
 static bool scenario_rewrite(trial *t)
@@ -298,6 +339,9 @@ static bool scenario_rewrite(trial *t)
                     return false;
         for (uint32_t s = 0; s < t->desc->n_stimuli; s++)
             if (!rewrite_stimulus(t, s))
+                return false;
+        for (uint32_t p = 0; p < t->desc->n_projections; p++)
+            if (!rewrite_learning(t, p))
                 return false;
     }
     return trial_finish(t, &(trial_call){0});

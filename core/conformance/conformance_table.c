@@ -131,8 +131,8 @@ static const struct {
                CHANGES(changed_models),  CHANGES(changed_feagi),
                CHANGES(changed_stimuli), CHANGES(changed_ports)};
 
-static const char *const every_allocation[] = {"delays", "mixed",
-                                               "feagi_divided", "conductances"};
+static const char *const every_allocation[] = {
+    "delays", "mixed", "feagi_divided", "conductances", "plastic_dendritic"};
 
 /* ---- genomes and digests ----------------------------------------------- */
 

@@ -101,6 +101,7 @@ typedef struct trial_snapshot {
     guarded fired_row;
     guarded fired;
     guarded fired_gain;
+    guarded weights;
 } trial_snapshot;
 bool trial_snapshot_take(trial *t, trial_snapshot *snapshot);
 void trial_snapshot_free(trial_snapshot *snapshot);

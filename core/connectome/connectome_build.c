@@ -36,6 +36,8 @@ static double predicted_bytes(const vly_genome *genome, double *n_synapses)
         double n = vly_rule_most(genome, pair);
         *n_synapses += n;
         bytes += n * (vly_delays_vary(pair) ? 7.0 : 6.0);
+        if (pair->plasticity)
+            bytes += 4.0 * n;
         bytes += 8.0 * ((double)genome->areas[pair->from].n_neurons + 1.0);
     }
     for (uint32_t a = 0; a < genome->n_areas; a++) {

@@ -23,14 +23,21 @@ static const void *file_bytes(const void *arg, uint32_t section, uint64_t at,
 static vly_status gaps_verify(const vly_file_view *file)
 {
     uint64_t at = sizeof(vly_file_header) + sizeof(file->table);
-    for (uint32_t s = 0; s <= VLY_SECTIONS; s++) {
-        uint64_t end = s < VLY_SECTIONS ? file->table[s].offset : file->n_bytes;
+    for (uint32_t s = 0; s <= VLY_SECTIONS + 1; s++) {
+        uint64_t end = file->n_bytes;
+        uint64_t bytes = 0;
+        if (s < VLY_SECTIONS) {
+            end = file->table[s].offset;
+            bytes = file->table[s].bytes;
+        } else if (s == VLY_SECTIONS && file->header.learning_bytes) {
+            end = file->header.learning;
+            bytes = file->header.learning_bytes;
+        }
         for (; at < end; at++)
             if (file->bytes[at] != 0)
                 return vly_file_damaged(
                     file, "byte %" PRIu64 " between two sections is not 0", at);
-        if (s < VLY_SECTIONS)
-            at = end + file->table[s].bytes;
+        at = end + bytes;
     }
     return VLY_OK;
 }
@@ -48,6 +55,14 @@ vly_status vly_checksums_verify(const vly_file_view *file, uint32_t n_threads)
                    sizeof(checksums[s])))
             return vly_file_damaged(file, "checksum of section %s is wrong",
                                     vly_section_name(s));
+    if (file->header.learning_bytes) {
+        vly_hash sum = vly_hash_bytes((vly_hash){{0, 0}},
+                                      file->bytes + file->header.learning,
+                                      (size_t)file->header.learning_bytes);
+        if (memcmp(&sum, &file->header.learning_checksum, sizeof(sum)))
+            return vly_file_damaged(
+                file, "checksum of the projections that learn is wrong");
+    }
     vly_hash hash = vly_content_hash(&file->header, file->table);
     if (memcmp(&hash, &file->header.hash, sizeof(hash)))
         return vly_file_damaged(file, "hash of the content is wrong");
@@ -62,6 +77,20 @@ typedef struct synapse_work {
     const vly_connectome *connectome;
     const char **faults; /* [n_projections] NULL: none */
 } synapse_work;
+
+/* Weights of one sign, up to the bound. */
+static const char *learning_fault(const vly_projection_desc *desc,
+                                  uint64_t first, uint64_t last)
+{
+    bool negative = desc->learning->flags & VLY_LEARNING_NEGATIVE;
+    int32_t most = (int32_t)(desc->learning->most >> 16);
+    for (uint64_t i = first; i < last; i++) {
+        int32_t size = negative ? -desc->weight[i] : desc->weight[i];
+        if (size < 0 || size > most)
+            return "a weight is not within the bound of its learning";
+    }
+    return NULL;
+}
 
 /* Whether one row is inside its projection and its area, ascending. */
 static const char *row_fault(const vly_projection_desc *desc, uint64_t first,
@@ -81,7 +110,7 @@ static const char *row_fault(const vly_projection_desc *desc, uint64_t first,
         if (gain && (desc->weight[i] < -255 || desc->weight[i] > 255))
             return "a weight is not within -255 to 255";
     }
-    return NULL;
+    return desc->learning ? learning_fault(desc, first, last) : NULL;
 }
 
 static void synapse_task(void *arg, uint64_t task)

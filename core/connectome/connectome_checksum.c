@@ -135,8 +135,9 @@ vly_hash vly_content_hash(const vly_file_header *header,
 {
     struct {
         unsigned char scalars[32 + 48];
-        vly_hash checksums[VLY_SECTION_RESOLVED];
+        vly_hash checksums[VLY_SECTION_RESOLVED + 1];
     } content;
+    size_t n = sizeof(content) - sizeof(content.checksums[0]);
     const unsigned char *bytes = (const unsigned char *)header;
     for (size_t i = 0; i < 32; i++)
         content.scalars[i] = bytes[offsetof(vly_file_header, seed_network) + i];
@@ -145,7 +146,11 @@ vly_hash vly_content_hash(const vly_file_header *header,
             bytes[offsetof(vly_file_header, n_synapses) + i];
     for (uint32_t s = 0; s < VLY_SECTION_RESOLVED; s++)
         content.checksums[s] = table[s].checksum;
-    return vly_hash_bytes((vly_hash){{0, 0}}, &content, sizeof(content));
+    if (header->learning_bytes) {
+        content.checksums[VLY_SECTION_RESOLVED] = header->learning_checksum;
+        n = sizeof(content);
+    }
+    return vly_hash_bytes((vly_hash){{0, 0}}, &content, n);
 }
 
 vly_hash vly_header_checksum(const vly_file_header *header)

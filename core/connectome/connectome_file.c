@@ -66,6 +66,13 @@ static bool write_image(int file, const vly_image *image, void *buffer)
         }
         at = section->offset + section->bytes;
     }
+    if (image->header.learning_bytes) {
+        if (!write_zeros(file, image->header.learning - at) ||
+            !write_all(file, image->learning,
+                       (size_t)image->header.learning_bytes))
+            return false;
+        at = image->header.learning + image->header.learning_bytes;
+    }
     return write_zeros(file, image->header.file_bytes - at);
 }
 
@@ -214,11 +221,6 @@ static vly_status header_check(vly_file_view *file)
         header->table != sizeof(vly_file_header))
         return vly_file_damaged(file, "table of sections is not where it "
                                       "should be");
-    if (header->changing || header->changing_bytes)
-        return vly_fail(file->error, VLY_E_UNSUPPORTED,
-                        "%s: a connectome whose weights change while it runs, "
-                        "which this engine cannot do",
-                        file->path);
     return VLY_OK;
 }
 
@@ -230,6 +232,24 @@ static uint64_t section_grain(uint32_t section)
 {
     uint64_t element = vly_section_element(section);
     return element & (~element + 1);
+}
+
+/* Records of projections that learn, if there are any, come last. */
+static vly_status learning_place(const vly_file_view *file, uint64_t at)
+{
+    const vly_file_header *header = &file->header;
+    uint64_t bytes = header->learning_bytes;
+    if (bytes % sizeof(vly_file_learning) || bytes > file->n_bytes - at ||
+        header->learning != (bytes ? at : 0) || (bytes && header->version < 2))
+        return vly_file_damaged(
+            file, "%" PRIu64 " bytes at %" PRIu64 " of projections that learn",
+            bytes, header->learning);
+    at += (bytes + VLY_FILE_ALIGN - 1) / VLY_FILE_ALIGN * VLY_FILE_ALIGN;
+    if (at != file->n_bytes)
+        return vly_file_damaged(file,
+                                "%" PRIu64 " bytes after the last section",
+                                file->n_bytes - at);
+    return VLY_OK;
 }
 
 static vly_status table_check(vly_file_view *file)
@@ -262,12 +282,7 @@ static vly_status table_check(vly_file_view *file)
             return vly_file_damaged(file, "section %s ends after the file",
                                     vly_section_name(s));
     }
-    if (at != file->n_bytes)
-        return vly_file_damaged(file,
-                                "%" PRIu64 " bytes after the last "
-                                "section",
-                                file->n_bytes - at);
-    return VLY_OK;
+    return learning_place(file, at);
 }
 
 /* *size: at least the size of a header, and at most the size of the address

@@ -43,6 +43,7 @@ typedef struct image_writer {
     vly_file_projection *projections;
     vly_file_stimulus *stimuli;
     uint32_t n_columns;
+    uint32_t n_learning;
     char *text;
     uint64_t n_text;
     uint64_t text_capacity;
@@ -188,6 +189,22 @@ static void put_projection(image_writer *writer, uint32_t p)
         record->delay = put(writer, VLY_SECTION_DELAYS, desc->delay, n);
 }
 
+static void put_learning(image_writer *writer, uint32_t p)
+{
+    const vly_learning_desc *desc =
+        writer->connectome->desc.projections[p].learning;
+    vly_file_learning *record = &writer->image->learning[writer->n_learning++];
+    record->projection = p;
+    record->flags = desc->flags;
+    record->rule = put_text(writer, desc->rule);
+    record->rule_hash = desc->rule_hash;
+    record->n_coefs = desc->n_coefs;
+    record->coefs = put(writer, VLY_SECTION_COEFS, desc->coefs, desc->n_coefs);
+    record->most = desc->most;
+    memcpy(record->source, desc->source, sizeof(record->source));
+    memcpy(record->target, desc->target, sizeof(record->target));
+}
+
 static void put_stimulus(image_writer *writer, uint32_t s)
 {
     const vly_connectome *connectome = writer->connectome;
@@ -231,6 +248,9 @@ static vly_status writer_init(image_writer *writer, vly_image *image,
     const vly_net_desc *desc = &connectome->desc;
     vly_storage *scratch = &image->scratch;
     uint64_t n_columns = 0;
+    uint32_t n_learning = 0;
+    for (uint32_t p = 0; p < desc->n_projections; p++)
+        n_learning += desc->projections[p].learning != NULL;
     for (uint32_t a = 0; a < desc->n_areas; a++) {
         const vly_model_info *model = connectome->areas[a].model;
         n_columns += model->n_params + model->n_fields + model->n_coefs;
@@ -244,8 +264,11 @@ static vly_status writer_init(image_writer *writer, vly_image *image,
                                             sizeof(*writer->projections), true);
     writer->stimuli = vly_storage_alloc(scratch, connectome->n_stimuli,
                                         sizeof(*writer->stimuli), true);
+    if (n_learning)
+        image->learning = vly_storage_alloc(scratch, n_learning,
+                                            sizeof(*image->learning), true);
     if (!writer->areas || !writer->columns || !writer->projections ||
-        !writer->stimuli)
+        !writer->stimuli || (n_learning && !image->learning))
         return vly_fail_nomem(error, n_columns * 32, "records of a file");
     return VLY_OK;
 }
@@ -260,6 +283,9 @@ static void put_records(image_writer *writer)
         state_word = put_area(writer, a, state_word);
     for (uint32_t p = 0; p < desc->n_projections; p++)
         put_projection(writer, p);
+    for (uint32_t p = 0; p < desc->n_projections; p++)
+        if (desc->projections[p].learning)
+            put_learning(writer, p);
     for (uint32_t s = 0; s < connectome->n_stimuli; s++)
         put_stimulus(writer, s);
     put(writer, VLY_SECTION_AREAS, writer->areas, desc->n_areas);
@@ -300,6 +326,8 @@ static void records_place(image_writer *writer)
         if (desc->projections[p].delay)
             record->delay += table[VLY_SECTION_DELAYS].offset;
     }
+    for (uint32_t i = 0; i < writer->n_learning; i++)
+        writer->image->learning[i].coefs += table[VLY_SECTION_COEFS].offset;
     for (uint32_t s = 0; s < writer->connectome->n_stimuli; s++) {
         vly_file_stimulus *record = &writer->stimuli[s];
         if (record->n_thresholds)
@@ -338,13 +366,18 @@ static void header_fill(vly_image *image, const vly_connectome *connectome,
     header->n_columns = n_columns;
 }
 
-static void table_fill(vly_image *image)
+static void table_fill(vly_image *image, uint32_t n_learning)
 {
     uint64_t at = VLY_FILE_HEAD_BYTES;
     for (uint32_t s = 0; s < VLY_SECTIONS; s++) {
         image->table[s] = (vly_file_section){
             .id = s + 1, .offset = at, .bytes = image->sections[s].bytes};
         at = aligned(at + image->sections[s].bytes);
+    }
+    if (n_learning) {
+        image->header.learning = at;
+        image->header.learning_bytes = n_learning * sizeof(vly_file_learning);
+        at = aligned(at + image->header.learning_bytes);
     }
     image->header.file_bytes = at;
 }
@@ -366,6 +399,10 @@ static vly_status checksums_fill(vly_image *image, uint32_t n_threads,
     VLY_TRY(vly_sections_checksum(&source, n_threads, checksums, error));
     for (uint32_t s = 0; s < VLY_SECTIONS; s++)
         image->table[s].checksum = checksums[s];
+    if (image->header.learning_bytes)
+        image->header.learning_checksum =
+            vly_hash_bytes((vly_hash){{0, 0}}, image->learning,
+                           (size_t)image->header.learning_bytes);
     image->header.hash = vly_content_hash(&image->header, image->table);
     image->header.table_checksum = vly_table_checksum(image->table);
     image->header.header_checksum = vly_header_checksum(&image->header);
@@ -391,7 +428,7 @@ vly_status vly_image_init(vly_image *image, const vly_connectome *connectome,
         VLY_TRY(
             vly_fail_nomem(error, writer.n_text + 4096, "records of a file"));
     header_fill(image, connectome, writer.n_columns);
-    table_fill(image);
+    table_fill(image, writer.n_learning);
     records_place(&writer);
     VLY_TRY(checksums_fill(image, n_threads, error));
 out:

@@ -70,9 +70,9 @@ typedef struct vly_file_header {
     uint32_t n_columns; /* ... to 160 */
     /* version 1: all 0 */
     vly_hash digest;
-    uint64_t changing; /* offset of the weights that change, 0: none */
-    uint64_t changing_bytes;
-    vly_hash changing_checksum;
+    uint64_t learning; /* offset of the records of projections that learn */
+    uint64_t learning_bytes; /* 0: none does */
+    vly_hash learning_checksum;
     uint8_t reserved[16];
     vly_hash table_checksum;
     vly_hash header_checksum;
@@ -169,6 +169,22 @@ typedef struct vly_file_stimulus {
 } vly_file_stimulus;
 VLY_SEAL(vly_file_stimulus, 128);
 
+/* After the last section, one for each projection that learns. */
+typedef struct vly_file_learning {
+    uint32_t projection;
+    uint32_t flags;
+    uint32_t rule;
+    uint32_t n_coefs;
+    uint64_t rule_hash;
+    uint64_t coefs;
+    uint32_t most;
+    uint32_t reserved_most;
+    vly_learning_trace source[2];
+    vly_learning_trace target[2];
+    uint64_t reserved;
+} vly_file_learning;
+VLY_SEAL(vly_file_learning, 80);
+
 typedef struct vly_image_piece {
     const void *data;
     uint64_t bytes;
@@ -186,7 +202,8 @@ typedef struct vly_image {
     vly_image_section sections[VLY_SECTIONS];
     vly_file_header header;
     vly_file_section table[VLY_SECTIONS];
-    vly_storage scratch; /* the records */
+    vly_file_learning *learning; /* header.learning_bytes */
+    vly_storage scratch;         /* the records */
 } vly_image;
 
 const char *vly_section_name(uint32_t section);

@@ -30,6 +30,8 @@ typedef struct vly_made_pair {
     int32_t *value;     /* [n_synapses] units of 2^-q, until the split */
     int32_t weight_min; /* in the units of weight or value */
     int32_t weight_max;
+    int32_t delivered; /* the largest weight of a pair that learns, in the units
+                          of weight; otherwise 0 */
     double share_coarse; /* share of weights whose error may exceed 1%;
                           * constant weight: 1 if the error exceeds 0.1% */
     double worst_coarse; /* the largest error of one of them */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "connectome/learning_layout.h"
 #include "connectome/record_reader.h"
 
 static bool is_finite(double x)
@@ -64,7 +65,9 @@ static bool projection_good(const vly_record_reader *reader,
     uint32_t gain = (to->flags & VLY_AREA_FEAGI) ? VLY_PROJECTION_GAIN : 0;
     bool port = record->port < to->n_ports ||
                 (record->port == VLY_PORT_BY_SIGN && to->n_ports == 2);
-    return port && record->flags == gain &&
+    bool learns = record->flags == VLY_PROJECTION_PLASTIC && !gain &&
+                  record->port < to->n_ports && !record->delay;
+    return port && (record->flags == gain || learns) &&
            (record->shift == 0 ||
             (header->version > 1 && !gain && record->shift <= VLY_SHIFT_MAX &&
              record->shift % VLY_SHIFT_STEP == 0)) &&
@@ -113,8 +116,14 @@ static vly_status projection_read(vly_record_reader *reader, uint32_t p)
                                 "projection %" PRIu32
                                 " (map %s): its arrays of %" PRIu64 " synapses",
                                 p, map, record.n);
+    const vly_connectome_area *to = &reader->areas[record.target_area];
+    uint32_t port = record.port == VLY_PORT_BY_SIGN ? 0 : record.port;
+    double unit = record.flags & VLY_PROJECTION_GAIN
+                      ? 1.0
+                      : vly_power_of_two((int32_t)record.shift - to->q[port]);
     reader->projections[p] =
         (vly_connectome_projection){.map = map,
+                                    .unit = unit,
                                     .n_synapses = record.n,
                                     .worst_rounding = record.worst_rounding,
                                     .weight_min = record.weight_min,
@@ -128,12 +137,13 @@ static vly_status projections_read(vly_record_reader *reader)
     const vly_file_header *header = &reader->file->header;
     uint64_t n = 0;
     uint32_t longest = 1;
-    for (uint32_t p = 0; p < header->n_projections; p++) {
+    for (uint32_t p = 0; p < header->n_projections; p++)
         VLY_TRY(projection_read(reader, p));
-        const vly_projection_desc *desc = &reader->projection_descs[p];
+    VLY_TRY(vly_record_learnings(reader));
+    for (uint32_t p = 0; p < header->n_projections; p++) {
+        uint32_t reach = vly_projection_reach(&reader->projection_descs[p]);
         n += reader->projections[p].n_synapses;
-        if (longest < desc->base_delay + desc->delay_max)
-            longest = desc->base_delay + desc->delay_max;
+        longest = longest < reach ? reach : longest;
     }
     if (n != header->n_synapses || longest != header->max_delay)
         return vly_file_damaged(reader->file,
@@ -339,6 +349,8 @@ vly_status vly_file_records_read(const vly_file_view *file,
     VLY_TRY(stimuli_read(&reader));
     desc_fill(&reader);
     connectome_fill(&reader);
+    VLY_TRY(vly_learning_start_make(connectome->storage, &connectome->desc,
+                                    &connectome->start, file->error));
 out:
     return status;
 }

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "connectome/connectome_image.h"
+#include "connectome/learning_layout.h"
+#include "connectome/learning_make.h"
 
 static vly_status areas_view(vly_maker *maker, vly_connectome *connectome)
 {
@@ -100,6 +102,7 @@ static void projection_view(const vly_maker *maker, const vly_made_pair *made,
 
 static vly_status projections_view(vly_maker *maker, vly_connectome *connectome)
 {
+    vly_status status = VLY_OK;
     vly_storage *storage = maker->storage;
     vly_net_desc *net = &connectome->desc;
     uint32_t n = maker->n_projections;
@@ -117,14 +120,20 @@ static vly_status projections_view(vly_maker *maker, vly_connectome *connectome)
             return vly_fail_nomem(maker->error, strlen(made->pair->map) + 1,
                                   "a name");
         projection_view(maker, made, map, &descs[p], &projections[p]);
+        if (made->pair->plasticity) {
+            descs[p].flags |= VLY_PROJECTION_PLASTIC;
+            VLY_TRY(vly_learning_view(maker, made, projections[p].unit,
+                                      &descs[p].learning));
+        }
         net->n_synapses += made->n_synapses;
-        if (net->max_delay < made->base_delay + made->delay_max)
-            net->max_delay = made->base_delay + made->delay_max;
+        uint32_t reach = vly_projection_reach(&descs[p]);
+        net->max_delay = net->max_delay < reach ? reach : net->max_delay;
     }
     connectome->projections = projections;
     net->projections = descs;
     net->n_projections = n;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Spike lists: the same value for every spike. */
@@ -231,6 +240,7 @@ vly_status vly_views_make(vly_maker *maker, uint64_t n_state_words,
         VLY_TRY(vly_fail_nomem(maker->error,
                                genome->resolved ? strlen(genome->resolved) : 8,
                                "the resolved genome"));
+    VLY_TRY(vly_learning_start_make(maker->storage, net, start, maker->error));
     connectome->n_bursts = genome->n_bursts;
     connectome->seed_network = genome->seed_network;
     connectome->seed_state = genome->seed_state;

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "connectome/learning_layout.h"
 
 #define SCRATCH_BYTES (UINT64_C(64) << 20)
 
@@ -47,6 +49,23 @@ bool vly_storage_adopt(vly_storage *storage, void *block, uint64_t bytes)
     storage->blocks[storage->n_blocks++] = block;
     storage->n_bytes += bytes;
     return true;
+}
+
+vly_status vly_learning_start_make(vly_storage *storage,
+                                   const vly_net_desc *desc,
+                                   vly_snapshot *start, vly_error *error)
+{
+    uint64_t n = vly_learning_words_all(desc);
+    if (n == 0)
+        return VLY_OK;
+    uint32_t *words =
+        vly_storage_alloc(storage, (size_t)n, sizeof(*words), false);
+    if (!words)
+        return vly_fail_nomem(error, n * sizeof(*words), "synapses that learn");
+    vly_learning_start(desc, words);
+    start->weights = words;
+    start->n_weight_bytes = n * sizeof(*words);
+    return VLY_OK;
 }
 
 char *vly_storage_text(vly_storage *storage, const char *text)

@@ -44,6 +44,12 @@ void vly_storage_release(vly_storage *storage, const void *block,
 char *vly_storage_text(vly_storage *storage, const char *text);
 void vly_storage_deinit(vly_storage *storage);
 
+/* The numbers of projections that learn, at burst 0; nothing without any.
+ * Errors  E_NOMEM */
+vly_status vly_learning_start_make(vly_storage *storage,
+                                   const vly_net_desc *desc,
+                                   vly_snapshot *start, vly_error *error);
+
 /* A sequence of words: word n of Philox with counter (n >> 2 low, c1, lane 1,
  * lane 0 of the name's hash), where c1 is n >> 34 or an index of the caller's.
  */

@@ -150,6 +150,39 @@ static key projection_key(const vly_connectome *connectome, uint32_t p)
     return key_add(k, desc->flags);
 }
 
+static key key_add_trace(key k, const vly_learning_trace *trace)
+{
+    uint32_t rate;
+    memcpy(&rate, &trace->rate, sizeof rate);
+    return key_add(key_add(k, rate), trace->bursts);
+}
+
+static key learning_key(const vly_learning_desc *learning, uint32_t p)
+{
+    key k = key_of(TERM_LEARNING, p);
+    k = key_add_text(k, learning->rule);
+    k = key_add(k, learning->rule_hash);
+    k = key_add(k, learning->flags);
+    k = key_add(k, learning->most);
+    for (int i = 0; i < 2; i++)
+        k = key_add_trace(k, &learning->source[i]);
+    for (int i = 0; i < 2; i++)
+        k = key_add_trace(k, &learning->target[i]);
+    for (uint32_t c = 0; c < learning->n_coefs; c++)
+        k = key_add(k, learning->coefs[c]);
+    return k;
+}
+
+static void projection_add(const vly_connectome *connectome, uint32_t p,
+                           key *sum)
+{
+    const vly_learning_desc *learning =
+        connectome->desc.projections[p].learning;
+    sum_add_key(sum, projection_key(connectome, p));
+    if (learning)
+        sum_add_key(sum, learning_key(learning, p));
+}
+
 static key stimulus_key(const vly_connectome *connectome, uint32_t s)
 {
     static const vly_stimulus_desc none = {0};
@@ -220,7 +253,7 @@ void vly_digest_records(digest_work *work)
             sum_add_key(&sum, area_key(connectome, a));
     for (uint32_t p = 0; p < desc->n_projections; p++)
         if (holds(work, desc->areas[desc->projections[p].target_area].first))
-            sum_add_key(&sum, projection_key(connectome, p));
+            projection_add(connectome, p, &sum);
     for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
         if (holds(work, desc->areas[connectome->stimuli[s].area].first)) {
             sum_add_key(&sum, stimulus_key(connectome, s));

@@ -25,7 +25,8 @@ enum {
     TERM_SYNAPSE,
     TERM_STIMULUS,
     TERM_THRESHOLD,
-    TERM_INPUT
+    TERM_INPUT,
+    TERM_LEARNING
 };
 
 /* Odd, and 2 apart mod 4; connectome_digest.c explains why. Multipliers of

@@ -2,15 +2,15 @@
  * The unit 2^-q of every port, and Q of the gains at FEAGI areas.
  *
  * q starts as the largest in [-16, 24] with which the ends of every weight's
- * distribution fit int16. If that is too coarse for one of the maps or stimuli
- * (vly_weights_coarse), the port is refined: q starts up to 12 higher, and each
- * map has a unit of its own: 2^0, 2^6 or 2^12 times the unit of the port, or
- * several of them. From there q goes down until, for every neuron, the sum of
- * |weight| plus the largest values of its stimuli is at most 2^30. Each try of
- * a q draws the weights again, so that the sum is that of the weights as
- * stored. Q starts at 16 and goes down in the same way, over all FEAGI areas
- * together. A port without synapses and stimuli has q = 12: injection reaches
- * 2^18 units.
+ * distribution, and w_max where synapses learn, fit int16. If that is too
+ * coarse for one of the maps or stimuli (vly_weights_coarse), the port is
+ * refined: q starts up to 12 higher, and each map has a unit of its own: 2^0,
+ * 2^6 or 2^12 times the unit of the port, or several of them. From there q goes
+ * down until, for every neuron, the sum of |weight| plus the largest values of
+ * its stimuli is at most 2^30. Each try of a q draws the weights again, so that
+ * the sum is that of the weights as stored. Q starts at 16 and goes down in the
+ * same way, over all FEAGI areas together. A port without synapses and stimuli
+ * has q = 12: injection reaches 2^18 units.
  */
 #include "connectome/connectome_make.h"
 
@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "connectome/learning_make.h"
 
 /* ---- q by the range of int16 ------------------------------------------ */
 
@@ -79,8 +80,10 @@ static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
         plan->used = true;
         while (!pair_fits(made, plan->q, plan->refined)) {
             plan->q--;
-            snprintf(plan->cause, sizeof(plan->cause),
-                     "weight %.9g of map %.100s", law_extreme(&made->law),
+            const vly_plasticity *learns = made->pair->plasticity;
+            snprintf(plan->cause, sizeof(plan->cause), "%s %.9g of map %.100s",
+                     learns ? "w_max" : "weight",
+                     learns ? learns->w_max : law_extreme(&made->law),
                      made->pair->map);
             if (plan->q < VLY_Q_MIN)
                 return fail_pair(maker, made,
@@ -164,18 +167,21 @@ static vly_status check_zero(vly_maker *maker, const vly_made_pair *made,
 {
     const vly_law *law = &made->law;
     char text[400];
-    if (law->mean == 0.0 && law->kind == VLY_VALUE_NUMBER)
+    const vly_plasticity *plasticity = made->pair->plasticity;
+    int32_t q = plasticity ? vly_learning_q(made, plan->q) : plan->q;
+    bool none = plasticity && vly_learning_cap(made, q) == 0;
+    if (!none && law->mean == 0.0 && law->kind == VLY_VALUE_NUMBER)
         return VLY_OK;
-    bool gone = law->mean != 0.0 && vly_weight_scaled(law->mean, plan->q) == 0;
-    vly_integers range = vly_law_integers(law, vly_power_of_two(-plan->q),
-                                          VLY_ROUND_INSIDE, -1e300);
-    if (!gone && (range.first != 0.0 || range.last != 0.0))
+    bool gone = law->mean != 0.0 && vly_weight_scaled(law->mean, q) == 0;
+    vly_integers range =
+        vly_law_integers(law, vly_power_of_two(-q), VLY_ROUND_INSIDE, -1e300);
+    if (!none && !gone && (range.first != 0.0 || range.last != 0.0))
         return VLY_OK;
+    double lost = law->mean != 0.0 ? law->mean : law_extreme(law);
     snprintf(text, sizeof(text),
-             "weight %.9g would become 0: q is %d (units of 2^%d), because of "
-             "%s",
-             law->mean != 0.0 ? law->mean : law_extreme(law), (int)plan->q,
-             (int)-plan->q, plan->cause);
+             "%s %.9g would become 0: q is %d (units of 2^%d), because of %s",
+             none ? "w_max" : "weight", none ? plasticity->w_max : lost, (int)q,
+             (int)-q, plan->cause);
     return fail_pair(maker, made, text);
 }
 
@@ -479,6 +485,7 @@ vly_status vly_quantise(vly_maker *maker)
     vly_status status;
     const vly_genome *genome = maker->genome;
     static const int32_t whole[2] = {0, 0};
+    VLY_TRY(vly_learning_check(maker));
     for (uint32_t a = 0; a < genome->n_areas; a++) {
         if (genome->areas[a].model->flags & VLY_AREA_FEAGI)
             VLY_TRY(vly_weights_draw(maker, a, whole, false));

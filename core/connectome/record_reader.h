@@ -24,5 +24,8 @@ typedef struct vly_record_reader {
 const char *vly_record_text(const vly_record_reader *reader, uint32_t at);
 /* record_areas.c: areas and their columns. Errors E_PARSE, E_NOMEM */
 vly_status vly_record_areas(vly_record_reader *reader);
+/* record_learning.c: how projections learn; after the projections. Errors
+ * E_PARSE, E_NOMEM */
+vly_status vly_record_learnings(vly_record_reader *reader);
 
 #endif

@@ -14,9 +14,12 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/connectome_work.c
     ${CMAKE_CURRENT_LIST_DIR}/digest_records.c
     ${CMAKE_CURRENT_LIST_DIR}/draw_words.c
+    ${CMAKE_CURRENT_LIST_DIR}/learning_layout.c
+    ${CMAKE_CURRENT_LIST_DIR}/learning_make.c
     ${CMAKE_CURRENT_LIST_DIR}/near_neurons.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c
+    ${CMAKE_CURRENT_LIST_DIR}/record_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/row_buckets.c
     ${CMAKE_CURRENT_LIST_DIR}/row_sort.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_check.c

@@ -42,6 +42,16 @@ static inline void load_row(const load_work *work, uint64_t *sums,
     }
 }
 
+/* The same for synapses that learn: each may reach the bound. */
+static void learning_row(const load_work *work, uint64_t *sums, uint64_t first,
+                         uint64_t last)
+{
+    const vly_made_pair *made = work->made;
+    uint64_t size = (uint64_t)made->delivered << made->shift;
+    for (uint64_t i = first; i < last; i++)
+        sums[made->target[i] - work->first] += size;
+}
+
 static void load_task(void *arg, uint32_t slot, uint64_t task)
 {
     load_work *work = arg;
@@ -55,7 +65,9 @@ static void load_task(void *arg, uint32_t slot, uint64_t task)
         last = work->n_rows;
     for (uint64_t k = task * ROWS_PER_TASK; k < last; k++) {
         uint64_t gain = work->gains ? work->gains[k] : 1;
-        if (made->value)
+        if (made->pair->plasticity)
+            learning_row(work, sums, made->row[k], made->row[k + 1]);
+        else if (made->value)
             load_row(work, sums, gain, made->row[k], made->row[k + 1], true);
         else
             load_row(work, sums, gain, made->row[k], made->row[k + 1], false);
@@ -206,6 +218,8 @@ const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
         for (uint32_t k = 0; k < n_rows; k++) {
             for (uint64_t i = made->row[k]; i < made->row[k + 1]; i++) {
                 int64_t weight = vly_made_weight(made, i);
+                if (made->pair->plasticity)
+                    weight = (int64_t)made->delivered << made->shift;
                 uint32_t at = made->port == VLY_PORT_BY_SIGN
                                   ? (weight < 0 ? 1u : 0u)
                                   : made->port;

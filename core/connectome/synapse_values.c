@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "base/thread.h"
 #include "connectome/draw_words.h"
+#include "connectome/learning_make.h"
 
 #define CHUNK (UINT64_C(64) * VLY_WORDS) /* synapses a task */
 
@@ -433,10 +434,12 @@ bool vly_weights_fit(const vly_made_pair *made, int32_t q)
     vly_integers range = vly_law_integers(
         &made->law, vly_power_of_two(-q),
         vly_weights_given(made) ? VLY_ROUND_VALUES : VLY_ROUND_INSIDE, -1e300);
+    if (made->pair->plasticity && !vly_learning_fits(made, q))
+        return false;
     return range.first >= -32768.0 && range.last <= 32767.0;
 }
 
-bool vly_weights_coarse(const vly_made_pair *made, int32_t q)
+static bool values_coarse(const vly_made_pair *made, int32_t q)
 {
     const vly_law *law = &made->law;
     double unit = vly_power_of_two(-q);
@@ -451,6 +454,15 @@ bool vly_weights_coarse(const vly_made_pair *made, int32_t q)
     return share > 0.02 * law->share;
 }
 
+bool vly_weights_coarse(const vly_made_pair *made, int32_t q)
+{
+    if (!made->pair->plasticity)
+        return values_coarse(made, q);
+    /* by other maps, not by its own w_max */
+    return vly_learning_coarse(made, q) ||
+           (vly_weights_fit(made, q + 1) && values_coarse(made, q));
+}
+
 /* The unit of a pair that may have its own: the finest in which 16 bits hold
  * its weights, or several units if none does. */
 static void choose_shift(vly_made_pair *made, int32_t q)
@@ -463,7 +475,8 @@ static void choose_shift(vly_made_pair *made, int32_t q)
     if (own == q)
         return;
     /* without synapses there is nothing to split */
-    made->wide = made->n_synapses > 0 && vly_weights_coarse(made, own);
+    made->wide = made->n_synapses > 0 && !made->pair->plasticity &&
+                 vly_weights_coarse(made, own);
     while (!made->wide && !vly_weights_fit(made, q - (int32_t)made->shift))
         made->shift += VLY_SHIFT_STEP;
 }
@@ -493,6 +506,10 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2],
         int32_t value = work->table.guide ? 0 : work->table.first;
         work->made->weight_min = drawn ? atomic_load(&work->least) : value;
         work->made->weight_max = drawn ? atomic_load(&work->most) : value;
+        if (work->made->pair->plasticity) {
+            vly_learning_clamp(work->made, work->q);
+            work->made->delivered = vly_learning_delivered(work->made, work->q);
+        }
         VLY_TRY(check_sign(maker, work->made, q));
     }
 out:

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "connectome/learning_layout.h"
 #include "engine/engine.h"
 
 /* Threads that check lists while a device waits for its next call, and the
@@ -255,6 +256,10 @@ vly_status vly_backend_counts_check(const vly_net *net,
     if (snapshot->n_fired_bursts != bursts)
         return bad_count(net, "n_fired_bursts", snapshot->n_fired_bursts,
                          bursts, error);
+    uint64_t weights = 4 * vly_learning_words_all(desc);
+    if (snapshot->n_weight_bytes != weights)
+        return bad_count(net, "n_weight_bytes", snapshot->n_weight_bytes,
+                         weights, error);
     if (snapshot->n_fired > most)
         return bad_count(net, "n_fired", snapshot->n_fired, most, error);
     return VLY_OK;

@@ -150,11 +150,16 @@ static vly_status snapshot_alloc(vly_snapshot *snapshot, vly_error *error)
     snapshot->fired = vly_malloc((size_t)snapshot->n_fired, sizeof(uint32_t));
     snapshot->fired_gain =
         vly_malloc((size_t)snapshot->n_fired, sizeof(uint32_t));
+    snapshot->weights = snapshot->n_weight_bytes > 0
+                            ? vly_malloc((size_t)snapshot->n_weight_bytes, 1)
+                            : NULL;
     if (snapshot->state && snapshot->fired_row && snapshot->fired &&
-        snapshot->fired_gain)
+        snapshot->fired_gain &&
+        (snapshot->weights || snapshot->n_weight_bytes == 0))
         return VLY_OK;
     uint64_t bytes = 4 * snapshot->n_state_words + 8 * snapshot->n_fired +
-                     8 * (uint64_t)snapshot->n_fired_bursts;
+                     8 * (uint64_t)snapshot->n_fired_bursts +
+                     snapshot->n_weight_bytes;
     vly_snapshot_release(snapshot);
     return vly_fail_nomem(error, bytes, "a snapshot");
 }
@@ -172,14 +177,16 @@ vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
                          .n_fired_bursts = first.n_fired_bursts,
                          .burst = first.burst,
                          .n_state_words = first.n_state_words,
-                         .n_fired = first.n_fired};
+                         .n_fired = first.n_fired,
+                         .n_weight_bytes = first.n_weight_bytes};
     VLY_TRY(snapshot_alloc(&made, error));
     vly_snapshot second = made;
     status = device->backend->snapshot_read(device->net, &second, error);
     if (status == VLY_OK && (second.n_fired_bursts != made.n_fired_bursts ||
                              second.burst != made.burst ||
                              second.n_state_words != made.n_state_words ||
-                             second.n_fired != made.n_fired))
+                             second.n_fired != made.n_fired ||
+                             second.n_weight_bytes != made.n_weight_bytes))
         status = vly_fail(error, VLY_E_DEVICE,
                           "backend %s: snapshot with other counts in the "
                           "second call than in the first",
@@ -209,6 +216,8 @@ vly_status vly_snapshot_copy(const vly_snapshot *snapshot, vly_snapshot *copy,
            (size_t)made.n_fired * sizeof *made.fired);
     memcpy(made.fired_gain, snapshot->fired_gain,
            (size_t)made.n_fired * sizeof *made.fired_gain);
+    if (made.n_weight_bytes > 0)
+        memcpy(made.weights, snapshot->weights, (size_t)made.n_weight_bytes);
     *copy = made;
 out:
     return status;
@@ -224,10 +233,20 @@ void vly_snapshot_release(vly_snapshot *snapshot)
     *snapshot = (vly_snapshot){0};
 }
 
+static uint64_t weights_digest(const vly_snapshot *snapshot)
+{
+    const uint32_t *words = snapshot->weights;
+    uint64_t n = snapshot->n_weight_bytes / sizeof *words;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += vly_weight_hash(i, words[i]);
+    return sum;
+}
+
 uint64_t vly_state_words_digest(const vly_state *state)
 {
     const uint32_t *word = state->snapshot.state;
-    uint64_t sum = 0;
+    uint64_t sum = weights_digest(&state->snapshot);
     for (uint32_t a = 0; a < state->n_areas; a++) {
         const vly_state_area *area = &state->areas[a];
         for (uint32_t f = 0; f < area->n_fields; f++)
@@ -241,7 +260,7 @@ uint64_t vly_snapshot_digest(const vly_connectome *connectome,
                              const vly_snapshot *snapshot)
 {
     const uint32_t *word = snapshot->state;
-    uint64_t sum = 0;
+    uint64_t sum = weights_digest(snapshot);
     for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
         const vly_area_desc *area = &connectome->desc.areas[a];
         for (uint32_t f = 0; f < area->n_fields; f++)

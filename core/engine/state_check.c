@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "connectome/connectome_digest.h"
+#include "connectome/learning_layout.h"
 #include "engine/engine.h"
 
 static vly_status wrong(vly_error *error, const char *what, uint64_t found,
@@ -196,10 +198,9 @@ static vly_status fits_shape(const vly_state *state,
     if (state->snapshot.n_fired_bursts != sets)
         return misfit(error, "bursts of fired neurons",
                       state->snapshot.n_fired_bursts, sets);
-    /* reserved: no net of today has weights that change */
-    if (state->snapshot.n_weight_bytes != 0)
+    if (state->snapshot.n_weight_bytes != 4 * vly_learning_words_all(desc))
         return misfit(error, "bytes of weights", state->snapshot.n_weight_bytes,
-                      0);
+                      4 * vly_learning_words_all(desc));
     return VLY_OK;
 }
 
@@ -255,6 +256,60 @@ static vly_status fits_params(const vly_state *state,
     return VLY_OK;
 }
 
+/* A trace is 0 and never had a spike, or its age is below that at which it
+ * counts as 0; 2^25 is above any sum of decaying spikes. */
+static bool trace_fits(const uint32_t *value, const uint32_t *age, uint32_t n,
+                       uint32_t bursts)
+{
+    uint32_t most = vly_float_bits(0x1p25f); /* bits of floats from 0 ascend */
+    for (uint32_t i = 0; i < n; i++) {
+        bool never = value[i] == 0 && age[i] == VLY_NEVER;
+        if (!never && (value[i] > most || age[i] == 0 || age[i] >= bursts))
+            return false;
+    }
+    return true;
+}
+
+static bool weights_fit(const vly_learning_desc *learning,
+                        const vly_learning_layout *layout,
+                        const uint32_t *words)
+{
+    for (uint64_t i = 0; i < layout->n_synapses; i++)
+        if (words[i] > learning->most)
+            return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        if (layout->x[k] != VLY_NO_TRACE &&
+            !trace_fits(words + layout->x[k], words + layout->x_age[k],
+                        layout->n_sources, learning->source[k].bursts))
+            return false;
+        if (layout->y[k] != VLY_NO_TRACE &&
+            !trace_fits(words + layout->y[k], words + layout->y_age[k],
+                        layout->n_targets, learning->target[k].bursts))
+            return false;
+    }
+    return true;
+}
+
+static vly_status fits_weights(const vly_state *state,
+                               const vly_connectome *connectome,
+                               vly_error *error)
+{
+    const vly_net_desc *desc = &connectome->desc;
+    const uint32_t *words = state->snapshot.weights;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        const vly_projection_desc *map = &desc->projections[p];
+        vly_learning_layout layout;
+        vly_learning_layout_of(desc, p, &layout);
+        if (layout.n_words != 0 && !weights_fit(map->learning, &layout, words))
+            return vly_fail(error, VLY_E_INVALID,
+                            "the state has a weight or a trace of map %s that "
+                            "is out of range",
+                            map->map);
+        words += layout.n_words;
+    }
+    return VLY_OK;
+}
+
 /* Changed parameters must be in the ranges that vly_net_set allows. */
 static bool in_range(double now, double was, double lo, double hi)
 {
@@ -302,6 +357,7 @@ vly_status vly_state_fits(const vly_state *state,
     VLY_TRY(check_hashes(state, connectome, error));
     VLY_TRY(fits_shape(state, connectome, error));
     VLY_TRY(fits_gains(state, connectome, error));
+    VLY_TRY(fits_weights(state, connectome, error));
     VLY_TRY(fits_params(state, connectome, error));
     VLY_TRY(fits_stimuli(state, connectome, error));
     VLY_TRY(fits_pending(state, connectome, error));

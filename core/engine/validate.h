@@ -54,6 +54,15 @@ typedef struct vly_validate_result {
     const char *unit;
     uint32_t word[2];
     double value[2];
+
+    bool weights_differ;
+    uint64_t n_weights; /* weights and traces that differ */
+    const char *map;    /* of the first of them */
+    const char *weight; /* "weight", or "trace x0", "age of trace y1" */
+    uint64_t synapse;   /* number in the projection; of a trace: neuron */
+    uint32_t source;    /* global ids; of a trace both are its neuron */
+    uint32_t target;
+    uint32_t weight_word[2];
 } vly_validate_result;
 
 /* Runs every net n_bursts on; compares the digest of every burst, and the

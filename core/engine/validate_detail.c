@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "connectome/learning_layout.h"
 #include "engine/engine.h"
 
 /* ---- fired sets -------------------------------------------------------- */
@@ -117,6 +118,80 @@ static void compare_state(const vly_connectome *connectome,
     }
 }
 
+/* ---- weights ------------------------------------------------------------ */
+
+/* The row of a synapse. */
+static uint32_t source_of(const vly_projection_desc *map, uint32_t n,
+                          uint64_t synapse)
+{
+    uint32_t low = 0;
+    while (n - low > 1) {
+        uint32_t middle = low + (n - low) / 2;
+        if (map->row[middle] <= synapse)
+            low = middle;
+        else
+            n = middle;
+    }
+    return low;
+}
+
+/* What word number i of a projection is. */
+static void name_weight(const vly_net_desc *desc, uint32_t p,
+                        const vly_learning_layout *layout, uint64_t i,
+                        vly_validate_result *result)
+{
+    static const char *const names[8] = {
+        "trace x0", "age of trace x0", "trace x1", "age of trace x1",
+        "trace y0", "age of trace y0", "trace y1", "age of trace y1"};
+    const uint64_t begin[8] = {
+        layout->x[0], layout->x_age[0], layout->x[1], layout->x_age[1],
+        layout->y[0], layout->y_age[0], layout->y[1], layout->y_age[1]};
+    const vly_projection_desc *map = &desc->projections[p];
+    result->map = map->map;
+    result->weight = "weight";
+    result->synapse = i;
+    if (i < layout->n_synapses) {
+        result->source = desc->areas[map->source_area].first +
+                         source_of(map, layout->n_sources, i);
+        result->target = map->target[i];
+        return;
+    }
+    for (int k = 0; k < 8; k++) {
+        uint32_t n = k < 4 ? layout->n_sources : layout->n_targets;
+        uint32_t area = k < 4 ? map->source_area : map->target_area;
+        if (begin[k] == VLY_NO_TRACE || i < begin[k] || i - begin[k] >= n)
+            continue;
+        result->weight = names[k];
+        result->synapse = i - begin[k];
+        result->source = desc->areas[area].first + (uint32_t)result->synapse;
+        result->target = result->source;
+    }
+}
+
+static void compare_weights(const vly_net_desc *desc,
+                            const vly_snapshot snapshots[2],
+                            vly_validate_result *result)
+{
+    const uint32_t *a = snapshots[0].weights;
+    const uint32_t *b = snapshots[1].weights;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        vly_learning_layout layout;
+        vly_learning_layout_of(desc, p, &layout);
+        for (uint64_t i = 0; i < layout.n_words; i++) {
+            if (a[i] == b[i] || result->n_weights++ != 0)
+                continue;
+            result->weights_differ = true;
+            result->weight_word[0] = a[i];
+            result->weight_word[1] = b[i];
+            name_weight(desc, p, &layout, i, result);
+        }
+        if (layout.n_words == 0)
+            continue;
+        a += layout.n_words;
+        b += layout.n_words;
+    }
+}
+
 static void name_fired(const vly_connectome *connectome,
                        vly_validate_result *result)
 {
@@ -151,9 +226,11 @@ vly_status vly_validate_detail(vly_net *const pair[2],
     compare_state(connectome, both, result);
     if (result->fired_differs)
         name_fired(connectome, result);
-    result->difference = result->fired_differs || result->state_differs
-                             ? VLY_DIFFERENCE_FOUND
-                             : VLY_DIFFERENCE_DIGEST;
+    compare_weights(&connectome->desc, both, result);
+    result->difference =
+        result->fired_differs || result->state_differs || result->weights_differ
+            ? VLY_DIFFERENCE_FOUND
+            : VLY_DIFFERENCE_DIGEST;
 out:
     vly_state_destroy(states[0]);
     vly_state_destroy(states[1]);
@@ -230,5 +307,13 @@ const char *vly_validate_text(const vly_validate_result *result,
                result->area, result->index, result->field, result->word[0],
                result->value[0], two[0], result->word[1], result->value[1],
                two[1], result->unit);
+    if (result->weights_differ)
+        append(text, size,
+               "\nlearning: %llu words; first: map %s, %s %llu (neuron %u to "
+               "%u): 0x%08x on %s, 0x%08x on %s",
+               (unsigned long long)result->n_weights, result->map,
+               result->weight, (unsigned long long)result->synapse,
+               result->source, result->target, result->weight_word[0], two[0],
+               result->weight_word[1], two[1]);
     return text;
 }

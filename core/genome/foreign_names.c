@@ -76,6 +76,8 @@ static const vly_foreign rows[] = {
 #define FOREIGN_KEYS 1
 #define VLY_MODEL_READ "core/genome/foreign_model.h"
 #include "kernels/models/each_model.h"
+#define VLY_PLASTICITY_READ "core/genome/foreign_rule.h"
+#include "kernels/rules/each_plasticity.h"
 #undef FOREIGN_KEYS
 /* models */
 #define VLY_MODEL_READ "core/genome/foreign_model.h"
@@ -211,10 +213,26 @@ static const vly_foreign rows[] = {
     SAME("doughnut", "ring"),
     SAME("spherical", "sphere"),
     NEAR("static_synapse", "map",
-         "synapses are static: weight_<unit> and delay_ms"),
-    NONE("synapse_model", "synapses are static: weight_<unit> and delay_ms"),
-    NONE("stdp_synapse", "synapses are static in this version"),
-    NONE("tsodyks_synapse", "synapses are static in this version"),
+         "without plasticity: weight_<unit> and delay_ms"),
+    NEAR("synapse_model", "plasticity",
+         "a [plasticity] by its name; without it weights do not change"),
+/* plasticity rules */
+#define VLY_PLASTICITY_READ "core/genome/foreign_rule.h"
+#include "kernels/rules/each_plasticity.h"
+    NEAR("stdp_nn_symm_synapse", "stdp", "with nearest = true"),
+    NONE("stdp_nn_restr_synapse",
+         "no rule pairs a spike once only; nearest: stdp with nearest = true"),
+    NONE("stdp_nn_pre_centered_synapse",
+         "no rule forgets a trace after one pair; nearest: stdp with nearest = "
+         "true"),
+    NONE("stdp_dopamine_synapse", "no rule has a third factor yet"),
+    NONE("tsodyks_synapse", "no rule of short-term plasticity yet"),
+    NONE("tsodyks2_synapse", "no rule of short-term plasticity yet"),
+    NONE("clopath_synapse", "no rule reads a potential; nearest: stdp_triplet"),
+    NONE("urbanczik_synapse", "no rule reads a potential"),
+    IN("[plasticity", "Wmax", "w_max"),
+    IN("[plasticity", "wmax", "w_max"),
+    IN("[plasticity", "gmax", "w_max"),
     NONE("on_pre", "an event adds its weight to the target's port"),
     /* the rest of a script */
     SAME("Create", "area"),

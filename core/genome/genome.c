@@ -17,6 +17,7 @@
 #include "genome/genome_area.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_inputs.h"
+#include "genome/genome_plasticity.h"
 #include "genome/genome_reader.h"
 #include "genome/genome_record.h"
 #include "genome/genome_resolve.h"
@@ -153,7 +154,9 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(read_run(reader));
     VLY_TRY(vly_models_read(reader));
     VLY_TRY(vly_areas_read(reader));
+    VLY_TRY(vly_plasticities_read(reader));
     VLY_TRY(vly_maps_read(reader));
+    VLY_TRY(vly_plasticities_unused(reader));
     VLY_TRY(vly_stimuli_read(reader));
     VLY_TRY(vly_generators_check(reader));
     VLY_TRY(vly_records_read(reader));
@@ -322,6 +325,7 @@ void vly_genome_destroy(vly_genome *genome)
     vly_free(genome->pairs);
     vly_free(genome->stimuli);
     vly_records_free(genome);
+    vly_plasticities_free(genome);
     vly_free(genome->path);
     vly_free(genome->title);
     vly_free(genome->resolved);

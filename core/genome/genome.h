@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "genome/model_info.h"
+#include "genome/plasticity_info.h"
 
 /* Where a value came from. line 0: not from a file. */
 typedef enum vly_origin_kind {
@@ -156,6 +157,22 @@ typedef struct vly_tiles {
     uint32_t skip[3];
 } vly_tiles;
 
+/* A [plasticity.NAME]: how the synapses of the maps that name it learn. */
+typedef struct vly_plasticity {
+    char *name;
+    const vly_plasticity_info *info;
+    const char
+        *suffix;    /* of w_max_<suffix>: the unit of the weights; "" none */
+    double *params; /* [info->n_params]; owned */
+    double w_max;   /* bound of every weight; below 0: inhibition */
+    bool dendritic; /* the delay is on the target's side */
+    bool nearest;
+    bool frozen;
+    vly_origin *origins; /* [info->n_params]; owned */
+    vly_origin origin;
+    vly_origin w_max_origin;
+} vly_plasticity;
+
 /* One pair (from, to) of a [[map]]: a map over lists makes several, `to`
  * outermost. Pairs that cannot make a synapse (p or count 0) are left out. */
 typedef struct vly_pair {
@@ -183,6 +200,7 @@ typedef struct vly_pair {
     vly_value weight;           /* unit of the target's port */
     vly_value delay_ms; /* NUMBER, UNIFORM, NORMAL, LOGNORMAL or EXPONENTIAL */
     uint32_t port;      /* 0, 1 or VLY_PORT_BY_SIGN */
+    const vly_plasticity *plasticity; /* of the genome; NULL: does not learn */
     vly_origin origin;
 } vly_pair;
 
@@ -280,6 +298,8 @@ typedef struct vly_genome {
     uint32_t n_neurons;
     vly_pair *pairs;
     uint32_t n_pairs;
+    vly_plasticity *plasticities; /* in the order of the file */
+    uint32_t n_plasticities;
     vly_empty *empty; /* in no pair */
     uint32_t n_empty;
     vly_edge_list **edges; /* of the pairs */

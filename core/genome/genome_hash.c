@@ -131,6 +131,19 @@ static void put_space(vly_text *text, const vly_space *space)
         put_double(text, numbers[i]);
 }
 
+/* Only for pairs that learn: all others keep their bytes. */
+static void put_plasticity(vly_text *text, const vly_plasticity *plasticity)
+{
+    put_string(text, "plasticity");
+    put_string(text, plasticity->info->id);
+    put_double(text, plasticity->w_max);
+    for (uint32_t i = 0; i < plasticity->info->n_params; i++)
+        put_double(text, plasticity->params[i]);
+    put_u64(text, plasticity->dendritic);
+    put_u64(text, plasticity->nearest);
+    put_u64(text, plasticity->frozen);
+}
+
 static void put_pair(vly_text *text, const vly_pair *pair)
 {
     put_string(text, pair->stream);
@@ -154,6 +167,8 @@ static void put_pair(vly_text *text, const vly_pair *pair)
         put_edges(text, pair->edges);
     if (pair->rule == VLY_RULE_DISTANCE)
         put_space(text, &pair->space);
+    if (pair->plasticity)
+        put_plasticity(text, pair->plasticity);
 }
 
 static void put_stimulus(vly_text *text, const vly_stimulus *stimulus)

@@ -23,6 +23,7 @@ const vly_key vly_keys_top[] = {
     {"stimulus", VLY_FORM_LIST, "input without synapses"},
     {"record", VLY_FORM_LIST, "what a run writes down; in no hash"},
     {"morphology", VLY_FORM_NAMED, "vectors by name, for several maps"},
+    {"plasticity", VLY_FORM_NAMED, "how synapses learn, for several maps"},
     END};
 
 const vly_key vly_keys_run[] = {
@@ -119,6 +120,7 @@ const vly_key vly_keys_map[] = {
     {"self", VLY_FORM_BOOL, "a neuron may connect to itself; default true"},
     {"multiple", VLY_FORM_BOOL, "a pair of neurons may have several synapses"},
     {"port", VLY_FORM_WHOLE, "of the target; default 0"},
+    {"plasticity", VLY_FORM_TEXT, "a [plasticity]: its synapses learn"},
     {"delay_bursts", VLY_FORM_CELL, "the same in bursts"},
     {"except", VLY_FORM_LIST,
      "other values for some pairs of areas; a narrower one comes later"},
@@ -136,6 +138,19 @@ const vly_key vly_keys_map[] = {
      "voxels"},
     {"slope_weight*", VLY_FORM_NUMBER, "added for each unit of distance"},
     {"slope_delay_ms", VLY_FORM_NUMBER, "the same of the delay"},
+    END};
+
+const vly_key vly_keys_plasticity[] = {
+    {"rule", VLY_FORM_LEARNING, "a plasticity rule: `volley doc` lists them"},
+    {"w_max*", VLY_FORM_NUMBER,
+     "bound of the weights, in the unit of the target's port; below 0 for "
+     "inhibition"},
+    {"delay", VLY_FORM_TEXT,
+     "whose time the delay adds to: \"axonal\" (default, the source's) or "
+     "\"dendritic\" (the target's, as in NEST)"},
+    {"nearest", VLY_FORM_BOOL,
+     "a spike pairs with the nearest one only; default false"},
+    {"frozen", VLY_FORM_BOOL, "weights stay as they are; default false"},
     END};
 
 const vly_key vly_keys_except[] = {
@@ -318,36 +333,39 @@ const vly_key vly_keys_area_spikes[] = {GENERATOR, TIMES, END};
 const vly_key vly_keys_area_pulse[] = {GENERATOR, WINDOW, TRAIN, END};
 
 const vly_key_section vly_key_sections[] = {
-    {"top", "the genome", vly_keys_top, false},
-    {"run", "[run]", vly_keys_run, false},
-    {"model", "[model.NAME]", vly_keys_model, true},
-    {"use", "[use.NAME]", vly_keys_use, false},
-    {"area", "[area.NAME]", vly_keys_area, true},
+    {"top", "the genome", vly_keys_top, false, false},
+    {"run", "[run]", vly_keys_run, false, false},
+    {"model", "[model.NAME]", vly_keys_model, true, false},
+    {"use", "[use.NAME]", vly_keys_use, false, false},
+    {"area", "[area.NAME]", vly_keys_area, true, false},
     {"area.poisson", "[area.NAME] with a generator", vly_keys_area_poisson,
+     false, false},
+    {"area.spikes", "[area.NAME] with a generator", vly_keys_area_spikes, false,
      false},
-    {"area.spikes", "[area.NAME] with a generator", vly_keys_area_spikes,
+    {"area.pulse", "[area.NAME] with a generator", vly_keys_area_pulse, false,
      false},
-    {"area.pulse", "[area.NAME] with a generator", vly_keys_area_pulse, false},
-    {"morphology", "[morphology.NAME]", vly_keys_morphology, false},
-    {"composite", "a composite", vly_keys_composite, false},
-    {"positions", "positions of an area", vly_keys_positions, false},
-    {"kernel", "a kernel", vly_keys_kernel, false},
-    {"mask", "a mask", vly_keys_mask, false},
-    {"value.column", "a value from a file", vly_keys_column, false},
-    {"map", "[[map]]", vly_keys_map, false},
-    {"except", "except of a [[map]]", vly_keys_except, false},
-    {"stimulus.poisson", "[[stimulus]]", vly_keys_poisson, false},
-    {"stimulus.bernoulli", "[[stimulus]]", vly_keys_bernoulli, false},
-    {"stimulus.normal", "[[stimulus]]", vly_keys_normal, false},
-    {"stimulus.dc", "[[stimulus]]", vly_keys_dc, false},
-    {"stimulus.spikes", "[[stimulus]]", vly_keys_spikes, false},
-    {"stimulus.pulse", "[[stimulus]]", vly_keys_pulse, false},
-    {"stimulus.pattern", "[[stimulus]]", vly_keys_pattern, false},
-    {"value.distribution", "a distribution", vly_keys_distribution, false},
-    {"value.draw", "a draw", vly_keys_draw, false},
-    {"record.spikes", "[[record]]", vly_keys_record, false},
-    {"record.fields", "[[record]]", vly_keys_record_fields, false},
-    {NULL, NULL, NULL, false}};
+    {"morphology", "[morphology.NAME]", vly_keys_morphology, false, false},
+    {"composite", "a composite", vly_keys_composite, false, false},
+    {"positions", "positions of an area", vly_keys_positions, false, false},
+    {"kernel", "a kernel", vly_keys_kernel, false, false},
+    {"mask", "a mask", vly_keys_mask, false, false},
+    {"value.column", "a value from a file", vly_keys_column, false, false},
+    {"map", "[[map]]", vly_keys_map, false, false},
+    {"plasticity", "[plasticity.NAME]", vly_keys_plasticity, false, true},
+    {"except", "except of a [[map]]", vly_keys_except, false, false},
+    {"stimulus.poisson", "[[stimulus]]", vly_keys_poisson, false, false},
+    {"stimulus.bernoulli", "[[stimulus]]", vly_keys_bernoulli, false, false},
+    {"stimulus.normal", "[[stimulus]]", vly_keys_normal, false, false},
+    {"stimulus.dc", "[[stimulus]]", vly_keys_dc, false, false},
+    {"stimulus.spikes", "[[stimulus]]", vly_keys_spikes, false, false},
+    {"stimulus.pulse", "[[stimulus]]", vly_keys_pulse, false, false},
+    {"stimulus.pattern", "[[stimulus]]", vly_keys_pattern, false, false},
+    {"value.distribution", "a distribution", vly_keys_distribution, false,
+     false},
+    {"value.draw", "a draw", vly_keys_draw, false, false},
+    {"record.spikes", "[[record]]", vly_keys_record, false, false},
+    {"record.fields", "[[record]]", vly_keys_record_fields, false, false},
+    {NULL, NULL, NULL, false, false}};
 
 const vly_key_section *vly_key_section_find(const char *name)
 {

@@ -43,6 +43,7 @@ typedef enum vly_key_form {
     VLY_FORM_EVERY,    /* a value as of a parameter: one a neuron */
     VLY_FORM_BOX,      /* [[x, y, z], [x, y, z]] */
     VLY_FORM_PERIODS,  /* true, false, or [x, y, z] of numbers and those */
+    VLY_FORM_LEARNING, /* a plasticity rule */
     VLY_FORMS
 } vly_key_form;
 
@@ -57,6 +58,7 @@ typedef struct vly_key_section {
     const char *what; /* "[run]" */
     const vly_key *keys;
     bool models; /* parameters and fields of the model too */
+    bool rules;  /* parameters of the plasticity rule too */
 } vly_key_section;
 
 extern const vly_key vly_keys_top[];
@@ -73,6 +75,7 @@ extern const vly_key vly_keys_kernel[];
 extern const vly_key vly_keys_mask[];
 extern const vly_key vly_keys_column[];
 extern const vly_key vly_keys_map[];
+extern const vly_key vly_keys_plasticity[];
 extern const vly_key vly_keys_except[];
 extern const vly_key vly_keys_use[];
 extern const vly_key vly_keys_record[];

@@ -12,6 +12,7 @@
 #include "genome/foreign_names.h"
 #include "genome/genome_file.h"
 #include "genome/genome_generator.h"
+#include "genome/genome_plasticity.h"
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
 
@@ -260,6 +261,7 @@ static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(read_options(reader, map));
     VLY_TRY(vly_map_file(reader, map));
     VLY_TRY(vly_cells_read(reader, map));
+    VLY_TRY(vly_map_plasticity(reader, map));
     VLY_TRY(vly_pairs_make(reader, map, n_synapses));
 out:
     return status;

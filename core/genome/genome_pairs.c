@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "genome/genome_map.h"
+#include "genome/genome_plasticity.h"
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
 #include "genome/voxel_rule.h"
@@ -137,6 +138,10 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->port = map->port;
     if (!map->has_port && genome->areas[cell->to].model->n_ports == 2)
         pair->port = VLY_PORT_BY_SIGN;
+    pair->plasticity = map->plasticity;
+    if (!map->has_port && map->plasticity)
+        pair->port =
+            vly_plasticity_port(map->plasticity, genome->areas[cell->to].model);
     pair->origin.kind = VLY_ORIGIN_FILE;
     pair->origin.line = map->node->key_line;
     pair->origin.column = map->node->key_column;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names of an included genome: areas, models, morphologies and ids get the
- * prefix, bound areas get the name of the area that replaces them.
+ * Names of an included genome: areas, models, morphologies, plasticities and
+ * ids get the prefix, bound areas get the name of the area that replaces them.
  */
 #include <string.h>
 
@@ -187,12 +187,13 @@ static vly_status rename_entry(vly_reader *reader, vly_toml_node *entry,
                                const vly_use_names *names)
 {
     static const char *const ends[] = {"from", "to"};
-    static const char *const words[] = {"id", "morphology"};
+    static const char *const words[] = {"id", "morphology", "plasticity"};
     vly_toml_node *except = vly_toml_child(entry, "except");
     vly_status status = VLY_OK;
-    for (int i = 0; i < 2; i++) {
-        vly_toml_node *word = vly_toml_child(entry, words[i]);
+    for (int i = 0; i < 2; i++)
         VLY_TRY(rename_areas(reader, vly_toml_child(entry, ends[i]), names));
+    for (int i = 0; i < 3; i++) {
+        vly_toml_node *word = vly_toml_child(entry, words[i]);
         if (word && word->kind == VLY_TOML_STRING)
             VLY_TRY(put_prefix(reader, names, &word->u.string));
     }
@@ -225,7 +226,8 @@ out:
 vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names)
 {
-    static const char *const tables[] = {"area", "model", "morphology"};
+    static const char *const tables[] = {"area", "model", "morphology",
+                                         "plasticity"};
     vly_toml_node *models = vly_toml_child(root, "model");
     vly_status status = VLY_OK;
     VLY_TRY(rename_lists(reader, root, names));
@@ -236,7 +238,7 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
             vly_toml_get(models, model->u.string))
             VLY_TRY(put_prefix(reader, names, &model->u.string));
     }
-    for (int t = 0; t < 3; t++) {
+    for (int t = 0; t < 4; t++) {
         vly_toml_node *table = vly_toml_child(root, tables[t]);
         for (uint32_t i = 0;
              table && table->kind == VLY_TOML_TABLE && i < table->n_children;

@@ -289,6 +289,8 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
     vly_text_origin(text, &map->multiple_origin, NULL);
     if (map->has_port)
         vly_text_put(text, "port = %u\n", map->port);
+    if (map->plasticity)
+        vly_text_put(text, "plasticity = \"%s\"\n", map->plasticity->name);
     if (map->linked)
         resolve_exceptions(text, genome, map, keys, n_keys);
 }

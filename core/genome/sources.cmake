@@ -28,6 +28,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_record.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_resolve.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_pairs.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_plasticity.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_periodic.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_slope.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
@@ -39,7 +40,9 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_use_names.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_value.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_vectors.c
+    ${CMAKE_CURRENT_LIST_DIR}/map_plasticity.c
     ${CMAKE_CURRENT_LIST_DIR}/model_info.c
+    ${CMAKE_CURRENT_LIST_DIR}/plasticity_info.c
     ${CMAKE_CURRENT_LIST_DIR}/resolve_map.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_info.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_source.c

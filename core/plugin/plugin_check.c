@@ -133,6 +133,16 @@ vly_status vly_backend_check(const void *table, vly_backend *backend,
         return function_missing(VLY_BACKEND_INTERFACE, #name, error);
     BACKEND_REQUIRED(BACKEND_CHECK)
 #undef BACKEND_CHECK
+    if ((copy.flags & VLY_BACKEND_LEARNS) == 0) {
+        copy.learning_read = NULL;
+        copy.learning_write = NULL;
+        copy.learning_set = NULL;
+    } else if (!copy.learning_read || !copy.learning_write ||
+               !copy.learning_set) {
+        return function_missing(VLY_BACKEND_INTERFACE,
+                                "learning_read, learning_write or learning_set",
+                                error);
+    }
     *backend = copy;
 out:
     return status;
@@ -147,6 +157,12 @@ vly_status vly_backend_supports(const vly_backend *table,
             return vly_fail(why, VLY_E_UNSUPPORTED,
                             "map %s has weights in units of its own, which "
                             "plugins built for an ABI before 1.4 do not know",
+                            desc->projections[p].map);
+    for (uint32_t p = 0;
+         !(table->flags & VLY_BACKEND_LEARNS) && p < desc->n_projections; p++)
+        if ((desc->projections[p].flags & VLY_PROJECTION_PLASTIC) != 0)
+            return vly_fail(why, VLY_E_UNSUPPORTED,
+                            "map %s is plastic, and this backend cannot learn",
                             desc->projections[p].map);
     return table->supports(desc, why);
 }

@@ -74,6 +74,8 @@ static vly_status interfaces_ask(registry_entry *entry)
             VLY_TRY(vly_backend_check(table, &entry->backend, &entry->failure));
             if ((entry->plugin.abi_version & 0xffffu) < 4)
                 entry->backend.flags |= VLY_BACKEND_NO_SHIFTS;
+            if ((entry->plugin.abi_version & 0xffffu) < 5)
+                entry->backend.flags &= ~(uint32_t)VLY_BACKEND_LEARNS;
         }
         used += (size_t)snprintf(entry->interfaces + used,
                                  sizeof(entry->interfaces) - used, "%s%s",

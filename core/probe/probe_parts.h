@@ -30,6 +30,9 @@
     X(weights_read)                                                            \
     X(weights_write)                                                           \
     X(reverse_index)                                                           \
+    X(learning_read)                                                           \
+    X(learning_write)                                                          \
+    X(learning_set)                                                            \
     X(state_digest)
 
 typedef enum probe_call {

@@ -274,6 +274,38 @@ static vly_status reverse_index(vly_backend_net *net, uint32_t projection,
     return status;
 }
 
+static vly_status learning_read(vly_backend_net *net, uint32_t projection,
+                                uint64_t first, uint64_t count,
+                                int32_t *masters, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    SEEN(net->slot, learning_read, net->burst,
+         net->inner->learning_read(net->net, projection, first, count, masters,
+                                   error));
+    return status;
+}
+
+static vly_status learning_write(vly_backend_net *net, uint32_t projection,
+                                 uint64_t first, uint64_t count,
+                                 const int32_t *masters, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    SEEN(net->slot, learning_write, net->burst,
+         net->inner->learning_write(net->net, projection, first, count, masters,
+                                    error));
+    return status;
+}
+
+static vly_status learning_set(vly_backend_net *net, uint32_t projection,
+                               const vly_learning_desc *learning,
+                               vly_error *error)
+{
+    vly_status status = VLY_OK;
+    SEEN(net->slot, learning_set, net->burst,
+         net->inner->learning_set(net->net, projection, learning, error));
+    return status;
+}
+
 static vly_status state_digest(vly_backend_net *net, uint64_t *digest,
                                vly_error *error)
 {
@@ -373,6 +405,10 @@ static void fill_table(probe_slot *slot, const vly_backend *inner)
         slot->table.weights_read = inner->weights_read ? weights_read : NULL;
         slot->table.weights_write = inner->weights_write ? weights_write : NULL;
         slot->table.reverse_index = inner->reverse_index ? reverse_index : NULL;
+        slot->table.learning_read = inner->learning_read ? learning_read : NULL;
+        slot->table.learning_write =
+            inner->learning_write ? learning_write : NULL;
+        slot->table.learning_set = inner->learning_set ? learning_set : NULL;
         slot->table.state_digest = inner->state_digest ? state_digest : NULL;
     }
     /* reserved: never called, so it cannot be wrapped */

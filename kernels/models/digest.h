@@ -35,4 +35,12 @@ VLY_FN VLY_U64 vly_digest_pair(VLY_U64 mixed, VLY_U32 neuron, VLY_U32 word)
                           ((VLY_TO_U64(neuron) << 32) | VLY_TO_U64(word)));
 }
 
+/* Word number `at` of a snapshot's weights. The fields of neurons have numbers
+ * below 2^32, so their hashes are other ones. */
+VLY_FN VLY_U64 vly_digest_weight(VLY_U64 at, VLY_U32 word)
+{
+    VLY_U64 mixed = vly_digest_mix(VLY_U64_OF(1u, 0u) + (at >> 32));
+    return vly_digest_mix(mixed ^ ((at << 32) | VLY_TO_U64(word)));
+}
+
 #endif

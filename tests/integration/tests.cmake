@@ -226,6 +226,7 @@ set(command_tests
     input
     texts
     schema
+    plasticity
     sweep
     stop
     device

@@ -177,6 +177,36 @@ static vly_status flaky_digest(vly_backend_net *net, uint64_t *digest,
                : inner->state_digest(net->inner, digest, error);
 }
 
+static vly_status flaky_learning_read(vly_backend_net *net, uint32_t projection,
+                                      uint64_t first, uint64_t count,
+                                      int32_t *masters, vly_error *error)
+{
+    return fails(net, "read")
+               ? lost(error)
+               : inner->learning_read(net->inner, projection, first, count,
+                                      masters, error);
+}
+
+static vly_status flaky_learning_write(vly_backend_net *net,
+                                       uint32_t projection, uint64_t first,
+                                       uint64_t count, const int32_t *masters,
+                                       vly_error *error)
+{
+    return fails(net, "write")
+               ? lost(error)
+               : inner->learning_write(net->inner, projection, first, count,
+                                       masters, error);
+}
+
+static vly_status flaky_learning_set(vly_backend_net *net, uint32_t projection,
+                                     const vly_learning_desc *learning,
+                                     vly_error *error)
+{
+    return fails(net, "set")
+               ? lost(error)
+               : inner->learning_set(net->inner, projection, learning, error);
+}
+
 /* The plugin within is loaded by its path, given when this one is built. */
 static vly_status init(const vly_host *host, vly_error *error)
 {
@@ -200,6 +230,9 @@ static vly_status init(const vly_host *host, vly_error *error)
     flaky.stimulus_write = flaky_stimulus;
     flaky.snapshot_read = flaky_snapshot;
     flaky.state_digest = flaky_digest;
+    flaky.learning_read = flaky_learning_read;
+    flaky.learning_write = flaky_learning_write;
+    flaky.learning_set = flaky_learning_set;
     return VLY_OK;
 }
 

@@ -451,10 +451,13 @@ static void put_later_kinds(maker *m)
 
 /* ---- the whole -------------------------------------------------------- */
 
-char *random_genome(uint64_t seed, random_coverage *coverage, char **edges)
+char *random_genome(uint64_t seed, bool plastic, random_coverage *coverage,
+                    char **edges)
 {
     static const double steps[] = {0.1, 0.25, 0.5, 1};
-    maker m = {.state = seed * 0xD1342543DE82EF95u + 1, .bursts = 150};
+    maker m = {.state = seed * 0xD1342543DE82EF95u + 1,
+               .bursts = 150,
+               .plastic = plastic};
     m.dt_ms = steps[whole(&m, 0, 3)];
     choose_areas(&m);
     put(&m, "# random genome %llu\n", (unsigned long long)seed);
@@ -480,6 +483,7 @@ char *random_genome(uint64_t seed, random_coverage *coverage, char **edges)
     if (edges)
         *edges = NULL;
     put_space_and_file(&m, edges);
+    put_plastic_maps(&m);
     char *whole_text = malloc(m.length + 32);
     if (m.failed || !whole_text) {
         free(m.text);

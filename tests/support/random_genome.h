@@ -5,6 +5,7 @@
 #ifndef VOLLEY_RANDOM_GENOME_H
 #define VOLLEY_RANDOM_GENOME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* X(name): everything that must come up often enough. */
@@ -121,7 +122,16 @@
     X(feagi_excitability)                                                      \
     X(feagi_no_accumulation)                                                   \
     X(feagi_mp_driven)                                                         \
-    X(feagi_divided_psp)
+    X(feagi_divided_psp)                                                       \
+    X(plasticity_stdp)                                                         \
+    X(plasticity_stdp_power)                                                   \
+    X(plasticity_stdp_triplet)                                                 \
+    X(plasticity_stdp_inhibitory)                                              \
+    X(plasticity_dendritic)                                                    \
+    X(plasticity_nearest)                                                      \
+    X(plasticity_frozen)                                                       \
+    X(plasticity_negative)                                                     \
+    X(plasticity_distribution)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,
@@ -142,7 +152,9 @@ extern const char *const random_coverage_names[COVER_COUNT];
 /* The text of genome number `seed`; the caller frees it. What it has is added
  * to *coverage. NULL: no memory. *edges: what has to stand in the file
  * RANDOM_EDGES_FILE beside it, the caller's too; NULL if it names no file. With
- * edges NULL genomes name none, and are the same otherwise. */
-char *random_genome(uint64_t seed, random_coverage *coverage, char **edges);
+ * edges NULL genomes name none, and are the same otherwise. plastic: some maps
+ * are added that learn. */
+char *random_genome(uint64_t seed, bool plastic, random_coverage *coverage,
+                    char **edges);
 
 #endif

@@ -28,6 +28,7 @@ typedef struct maker {
     size_t length;
     size_t capacity;
     bool failed;
+    bool plastic; /* maps that learn too */
     bool has[COVER_COUNT];
     double dt_ms;
     uint32_t bursts;
@@ -55,6 +56,8 @@ void put_vectors(maker *m); /* without an end of line */
 void put_more_maps(maker *m, uint32_t index);
 /* random_space.c: with edges NULL no map of a file */
 void put_space_and_file(maker *m, char **edges);
+/* random_plasticity.c */
+void put_plastic_maps(maker *m);
 /* random_area.c */
 void choose_areas(maker *m);
 void put_area(maker *m, uint32_t index);

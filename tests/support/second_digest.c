@@ -5,6 +5,8 @@
  */
 #include "second_simulator.h"
 
+#include "second_learning.h"
+
 #include <string.h>
 
 typedef struct lanes {
@@ -182,6 +184,23 @@ static uint64_t delay_of(const second_projection *p, uint64_t i)
     return p->base_delay + (p->delay ? p->delay[i] : 0u);
 }
 
+static void add_learning(const second_file *file, uint64_t index, lanes *sum)
+{
+    const second_learning *l = file->projections[index].learning;
+    const unsigned char *p = file->bytes + get(file->bytes + 176, 8);
+    lanes key = key_of(11, index);
+    while (get(p, 4) != index)
+        p += 80;
+    add_text(&key, file, get(p + 8, 4));
+    add_words(&key, p + 16, 1, 8); /* hash of the rule's table */
+    add_word(&key, l->flags);
+    add_word(&key, l->most);
+    add_words(&key, p + 40, 8, 4); /* traces */
+    add_words(&key, (const unsigned char *)(const void *)l->coefs,
+              (int)l->n_coefs, 4);
+    add_key(sum, key);
+}
+
 static void add_projection(const second_file *file, uint64_t index, lanes *sum)
 {
     const unsigned char *record = section(file, 3) + 96 * index;
@@ -191,6 +210,8 @@ static void add_projection(const second_file *file, uint64_t index, lanes *sum)
     add_text(&key, file, get(record, 4));
     add_words(&key, record + 4, 4, 4); /* areas, port, flags */
     add_key(sum, key);
+    if (p->learning)
+        add_learning(file, index, sum);
     for (uint64_t s = 0; s < from->n; s++) {
         key = key_of(7, index);
         add_word(&key, from->first + s);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "second_learning.h"
+
 enum { N_SECTIONS = 17, BLOCK = 1 << 20 };
 
 uint64_t second_mix64(uint64_t x)
@@ -103,13 +105,15 @@ static lanes section_checksum(const unsigned char *bytes, uint64_t n)
 
 static int check_content_hash(const second_file *file)
 {
-    unsigned char bytes[32 + 48 + 16 * 16];
+    unsigned char bytes[32 + 48 + 17 * 16];
+    int learns = get64(file->bytes + 184) != 0;
     memcpy(bytes, file->bytes + 72, 32);
     memcpy(bytes + 32, file->bytes + 112, 48);
     for (int k = 0; k < 16; k++)
         memcpy(bytes + 80 + 16 * k, file->bytes + 256 + 48 * k + 24, 16);
-    return checksum_is(checksum(bytes, sizeof bytes), file->bytes + 56,
-                       "the content");
+    memcpy(bytes + 80 + 16 * 16, file->bytes + 192, 16);
+    return checksum_is(checksum(bytes, sizeof bytes - (learns ? 0 : 16)),
+                       file->bytes + 56, "the content");
 }
 
 /* ---- parts of the file ------------------------------------------------ */
@@ -158,6 +162,10 @@ static int read_header(second_file *file)
                         h + 256 + 48 * (id - 1) + 24, what))
             return -1;
     }
+    if (get64(h + 184) != 0 &&
+        checksum_is(checksum(h + get64(h + 176), get64(h + 184)), h + 192,
+                    "what learns"))
+        return -1;
     return check_content_hash(file);
 }
 
@@ -258,6 +266,29 @@ static void read_projection(const second_file *file, uint32_t index)
     projection->delay = get64(p + 64) ? at(file, get64(p + 64)) : NULL;
 }
 
+/* The records after the last section: 0, or -1 without memory. */
+static int read_learning(second_file *file)
+{
+    const unsigned char *h = file->bytes;
+    for (uint64_t k = 0; k < get64(h + 184) / 80; k++) {
+        const unsigned char *p = h + get64(h + 176) + 80 * k;
+        second_learning *l = calloc(1, sizeof *l);
+        if (!l)
+            return -1;
+        file->projections[get32(p)].learning = l;
+        l->flags = get32(p + 4);
+        snprintf(l->rule, sizeof l->rule, "%s", text_at(file, get32(p + 8)));
+        l->n_coefs = get32(p + 12);
+        l->coefs = at(file, get64(p + 24));
+        l->most = get32(p + 32);
+        for (int t = 0; t < 4; t++) {
+            l->rate[t] = get_f32(p + 40 + 8 * t);
+            l->bursts[t] = get32(p + 44 + 8 * t);
+        }
+    }
+    return 0;
+}
+
 static void read_stimulus(const second_file *file, uint32_t index)
 {
     const unsigned char *p = section(file, 4, NULL) + 128 * (uint64_t)index;
@@ -321,7 +352,7 @@ int second_file_read(const char *path, second_file *file)
         read_projection(file, k);
     for (uint32_t k = 0; k < file->n_stimuli; k++)
         read_stimulus(file, k);
-    return 0;
+    return read_learning(file);
 }
 
 void second_file_free(second_file *file)
@@ -332,6 +363,8 @@ void second_file_free(second_file *file)
         free(file->areas[k].input);
     }
     free(file->areas);
+    for (uint32_t k = 0; file->projections && k < file->n_projections; k++)
+        free(file->projections[k].learning);
     free(file->projections);
     free(file->stimuli);
     free(file->bytes);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "second_learning.h"
+
 /* What one neuron's update needs from outside. */
 typedef struct arrivals {
     int64_t sum[2];
@@ -20,6 +22,7 @@ typedef struct world {
     uint64_t burst;
     uint32_t n_slots;  /* max_delay + 1: burst b waits in slot b % n_slots */
     arrivals *pending; /* [n_slots][n_neurons] */
+    second_history history;
     second_result *result;
 } world;
 
@@ -452,6 +455,10 @@ static void send(world *w, uint32_t area, uint32_t k, uint32_t gain)
         const second_projection *projection = &file->projections[p];
         if (projection->source_area != area)
             continue;
+        if (projection->learning) { /* its weight is that of the arrival */
+            w->result->events += projection->row[k + 1] - projection->row[k];
+            continue;
+        }
         for (uint64_t i = projection->row[k]; i < projection->row[k + 1]; i++) {
             int64_t weight =
                 projection->weight[i] * (INT64_C(1) << projection->shift);
@@ -469,10 +476,35 @@ static void send(world *w, uint32_t area, uint32_t k, uint32_t gain)
     }
 }
 
+/* The arrivals at projections that learn, with their weights of now. */
+static void deliver_learned(world *w)
+{
+    second_file *file = w->file;
+    second_learnings_step(file, &w->history, w->burst, 0);
+    for (uint32_t p = 0; p < file->n_projections; p++) {
+        const second_projection *map = &file->projections[p];
+        const second_area *source = &file->areas[map->source_area];
+        if (!map->learning || w->burst < map->base_delay)
+            continue;
+        const char *fired = w->history.fired + (w->burst - map->base_delay) %
+                                                   w->n_slots * file->n_neurons;
+        for (uint32_t k = 0; k < source->n; k++)
+            for (uint64_t i = map->row[k];
+                 fired[source->first + k] && i < map->row[k + 1]; i++)
+                add_event(w, w->burst, map->target[i], map->port,
+                          second_learning_weight(map->learning, i) *
+                              (INT64_C(1) << map->shift));
+    }
+}
+
 static uint64_t one_burst(world *w)
 {
     uint64_t digest = 0;
+    char *fired =
+        w->history.fired + w->burst % w->n_slots * (uint64_t)w->file->n_neurons;
+    memset(fired, 0, w->file->n_neurons);
     stimulate(w);
+    deliver_learned(w);
     for (uint32_t a = 0; a < w->file->n_areas; a++) {
         second_area *area = &w->file->areas[a];
         for (uint32_t k = 0; k < area->n; k++) {
@@ -481,6 +513,7 @@ static uint64_t one_burst(world *w)
                 continue;
             digest += second_mix64(second_mix64(w->burst) ^
                                    ((uint64_t)id << 32 | gain));
+            fired[id] = 1;
             w->result->spikes++;
             if (w->result->spike_log)
                 fprintf(w->result->spike_log, "%llu %u %u\n",
@@ -489,6 +522,7 @@ static uint64_t one_burst(world *w)
             send(w, a, k, gain);
         }
     }
+    second_learnings_step(w->file, &w->history, w->burst, 1);
     for (uint32_t id = 0; id < w->file->n_neurons; id++)
         *pending_of(w, w->burst, id) = (arrivals){{0, 0}, 0};
     return digest;
@@ -517,14 +551,18 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
             return -1;
     w.pending =
         calloc((size_t)w.n_slots * file->n_neurons + 1, sizeof *w.pending);
-    if (!w.pending)
+    if (second_learnings_begin(file, &w.history) || !w.pending) {
+        second_learnings_end(file, &w.history);
+        free(w.pending);
         return -1;
+    }
     result->spikes = 0;
     result->events = 0;
     for (w.burst = 0; w.burst < n_bursts; w.burst++) {
         if (result->before)
             result->before(file, w.burst, result->before_arg);
         if (update_constant_input(file, w.burst)) {
+            second_learnings_end(file, &w.history);
             free(w.pending);
             return -1;
         }
@@ -535,6 +573,14 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
     }
     free(w.pending);
     result->digest = digest;
-    result->state_digest = state_digest(file);
+    result->state_digest =
+        state_digest(file) + second_learnings_digest(file, n_bursts);
+    result->distance = 0.0;
+    for (uint32_t p = 0; p < file->n_projections; p++)
+        if (file->projections[p].learning)
+            result->distance =
+                fmax(result->distance,
+                     second_learning_distance(file->projections[p].learning));
+    second_learnings_end(file, &w.history);
     return 0;
 }

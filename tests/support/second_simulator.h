@@ -60,7 +60,8 @@ typedef struct second_projection {
     const uint64_t *row;
     const uint32_t *target;
     const int16_t *weight;
-    const uint8_t *delay; /* NULL: all 0 */
+    const uint8_t *delay;             /* NULL: all 0 */
+    struct second_learning *learning; /* NULL: its weights stay */
 } second_projection;
 
 typedef struct second_spike_input {
@@ -138,11 +139,31 @@ typedef struct second_result {
     uint64_t digest;
     uint64_t state_digest;
     uint64_t *bursts; /* [n_bursts] burst digests; NULL: not wanted */
+    double distance;  /* of weights that learn to doubles, share of w_max */
     FILE *spike_log;  /* "burst neuron gain" a line; NULL: not wanted */
     /* called before each burst, to change the network; NULL: nothing does */
     void (*before)(second_file *file, uint64_t burst, void *arg);
     void *before_arg;
 } second_result;
+
+/* ---- projections that learn (second_learning.c) ------------------------- */
+
+/* 1 for each neuron that fired, of the last max_delay bursts and this one. */
+typedef struct second_history {
+    char *fired; /* [n_slots][n_neurons], of burst b in slot b % n_slots */
+    char *none;  /* [n_neurons] 0 */
+    uint32_t n_slots;
+    uint32_t n_neurons;
+} second_history;
+
+/* Before the first burst. 0, or -1 without memory. */
+int second_learnings_begin(second_file *file, second_history *history);
+void second_learnings_end(second_file *file, second_history *history);
+/* A projection that learns, before (0) and after (1) the neurons of this burst
+ * are updated. */
+void second_learnings_step(second_file *file, const second_history *history,
+                           uint64_t burst, int after);
+uint64_t second_learnings_digest(const second_file *file, uint64_t burst);
 
 /* Runs the network from burst 0. result->bursts, spike_log and before are set
  * by the caller. The areas' state is afterwards that of the last burst. */

@@ -42,6 +42,8 @@ vly_old_plugin(3
     e3773b3f5160f2e255c94d6376118d3da568b9a58e175a2136cf96843ac359c3)
 vly_old_plugin(4
     3d2dd3e7af0a0f2e429265b32d48d8b10c72950e4b9f8db2d239cf40da223362)
+vly_old_plugin(5
+    e166c900b6cc520801b205827dd2006de2e67af0283e855c2052ee10e9df6144)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

@@ -230,7 +230,7 @@ static void test_supports(void **state)
     net.projections[0].flags = 0;
     assert_refused(&net, VLY_E_INVALID, "without gains");
     net.projections[0].flags = VLY_PROJECTION_GAIN | VLY_PROJECTION_PLASTIC;
-    assert_refused(&net, VLY_E_UNSUPPORTED, "plastic");
+    assert_refused(&net, VLY_E_INVALID, "plastic, but without a rule");
     net.projections[0].flags = VLY_PROJECTION_GAIN;
     net.projections[0].port = VLY_PORT_BY_SIGN;
     assert_refused(&net, VLY_E_UNSUPPORTED, "port 2");

@@ -8,6 +8,7 @@
 #include "genome/genome_keys.h"
 #include "genome/genome_map.h"
 #include "genome/genome_stimulus.h"
+#include "genome/plasticity_info.h"
 
 /* ---- the table ---------------------------------------------------------- */
 
@@ -22,6 +23,10 @@ static bool is_value(const char *word)
             if (strcmp(model->fields[i].name, word) == 0)
                 return true;
     }
+    for (uint32_t r = 0; r < vly_plasticity_count(); r++)
+        for (uint32_t i = 0; i < vly_plasticity_at(r)->n_params; i++)
+            if (strcmp(vly_plasticity_at(r)->params[i].name, word) == 0)
+                return true;
     return false;
 }
 
@@ -42,7 +47,7 @@ static bool is_name(const char *word)
     for (uint32_t i = 0; vly_stimulus_names[i]; i++)
         if (strcmp(vly_stimulus_names[i], word) == 0)
             return true;
-    return vly_model_find(word) != NULL;
+    return vly_model_find(word) != NULL || vly_plasticity_find(word) != NULL;
 }
 
 static void rows_name_what_there_is(void **state)
@@ -145,10 +150,74 @@ static void keys_of_tables(void **state)
                         "mean_pa = 1\nstd = 2\n",
                    "t:9:1: std: a [[stimulus]] of kind normal calls it "
                    "sd_<unit>");
+    assert_refused(AREA "[[map]]\nsynapse_model = \"stdp_synapse\"\n",
+                   "t:6:1: synapse_model: a [[map]] calls it plasticity, a "
+                   "[plasticity] by its name; without it weights do not "
+                   "change");
     assert_refused("format = 1\n[kernel]\nresolution = 0.1\n",
                    "t:2:2: unknown key kernel in the genome, wanted one of "
                    "format, title, source, run, var, model, use, area, map, "
-                   "stimulus, record, morphology");
+                   "stimulus, record, morphology, plasticity");
+}
+
+#define PLASTICITY AREA "[plasticity.p]\nw_max_pa = 1\n"
+
+static void keys_of_plasticity(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule;
+        const char *key;
+        const char *answer;
+    } cases[] = {
+        {"stdp", "tau_plus", "rule stdp calls it tau_plus_ms"},
+        {"stdp", "tau_minus",
+         "rule stdp calls it tau_minus_ms, in NEST it is a parameter of the "
+         "target neuron"},
+        {"stdp", "taupre", "rule stdp calls it tau_plus_ms"},
+        {"stdp", "A_plus", "rule stdp calls it lambda, a share of w_max"},
+        {"stdp", "Wmax", "rule stdp calls it w_max_pa"},
+        {"stdp_triplet", "Aplus_triplet",
+         "rule stdp_triplet calls it a3_plus, a share of w_max"},
+        {"stdp_inhibitory", "tau", "rule stdp_inhibitory calls it tau_ms"},
+        {"stdp_power", "gmax", "rule stdp_power calls it w_max_pa"},
+    };
+    for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512], wanted[512];
+        snprintf(text, sizeof(text), PLASTICITY "rule = \"%s\"\n%s = 1\n",
+                 cases[i].rule, cases[i].key);
+        snprintf(wanted, sizeof(wanted), "t:8:1: %s: %s", cases[i].key,
+                 cases[i].answer);
+        assert_refused(text, wanted);
+    }
+}
+
+static void plasticity_rules(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *answer;
+    } cases[] = {
+        {"stdp_synapse", ", did you mean stdp?"},
+        {"STDPMechanism", ", did you mean stdp?"},
+        {"stdp_pl_synapse_hom", ", did you mean stdp_power? it has no bound in "
+                                "NEST: w_max is wanted here"},
+        {"stdp_triplet_synapse", ", did you mean stdp_triplet? amplitudes are "
+                                 "shares of w_max here"},
+        {"vogels_sprekeler_synapse", ", did you mean stdp_inhibitory?"},
+        {"stdp_nn_symm_synapse", ", did you mean stdp? with nearest = true"},
+        {"stdp_dopamine_synapse", ": no rule has a third factor yet"},
+        {"tsodyks2_synapse", ": no rule of short-term plasticity yet"},
+    };
+    for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512], wanted[512];
+        snprintf(text, sizeof(text), PLASTICITY "rule = \"%s\"\n",
+                 cases[i].name);
+        snprintf(wanted, sizeof(wanted), "t:7:8: no plasticity rule \"%s\"%s",
+                 cases[i].name, cases[i].answer);
+        assert_refused(text, wanted);
+    }
 }
 
 /* ---- words -------------------------------------------------------------- */
@@ -234,6 +303,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rows_name_what_there_is),
     cmocka_unit_test(keys_of_models),
     cmocka_unit_test(keys_of_tables),
+    cmocka_unit_test(keys_of_plasticity),
+    cmocka_unit_test(plasticity_rules),
     cmocka_unit_test(models),
     cmocka_unit_test(rules_kinds_and_generators),
 };

@@ -10,6 +10,7 @@
 #include "genome/voxel_rule.h"
 #include "tools/cli/tool.h"
 #include "tools/doc/doc_keys.h"
+#include "tools/doc/doc_plasticity.h"
 #include "tools/doc/doc_topics.h"
 
 static const tool_option options[] = {
@@ -107,6 +108,8 @@ static void print_list(void)
     print_models();
     tool_print("\n");
     print_rules();
+    tool_print("\n");
+    doc_plasticity_list();
     tool_print("\nparts\n");
     doc_sections_list();
     tool_print("\ntopics\n");
@@ -116,7 +119,8 @@ static void print_list(void)
                "any key, parameter or name of those: `volley doc tau_m_ms`\n");
 }
 
-/* Names in the order of models, rules, parts, topics, other simulators. */
+/* Names in the order of models, rules, plasticity rules, parts, topics, other
+ * simulators. */
 static const char *name_at(const void *context, uint32_t k)
 {
     (void)context;
@@ -128,6 +132,9 @@ static const char *name_at(const void *context, uint32_t k)
     if (k < VLY_RULES)
         return vly_rules[k].name;
     k -= VLY_RULES;
+    if (k < vly_plasticity_count())
+        return vly_plasticity_at(k)->id;
+    k -= vly_plasticity_count();
     for (int i = 0; i < 3; i++) {
         uint32_t n = 0;
         while (n <= k && lists[i](n) != NULL)
@@ -154,7 +161,7 @@ static bool print_named(const char *name)
         print_model(model);
         return true;
     }
-    if (print_rule_named(name))
+    if (print_rule_named(name) || doc_plasticity_print(name))
         return true;
     if (doc_topic_print(name)) { /* some are keys too */
         doc_key_print(name);
@@ -209,6 +216,7 @@ static void print_markdown(void)
         doc_cell_markdown(vly_rules[i].text);
         tool_print(" |\n");
     }
+    doc_plasticity_markdown();
     tool_print("\n## Models\n");
     for (uint32_t m = 0; m < vly_model_count(); m++)
         markdown_model(vly_model_at(m));

@@ -15,88 +15,13 @@
 #include "genome/genome_keys.h"
 #include "genome/genome_map.h"
 #include "genome/model_info.h"
+#include "genome/plasticity_info.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/tool.h"
+#include "tools/doc/schema_forms.h"
 
 static const tool_option options[] = {
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
-
-/* Forms whose schema needs no other table, in the order of vly_key_form; NULL:
- * built below. */
-static const char *const form_texts[VLY_FORMS] = {
-    [VLY_FORM_TEXT] = "{\"type\": \"string\"}",
-    [VLY_FORM_BOOL] = "{\"type\": \"boolean\"}",
-    [VLY_FORM_NUMBER] =
-        "{\"anyOf\": [{\"type\": \"number\"}, {\"$ref\": \"#/$defs/"
-        "expression\"}]}",
-    [VLY_FORM_WHOLE] = "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, "
-                       "{\"$ref\": \"#/$defs/expression\"}]}",
-    [VLY_FORM_CELL] =
-        "{\"anyOf\": [{\"$ref\": \"#/$defs/one\"}, {\"type\": \"array\", "
-        "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
-        "\"items\": {\"$ref\": \"#/$defs/one\"}}}]}",
-    [VLY_FORM_COUNTS] =
-        "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
-        "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}}]}",
-    [VLY_FORM_EACH] =
-        "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",
-    [VLY_FORM_AREAS] =
-        "{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"array\", "
-        "\"minItems\": 1, \"items\": {\"type\": \"string\"}}]}",
-    [VLY_FORM_LINKS] = "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-                       "{\"type\": \"string\"}}",
-    [VLY_FORM_TRIPLE] =
-        "{\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}",
-    [VLY_FORM_TRIPLES] =
-        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-        "{\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}}",
-    [VLY_FORM_PATTERNS] =
-        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-        "\"items\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": "
-        "3, \"items\": {\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, "
-        "{\"enum\": [\"*\", \"?\", \"!\"]}]}}}}",
-    [VLY_FORM_ANY] = "true",
-    [VLY_FORM_PAIRS] =
-        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}}",
-    [VLY_FORM_TIMES] =
-        "{\"type\": \"array\", \"items\": {\"anyOf\": [{\"$ref\": "
-        "\"#/$defs/number\"}, {\"type\": \"array\", \"items\": {\"$ref\": "
-        "\"#/$defs/number\"}}]}}",
-    [VLY_FORM_INDEXES] =
-        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-        "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, {\"$ref\": "
-        "\"#/$defs/expression\"}]}}",
-    [VLY_FORM_MODEL] = "{\"type\": \"string\"}",
-    [VLY_FORM_FORMAT] = "{\"const\": 1}",
-    [VLY_FORM_NUMBERS] =
-        "{\"type\": \"object\", \"additionalProperties\": {\"$ref\": "
-        "\"#/$defs/number\"}}",
-    [VLY_FORM_TEXTS] = "{\"type\": \"object\", \"additionalProperties\": "
-                       "{\"type\": \"string\"}}",
-    [VLY_FORM_SET] = "{\"type\": \"object\"}",
-    [VLY_FORM_PAIR] = "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-                      "\"items\": {\"$ref\": \"#/$defs/number\"}}",
-    [VLY_FORM_CLIP] = "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-                      "\"items\": {\"anyOf\": [{\"$ref\": "
-                      "\"#/$defs/number\"}, {\"type\": \"string\"}]}}",
-    [VLY_FORM_EVERY] = "{\"anyOf\": [{\"type\": \"number\"}, {\"$ref\": "
-                       "\"#/$defs/many\"}]}",
-    [VLY_FORM_BOX] =
-        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-        "\"items\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": "
-        "3, \"items\": {\"$ref\": \"#/$defs/number\"}}}",
-    [VLY_FORM_PERIODS] =
-        "{\"anyOf\": [{\"type\": \"boolean\"}, {\"type\": \"array\", "
-        "\"minItems\": 3, \"maxItems\": 3, \"items\": {\"anyOf\": "
-        "[{\"type\": \"boolean\"}, {\"$ref\": \"#/$defs/number\"}]}}]}",
-};
 
 static void put_ref(json_writer *json, const char *key, const char *name)
 {
@@ -146,6 +71,12 @@ static void put_form(json_writer *json, const vly_key_section *section,
             json_text(json, NULL, vly_model_at(i)->id);
         json_array_end(json);
         break;
+    case VLY_FORM_LEARNING:
+        json_array(json, "enum");
+        for (uint32_t i = 0; i < vly_plasticity_count(); i++)
+            json_text(json, NULL, vly_plasticity_at(i)->id);
+        json_array_end(json);
+        break;
     case VLY_FORM_SECTION:
         snprintf(name, sizeof name, "#/$defs/%s", key->name);
         json_text(json, "$ref", name);
@@ -187,12 +118,10 @@ static void add_suffix(const char *suffix, const char **suffixes, uint32_t *n)
         suffixes[(*n)++] = suffix;
 }
 
-/* weight* is weight_mv, weight_pa, ...: the units of all ports, and of the
- * constant input for the amplitude of a dc */
-static void put_suffixed(json_writer *json, const vly_key_section *section,
-                         const vly_key *key)
+/* The units of all ports, and of the constant input for the amplitude of a dc;
+ * their number. */
+static uint32_t find_suffixes(const char *suffixes[SUFFIXES_MAX])
 {
-    const char *suffixes[SUFFIXES_MAX];
     uint32_t n = 0;
     for (uint32_t m = 0; m < vly_model_count(); m++) {
         const vly_model_info *model = vly_model_at(m);
@@ -201,6 +130,15 @@ static void put_suffixed(json_writer *json, const vly_key_section *section,
         if (model->dc_suffix[0] != '\0')
             add_suffix(model->dc_suffix, suffixes, &n);
     }
+    return n;
+}
+
+/* weight* is weight_mv, weight_pa, ... */
+static void put_suffixed(json_writer *json, const vly_key_section *section,
+                         const vly_key *key)
+{
+    const char *suffixes[SUFFIXES_MAX];
+    uint32_t n = find_suffixes(suffixes);
     for (uint32_t i = 0; i < n; i++) {
         char name[64];
         snprintf(name, sizeof name, "%.*s%s%s", (int)strlen(key->name) - 1,
@@ -310,6 +248,71 @@ static void put_models(json_writer *json, const vly_key_section *section)
     json_object_end(json);
 }
 
+static void put_number(json_writer *json, const char *name,
+                       const vly_param_info *param)
+{
+    json_object(json, name);
+    json_text(json, "description", param->text);
+    json_array(json, "anyOf");
+    json_object(json, NULL);
+    json_text(json, "type", "number");
+    json_number(json, "minimum", param->lo);
+    json_number(json, "maximum", param->hi);
+    json_object_end(json);
+    put_ref(json, NULL, "expression");
+    json_array_end(json);
+    json_object_end(json);
+}
+
+/* Parameters of a plasticity rule: eta is eta_pa, eta_ns, ... */
+static void put_rule_params(json_writer *json, const vly_plasticity_info *info)
+{
+    const char *suffixes[SUFFIXES_MAX];
+    uint32_t n = find_suffixes(suffixes);
+    for (uint32_t i = 0; i < info->n_params; i++) {
+        const vly_param_info *param = &info->params[i];
+        bool scaled = vly_plasticity_scaled(info, i);
+        for (uint32_t k = 0; k < (scaled ? n : 1); k++) {
+            char name[64];
+            const char *suffix = scaled ? suffixes[k] : "";
+            snprintf(name, sizeof name, "%s%s%s", param->name,
+                     suffix[0] != '\0' ? "_" : "", suffix);
+            put_number(json, name, param);
+        }
+    }
+}
+
+/* One schema for each rule. */
+static void put_rules(json_writer *json, const vly_key_section *section)
+{
+    json_object(json, section->name);
+    json_array(json, "anyOf");
+    for (uint32_t r = 0; r < vly_plasticity_count(); r++) {
+        const vly_plasticity_info *info = vly_plasticity_at(r);
+        json_object(json, NULL);
+        json_text(json, "type", "object");
+        json_bool(json, "additionalProperties", false);
+        json_array(json, "required");
+        json_text(json, NULL, "rule");
+        json_array_end(json);
+        json_object(json, "properties");
+        json_object(json, "rule");
+        json_text(json, "const", info->id);
+        json_text(json, "description", info->text);
+        json_object_end(json);
+        for (const vly_key *key = section->keys; key->name != NULL; key++)
+            if (strchr(key->name, '*') != NULL)
+                put_suffixed(json, section, key);
+            else if (strcmp(key->name, "rule") != 0)
+                put_key(json, section, key, key->name);
+        put_rule_params(json, info);
+        json_object_end(json);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}
+
 static void put_required(json_writer *json, const vly_key_section *section)
 {
     bool top = strcmp(section->name, "top") == 0;
@@ -344,6 +347,10 @@ static void put_section(json_writer *json, const vly_key_section *section)
         put_models(json, section);
         return;
     }
+    if (section->rules) {
+        put_rules(json, section);
+        return;
+    }
     json_object(json, section->name);
     json_text(json, "description", section->what);
     put_body(json, section);
@@ -353,7 +360,7 @@ static void put_section(json_writer *json, const vly_key_section *section)
 static void put_definitions(json_writer *json)
 {
     json_raw(json, "expression", "{\"type\": \"string\", \"pattern\": \"^=\"}");
-    json_raw(json, "number", form_texts[VLY_FORM_NUMBER]);
+    json_raw(json, "number", schema_forms[VLY_FORM_NUMBER]);
     json_raw(json, "one",
              "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"$ref\": "
              "\"#/$defs/value.distribution\"}]}");
@@ -375,8 +382,8 @@ static void put_definitions(json_writer *json)
     for (int i = 0; i < VLY_FORMS; i++) {
         char name[16];
         snprintf(name, sizeof name, "form%d", i);
-        if (form_texts[i] != NULL)
-            json_raw(json, name, form_texts[i]);
+        if (schema_forms[i] != NULL)
+            json_raw(json, name, schema_forms[i]);
     }
     for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
         if (strcmp(s->name, "top") != 0)

@@ -11,6 +11,7 @@
 #include "genome/genome_keys.h"
 #include "genome/genome_map.h"
 #include "genome/model_info.h"
+#include "genome/plasticity_info.h"
 #include "tools/cli/tool.h"
 
 /* In the order of vly_key_form. */
@@ -47,6 +48,7 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_EVERY] = "number, list, distribution, file",
     [VLY_FORM_BOX] = "[[x, y, z], [x, y, z]]",
     [VLY_FORM_PERIODS] = "true or [x, y, z]",
+    [VLY_FORM_LEARNING] = "plasticity rule",
 };
 
 /* ---- keys ------------------------------------------------------------- */
@@ -89,6 +91,8 @@ void doc_sections_markdown(void)
         if (s->models)
             tool_print("And parameters and initial values of the model, "
                        "below.\n\n");
+        if (s->rules)
+            tool_print("And parameters of the plasticity rule, below.\n\n");
         tool_print("| key | value | |\n|---|---|---|\n");
         for (const vly_key *key = s->keys; key->name != NULL; key++) {
             size_t n = strlen(key->name);
@@ -121,6 +125,8 @@ static void print_section(const vly_key_section *section)
     if (section->models)
         tool_print("  and parameters and initial values of the model: "
                    "`volley doc MODEL`\n");
+    if (section->rules)
+        tool_print("  and parameters of the rule: `volley doc RULE`\n");
 }
 
 bool doc_section_print(const char *name)
@@ -142,6 +148,35 @@ bool doc_section_print(const char *name)
 static void print_use(const char *where, const char *form, const char *text)
 {
     tool_print("  %-20s %-32s %s\n", where, form, text);
+}
+
+/* Whether the word is the parameter, or it with a unit. */
+static bool is_rule_param(const vly_plasticity_info *info, uint32_t param,
+                          const char *word)
+{
+    const char *name = info->params[param].name;
+    size_t n = strlen(name);
+    if (!vly_plasticity_scaled(info, param))
+        return strcmp(name, word) == 0;
+    return strncmp(name, word, n) == 0 && (word[n] == '\0' || word[n] == '_');
+}
+
+/* Parameters of plasticity rules; found: something was printed before. */
+static bool print_rule_uses(const char *name, bool found)
+{
+    for (uint32_t r = 0; r < vly_plasticity_count(); r++) {
+        const vly_plasticity_info *info = vly_plasticity_at(r);
+        for (uint32_t i = 0; i < info->n_params; i++) {
+            const vly_param_info *param = &info->params[i];
+            if (!is_rule_param(info, i, name))
+                continue;
+            if (!found)
+                tool_print("key %s, of\n", name);
+            found = true;
+            print_use(info->id, param->unit, param->text);
+        }
+    }
+    return found;
 }
 
 bool doc_key_print(const char *name)
@@ -175,7 +210,7 @@ bool doc_key_print(const char *name)
                       param ? model->params[j].text : model->fields[j].text);
         }
     }
-    return found;
+    return print_rule_uses(name, found);
 }
 
 /* ---- names of other simulators ---------------------------------------- */
@@ -236,6 +271,15 @@ static void find_places(const vly_foreign *row, doc_places *places)
             if (vly_key_matches(key->name, word) &&
                 vly_foreign_holds(row, s->what, NULL))
                 add_section(places, s);
+    }
+    for (uint32_t r = 0; r < vly_plasticity_count(); r++) {
+        const vly_plasticity_info *info = vly_plasticity_at(r);
+        if (strcmp(info->id, word) == 0)
+            add_place(places, "plasticity rule", "");
+        for (uint32_t i = 0; i < info->n_params; i++)
+            if (strcmp(info->params[i].name, word) == 0 &&
+                vly_foreign_holds(row, "", info->id))
+                add_place(places, "", info->id);
     }
     for (uint32_t i = 0; i < vly_model_count(); i++)
         if (model_has(vly_model_at(i), word) &&

@@ -13,6 +13,7 @@
 #include "genome/voxel_rule.h"
 #include "tools/cli/tool.h"
 #include "tools/doc/doc_keys.h"
+#include "tools/doc/doc_plasticity.h"
 #include "tools/feagi/feagi_doc.h"
 
 /* ---- from tables ------------------------------------------------------ */
@@ -83,6 +84,7 @@ static void print_limits(void)
         {"bursts of a delay", VLY_DELAY_BURSTS_MAX},
         {"bursts between the delays of a map", VLY_DELAY_SPREAD_MAX},
         {"numbers in [var]", VLY_VARS_MAX},
+        {"tables [plasticity.NAME]", VLY_PLASTICITIES_MAX},
         {"characters of a name", VLY_NAME_MAX},
         {"bytes of a genome's text", VLY_GENOME_BYTES_MAX},
     };
@@ -211,6 +213,21 @@ static const doc_topic topics[] = {
      "that is more than 0.1% (of tau, of the way from\nrest to threshold), a "
      "note says so. So smaller steps are not better for ever.\n",
      NULL},
+    {"learning", "which spikes change a weight, and when",
+     "A map with plasticity = \"NAME\" learns by [plasticity.NAME]: a rule, "
+     "its "
+     "parameters\nand w_max, the bound of every weight. A weight begins as the "
+     "map says, within 0 and\nw_max, and never changes its sign. A map that "
+     "learns has one delay.\n\n"
+     "A rule has traces of the spikes of source and target: a trace decays "
+     "with its time\nconstant and grows by 1 at a spike (nearest = true: it "
+     "becomes 1). With an axonal\ndelay d a spike of the source in burst t "
+     "meets those of the target of burst t + d,\nwith a dendritic one those of "
+     "burst t - d. Of two that meet in the same burst neither\nsees the other. "
+     "An arrival changes the weight (depression) before it is delivered; a\n"
+     "spike of the target potentiates. A trace counts as 0 from 10.4 time "
+     "constants on.\n",
+     doc_plasticity_order},
     {"limits", "how much a genome may have",
      "What is more is refused with the number that is wanted.\n", print_limits},
     {"import", "what becomes of a genome of FEAGI's",
@@ -302,6 +319,10 @@ const char *doc_word(const char *word)
         {"position", "positions"},
         {"imports", "import"},
         {"json", "import"},
+        {"plastic", "plasticity"},
+        {"synapse", "learning"},
+        {"learn", "learning"},
+        {"traces", "learning"},
     };
     for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(words[i][0], word) == 0)

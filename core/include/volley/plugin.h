@@ -19,6 +19,10 @@
  *        shift to a plugin that was built with an older minor. VLY_BACKEND_HOST
  *        in vly_backend.flags; vly_plugin.auto_rank and aliases in place of
  *        reserved pointers, which are NULL in older plugins
+ *   1.5  plasticity: vly_projection_desc.learning with vly_learning_desc;
+ *        vly_snapshot.weights; learning_read, learning_write and learning_set
+ *        in place of reserved pointers of vly_backend. A host gives a net that
+ *        learns only to a backend with VLY_BACKEND_LEARNS
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -36,7 +40,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 4u
+#define VLY_ABI_MINOR 5u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -265,6 +269,54 @@ enum {
     VLY_PROJECTION_PLASTIC = 2u, /* weights may change while the net runs */
 };
 
+enum {
+    VLY_LEARNING_NEGATIVE = 1u,  /* weights are at most 0 */
+    VLY_LEARNING_DENDRITIC = 2u, /* the delay is on the target's side */
+    VLY_LEARNING_NEAREST = 4u,   /* a spike sets a trace to 1 instead of adding
+                                    1: nearest neighbours only */
+    VLY_LEARNING_FROZEN = 8u,    /* traces go on, weights stay as they are */
+};
+
+/* A trace that was x at its last spike is x * exp(-k * rate) k bursts later
+ * (vly_trace_at of kernels/rules/rule.h), and 0 from `bursts` on. */
+typedef struct vly_learning_trace {
+    float rate;      /* dt / tau */
+    uint32_t bursts; /* 0: the rule does not have it; at most 2^24 */
+} vly_learning_trace;
+VLY_SEAL(vly_learning_trace, 8);
+
+/* 1.5: how the synapses of a projection learn: a rule of kernels/rules.
+ *
+ * The size |w| of a weight is an int32 m in [0, most], in units of 2^-16 of the
+ * unit of `weight`; m starts as |weight| << 16. An event adds (m + 2^15) >> 16,
+ * with the sign of the projection, in place of |weight|.
+ *
+ * A spike of the source in burst s arrives in burst b = s + base_delay. For the
+ * synapse, a spike of the target in burst t happens in burst t + lag, where lag
+ * is 0, or 2 * base_delay if DENDRITIC: with both times less base_delay that is
+ * s and t + base_delay. Of all events of a synapse, in the order of their
+ * bursts, each changes m by the rule's function: `pre` at an arrival (before it
+ * is delivered), `post` at a spike of the target. In the same burst the arrival
+ * comes first, or the spike of the target if DENDRITIC. Traces x of the source
+ * and y of the target are those before this burst, so that of two events of the
+ * same burst neither sees the other. A rule's `post` changes nothing if all x
+ * are 0.
+ *
+ * The result depends on spike trains only. A backend may evaluate a synapse
+ * when an event arrives and not before. */
+typedef struct vly_learning_desc {
+    uint32_t struct_size;
+    uint32_t flags;        /* VLY_LEARNING_* */
+    const char *rule;      /* id in kernels/rules */
+    uint64_t rule_hash;    /* of the rule's table; a mismatch is refused */
+    const uint32_t *coefs; /* [n_coefs] in the order of the rule's table */
+    uint32_t n_coefs;
+    uint32_t most;                /* at most 32767 << 16 */
+    vly_learning_trace source[2]; /* x0, x1 */
+    vly_learning_trace target[2]; /* y0, y1 */
+} vly_learning_desc;
+VLY_SEAL(vly_learning_desc, 72);
+
 /* Synapses of one map from one area to one area, in rows by source. The rows
  * of source k are [row[k], row[k + 1]); targets ascend within a row. An event
  * of a spike in burst t arrives in burst t + base_delay + delay[i]. */
@@ -285,11 +337,16 @@ typedef struct vly_projection_desc {
      * weight * 2^shift to the port; 0, 6 or 12; 0 at FEAGI targets */
     uint32_t shift;
     uint32_t reserved; /* 0 */
+    /* 1.5, valid only if projection_size covers it; NULL unless
+     * VLY_PROJECTION_PLASTIC is set; then delay is NULL. */
+    const vly_learning_desc *learning;
 } vly_projection_desc;
-VLY_SEAL(vly_projection_desc, 72);
-/* Size that a backend of any minor may rely on, and the size with a shift. */
+VLY_SEAL(vly_projection_desc, 80);
+/* Size that a backend of any minor may rely on, the size with a shift, and with
+ * learning. */
 #define VLY_PROJECTION_BYTES_1_0 64u
 #define VLY_PROJECTION_BYTES_1_4 72u
+#define VLY_PROJECTION_BYTES_1_5 80u
 /* The shifts are multiples of this one. */
 #define VLY_SHIFT_STEP 6u
 #define VLY_SHIFT_MAX 12u
@@ -337,7 +394,8 @@ typedef struct vly_net_desc {
     const uint32_t *out_degree;
     uint64_t n_synapses;
     uint64_t seed_input; /* key of all draws at run time */
-    uint32_t max_delay;  /* largest base_delay + delay_max, at least 1 */
+    uint32_t max_delay;  /* largest base_delay + delay_max, and 2 * base_delay
+                            of what learns DENDRITIC; at least 1 */
     uint32_t feagi_q;    /* Q: gains are psp << Q; other sources have 1 << Q */
     double dt_ms;
     uint64_t genome_hash[2];
@@ -360,8 +418,15 @@ typedef struct vly_snapshot {
     uint64_t *fired_row;  /* [n_fired_bursts + 1] */
     uint32_t *fired;      /* [n_fired] */
     uint32_t *fired_gain; /* [n_fired] */
-    void *weights;        /* reserved for plastic weights: NULL */
-    uint64_t n_weight_bytes;
+    /* 1.5: for each plastic projection, in their order: int32 m of each
+     * synapse; then for each trace x of its rule float [n] and uint32 [n] over
+     * the neurons of the source area: the trace after the last arrival before
+     * `burst`, and bursts since; then each trace y over the target area: after
+     * the last spike whose burst + lag is before `burst`, and bursts since. A
+     * trace that is 0 because of its age, or that never had a spike: 0 and
+     * UINT32_MAX. NULL if no projection is plastic. */
+    void *weights;
+    uint64_t n_weight_bytes; /* a multiple of 4 */
 } vly_snapshot;
 VLY_SEAL(vly_snapshot, 80);
 
@@ -450,6 +515,9 @@ enum {
     /* 1.4: the device is the host's processors. There is one; the number after
      * the id is the number of threads, as in "cpu:4". */
     VLY_BACKEND_HOST = 4u,
+    /* 1.5: takes nets with plastic projections; learning_read, learning_write
+     * and learning_set are there. */
+    VLY_BACKEND_LEARNS = 8u,
 };
 
 /* Every function that can fail returns a status and, if error is not NULL, a
@@ -492,12 +560,12 @@ typedef struct vly_backend {
     vly_status (*stimulus_write)(vly_backend_net *net, uint32_t stimulus,
                                  const vly_stimulus_desc *desc,
                                  vly_error *error);
-    /* Called twice: with snapshot->state NULL it only sets the four counts;
+    /* Called twice: with snapshot->state NULL it only sets the five counts;
      * then, with memory of that size, it fills the snapshot. */
     vly_status (*snapshot_read)(vly_backend_net *net, vly_snapshot *snapshot,
                                 vly_error *error);
-    /* [optional] reserved for plastic weights of one projection, in the order
-     * of its rows */
+    /* [optional] reserved, never called: learning_read and learning_write took
+     * their place */
     vly_status (*weights_read)(vly_backend_net *net, uint32_t projection,
                                uint64_t first, uint64_t count, int16_t *words,
                                vly_error *error);
@@ -518,7 +586,21 @@ typedef struct vly_backend {
                                   uint32_t n_devices, const vly_net_desc *desc,
                                   const vly_snapshot *snapshot,
                                   vly_backend_net **net, vly_error *error);
-    void *reserved[7]; /* NULL */
+    /* 1.5: m of the synapses [first, first + count) of a plastic projection, in
+     * the order of its rows, between two bursts; [optional] without
+     * VLY_BACKEND_LEARNS */
+    vly_status (*learning_read)(vly_backend_net *net, uint32_t projection,
+                                uint64_t first, uint64_t count,
+                                int32_t *masters, vly_error *error);
+    vly_status (*learning_write)(vly_backend_net *net, uint32_t projection,
+                                 uint64_t first, uint64_t count,
+                                 const int32_t *masters, vly_error *error);
+    /* Replaces coefs and the flag FROZEN from the next burst on; the rest of
+     * the description stays. The words are copied. */
+    vly_status (*learning_set)(vly_backend_net *net, uint32_t projection,
+                               const vly_learning_desc *learning,
+                               vly_error *error);
+    void *reserved[4]; /* NULL */
 } vly_backend;
 VLY_SEAL(vly_backend, 200);
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plasticity rules a backend is built with, read from their tables, and the
+ * description of a projection that learns.
+ */
+#include "backend_common.h"
+
+#include <string.h>
+
+#include "kernels/models/table_hash.h"
+
+enum {
+#define VLY_EACH_PLASTICITY(id) RULE_##id,
+#include "kernels/rules/plasticity.def"
+    N_RULES
+};
+
+static const vly_common_rule rules[N_RULES] = {
+#define VLY_PLASTICITY_READ "backends/common/common_rule_entry.h"
+#include "kernels/rules/each_plasticity.h"
+};
+
+const vly_common_rule *vly_common_rule_find(const char *id)
+{
+    for (uint32_t i = 0; i < N_RULES; i++)
+        if (strcmp(rules[i].id, id) == 0)
+            return &rules[i];
+    return NULL;
+}
+
+const vly_learning_desc *vly_common_learning(const vly_net_desc *desc,
+                                             uint32_t projection)
+{
+    const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
+    if (desc->projection_size < VLY_PROJECTION_BYTES_1_5 ||
+        (p->flags & VLY_PROJECTION_PLASTIC) == 0)
+        return NULL;
+    return p->learning;
+}
+
+uint64_t vly_common_learning_words(const vly_net_desc *desc,
+                                   uint32_t projection)
+{
+    const vly_learning_desc *learning = vly_common_learning(desc, projection);
+    if (!learning)
+        return 0;
+    const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
+    uint64_t n_sources = vly_common_area_desc(desc, p->source_area)->n_neurons;
+    uint64_t n_targets = vly_common_area_desc(desc, p->target_area)->n_neurons;
+    uint64_t words = p->row[n_sources];
+    for (uint32_t i = 0; i < 2; i++) {
+        words += learning->source[i].bursts != 0 ? 2 * n_sources : 0;
+        words += learning->target[i].bursts != 0 ? 2 * n_targets : 0;
+    }
+    return words;
+}
+
+uint64_t vly_common_weight_words(const vly_net_desc *desc)
+{
+    uint64_t words = 0;
+    for (uint32_t i = 0; i < desc->n_projections; i++)
+        words += vly_common_learning_words(desc, i);
+    return words;
+}
+
+static vly_status check_trace(const char *map, const vly_learning_trace *trace,
+                              uint32_t wanted, vly_error *error)
+{
+    bool good = wanted == 0 ? trace->bursts == 0
+                            : trace->bursts >= 1 &&
+                                  trace->bursts <= VLY_COMMON_TRACE_BURSTS &&
+                                  trace->rate >= 0.0f && trace->rate <= 16.0f;
+    if (good)
+        return VLY_OK;
+    return vly_support_fail(error, VLY_E_INVALID,
+                            "map %s: a trace of %u bursts with rate %g, wanted "
+                            "%s",
+                            map, trace->bursts, (double)trace->rate,
+                            wanted == 0 ? "none"
+                                        : "1 to 2^24 bursts, rate 0 to 16");
+}
+
+static vly_status check_rule(const char *map, const vly_learning_desc *learning,
+                             vly_error *error)
+{
+    vly_status status = VLY_OK;
+    const vly_common_rule *rule = vly_common_rule_find(learning->rule);
+    if (!rule)
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "map %s: the %s backend has no plasticity rule "
+                                "%s",
+                                map, vly_support_plugin, learning->rule);
+    uint64_t hash = vly_model_text_hash(rule->text);
+    if (hash != learning->rule_hash || rule->n_coefs != learning->n_coefs)
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "map %s: the table of rule %s has hash %016llx and %u "
+            "coefficients, the %s backend was built with %016llx and %u",
+            map, rule->id, (unsigned long long)learning->rule_hash,
+            learning->n_coefs, vly_support_plugin, (unsigned long long)hash,
+            rule->n_coefs);
+    for (uint32_t i = 0; i < 2; i++) {
+        VLY_TRY(
+            check_trace(map, &learning->source[i], i < rule->n_source, error));
+        VLY_TRY(
+            check_trace(map, &learning->target[i], i < rule->n_target, error));
+    }
+out:
+    return status;
+}
+
+vly_status vly_common_check_learning(const vly_net_desc *desc,
+                                     uint32_t projection, vly_error *error)
+{
+    const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
+    const vly_learning_desc *learning = vly_common_learning(desc, projection);
+    if (!learning || learning->struct_size < sizeof *learning)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: plastic, but without a rule", p->map);
+    if (p->delay != NULL || p->port > 1 ||
+        (p->flags & VLY_PROJECTION_GAIN) != 0)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: plastic, but with several delays, a "
+                                "port by sign or gains",
+                                p->map);
+    if (learning->most == 0 || learning->most > INT16_MAX * 65536u)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: largest weight %u, wanted 1 to %u",
+                                p->map, learning->most, INT16_MAX * 65536u);
+    if ((learning->flags & VLY_LEARNING_DENDRITIC) != 0 &&
+        2 * (uint64_t)p->base_delay > desc->max_delay)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: max_delay is %u, wanted at least "
+                                "twice the dendritic delay %u",
+                                p->map, desc->max_delay, p->base_delay);
+    return check_rule(p->map, learning, error);
+}
+
+/* ---- words of a snapshot ------------------------------------------------ */
+
+static vly_status check_masters(const vly_net_desc *desc, uint32_t projection,
+                                const uint32_t *words, vly_error *error)
+{
+    const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
+    const vly_learning_desc *learning = vly_common_learning(desc, projection);
+    uint64_t n = p->row[vly_common_area_desc(desc, p->source_area)->n_neurons];
+    for (uint64_t i = 0; i < n; i++)
+        if (words[i] > learning->most)
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "snapshot: map %s: synapse %llu has weight "
+                                    "%d, wanted 0 to %u",
+                                    p->map, (unsigned long long)i,
+                                    (int32_t)words[i], learning->most);
+    return VLY_OK;
+}
+
+vly_status vly_common_check_weights(const vly_net_desc *desc,
+                                    const vly_snapshot *snapshot,
+                                    vly_error *error)
+{
+    uint64_t bytes = vly_common_weight_words(desc) * sizeof(uint32_t);
+    if (snapshot->n_weight_bytes != bytes ||
+        (bytes != 0 && snapshot->weights == NULL))
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "snapshot: %llu bytes of weights, the net has "
+                                "%llu",
+                                (unsigned long long)snapshot->n_weight_bytes,
+                                (unsigned long long)bytes);
+    const uint32_t *words = snapshot->weights;
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
+        uint64_t n = vly_common_learning_words(desc, i);
+        if (n != 0)
+            status = check_masters(desc, i, words, error);
+        words += n;
+    }
+    return status;
+}

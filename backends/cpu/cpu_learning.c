@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sources and targets of projections that learn: their traces, and the rings of
+ * the targets' spikes.
+ */
+#include "cpu_learning.h"
+
+#include <string.h>
+
+/* ---- create ------------------------------------------------------------- */
+
+static vly_status create_decay(vly_backend_net *net,
+                               const vly_learning_trace *trace,
+                               vly_cpu_decay *decay, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    float *factor = NULL;
+    *decay = (vly_cpu_decay){.bursts = trace->bursts, .rate = trace->rate};
+    if (trace->bursts == 0)
+        return VLY_OK;
+    decay->n =
+        trace->bursts < VLY_CPU_DECAY_MAX ? trace->bursts : VLY_CPU_DECAY_MAX;
+    VLY_TRY(vly_common_alloc(&net->heap, (uint64_t)decay->n + 1, sizeof *factor,
+                             &factor, error));
+    for (uint32_t k = 0; k < decay->n; k++)
+        factor[k] = vly_trace_at(1.0f, k, trace->rate, trace->bursts);
+    decay->factor = factor; /* factor[n] is 0 */
+out:
+    return status;
+}
+
+static vly_status create_one(vly_backend_net *net, uint32_t projection,
+                             vly_cpu_learning *l, vly_error *error)
+{
+    const vly_projection_desc *desc =
+        vly_common_projection_desc(net->desc, projection);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_traces_create(&net->heap, net->desc, projection, &l->t,
+                                     error));
+    l->rule = vly_common_rule_find(l->t.desc->rule);
+    l->index = projection;
+    l->shift = vly_common_shift(net->desc, desc);
+    VLY_TRY(vly_common_alloc(&net->heap, l->t.desc->n_coefs, sizeof(uint32_t),
+                             &l->coefs, error));
+    memcpy(l->coefs, l->t.desc->coefs, l->t.desc->n_coefs * sizeof(uint32_t));
+    VLY_TRY(vly_common_alloc(&net->heap, desc->row[l->t.n_sources],
+                             sizeof(int32_t), &l->master, error));
+    for (uint32_t k = 0; k < 2; k++) {
+        VLY_TRY(create_decay(net, &l->t.desc->source[k], &l->source[k], error));
+        VLY_TRY(create_decay(net, &l->t.desc->target[k], &l->target[k], error));
+    }
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, sizeof(uint32_t),
+                             &l->flushed, error));
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, 64, &l->full, error));
+out:
+    return status;
+}
+
+vly_status vly_cpu_learning_create(vly_backend_net *net, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < net->n_projections; i++)
+        net->n_learning += vly_common_learning(net->desc, i) != NULL;
+    if (net->n_learning == 0)
+        return VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_learning, sizeof *net->learning,
+                             &net->learning, error));
+    for (uint32_t i = 0; i < net->n_projections; i++) {
+        if (vly_common_learning(net->desc, i) == NULL)
+            continue;
+        net->projections[i].learning = &net->learning[at++];
+        VLY_TRY(create_one(net, i, net->projections[i].learning, error));
+    }
+out:
+    return status;
+}
+
+/* ---- spikes of targets -------------------------------------------------- */
+
+/* Whether the second oldest spike of a ring is not folded in yet: the oldest is
+ * overwritten next, and one that is older than `flushed` must remain. */
+static uint32_t is_full(const vly_cpu_learning *l, uint32_t i, uint32_t flushed)
+{
+    uint32_t slot = (l->t.count[i] + 2) & l->t.mask;
+    uint32_t burst = l->t.post[(uint64_t)i * (l->t.mask + 1) + slot];
+    return (int32_t)(burst - flushed) >= 0;
+}
+
+void vly_cpu_learning_fired(vly_backend_net *net, const vly_cpu_thread *thread)
+{
+    uint32_t burst = (uint32_t)net->burst;
+    for (uint32_t n = 0; n < net->n_learning; n++) {
+        vly_cpu_learning *l = &net->learning[n];
+        uint32_t a = l->t.projection->target_area;
+        uint32_t first = net->areas[a].first;
+        uint32_t full = 0;
+        for (uint32_t f = a > 0 ? thread->area_end[a - 1] : 0;
+             f < thread->area_end[a]; f++) {
+            uint32_t i = thread->fired[f] - first;
+            vly_common_traces_push(&l->t, i, burst + l->t.lag);
+            full |= is_full(l, i, l->flushed[thread->index]);
+        }
+        if (full != 0)
+            l->full[(size_t)thread->index * 64] = 1;
+    }
+}
+
+/* ---- arrivals ----------------------------------------------------------- */
+
+void vly_cpu_learning_arrived(vly_backend_net *net)
+{
+    uint32_t burst = (uint32_t)net->burst;
+    bool renew = ((burst + 1) & (VLY_COMMON_AGE_PERIOD - 1)) == 0;
+    for (uint32_t n = 0; n < net->n_learning; n++) {
+        vly_cpu_learning *l = &net->learning[n];
+        uint32_t a = l->t.projection->source_area;
+        const uint32_t *ids;
+        const uint32_t *gains;
+        const uint32_t *row =
+            vly_cpu_history_set(net, l->t.projection->base_delay, &ids, &gains);
+        for (uint32_t i = row[a]; i < row[a + 1]; i++)
+            vly_common_traces_arrive(&l->t, ids[i] - net->areas[a].first,
+                                     burst);
+        for (uint32_t k = 0; renew && k < l->t.n_sources; k++)
+            if (burst - l->t.arrived[k] > VLY_COMMON_AGE_PERIOD)
+                l->t.arrived[k] = burst - VLY_COMMON_AGE_NEVER;
+    }
+}
+
+/* ---- from a snapshot ---------------------------------------------------- */
+
+/* Spikes of targets that are on their way in dendrites. */
+static void load_dendrites(const vly_backend_net *net, vly_cpu_learning *l)
+{
+    uint32_t a = l->t.projection->target_area;
+    uint32_t burst = (uint32_t)net->burst;
+    uint32_t age = net->burst < l->t.lag ? burst : l->t.lag;
+    for (; age > 0; age--) {
+        const uint32_t *ids;
+        const uint32_t *gains;
+        const uint32_t *row = vly_cpu_history_set(net, age, &ids, &gains);
+        for (uint32_t i = row[a]; i < row[a + 1]; i++)
+            vly_common_traces_push(&l->t, ids[i] - net->areas[a].first,
+                                   burst - age + l->t.lag);
+    }
+}
+
+void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot)
+{
+    const uint32_t *words = snapshot->weights;
+    uint32_t burst = (uint32_t)net->burst;
+    for (uint32_t n = 0; n < net->n_learning; n++) {
+        vly_cpu_learning *l = &net->learning[n];
+        uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
+        if (n_synapses > 0)
+            memcpy(l->master, words, n_synapses * sizeof *words);
+        words += n_synapses;
+        words = vly_common_traces_load(&l->t, words, burst);
+        load_dendrites(net, l);
+        for (uint32_t j = 0; j < net->n_threads; j++)
+            l->flushed[j] = burst;
+    }
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Projections that learn. A synapse is brought up to date when a spike of its
+ * source arrives: the spikes of its target since the last arrival are folded
+ * in, then the arrival itself, then its weight is delivered. So a burst touches
+ * the rows of the sources that fired, as without learning.
+ *
+ * Each target keeps its last spikes in a ring. Before a spike that a synapse
+ * has not seen would be overwritten, the slice is flushed: the spikes so far
+ * are folded into all its synapses. That costs time and changes no result,
+ * because the events of a synapse and their order are the same. Snapshots,
+ * digests and changes of weights flush too.
+ *
+ * Threads own slices of targets here too. State of the sources is read by all
+ * threads, and written by the one that ends the burst.
+ */
+#ifndef VOLLEY_CPU_LEARNING_H
+#define VOLLEY_CPU_LEARNING_H
+
+#include "backends/common/common_traces.h"
+#include "cpu_learning_kernels.h"
+#include "cpu_net.h"
+
+/* Factors of a table: 256 KB. */
+#define VLY_CPU_DECAY_MAX 65536u
+struct vly_cpu_learning {
+    vly_common_traces t;
+    const vly_common_rule *rule;
+    uint32_t index; /* of the projection */
+    uint32_t shift; /* of the weights */
+    uint32_t *coefs;
+    int32_t *master; /* [synapses] */
+    vly_cpu_decay source[2];
+    vly_cpu_decay target[2];
+    uint32_t *flushed; /* [n_threads] burst */
+    uint8_t *full;     /* [n_threads][64] a ring is: flush */
+};
+
+/* ---- cpu_learning.c ----------------------------------------------------- */
+
+vly_status vly_cpu_learning_create(vly_backend_net *net, vly_error *error);
+/* Before the first burst: weights and traces of a snapshot. The fired sets have
+ * been loaded. */
+void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot);
+/* Spikes of the thread's slice in this burst. */
+void vly_cpu_learning_fired(vly_backend_net *net, const vly_cpu_thread *thread);
+/* The arrivals of this burst have been delivered. [one thread] */
+void vly_cpu_learning_arrived(vly_backend_net *net);
+
+/* ---- cpu_learning_rows.c ------------------------------------------------ */
+
+/* Flushes what must be before this burst. */
+void vly_cpu_learning_begin(vly_backend_net *net, const vly_cpu_thread *thread);
+/* Delivers the arrivals of the burst to the thread's slice. */
+void vly_cpu_learning_deliver(vly_backend_net *net,
+                              const vly_cpu_thread *thread,
+                              const vly_cpu_projection *projection);
+/* Brings all synapses up to date. [between two bursts] */
+void vly_cpu_learning_flush(vly_backend_net *net);
+
+/* ---- cpu_learning_state.c ----------------------------------------------- */
+
+/* words: of a snapshot's weights, as plugin.h has them */
+void vly_cpu_learning_save(vly_backend_net *net, uint32_t *words);
+/* Adds to *digest. */
+vly_status vly_cpu_learning_digest(vly_backend_net *net, uint64_t *digest,
+                                   vly_error *error);
+vly_status vly_cpu_learning_read(vly_backend_net *net, uint32_t projection,
+                                 uint64_t first, uint64_t count,
+                                 int32_t *masters, vly_error *error);
+vly_status vly_cpu_learning_write(vly_backend_net *net, uint32_t projection,
+                                  uint64_t first, uint64_t count,
+                                  const int32_t *masters, vly_error *error);
+vly_status vly_cpu_learning_set(vly_backend_net *net, uint32_t projection,
+                                const vly_learning_desc *learning,
+                                vly_error *error);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The loops over the synapses of plastic rows, compiled once for each
+ * instruction set. All give the same bits.
+ *
+ * Bursts are counted modulo 2^32: what happened is less than 2^31 bursts ago
+ * (cpu_learning.c takes care of it). "Age" is the burst to come minus a burst;
+ * a spike of a target that is still on its way in a dendrite has one below 0.
+ */
+#ifndef VOLLEY_CPU_LEARNING_KERNELS_H
+#define VOLLEY_CPU_LEARNING_KERNELS_H
+
+#include <stdint.h>
+
+#include "backends/common/common_traces.h"
+#include "kernels/rules/plasticity_rules.h"
+
+/* x k bursts after its spike is x * factor[k], and 0 from `bursts` on. */
+typedef struct vly_cpu_decay {
+    const float *factor; /* [n] */
+    uint32_t n;          /* at most `bursts`; beyond, it is computed */
+    uint32_t bursts;     /* 0: the rule has no such trace */
+    float rate;
+} vly_cpu_decay;
+
+/* Last spikes of each target: a ring of `mask` + 1 entries. */
+typedef struct vly_cpu_posts {
+    uint32_t mask;
+    const vly_common_newest *newest; /* [n_targets] */
+    const float *newest_before[2];   /* [n_targets] trace before the newest */
+    const uint32_t *count;  /* [n_targets] spikes so far, modulo 2^32 */
+    const uint32_t *burst;  /* [n_targets][mask + 1] */
+    const float *before[2]; /* [n_targets][mask + 1] trace before each spike */
+} vly_cpu_posts;
+
+/* What the rows of a projection have in common in one burst. */
+typedef struct vly_cpu_rows {
+    const uint32_t *target; /* of all rows */
+    int32_t *master;
+    const uint32_t *coefs;
+    vly_cpu_posts posts;
+    vly_cpu_decay source[2];
+    vly_cpu_decay target_decay[2];
+    uint32_t first; /* of the target area */
+    uint32_t burst; /* to come */
+    uint32_t dendritic;
+    uint32_t nearest;
+    uint32_t *input; /* of the target area's port, in this burst */
+    uint32_t sign;   /* 1, or -1 modulo 2^32 */
+    uint32_t shift;
+} vly_cpu_rows;
+
+/* One row, or a part of it: synapses [begin, end). */
+typedef struct vly_cpu_learning_row {
+    uint64_t begin;
+    uint64_t end;
+    uint32_t arrived; /* age of the last arrival */
+    /* spikes of targets with ages in [youngest, oldest] are not folded in */
+    int32_t youngest;
+    int32_t oldest;
+    float before[2]; /* trace before the last arrival */
+    float after[2];
+} vly_cpu_learning_row;
+
+/* Folds spikes of targets into the weights. */
+typedef void vly_cpu_fold(const vly_cpu_rows *rows,
+                          const vly_cpu_learning_row *row);
+/* The same; then the arrival of a spike in the burst to come, which is
+ * delivered. x: traces of the source before it. */
+typedef void vly_cpu_arrive(const vly_cpu_rows *rows,
+                            const vly_cpu_learning_row *row, const float *x);
+
+enum {
+#define VLY_EACH_PLASTICITY(id) VLY_CPU_RULE_##id,
+#include "kernels/rules/plasticity.def"
+    VLY_CPU_N_RULES
+};
+
+typedef struct vly_cpu_learning_kernels {
+    vly_cpu_fold *fold[VLY_CPU_N_RULES];
+    vly_cpu_arrive *arrive[VLY_CPU_N_RULES];
+    /* delivers the row; the weights do not change */
+    void (*deliver)(const vly_cpu_rows *rows, const vly_cpu_learning_row *row);
+} vly_cpu_learning_kernels;
+
+extern const vly_cpu_learning_kernels vly_cpu_learning_kernels_scalar;
+#if defined(VLY_CPU_X86)
+extern const vly_cpu_learning_kernels vly_cpu_learning_kernels_avx2;
+extern const vly_cpu_learning_kernels vly_cpu_learning_kernels_avx512;
+#endif
+
+/* factor of a trace after k bursts */
+static inline float vly_cpu_decayed(const vly_cpu_decay *decay, uint32_t k)
+{
+    if (k < decay->n)
+        return decay->factor[k];
+    return vly_trace_at(1.0f, k, decay->rate, decay->bursts);
+}
+
+#endif

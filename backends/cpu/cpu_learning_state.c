@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Weights and traces in and out, between two bursts.
+ */
+#include "cpu_learning.h"
+
+#include <string.h>
+
+#include "kernels/models/digest.h"
+
+/* ---- words of a snapshot ------------------------------------------------ */
+
+void vly_cpu_learning_save(vly_backend_net *net, uint32_t *words)
+{
+    vly_cpu_learning_flush(net);
+    for (uint32_t n = 0; n < net->n_learning; n++) {
+        const vly_cpu_learning *l = &net->learning[n];
+        uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
+        if (n_synapses > 0)
+            memcpy(words, l->master, n_synapses * sizeof *words);
+        words = vly_common_traces_save(&l->t, (uint32_t)net->burst,
+                                       words + n_synapses);
+    }
+}
+
+/* ---- digest ------------------------------------------------------------- */
+
+/* Of n words of the snapshot's weights, from word `at` on. */
+static uint64_t digest_words(const void *words, uint64_t n, uint64_t at)
+{
+    const uint32_t *word = words;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += vly_digest_weight(at + i, word[i]);
+    return sum;
+}
+
+vly_status vly_cpu_learning_digest(vly_backend_net *net, uint64_t *digest,
+                                   vly_error *error)
+{
+    vly_common_heap heap = {.bytes = 0};
+    uint32_t *traces = NULL;
+    uint64_t most = 0;
+    uint64_t at = 0;
+    vly_status status = VLY_OK;
+    for (uint32_t n = 0; n < net->n_learning; n++) {
+        const vly_common_traces *t = &net->learning[n].t;
+        uint64_t words = 4 * ((uint64_t)t->n_sources + t->n_targets);
+        most = words > most ? words : most;
+    }
+    VLY_TRY(vly_common_alloc(&heap, most, sizeof *traces, &traces, error));
+    vly_cpu_learning_flush(net);
+    for (uint32_t n = 0; n < net->n_learning; n++) {
+        const vly_cpu_learning *l = &net->learning[n];
+        uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
+        *digest += digest_words(l->master, n_synapses, at);
+        at += n_synapses;
+        const uint32_t *end =
+            vly_common_traces_save(&l->t, (uint32_t)net->burst, traces);
+        *digest += digest_words(traces, (uint64_t)(end - traces), at);
+        at += (uint64_t)(end - traces);
+    }
+out:
+    vly_common_release_all(&heap);
+    return status;
+}
+
+/* ---- weights ------------------------------------------------------------ */
+
+static vly_status find(const vly_backend_net *net, uint32_t projection,
+                       vly_cpu_learning **l, vly_error *error)
+{
+    if (projection >= net->n_projections ||
+        !net->projections[projection].learning)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "projection %u does not learn", projection);
+    *l = net->projections[projection].learning;
+    return VLY_OK;
+}
+
+static vly_status find_range(const vly_backend_net *net, uint32_t projection,
+                             uint64_t first, uint64_t count,
+                             vly_cpu_learning **l, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(find(net, projection, l, error));
+    uint64_t n = (*l)->t.projection->row[(*l)->t.n_sources];
+    if (first > n || count > n - first)
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "map %s: %llu weights from %llu, but there are "
+            "%llu",
+            (*l)->t.projection->map, (unsigned long long)count,
+            (unsigned long long)first, (unsigned long long)n);
+out:
+    return status;
+}
+
+vly_status vly_cpu_learning_read(vly_backend_net *net, uint32_t projection,
+                                 uint64_t first, uint64_t count,
+                                 int32_t *masters, vly_error *error)
+{
+    vly_cpu_learning *l = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(find_range(net, projection, first, count, &l, error));
+    vly_cpu_learning_flush(net);
+    if (count > 0)
+        memcpy(masters, l->master + first, count * sizeof *masters);
+out:
+    return status;
+}
+
+vly_status vly_cpu_learning_write(vly_backend_net *net, uint32_t projection,
+                                  uint64_t first, uint64_t count,
+                                  const int32_t *masters, vly_error *error)
+{
+    vly_cpu_learning *l = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(find_range(net, projection, first, count, &l, error));
+    for (uint64_t i = 0; i < count; i++)
+        if (masters[i] < 0 || (uint32_t)masters[i] > l->t.desc->most)
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "map %s: weight %d of synapse %llu, wanted "
+                                    "0 to %u",
+                                    l->t.projection->map, masters[i],
+                                    (unsigned long long)(first + i),
+                                    l->t.desc->most);
+    vly_cpu_learning_flush(net);
+    if (count > 0)
+        memcpy(l->master + first, masters, count * sizeof *masters);
+out:
+    return status;
+}
+
+vly_status vly_cpu_learning_set(vly_backend_net *net, uint32_t projection,
+                                const vly_learning_desc *learning,
+                                vly_error *error)
+{
+    vly_cpu_learning *l = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(find(net, projection, &l, error));
+    if (learning->n_coefs != l->t.desc->n_coefs)
+        return vly_support_fail(
+            error, VLY_E_INVALID, "map %s: %u coefficients, wanted %u",
+            l->t.projection->map, learning->n_coefs, l->t.desc->n_coefs);
+    vly_cpu_learning_flush(net);
+    memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
+    const uint32_t frozen = VLY_LEARNING_FROZEN;
+    l->t.flags = (l->t.flags & ~frozen) | (learning->flags & frozen);
+out:
+    return status;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The order of the numbers of projections that learn, and their start.
+ */
+#include "connectome/learning_layout.h"
+
+#include <stdbool.h>
+
+uint32_t vly_projection_reach(const vly_projection_desc *projection)
+{
+    const vly_learning_desc *learning = projection->learning;
+    if (learning && (learning->flags & VLY_LEARNING_DENDRITIC))
+        return 2 * projection->base_delay;
+    return projection->base_delay + projection->delay_max;
+}
+
+/* Places one side's traces; returns the words up to their end. */
+static uint64_t traces_place(const vly_learning_trace *traces, uint32_t n,
+                             uint64_t at, uint64_t *values, uint64_t *ages)
+{
+    for (uint32_t k = 0; k < 2; k++) {
+        bool has = traces[k].bursts > 0;
+        values[k] = has ? at : VLY_NO_TRACE;
+        ages[k] = has ? at + n : VLY_NO_TRACE;
+        at += has ? 2 * (uint64_t)n : 0;
+    }
+    return at;
+}
+
+void vly_learning_layout_of(const vly_net_desc *desc, uint32_t projection,
+                            vly_learning_layout *layout)
+{
+    const vly_projection_desc *of = &desc->projections[projection];
+    const vly_learning_trace none[2] = {{0.0f, 0}, {0.0f, 0}};
+    const vly_learning_desc *learning = of->learning;
+    *layout = (vly_learning_layout){
+        .n_sources = desc->areas[of->source_area].n_neurons,
+        .n_targets = desc->areas[of->target_area].n_neurons,
+    };
+    layout->n_synapses = of->row[layout->n_sources];
+    uint64_t at =
+        traces_place(learning ? learning->source : none, layout->n_sources,
+                     layout->n_synapses, layout->x, layout->x_age);
+    at = traces_place(learning ? learning->target : none, layout->n_targets, at,
+                      layout->y, layout->y_age);
+    layout->n_words = learning ? at : 0;
+}
+
+uint64_t vly_learning_words(const vly_net_desc *desc, uint32_t projection)
+{
+    vly_learning_layout layout;
+    if (!desc->projections[projection].learning)
+        return 0;
+    vly_learning_layout_of(desc, projection, &layout);
+    return layout.n_words;
+}
+
+uint64_t vly_learning_words_before(const vly_net_desc *desc,
+                                   uint32_t projection)
+{
+    uint64_t words = 0;
+    for (uint32_t p = 0; p < projection; p++)
+        words += vly_learning_words(desc, p);
+    return words;
+}
+
+uint64_t vly_learning_words_all(const vly_net_desc *desc)
+{
+    return vly_learning_words_before(desc, desc->n_projections);
+}
+
+static void traces_start(const uint64_t *values, const uint64_t *ages,
+                         uint32_t n, uint32_t *words)
+{
+    for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t i = 0; values[k] != VLY_NO_TRACE && i < n; i++) {
+            words[values[k] + i] = 0; /* 0.0f */
+            words[ages[k] + i] = VLY_NEVER;
+        }
+}
+
+void vly_learning_start(const vly_net_desc *desc, uint32_t *words)
+{
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        const vly_projection_desc *projection = &desc->projections[p];
+        vly_learning_layout layout;
+        if (!projection->learning)
+            continue;
+        vly_learning_layout_of(desc, p, &layout);
+        for (uint64_t i = 0; i < layout.n_synapses; i++) {
+            int32_t weight = projection->weight[i];
+            words[i] = (uint32_t)(weight < 0 ? -weight : weight) << 16;
+        }
+        traces_start(layout.x, layout.x_age, layout.n_sources, words);
+        traces_start(layout.y, layout.y_age, layout.n_targets, words);
+        words += layout.n_words;
+    }
+}

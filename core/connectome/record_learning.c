@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How projections learn, from the records of a file. All of it is checked: a
+ * backend computes with these numbers without a check.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "connectome/record_reader.h"
+
+/* A trace ends after 15 halvings, 10.4 of its time constants. */
+#define DECAY_MOST 10.5
+
+static bool word_finite(uint32_t word)
+{
+    return (word & 0x7f800000u) != 0x7f800000u;
+}
+
+static bool trace_good(const vly_learning_trace *trace, bool has)
+{
+    double rate = (double)trace->rate;
+    if (!has)
+        return rate == 0.0 && trace->bursts == 0;
+    return trace->bursts >= 1 && trace->bursts <= VLY_TRACE_BURSTS_MAX &&
+           rate > 0.0 && rate - rate == 0.0 &&
+           rate * (trace->bursts - 1.0) <= DECAY_MOST;
+}
+
+static bool traces_good(const vly_plasticity_info *info,
+                        const vly_file_learning *record)
+{
+    bool has[2][2] = {{false}};
+    for (uint32_t i = 0; i < info->n_traces; i++)
+        has[info->traces[i].of_target][info->traces[i].index] = true;
+    for (int i = 0; i < 2; i++)
+        if (!trace_good(&record->source[i], has[0][i]) ||
+            !trace_good(&record->target[i], has[1][i]))
+            return false;
+    return true;
+}
+
+static bool coefs_good(const vly_plasticity_info *info,
+                       const vly_file_learning *record, const uint32_t *coefs)
+{
+    for (uint32_t c = 0; c < info->n_coefs; c++) {
+        if (info->coefs[c].type == VLY_TYPE_F32 && !word_finite(coefs[c]))
+            return false;
+        if (strcmp(info->coefs[c].name, "most") == 0 &&
+            coefs[c] != record->most)
+            return false;
+    }
+    return true;
+}
+
+static const char *record_fault(const vly_record_reader *reader,
+                                const vly_file_learning *record,
+                                const vly_plasticity_info *info,
+                                const uint32_t **coefs)
+{
+    const uint32_t flags = VLY_LEARNING_NEGATIVE | VLY_LEARNING_DENDRITIC |
+                           VLY_LEARNING_NEAREST | VLY_LEARNING_FROZEN;
+    if (record->rule_hash != info->table_hash)
+        return "its rule has another table";
+    if (record->n_coefs != info->n_coefs)
+        return "its number of coefficients";
+    *coefs = vly_file_array(reader->file, VLY_SECTION_COEFS, record->coefs,
+                            record->n_coefs, VLY_FILE_ALIGN);
+    if (!*coefs || !coefs_good(info, record, *coefs))
+        return "its coefficients";
+    if (record->most > VLY_MASTER_MAX || record->flags & ~flags)
+        return "its bound or flags";
+    return traces_good(info, record) ? NULL : "its traces";
+}
+
+static vly_status learning_read(vly_record_reader *reader, uint64_t index,
+                                uint32_t p)
+{
+    const vly_file_view *file = reader->file;
+    vly_file_learning record;
+    const uint32_t *coefs = NULL;
+    memcpy(&record,
+           file->bytes + file->header.learning + index * sizeof(record),
+           sizeof(record));
+    const char *rule = vly_record_text(reader, record.rule);
+    const vly_plasticity_info *info = rule ? vly_plasticity_find(rule) : NULL;
+    const char *fault = record.projection != p ? "its projection"
+                        : !info                ? "its rule is not known"
+                                : record_fault(reader, &record, info, &coefs);
+    if (fault)
+        return vly_file_damaged(
+            file, "how projection %" PRIu32 " (map %s) learns: %s", p,
+            reader->projections[p].map, fault);
+    vly_learning_desc *desc =
+        vly_storage_alloc(reader->storage, 1, sizeof(*desc), true);
+    if (!desc)
+        return vly_fail_nomem(file->error, sizeof(*desc), "how a map learns");
+    *desc = (vly_learning_desc){.struct_size = sizeof(*desc),
+                                .flags = record.flags,
+                                .rule = info->id,
+                                .rule_hash = record.rule_hash,
+                                .coefs = coefs,
+                                .n_coefs = record.n_coefs,
+                                .most = record.most};
+    memcpy(desc->source, record.source, sizeof(desc->source));
+    memcpy(desc->target, record.target, sizeof(desc->target));
+    reader->projection_descs[p].learning = desc;
+    return VLY_OK;
+}
+
+vly_status vly_record_learnings(vly_record_reader *reader)
+{
+    const vly_file_header *header = &reader->file->header;
+    uint64_t n = header->learning_bytes / sizeof(vly_file_learning);
+    uint64_t used = 0;
+    vly_status status = VLY_OK;
+    for (uint32_t p = 0; p < header->n_projections; p++) {
+        if (!(reader->projection_descs[p].flags & VLY_PROJECTION_PLASTIC))
+            continue;
+        if (used < n)
+            VLY_TRY(learning_read(reader, used, p));
+        used++;
+    }
+    if (used != n)
+        return vly_file_damaged(reader->file,
+                                "%" PRIu64 " projections learn, but there are "
+                                "%" PRIu64 " records of them",
+                                used, n);
+out:
+    return status;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The tables of plasticity rules as data: kernels/rules/NAME.def read as
+ * X-macros.
+ */
+#include "genome/plasticity_info.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "kernels/models/table_hash.h"
+#include "kernels/rules/plasticity_rules.h"
+
+#define LN2 0.69314718055994530942
+#define TRACE_PRE false
+#define TRACE_POST true
+
+/* The largest constant that a rule may read: 2^40, as of models */
+#define COEF_MAX 1099511627776.0f
+
+static uint32_t coef_word(uint32_t type, double value)
+{
+    if (type == VLY_TYPE_F32)
+        return vly_float_bits(vly_float_store(value, -COEF_MAX, COEF_MAX));
+    value = vly_floor(value + 0.5);
+    if (!(value > 0))
+        return 0;
+    return value < 4294967295.0 ? (uint32_t)value : UINT32_MAX;
+}
+
+uint32_t vly_plasticity_most(const vly_plasticity_input *input)
+{
+    double most = vly_floor(input->w_max / input->unit * 65536.0 + 0.5);
+    return most < VLY_MASTER_MAX ? (uint32_t)most : VLY_MASTER_MAX;
+}
+
+#define VLY_PLASTICITY_READ "core/genome/plasticity_table_read.h"
+#include "kernels/rules/each_plasticity.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static vly_plasticity_info rules[] = {
+#define VLY_EACH_PLASTICITY(rule) {.id = #rule},
+#include "kernels/rules/plasticity.def"
+};
+
+/* The hash is computed from a text, so it cannot be a constant. */
+static void fill(void)
+{
+    uint32_t i = 0;
+#define VLY_EACH_PLASTICITY(rule)                                              \
+    rules[i] = rule##_head;                                                    \
+    rules[i++].table_hash = vly_model_text_hash(rule##_hash_text);
+#include "kernels/rules/plasticity.def"
+}
+
+uint32_t vly_plasticity_count(void)
+{
+    return sizeof(rules) / sizeof(rules[0]);
+}
+
+const vly_plasticity_info *vly_plasticity_at(uint32_t index)
+{
+    if (index >= vly_plasticity_count())
+        return NULL;
+    pthread_once(&once, fill);
+    return &rules[index];
+}
+
+const vly_plasticity_info *vly_plasticity_find(const char *id)
+{
+    for (uint32_t i = 0; i < vly_plasticity_count(); i++)
+        if (strcmp(vly_plasticity_at(i)->id, id) == 0)
+            return vly_plasticity_at(i);
+    return NULL;
+}
+
+bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param)
+{
+    return strcmp(info->params[param].unit, "weight") == 0;
+}
+
+void vly_plasticity_coefs(const vly_plasticity_info *info,
+                          const vly_plasticity_input *input, uint32_t *words)
+{
+    info->coefs_of(input, words);
+}
+
+double vly_trace_bursts(double tau_ms, double dt_ms)
+{
+    double exact = tau_ms / dt_ms * (15.0 * LN2);
+    double bursts = vly_floor(exact);
+    bursts += bursts < exact ? 1.0 : 0.0;
+    return bursts > 1.0 ? bursts : 1.0;
+}
+
+double vly_trace_tau_max(double dt_ms)
+{
+    double tau_ms = dt_ms * (double)VLY_TRACE_BURSTS_MAX / (15.0 * LN2);
+    return vly_floor(tau_ms * 1e6) / 1e6;
+}
+
+void vly_plasticity_traces(const vly_plasticity_info *info,
+                           const double *params, double dt_ms,
+                           vly_learning_trace source[2],
+                           vly_learning_trace target[2])
+{
+    memset(source, 0, 2 * sizeof(*source));
+    memset(target, 0, 2 * sizeof(*target));
+    for (uint32_t i = 0; i < info->n_traces; i++) {
+        const vly_trace_info *trace = &info->traces[i];
+        double tau_ms = params[trace->param];
+        vly_learning_trace *to =
+            &(trace->of_target ? target : source)[trace->index];
+        to->rate = (float)(dt_ms / tau_ms);
+        to->bursts = (uint32_t)vly_trace_bursts(tau_ms, dt_ms);
+    }
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Turns the table and the functions of one plasticity rule into data and
+ * functions. Not guarded: each_plasticity.h includes it for every rule.
+ */
+#define JOIN2(a, b, c) a##b##c
+#define JOIN(a, b, c) JOIN2(a, b, c)
+#define NAME(what) JOIN(VLY_PLASTICITY_ID, _, what)
+#define RULE(what) JOIN(vly_, VLY_PLASTICITY_ID, what)
+
+enum NAME(param_index) {
+#define VLY_PARAM(name, unit, init, lo, hi, text) NAME(param_##name),
+#include VLY_PLASTICITY_TABLE
+    NAME(param_count)
+};
+
+static const vly_param_info NAME(params)[] = {
+#define VLY_PARAM(name, unit, init, lo, hi, text)                              \
+    {#name, unit, init, lo, hi, text},
+#include VLY_PLASTICITY_TABLE
+};
+
+static const vly_coef_info NAME(coefs)[] = {
+#define VLY_COEF(name, type, expression) {#name, VLY_TYPE_##type},
+#include VLY_PLASTICITY_TABLE
+};
+
+static const vly_trace_info NAME(traces)[] = {
+#define VLY_TRACE(side, index, param)                                          \
+    {TRACE_##side, index, NAME(param_##param)},
+#include VLY_PLASTICITY_TABLE
+};
+
+static const char NAME(hash_text)[] =
+#include "kernels/rules/rule_text.h"
+#include VLY_PLASTICITY_TABLE
+    ;
+
+static const char NAME(equations)[] = ""
+#define VLY_EQUATIONS(text) text
+#include VLY_PLASTICITY_TABLE
+    ;
+
+#define P(name) (input->params[NAME(param_##name)])
+#define W_MAX (input->w_max)
+#define UNIT (input->unit)
+#define MOST ((double)vly_plasticity_most(input))
+#define DT (input->dt_ms)
+
+static void NAME(coefs_of)(const vly_plasticity_input *input, uint32_t *words)
+{
+#define VLY_COEF(name, type, expression)                                       \
+    *words++ = coef_word(VLY_TYPE_##type, (expression));
+#include VLY_PLASTICITY_TABLE
+}
+
+static const char *NAME(check_of)(const vly_plasticity_input *input)
+{
+    (void)input;
+#define VLY_CHECK(condition, text)                                             \
+    if (!(condition))                                                          \
+        return text;
+#include VLY_PLASTICITY_TABLE
+    return NULL;
+}
+
+#undef P
+#undef W_MAX
+#undef UNIT
+#undef MOST
+#undef DT
+
+_Static_assert(sizeof(RULE(_coef)) == sizeof(NAME(coefs)) /
+                                          sizeof(vly_coef_info) *
+                                          sizeof(uint32_t),
+               "the struct of a rule has the coefficients of its table");
+
+static int32_t NAME(pre)(int32_t m, const uint32_t *coefs, const float x[2],
+                         const float y[2])
+{
+    RULE(_coef) c;
+    memcpy(&c, coefs, sizeof(c));
+    return RULE(_pre)(m, c, x[0], x[1], y[0], y[1]);
+}
+
+static int32_t NAME(post)(int32_t m, const uint32_t *coefs, const float x[2],
+                          const float y[2])
+{
+    RULE(_coef) c;
+    memcpy(&c, coefs, sizeof(c));
+    return RULE(_post)(m, c, x[0], x[1], y[0], y[1]);
+}
+
+#define VLY_PLASTICITY(rule_id, rule_text, rule_source)                        \
+    static const vly_plasticity_info NAME(head) = {                            \
+        .id = #rule_id,                                                        \
+        .text = rule_text,                                                     \
+        .source = rule_source,                                                 \
+        .equations = NAME(equations),                                          \
+        .params = NAME(params),                                                \
+        .coefs = NAME(coefs),                                                  \
+        .traces = NAME(traces),                                                \
+        .n_params = NAME(param_count),                                         \
+        .n_coefs = sizeof(NAME(coefs)) / sizeof(vly_coef_info),                \
+        .n_traces = sizeof(NAME(traces)) / sizeof(vly_trace_info),             \
+        .coefs_of = NAME(coefs_of),                                            \
+        .check_of = NAME(check_of),                                            \
+        .pre = NAME(pre),                                                      \
+        .post = NAME(post),                                                    \
+    };
+#include VLY_PLASTICITY_TABLE
+
+#undef RULE
+#undef NAME
+#undef JOIN
+#undef JOIN2

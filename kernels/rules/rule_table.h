@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How the tables NAME.def of plasticity rules are read. Define any of the
+ * macros below, then include NAME.def; undefined macros are skipped; all are
+ * undefined at the end (rule_table_end.h).
+ *
+ *   VLY_PLASTICITY(id, text, source)
+ *   VLY_EQUATIONS(text)
+ *       what the rule does, in the names of its parameters, for `volley doc`
+ *   VLY_TRACE(side, index, param)
+ *       trace x<index> (side PRE, of the source) or y<index> (side POST, of the
+ *       target); param: its time constant, in ms. Index 0 or 1.
+ *   VLY_PARAM(name, unit, init, lo, hi, text)
+ *       a number that a user sets. Unit "weight": in the unit of the map's
+ *       weights; its key ends with the suffix of the target's port (eta_ns).
+ *   VLY_COEF(name, type, expression)
+ *       what the rule reads: type F32 or U32; computed by core in double and
+ *       rounded once.
+ *   VLY_CASE(side, name, value)
+ *       a usual value of coefficient `name` that makes the function of the side
+ *       (PRE: an arrival, POST: a spike of the target) cheaper: a backend may
+ *       compile it apart. Not part of the table's hash.
+ *   VLY_CHECK(condition, text)
+ *       as in kernels/models/model_table.h
+ *   VLY_FOREIGN_RULE(theirs, note)
+ *       a synapse model of NEST, or of others, that is this rule; note: what
+ *       differs, or NULL
+ *   VLY_FOREIGN_KEY(theirs, ours, note)
+ *       what they call a parameter; ours is NULL if there is none, and note
+ *       says what to write
+ *
+ * Expressions are C over doubles: P(name) a parameter; W_MAX the bound of a
+ * weight and UNIT the unit of the map's weights (2^-q 2^shift), both in the
+ * weights' unit; MOST the bound in 2^-16 of UNIT; DT the burst in ms; functions
+ * of core/base/number.h.
+ */
+#ifndef VLY_PLASTICITY
+#define VLY_PLASTICITY(id, text, source)
+#endif
+#ifndef VLY_EQUATIONS
+#define VLY_EQUATIONS(text)
+#endif
+#ifndef VLY_TRACE
+#define VLY_TRACE(side, index, param)
+#endif
+#ifndef VLY_PARAM
+#define VLY_PARAM(name, unit, init, lo, hi, text)
+#endif
+#ifndef VLY_COEF
+#define VLY_COEF(name, type, expression)
+#endif
+#ifndef VLY_CASE
+#define VLY_CASE(side, name, value)
+#endif
+#ifndef VLY_CHECK
+#define VLY_CHECK(condition, text)
+#endif
+#ifndef VLY_FOREIGN_RULE
+#define VLY_FOREIGN_RULE(theirs, note)
+#endif
+#ifndef VLY_FOREIGN_KEY
+#define VLY_FOREIGN_KEY(theirs, ours, note)
+#endif

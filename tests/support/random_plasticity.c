@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Random genomes: maps that learn.
+ */
+#include "random_genome.h"
+
+#include "random_maker.h"
+
+enum { STDP, POWER, TRIPLET, INHIBITORY };
+
+static void put_rule_params(maker *m, int rule, const char *unit, double most)
+{
+    double tau[4];
+    for (int k = 0; k < 4; k++) /* from less than a burst to the whole run */
+        tau[k] = chance(m, 20) ? between(m, 0.1, 1) : between(m, 1, 60);
+    double rate = between(m, 0.01, 0.3);
+    double alpha = between(m, 0.05, 2);
+    if (rule == INHIBITORY) {
+        put(m, "tau_ms = %.4g\neta%s = %.4g\nalpha = %.4g\n", tau[0], unit,
+            rate * most, alpha);
+        return;
+    }
+    put(m, "tau_plus_ms = %.4g\ntau_minus_ms = %.4g\n", tau[0], tau[1]);
+    if (rule == TRIPLET) {
+        put(m, "tau_x_ms = %.4g\ntau_y_ms = %.4g\n", tau[2], tau[3]);
+        put(m, "a2_plus = %.4g\na2_minus = %.4g\na3_plus = %.4g\n", 0.3 * rate,
+            rate, rate * alpha * 0.5);
+        put(m, "a3_minus = %.4g\n", 0.2 * rate);
+        return;
+    }
+    put(m, "lambda = %.4g\nalpha = %.4g\n", rate, alpha);
+    double mu = chance(m, 30) ? 0 : chance(m, 40) ? 1 : between(m, 0, 1.5);
+    if (rule == POWER) {
+        put(m, "mu = %.4g\nw_0%s = %.4g\n", mu, unit, 0.3 * most);
+        return;
+    }
+    double down = chance(m, 50) ? mu : between(m, 0, 1);
+    put(m, "mu_plus = %.4g\nmu_minus = %.4g\n", mu, down);
+}
+
+static void put_weight_within(maker *m, const char *unit, double w_max)
+{
+    if (chance(m, 50)) {
+        put(m, "weight%s = %.4g\n", unit, w_max * between(m, 0.1, 0.9));
+        return;
+    }
+    double far = 0.9 * w_max;
+    put(m, "weight%s = { uniform = [%.4g, %.4g] }\n", unit,
+        w_max < 0 ? far : 0.0, w_max < 0 ? 0.0 : far);
+    cover(m, COVER_plasticity_distribution);
+}
+
+static void put_flags_of(maker *m)
+{
+    if (chance(m, 40)) {
+        put(m, "delay = \"dendritic\"\n");
+        cover(m, COVER_plasticity_dendritic);
+    }
+    if (chance(m, 30)) {
+        put(m, "nearest = true\n");
+        cover(m, COVER_plasticity_nearest);
+    }
+    if (chance(m, 8)) {
+        put(m, "frozen = true\n");
+        cover(m, COVER_plasticity_frozen);
+    }
+}
+
+static void put_plastic_map(maker *m, uint32_t index)
+{
+    static const char *const rules[] = {"stdp", "stdp_power", "stdp_triplet",
+                                        "stdp_inhibitory"};
+    uint32_t from = whole(m, 0, m->n_areas - 1);
+    uint32_t to = whole(m, 0, m->n_areas - 1);
+    const area *target = &m->areas[to];
+    int rule = (int)whole(m, 0, 3);
+    bool negative = chance(m, 30);
+    if (target->model == FEAGI)
+        return;
+    const char *unit = suffix(target->model);
+    double most = strong(target->model) * between(m, 0.1, 0.6);
+    double w_max = negative ? -most : most;
+    put(m, "\n[plasticity.l%u]\nrule = \"%s\"\nw_max%s = %.4g\n",
+        (unsigned)index, rules[rule], unit, w_max);
+    put_rule_params(m, rule, unit, most);
+    put_flags_of(m);
+    put(m,
+        "\n[[map]]\nid = \"l%u\"\nfrom = \"a%u\"\nto = \"a%u\"\n"
+        "plasticity = \"l%u\"\nrule = \"pairwise_bernoulli\"\n",
+        (unsigned)index, (unsigned)from, (unsigned)to, (unsigned)index);
+    uint64_t pairs = (uint64_t)m->areas[from].n * target->n;
+    put(m, "p = %.3g\n", pairs > 40000 ? 4000.0 / (double)pairs : 0.1);
+    if (target->model >= COND)
+        put(m, "port = %d\n", negative);
+    put_weight_within(m, unit, w_max);
+    put(m, "delay_bursts = %u\n",
+        (unsigned)whole(m, 1, chance(m, 80) ? 5 : 40));
+    cover(m, COVER_plasticity_stdp + rule);
+    if (negative)
+        cover(m, COVER_plasticity_negative);
+}
+
+void put_plastic_maps(maker *m)
+{
+    if (!m->plastic)
+        return;
+    uint32_t n = whole(m, 0, 3);
+    for (uint32_t k = 0; k < n; k++)
+        put_plastic_map(m, k);
+}

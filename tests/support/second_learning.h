@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Plasticity a second time, for the second simulator: every synapse is changed
+ * in the burst in which something happens to it, and all traces are asked for
+ * anew. Straight from `volley doc` of the rules and the papers, with doubles
+ * beside it.
+ */
+#ifndef VOLLEY_SECOND_LEARNING_H
+#define VOLLEY_SECOND_LEARNING_H
+
+#include <stdint.h>
+
+/* How the synapses of one projection learn, as the file has it. */
+typedef struct second_learning {
+    char rule[32];
+    uint32_t flags; /* 1 negative, 2 dendritic, 4 nearest, 8 frozen */
+    uint32_t most;
+    uint32_t n_coefs;
+    const uint32_t *coefs;
+    float rate[4]; /* of x0, x1, y0, y1 */
+    uint32_t bursts[4];
+
+    uint32_t base_delay;
+    uint32_t n_sources;
+    uint32_t n_targets;
+    uint32_t first; /* of the target area */
+    const uint64_t *row;
+    const uint32_t *target;
+    int32_t *m;    /* [synapses] */
+    double *exact; /* [synapses] the same in doubles, units of 2^-16 */
+    uint64_t
+        *last[2];    /* [n_sources], [n_targets] burst + 1 of the last event */
+    float *after[4]; /* x0, x1 [n_sources], y0, y1 [n_targets] */
+    double *smooth[4]; /* the same in doubles */
+} second_learning;
+
+/* Initial weights are those of the file. 0, or -1 without memory. */
+int second_learning_begin(second_learning *l, const int16_t *weight);
+void second_learning_end(second_learning *l);
+/* One burst before the neurons are updated. arrived: [n_sources] 1 where a
+ * spike arrives; fired: [n_targets] 1 where the target fired `lag` bursts ago,
+ * of dendritic delays only, else NULL. */
+void second_learning_deliver(second_learning *l, uint64_t burst,
+                             const char *arrived, const char *fired);
+/* The same burst after it, with axonal delays. */
+void second_learning_fire(second_learning *l, uint64_t burst,
+                          const char *arrived, const char *fired);
+/* What an event of synapse i adds, in units of the map. */
+int64_t second_learning_weight(const second_learning *l, uint64_t i);
+/* Adds the words of the snapshot at `burst` to *digest; *at: of all words. */
+void second_learning_digest(const second_learning *l, uint64_t burst,
+                            uint64_t *at, uint64_t *digest);
+/* Largest distance of a weight to the doubles, as a share of w_max. */
+double second_learning_distance(const second_learning *l);
+
+#endif
