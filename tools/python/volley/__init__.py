@@ -9,7 +9,7 @@
         net.swap("cuda")                  # the same spikes from here on
         net.run(1000)
 
-One file over the C API (volley/volley.h, which has the details) by ctypes, and
+A package over the C API (volley/volley.h, which has the details) by ctypes, and
 NumPy. A refusal of the engine is raised as volley.Error with its message. One
 thread at a time may use a net; any thread may call stop().
 
@@ -231,9 +231,9 @@ _registry = None
 def _candidates():
     if "VOLLEY_LIBRARY" in os.environ:
         return [os.environ["VOLLEY_LIBRARY"]]
-    # PREFIX/lib/python3/dist-packages/volley.py: the folders above it
+    # PREFIX/lib/python3/dist-packages/volley: the folders above it
     found = []
-    folder = os.path.dirname(os.path.abspath(__file__))
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for _ in range(3):
         folder = os.path.dirname(folder)
         for pattern in (_SONAME, os.path.join("*", _SONAME)):
