@@ -5,22 +5,25 @@ A wheel has them in the folder of this package, as a prefix of its own (bin, lib
 share). Debian's package has the package in PREFIX/lib/python3/dist-packages, and a
 clone of the repository in tools/python.
 """
+from __future__ import annotations
+
 import glob
 import os
 import shutil
+from typing import Iterator, Optional
 
 SONAME = "libvolley.so.0.2"  # of this version: test_package fails otherwise
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def _above(folder, levels):
+def _above(folder: str, levels: int) -> Iterator[str]:
     """The folders above: the nearest first."""
     for _ in range(levels):
         folder = os.path.dirname(folder)
         yield folder
 
 
-def library():
+def library() -> str:
     """Path of libvolley: the file that VOLLEY_LIBRARY names, that of this package,
     that of the prefix which this package is in, or the name alone, for the dynamic
     linker to find."""
@@ -38,7 +41,7 @@ def library():
     return SONAME
 
 
-def command():
+def command() -> Optional[str]:
     """Path of the command `volley` that belongs to this package, or else of the one
     on the path; None if there is neither."""
     named = os.environ.get("VOLLEY_LIBRARY")  # BUILD/lib/libvolley.so
@@ -50,7 +53,7 @@ def command():
     return shutil.which("volley")
 
 
-def genomes_folder():
+def genomes_folder() -> Optional[str]:
     """The folder of the genomes that ship; None if there is none."""
     for folder in (_HERE, *_above(_HERE, 4)):
         path = os.path.join(folder, "share", "volley", "genomes")
@@ -60,7 +63,7 @@ def genomes_folder():
     return clone if os.path.isfile(os.path.join(clone, "KEYS.md")) else None
 
 
-def genome(name):
+def genome(name: str) -> Optional[str]:
     """Path of a genome that ships, "brunel" or "gallery/column", with or without
     ".toml"; None if there is no such genome."""
     folder = genomes_folder()
