@@ -377,6 +377,11 @@ if(NOT VOLLEY_SANITIZE)
                     PYTHONDONTWRITEBYTECODE=1
                     ${python} ${CMAKE_CURRENT_LIST_DIR}/bench_plugin.py
                     $<TARGET_FILE:gemm_cpu> $<TARGET_FILE:attention_cpu>)
+        # of the wheel that tools/make-wheels has made
+        vly_test_register(test_wheel LABELS integration TIMEOUT 300
+            COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/wheel.sh
+                    $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR} ${python})
+        set_tests_properties(test_wheel PROPERTIES SKIP_RETURN_CODE 77)
     else()
         message(STATUS "Tests of the Python module: left out: no NumPy "
                        "(python3-numpy)")
