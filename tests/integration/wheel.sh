@@ -139,8 +139,12 @@ good "resume" volley run brunel.toml --ms 20 --backend cpu:2 --resume half.vlk
 [ "$(digest out)" = "$want" ] || bad "resumed: $(digest out), wanted $want"
 
 # ---- the tests of the module ----
-good "tests of the module" python "$source/tests/integration/python_module.py" \
-    "$env/${package#env/}/bin/volley" "$source"
+for test in "$source"/tests/integration/python_*.py; do
+    case $test in
+    *_pages.py) continue ;; # what the pages say, of a clone
+    esac
+    good "${test##*/}" python "$test" "$env/${package#env/}/bin/volley" "$source"
+done
 
 # ---- the plugins of CUDA, and out ----
 set -- "$wheels"/volley_engine_cuda13-*.whl
