@@ -144,12 +144,6 @@ foreach(name IN LISTS command_targets)
                 $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
             target_include_directories(${target} PRIVATE
                 ${CMAKE_SOURCE_DIR})
-            target_compile_definitions(${target} PRIVATE
-                VLY_FUZZ_PLOTS=$<BOOL:${VOLLEY_HAVE_CAIRO}>)
-            if(VOLLEY_HAVE_CAIRO)
-                target_include_directories(${target} SYSTEM PRIVATE
-                                           ${VOLLEY_CAIRO_INCLUDE})
-            endif()
             target_link_libraries(${target} PRIVATE volley_conformance m
                 $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
         endif()

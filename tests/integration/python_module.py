@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/python/volley.py against the command and itself.
+"""The module of tools/python/volley against the command and itself.
 
 python_module.py COMMAND SOURCE: the environment names library and module.
 """

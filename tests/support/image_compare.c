@@ -11,12 +11,40 @@
  *
  * image_compare coloured A.png: how many pixels are no shade of grey.
  */
+#include <assert.h>
 #include <cairo.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tools/plot/cairo_library.h"
+
+/* what the command assumes of the library that it opens */
+#define SAME(ours, theirs)                                                     \
+    static_assert((int)PLOT_CAIRO_##ours == (int)CAIRO_##theirs, #ours)
+SAME(SUCCESS, STATUS_SUCCESS);
+SAME(NO_MEMORY, STATUS_NO_MEMORY);
+SAME(WRITE_ERROR, STATUS_WRITE_ERROR);
+SAME(ARGB32, FORMAT_ARGB32);
+SAME(RGB24, FORMAT_RGB24);
+SAME(SLANT_NORMAL, FONT_SLANT_NORMAL);
+SAME(WEIGHT_NORMAL, FONT_WEIGHT_NORMAL);
+SAME(JOIN_ROUND, LINE_JOIN_ROUND);
+SAME(FILTER_NEAREST, FILTER_NEAREST);
+#if CAIRO_VERSION >= CAIRO_VERSION_ENCODE(1, 16, 0)
+SAME(PNG_ERROR, STATUS_PNG_ERROR);
+SAME(FREETYPE_ERROR, STATUS_FREETYPE_ERROR);
+#endif
+static_assert(sizeof(plot_text_extents) == sizeof(cairo_text_extents_t) &&
+                  offsetof(plot_text_extents, x_advance) ==
+                      offsetof(cairo_text_extents_t, x_advance),
+              "plot_text_extents");
+static_assert(sizeof(plot_font_extents) == sizeof(cairo_font_extents_t) &&
+                  offsetof(plot_font_extents, descent) ==
+                      offsetof(cairo_font_extents_t, descent),
+              "plot_font_extents");
 
 #define BLOCK 8
 

@@ -71,6 +71,8 @@ if(VOLLEY_HAVE_CAIRO)
     add_executable(image_compare ${CMAKE_CURRENT_LIST_DIR}/image_compare.c)
     target_include_directories(image_compare SYSTEM PRIVATE
         ${VOLLEY_CAIRO_INCLUDE})
+    target_include_directories(image_compare PRIVATE ${CMAKE_SOURCE_DIR})
+    target_link_libraries(image_compare PRIVATE volley_sdk)
     target_link_libraries(image_compare PRIVATE ${VOLLEY_CAIRO_LIBRARY})
     set_target_properties(image_compare PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -50,9 +50,9 @@ static void tick_x(plot_figure *figure, const plot_axes *axes, double value,
     char text[32];
     const double x = plot_at_x(axes, value);
     const double y = axes->y + axes->height;
-    cairo_move_to(figure->cairo, x, y);
-    cairo_line_to(figure->cairo, x, y + (number ? tick_length : 2));
-    cairo_stroke(figure->cairo);
+    cairo.move_to(figure->cairo, x, y);
+    cairo.line_to(figure->cairo, x, y + (number ? tick_length : 2));
+    cairo.stroke(figure->cairo);
     if (!number)
         return;
     /* -0 would be shown as such */
@@ -93,9 +93,9 @@ static double ticks_y(plot_figure *figure, const plot_axes *axes)
     const double first = ceil(axes->y_lo / step - 1e-9);
     for (double k = first; k * step <= axes->y_hi + step * 1e-9; k++) {
         const double y = plot_at_y(axes, k * step);
-        cairo_move_to(figure->cairo, axes->x, y);
-        cairo_line_to(figure->cairo, axes->x - tick_length, y);
-        cairo_stroke(figure->cairo);
+        cairo.move_to(figure->cairo, axes->x, y);
+        cairo.line_to(figure->cairo, axes->x - tick_length, y);
+        cairo.stroke(figure->cairo);
         snprintf(text, sizeof text, "%.10g", k == 0 ? 0 : k * step);
         plot_text(figure, axes->x - tick_length - 2, y, PLOT_RIGHT, tick_points,
                   0, text);
@@ -108,10 +108,10 @@ void plot_axes_draw(plot_figure *figure, const plot_axes *axes)
 {
     double numbers = 0;
     plot_set_colour(figure, (plot_colour){0, 0, 0});
-    cairo_set_dash(figure->cairo, NULL, 0, 0);
-    cairo_set_line_width(figure->cairo, 0.75);
-    cairo_rectangle(figure->cairo, axes->x, axes->y, axes->width, axes->height);
-    cairo_stroke(figure->cairo);
+    cairo.set_dash(figure->cairo, NULL, 0, 0);
+    cairo.set_line_width(figure->cairo, 0.75);
+    cairo.rectangle(figure->cairo, axes->x, axes->y, axes->width, axes->height);
+    cairo.stroke(figure->cairo);
     if (!axes->x_bare)
         ticks_x(figure, axes);
     if (!axes->y_bare)
@@ -128,14 +128,14 @@ void plot_axes_draw(plot_figure *figure, const plot_axes *axes)
 
 void plot_axes_begin(plot_figure *figure, const plot_axes *axes)
 {
-    cairo_save(figure->cairo);
-    cairo_rectangle(figure->cairo, axes->x, axes->y, axes->width, axes->height);
-    cairo_clip(figure->cairo);
+    cairo.save(figure->cairo);
+    cairo.rectangle(figure->cairo, axes->x, axes->y, axes->width, axes->height);
+    cairo.clip(figure->cairo);
 }
 
 void plot_axes_end(plot_figure *figure)
 {
-    cairo_restore(figure->cairo);
+    cairo.restore(figure->cairo);
 }
 
 void plot_set_dash(plot_figure *figure, uint32_t colour)
@@ -145,9 +145,9 @@ void plot_set_dash(plot_figure *figure, uint32_t colour)
     static const int n_dashes[] = {2, 2, 4, 2, 6};
     const uint32_t style = colour / 7 % 6;
     if (style == 0)
-        cairo_set_dash(figure->cairo, NULL, 0, 0);
+        cairo.set_dash(figure->cairo, NULL, 0, 0);
     else
-        cairo_set_dash(figure->cairo, dashes[style - 1], n_dashes[style - 1],
+        cairo.set_dash(figure->cairo, dashes[style - 1], n_dashes[style - 1],
                        0);
 }
 
@@ -157,19 +157,19 @@ void plot_steps(plot_figure *figure, const plot_axes *axes,
 {
     plot_set_dash(figure, colour);
     plot_set_colour(figure, plot_area_colour(colour));
-    cairo_set_line_width(figure->cairo, 1.1);
+    cairo.set_line_width(figure->cairo, 1.1);
     for (uint32_t i = 0; i < n; i++) {
         const double y = plot_at_y(axes, values[i]);
         const double x = axes->x + axes->width * i / n_wide;
         if (i == 0)
-            cairo_move_to(figure->cairo, x, y);
+            cairo.move_to(figure->cairo, x, y);
         else
-            cairo_line_to(figure->cairo, x, y);
-        cairo_line_to(figure->cairo,
+            cairo.line_to(figure->cairo, x, y);
+        cairo.line_to(figure->cairo,
                       axes->x + axes->width * fmin(i + 1, n_wide) / n_wide, y);
     }
-    cairo_stroke(figure->cairo);
-    cairo_set_dash(figure->cairo, NULL, 0, 0);
+    cairo.stroke(figure->cairo);
+    cairo.set_dash(figure->cairo, NULL, 0, 0);
 }
 
 void plot_colour_bar(plot_figure *figure, double x, double y, double height,
@@ -187,22 +187,22 @@ void plot_colour_bar(plot_figure *figure, double x, double y, double height,
     for (int i = 0; i < n; i++) {
         plot_set_colour(figure, plot_scale_colour((i + 0.5) / n));
         /* slightly taller, so that no gap is visible between two */
-        cairo_rectangle(figure->cairo, x, y + height * (n - 1 - i) / n, 10,
+        cairo.rectangle(figure->cairo, x, y + height * (n - 1 - i) / n, 10,
                         height / n + (i > 0 ? 0.3 : 0));
-        cairo_fill(figure->cairo);
+        cairo.fill(figure->cairo);
     }
     plot_set_colour(figure, (plot_colour){0, 0, 0});
-    cairo_rectangle(figure->cairo, x, y, 10, height);
-    cairo_stroke(figure->cairo);
+    cairo.rectangle(figure->cairo, x, y, 10, height);
+    cairo.stroke(figure->cairo);
     const double span = axes.y_hi - axes.y_lo;
     const double step =
         log_scale ? fmax(1, tick_step(span, 6)) : tick_step(span, 5);
     for (double k = ceil(axes.y_lo / step - 1e-9);
          k * step <= axes.y_hi + 1e-9 * step; k++) {
         const double at = plot_at_y(&axes, k * step);
-        cairo_move_to(figure->cairo, x + 10, at);
-        cairo_line_to(figure->cairo, x + 13, at);
-        cairo_stroke(figure->cairo);
+        cairo.move_to(figure->cairo, x + 10, at);
+        cairo.line_to(figure->cairo, x + 13, at);
+        cairo.stroke(figure->cairo);
         snprintf(text, sizeof text, "%.6g",
                  log_scale ? pow(10, k * step)
                  : k == 0  ? 0

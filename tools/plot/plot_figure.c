@@ -3,7 +3,6 @@
  */
 #include "tools/plot/plot_figure.h"
 
-#include <cairo-svg.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,37 +46,35 @@ plot_colour plot_scale_colour(double value)
 
 void plot_set_colour(plot_figure *figure, plot_colour colour)
 {
-    cairo_set_source_rgb(figure->cairo, colour.r, colour.g, colour.b);
+    cairo.set_source_rgb(figure->cairo, colour.r, colour.g, colour.b);
 }
 
 /* ---- files -------------------------------------------------------------- */
 
 /* cairo has only one error for all failures of FreeType and libpng. */
-static bool is_memory(cairo_status_t why)
+static bool is_memory(int why)
 {
-    if (why != CAIRO_STATUS_FREETYPE_ERROR && why != CAIRO_STATUS_PNG_ERROR)
-        return why == CAIRO_STATUS_NO_MEMORY;
+    if (why != PLOT_CAIRO_FREETYPE_ERROR && why != PLOT_CAIRO_PNG_ERROR)
+        return why == PLOT_CAIRO_NO_MEMORY;
     void *room = vly_calloc(1, room_bytes);
     vly_free(room);
     return room == NULL;
 }
 
-static vly_status cairo_failed(cairo_status_t why, const char *path,
-                               vly_error *error)
+static vly_status drawing_failed(int why, const char *path, vly_error *error)
 {
     if (is_memory(why))
         return vly_fail(error, VLY_E_NOMEM, "out of memory: %s cannot be drawn",
                         path);
     return vly_fail(error, VLY_E_IO, "%s: cannot be drawn: %s", path,
-                    cairo_status_to_string(why));
+                    cairo.status_to_string(why));
 }
 
-static cairo_status_t put_bytes(void *context, const unsigned char *bytes,
-                                unsigned n)
+static int put_bytes(void *context, const unsigned char *bytes, unsigned n)
 {
     const plot_figure *figure = context;
-    return figure->put(figure->to, bytes, n) ? CAIRO_STATUS_SUCCESS
-                                             : CAIRO_STATUS_WRITE_ERROR;
+    return figure->put(figure->to, bytes, n) ? PLOT_CAIRO_SUCCESS
+                                             : PLOT_CAIRO_WRITE_ERROR;
 }
 
 bool plot_ends_in(const char *text, const char *end)
@@ -114,50 +111,52 @@ vly_status plot_figure_init(plot_figure *figure, const plot_page *page,
                             .put = put,
                             .to = to};
     vly_status status = plot_page_check(page, error);
+    if (status == VLY_OK)
+        status = plot_cairo_open(error);
     if (status != VLY_OK)
         return status;
     figure->surface =
         figure->svg
-            ? cairo_svg_surface_create_for_stream(put_bytes, figure,
+            ? cairo.svg_surface_create_for_stream(put_bytes, figure,
                                                   page->width, page->height)
-            : cairo_image_surface_create(CAIRO_FORMAT_RGB24,
+            : cairo.image_surface_create(PLOT_CAIRO_RGB24,
                                          (int)ceil(page->width * scale),
                                          (int)ceil(page->height * scale));
-    figure->cairo = cairo_create(figure->surface);
-    if (cairo_status(figure->cairo) != CAIRO_STATUS_SUCCESS)
-        return cairo_failed(cairo_status(figure->cairo), figure->path, error);
+    figure->cairo = cairo.create(figure->surface);
+    if (cairo.status(figure->cairo) != PLOT_CAIRO_SUCCESS)
+        return drawing_failed(cairo.status(figure->cairo), figure->path, error);
     if (!figure->svg)
-        cairo_scale(figure->cairo, scale, scale);
-    cairo_set_source_rgb(figure->cairo, 1, 1, 1);
-    cairo_paint(figure->cairo);
-    cairo_select_font_face(figure->cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_line_width(figure->cairo, 0.75);
-    cairo_set_source_rgb(figure->cairo, 0, 0, 0);
+        cairo.scale(figure->cairo, scale, scale);
+    cairo.set_source_rgb(figure->cairo, 1, 1, 1);
+    cairo.paint(figure->cairo);
+    cairo.select_font_face(figure->cairo, "sans-serif", PLOT_CAIRO_SLANT_NORMAL,
+                           PLOT_CAIRO_WEIGHT_NORMAL);
+    cairo.set_line_width(figure->cairo, 0.75);
+    cairo.set_source_rgb(figure->cairo, 0, 0, 0);
     return VLY_OK;
 }
 
 vly_status plot_figure_write(plot_figure *figure, vly_error *error)
 {
-    cairo_status_t why = cairo_status(figure->cairo);
-    cairo_show_page(figure->cairo);
-    if (why == CAIRO_STATUS_SUCCESS && !figure->svg)
-        why = cairo_surface_write_to_png_stream(figure->surface, put_bytes,
+    int why = cairo.status(figure->cairo);
+    cairo.show_page(figure->cairo);
+    if (why == PLOT_CAIRO_SUCCESS && !figure->svg)
+        why = cairo.surface_write_to_png_stream(figure->surface, put_bytes,
                                                 figure);
-    cairo_surface_finish(figure->surface);
-    if (why == CAIRO_STATUS_SUCCESS)
-        why = cairo_surface_status(figure->surface);
-    return why == CAIRO_STATUS_SUCCESS ? VLY_OK
-                                       : cairo_failed(why, figure->path, error);
+    cairo.surface_finish(figure->surface);
+    if (why == PLOT_CAIRO_SUCCESS)
+        why = cairo.surface_status(figure->surface);
+    return why == PLOT_CAIRO_SUCCESS ? VLY_OK
+                                     : drawing_failed(why, figure->path, error);
 }
 
 void plot_figure_deinit(plot_figure *figure)
 {
     if (figure->cairo)
-        cairo_destroy(figure->cairo);
+        cairo.destroy(figure->cairo);
     if (figure->surface) {
-        cairo_surface_finish(figure->surface);
-        cairo_surface_destroy(figure->surface);
+        cairo.surface_finish(figure->surface);
+        cairo.surface_destroy(figure->surface);
     }
     *figure = (plot_figure){0};
 }
@@ -187,10 +186,10 @@ static const char *legible(const char *text, char *copy, size_t capacity)
 
 double plot_text_width(plot_figure *figure, double points, const char *text)
 {
-    cairo_text_extents_t extents;
+    plot_text_extents extents;
     char copy[1024];
-    cairo_set_font_size(figure->cairo, points);
-    cairo_text_extents(figure->cairo, legible(text, copy, sizeof copy),
+    cairo.set_font_size(figure->cairo, points);
+    cairo.text_extents(figure->cairo, legible(text, copy, sizeof copy),
                        &extents);
     return extents.x_advance;
 }
@@ -219,26 +218,26 @@ void plot_text(plot_figure *figure, double x, double y, plot_anchor anchor,
                double points, double width, const char *text)
 {
     char copy[256];
-    cairo_font_extents_t font;
+    plot_font_extents font;
     char good[1024];
     const char *shown =
         fit(figure, points, width, legible(text, good, sizeof good), copy,
             sizeof copy);
     const double wide = plot_text_width(figure, points, shown);
-    cairo_font_extents(figure->cairo, &font);
-    cairo_move_to(figure->cairo, x - wide * (int)anchor / 2,
+    cairo.font_extents(figure->cairo, &font);
+    cairo.move_to(figure->cairo, x - wide * (int)anchor / 2,
                   y + (font.ascent - font.descent) / 2);
-    cairo_show_text(figure->cairo, shown);
+    cairo.show_text(figure->cairo, shown);
 }
 
 void plot_text_upwards(plot_figure *figure, double x, double y, double points,
                        double width, const char *text)
 {
-    cairo_save(figure->cairo);
-    cairo_translate(figure->cairo, x, y);
-    cairo_rotate(figure->cairo, -acos(-1.0) / 2);
+    cairo.save(figure->cairo);
+    cairo.translate(figure->cairo, x, y);
+    cairo.rotate(figure->cairo, -acos(-1.0) / 2);
     plot_text(figure, 0, 0, PLOT_CENTRE, points, width, text);
-    cairo_restore(figure->cairo);
+    cairo.restore(figure->cairo);
 }
 
 /* ---- layers ------------------------------------------------------------- */
@@ -262,36 +261,36 @@ vly_status plot_layer_init(plot_layer *layer, const plot_figure *figure,
                         DOTS_MAX);
     layer->width = (uint32_t)ceil(width * layer->scale);
     layer->height = (uint32_t)ceil(height * layer->scale);
-    layer->surface = cairo_image_surface_create(
-        CAIRO_FORMAT_ARGB32, (int)layer->width, (int)layer->height);
-    if (cairo_surface_status(layer->surface) != CAIRO_STATUS_SUCCESS)
+    layer->surface = cairo.image_surface_create(
+        PLOT_CAIRO_ARGB32, (int)layer->width, (int)layer->height);
+    if (cairo.surface_status(layer->surface) != PLOT_CAIRO_SUCCESS)
         return vly_fail_nomem(error, (uint64_t)layer->width * layer->height * 4,
                               "a picture");
-    cairo_surface_flush(layer->surface);
+    cairo.surface_flush(layer->surface);
     /* cairo aligns what it allocates for 32-bit pixels */
     layer->pixels =
-        (uint32_t *)(void *)cairo_image_surface_get_data(layer->surface);
+        (uint32_t *)(void *)cairo.image_surface_get_data(layer->surface);
     layer->stride =
-        (uint32_t)cairo_image_surface_get_stride(layer->surface) / 4;
+        (uint32_t)cairo.image_surface_get_stride(layer->surface) / 4;
     return VLY_OK;
 }
 
 void plot_layer_draw(plot_layer *layer, plot_figure *figure)
 {
-    cairo_surface_mark_dirty(layer->surface);
-    cairo_save(figure->cairo);
-    cairo_translate(figure->cairo, layer->x, layer->y);
-    cairo_scale(figure->cairo, 1 / layer->scale, 1 / layer->scale);
-    cairo_set_source_surface(figure->cairo, layer->surface, 0, 0);
-    cairo_pattern_set_filter(cairo_get_source(figure->cairo),
-                             CAIRO_FILTER_NEAREST);
-    cairo_paint(figure->cairo);
-    cairo_restore(figure->cairo);
+    cairo.surface_mark_dirty(layer->surface);
+    cairo.save(figure->cairo);
+    cairo.translate(figure->cairo, layer->x, layer->y);
+    cairo.scale(figure->cairo, 1 / layer->scale, 1 / layer->scale);
+    cairo.set_source_surface(figure->cairo, layer->surface, 0, 0);
+    cairo.pattern_set_filter(cairo.get_source(figure->cairo),
+                             PLOT_CAIRO_FILTER_NEAREST);
+    cairo.paint(figure->cairo);
+    cairo.restore(figure->cairo);
 }
 
 void plot_layer_deinit(plot_layer *layer)
 {
     if (layer->surface)
-        cairo_surface_destroy(layer->surface);
+        cairo.surface_destroy(layer->surface);
     *layer = (plot_layer){0};
 }

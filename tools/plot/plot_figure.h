@@ -6,11 +6,12 @@
 #ifndef VOLLEY_TOOLS_PLOT_FIGURE_H
 #define VOLLEY_TOOLS_PLOT_FIGURE_H
 
-#include <cairo.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <volley/plugin.h>
+
+#include "tools/plot/cairo_library.h"
 
 typedef struct plot_colour {
     double r, g, b; /* 0 to 1 */

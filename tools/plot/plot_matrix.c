@@ -65,9 +65,9 @@ static void draw_cells(plot_figure *figure, const vly_genome *genome,
             const double at = (log10(value) - log10(lo)) / log10(hi / lo);
             char text[32];
             plot_set_colour(figure, plot_scale_colour(at));
-            cairo_rectangle(figure->cairo, x + from * side, y + to * side, side,
+            cairo.rectangle(figure->cairo, x + from * side, y + to * side, side,
                             side);
-            cairo_fill(figure->cairo);
+            cairo.fill(figure->cairo);
             number_text(value, text, sizeof text);
             if (plot_text_width(figure, 7, text) > side - 2)
                 continue;
@@ -90,15 +90,15 @@ static void draw_names(plot_figure *figure, const vly_genome *genome,
         const char *name = names->shown[a];
         const double at = (a + 0.5) * side;
         plot_text(figure, x - 4, y + at, PLOT_RIGHT, 8, 0, name);
-        cairo_save(figure->cairo);
-        cairo_translate(figure->cairo, x + at, y + n * side + 4);
-        cairo_rotate(figure->cairo, -acos(-1.0) / 2);
+        cairo.save(figure->cairo);
+        cairo.translate(figure->cairo, x + at, y + n * side + 4);
+        cairo.rotate(figure->cairo, -acos(-1.0) / 2);
         plot_text(figure, 0, 0, PLOT_RIGHT, 8, 0, name);
-        cairo_restore(figure->cairo);
+        cairo.restore(figure->cairo);
     }
-    cairo_set_line_width(figure->cairo, 0.75);
-    cairo_rectangle(figure->cairo, x, y, n * side, n * side);
-    cairo_stroke(figure->cairo);
+    cairo.set_line_width(figure->cairo, 0.75);
+    cairo.rectangle(figure->cairo, x, y, n * side, n * side);
+    cairo.stroke(figure->cairo);
 }
 
 static void draw(plot_figure *figure, const vly_genome *genome,

@@ -257,12 +257,12 @@ static void draw_item(const legend *of, uint32_t a, double x, double y)
 {
     plot_figure *figure = of->figure;
     plot_set_colour(figure, plot_area_colour(a));
-    cairo_set_line_width(figure->cairo, 2);
+    cairo.set_line_width(figure->cairo, 2);
     plot_set_dash(figure, a);
-    cairo_move_to(figure->cairo, x, y);
-    cairo_line_to(figure->cairo, x + stroke, y);
-    cairo_stroke(figure->cairo);
-    cairo_set_dash(figure->cairo, NULL, 0, 0);
+    cairo.move_to(figure->cairo, x, y);
+    cairo.line_to(figure->cairo, x + stroke, y);
+    cairo.stroke(figure->cairo);
+    cairo.set_dash(figure->cairo, NULL, 0, 0);
     plot_set_colour(figure, (plot_colour){0, 0, 0});
     plot_text(figure, x + stroke + stroke_gap, y, PLOT_LEFT, of->names->points,
               0, of->names->shown[a]);

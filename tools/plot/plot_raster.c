@@ -139,9 +139,9 @@ static void draw_rates(plot_figure *figure, const plot_data *data,
         const double middle = bands[a].y + bands[a].height / 2;
         char text[32];
         plot_set_colour(figure, plot_area_colour(a));
-        cairo_rectangle(figure->cairo, bars.x, middle - high / 2,
+        cairo.rectangle(figure->cairo, bars.x, middle - high / 2,
                         plot_at_x(&bars, rate) - bars.x, high);
-        cairo_fill(figure->cairo);
+        cairo.fill(figure->cairo);
         plot_set_colour(figure, (plot_colour){0, 0, 0});
         snprintf(text, sizeof text, rate < 1000 ? "%.3g" : "%.0f", rate);
         if (bands[a].height >= 7)
@@ -182,11 +182,11 @@ static void draw_names(plot_figure *figure, const plot_data *data,
     for (uint32_t a = 0; a < data->n_areas; a++) {
         if (a > 0) {
             plot_set_colour(figure, (plot_colour){0.8, 0.8, 0.8});
-            cairo_set_line_width(figure->cairo, 0.5);
-            cairo_move_to(figure->cairo, axes->x, bands[a].y - gap / 2);
-            cairo_line_to(figure->cairo, axes->x + axes->width,
+            cairo.set_line_width(figure->cairo, 0.5);
+            cairo.move_to(figure->cairo, axes->x, bands[a].y - gap / 2);
+            cairo.line_to(figure->cairo, axes->x + axes->width,
                           bands[a].y - gap / 2);
-            cairo_stroke(figure->cairo);
+            cairo.stroke(figure->cairo);
         }
         if (!has_name(bands, a, data->n_areas, before, names->points))
             continue;

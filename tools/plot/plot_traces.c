@@ -59,12 +59,12 @@ static void draw_trace(plot_figure *figure, const plot_axes *axes,
 {
     plot_axes_begin(figure, axes);
     plot_set_colour(figure, plot_area_colour(colour));
-    cairo_set_line_width(figure->cairo, 0.9);
-    cairo_set_line_join(figure->cairo, CAIRO_LINE_JOIN_ROUND);
+    cairo.set_line_width(figure->cairo, 0.9);
+    cairo.set_line_join(figure->cairo, PLOT_CAIRO_JOIN_ROUND);
     for (uint64_t i = 0; i < trace->n; i++)
-        cairo_line_to(figure->cairo, plot_at_x(axes, trace->times_ms[i]),
+        cairo.line_to(figure->cairo, plot_at_x(axes, trace->times_ms[i]),
                       plot_at_y(axes, trace->values[i]));
-    cairo_stroke(figure->cairo);
+    cairo.stroke(figure->cairo);
     plot_axes_end(figure);
 }
 

@@ -9,15 +9,14 @@
         net.swap("cuda")                  # the same spikes from here on
         net.run(1000)
 
-One file over the C API (volley/volley.h, which has the details) by ctypes, and
+A package over the C API (volley/volley.h, which has the details) by ctypes, and
 NumPy. A refusal of the engine is raised as volley.Error with its message. One
 thread at a time may use a net; any thread may call stop().
 
-libvolley is found by VOLLEY_LIBRARY (a file), then beside this file's prefix,
-then as the dynamic linker finds it.
+libvolley is found by VOLLEY_LIBRARY (a file), then in this package, then in its
+prefix, then as the dynamic linker finds it.
 """
 import ctypes
-import glob
 import math
 import operator
 import os
@@ -27,10 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import _where
+
 __all__ = ["Area", "Connectome", "Error", "Net", "RoundingWarning", "Spikes",
            "State", "load", "plugins", "version"]
 
-_SONAME = "libvolley.so.0.2"  # of this version: test_package fails otherwise
 _STATUS = {-1: "E_INVALID", -2: "E_PARSE", -3: "E_IO", -4: "E_NOMEM",
            -5: "E_UNSUPPORTED", -6: "E_DEVICE", -7: "E_ABI", -8: "E_STOPPED"}
 # relative rounding error from which a warning is given
@@ -228,26 +228,12 @@ _library = None
 _registry = None
 
 
-def _candidates():
-    if "VOLLEY_LIBRARY" in os.environ:
-        return [os.environ["VOLLEY_LIBRARY"]]
-    # PREFIX/lib/python3/dist-packages/volley.py: the folders above it
-    found = []
-    folder = os.path.dirname(os.path.abspath(__file__))
-    for _ in range(3):
-        folder = os.path.dirname(folder)
-        for pattern in (_SONAME, os.path.join("*", _SONAME)):
-            found += sorted(glob.glob(os.path.join(glob.escape(folder),
-                                                   pattern)))
-    return found + [_SONAME]
-
-
 def _lib():
     global _library
     if _library is not None:
         return _library
     reasons = []
-    for path in _candidates():
+    for path in [_where.library()]:
         try:
             library = ctypes.CDLL(path)
             for name, (returns, arguments) in _FUNCTIONS.items():
