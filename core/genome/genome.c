@@ -341,6 +341,11 @@ const char *vly_genome_note(const vly_genome *genome, uint32_t index)
     return index < genome->n_notes ? genome->notes[index] : NULL;
 }
 
+uint32_t vly_genome_note_count(const vly_genome *genome)
+{
+    return genome->n_notes + genome->n_more_notes;
+}
+
 /* ---- end ---------------------------------------------------------------- */
 
 void vly_genome_destroy(vly_genome *genome)

@@ -289,12 +289,12 @@ class Host(unittest.TestCase):
                             (TypeError, lambda: net.run()),
                             (TypeError, lambda: net.run(1, ms=1)),
                             (ValueError, lambda: net.inject("A", -1, 1.0)),
-                            (ValueError, lambda: net.inject("A", 0.5, 1.0)),
+                            (TypeError, lambda: net.inject("A", 0.5, 1.0)),
                             (ValueError, lambda: net.inject("A", [1, 2],
                                                             [1., 2., 3.])),
                             (ValueError,
                              lambda: net.read("A", "v_mv", 2**32, 1)),
-                            (ValueError, lambda: net.read("A", "v_mv", 0.5, 1)),
+                            (TypeError, lambda: net.read("A", "v_mv", 0.5, 1)),
                             (ValueError,
                              lambda: net.write("A", "v_mv", [5.], 2**32 + 3)),
                             (ValueError,
@@ -402,15 +402,15 @@ class Module(unittest.TestCase):
         with open(os.path.join(SOURCE, "core", "include", "volley",
                                "plugin.h"), encoding="utf-8") as file:
             size = re.search(r"VLY_SEAL\(vly_error, (\d+)\)", file.read())
-        self.assertEqual(ctypes.sizeof(volley._Error), int(size.group(1)))
+        self.assertEqual(ctypes.sizeof(volley._library.ErrorStruct), int(size.group(1)))
 
     def test_every_function_is_in_the_header(self):
         with open(os.path.join(SOURCE, "core", "include", "volley",
                                "volley.h"), encoding="utf-8") as file:
             header = file.read()
-        for name, (_, arguments) in volley._FUNCTIONS.items():
+        for name, (_, arguments) in volley._library.FUNCTIONS.items():
             found = re.search(
-                r"VLY_API [a-z0-9_ *]*\bvly_%s\(([^;]*)\);" % name, header)
+                r"VLY_API\s[a-z0-9_ *\n]*\bvly_%s\(([^;]*)\);" % name, header)
             self.assertIsNotNone(found, name)
             words = found.group(1).strip()
             n = 0 if words == "void" else words.count(",") + 1

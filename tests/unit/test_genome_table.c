@@ -286,6 +286,7 @@ static void rounded_delays_are_noted(void **state)
                         "t:15:8: edges: 1 of 4 delays are no whole number of "
                         "bursts of dt_ms = 0.1 and were rounded");
     assert_null(vly_genome_note(genome, 1));
+    assert_int_equal(vly_genome_note_count(genome), 1);
     vly_genome_destroy(genome);
 }
 

@@ -102,9 +102,11 @@ typedef struct vly_genome_source {
 VLY_API vly_status vly_genome_read(const vly_genome_source *source,
                                    vly_genome **genome, vly_error *error);
 /* Note number index (from 0) of a value that was read differently than it was
- * written, "file:line:column: sentence"; NULL after the last one. At most 20
- * notes are kept. Borrowed from the genome. [any-thread] */
+ * written, "file:line:column: sentence"; NULL after the last one. Borrowed from
+ * the genome. [any-thread] */
 VLY_API const char *vly_genome_note(const vly_genome *genome, uint32_t index);
+/* All notes; the genome keeps the text of the first 20. [any-thread] */
+VLY_API uint32_t vly_genome_note_count(const vly_genome *genome);
 
 /* ---- connectome ------------------------------------------------------- */
 
