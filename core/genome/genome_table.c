@@ -156,11 +156,15 @@ static vly_status read_index(const vly_table *table, uint32_t field,
     char sentence[VLY_EDGE_SENTENCE];
     char found[VLY_NUMBER_SIZE];
     bool exact = true;
-    if (column->type == VLY_COLUMN_U32) { /* the most frequent, without a
-                                             conversion */
-        *out = ((const uint32_t *)column->data)[row];
-        if (*out < limit)
+    if (column->type == VLY_COLUMN_U32 || column->type == VLY_COLUMN_I64) {
+        /* the most frequent types, without a conversion */
+        uint64_t whole = column->type == VLY_COLUMN_U32
+                             ? ((const uint32_t *)column->data)[row]
+                             : ((const uint64_t *)column->data)[row];
+        if (whole < limit) {
+            *out = (uint32_t)whole;
             return VLY_OK;
+        }
     }
     double number = number_at(column, row, &exact);
     if (number >= 0 && number < limit && vly_floor(number) == number) {
@@ -236,6 +240,11 @@ vly_status vly_edges_from_columns(const vly_table *table,
     maker.delay_bursts =
         maker.has_delay &&
         vly_edge_column_bursts(table->columns[fields[VLY_EDGE_DELAY]].name);
+    maker.counted = true;
+    if (maker.has_weight &&
+        table->columns[fields[VLY_EDGE_WEIGHT]].type == VLY_COLUMN_F64)
+        maker.lent = table->columns[fields[VLY_EDGE_WEIGHT]].data;
+    VLY_TRY(vly_edges_reserve(&maker, table->n_rows));
     for (uint64_t row = 0; row < table->n_rows; row++)
         VLY_TRY(read_row(table, row, fields, &maker));
     VLY_TRY(vly_edges_finish(&maker, &twice, list));

@@ -124,6 +124,32 @@ static void every_type(void **state)
     vly_genome_destroy(genome);
 }
 
+/* Rows in order are taken over without a sort. */
+static void rows_in_order(void **state)
+{
+    (void)state;
+    given g;
+    static const uint32_t from[] = {0, 0, 2, 2};
+    static const int64_t to[] = {1, 3, 0, 2};
+    static const int64_t twins[] = {1, 3, 2, 2};
+    static const double weight[] = {1.5, -2, 0.25, 4};
+    static const double delay[] = {0.5, 1, .1, 2.0};
+    give(&g);
+    vly_genome *genome = loaded(MAP, &g.table);
+    g.columns[0].data = to;
+    g.columns[1].data = from;
+    g.columns[2].data = delay;
+    g.columns[3].data = weight;
+    vly_genome *other = loaded(MAP, &g.table);
+    assert_memory_equal(&genome->hash, &other->hash, sizeof genome->hash);
+    vly_genome_destroy(other);
+    vly_genome_destroy(genome);
+    g.columns[0].data = twins;
+    refused(MAP, &g.table, 1, VLY_E_PARSE,
+            "t:15:8: edges: row 3 (from 0): the second synapse from this "
+            "source to this target, wanted one, or multiple = true in the map");
+}
+
 static void columns_refused(void **state)
 {
     (void)state;
@@ -369,6 +395,7 @@ static void memory_fails(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(same_as_a_file),
     cmocka_unit_test(every_type),
+    cmocka_unit_test(rows_in_order),
     cmocka_unit_test(columns_refused),
     cmocka_unit_test(lists_refused),
     cmocka_unit_test(values_of_a_parameter),
