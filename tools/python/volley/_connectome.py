@@ -21,13 +21,13 @@ class Projection(NamedTuple):
     A map whose weights need several units has up to three of them for each pair
     of areas. Weights are multiples of unit, in unit_name ("mV"); delays are in
     bursts. port: of the target; 2: weights from 0 on go to port 0, negative
-    ones to port 1. rounding: |stored - asked| / |asked| of a constant weight, of
-    the mean of a distribution, or of the worst weight of an array or file.
+    ones to port 1. rounding: |stored - asked| / |asked| of a constant weight,
+    of the mean of a distribution, or of the worst weight of an array or file.
     share_coarse: share of the weights that may be off by more than 1%, by
     worst_coarse at most; mean_coarse: error of their mean if it is at least
     0.1% (all three are 0 if the connectome was loaded from a file).
     """
-    index: int
+    number: int
     map: str
     source: str
     target: str
@@ -143,7 +143,7 @@ class Connectome(Handle):
                            f"{_worse(at.worst_coarse)} at most")
             if at.mean_coarse:
                 why.append(f"their mean is off by {_worse(at.mean_coarse)}")
-            warnings.warn(f"map {at.map} (projection {at.index}): " +
+            warnings.warn(f"map {at.map} (projection {at.number}): " +
                           "; ".join(why) + f": the unit is {at.unit:.6g} "
                           f"{at.unit_name}".rstrip(), RoundingWarning,
                           stacklevel=stacklevel)
@@ -199,7 +199,7 @@ def ends_of(connectome: Connectome, one: Projection, delays: bool
     """source, target and, if asked, delays in bursts of a projection."""
     arrays = [np.empty(one.synapses, np.uint32) for _ in range(2 + delays)]
     places = [array.ctypes.data for array in arrays]
-    call("connectome_synapses", connectome._handle, one.index, 0,
+    call("connectome_synapses", connectome._handle, one.number, 0,
          one.synapses, places[0], places[1], None,
          places[2] if delays else None)
     return arrays
@@ -229,12 +229,12 @@ class State(Handle):
     @property
     def burst(self) -> int:
         """Bursts done."""
-        return self._info().bursts
+        return int(self._info().bursts)
 
     @property
     def digest(self) -> int:
         """Digest of all spikes so far."""
-        return self._info().digest
+        return int(self._info().digest)
 
     @property
     def connectome_hash(self) -> str:

@@ -35,7 +35,7 @@ class ClosedError(ValueError):
 
 
 class UnknownName(KeyError):
-    """No area, map or field has this name; the message lists those there are."""
+    """No area or map has this name; the message lists those there are."""
 
     def __str__(self) -> str:
         return str(self.args[0])

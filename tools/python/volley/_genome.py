@@ -173,10 +173,9 @@ def _map(path: str, entry: Mapping[str, Any], tables: Dict[str, Any]
     made: Dict[str, Any] = {}
     columns = {}
     for key, value in entry.items():
-        listed = isinstance(value, (np.ndarray, list, tuple))
-        stem = key.split("_")[0]
-        if key in _ENDS or (stem in ("weight", "delay") and listed and
-                            np.ndim(value) > 0):
+        listed = isinstance(value, (list, tuple)) or _is_row(value)
+        stem = str(key).split("_")[0]
+        if key in _ENDS or (stem in ("weight", "delay") and listed):
             columns[key] = value
         else:
             made[key] = value
@@ -242,7 +241,8 @@ def read(genome: Genome, settings: Optional[Mapping[str, Any]],
     given: Dict[str, Any] = dict(tables or {})
     pairs = [(text(str(path)), text(toml(value)))
              for path, value in (settings or {}).items()]
-    overrides = (Override * max(len(pairs), 1))(*pairs)
+    overrides = (Override * max(len(pairs), 1))(
+        *(Override(path, value) for path, value in pairs))
     source = GenomeSource(struct_size=ctypes.sizeof(GenomeSource),
                           n_overrides=len(pairs), overrides=overrides)
     written: Optional[str] = None

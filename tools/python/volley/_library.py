@@ -6,7 +6,7 @@ import ctypes
 import operator
 import os
 import threading
-from typing import Any, Optional
+from typing import Any, ClassVar, Dict, List, Optional, Tuple
 
 from . import _where
 from ._errors import ClosedError, Error, plain
@@ -47,7 +47,7 @@ class GenomeSource(ctypes.Structure):
 
 
 class ProjectionInfo(ctypes.Structure):
-    _fields_ = ([("struct_size", ctypes.c_uint32)] +
+    _fields_: ClassVar[Any] = ([("struct_size", ctypes.c_uint32)] +
                 [(name, ctypes.c_uint32)
                  for name in ("source_area", "target_area", "port")] +
                 [("n_synapses", ctypes.c_uint64), ("map", ctypes.c_char_p),
@@ -68,7 +68,7 @@ class PluginInfo(ctypes.Structure):
 
 
 class Stats(ctypes.Structure):
-    _fields_ = ([("struct_size", ctypes.c_uint32),
+    _fields_: ClassVar[Any] = ([("struct_size", ctypes.c_uint32),
                  ("n_areas", ctypes.c_uint32)] +
                 [(name, ctypes.c_uint64) for name in
                  ("bursts", "neurons", "synapses", "spikes", "events",
@@ -88,7 +88,7 @@ class AreaStats(ctypes.Structure):
 
 
 class StateInfo(ctypes.Structure):
-    _fields_ = ([("struct_size", ctypes.c_uint32),
+    _fields_: ClassVar[Any] = ([("struct_size", ctypes.c_uint32),
                  ("n_neurons", ctypes.c_uint32)] +
                 [(name, ctypes.c_uint64) for name in
                  ("bursts", "spikes", "events", "digest", "state_digest")] +
@@ -113,7 +113,7 @@ _F64 = ctypes.c_double
 _ERR = ctypes.POINTER(ErrorStruct)
 
 # name: (returns, arguments); those that end in _ERR can fail
-FUNCTIONS = {
+FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "version": (_STR, []),
     "status_exit_code": (ctypes.c_int, [_I32]),
     "genome_read": (_I32, [ctypes.POINTER(GenomeSource), _OUT, _ERR]),
@@ -257,10 +257,10 @@ def registry() -> ctypes.c_void_p:
 
 def version() -> str:
     """Of libvolley: "0.2.0"."""
-    return lib().vly_version().decode()
+    return str(lib().vly_version().decode())
 
 
-def plugins() -> "list[dict[str, Any]]":
+def plugins() -> List[Dict[str, Any]]:
     """The plugins found, a dict each: id, path, version, usable, reason."""
     found = []
     for index in range(lib().vly_registry_count(registry())):

@@ -288,7 +288,7 @@ class Net(Runner):
                       for one in parts]
             for one, array in zip(parts, values):
                 if weights:
-                    call("net_weights_read", self._handle, one.index, 0,
+                    call("net_weights_read", self._handle, one.number, 0,
                          one.synapses, array.ctypes.data)
             columns = [np.concatenate(arrays) for arrays in zip(*ends)]
             weight = np.concatenate(values)
@@ -308,7 +308,9 @@ class Net(Runner):
         that were handed over too. Raises  UnknownName: no map or area with
         synapses has this name
         """
-        pairs, arrays, index = [], [], []
+        pairs: List[Any] = []
+        arrays: List[Any] = []
+        index: List[Any] = []
         for one, (sources, targets, delays), weight in self._each(
                 map, source, target, True, True):
             index.append(np.full(len(weight), len(pairs), np.uint32))
@@ -317,7 +319,8 @@ class Net(Runner):
         if not pairs:
             none = np.empty(0, np.uint32)
             return Synapses(none, none, np.empty(0), np.empty(0), none, ())
-        return Synapses(*(np.concatenate(part) for part in zip(*arrays)),
+        ends = [np.concatenate(part) for part in zip(*arrays)]
+        return Synapses(ends[0], ends[1], ends[2], ends[3],
                         np.concatenate(index), tuple(pairs))
 
     @_alone
@@ -343,13 +346,13 @@ class Net(Runner):
     @_alone
     def record(self, area: Optional[str] = None, field: Optional[str] = None,
                neurons: Optional[npt.ArrayLike] = None,
-               every_ms: Optional[float] = None) -> Recording:
+               interval_ms: Optional[float] = None) -> Recording:
         """Records from the next burst on, in every run, until its stop().
 
         area      None: all areas (spikes only)
         field     None: spikes, a SpikeRecording; "v_mv": a FieldRecording
         neurons   index or array [n] in the area; None: all
-        every_ms  of a field: time between two samples, whole bursts (one burst)
+        interval_ms  of a field: time between two samples, whole bursts (a burst)
 
         Raises  UnknownName, TypeError, ValueError; Error: no such field
         """
@@ -370,18 +373,19 @@ class Net(Runner):
             chosen = chosen.astype(np.uint32)
         made: Recording
         if field is None:
-            if every_ms is not None:
-                raise ValueError("every_ms without a field, wanted both")
+            if interval_ms is not None:
+                raise ValueError("interval_ms without a field, wanted both")
             made = SpikeRecording(self, first, count, chosen)
         elif area is None:
             raise ValueError(f"field {plain(str(field))} without an area, "
                              "wanted both")
         else:
-            every = 1 if every_ms is None else self._bursts(None, every_ms)
-            if every < 1:
-                raise ValueError(f"every_ms is {every_ms}, wanted at least "
-                                 f"{self.dt_ms:g}")
-            made = FieldRecording(self, area, field, every, first, count,
+            interval = (1 if interval_ms is None else
+                        self._bursts(None, interval_ms))
+            if interval < 1:
+                raise ValueError(f"interval_ms is {interval_ms}, wanted at "
+                                 f"least {self.dt_ms:g}")
+            made = FieldRecording(self, area, field, interval, first, count,
                                   chosen)
         self._recordings.append(made)
         return made
@@ -410,12 +414,12 @@ class Net(Runner):
     @property
     def burst(self) -> int:
         """Bursts done."""
-        return lib().vly_net_burst(self._handle)
+        return int(lib().vly_net_burst(self._handle))
 
     @property
     def digest(self) -> int:
         """Digest of all spikes so far: equal on every backend."""
-        return lib().vly_net_digest(self._handle)
+        return int(lib().vly_net_digest(self._handle))
 
     @_alone
     def state_digest(self) -> int:
@@ -443,8 +447,8 @@ class Net(Runner):
         host_bytes, device_bytes, connectome_bytes, backend, device, plan."""
         stats = self._stats()
         return {name: value.decode() if isinstance(value, bytes) else value
-                for name, value in ((field, getattr(stats, field))
-                                    for field, _ in Stats._fields_[2:])}
+                for name, value in ((field[0], getattr(stats, field[0]))
+                                    for field in Stats._fields_[2:])}
 
     @property
     def backend(self) -> str:

@@ -88,17 +88,17 @@ class FieldRecording(Recording):
     """A field of an area's neurons, sampled every so many bursts.
 
     A sample of burst n is the state when n bursts are done, n a multiple of
-    every, as in recordings of the command.
+    interval, as in recordings of the command.
 
     neurons   uint32 [n_neurons]             index in the area
     times_ms  float64 [n_samples]
     values    float64 [n_samples, n_neurons] in the field's unit
     """
 
-    def __init__(self, net: "Net", area: str, field: str, every: int,
+    def __init__(self, net: "Net", area: str, field: str, interval: int,
                  *arguments: Any) -> None:
         super().__init__(net, *arguments)
-        self.area, self.field, self.every = area, field, every
+        self.area, self.field, self.interval = area, field, interval
         self._samples: "List[Tuple[int, npt.NDArray[np.float64]]]" = []
         self.neurons: npt.NDArray[np.uint32] = (
             np.arange(self._count, dtype=np.uint32)
@@ -111,7 +111,7 @@ class FieldRecording(Recording):
 
     def _due(self, burst: int) -> int:
         """Bursts from this one to the next sample, at least 1."""
-        return self.every - burst % self.every
+        return self.interval - burst % self.interval
 
     def _take(self) -> None:
         """Adds a sample if one is due now."""
@@ -119,7 +119,7 @@ class FieldRecording(Recording):
         assert net is not None
         burst = net.burst
         values = net.read(self.area, self.field, self._low, self._span)
-        if burst % self.every or (self._samples and
+        if burst % self.interval or (self._samples and
                                   self._samples[-1][0] == burst):
             return
         if self._chosen is not None:

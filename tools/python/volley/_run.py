@@ -23,6 +23,7 @@ from ._library import SPIKES_FN, ErrorStruct, Handle, lib, made_error
 from ._recording import FieldRecording, Recording, SpikeRecording
 from ._spikes import Spikes
 
+_STOPPED = -8  # VLY_E_STOPPED
 # longest time between two checks for Ctrl-C
 _PIECE_SECONDS = 0.2
 
@@ -135,7 +136,7 @@ class Runner(Handle):
         """
         if (bursts.__class__ is int and ms is None and not record and
                 on_spikes is None and not progress and
-                0 <= bursts <= self._quick  # type: ignore[operator]
+                0 <= bursts <= self._quick
                 and not self._recordings and not self._running):
             self._claim()
             try:
@@ -232,16 +233,19 @@ class Runner(Handle):
                 piece = min([piece] + [one._due(burst) for one in samplers])
             start = time.perf_counter()
             status = self._c_run(self._handle, piece, self._error_at)
+            message = self._error.message if status else b""
+            if samplers and status in (0, _STOPPED):
+                burst = lib().vly_net_burst(self._handle)
+                for sampler in samplers:
+                    if burst % sampler.interval == 0:
+                        sampler._take()
             if raised:
                 raise raised[0]
             if status:
-                raise made_error(status, self._error.message)
+                raise made_error(status, message)
             n -= piece
             now = time.perf_counter()
             self._pace(piece, now - start)
-            for sampler in samplers:
-                if lib().vly_net_burst(self._handle) % sampler.every == 0:
-                    sampler._take()
             if progress and (now - told > _PIECE_SECONDS or n == 0):
                 told = now
                 progress(total - n, total)

@@ -33,7 +33,7 @@ class Spikes(NamedTuple):
     @property
     def times_ms(self) -> npt.NDArray[np.float64]:
         """float64 [n]: the end of each spike's burst, as in recordings."""
-        return (self.bursts + 1) * self.dt_ms
+        return (self.bursts + 1).astype(np.float64) * self.dt_ms
 
     @property
     def ms(self) -> float:

@@ -29,7 +29,7 @@ def _figure(rows: int, size: Sequence[float]) -> Any:
     except ImportError:
         raise ImportError("plots need matplotlib: pip install "
                           "matplotlib") from None
-    figure = Figure(figsize=tuple(size), layout="constrained")
+    figure = Figure(figsize=(size[0], size[1]), layout="constrained")
     return figure, figure.subplots(rows, 1, squeeze=False)[:, 0]
 
 

@@ -1,0 +1,735 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python module: networks from dicts and arrays, synapses read back,
+recordings, statistics, plots, and mistakes of a newcomer.
+
+python_arrays.py COMMAND SOURCE: the environment names library and module.
+"""
+import csv
+import inspect
+import io
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import typing
+import unittest
+import unittest.mock
+import warnings
+
+import numpy as np
+
+import volley
+
+COMMAND, SOURCE = sys.argv[1:3]
+BRUNEL = os.path.join(SOURCE, "genomes", "brunel.toml")
+SMALL = {"var.order": 100}
+SOURCES = np.array([2, 0, 2, 0])
+TARGETS = np.array([2, 3, 0, 1])
+WEIGHTS = np.array([4.0, -2.0, 0.25, 1.5])
+DELAYS = np.array([2.0, 1.0, 0.1, 0.5])
+TEXT = """format = 1
+[run]
+dt_ms = 0.1
+[area.A]
+model = "lif_psc_delta"
+neurons = 3
+[area.B]
+model = "lif_psc_delta"
+neurons = 4
+[[map]]
+id = "m"
+from = "A"
+to = "B"
+rule = "file"
+file = "edges"
+"""
+
+
+def pair(**edges):
+    """A dict with a map of edges from 3 to 4 neurons."""
+    return {"run": {"dt_ms": 0.1},
+            "area": {"A": {"model": "lif_psc_delta", "neurons": 3},
+                     "B": {"model": "lif_psc_delta", "neurons": 4}},
+            "map": [{"id": "m", "from": "A", "to": "B", **edges}]}
+
+
+def given(**changed):
+    columns = {"source": SOURCES, "target": TARGETS, "weight_mv": WEIGHTS,
+               "delay_ms": DELAYS, **changed}
+    return {key: value for key, value in columns.items() if value is not None}
+
+
+def hash_of(genome, **named):
+    with volley.load(genome, "cpu:1", **named) as net:
+        with net.snapshot() as state:
+            return state.connectome_hash
+
+
+class Arrays(unittest.TestCase):
+    def test_dict_text_and_file_are_one_network(self):
+        want = hash_of(pair(**given()))
+        self.assertEqual(hash_of(TEXT, tables={"edges": given()}), want)
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "edges"), "w",
+                      encoding="utf-8") as file:
+                file.write("source,target,weight,delay\n" + "".join(
+                    f"{s},{t},{w},{d}\n" for s, t, w, d in
+                    zip(SOURCES, TARGETS, WEIGHTS, DELAYS)))
+            path = os.path.join(folder, "net.toml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(TEXT)
+            self.assertEqual(hash_of(path), want)
+            # a table takes the place of the file, a path is no text
+            import pathlib
+            self.assertEqual(hash_of(pathlib.Path(path),
+                                     tables={"edges": given()}), want)
+
+    def test_every_type_and_layout(self):
+        want = hash_of(pair(**given()))
+        wide = np.zeros((4, 2))
+        wide[:, 0] = WEIGHTS
+        for changed in (
+                {"source": SOURCES.astype(np.int8)},
+                {"source": SOURCES.astype(np.uint16)},
+                {"source": SOURCES.astype(np.uint64)},
+                {"source": SOURCES.astype(">i4")},
+                {"source": SOURCES.tolist()},
+                {"weight_mv": WEIGHTS.astype(np.float32)},
+                {"weight_mv": WEIGHTS.astype(np.float16)},
+                {"weight_mv": wide[:, 0]},  # not contiguous
+                {"weight_mv": WEIGHTS.tolist()},
+                {"weight_mv": None, "weight": WEIGHTS},
+                {"delay_ms": None, "delay_bursts": np.array([20, 10, 1, 5])}):
+            with self.subTest(changed=changed):
+                self.assertEqual(hash_of(pair(**given(**changed))), want)
+        # the same arrays again: they are only read
+        self.assertEqual(SOURCES.tolist(), [2, 0, 2, 0])
+
+    def test_wrong_arrays(self):
+        for kind, words, changed in (
+                (ValueError, "column weight_mv of map.m.edges has 3 values, "
+                             "wanted 4", {"weight_mv": WEIGHTS[:3]}),
+                (ValueError, r"has shape \(2, 2\), wanted one dimension",
+                 {"source": SOURCES.reshape(2, 2)}),
+                (TypeError, "column source of map.m.edges has dtype float64, "
+                            "wanted whole numbers",
+                 {"source": SOURCES.astype(float)}),
+                (TypeError, "has dtype complex128, wanted numbers",
+                 {"weight_mv": WEIGHTS.astype(complex)}),
+                (TypeError, "has dtype <U1, wanted numbers",
+                 {"weight_mv": np.array(list("abcd"))}),
+                (TypeError, "has dtype object, wanted numbers",
+                 {"delay_ms": np.array([1, None, 2, 3])}),
+                (ValueError, "has rows of several lengths|has dtype object",
+                 {"delay_ms": [1, [1, 2], 2, 3]}),
+                (ValueError, "map.m has source and no target, wanted both",
+                 {"target": None}),
+                (ValueError, "wanted no file and no rule but \"file\"",
+                 {"rule": "all_to_all"}),
+                (volley.Error, r"row 1 \(from 0\) of column target: target is "
+                               "9, wanted 0 to 3",
+                 {"target": np.array([2, 9, 0, 1])}),
+                (volley.Error, r"row 3 \(from 0\) of column weight_mv: not a "
+                               "finite number",
+                 {"weight_mv": np.array([1, 2, 3, np.nan])}),
+                (volley.Error, "weight_pa: lif_psc_delta takes weight_mv",
+                 {"weight_mv": None, "weight_pa": WEIGHTS})):
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(kind, words):
+                    volley.load(pair(**given(**changed)), "cpu:1")
+        if hasattr(np, "float128"):
+            with self.assertRaisesRegex(TypeError, "wanted one of float64"):
+                volley.load(pair(**given(
+                    weight_mv=WEIGHTS.astype(np.float128))), "cpu:1")
+        with self.assertRaisesRegex(volley.Error, "table spare is given and "
+                                                  "nothing in genome names it"):
+            volley.load(TEXT, "cpu:1",
+                        tables={"edges": given(), "spare": given()})
+        with self.assertRaisesRegex(TypeError, "table edges is list, wanted a "
+                                               "dict of arrays"):
+            volley.load(TEXT, "cpu:1", tables={"edges": [1, 2]})
+        with self.assertRaisesRegex(volley.Error, "edges"):
+            volley.load(TEXT, "cpu:1")
+
+    def test_parameters_of_neurons(self):
+        area = {"model": "lif_psc_delta", "neurons": 3,
+                "tau_m_ms": np.array([5, 6.5, 8]), "v_mv": [-60, -61, -62]}
+        with volley.load({"area": {"A": area}}, "cpu:1") as net:
+            self.assertEqual(net.read("A", "v_mv").tolist(), [-60, -61, -62])
+        text = ("format = 1\n[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 3\n"
+                "tau_m_ms = [5, 6.5, 8]\nv_mv = [-60, -61, -62]\n")
+        self.assertEqual(hash_of({"area": {"A": area}}), hash_of(text))
+        area["tau_m_ms"] = np.array([5.0, 6.5])
+        with self.assertRaisesRegex(volley.Error, "has 2 rows, wanted 3, one a "
+                                                  "neuron"):
+            volley.load({"area": {"A": area}}, "cpu:1")
+
+    def test_dicts(self):
+        whole = {
+            "format": 1, "title": "a \"title\" of \\ two\nlines \u00e9\U0001f600",
+            "var": {"g": np.float64(5)},
+            "run": {"dt_ms": 0.5, "ms": 10, "seed_input": np.int64(7)},
+            "model": {"n": {"type": "lif_psc_delta", "tau_m_ms": 20}},
+            "area": {"E": {"model": "n", "neurons": 4,
+                           "v_mv": {"uniform": [-70, -60]}},
+                     "I": {"model": "n", "neurons": 2}},
+            "map": [{"from": ["E", "I"], "to": ["E", "I"],
+                     "rule": "pairwise_bernoulli", "p": 0.5,
+                     "weight_mv": np.array([[1.0, -5], [1, -5]]),
+                     "delay_ms": 1.5}],
+            "stimulus": [{"kind": "spikes", "to": "E", "weight_mv": 30,
+                          "times_ms": np.array([1.0, 2.0])}]}
+        with volley.load(whole, "cpu:1") as net:
+            self.assertEqual(net.dt_ms, 0.5)
+            net.run(10)
+            self.assertGreater(net.stats()["spikes"], 0)
+            self.assertEqual(len(net.projections), 4)
+        for wrong, kind, words in (
+                ({"area": {"A": 3}}, TypeError, "area.A is int, wanted a dict"),
+                ({"run": {"dt_ms": object()}}, TypeError,
+                 "run.dt_ms is object, wanted a number"),
+                ({1: 2}, TypeError, "a key is 1, wanted text"),
+                (5, TypeError, "a genome is int, wanted the name of a file"),
+                ({"area": {"A": {"model": "lif_psc_delta"}}}, volley.Error,
+                 "neurons"),
+                ({"areas": {}}, volley.Error, "areas")):
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(kind, words):
+                    volley.load(wrong, "cpu:1")
+
+    def test_shipped_genomes(self):
+        self.assertEqual(hash_of("brunel", set=SMALL),
+                         hash_of(BRUNEL, set=SMALL))
+        with self.assertRaises(volley.Error) as caught:
+            volley.load("brunell", "cpu:1")
+        self.assertEqual(caught.exception.status, "E_IO")
+
+    def test_what_was_read_differently_is_told(self):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            net = volley.load(pair(**given(delay_ms=DELAYS + 0.04)), "cpu:1")
+        self.assertEqual([one.category for one in seen],
+                         [volley.GenomeWarning])
+        self.assertIn("delays are no whole number of bursts",
+                      str(seen[0].message))
+        self.assertEqual(seen[0].filename, __file__)
+        self.assertIn("delays are no whole", str(net.explain()))
+        net.close()
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            volley.load(pair(**given(weight_mv=[4.0, -2.0, 1e-4, 1500.0])),
+                        "cpu:1").close()
+        self.assertIn(volley.RoundingWarning, [one.category for one in seen])
+        self.assertTrue(all(one.filename == __file__ for one in seen))
+
+
+class Synapses(unittest.TestCase):
+    def test_what_was_given_is_read_back(self):
+        order = np.lexsort((TARGETS, SOURCES))
+        with volley.load(pair(**given()), "cpu:1") as net:
+            got = net.synapses("m")
+            np.testing.assert_array_equal(got.source, SOURCES[order])
+            np.testing.assert_array_equal(got.target, TARGETS[order])
+            np.testing.assert_array_equal(got.weight, WEIGHTS[order])
+            np.testing.assert_allclose(got.delay_ms, DELAYS[order], 1e-12)
+            self.assertEqual(got.pairs, (("m", "A", "B"),))
+            self.assertEqual(got.pair.tolist(), [0, 0, 0, 0])
+            self.assertEqual([one.dtype for one in got[:5]],
+                             [np.uint32, np.uint32, np.float64, np.float64,
+                              np.uint32])
+            np.testing.assert_array_equal(net.weights("m"), got.weight)
+            np.testing.assert_array_equal(net.delays_ms(source="A"),
+                                          got.delay_ms)
+            one, = net.projections
+            self.assertEqual((one.map, one.source, one.target, one.synapses,
+                              one.unit_name, one.weight_min, one.weight_max,
+                              one.delay_min, one.delay_max, one.rounding),
+                             ("m", "A", "B", 4, "mV", -2, 4, 1, 20, 0))
+
+    def test_weights_of_many_sizes(self):
+        n = 3000  # which no unit of 16 bits holds: several projections
+        rng = np.random.default_rng(1)
+        sources, targets = rng.integers(0, 50, n), rng.integers(0, 50, n)
+        weights = np.exp(rng.normal(-0.7, 2.2, n))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", volley.RoundingWarning)
+            net = volley.load({
+                "area": {"A": {"model": "lif_psc_delta", "neurons": 50}},
+                "map": [{"from": "A", "to": "A", "source": sources,
+                         "target": targets, "weight_mv": weights, "delay_ms": 1,
+                         "self": True, "multiple": True}]}, "cpu:1")
+        with net:
+            self.assertGreater(len(net.projections), 1)
+            got = net.synapses()
+            self.assertEqual(got.pairs, (("map:1", "A", "A"),))
+            np.testing.assert_array_equal(net.weights(), got.weight)
+            order = np.lexsort((weights, targets, sources))
+            again = np.lexsort((got.weight, got.target, got.source))
+            np.testing.assert_array_equal(got.source[again], sources[order])
+            np.testing.assert_array_equal(got.target[again], targets[order])
+            worst = max(one.rounding for one in net.projections)
+            off = np.abs(got.weight[again] / weights[order] - 1)
+            self.assertLessEqual(off.max(), worst * (1 + 1e-9))
+
+    def test_areas_are_chosen(self):
+        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+            whole = net.synapses()
+            self.assertEqual(len(whole.weight), net.stats()["synapses"])
+            self.assertEqual(len(whole.pairs), 4)
+            to_e = net.synapses(target="E")
+            self.assertEqual([pair[2] for pair in to_e.pairs], ["E", "E"])
+            self.assertTrue((np.bincount(
+                to_e.target[to_e.pair == 0]) == 40).all())
+            both = net.weights("inhibition", target="I")
+            self.assertEqual(len(both), 1000)
+            self.assertTrue((both < 0).all())
+            for wrong, words in (
+                    ({"map": "excite"}, "no map excite; did you mean excitation"),
+                    ({"map": "inhibitoin"}, "did you mean inhibition"),
+                    ({"source": "X"}, "no source area with synapses X"),
+                    ({"map": "inhibition", "source": "E"},
+                     "no source area with synapses E; there are I")):
+                with self.assertRaisesRegex(KeyError, words):
+                    net.synapses(**wrong)
+        with volley.load("format = 1\n[area.A]\nmodel = \"lif_psc_delta\"\n"
+                         "neurons = 1\n", "cpu:1") as net:
+            self.assertEqual(len(net.synapses().weight), 0)
+            self.assertEqual((len(net.weights()), len(net.delays_ms())), (0, 0))
+
+
+class Recordings(unittest.TestCase):
+    def setUp(self):
+        self.net = volley.load(BRUNEL, "cpu:1", set=SMALL)
+        self.addCleanup(self.net.close)
+
+    def test_spikes(self):
+        net = self.net
+        whole = net.record()
+        some = net.record("I", neurons=[5, 3, 5, 99])
+        area = net.record("I")
+        first = net.run(150, record=True)
+        self.assertIs(net.spikes, first)
+        net.run(100)
+        spikes = whole.spikes
+        self.assertEqual((spikes.first, spikes.last), (0, 250))
+        self.assertEqual(len(spikes.neurons), net.stats()["spikes"])
+        n = len(first.neurons)
+        np.testing.assert_array_equal(spikes.neurons[:n], first.neurons)
+        np.testing.assert_array_equal(spikes.bursts[:n], first.bursts)
+        inside = net.area("I").of(spikes)
+        np.testing.assert_array_equal(net.area("I").of(area.spikes).neurons,
+                                      inside.neurons)
+        chosen = np.isin(inside.neurons, [3, 5, 99])
+        self.assertGreater(chosen.sum(), 0)
+        np.testing.assert_array_equal(net.area("I").of(some.spikes).neurons,
+                                      inside.neurons[chosen])
+        whole.clear()
+        area.stop()
+        area.stop()
+        net.run(10)
+        self.assertEqual((whole.spikes.first, whole.spikes.last), (250, 260))
+        self.assertEqual(area.spikes.last, 250)
+        self.assertFalse(area.recording)
+        self.assertIn("stopped", repr(area))
+
+    def test_fields_are_those_of_the_command(self):
+        with open(BRUNEL, encoding="utf-8") as file:
+            text = file.read() + (
+                '[[record]]\nwhat = "fields"\nfrom = "E"\n'
+                'fields = "v_mv"\nneurons = [0, 7, 9]\ninterval_ms = 0.5\n')
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "g.toml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            out = os.path.join(folder, "out.csv")
+            subprocess.run([COMMAND, "run", path, "--set", "var.order=100",
+                            "--bursts", "100", "--backend", "cpu:1",
+                            "--record", out], check=True, capture_output=True)
+            rows = {}
+            for name in os.listdir(folder):
+                if name.endswith(".csv") and name != "out.csv":
+                    with open(os.path.join(folder, name),
+                              encoding="utf-8") as file:
+                        for row in csv.DictReader(file):
+                            rows[float(row["time_ms"]),
+                                 int(row["neuron"])] = float(row["v_mv"])
+        self.assertTrue(rows)
+        trace = self.net.record("E", "v_mv", neurons=[9, 0, 7], interval_ms=0.5)
+        self.net.run(33)
+        self.net.run(67)
+        times, values = trace.times_ms, trace.values
+        self.assertEqual(values.shape, (21, 3))
+        self.assertEqual(trace.neurons.tolist(), [0, 7, 9])
+        for t, row in zip(times, values):
+            if t == 0:  # the command's recording begins after a burst
+                continue
+            for neuron, value in zip(trace.neurons, row):
+                self.assertAlmostEqual(rows[round(t, 6), neuron], value, 5)
+
+    def test_while_the_net_runs(self):
+        net = self.net
+        spikes, trace = net.record(), net.record("E", "v_mv")
+        seen = []
+
+        def look(done, total):
+            seen.append((done, total, spikes.spikes.last,
+                         len(trace.times_ms)))
+        net.run(200, progress=look)
+        self.assertEqual(seen[0], (0, 200, 0, 1))
+        self.assertEqual(seen[-1], (200, 200, 200, 201))
+        for done, _, last, samples in seen:
+            self.assertEqual((last, samples), (done, done + 1))
+        alone = volley.load(BRUNEL, "cpu:1", set=SMALL)
+        alone.run(200)
+        self.assertEqual(alone.digest, net.digest)
+        alone.close()
+
+    def test_wrong_recordings(self):
+        net = self.net
+        for kind, wrong in ((KeyError, lambda: net.record("X")),
+                            (volley.Error, lambda: net.record("E", "v")),
+                            (ValueError, lambda: net.record(field="v_mv")),
+                            (ValueError, lambda: net.record(neurons=[1])),
+                            (ValueError, lambda: net.record(interval_ms=1)),
+                            (ValueError,
+                             lambda: net.record("E", "v_mv", interval_ms=0.15)),
+                            (ValueError,
+                             lambda: net.record("E", "v_mv", interval_ms=0)),
+                            (ValueError, lambda: net.record("I",
+                                                            neurons=[100])),
+                            (ValueError, lambda: net.record("I",
+                                                            neurons=[-1])),
+                            (TypeError, lambda: net.record("I",
+                                                           neurons=[0.5]))):
+            with self.assertRaises(kind):
+                wrong()
+        self.assertEqual(net._recordings, [])
+
+    def test_a_bar_of_text(self):
+        err = io.StringIO()
+        with unittest.mock.patch("sys.stderr", err):
+            self.net.run(50, progress=True)
+        lines = err.getvalue().splitlines()
+        self.assertIn("  0% 0 of 50 bursts", lines[0])
+        self.assertIn("[##############################] 100% 50 of 50 bursts",
+                      lines[-1])
+
+
+class Ends(unittest.TestCase):
+    """Whatever ends a run, what is recorded is complete up to net.burst."""
+
+    def ended(self, end, kind, at=700):
+        whole = volley.load(BRUNEL, "cpu:1", set=SMALL)
+        net = volley.load(BRUNEL, "cpu:1", set=SMALL)
+        whole.run(5)
+        net.run(5)
+        record, trace = net.record(), net.record("E", "v_mv", interval_ms=1)
+        before = signal.getsignal(signal.SIGINT)
+        calls = []
+
+        def look(burst, _ids):
+            calls.append(burst)
+            if burst == at:
+                end(net)
+        with self.assertRaises(kind):
+            net.run(10**9, record=True, on_spikes=look)
+        self.assertIs(signal.getsignal(signal.SIGINT), before)
+        burst = net.burst
+        self.assertGreater(burst, at)
+        self.assertEqual(net.spikes[3:], (0 + 5, burst))
+        self.assertEqual(record.spikes.last, burst)
+        self.assertEqual(len(record.spikes.neurons), len(net.spikes.neurons))
+        self.assertEqual(len(trace.times_ms), burst // 10)
+        # the net runs on, as if nothing had been
+        net.run(20)
+        reference = whole.run(burst + 20 - 5, record=True)
+        self.assertEqual(whole.digest, net.digest)
+        np.testing.assert_array_equal(record.spikes.neurons,
+                                      reference.neurons)
+        net.close()
+        whole.close()
+        return calls
+
+    def test_ctrl_c_in_a_function(self):
+        calls = self.ended(lambda _: os.kill(os.getpid(), signal.SIGINT),
+                           KeyboardInterrupt)
+        # it came out between two pieces: every burst was told
+        self.assertEqual(calls, list(range(5, calls[-1] + 1)))
+
+    def test_an_exception_in_a_function(self):
+        def fail(_net):
+            raise LookupError("mine")
+        calls = self.ended(fail, LookupError)
+        self.assertEqual(calls[-1], 700)
+
+    def test_stop_in_a_function(self):
+        self.ended(lambda net: net.stop(), volley.Error)
+
+    def test_a_handler_of_the_user_decides(self):
+        seen = []
+        before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+        try:
+            with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+                net.run(300, on_spikes=lambda burst, _: burst == 100 and
+                        os.kill(os.getpid(), signal.SIGINT))
+                self.assertEqual((net.burst, seen), (300, [1]))
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def test_an_exception_of_progress(self):
+        def fail(done, _total):
+            raise LookupError(str(done))
+        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+            with self.assertRaisesRegex(LookupError, "0"):
+                net.run(10, progress=fail)
+            net.run(1)
+            self.assertEqual(net.burst, 1)
+
+
+class Figures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.net = volley.load(BRUNEL, "cpu:1", set=SMALL)
+        cls.spikes = cls.net.run(2000, record=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.net.close()
+
+    def test_statistics_are_those_of_the_command(self):
+        done = subprocess.run(
+            [COMMAND, "run", BRUNEL, "--set", "var.order=100", "--bursts",
+             "2000", "--backend", "cpu:1", "--statistics", "--json", "-"],
+            check=True, capture_output=True, text=True)
+        want = json.loads(done.stdout)
+        got = self.net.statistics()
+        self.assertEqual({key: got[key] for key in want["statistics"]},
+                         want["statistics"])
+        for area in want["areas"]:
+            figures = got["areas"][area["id"]]
+            for key in ("neurons", "spikes", "rate_hz", "isi_cv",
+                        "isi_cv_neurons", "fano", "silent_share"):
+                self.assertAlmostEqual(figures[key], area[key], 10, key)
+        with self.assertRaisesRegex(ValueError, "no spikes: give them"):
+            with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+                net.statistics()
+
+    def test_correlation_is_that_of_numpy(self):
+        part = self.net.area("I").of(self.spikes)
+        ids = np.unique(part.neurons)
+        edges = np.arange(0, 2000 // 30 * 30 + 1, 30)
+        counts = np.array([np.histogram(part.bursts[part.neurons == one],
+                                        edges)[0] for one in ids])
+        counts[:, -1] -= [int(((part.bursts == 1980) &
+                               (part.neurons == one)).sum()) for one in ids]
+        matrix = np.corrcoef(counts[counts.std(axis=1) > 0])
+        want = matrix[np.triu_indices(len(matrix), 1)].mean()
+        got = self.net.statistics(self.spikes)["areas"]["I"]["correlation"]
+        self.assertAlmostEqual(got, want, 10)
+
+    def test_what_is_not_defined(self):
+        empty = volley.Spikes(np.empty(0, np.uint64), np.empty(0, np.uint32),
+                              0.1, 0, 0)
+        for figures in self.net.statistics(empty)["areas"].values():
+            self.assertEqual((figures["spikes"], figures["rate_hz"],
+                              figures["silent_share"]), (0, 0.0, 1.0))
+            for key in ("isi_cv", "fano", "correlation"):
+                self.assertTrue(math.isnan(figures[key]), key)
+
+    def test_explain(self):
+        found = self.net.explain()
+        stats = self.net.stats()
+        self.assertEqual(found.bytes["connectome"], stats["connectome_bytes"])
+        self.assertGreater(found.bytes["host"], 0)
+        self.assertEqual(set(found.rounding), {"excitation", "inhibition"})
+        self.assertLess(max(found.rounding.values()), 0.001)
+        text = str(found)
+        for part in ("cpu:1", "neurons    500", "synapses   25,000",
+                     "memory     connectome", "area E: 400 lif_psc_delta",
+                     "map inhibition: I -> E, 4,000 synapses",
+                     "delays 15 to 15 bursts"):
+            self.assertIn(part, text)
+
+    def test_plots(self):
+        try:
+            import matplotlib.figure
+        except ImportError:
+            self.skipTest("no matplotlib")
+        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+            trace = net.record("E", "v_mv", neurons=[1, 2])
+            net.run(100, record=True)
+            for figure in (volley.plot.raster(net),
+                           volley.plot.raster(self.net, self.spikes, 10),
+                           volley.plot.rates(self.net, self.spikes, 10),
+                           volley.plot.traces(trace)):
+                self.assertIsInstance(figure, matplotlib.figure.Figure)
+                out = io.BytesIO()
+                figure.savefig(out)
+                self.assertEqual(out.getvalue()[:4], b"\x89PNG")
+            dots = sum(len(line.get_xdata()) for line in
+                       volley.plot.raster(self.net, self.spikes)
+                       .axes[0].lines if len(line.get_xdata()) > 2)
+            self.assertEqual(dots, len(self.spikes.neurons))
+            spikes = sum(
+                values[0].sum() * 0.01 * self.net.area(name).neurons
+                for name, values in (
+                    (patch.get_label(), patch.get_data()) for patch in
+                    volley.plot.rates(self.net, self.spikes, 10)
+                    .axes[0].patches))
+            self.assertAlmostEqual(spikes, len(self.spikes.neurons), 6)
+            with self.assertRaisesRegex(TypeError, "wanted that of a field"):
+                volley.plot.traces(net.record())
+            with self.assertRaisesRegex(ValueError, "wanted at least 0.1"):
+                volley.plot.rates(net, bin_ms=0.01)
+
+    def test_plots_without_matplotlib(self):
+        with unittest.mock.patch.dict(sys.modules, {"matplotlib.figure": None}):
+            with self.assertRaisesRegex(ImportError, "plots need matplotlib: "
+                                                     "pip install"):
+                volley.plot.raster(self.net, self.spikes)
+
+
+class Mistakes(unittest.TestCase):
+    def setUp(self):
+        self.net = volley.load(pair(**given()), "cpu:1")
+        self.addCleanup(self.net.close)
+
+    def test_names(self):
+        net = self.net
+        for wrong in (lambda: net.area("C"), lambda: net.read("C", "v_mv"),
+                      lambda: net.write("C", "v_mv", 1),
+                      lambda: net.inject("C", 0, 1.0),
+                      lambda: net.set("area.C.tau_m_ms", 1),
+                      lambda: net.set("area.C.tau_m_ms", [1, 2, 3])):
+            with self.assertRaises(KeyError) as caught:
+                wrong()
+            self.assertIsInstance(caught.exception, volley.UnknownName)
+            self.assertEqual(str(caught.exception),
+                             "no area C; there are A, B")
+        with self.assertRaisesRegex(KeyError, "area 3 is int, wanted a name"):
+            net.area(3)
+
+    def test_shapes_and_types(self):
+        net = self.net
+        for kind, words, wrong in (
+                (ValueError, r"gets values of shape \(2,\), wanted \(3,\)",
+                 lambda: net.set("area.A.tau_m_ms", [1, 2])),
+                (ValueError, r"values of shape \(3,\) for neurons of shape "
+                             r"\(2,\)",
+                 lambda: net.inject("A", [0, 1], [1.0, 2.0, 3.0])),
+                (ValueError, r"values have shape \(2, 2\)",
+                 lambda: net.write("A", "v_mv", np.zeros((2, 2)))),
+                (TypeError, "neurons have dtype float64, wanted whole",
+                 lambda: net.inject("A", [0.5], 1.0)),
+                (TypeError, "values has dtype <U1, wanted numbers",
+                 lambda: net.inject("A", [0], "x")),
+                (TypeError, "values has dtype complex128",
+                 lambda: net.write("A", "v_mv", 1j)),
+                (TypeError, "value has dtype <U1",
+                 lambda: net.set("area.A.tau_m_ms", "x")),
+                (TypeError, "a field is int, wanted a name",
+                 lambda: net.read("A", 3)),
+                (TypeError, "a backend is int, wanted a name",
+                 lambda: net.swap(4)),
+                (TypeError, "is str, wanted a whole number",
+                 lambda: net.read("A", "v_mv", "0")),
+                (TypeError, "a path is int", lambda: volley.State.load(3))):
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(kind, words):
+                    wrong()
+
+    def test_closed(self):
+        net, state = self.net, self.net.snapshot()
+        connectome = net._connectome
+        net.close()
+        state.close()
+        connectome.close()
+        for what, wrong in (
+                ("Net", lambda: net.run(1)), ("Net", lambda: net.run(5)),
+                ("Net", lambda: net.run(1, record=True)),
+                ("Net", lambda: net.read("A", "v_mv")),
+                ("Net", lambda: net.inject("A", 0, 1.0)),
+                ("Net", lambda: net.weights()),
+                ("Net", lambda: net.projections), ("Net", net.explain),
+                ("Net", lambda: net.burst), ("Net", lambda: net.digest),
+                ("Net", net.stop), ("Net", net.snapshot),
+                ("Net", lambda: net.record()), ("Net", net.fired),
+                ("State", lambda: state.burst),
+                ("Connectome", lambda: volley.Net(connectome))):
+            with self.assertRaisesRegex(volley.ClosedError,
+                                        f"this {what} is closed"):
+                wrong()
+        self.assertEqual(repr(net), "<Net, closed>")
+
+    def test_two_threads(self):
+        net = self.net
+        inside, leave, raised = threading.Event(), threading.Event(), []
+
+        def wait(_burst, _ids):
+            inside.set()
+            leave.wait()
+        runner = threading.Thread(
+            target=lambda: net.run(1, on_spikes=wait))
+        runner.start()
+        inside.wait()
+        for wrong in (lambda: net.run(1), lambda: net.run(9, record=True),
+                      lambda: net.read("A", "v_mv"), net.close, net.snapshot,
+                      lambda: net.inject("A", 0, 1.0),
+                      lambda: net.set("area.A.tau_m_ms", 9), net.stats):
+            try:
+                wrong()
+            except RuntimeError as why:
+                raised.append(str(why))
+        leave.set()
+        runner.join()
+        self.assertEqual(len(raised), 8)
+        self.assertEqual(set(raised), {
+            "another thread uses this net: wait for it, end its run with "
+            "stop(), or make a net for each thread"})
+        net.run(1)
+        self.assertEqual(net.burst, 2)
+
+    def test_calls_from_a_function_of_the_run(self):
+        net = self.net
+        for words, kind, wrong in (
+                ("run is called by a function of a run", RuntimeError,
+                 lambda: net.run(1)),
+                ("close is called by a function of a run", RuntimeError,
+                 net.close),
+                ("", volley.Error, lambda: net.read("A", "v_mv")),
+                ("", volley.Error, lambda: net.snapshot())):
+            with self.assertRaisesRegex(kind, words):
+                net.run(3, on_spikes=lambda *_, wrong=wrong: wrong())
+        net.run(2, on_spikes=lambda *_: net.burst + net.digest)
+
+    def test_every_public_name_has_types_and_a_text(self):
+        for name in volley.__all__:
+            one = getattr(volley, name)
+            self.assertTrue(one.__doc__, name)
+            members = [(name, one)]
+            if inspect.isclass(one):
+                members = [(f"{name}.{key}", member)
+                           for key, member in vars(one).items()
+                           if not key.startswith("_") and
+                           inspect.isfunction(member)]
+            for path, member in members:
+                if not inspect.isfunction(member):
+                    continue
+                self.assertTrue(member.__doc__, path)
+                signature = inspect.signature(member)
+                self.assertIsNot(signature.return_annotation,
+                                 inspect.Signature.empty, path)
+                for parameter in signature.parameters.values():
+                    if parameter.name not in ("self", "cls"):
+                        self.assertIsNot(parameter.annotation,
+                                         inspect.Parameter.empty,
+                                         f"{path}: {parameter.name}")
+        self.assertTrue(typing.get_type_hints(volley.Projection))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
