@@ -3,10 +3,8 @@
 
 python_module.py COMMAND SOURCE: the environment names library and module.
 """
-import contextlib
 import ctypes
 import gc
-import io
 import math
 import os
 import re
@@ -53,29 +51,6 @@ def command(*arguments):
 
 
 class Run(unittest.TestCase):
-    def test_example_of_docs_python_runs(self):
-        page = os.path.join(SOURCE, "docs", "python.md")
-        with open(page, encoding="utf-8") as file:
-            lines = file.read().split("\n")
-        first = lines.index("    import volley")
-        block = []
-        for line in lines[first:]:
-            if line and not line.startswith("    "):
-                break
-            block.append(line[4:])
-        text = "\n".join(block)
-        for given, small in (('"brunel.toml"', repr(BRUNEL)),
-                             ('"cuda"', '"cpu:1"'),
-                             ('{"var.g": 5}', '{"var.g": 5, **SMALL}')):
-            self.assertIn(given, text)
-            text = text.replace(given, small)
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            exec(text, {"SMALL": SMALL})  # pylint: disable=exec-used
-        rate, digest = out.getvalue().split()[:2]
-        self.assertGreater(float(rate), 0)
-        self.assertEqual(len(digest), 16)
-
     def test_digest_and_spikes_are_those_of_the_command(self):
         with tempfile.TemporaryDirectory() as folder:
             csv = os.path.join(folder, "s.csv")

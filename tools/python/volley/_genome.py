@@ -187,7 +187,24 @@ def _map(path: str, entry: Mapping[str, Any], tables: Dict[str, Any]
 
 def from_dict(genome: Mapping[str, Any]) -> Tuple[str, Dict[str, Any]]:
     """The text of a genome and its tables, from a dict with the keys of a
-    genome's file. format = 1 may be left out."""
+    genome's file. format = 1 may be left out.
+
+    >>> text, tables = from_dict({"run": {"dt_ms": 0.5}, "map": [
+    ...     {"from": "A", "to": "B", "source": [0], "target": [1],
+    ...      "weight_mv": [2.5]}]})
+    >>> print(text)
+    format = 1
+    [run]
+    dt_ms = 0.5
+    [[map]]
+    from = "A"
+    to = "B"
+    rule = "file"
+    file = "map.0.edges"
+    <BLANKLINE>
+    >>> tables
+    {'map.0.edges': {'source': [0], 'target': [1], 'weight_mv': [2.5]}}
+    """
     tables: Dict[str, Any] = {}
     top: List[str] = []
     below: List[str] = []

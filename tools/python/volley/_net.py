@@ -307,6 +307,20 @@ class Net(Runner):
         They are sorted by pair of areas, source and target: those of arrays
         that were handed over too. Raises  UnknownName: no map or area with
         synapses has this name
+
+        >>> import volley
+        >>> area = {"model": "lif_psc_delta", "neurons": 2}
+        >>> net = volley.load({"area": {"A": area, "B": area}, "map": [
+        ...     {"id": "m", "from": "A", "to": "B", "rule": "all_to_all",
+        ...      "weight_mv": 2, "delay_ms": 3}]}, "cpu:1")
+        >>> got = net.synapses("m")
+        >>> got.source, got.target
+        (array([0, 0, 1, 1], dtype=uint32), array([0, 1, 0, 1], dtype=uint32))
+        >>> got.weight, got.delay_ms
+        (array([2., 2., 2., 2.]), array([3., 3., 3., 3.]))
+        >>> got.pairs
+        (('m', 'A', 'B'),)
+        >>> net.close()
         """
         pairs: List[Any] = []
         arrays: List[Any] = []

@@ -18,6 +18,20 @@ class Recording:
 
     It may be read at any time, in functions of a run too, and in other threads.
     stop() ends it; what it has stays.
+
+    >>> import volley
+    >>> net = volley.load({"area": {"A": {"model": "lif_psc_delta",
+    ...                                   "neurons": 3, "v_mv": -60}}}, "cpu:1")
+    >>> spikes, trace = net.record(), net.record("A", "v_mv", neurons=[0, 2])
+    >>> net.inject("A", 1, 100.0, burst=2)
+    >>> net.run(4)
+    >>> spikes.spikes.neurons, spikes.spikes.bursts
+    (array([1], dtype=uint32), array([2], dtype=uint64))
+    >>> trace.times_ms
+    array([0., 1., 2., 3., 4.])
+    >>> trace.values.shape
+    (5, 2)
+    >>> net.close()
     """
 
     def __init__(self, net: "Net", first: int, count: int,

@@ -23,6 +23,13 @@ class Spikes(NamedTuple):
     neurons  uint32 [n]  ids in the whole net
     dt_ms    float       a burst's length
     first, last          the bursts that were run: [first, last)
+
+    >>> spikes = Spikes(np.array([0, 4], np.uint64),
+    ...                 np.array([1, 0], np.uint32), 0.5, 0, 10)
+    >>> spikes.times_ms
+    array([0.5, 2.5])
+    >>> spikes.ms
+    5.0
     """
     bursts: npt.NDArray[np.uint64]
     neurons: npt.NDArray[np.uint32]
@@ -45,6 +52,14 @@ class Area(NamedTuple):
     """The ids of an area's neurons: first to first + neurons - 1.
 
     units: of each port, in its mV, pA or nS: input is a whole number of them.
+
+    >>> area = Area("E", "lif_psc_delta", 10, 2)
+    >>> spikes = Spikes(np.array([0, 4], np.uint64),
+    ...                 np.array([3, 11], np.uint32), 0.5, 0, 100)
+    >>> area.of(spikes).neurons
+    array([1], dtype=uint32)
+    >>> area.rate_hz(spikes)
+    10.0
     """
     name: str
     model: str
@@ -130,6 +145,15 @@ def statistics(spikes: Spikes, areas: Iterable[Area]) -> Dict[str, Any]:
     silent_share; and correlation (mean over pairs of neurons of the counts in
     bins of bin_ms), which the command does not print. A figure that is not
     defined is NaN.
+
+    >>> spikes = Spikes(np.array([0, 4, 8], np.uint64),
+    ...                 np.array([1, 1, 1], np.uint32), 0.5, 0, 100)
+    >>> figures = statistics(spikes, [Area("E", "lif_psc_delta", 0, 4)])
+    >>> figures["bursts"], figures["bin_ms"]
+    (100, 3.0)
+    >>> one = figures["areas"]["E"]
+    >>> one["rate_hz"], one["isi_cv"], one["silent_share"]
+    (15.0, 0.0, 0.75)
     """
     bursts = max(int(math.floor(BIN_MS / spikes.dt_ms + 0.5)), 1)
     n_bins = (spikes.last - spikes.first) // bursts
