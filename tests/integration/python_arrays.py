@@ -388,6 +388,21 @@ class Recordings(unittest.TestCase):
         self.assertEqual(alone.digest, net.digest)
         alone.close()
 
+    def test_restored(self):
+        net = self.net
+        spikes, trace = net.record(), net.record("E", "v_mv")
+        net.run(100)
+        with net.snapshot() as state:
+            net.run(60)
+            want = spikes.spikes, trace.values
+            net.restore(state)
+        self.assertEqual(spikes.spikes.last, 100)
+        self.assertEqual(trace.times_ms[-1], 100 * net.dt_ms)
+        net.run(60)
+        np.testing.assert_array_equal(spikes.spikes.neurons, want[0].neurons)
+        np.testing.assert_array_equal(spikes.spikes.bursts, want[0].bursts)
+        np.testing.assert_array_equal(trace.values, want[1])
+
     def test_wrong_recordings(self):
         net = self.net
         for kind, wrong in ((KeyError, lambda: net.record("X")),

@@ -396,6 +396,20 @@ class Module(unittest.TestCase):
             volley.load(LAZY, "cpu:1").run(1)
         gc.collect()
 
+    def test_without_numpy(self):
+        code = ("import sys; sys.modules['numpy'] = None; import volley\n"
+                "print(volley.version(), len(volley.plugins()) > 0)\n"
+                "try: volley.load\n"
+                "except ImportError as why: print(why)\n"
+                "try: volley.nothing\n"
+                "except AttributeError as why: print(why)\n")
+        done = subprocess.run([sys.executable, "-c", code],
+                              capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.splitlines(), [
+            f"{volley.version()} True",
+            "volley.load needs NumPy: pip install numpy",
+            "module volley has no attribute nothing"])
+
     def test_a_library_that_is_none(self):
         code = "import volley; volley.version()"
         done = subprocess.run([sys.executable, "-c", code],

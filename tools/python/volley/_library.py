@@ -77,7 +77,8 @@ class Stats(ctypes.Structure):
                   "connectome_bytes")] +
                 [("dt_ms", ctypes.c_double), ("backend", ctypes.c_char * 64),
                  ("device", ctypes.c_char * 128),
-                 ("plan", ctypes.c_char * 256)])
+                 ("plan", ctypes.c_char * 256),
+                 ("spikes_squared", ctypes.c_uint64)])
 
 
 class AreaStats(ctypes.Structure):

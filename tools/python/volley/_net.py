@@ -68,11 +68,11 @@ class Net(Runner):
         self._start()
         stats = self._stats()
         self.dt_ms: float = stats.dt_ms
-        self._total = stats.neurons
+        self._total = int(stats.neurons)
         self.areas: Dict[str, Area] = {}
         for index in range(stats.n_areas):
             info = self._area_stats(index)
-            area = info.name.decode()
+            area = str(info.name.decode())
             self.areas[area] = Area(area, info.model.decode(), info.first,
                                     info.n_neurons,
                                     tuple(2.0**-q for q in
@@ -484,5 +484,8 @@ class Net(Runner):
 
     @_alone
     def restore(self, state: State) -> None:
-        """Sets the net to a State of the same connectome."""
+        """Sets the net to a State of the same connectome; recordings end there
+        and go on."""
         call("net_restore", self._handle, state._handle)
+        for one in self._recordings:
+            one._cut(self.burst)

@@ -17,7 +17,8 @@ class Recording:
     """What net.record(...) returns: grows with every run of the net.
 
     It may be read at any time, in functions of a run too, and in other threads.
-    stop() ends it; what it has stays.
+    stop() ends it; what it has stays. After net.restore(state) it ends at the
+    burst of the state, and goes on from there.
 
     >>> import volley
     >>> net = volley.load({"area": {"A": {"model": "lif_psc_delta",
@@ -43,6 +44,10 @@ class Recording:
         self._dt_ms = net.dt_ms
         self._begun = self._done = net.burst
         self._whole = count == sum(a.neurons for a in net.areas.values())
+
+    def _cut(self, burst: int) -> None:
+        """Forgets what came after this burst was begun."""
+        raise NotImplementedError
 
     @property
     def recording(self) -> bool:
@@ -75,6 +80,10 @@ class SpikeRecording(Recording):
         if part:
             self._parts.append((burst, part))
         self._done = burst + 1
+
+    def _cut(self, burst: int) -> None:
+        self._parts = [one for one in self._parts if one[0] < burst]
+        self._begun, self._done = min(self._begun, burst), burst
 
     @property
     def spikes(self) -> Spikes:
@@ -139,6 +148,9 @@ class FieldRecording(Recording):
         if self._chosen is not None:
             values = values[self.neurons - np.uint32(self._low)]
         self._samples.append((burst, values))
+
+    def _cut(self, burst: int) -> None:
+        self._samples = [one for one in self._samples if one[0] <= burst]
 
     @property
     def times_ms(self) -> npt.NDArray[np.float64]:
