@@ -335,7 +335,7 @@ vly_status vly_edges_finish(vly_edge_maker *maker, uint64_t *twice,
     vly_status status = VLY_OK;
     bool good = made != NULL;
     *twice = 0;
-    if (good && maker->unsorted) {
+    if (good && (maker->unsorted || n == 0)) {
         sorted = vly_malloc(n, sizeof(*sorted));
         good = sorted && list_sort(maker, sorted, made);
     } else if (good) {
