@@ -2,7 +2,7 @@
 """The Python module: networks from dicts and arrays, synapses read back, and
 mistakes of a newcomer.
 
-python_arrays.py SOURCE: the environment names library and module.
+python_arrays.py COMMAND SOURCE: the environment names library and module.
 """
 import inspect
 import os
@@ -17,7 +17,7 @@ import numpy as np
 
 import volley
 
-SOURCE = sys.argv[1]
+SOURCE = sys.argv[2]
 BRUNEL = os.path.join(SOURCE, "genomes", "brunel.toml")
 SMALL = {"var.order": 100}
 SOURCES = np.array([2, 0, 2, 0])

@@ -2,7 +2,7 @@
 """What the pages say of the Python module runs: the examples of docs/python.md,
 those of docstrings, and the notebook, without a notebook server.
 
-python_pages.py SOURCE: the environment names library and module.
+python_pages.py COMMAND SOURCE: the environment names library and module.
 """
 import contextlib
 import doctest
@@ -17,7 +17,7 @@ import unittest
 
 import volley
 
-SOURCE, = sys.argv[1:2]
+SOURCE = sys.argv[2]
 PAGE = os.path.join(SOURCE, "docs", "python.md")
 NOTEBOOK = os.path.join(SOURCE, "tools", "python", "balanced.ipynb")
 
@@ -42,7 +42,7 @@ class Pages(unittest.TestCase):
         """Blocks behind "## Python" that are Python, in one namespace."""
         with open(PAGE, encoding="utf-8") as file:
             page = file.read()
-        part = page[page.index("\n## Python\n"):page.index("\n## C\n")]
+        part = page[page.index("\n## Python\n"):]
         blocks, block = [], []
         for line in part.split("\n") + ["end"]:
             if line.startswith("    ") or (not line and block):

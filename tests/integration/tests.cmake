@@ -378,7 +378,7 @@ if(NOT VOLLEY_SANITIZE)
                     PYTHONDONTWRITEBYTECODE=1
                     VOLLEY_LIBRARY=$<TARGET_FILE:volley>
                     ${python} ${CMAKE_CURRENT_LIST_DIR}/python_arrays.py
-                    ${CMAKE_SOURCE_DIR})
+                    $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR})
         vly_test_register(test_python_runs LABELS integration TIMEOUT 180
             COMMAND ${CMAKE_COMMAND} -E env
                     PYTHONPATH=${CMAKE_SOURCE_DIR}/tools/python
@@ -392,7 +392,7 @@ if(NOT VOLLEY_SANITIZE)
                     PYTHONDONTWRITEBYTECODE=1
                     VOLLEY_LIBRARY=$<TARGET_FILE:volley>
                     ${python} ${CMAKE_CURRENT_LIST_DIR}/python_pages.py
-                    ${CMAKE_SOURCE_DIR})
+                    $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR})
         vly_test_register(test_bench_plugin LABELS integration TIMEOUT 60
             COMMAND ${CMAKE_COMMAND} -E env
                     PYTHONPATH=${CMAKE_SOURCE_DIR}/bench

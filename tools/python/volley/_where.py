@@ -1,47 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where libvolley and the genomes that ship with it are.
+"""Where libvolley, the command and the genomes that ship are.
 
-library(): VOLLEY_LIBRARY (a file), then in this folder, then in the folders
-above it, then as the dynamic linker finds it. genome(name): the file of a
-genome that ships, by its name.
+A wheel has them in the folder of this package, as a prefix of its own (bin, lib,
+share). Debian's package has the package in PREFIX/lib/python3/dist-packages, and a
+clone of the repository in tools/python.
 """
 from __future__ import annotations
 
 import glob
 import os
-from typing import Optional
+import shutil
+from typing import Iterator, Optional
 
 SONAME = "libvolley.so.0.2"  # of this version: test_package fails otherwise
-
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+def _above(folder: str, levels: int) -> Iterator[str]:
+    """The folders above: the nearest first."""
+    for _ in range(levels):
+        folder = os.path.dirname(folder)
+        yield folder
+
+
 def library() -> str:
-    """The file of libvolley, or its name for the dynamic linker."""
+    """Path of libvolley: the file that VOLLEY_LIBRARY names, that of this package,
+    that of the prefix which this package is in, or the name alone, for the dynamic
+    linker to find."""
     if "VOLLEY_LIBRARY" in os.environ:
         return os.environ["VOLLEY_LIBRARY"]
-    folders = [_HERE]
-    # PREFIX/lib/python3/dist-packages/volley: the folders above it
-    for _ in range(4):
-        folders.append(os.path.dirname(folders[-1]))
-    for folder in folders:
+    own = os.path.join(_HERE, "lib", SONAME)
+    if os.path.isfile(own):
+        return own
+    # PREFIX/lib/python3/dist-packages/volley: PREFIX/lib/x86_64-linux-gnu too
+    for folder in list(_above(_HERE, 4))[1:]:
         for pattern in (SONAME, os.path.join("*", SONAME)):
-            found = sorted(glob.glob(os.path.join(glob.escape(folder),
-                                                  pattern)))
+            found = glob.glob(os.path.join(glob.escape(folder), pattern))
             if found:
-                return found[0]
+                return sorted(found)[0]
     return SONAME
 
 
+def command() -> Optional[str]:
+    """Path of the command `volley` that belongs to this package, or else of the one
+    on the path; None if there is neither."""
+    named = os.environ.get("VOLLEY_LIBRARY")  # BUILD/lib/libvolley.so
+    beside = [os.path.dirname(os.path.dirname(os.path.abspath(named)))] if named else []
+    for folder in (*beside, _HERE, *_above(_HERE, 4)):
+        path = os.path.join(folder, "bin", "volley")
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return shutil.which("volley")
+
+
+def genomes_folder() -> Optional[str]:
+    """The folder of the genomes that ship; None if there is none."""
+    for folder in (_HERE, *_above(_HERE, 4)):
+        path = os.path.join(folder, "share", "volley", "genomes")
+        if os.path.isdir(path):
+            return path
+    clone = os.path.join(list(_above(_HERE, 3))[-1], "genomes")
+    return clone if os.path.isfile(os.path.join(clone, "KEYS.md")) else None
+
+
 def genome(name: str) -> Optional[str]:
-    """The file of the genome that ships under this name; None: there is none."""
-    if not name or os.path.basename(name) != name:
+    """Path of a genome that ships, "brunel" or "gallery/column", with or without
+    ".toml"; None if there is no such genome."""
+    folder = genomes_folder()
+    if folder is None:
         return None
-    folder = _HERE
-    for _ in range(5):
-        for below in ("genomes", os.path.join("share", "volley", "genomes")):
-            path = os.path.join(folder, below, name + ".toml")
-            if os.path.isfile(path):
-                return path
-        folder = os.path.dirname(folder)
-    return None
+    wanted = name if name.endswith(".toml") else name + ".toml"
+    path = os.path.normpath(os.path.join(folder, wanted))
+    inside = path.startswith(os.path.join(folder, ""))
+    return path if inside and os.path.isfile(path) else None
