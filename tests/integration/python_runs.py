@@ -127,6 +127,19 @@ class Recordings(unittest.TestCase):
         np.testing.assert_array_equal(spikes.spikes.bursts, want[0].bursts)
         np.testing.assert_array_equal(trace.values, want[1])
 
+    def test_stopped_by_a_function(self):
+        net = self.net
+        spikes, trace = net.record(), net.record("E", "v_mv")
+
+        def end(burst, _ids):
+            if burst == 20:
+                spikes.stop()
+                trace.stop()
+        net.run(60, on_spikes=end)
+        self.assertEqual(spikes.spikes.last, 21)
+        self.assertLess(len(trace.times_ms), 61)
+        self.assertEqual((net.burst, net._recordings), (60, []))
+
     def test_wrong_recordings(self):
         net = self.net
         for kind, wrong in ((KeyError, lambda: net.record("X")),
@@ -320,6 +333,12 @@ class Figures(unittest.TestCase):
                     volley.plot.rates(self.net, self.spikes, 10)
                     .axes[0].patches))
             self.assertAlmostEqual(spikes, len(self.spikes.neurons), 6)
+            parts = volley.plot.rates(self.net, self.spikes, 30).axes[0]
+            rate, edges, _ = parts.patches[0].get_data()
+            self.assertEqual((len(rate), edges[-1]), (7, 200.0))  # 6.7 bins
+            part = self.net.area("E").of(self.spikes)
+            self.assertAlmostEqual(
+                rate[-1], (part.bursts >= 1800).sum() / (400 * 0.02), 6)
             with self.assertRaisesRegex(TypeError, "wanted that of a field"):
                 volley.plot.traces(net.record())
             with self.assertRaisesRegex(ValueError, "wanted at least 0.1"):

@@ -476,6 +476,7 @@ class Net(Runner):
         """Moves to another backend; results do not change. On failure (Error)
         the net stays on its backend."""
         call("net_swap", self._handle, word(backend, "a backend"), threads)
+        self._quick = 1
 
     @_alone
     def snapshot(self) -> State:

@@ -69,6 +69,8 @@ class SpikeRecording(Recording):
         self._parts: List[Tuple[int, bytes]] = []
 
     def _add(self, burst: int, part: bytes) -> None:
+        if self._net is None:  # stopped by a function of the run
+            return
         if part and not (self._whole and self._chosen is None):
             ids = np.frombuffer(part, np.uint32)
             low, high = np.searchsorted(ids, (self._first,
@@ -103,7 +105,7 @@ class SpikeRecording(Recording):
 
     def __repr__(self) -> str:
         n = sum(len(part) for _, part in list(self._parts)) // 4
-        return (f"<spikes of {n} over bursts {self._begun} to {self._done}"
+        return (f"<{n} spikes of bursts {self._begun} to {self._done}"
                 f"{'' if self.recording else ', stopped'}>")
 
 
@@ -139,7 +141,8 @@ class FieldRecording(Recording):
     def _take(self) -> None:
         """Adds a sample if one is due now."""
         net = self._net
-        assert net is not None
+        if net is None:  # stopped by a function of the run
+            return
         burst = net.burst
         values = net.read(self.area, self.field, self._low, self._span)
         if burst % self.interval or (self._samples and

@@ -26,6 +26,8 @@ from ._spikes import Spikes
 _STOPPED = -8  # VLY_E_STOPPED
 # longest time between two checks for Ctrl-C
 _PIECE_SECONDS = 0.2
+# and the most bursts, if a net becomes slower while it runs
+_PIECE_BURSTS = 2**16
 
 Progress = Union[bool, Callable[[int, int], Any], None]
 OnSpikes = Callable[[int, "npt.NDArray[np.uint32]"], Any]
@@ -253,10 +255,10 @@ class Runner(Handle):
 
     def _pace(self, piece: int, seconds: float) -> None:
         """Learns how many bursts take less than a piece."""
-        if seconds > _PIECE_SECONDS and self._quick > 1:
-            self._quick = max(piece // 2, 1)
+        if seconds > _PIECE_SECONDS:
+            self._quick = max(int(piece * _PIECE_SECONDS / seconds), 1)
         elif piece == self._quick and seconds < _PIECE_SECONDS / 8:
-            self._quick = min(piece * 4, 2**40)
+            self._quick = min(piece * 4, _PIECE_BURSTS)
 
     def stop(self) -> None:
         """Ends a run in another thread (which raises Error E_STOPPED there).

@@ -90,12 +90,14 @@ def rates(net: "Net", spikes: Optional[Spikes] = None, bin_ms: float = 5.0,
                          f"{given.dt_ms:g}, a burst")
     figure, (axes,) = _figure(1, size)
     start, stop = _range(given)
-    edges = np.arange(start, stop + bin_ms, bin_ms)
+    n = max(int(np.ceil((stop - start) / bin_ms - 1e-9)), 1)
+    edges = np.append(start + bin_ms * np.arange(n), stop)
     for area in net.areas.values():
         # bursts begin dt before the end that times_ms has
         counts, _ = np.histogram(area.of(given).times_ms - given.dt_ms / 2,
                                  edges)
-        axes.stairs(counts / (max(area.neurons, 1) * bin_ms / 1000), edges,
+        seconds = np.maximum(np.diff(edges), given.dt_ms) / 1000
+        axes.stairs(counts / (max(area.neurons, 1) * seconds), edges,
                     label=area.name)
     axes.set_xlim(start, stop)
     axes.set_xlabel("time (ms)")
