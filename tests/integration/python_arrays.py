@@ -85,6 +85,9 @@ class Arrays(unittest.TestCase):
         want = hash_of(pair(**given()))
         wide = np.zeros((4, 2))
         wide[:, 0] = WEIGHTS
+        odd = np.frombuffer(b"-" + WEIGHTS.tobytes(), np.uint8)[1:].view(
+            np.float64)
+        self.assertFalse(odd.flags.aligned)
         for changed in (
                 {"source": SOURCES.astype(np.int8)},
                 {"source": SOURCES.astype(np.uint16)},
@@ -94,6 +97,7 @@ class Arrays(unittest.TestCase):
                 {"weight_mv": WEIGHTS.astype(np.float32)},
                 {"weight_mv": WEIGHTS.astype(np.float16)},
                 {"weight_mv": wide[:, 0]},  # not contiguous
+                {"weight_mv": odd},
                 {"weight_mv": WEIGHTS.tolist()},
                 {"weight_mv": None, "weight": WEIGHTS},
                 {"delay_ms": None, "delay_bursts": np.array([20, 10, 1, 5])}):

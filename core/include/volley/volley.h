@@ -55,13 +55,14 @@ VLY_API vly_status vly_genome_parse(const char *text, size_t n_bytes,
                                     vly_error *error);
 VLY_API void vly_genome_destroy(vly_genome *genome);
 
-enum { /* types of the elements of a column */
-       VLY_COLUMN_F64 = 1,
-       VLY_COLUMN_F32 = 2,
-       VLY_COLUMN_I64 = 3,
-       VLY_COLUMN_I32 = 4,
-       VLY_COLUMN_U64 = 5,
-       VLY_COLUMN_U32 = 6
+/* Types of the elements of a column. */
+enum {
+    VLY_COLUMN_F64 = 1,
+    VLY_COLUMN_F32 = 2,
+    VLY_COLUMN_I64 = 3,
+    VLY_COLUMN_I32 = 4,
+    VLY_COLUMN_U64 = 5,
+    VLY_COLUMN_U32 = 6
 };
 typedef struct vly_table_column {
     const char *name; /* as the first line of a file has it */

@@ -61,7 +61,7 @@ def _column(name: str, values: Any, table: str) -> "np.ndarray[Any, Any]":
     if kind not in _TYPES:
         raise TypeError(f"{what} has dtype {array.dtype}, wanted one of " +
                         ", ".join(_TYPES))
-    return np.ascontiguousarray(array, dtype=kind)
+    return np.require(array, dtype=kind, requirements=["C", "ALIGNED"])
 
 
 def _given(tables: Tables) -> Tuple[Any, List[Any]]:
