@@ -208,6 +208,12 @@ double vly_power_of_two(int32_t n)
 {
     double x = 1.0;
     double factor = n < 0 ? 0.5 : 2.0;
+    if (n > -1023 && n < 1024) { /* its exponent: the loop takes a third of the
+                                  * time of a map of given weights */
+        const uint64_t bits = (uint64_t)(n + 1023) << 52;
+        memcpy(&x, &bits, sizeof x);
+        return x;
+    }
     for (int32_t i = n < 0 ? -n : n; i > 0; i--)
         x *= factor;
     return x;

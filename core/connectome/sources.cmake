@@ -9,6 +9,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/connectome_digest.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_file.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_image.c
+    ${CMAKE_CURRENT_LIST_DIR}/connectome_read.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_records.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_views.c
     ${CMAKE_CURRENT_LIST_DIR}/connectome_work.c

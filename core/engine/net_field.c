@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * State by name, in the field's unit, between two bursts.
+ * State by name, in the field's unit, between two bursts; weights.
  */
 #include <math.h>
 #include <string.h>
@@ -151,4 +151,18 @@ vly_status vly_net_write(vly_net *net, const char *area, const char *field,
     vly_failover_noted(net, VLY_CHANGE_WRITE, first, &change, status);
 out:
     return status;
+}
+
+/* Weights are those of the connectome: nothing changes them yet. */
+vly_status vly_net_weights_read(vly_net *net, uint32_t projection,
+                                uint64_t first, uint64_t n, double *weights,
+                                vly_error *error)
+{
+    vly_status status = vly_net_alive(net, error);
+    if (status != VLY_OK)
+        return status;
+    if (!weights && n > 0)
+        return vly_fail(error, VLY_E_INVALID, "weights is NULL");
+    return vly_connectome_synapses(net->connectome, projection, first, n, NULL,
+                                   NULL, weights, NULL, error);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Synapses given by a file: see edge_list.h. Sorting is two stable passes of
- * counting, by target and then by source.
+ * Synapses given by a file or a table: see edge_list.h.
  */
 #include "genome/edge_list.h"
 
@@ -66,8 +65,8 @@ static uint32_t delay_bursts(vly_edge_maker *maker, double delay,
         delay, maker->delay_bursts ? 1.0 : maker->spec->dt_ms, &bursts);
     if (good && maker->delay_bursts)
         good = vly_floor(delay) == delay;
-    vly_toml_print_number(delay, found);
     if (!good || bursts < 1 || bursts > VLY_DELAY_BURSTS_MAX) {
+        vly_toml_print_number(delay, found);
         snprintf(sentence, VLY_EDGE_SENTENCE,
                  "delay is %s %s, wanted 1 to %u bursts of %.9g ms", found,
                  unit, VLY_DELAY_BURSTS_MAX, maker->spec->dt_ms);
@@ -77,6 +76,7 @@ static uint32_t delay_bursts(vly_edge_maker *maker, double delay,
     uint32_t least = made < maker->delay_least ? made : maker->delay_least;
     uint32_t most = made > maker->delay_most ? made : maker->delay_most;
     if (most - least > VLY_DELAY_SPREAD_MAX) {
+        vly_toml_print_number(delay, found);
         snprintf(sentence, VLY_EDGE_SENTENCE,
                  "delay is %s %s: delays up to here spread over %u bursts, "
                  "wanted at most %u",
@@ -108,18 +108,48 @@ static bool grow_one(void **array, uint64_t n, size_t size)
             return false;                                                      \
     } while (0)
 
-static bool grow(vly_edge_maker *maker)
+static bool grow(vly_edge_maker *maker, uint64_t n)
 {
-    uint64_t n = maker->capacity ? maker->capacity * 2 : 1024;
     GROW(maker->source, n);
     GROW(maker->target, n);
-    GROW(maker->place, n);
-    if (maker->has_weight)
+    if (!maker->counted)
+        GROW(maker->place, n);
+    if (maker->has_weight && !maker->lent)
         GROW(maker->weight, n);
     if (maker->has_delay)
         GROW(maker->delay, n);
     maker->capacity = n;
     return true;
+}
+
+static vly_status no_memory(vly_edge_maker *maker, uint64_t bytes)
+{
+    return vly_fail_nomem(maker->error, bytes, "the synapses of a file");
+}
+
+vly_status vly_edges_reserve(vly_edge_maker *maker, uint64_t n)
+{
+    if (n <= maker->capacity || n > VLY_EDGES_MAX || grow(maker, n))
+        return VLY_OK;
+    return no_memory(maker, n * 24);
+}
+
+static void append(vly_edge_maker *maker, const vly_edge *edge, uint32_t bursts)
+{
+    uint64_t n = maker->n;
+    maker->source[n] = edge->source;
+    maker->target[n] = edge->target;
+    if (!maker->counted)
+        maker->place[n] = (uint32_t)edge->place;
+    if (maker->has_weight && !maker->lent)
+        maker->weight[n] = edge->weight;
+    if (maker->has_delay)
+        maker->delay[n] = bursts;
+    if (n > 0 && (maker->source[n - 1] > edge->source ||
+                  (maker->source[n - 1] == edge->source &&
+                   maker->target[n - 1] > edge->target)))
+        maker->unsorted = true;
+    maker->n++;
 }
 
 vly_status vly_edges_add(vly_edge_maker *maker, const vly_edge *edge,
@@ -154,107 +184,177 @@ vly_status vly_edges_add(vly_edge_maker *maker, const vly_edge *edge,
         *part = VLY_EDGE_SOURCE;
         return VLY_OK;
     }
-    if (maker->n == maker->capacity && !grow(maker))
-        return vly_fail_nomem(maker->error, maker->capacity * 48,
-                              "the synapses of a file");
-    maker->source[maker->n] = edge->source;
-    maker->target[maker->n] = edge->target;
-    maker->place[maker->n] = (uint32_t)edge->place;
-    if (maker->has_weight)
-        maker->weight[maker->n] = edge->weight;
-    if (maker->has_delay)
-        maker->delay[maker->n] = bursts;
-    maker->n++;
+    uint64_t room = maker->capacity ? maker->capacity * 2 : 1024;
+    if (maker->n == maker->capacity && !grow(maker, room))
+        return no_memory(maker, room * 24);
+    append(maker, edge, bursts);
     return VLY_OK;
 }
 
 /* ---- order -------------------------------------------------------------- */
 
-/* order (NULL: as it is) becomes sorted, stable by keys, in *out. */
-static bool sort_by(const uint32_t *keys, uint32_t n_keys, uint64_t n,
-                    const uint32_t *order, uint32_t *out)
+/* An edge by one of its ends. */
+typedef struct edge_end {
+    uint32_t neuron;
+    uint32_t index; /* in the maker */
+} edge_end;
+_Static_assert(sizeof(edge_end) == sizeof(double), "one block for both");
+
+/* Counts, per neuron, where its edges begin: [n_neurons + 1]. */
+static uint64_t *places_of(const uint32_t *keys, uint64_t n, uint32_t n_neurons)
 {
-    uint64_t *at = vly_calloc((size_t)n_keys + 1, sizeof(*at));
+    uint64_t *at = vly_calloc((size_t)n_neurons + 1, sizeof(*at));
     if (!at)
-        return false;
+        return NULL;
     for (uint64_t i = 0; i < n; i++)
         at[keys[i] + (size_t)1]++;
-    for (uint32_t k = 0; k < n_keys; k++)
+    for (uint32_t k = 0; k < n_neurons; k++)
         at[k + (size_t)1] += at[k];
-    for (uint64_t i = 0; i < n; i++) {
-        uint32_t from = order ? order[i] : (uint32_t)i;
-        out[at[keys[from]]++] = from;
-    }
-    vly_free(at);
-    return true;
+    return at;
 }
 
-static uint64_t first_twice(const vly_edge_maker *maker, const uint32_t *order)
+/* Two stable passes of counting, by target and then by source. sorted: target
+ * and index of every edge; *row: where those of each source end. A pass carries
+ * the other end along, since looking it up again would miss the cache.
+ * by_target: [n], for the work. */
+static bool sort_edges(const vly_edge_maker *maker, edge_end *by_target,
+                       edge_end *sorted, uint64_t **row)
 {
-    for (uint64_t i = 1; i < maker->n; i++)
-        if (maker->source[order[i]] == maker->source[order[i - 1]] &&
-            maker->target[order[i]] == maker->target[order[i - 1]])
-            return maker->place[order[i]];
+    const vly_edge_spec *spec = maker->spec;
+    uint64_t n = maker->n;
+    uint64_t *targets = places_of(maker->target, n, spec->to->n_neurons);
+    uint64_t *sources = places_of(maker->source, n, spec->from->n_neurons);
+    bool good = targets && sources;
+    for (uint64_t i = 0; good && i < n; i++)
+        by_target[targets[maker->target[i]]++] =
+            (edge_end){maker->source[i], (uint32_t)i};
+    for (uint64_t i = 0, target = 0; good && i < n; i++) {
+        while (targets[target] <= i) /* where its edges end */
+            target++;
+        sorted[sources[by_target[i].neuron]++] =
+            (edge_end){(uint32_t)target, by_target[i].index};
+    }
+    vly_free(targets);
+    if (good)
+        *row = sources;
+    else
+        vly_free(sources);
+    return good;
+}
+
+/* The place of the second of two equal edges; 0 if there are none. */
+static uint64_t first_twice(const vly_edge_maker *maker,
+                            const vly_edge_list *list, const edge_end *sorted)
+{
+    for (uint64_t i = 1; i < list->n; i++) {
+        if (list->source[i] != list->source[i - 1] ||
+            list->target[i] != list->target[i - 1])
+            continue;
+        uint64_t index = sorted ? sorted[i].index : i;
+        return maker->counted ? index : maker->place[index];
+    }
     return 0;
 }
 
-static bool list_fill(const vly_edge_maker *maker, const uint32_t *order,
+/* Fills the list in order. Memory that is there already is used again (fresh
+ * memory costs more than the sort): the ends overwrite those of the maker, and
+ * work becomes the weights. */
+static bool list_fill(vly_edge_maker *maker, const edge_end *sorted,
+                      const uint64_t *row, double **work, vly_edge_list *list)
+{
+    const double *weight = maker->lent ? maker->lent : maker->weight;
+    uint64_t n = maker->n;
+    uint32_t source = 0;
+    if (maker->has_delay) {
+        list->delay = vly_malloc((size_t)n, sizeof(*list->delay));
+        if (!list->delay)
+            return false;
+    }
+    for (uint64_t i = 0; maker->has_delay && i < n; i++)
+        list->delay[i] = maker->delay[sorted[i].index];
+    for (uint64_t i = 0; maker->has_weight && i < n; i++)
+        (*work)[i] = weight[sorted[i].index];
+    for (uint64_t i = 0; i < n; i++) {
+        while (row[source] <= i)
+            source++;
+        maker->source[i] = source;
+        maker->target[i] = sorted[i].neuron;
+    }
+    list->source = maker->source;
+    list->target = maker->target;
+    maker->source = NULL;
+    maker->target = NULL;
+    if (maker->has_weight) {
+        list->weight = *work;
+        *work = NULL;
+    }
+    return true;
+}
+
+static bool list_sort(vly_edge_maker *maker, edge_end *sorted,
                       vly_edge_list *list)
 {
-    size_t n = (size_t)maker->n;
-    list->n = maker->n;
-    list->source = vly_malloc(n, sizeof(*list->source));
-    list->target = vly_malloc(n, sizeof(*list->target));
-    list->weight =
-        maker->has_weight ? vly_malloc(n, sizeof(*list->weight)) : NULL;
-    list->delay = maker->has_delay ? vly_malloc(n, sizeof(*list->delay)) : NULL;
-    if (!list->source || !list->target ||
-        (maker->has_weight && !list->weight) ||
-        (maker->has_delay && !list->delay))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        list->source[i] = maker->source[order[i]];
-        list->target[i] = maker->target[order[i]];
-        if (list->weight)
-            list->weight[i] = maker->weight[order[i]];
-        if (list->delay)
-            list->delay[i] = maker->delay[order[i]];
+    /* the two passes need as much as the weights: one block for both */
+    double *work = vly_malloc((size_t)maker->n, sizeof(*work));
+    uint64_t *row = NULL;
+    bool good = work &&
+                sort_edges(maker, (edge_end *)(void *)work, sorted, &row) &&
+                list_fill(maker, sorted, row, &work, list);
+    vly_free(work);
+    vly_free(row);
+    return good;
+}
+
+/* Edges in order: the list takes the arrays over. */
+static bool list_take(vly_edge_maker *maker, vly_edge_list *list)
+{
+    if (maker->lent) {
+        maker->weight = vly_malloc((size_t)maker->n, sizeof(*maker->weight));
+        if (!maker->weight)
+            return false;
+        memcpy(maker->weight, maker->lent,
+               (size_t)maker->n * sizeof(*maker->weight));
     }
+    list->source = maker->source;
+    list->target = maker->target;
+    list->weight = maker->weight;
+    list->delay = maker->delay;
+    maker->source = NULL;
+    maker->target = NULL;
+    maker->weight = NULL;
+    maker->delay = NULL;
     return true;
 }
 
 vly_status vly_edges_finish(vly_edge_maker *maker, uint64_t *twice,
                             vly_edge_list **list)
 {
-    const vly_edge_spec *spec = maker->spec;
-    vly_status status = VLY_OK;
     size_t n = (size_t)maker->n;
-    uint32_t *by_target = vly_malloc(n, sizeof(*by_target));
-    uint32_t *order = vly_malloc(n, sizeof(*order));
+    edge_end *sorted = NULL;
     vly_edge_list *made = vly_calloc(1, sizeof(*made));
+    vly_status status = VLY_OK;
+    bool good = made != NULL;
     *twice = 0;
-    if (!by_target || !order || !made ||
-        !sort_by(maker->target, spec->to->n_neurons, n, NULL, by_target) ||
-        !sort_by(maker->source, spec->from->n_neurons, n, by_target, order)) {
-        status = vly_fail_nomem(maker->error, (uint64_t)n * 8,
-                                "the synapses of a file");
+    if (good && (maker->unsorted || n == 0)) {
+        sorted = vly_malloc(n, sizeof(*sorted));
+        good = sorted && list_sort(maker, sorted, made);
+    } else if (good) {
+        good = list_take(maker, made);
+    }
+    if (!good) {
+        status = no_memory(maker, (uint64_t)n * 36);
         goto out;
     }
-    if (!spec->multiple)
-        *twice = first_twice(maker, order);
+    made->n = maker->n;
+    made->n_rounded = maker->n_rounded;
+    if (!maker->spec->multiple)
+        *twice = first_twice(maker, made, sorted);
     if (*twice)
         goto out;
-    if (!list_fill(maker, order, made)) {
-        status = vly_fail_nomem(maker->error, (uint64_t)n * 20,
-                                "the synapses of a file");
-        goto out;
-    }
-    made->n_rounded = maker->n_rounded;
     *list = made;
     made = NULL;
 out:
-    vly_free(by_target);
-    vly_free(order);
+    vly_free(sorted);
     vly_edges_destroy(made);
     return status;
 }

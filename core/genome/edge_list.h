@@ -54,9 +54,13 @@ typedef struct vly_edge_maker {
     bool has_weight;
     bool has_delay;
     bool delay_bursts; /* not milliseconds */
+    bool counted;      /* places are 0, 1, ...: they are not kept */
+    bool unsorted;     /* an edge came before its predecessor */
     uint32_t *source;
     uint32_t *target;
     double *weight;
+    const double *lent; /* weights by place, if counted: they are not copied;
+                         * NULL: weight has them */
     uint32_t *delay;
     uint32_t *place; /* cut to 32 bits */
     uint64_t n;
@@ -69,6 +73,8 @@ typedef struct vly_edge_maker {
 void vly_edges_init(vly_edge_maker *maker, const vly_edge_spec *spec,
                     vly_error *error);
 void vly_edges_deinit(vly_edge_maker *maker);
+/* Room for n edges, so that it need not grow; optional. Errors  E_NOMEM */
+vly_status vly_edges_reserve(vly_edge_maker *maker, uint64_t n);
 /* Appends an edge. *part: the part that is wrong (the message has the reason),
  * or VLY_EDGE_PARTS if none. Ids are in range already.
  * Errors  E_NOMEM */

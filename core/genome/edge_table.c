@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Synapses from comma-separated text: columns source and target (indices in
- * their areas, from 0), weight or weight_<unit of the target's port>, delay or
- * delay_ms or delay_bursts.
+ * Synapses from comma-separated text, with the columns of edge_columns.c.
  */
 #include <string.h>
 
 #include "genome/csv_reader.h"
+#include "genome/edge_columns.h"
 #include "genome/edge_list.h"
 
 /* ---- columns ------------------------------------------------------------ */
@@ -31,74 +30,17 @@ static vly_status not_ours(vly_csv *csv, uint32_t field)
                         field + 1);
 }
 
-/* The part that a name means; VLY_EDGE_PARTS if none. */
-static vly_edge_part part_of(const char *name)
-{
-    if (strcmp(name, "source") == 0)
-        return VLY_EDGE_SOURCE;
-    if (strcmp(name, "target") == 0)
-        return VLY_EDGE_TARGET;
-    if (strcmp(name, "weight") == 0 || strncmp(name, "weight_", 7) == 0)
-        return VLY_EDGE_WEIGHT;
-    if (strcmp(name, "delay") == 0 || strncmp(name, "delay_", 6) == 0)
-        return VLY_EDGE_DELAY;
-    return VLY_EDGE_PARTS;
-}
-
-static vly_status check_unit(vly_csv *csv, uint32_t field, vly_edge_part part,
-                             const vly_edge_spec *spec)
-{
-    const char *name = csv->names[field];
-    const char *suffix = spec->weight_suffix;
-    if (part == VLY_EDGE_WEIGHT && name[6] && strcmp(name + 7, suffix) != 0)
-        return vly_csv_fail(csv, field, "%.40s: %s takes weight%s%s", name,
-                            spec->to->model->id, *suffix ? "_" : "", suffix);
-    if (part == VLY_EDGE_DELAY && name[5] && strcmp(name, "delay_ms") != 0 &&
-        strcmp(name, "delay_bursts") != 0)
-        return vly_csv_fail(
-            csv, field, "column %.40s, wanted delay_ms or delay_bursts", name);
-    bool given = part == VLY_EDGE_WEIGHT  ? spec->map_weight
-                 : part == VLY_EDGE_DELAY ? spec->map_delay
-                                          : false;
-    if (given)
-        return vly_csv_fail(csv, field,
-                            "column %.40s, but the map has a %s too, wanted "
-                            "one of them",
-                            name, part == VLY_EDGE_WEIGHT ? "weight" : "delay");
-    return VLY_OK;
-}
-
-/* fields[part]: its column; n_fields: none */
 static vly_status find_columns(vly_csv *csv, const vly_edge_spec *spec,
                                uint32_t fields[VLY_EDGE_PARTS])
 {
-    vly_status status = VLY_OK;
-    static const char *const names[] = {"source", "target", "weight", "delay"};
-    for (int part = 0; part < VLY_EDGE_PARTS; part++)
-        fields[part] = csv->n_fields;
-    for (uint32_t i = 0; i < csv->n_fields; i++) {
-        vly_edge_part part = part_of(csv->names[i]);
-        if (part == VLY_EDGE_PARTS)
-            return not_ours(csv, i);
-        if (fields[part] < csv->n_fields)
-            return vly_csv_fail(csv, i, "column %.40s beside %.40s, wanted one",
-                                csv->names[i], csv->names[fields[part]]);
-        fields[part] = i;
-        VLY_TRY(check_unit(csv, i, part, spec));
-    }
-    for (int part = 0; part < VLY_EDGE_PARTS; part++) {
-        bool needed = part < VLY_EDGE_WEIGHT ||
-                      (part == VLY_EDGE_WEIGHT && !spec->map_weight);
-        if (needed && fields[part] == csv->n_fields)
-            return vly_csv_fail(csv, csv->n_fields, "no column %s%s",
-                                names[part],
-                                part == VLY_EDGE_WEIGHT
-                                    ? " and no weight in the map, wanted one "
-                                      "of them"
-                                    : ", wanted it");
-    }
-out:
-    return status;
+    char sentence[VLY_EDGE_SENTENCE];
+    uint32_t wrong = 0;
+    if (vly_edge_columns_find(spec, (const char *const *)csv->names,
+                              csv->n_fields, fields, &wrong, sentence))
+        return VLY_OK;
+    if (!*sentence)
+        return not_ours(csv, wrong);
+    return vly_csv_fail(csv, wrong, "%s", sentence);
 }
 
 /* ---- lines -------------------------------------------------------------- */
@@ -143,7 +85,7 @@ vly_status vly_edges_from_table(FILE *file, const char *name,
     maker.has_delay = fields[VLY_EDGE_DELAY] < csv.n_fields;
     maker.delay_bursts =
         maker.has_delay &&
-        strcmp(csv.names[fields[VLY_EDGE_DELAY]], "delay_bursts") == 0;
+        vly_edge_column_bursts(csv.names[fields[VLY_EDGE_DELAY]]);
     for (;;) {
         VLY_TRY(vly_csv_next(&csv, &more));
         if (!more)

@@ -5,6 +5,7 @@
 #include "genome/genome.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 #include "genome/genome_record.h"
 #include "genome/genome_resolve.h"
 #include "genome/genome_stimulus.h"
+#include "genome/genome_table.h"
 #include "genome/genome_use.h"
 #include "genome/genome_value.h"
 #include "genome/spike_source.h"
@@ -188,23 +190,34 @@ static vly_status check_text(const char *text, size_t n_bytes, const char *name,
                     n_bytes < 256 ? "" : "; `volley inspect` reads it");
 }
 
-vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
-                            const vly_override *overrides, uint32_t n_overrides,
-                            vly_genome **genome, vly_error *error)
+static vly_status check_source(const vly_genome_source *source,
+                               vly_error *error)
 {
-    vly_reader reader = {.name = name, .error = error};
-    vly_status status = VLY_OK;
-    if (!name)
+    if (!source->name)
         return vly_fail(error, VLY_E_INVALID,
                         "the genome's name is NULL, wanted one for messages");
-    if (!text && n_bytes != 0)
+    if (!source->text && source->n_bytes != 0)
         return vly_fail(error, VLY_E_INVALID,
-                        "%s: text is NULL, wanted %zu bytes", name, n_bytes);
-    if (n_bytes > VLY_GENOME_BYTES_MAX)
+                        "%s: text is NULL, wanted %" PRIu64 " bytes",
+                        source->name, source->n_bytes);
+    if (source->n_bytes > VLY_GENOME_BYTES_MAX)
         return vly_fail(
             error, VLY_E_PARSE,
-            "%s: more than %u bytes (64 MiB), wanted at most so many", name,
-            VLY_GENOME_BYTES_MAX);
+            "%s: more than %u bytes (64 MiB), wanted at most so many",
+            source->name, VLY_GENOME_BYTES_MAX);
+    return VLY_OK;
+}
+
+static vly_status parse(const vly_genome_source *source, vly_genome **genome,
+                        vly_error *error)
+{
+    const char *name = source->name;
+    const char *text = source->text ? source->text : "";
+    size_t n_bytes = (size_t)source->n_bytes;
+    vly_reader reader = {.name = name, .error = error};
+    vly_status status = check_source(source, error);
+    if (status != VLY_OK)
+        return status;
     reader.genome = vly_calloc(1, sizeof(vly_genome));
     if (!reader.genome)
         return vly_fail_nomem(error, sizeof(vly_genome), "a genome");
@@ -212,17 +225,30 @@ vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
     if (!reader.genome->path)
         VLY_TRY(vly_fail_nomem(error, strlen(name) + 1, "a name"));
     VLY_TRY(check_text(text, n_bytes, name, error));
-    VLY_TRY(
-        vly_toml_parse(text ? text : "", n_bytes, name, &reader.root, error));
-    VLY_TRY(vly_uses_expand(&reader, overrides, n_overrides));
+    VLY_TRY(vly_toml_parse(text, n_bytes, name, &reader.root, error));
+    VLY_TRY(vly_tables_init(&reader, source->tables, source->n_tables));
+    VLY_TRY(vly_uses_expand(&reader, source->overrides, source->n_overrides));
     VLY_TRY(vly_generators_expand(&reader));
     VLY_TRY(read_all(&reader));
+    VLY_TRY(vly_tables_finish(&reader));
     *genome = reader.genome;
     reader.genome = NULL;
 out:
     vly_genome_destroy(reader.genome);
     vly_reader_deinit(&reader);
     return status;
+}
+
+vly_status vly_genome_parse(const char *text, size_t n_bytes, const char *name,
+                            const vly_override *overrides, uint32_t n_overrides,
+                            vly_genome **genome, vly_error *error)
+{
+    const vly_genome_source source = {.n_overrides = n_overrides,
+                                      .name = name,
+                                      .text = text,
+                                      .n_bytes = n_bytes,
+                                      .overrides = overrides};
+    return parse(&source, genome, error);
 }
 
 /* ---- files -------------------------------------------------------------- */
@@ -254,10 +280,12 @@ vly_status vly_genome_text(FILE *file, const char *path, char **text,
     return VLY_OK;
 }
 
-vly_status vly_genome_load(const char *path, const vly_override *overrides,
-                           uint32_t n_overrides, vly_genome **genome,
-                           vly_error *error)
+/* source without a text: its name is a path */
+static vly_status load(const vly_genome_source *source, vly_genome **genome,
+                       vly_error *error)
 {
+    const char *path = source->name;
+    vly_genome_source read = *source;
     bool standard = strcmp(path, "-") == 0;
     char *text = NULL;
     size_t n_bytes = 0;
@@ -273,18 +301,52 @@ vly_status vly_genome_load(const char *path, const vly_override *overrides,
     status = vly_genome_text(file, path, &text, &n_bytes, error);
     if (!standard)
         fclose(file);
+    read.name = standard ? "<stdin>" : path;
+    read.text = text;
+    read.n_bytes = n_bytes;
     if (status == VLY_OK)
-        status = vly_genome_parse(text, n_bytes, standard ? "<stdin>" : path,
-                                  overrides, n_overrides, &made, error);
+        status = parse(&read, &made, error);
     if (status == VLY_OK && known)
-        status = vly_genome_add_input(made, standard ? "<stdin>" : path, &info,
-                                      error);
+        status = vly_genome_add_input(made, read.name, &info, error);
     vly_free(text);
     if (status == VLY_OK)
         *genome = made;
     else
         vly_genome_destroy(made);
     return status;
+}
+
+vly_status vly_genome_load(const char *path, const vly_override *overrides,
+                           uint32_t n_overrides, vly_genome **genome,
+                           vly_error *error)
+{
+    const vly_genome_source source = {
+        .n_overrides = n_overrides, .name = path, .overrides = overrides};
+    return load(&source, genome, error);
+}
+
+vly_status vly_genome_read(const vly_genome_source *source, vly_genome **genome,
+                           vly_error *error)
+{
+    if (!source || source->struct_size < sizeof *source)
+        return vly_fail(error, VLY_E_INVALID,
+                        "source->struct_size is not set, wanted %zu",
+                        sizeof *source);
+    vly_status status = check_source(source, error);
+    if (status != VLY_OK)
+        return status;
+    return source->text ? parse(source, genome, error)
+                        : load(source, genome, error);
+}
+
+const char *vly_genome_note(const vly_genome *genome, uint32_t index)
+{
+    return index < genome->n_notes ? genome->notes[index] : NULL;
+}
+
+uint32_t vly_genome_note_count(const vly_genome *genome)
+{
+    return genome->n_notes + genome->n_more_notes;
 }
 
 /* ---- end ---------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "genome/edge_types.h"
 #include "genome/genome_inputs.h"
 #include "genome/genome_keys.h"
+#include "genome/genome_table.h"
 
 #define VALUES_MAX VLY_NEURONS_MAX
 
@@ -130,15 +131,20 @@ static vly_status keep_edges(vly_reader *reader, vly_edge_list *edges)
     return VLY_OK;
 }
 
+static vly_status keep_name(vly_reader *reader, const char *name, char **out)
+{
+    vly_status status = vly_reader_alloc(reader, strlen(name) + 1, 1, out);
+    if (status == VLY_OK)
+        memcpy(*out, name, strlen(name));
+    return status;
+}
+
 /* Absolute if possible, so that the resolved genome can be read from another
  * folder. */
 static vly_status keep_path(vly_reader *reader, const char *path, char **out)
 {
     char *absolute = realpath(path, NULL);
-    const char *kept = absolute ? absolute : path;
-    vly_status status = vly_reader_alloc(reader, strlen(kept) + 1, 1, out);
-    if (status == VLY_OK)
-        memcpy(*out, kept, strlen(kept));
+    vly_status status = keep_name(reader, absolute ? absolute : path, out);
     free(absolute);
     return status;
 }
@@ -176,7 +182,8 @@ out:
 
 static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
                              const vly_toml_node *node, const char *path,
-                             FILE *file, const vly_edge_types *types)
+                             FILE *file, const vly_table *table,
+                             const vly_edge_types *types)
 {
     const vly_area *areas = reader->genome->areas;
     const vly_area *to = &areas[map->cells[0].to];
@@ -197,7 +204,13 @@ static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
         .dt_ms = reader->genome->dt_ms,
     };
     vly_status status;
-    if (is_sonata(file))
+    if (table && (map->population || types))
+        status = vly_fail(
+            &why, VLY_E_PARSE, "%.300s is a table of arrays, wanted no %s",
+            table->name, map->population ? "population" : "edge_types_file");
+    else if (table)
+        status = vly_edges_from_columns(table, &spec, &edges, &why);
+    else if (is_sonata(file))
         status =
             vly_edges_from_sonata(path, node->u.string, &spec, &edges, &why);
     else if (map->population || types)
@@ -260,6 +273,7 @@ vly_status vly_map_file(vly_reader *reader, vly_map_entry *map)
     const vly_toml_node *node = vly_toml_get(map->node, "file");
     const vly_toml_node *population = vly_toml_get(map->node, "population");
     const vly_toml_node *given = vly_toml_get(map->node, "edge_types_file");
+    const vly_table *table = NULL;
     vly_edge_types types = {0};
     FILE *file = NULL;
     char *path = NULL;
@@ -276,9 +290,15 @@ vly_status vly_map_file(vly_reader *reader, vly_map_entry *map)
                                   &map->population));
     if (given)
         VLY_TRY(read_types(reader, map, given, &types));
-    VLY_TRY(open_file(reader, node, &path, &file));
-    VLY_TRY(read_edges(reader, map, node, path, file, given ? &types : NULL));
-    VLY_TRY(keep_path(reader, path, &map->file));
+    table = node->kind == VLY_TOML_STRING
+                ? vly_tables_find(reader, node->u.string)
+                : NULL;
+    if (!table)
+        VLY_TRY(open_file(reader, node, &path, &file));
+    VLY_TRY(read_edges(reader, map, node, path, file, table,
+                       given ? &types : NULL));
+    VLY_TRY(table ? keep_name(reader, table->name, &map->file)
+                  : keep_path(reader, path, &map->file));
 out:
     if (file)
         fclose(file);
@@ -378,6 +398,7 @@ vly_status vly_value_from_file(vly_reader *reader, const vly_toml_node *node,
     const char *wanted = spec->what;
     vly_error why = VLY_ERROR_INIT;
     value_column column = {.spec = spec};
+    const vly_table *table = NULL;
     FILE *file = NULL;
     char *path = NULL;
     vly_status status;
@@ -387,8 +408,16 @@ vly_status vly_value_from_file(vly_reader *reader, const vly_toml_node *node,
                                 "a number or a distribution");
     if (named)
         VLY_TRY(vly_reader_string(reader, named, "column", &wanted));
-    VLY_TRY(open_file(reader, given, &path, &file));
-    status = read_column(&column, file, given->u.string, wanted, &why);
+    table = given->kind == VLY_TOML_STRING
+                ? vly_tables_find(reader, given->u.string)
+                : NULL;
+    if (table) {
+        status = vly_values_from_column(table, wanted, spec, &column.values,
+                                        &column.n, &why);
+    } else {
+        VLY_TRY(open_file(reader, given, &path, &file));
+        status = read_column(&column, file, given->u.string, wanted, &why);
+    }
     VLY_TRY(placed(reader, given, status, &why));
     value->kind = VLY_VALUE_ARRAY;
     value->array = column.values;

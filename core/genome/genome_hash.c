@@ -19,12 +19,17 @@ static void put_u64(vly_text *text, uint64_t word)
     vly_text_bytes(text, bytes, sizeof(bytes));
 }
 
-static void put_double(vly_text *text, double number)
+static uint64_t word_of(double number)
 {
     uint64_t word;
     number = number + 0.0; /* -0 and 0 are the same value */
     memcpy(&word, &number, sizeof(word));
-    put_u64(text, word);
+    return word;
+}
+
+static void put_double(vly_text *text, double number)
+{
+    put_u64(text, word_of(number));
 }
 
 static void put_string(vly_text *text, const char *string)
@@ -100,17 +105,18 @@ static void put_shape(vly_text *text, const vly_pair *pair)
         }
 }
 
-static void put_edges(vly_text *text, const vly_edge_list *edges)
+static void hash_edges(vly_hasher *hasher, const vly_edge_list *edges)
 {
-    put_u64(text, edges->n);
-    put_u64(text, edges->weight ? 1 : 0);
-    put_u64(text, edges->delay ? 1 : 0);
+    vly_hasher_word(hasher, edges->n);
+    vly_hasher_word(hasher, edges->weight ? 1 : 0);
+    vly_hasher_word(hasher, edges->delay ? 1 : 0);
     for (uint64_t i = 0; i < edges->n; i++) {
-        put_u64(text, (uint64_t)edges->source[i] << 32 | edges->target[i]);
+        vly_hasher_word(hasher,
+                        (uint64_t)edges->source[i] << 32 | edges->target[i]);
         if (edges->weight)
-            put_double(text, edges->weight[i]);
+            vly_hasher_word(hasher, word_of(edges->weight[i]));
         if (edges->delay)
-            put_u64(text, edges->delay[i]);
+            vly_hasher_word(hasher, edges->delay[i]);
     }
 }
 
@@ -163,8 +169,6 @@ static void put_pair(vly_text *text, const vly_pair *pair)
     put_value(text, &pair->weight);
     put_value(text, &pair->delay_ms);
     put_u64(text, pair->port);
-    if (pair->edges)
-        put_edges(text, pair->edges);
     if (pair->rule == VLY_RULE_DISTANCE)
         put_space(text, &pair->space);
     if (pair->plasticity)
@@ -202,6 +206,17 @@ static void chain(vly_genome *genome, vly_text *text)
     text->n = 0;
 }
 
+/* The same for a pair: its edges are not written one by one. */
+static void chain_pair(vly_genome *genome, const vly_pair *pair, vly_text *text)
+{
+    vly_hasher hasher = {.hash = genome->hash};
+    vly_hasher_bytes(&hasher, text->data, text->n);
+    if (pair->edges)
+        hash_edges(&hasher, pair->edges);
+    genome->hash = vly_hasher_end(&hasher);
+    text->n = 0;
+}
+
 /* The same for a stimulus: its spikes are not written one by one. */
 static void chain_spikes(vly_genome *genome, const vly_stimulus *stimulus,
                          vly_text *text)
@@ -232,7 +247,7 @@ vly_status vly_genome_make_hash(vly_genome *genome)
     }
     for (uint32_t i = 0; i < genome->n_pairs; i++) {
         put_pair(&text, &genome->pairs[i]);
-        chain(genome, &text);
+        chain_pair(genome, &genome->pairs[i], &text);
     }
     for (uint32_t i = 0; i < genome->n_stimuli; i++) {
         put_stimulus(&text, &genome->stimuli[i]);

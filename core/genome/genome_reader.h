@@ -47,6 +47,9 @@ typedef struct vly_reader {
     const char *name; /* of the file, in messages */
     bool included;    /* by a [use] */
     vly_toml_node root;
+    const vly_table *tables; /* given in place of files */
+    uint32_t n_tables;
+    bool *tables_used;
     vly_genome *genome;
     vly_error *error;
     vly_variable *vars;

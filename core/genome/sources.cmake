@@ -2,6 +2,7 @@
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/csv_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_about.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_columns.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_hdf5.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_list.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_sonata.c
@@ -35,6 +36,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_step.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_stimulus.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_table.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_text.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_use.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_use_names.c

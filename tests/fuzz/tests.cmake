@@ -93,6 +93,7 @@ vly_fuzz(genome ${CMAKE_CURRENT_LIST_DIR}/corpus/genome
                 ${VOLLEY_INVALID_CASES}
                 ${CMAKE_SOURCE_DIR}/tests/golden/genome)
 vly_fuzz(edge_types ${CMAKE_CURRENT_LIST_DIR}/corpus/edge_types)
+vly_fuzz(tables ${CMAKE_CURRENT_LIST_DIR}/corpus/tables)
 vly_fuzz(connectome ${CMAKE_CURRENT_LIST_DIR}/corpus/connectome)
 vly_fuzz(checkpoint ${CMAKE_CURRENT_LIST_DIR}/corpus/checkpoint)
 vly_fuzz(stream ${CMAKE_CURRENT_LIST_DIR}/corpus/stream)

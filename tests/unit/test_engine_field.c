@@ -94,7 +94,36 @@ static void refused(void **state)
     fixture_deinit(&f);
 }
 
+static void weights_are_read(void **state)
+{
+    fixture f;
+    double weight[2] = {0, 0};
+    double want = 0;
+    (void)state;
+    fixture_init(&f, genome_three);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    uint32_t n = vly_connectome_projection_count(f.connectome);
+    assert_int_equal(n, 2);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_ok(vly_connectome_synapses(f.connectome, i, 0, 1, NULL, NULL,
+                                          &want, NULL, &f.error),
+                  f.error);
+        assert_ok(vly_net_weights_read(net, i, 0, 1, weight, &f.error),
+                  f.error);
+        assert_true(weight[0] == want && want > 0);
+    }
+    assert_fails(vly_net_weights_read(net, n, 0, 1, weight, &f.error),
+                 VLY_E_INVALID, &f.error, "there is no projection 2");
+    assert_fails(vly_net_weights_read(net, 0, 1, 1, weight, &f.error),
+                 VLY_E_INVALID, &f.error, "synapses 1 to 2 of projection 0");
+    assert_fails(vly_net_weights_read(net, 0, 0, 1, NULL, &f.error),
+                 VLY_E_INVALID, &f.error, "weights is NULL");
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(weights_are_read),
     cmocka_unit_test(write_and_read),
     cmocka_unit_test(written_state_acts),
     cmocka_unit_test(refused),

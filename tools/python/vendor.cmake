@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Libraries that a wheel or an sdist brings as sources, compiled into libvolley and
-# the command: toml++, zstd, jansson, and HDF5 with zlib, without HDF5's network
+# the command: toml++, zstd, and HDF5 with zlib, without HDF5's network
 # drivers. tools/make-wheels gathers the folder from Debian's source packages. An
 # ordinary build has none, and uses the libraries of the machine.
 #
@@ -13,7 +13,7 @@ endif()
 if(NOT VOLLEY_VENDOR)
     return()
 endif()
-foreach(name tomlplusplus/toml++ zstd jansson zlib hdf5)
+foreach(name tomlplusplus/toml++ zstd zlib hdf5)
     if(NOT EXISTS ${VOLLEY_VENDOR}/${name})
         message(FATAL_ERROR "VOLLEY_VENDOR: ${VOLLEY_VENDOR} has no ${name}, wanted a "
                             "folder that tools/make-wheels has made")
@@ -40,26 +40,6 @@ vly_vendor(vendor_zstd zstd/common/*.c zstd/compress/*.c zstd/decompress/*.c)
 target_compile_definitions(vendor_zstd PRIVATE ZSTD_DISABLE_ASM=1)
 set(VOLLEY_ZSTD_INCLUDE ${VOLLEY_VENDOR}/zstd CACHE PATH "" FORCE)
 set(VOLLEY_ZSTD_LIBRARY vendor_zstd CACHE STRING "" FORCE)
-
-vly_vendor(vendor_jansson jansson/*.c)
-set(jansson_include ${CMAKE_BINARY_DIR}/generated/jansson)
-file(READ ${VOLLEY_VENDOR}/jansson/android/jansson_config.h config)
-string(REPLACE "JSON_HAVE_LOCALECONV 0" "JSON_HAVE_LOCALECONV 1" config "${config}")
-file(CONFIGURE OUTPUT ${jansson_include}/jansson_config.h CONTENT "${config}" @ONLY)
-# what its configure script would write, below
-file(CONFIGURE OUTPUT ${jansson_include}/jansson_private_config.h CONTENT "" @ONLY)
-target_include_directories(vendor_jansson PRIVATE ${jansson_include})
-target_compile_definitions(vendor_jansson PRIVATE
-    HAVE_ATOMIC_BUILTINS HAVE_CLOSE HAVE_ENDIAN_H HAVE_FCNTL_H HAVE_GETPID
-    HAVE_GETTIMEOFDAY HAVE_OPEN HAVE_READ HAVE_SCHED_H HAVE_SCHED_YIELD
-    HAVE_STDINT_H HAVE_SYNC_BUILTINS HAVE_SYS_PARAM_H HAVE_SYS_STAT_H
-    HAVE_SYS_TIME_H HAVE_SYS_TYPES_H HAVE_UNISTD_H USE_URANDOM
-    INITIAL_HASHTABLE_ORDER=3
-    # tools/cli/json_writer.c has functions of these names; the reader calls neither
-    json_object=vendor_json_object json_array=vendor_json_array)
-set(VOLLEY_JANSSON_INCLUDE ${VOLLEY_VENDOR}/jansson ${jansson_include}
-    CACHE STRING "" FORCE)
-set(VOLLEY_JANSSON_LIBRARY vendor_jansson CACHE STRING "" FORCE)
 
 # ---- HDF5, by its own CMake list, which asks the compiler 200 questions ------
 

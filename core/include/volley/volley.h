@@ -55,6 +55,60 @@ VLY_API vly_status vly_genome_parse(const char *text, size_t n_bytes,
                                     vly_error *error);
 VLY_API void vly_genome_destroy(vly_genome *genome);
 
+/* Types of the elements of a column. */
+enum {
+    VLY_COLUMN_F64 = 1,
+    VLY_COLUMN_F32 = 2,
+    VLY_COLUMN_I64 = 3,
+    VLY_COLUMN_I32 = 4,
+    VLY_COLUMN_U64 = 5,
+    VLY_COLUMN_U32 = 6
+};
+typedef struct vly_table_column {
+    const char *name; /* as the first line of a file has it */
+    const void *data; /* [n_rows], aligned for its type */
+    uint32_t type;    /* VLY_COLUMN_* */
+    uint32_t reserved;
+} vly_table_column;
+/* Takes the place of a file: where the genome says file = "NAME" for a map of
+ * rule file or for the values of a parameter, the table NAME is read and no
+ * file is opened. Synapses: columns source, target, weight or weight_UNIT,
+ * delay_ms or delay_bursts, in any order of rows. Rows, ranges, rounding and
+ * the hash of the genome are those of a file with the same content. */
+typedef struct vly_table {
+    const char *name;
+    const vly_table_column *columns; /* [n_columns] */
+    uint64_t n_rows;
+    uint32_t n_columns;
+    uint32_t reserved;
+} vly_table;
+/* A genome and what belongs to it; everything is borrowed for the call. */
+typedef struct vly_genome_source {
+    uint32_t struct_size;
+    uint32_t n_overrides;
+    const char *name; /* of the file, or for messages and paths beside it */
+    const char *text; /* [n_bytes]; NULL: the file is read */
+    uint64_t n_bytes;
+    const vly_override *overrides;
+    const vly_table *tables;
+    uint32_t n_tables;
+    uint32_t reserved;
+} vly_genome_source;
+/* vly_genome_load and vly_genome_parse with tables.
+ * Errors  as theirs; E_INVALID a table that nothing in the genome names, one
+ *         without columns, name or values; E_PARSE "NAME: row R (from 0) of
+ *         column C: found, wanted"
+ * Cost    one pass over each column, and a sort of the synapses
+ * Thread  [any-thread] */
+VLY_API vly_status vly_genome_read(const vly_genome_source *source,
+                                   vly_genome **genome, vly_error *error);
+/* Note number index (from 0) of a value that was read differently than it was
+ * written, "file:line:column: sentence"; NULL after the last one. Borrowed from
+ * the genome. [any-thread] */
+VLY_API const char *vly_genome_note(const vly_genome *genome, uint32_t index);
+/* All notes; the genome keeps the text of the first 20. [any-thread] */
+VLY_API uint32_t vly_genome_note_count(const vly_genome *genome);
+
 /* ---- connectome ------------------------------------------------------- */
 
 VLY_API vly_status vly_connectome_build(const vly_genome *genome,
@@ -70,6 +124,51 @@ VLY_API vly_status vly_connectome_load(const char *path, int verify,
                                        vly_connectome **connectome,
                                        vly_error *error);
 VLY_API void vly_connectome_destroy(vly_connectome *connectome);
+
+/* Synapses of one map from one area to one area. A map whose weights need
+ * several units has up to three projections for each pair of areas; they follow
+ * each other. Strings are borrowed from the connectome. */
+typedef struct vly_projection_info {
+    uint32_t struct_size;
+    uint32_t source_area; /* as in vly_net_area_stats */
+    uint32_t target_area;
+    uint32_t port; /* of the target; 2: weights >= 0 port 0, below port 1 */
+    uint64_t n_synapses;
+    const char *map;
+    const char *unit_name; /* of weights, "mV" */
+    double unit;           /* weights are multiples of it */
+    double weight_min;     /* as stored */
+    double weight_max;
+    double worst_rounding; /* |stored - asked| / |asked|: of a constant, of a
+                            * law's mean, or of the worst given weight */
+    double share_coarse;   /* weights off by more than 1%, as a share; this and
+                            * the next two: 0 if the connectome was loaded */
+    double worst_coarse;   /* the largest such error */
+    double mean_coarse;    /* error of the mean if it is at least 0.1% */
+    uint32_t delay_min;    /* bursts */
+    uint32_t delay_max;
+} vly_projection_info;
+VLY_API uint32_t
+vly_connectome_projection_count(const vly_connectome *connectome);
+/* Errors  E_INVALID no such projection, struct_size is not set
+ * Thread  [any-thread] */
+VLY_API vly_status
+vly_connectome_projection_info(const vly_connectome *connectome, uint32_t index,
+                               vly_projection_info *info, vly_error *error);
+/* Synapses [first, first + n) of a projection, sorted by source, then target.
+ * Each array is [n] or NULL.
+ *
+ * sources, targets  index in their areas
+ * weights           as stored, in the unit of the target's port
+ * delays            bursts
+ * Errors  E_INVALID no such projection or synapse
+ * Thread  [any-thread]
+ * Cost    O(n); no allocation */
+VLY_API vly_status vly_connectome_synapses(const vly_connectome *connectome,
+                                           uint32_t index, uint64_t first,
+                                           uint64_t n, uint32_t *sources,
+                                           uint32_t *targets, double *weights,
+                                           uint32_t *delays, vly_error *error);
 
 /* ---- plugins ---------------------------------------------------------- */
 
@@ -215,6 +314,12 @@ VLY_API vly_status vly_net_write(vly_net *net, const char *area,
                                  const char *field, uint32_t first,
                                  uint32_t count, const double *values,
                                  vly_error *error);
+/* Weights of synapses [first, first + n) of a projection, in the order and the
+ * unit of vly_connectome_synapses, as the net has them now.
+ * Errors  E_INVALID no such projection or synapse */
+VLY_API vly_status vly_net_weights_read(vly_net *net, uint32_t projection,
+                                        uint64_t first, uint64_t n,
+                                        double *weights, vly_error *error);
 /* Sets a parameter from the next burst on: path "area.E.tau_m_ms",
  * "stimulus.ext.rate_hz", "stimulus.ext.weight", "stimulus.drive.amplitude".
  * Checks its range and the input bound 2^30; on failure nothing changes. */

@@ -1,0 +1,440 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python module: networks from dicts and arrays, synapses read back, and
+mistakes of a newcomer.
+
+python_arrays.py COMMAND SOURCE: the environment names library and module.
+"""
+import inspect
+import os
+import sys
+import tempfile
+import threading
+import typing
+import unittest
+import warnings
+
+import numpy as np
+
+import volley
+
+SOURCE = sys.argv[2]
+BRUNEL = os.path.join(SOURCE, "genomes", "brunel.toml")
+SMALL = {"var.order": 100}
+SOURCES = np.array([2, 0, 2, 0])
+TARGETS = np.array([2, 3, 0, 1])
+WEIGHTS = np.array([4.0, -2.0, 0.25, 1.5])
+DELAYS = np.array([2.0, 1.0, 0.1, 0.5])
+TEXT = """format = 1
+[run]
+dt_ms = 0.1
+[area.A]
+model = "lif_psc_delta"
+neurons = 3
+[area.B]
+model = "lif_psc_delta"
+neurons = 4
+[[map]]
+id = "m"
+from = "A"
+to = "B"
+rule = "file"
+file = "edges"
+"""
+
+
+def pair(**edges):
+    """A dict with a map of edges from 3 to 4 neurons."""
+    return {"run": {"dt_ms": 0.1},
+            "area": {"A": {"model": "lif_psc_delta", "neurons": 3},
+                     "B": {"model": "lif_psc_delta", "neurons": 4}},
+            "map": [{"id": "m", "from": "A", "to": "B", **edges}]}
+
+
+def given(**changed):
+    columns = {"source": SOURCES, "target": TARGETS, "weight_mv": WEIGHTS,
+               "delay_ms": DELAYS, **changed}
+    return {key: value for key, value in columns.items() if value is not None}
+
+
+def hash_of(genome, **named):
+    with volley.load(genome, "cpu:1", **named) as net:
+        with net.snapshot() as state:
+            return state.connectome_hash
+
+
+class Arrays(unittest.TestCase):
+    def test_dict_text_and_file_are_one_network(self):
+        want = hash_of(pair(**given()))
+        self.assertEqual(hash_of(TEXT, tables={"edges": given()}), want)
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "edges"), "w",
+                      encoding="utf-8") as file:
+                file.write("source,target,weight,delay\n" + "".join(
+                    f"{s},{t},{w},{d}\n" for s, t, w, d in
+                    zip(SOURCES, TARGETS, WEIGHTS, DELAYS)))
+            path = os.path.join(folder, "net.toml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(TEXT)
+            self.assertEqual(hash_of(path), want)
+            # a table takes the place of the file, a path is no text
+            import pathlib
+            self.assertEqual(hash_of(pathlib.Path(path),
+                                     tables={"edges": given()}), want)
+
+    def test_every_type_and_layout(self):
+        want = hash_of(pair(**given()))
+        wide = np.zeros((4, 2))
+        wide[:, 0] = WEIGHTS
+        odd = np.frombuffer(b"-" + WEIGHTS.tobytes(), np.uint8)[1:].view(
+            np.float64)
+        self.assertFalse(odd.flags.aligned)
+        for changed in (
+                {"source": SOURCES.astype(np.int8)},
+                {"source": SOURCES.astype(np.uint16)},
+                {"source": SOURCES.astype(np.uint64)},
+                {"source": SOURCES.astype(">i4")},
+                {"source": SOURCES.tolist()},
+                {"weight_mv": WEIGHTS.astype(np.float32)},
+                {"weight_mv": WEIGHTS.astype(np.float16)},
+                {"weight_mv": wide[:, 0]},  # not contiguous
+                {"weight_mv": odd},
+                {"weight_mv": WEIGHTS.tolist()},
+                {"weight_mv": None, "weight": WEIGHTS},
+                {"delay_ms": None, "delay_bursts": np.array([20, 10, 1, 5])}):
+            with self.subTest(changed=changed):
+                self.assertEqual(hash_of(pair(**given(**changed))), want)
+        # the same arrays again: they are only read
+        self.assertEqual(SOURCES.tolist(), [2, 0, 2, 0])
+
+    def test_wrong_arrays(self):
+        for kind, words, changed in (
+                (ValueError, "column weight_mv of map.m.edges has 3 values, "
+                             "wanted 4", {"weight_mv": WEIGHTS[:3]}),
+                (ValueError, r"has shape \(2, 2\), wanted one dimension",
+                 {"source": SOURCES.reshape(2, 2)}),
+                (TypeError, "column source of map.m.edges has dtype float64, "
+                            "wanted whole numbers",
+                 {"source": SOURCES.astype(float)}),
+                (TypeError, "has dtype complex128, wanted numbers",
+                 {"weight_mv": WEIGHTS.astype(complex)}),
+                (TypeError, "has dtype <U1, wanted numbers",
+                 {"weight_mv": np.array(list("abcd"))}),
+                (TypeError, "has dtype object, wanted numbers",
+                 {"delay_ms": np.array([1, None, 2, 3])}),
+                (ValueError, "has rows of several lengths|has dtype object",
+                 {"delay_ms": [1, [1, 2], 2, 3]}),
+                (ValueError, "map.m has source and no target, wanted both",
+                 {"target": None}),
+                (ValueError, "wanted no file and no rule but \"file\"",
+                 {"rule": "all_to_all"}),
+                (volley.Error, r"row 1 \(from 0\) of column target: target is "
+                               "9, wanted 0 to 3",
+                 {"target": np.array([2, 9, 0, 1])}),
+                (volley.Error, r"row 3 \(from 0\) of column weight_mv: not a "
+                               "finite number",
+                 {"weight_mv": np.array([1, 2, 3, np.nan])}),
+                (volley.Error, "weight_pa: lif_psc_delta takes weight_mv",
+                 {"weight_mv": None, "weight_pa": WEIGHTS})):
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(kind, words):
+                    volley.load(pair(**given(**changed)), "cpu:1")
+        if hasattr(np, "float128"):
+            with self.assertRaisesRegex(TypeError, "wanted one of float64"):
+                volley.load(pair(**given(
+                    weight_mv=WEIGHTS.astype(np.float128))), "cpu:1")
+        with self.assertRaisesRegex(volley.Error, "table spare is given and "
+                                                  "nothing in genome names it"):
+            volley.load(TEXT, "cpu:1",
+                        tables={"edges": given(), "spare": given()})
+        with self.assertRaisesRegex(TypeError, "table edges is list, wanted a "
+                                               "dict of arrays"):
+            volley.load(TEXT, "cpu:1", tables={"edges": [1, 2]})
+        with self.assertRaisesRegex(volley.Error, "edges"):
+            volley.load(TEXT, "cpu:1")
+
+    def test_parameters_of_neurons(self):
+        area = {"model": "lif_psc_delta", "neurons": 3,
+                "tau_m_ms": np.array([5, 6.5, 8]), "v_mv": [-60, -61, -62]}
+        with volley.load({"area": {"A": area}}, "cpu:1") as net:
+            self.assertEqual(net.read("A", "v_mv").tolist(), [-60, -61, -62])
+        text = ("format = 1\n[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 3\n"
+                "tau_m_ms = [5, 6.5, 8]\nv_mv = [-60, -61, -62]\n")
+        self.assertEqual(hash_of({"area": {"A": area}}), hash_of(text))
+        area["tau_m_ms"] = np.array([5.0, 6.5])
+        with self.assertRaisesRegex(volley.Error, "has 2 rows, wanted 3, one a "
+                                                  "neuron"):
+            volley.load({"area": {"A": area}}, "cpu:1")
+
+    def test_dicts(self):
+        whole = {
+            "format": 1, "title": "a \"title\" of \\ two\nlines \u00e9\U0001f600",
+            "var": {"g": np.float64(5)},
+            "run": {"dt_ms": 0.5, "ms": 10, "seed_input": np.int64(7)},
+            "model": {"n": {"type": "lif_psc_delta", "tau_m_ms": 20}},
+            "area": {"E": {"model": "n", "neurons": 4,
+                           "v_mv": {"uniform": [-70, -60]}},
+                     "I": {"model": "n", "neurons": 2}},
+            "map": [{"from": ["E", "I"], "to": ["E", "I"],
+                     "rule": "pairwise_bernoulli", "p": 0.5,
+                     "weight_mv": np.array([[1.0, -5], [1, -5]]),
+                     "delay_ms": 1.5}],
+            "stimulus": [{"kind": "spikes", "to": "E", "weight_mv": 30,
+                          "times_ms": np.array([1.0, 2.0])}]}
+        with volley.load(whole, "cpu:1") as net:
+            self.assertEqual(net.dt_ms, 0.5)
+            net.run(10)
+            self.assertGreater(net.stats()["spikes"], 0)
+            self.assertEqual(len(net.projections), 4)
+        for wrong, kind, words in (
+                ({"area": {"A": 3}}, TypeError, "area.A is int, wanted a dict"),
+                ({"run": {"dt_ms": object()}}, TypeError,
+                 "run.dt_ms is object, wanted a number"),
+                ({1: 2}, TypeError, "a key is 1, wanted text"),
+                (5, TypeError, "a genome is int, wanted the name of a file"),
+                ({"area": {"A": {"model": "lif_psc_delta"}}}, volley.Error,
+                 "neurons"),
+                ({"areas": {}}, volley.Error, "areas")):
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(kind, words):
+                    volley.load(wrong, "cpu:1")
+
+    def test_shipped_genomes(self):
+        self.assertEqual(hash_of("brunel", set=SMALL),
+                         hash_of(BRUNEL, set=SMALL))
+        with self.assertRaises(volley.Error) as caught:
+            volley.load("brunell", "cpu:1")
+        self.assertEqual(caught.exception.status, "E_IO")
+
+    def test_what_was_read_differently_is_told(self):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            net = volley.load(pair(**given(delay_ms=DELAYS + 0.04)), "cpu:1")
+        self.assertEqual([one.category for one in seen],
+                         [volley.GenomeWarning])
+        self.assertIn("delays are no whole number of bursts",
+                      str(seen[0].message))
+        self.assertEqual(seen[0].filename, __file__)
+        self.assertIn("delays are no whole", str(net.explain()))
+        net.close()
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            volley.load(pair(**given(weight_mv=[4.0, -2.0, 1e-4, 1500.0])),
+                        "cpu:1").close()
+        self.assertIn(volley.RoundingWarning, [one.category for one in seen])
+        self.assertTrue(all(one.filename == __file__ for one in seen))
+
+
+class Synapses(unittest.TestCase):
+    def test_what_was_given_is_read_back(self):
+        order = np.lexsort((TARGETS, SOURCES))
+        with volley.load(pair(**given()), "cpu:1") as net:
+            got = net.synapses("m")
+            np.testing.assert_array_equal(got.source, SOURCES[order])
+            np.testing.assert_array_equal(got.target, TARGETS[order])
+            np.testing.assert_array_equal(got.weight, WEIGHTS[order])
+            np.testing.assert_allclose(got.delay_ms, DELAYS[order], 1e-12)
+            self.assertEqual(got.pairs, (("m", "A", "B"),))
+            self.assertEqual(got.pair.tolist(), [0, 0, 0, 0])
+            self.assertEqual([one.dtype for one in got[:5]],
+                             [np.uint32, np.uint32, np.float64, np.float64,
+                              np.uint32])
+            np.testing.assert_array_equal(net.weights("m"), got.weight)
+            np.testing.assert_array_equal(net.delays_ms(source="A"),
+                                          got.delay_ms)
+            one, = net.projections
+            self.assertEqual((one.map, one.source, one.target, one.synapses,
+                              one.unit_name, one.weight_min, one.weight_max,
+                              one.delay_min, one.delay_max, one.rounding),
+                             ("m", "A", "B", 4, "mV", -2, 4, 1, 20, 0))
+
+    def test_weights_of_many_sizes(self):
+        n = 3000  # which no unit of 16 bits holds: several projections
+        rng = np.random.default_rng(1)
+        sources, targets = rng.integers(0, 50, n), rng.integers(0, 50, n)
+        weights = np.exp(rng.normal(-0.7, 2.2, n))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", volley.RoundingWarning)
+            net = volley.load({
+                "area": {"A": {"model": "lif_psc_delta", "neurons": 50}},
+                "map": [{"from": "A", "to": "A", "source": sources,
+                         "target": targets, "weight_mv": weights, "delay_ms": 1,
+                         "self": True, "multiple": True}]}, "cpu:1")
+        with net:
+            self.assertGreater(len(net.projections), 1)
+            got = net.synapses()
+            self.assertEqual(got.pairs, (("map:1", "A", "A"),))
+            np.testing.assert_array_equal(net.weights(), got.weight)
+            order = np.lexsort((weights, targets, sources))
+            again = np.lexsort((got.weight, got.target, got.source))
+            np.testing.assert_array_equal(got.source[again], sources[order])
+            np.testing.assert_array_equal(got.target[again], targets[order])
+            worst = max(one.rounding for one in net.projections)
+            off = np.abs(got.weight[again] / weights[order] - 1)
+            self.assertLessEqual(off.max(), worst * (1 + 1e-9))
+
+    def test_areas_are_chosen(self):
+        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+            whole = net.synapses()
+            self.assertEqual(len(whole.weight), net.stats()["synapses"])
+            self.assertEqual(len(whole.pairs), 4)
+            to_e = net.synapses(target="E")
+            self.assertEqual([pair[2] for pair in to_e.pairs], ["E", "E"])
+            self.assertTrue((np.bincount(
+                to_e.target[to_e.pair == 0]) == 40).all())
+            both = net.weights("inhibition", target="I")
+            self.assertEqual(len(both), 1000)
+            self.assertTrue((both < 0).all())
+            for wrong, words in (
+                    ({"map": "excite"}, "no map excite; did you mean excitation"),
+                    ({"map": "inhibitoin"}, "did you mean inhibition"),
+                    ({"source": "X"}, "no source area with synapses X"),
+                    ({"map": "inhibition", "source": "E"},
+                     "no source area with synapses E; there are I")):
+                with self.assertRaisesRegex(KeyError, words):
+                    net.synapses(**wrong)
+        with volley.load("format = 1\n[area.A]\nmodel = \"lif_psc_delta\"\n"
+                         "neurons = 1\n", "cpu:1") as net:
+            self.assertEqual(len(net.synapses().weight), 0)
+            self.assertEqual((len(net.weights()), len(net.delays_ms())), (0, 0))
+
+
+class Mistakes(unittest.TestCase):
+    def setUp(self):
+        self.net = volley.load(pair(**given()), "cpu:1")
+        self.addCleanup(self.net.close)
+
+    def test_names(self):
+        net = self.net
+        for wrong in (lambda: net.area("C"), lambda: net.read("C", "v_mv"),
+                      lambda: net.write("C", "v_mv", 1),
+                      lambda: net.inject("C", 0, 1.0),
+                      lambda: net.set("area.C.tau_m_ms", 1),
+                      lambda: net.set("area.C.tau_m_ms", [1, 2, 3])):
+            with self.assertRaises(KeyError) as caught:
+                wrong()
+            self.assertIsInstance(caught.exception, volley.UnknownName)
+            self.assertEqual(str(caught.exception),
+                             "no area C; there are A, B")
+        with self.assertRaisesRegex(KeyError, "area 3 is int, wanted a name"):
+            net.area(3)
+
+    def test_shapes_and_types(self):
+        net = self.net
+        for kind, words, wrong in (
+                (ValueError, r"gets values of shape \(2,\), wanted \(3,\)",
+                 lambda: net.set("area.A.tau_m_ms", [1, 2])),
+                (ValueError, r"values of shape \(3,\) for neurons of shape "
+                             r"\(2,\)",
+                 lambda: net.inject("A", [0, 1], [1.0, 2.0, 3.0])),
+                (ValueError, r"values have shape \(2, 2\)",
+                 lambda: net.write("A", "v_mv", np.zeros((2, 2)))),
+                (TypeError, "neurons have dtype float64, wanted whole",
+                 lambda: net.inject("A", [0.5], 1.0)),
+                (TypeError, "values has dtype <U1, wanted numbers",
+                 lambda: net.inject("A", [0], "x")),
+                (TypeError, "values has dtype complex128",
+                 lambda: net.write("A", "v_mv", 1j)),
+                (TypeError, "value has dtype <U1",
+                 lambda: net.set("area.A.tau_m_ms", "x")),
+                (TypeError, "a field is int, wanted a name",
+                 lambda: net.read("A", 3)),
+                (TypeError, "a backend is int, wanted a name",
+                 lambda: net.swap(4)),
+                (TypeError, "is str, wanted a whole number",
+                 lambda: net.read("A", "v_mv", "0")),
+                (TypeError, "a path is int", lambda: volley.State.load(3))):
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(kind, words):
+                    wrong()
+
+    def test_closed(self):
+        net, state = self.net, self.net.snapshot()
+        connectome = net._connectome
+        net.close()
+        state.close()
+        connectome.close()
+        for what, wrong in (
+                ("Net", lambda: net.run(1)), ("Net", lambda: net.run(5)),
+                ("Net", lambda: net.run(1, record=True)),
+                ("Net", lambda: net.read("A", "v_mv")),
+                ("Net", lambda: net.inject("A", 0, 1.0)),
+                ("Net", lambda: net.weights()),
+                ("Net", lambda: net.projections), ("Net", net.explain),
+                ("Net", lambda: net.burst), ("Net", lambda: net.digest),
+                ("Net", net.stop), ("Net", net.snapshot),
+                ("Net", lambda: net.record()), ("Net", net.fired),
+                ("State", lambda: state.burst),
+                ("Connectome", lambda: volley.Net(connectome))):
+            with self.assertRaisesRegex(volley.ClosedError,
+                                        f"this {what} is closed"):
+                wrong()
+        self.assertEqual(repr(net), "<Net, closed>")
+
+    def test_two_threads(self):
+        net = self.net
+        inside, leave, raised = threading.Event(), threading.Event(), []
+
+        def wait(_burst, _ids):
+            inside.set()
+            leave.wait()
+        runner = threading.Thread(
+            target=lambda: net.run(1, on_spikes=wait))
+        runner.start()
+        inside.wait()
+        for wrong in (lambda: net.run(1), lambda: net.run(9, record=True),
+                      lambda: net.read("A", "v_mv"), net.close, net.snapshot,
+                      lambda: net.inject("A", 0, 1.0),
+                      lambda: net.set("area.A.tau_m_ms", 9), net.stats):
+            try:
+                wrong()
+            except RuntimeError as why:
+                raised.append(str(why))
+        leave.set()
+        runner.join()
+        self.assertEqual(len(raised), 8)
+        self.assertEqual(set(raised), {
+            "another thread uses this net: wait for it, end its run with "
+            "stop(), or make a net for each thread"})
+        net.run(1)
+        self.assertEqual(net.burst, 2)
+
+    def test_calls_from_a_function_of_the_run(self):
+        net = self.net
+        for words, kind, wrong in (
+                ("run is called by a function of a run", RuntimeError,
+                 lambda: net.run(1)),
+                ("close is called by a function of a run", RuntimeError,
+                 net.close),
+                ("", volley.Error, lambda: net.read("A", "v_mv")),
+                ("", volley.Error, lambda: net.snapshot())):
+            with self.assertRaisesRegex(kind, words):
+                net.run(3, on_spikes=lambda *_, wrong=wrong: wrong())
+        net.run(2, on_spikes=lambda *_: net.burst + net.digest)
+
+    def test_every_public_name_has_types_and_a_text(self):
+        for name in volley.__all__:
+            one = getattr(volley, name)
+            self.assertTrue(one.__doc__, name)
+            members = [(name, one)]
+            if inspect.isclass(one):
+                members = [(f"{name}.{key}", member)
+                           for key, member in vars(one).items()
+                           if not key.startswith("_") and
+                           inspect.isfunction(member)]
+            for path, member in members:
+                if not inspect.isfunction(member):
+                    continue
+                self.assertTrue(member.__doc__, path)
+                signature = inspect.signature(member)
+                self.assertIsNot(signature.return_annotation,
+                                 inspect.Signature.empty, path)
+                for parameter in signature.parameters.values():
+                    if parameter.name not in ("self", "cls"):
+                        self.assertIsNot(parameter.annotation,
+                                         inspect.Parameter.empty,
+                                         f"{path}: {parameter.name}")
+        self.assertTrue(typing.get_type_hints(volley.Projection))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

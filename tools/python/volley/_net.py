@@ -1,0 +1,492 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network on a backend: input, state, synapses, recordings, moving."""
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import warnings
+from typing import (Any, Callable, Dict, List, Optional, TypeVar, Union,
+                    cast)
+
+import numpy as np
+import numpy.typing as npt
+
+from ._connectome import (Connectome, Projection, State, Synapses, choose,
+                          ends_of)
+from ._errors import RoundingWarning, plain, unknown
+from ._explain import Explanation
+from ._genome import floats, numbers
+from ._library import (AreaStats, Stats, call, check_whole, lib, made_error,
+                       make, registry, word)
+from ._recording import FieldRecording, Recording, SpikeRecording
+from ._run import Runner
+from ._spikes import Area, Spikes, statistics
+
+# relative rounding error from which a warning is given
+_OFF_MOST = 0.01
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _alone(function: _Function) -> _Function:
+    """A method that only one thread at a time may be in."""
+    @functools.wraps(function)
+    def claimed(self: "Net", *arguments: Any, **named: Any) -> Any:
+        self._claim()
+        try:
+            return function(self, *arguments, **named)
+        finally:
+            self._use.release()
+    return cast(_Function, claimed)
+
+
+class Net(Runner):
+    """A network on a backend; volley.load makes one from a genome.
+
+    connectome  several nets may share one Connectome
+    backend     "auto", "cpu", "cpu:4" (threads), "cuda:1", "vulkan:0" (device)
+    threads     0: all cores; "cpu:4" overrides it
+    state       start there instead of at burst 0
+
+    areas: a dict of Area by name; dt_ms: length of a burst. One thread at a time
+    uses a net; stop() may come from any.
+    """
+    _destroy = "vly_net_destroy"
+
+    def __init__(self, connectome: Connectome, backend: str = "auto",
+                 threads: int = 0, state: Optional[State] = None) -> None:
+        self._connectome = connectome
+        name = word(backend, "a backend")
+        if state is None:
+            self._h = make("net_create", connectome._handle, registry(), name,
+                           threads)
+        else:
+            self._h = make("net_resume", connectome._handle, registry(), name,
+                           threads, state._handle)
+        connectome._nets += 1
+        self._start()
+        stats = self._stats()
+        self.dt_ms: float = stats.dt_ms
+        self._total = int(stats.neurons)
+        self.areas: Dict[str, Area] = {}
+        for index in range(stats.n_areas):
+            info = self._area_stats(index)
+            area = str(info.name.decode())
+            self.areas[area] = Area(area, info.model.decode(), info.first,
+                                    info.n_neurons,
+                                    tuple(2.0**-q for q in
+                                          info.q[:info.n_ports]))
+        # by area and port: the largest value injected so far; None: units are
+        # fine enough, no further check is needed
+        self._largest: Dict[Any, Optional[float]] = {}
+        self._warned: "set[str]" = set()  # paths of set
+        self._projections: Optional[List[Projection]] = None
+
+    def close(self) -> None:
+        """Frees the net; a second call does nothing.
+
+        Raises  RuntimeError: the net runs, in this or another thread
+        """
+        was_open = self._h is not None
+        super().close()
+        if was_open:
+            self._connectome._nets -= 1
+
+    def __repr__(self) -> str:
+        if self._h is None:
+            return "<Net, closed>"
+        return (f"<Net of {self._total} neurons in {len(self.areas)} areas, "
+                f"dt {self.dt_ms:g} ms>")
+
+    @property
+    def _n_neurons(self) -> int:
+        return self._total
+
+    def area(self, name: str) -> Area:
+        """The Area of that name. Raises  UnknownName (a KeyError)"""
+        if name not in self.areas:
+            raise unknown("area", name, self.areas)
+        return self.areas[name]
+
+    # ---- input and state
+
+    @_alone
+    def inject(self, area: str, neurons: npt.ArrayLike, values: npt.ArrayLike,
+               port: int = 0, burst: Optional[int] = None) -> None:
+        """Adds input, in the unit of the port, to a future burst (the next one).
+
+        neurons  index or array [n], counted from 0 in the area
+        values   one for all or [n]
+
+        A value becomes the nearest whole number of units of the port,
+        net.area(area).units[port]. A RoundingWarning is given if the error of a
+        value exceeds 1% of the largest value that this net has injected there
+        so far. The measure is the amplitude, because a signal that passes
+        through 0 always has a large relative error there.
+
+        Raises  UnknownName, TypeError, ValueError; Error: no such neuron, port
+                or burst
+        """
+        self.area(area)
+        ids = np.atleast_1d(numbers(neurons, "neurons"))
+        if ids.size and ids.dtype.kind not in "iu":
+            raise TypeError(f"neurons have dtype {ids.dtype}, wanted whole "
+                            "numbers: indices from 0 on")
+        if ids.size and (ids.min() < 0 or ids.max() >= 2**32):
+            raise ValueError("neurons are indices from 0 on")
+        ids = np.ascontiguousarray(ids, np.uint32)
+        given = floats(values, "values")
+        if ids.ndim != 1 or (given.ndim > 0 and given.shape != ids.shape):
+            raise ValueError(f"values of shape {given.shape} for neurons of "
+                             f"shape {ids.shape}, wanted one or as many")
+        given = np.ascontiguousarray(np.broadcast_to(given, ids.shape))
+        call("net_inject_many", self._handle,
+             self.burst if burst is None else burst, word(area, "an area"),
+             port, ids.ctypes.data, given.ctypes.data, ids.size)
+        if given.size and self._largest.get((area, port), 0.0) is not None:
+            self._look_at(area, port, given)
+
+    def _look_at(self, area: str, port: int, values: Any) -> None:
+        """Warns once if units are coarse for the injected values."""
+        unit = self.areas[area].units[port]
+        largest = max(self._largest.get((area, port), 0.0) or 0.0,
+                      float(np.abs(values).max()))
+        off = np.abs(np.floor(values / unit + 0.5) * unit - values)
+        worst = int(off.argmax())
+        if off[worst] > _OFF_MOST * largest:
+            warnings.warn(
+                f"{values[worst]:.6g} injected into port {port} of area {area} "
+                f"becomes {math.floor(values[worst] / unit + 0.5) * unit:.6g}: "
+                f"its unit is {unit:.6g}", RoundingWarning, stacklevel=4)
+            largest = math.inf
+        # from this value on, half a unit is below the share
+        done = largest * _OFF_MOST >= unit / 2
+        self._largest[area, port] = None if done else largest
+
+    @_alone
+    def fired(self) -> npt.NDArray[np.uint32]:
+        """uint32 [n]: ids (in the whole net, ascending) that fired in the last
+        burst."""
+        ids = ctypes.c_void_p()
+        n = ctypes.c_uint32()
+        call("net_fired", self._handle, ctypes.byref(ids), ctypes.byref(n))
+        data = ctypes.string_at(ids, 4 * n.value) if n.value else b""
+        return np.frombuffer(data, np.uint32)
+
+    @_alone
+    def read(self, area: str, field: str, first: int = 0,
+             count: Optional[int] = None) -> npt.NDArray[np.float64]:
+        """float64 [count]: a field ("v_mv") of an area's neurons, in its unit,
+        from neuron first on (all).
+
+        Raises  UnknownName: no such area; Error: no such field or neuron
+        """
+        check_whole(first, 2**32 - 1)
+        if count is None:
+            count = max(self.area(area).neurons - first, 0)
+        check_whole(count, 2**32 - 1)
+        self.area(area)
+        if first + count > self.areas[area].neurons:
+            count = min(count, 2**20)  # refused below, without the memory
+        values = np.empty(count)
+        call("net_read", self._handle, word(area, "an area"),
+             word(field, "a field"), first, count, values.ctypes.data)
+        return values
+
+    @_alone
+    def write(self, area: str, field: str, values: npt.ArrayLike,
+              first: int = 0) -> None:
+        """The counterpart of read; one number is written to all neurons from
+        first on, an array [count] to as many."""
+        check_whole(first, 2**32 - 1)
+        given = floats(values, "values")
+        if given.ndim > 1:
+            raise ValueError(f"values have shape {given.shape}, wanted a "
+                             "number or one dimension: a value a neuron")
+        if given.ndim == 0:
+            given = np.full(max(self.area(area).neurons - first, 0), given)
+        self.area(area)
+        given = np.ascontiguousarray(given)
+        call("net_write", self._handle, word(area, "an area"),
+             word(field, "a field"), first, given.size, given.ctypes.data)
+
+    @_alone
+    def set(self, path: str, value: npt.ArrayLike) -> None:
+        """Changes a parameter from the next burst on: "area.E.tau_m_ms",
+        "stimulus.ext.rate_hz". An array gives one value per neuron of an area.
+
+        Weights, mean and sd of stimuli become whole units of the port
+        (net.area(name).units), rates chances of 2^-32 a burst, durations that
+        the model counts in bursts whole bursts. A RoundingWarning is given
+        once per path if the error exceeds 1%; net.rounding(path) returns the
+        error.
+
+        Raises  UnknownName: no such area; ValueError: not as many values as
+                neurons; Error: no such parameter or stimulus, out of range
+        """
+        at = word(path, "a path")
+        values = floats(value, "value")
+        kind, _, rest = path.partition(".")
+        area, _, param = rest.rpartition(".")
+        if kind == "area" and area:
+            self.area(area)
+        if values.ndim == 0:
+            call("net_set", self._handle, at, float(values))
+            self._look_at_path(path)
+            return
+        if kind != "area" or not area:
+            raise ValueError(f"{plain(path)} with an array, wanted "
+                             "area.NAME.PARAM")
+        if values.shape != (self.areas[area].neurons,):
+            raise ValueError(f"{plain(path)} gets values of shape "
+                             f"{values.shape}, wanted "
+                             f"({self.areas[area].neurons},): one a neuron")
+        values = np.ascontiguousarray(values)
+        call("net_set_each", self._handle, word(area, "an area"),
+             word(param, "a parameter"), values.ctypes.data, values.size)
+        self._look_at_path(path)
+
+    def _rounding(self, path: str) -> float:
+        off = ctypes.c_double()
+        call("net_rounding", self._handle, word(path, "a path"),
+             ctypes.byref(off))
+        return off.value
+
+    @_alone
+    def rounding(self, path: str) -> float:
+        """Relative rounding error of the value set at the path: 0.01 is 1%."""
+        return self._rounding(path)
+
+    def _look_at_path(self, path: str) -> None:
+        if path in self._warned or self._rounding(path) <= _OFF_MOST:
+            return
+        self._warned.add(path)
+        warnings.warn(f"{path} is off by {self._rounding(path):.3g} of its "
+                      "value by rounding to the unit of the port, to 2^-32 a "
+                      "burst, or to bursts", RoundingWarning, stacklevel=4)
+
+    # ---- synapses
+
+    @property
+    def projections(self) -> List[Projection]:
+        """What the maps made: a Projection for each map and pair of areas."""
+        self._handle  # pylint: disable=pointless-statement
+        if self._projections is None:
+            self._projections = self._connectome._projections(
+                list(self.areas))
+        return self._projections
+
+    def _each(self, map: Optional[str], source: Optional[str],
+              target: Optional[str], weights: bool, delays: bool) -> Any:
+        """Of each pair of areas: source, target, weight, delay in order."""
+        for parts in choose(self.projections, map, source, target):
+            ends = [ends_of(self._connectome, one, delays)
+                    if not weights or delays or len(parts) > 1 else []
+                    for one in parts]
+            values = [np.empty(one.synapses if weights else 0)
+                      for one in parts]
+            for one, array in zip(parts, values):
+                if weights:
+                    call("net_weights_read", self._handle, one.number, 0,
+                         one.synapses, array.ctypes.data)
+            columns = [np.concatenate(arrays) for arrays in zip(*ends)]
+            weight = np.concatenate(values)
+            if len(parts) > 1:
+                order = np.lexsort((columns[1], columns[0]))
+                columns = [column[order] for column in columns]
+                weight = weight[order] if weights else weight
+            yield parts[0], columns, weight
+
+    @_alone
+    def synapses(self, map: Optional[str] = None, source: Optional[str] = None,
+                 target: Optional[str] = None) -> Synapses:
+        """The Synapses of a map, from an area, to an area (None: of all), with
+        their weights now.
+
+        They are sorted by pair of areas, source and target: those of arrays
+        that were handed over too. Raises  UnknownName: no map or area with
+        synapses has this name
+
+        >>> import volley
+        >>> area = {"model": "lif_psc_delta", "neurons": 2}
+        >>> net = volley.load({"area": {"A": area, "B": area}, "map": [
+        ...     {"id": "m", "from": "A", "to": "B", "rule": "all_to_all",
+        ...      "weight_mv": 2, "delay_ms": 3}]}, "cpu:1")
+        >>> got = net.synapses("m")
+        >>> got.source, got.target
+        (array([0, 0, 1, 1], dtype=uint32), array([0, 1, 0, 1], dtype=uint32))
+        >>> got.weight, got.delay_ms
+        (array([2., 2., 2., 2.]), array([3., 3., 3., 3.]))
+        >>> got.pairs
+        (('m', 'A', 'B'),)
+        >>> net.close()
+        """
+        pairs: List[Any] = []
+        arrays: List[Any] = []
+        index: List[Any] = []
+        for one, (sources, targets, delays), weight in self._each(
+                map, source, target, True, True):
+            index.append(np.full(len(weight), len(pairs), np.uint32))
+            pairs.append((one.map, one.source, one.target))
+            arrays.append((sources, targets, weight, delays * self.dt_ms))
+        if not pairs:
+            none = np.empty(0, np.uint32)
+            return Synapses(none, none, np.empty(0), np.empty(0), none, ())
+        ends = [np.concatenate(part) for part in zip(*arrays)]
+        return Synapses(ends[0], ends[1], ends[2], ends[3],
+                        np.concatenate(index), tuple(pairs))
+
+    @_alone
+    def weights(self, map: Optional[str] = None, source: Optional[str] = None,
+                target: Optional[str] = None) -> npt.NDArray[np.float64]:
+        """float64 [n]: weights now, in the order of synapses() and in mV, pA or
+        nS of the target's port: as stored, a whole number of units."""
+        parts = [weight for _, _, weight in
+                 self._each(map, source, target, True, False)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    @_alone
+    def delays_ms(self, map: Optional[str] = None,
+                  source: Optional[str] = None, target: Optional[str] = None
+                  ) -> npt.NDArray[np.float64]:
+        """float64 [n]: delays in ms, in the order of synapses()."""
+        parts = [columns[2] * self.dt_ms for _, columns, _ in
+                 self._each(map, source, target, False, True)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    # ---- recordings and figures
+
+    @_alone
+    def record(self, area: Optional[str] = None, field: Optional[str] = None,
+               neurons: Optional[npt.ArrayLike] = None,
+               interval_ms: Optional[float] = None) -> Recording:
+        """Records from the next burst on, in every run, until its stop().
+
+        area      None: all areas (spikes only)
+        field     None: spikes, a SpikeRecording; "v_mv": a FieldRecording
+        neurons   index or array [n] in the area; None: all
+        interval_ms  of a field: time between two samples, whole bursts (a burst)
+
+        Raises  UnknownName, TypeError, ValueError; Error: no such field
+        """
+        chosen = None
+        first, count = 0, self._total
+        if area is not None:
+            first, count = self.area(area)[2:4]
+        if neurons is not None:
+            if area is None:
+                raise ValueError("neurons without an area, wanted both")
+            chosen = np.unique(np.atleast_1d(numbers(neurons, "neurons")))
+            if chosen.dtype.kind not in "iu":
+                raise TypeError(f"neurons have dtype {chosen.dtype}, wanted "
+                                "whole numbers: indices from 0 on")
+            if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < count:
+                raise ValueError(f"neurons {chosen[0]} to {chosen[-1]} of area "
+                                 f"{area}, wanted 0 to {count - 1}")
+            chosen = chosen.astype(np.uint32)
+        made: Recording
+        if field is None:
+            if interval_ms is not None:
+                raise ValueError("interval_ms without a field, wanted both")
+            made = SpikeRecording(self, first, count, chosen)
+        elif area is None:
+            raise ValueError(f"field {plain(str(field))} without an area, "
+                             "wanted both")
+        else:
+            interval = (1 if interval_ms is None else
+                        self._bursts(None, interval_ms))
+            if interval < 1:
+                raise ValueError(f"interval_ms is {interval_ms}, wanted at "
+                                 f"least {self.dt_ms:g}")
+            made = FieldRecording(self, area, field, interval, first, count,
+                                  chosen)
+        self._recordings.append(made)
+        return made
+
+    def statistics(self, spikes: Optional[Spikes] = None) -> Dict[str, Any]:
+        """Rates, CV, Fano factor, silent share and correlation of each area, as
+        the summary of `volley run --statistics` has them, as a dict; of the
+        last run(record=True), or of these spikes.
+
+        first_burst, bursts, bin_ms, cv_spikes_min; areas: for each name neurons,
+        spikes, rate_hz, isi_cv, isi_cv_neurons, fano, silent_share,
+        correlation. A figure that is not defined is NaN.
+        """
+        given = self.spikes if spikes is None else spikes
+        if given is None:
+            raise ValueError("no spikes: give them, or run with record=True")
+        return statistics(given, self.areas.values())
+
+    def explain(self) -> Explanation:
+        """Sizes, memory, rounding and plan: print() it, or take its parts."""
+        return Explanation(self.stats(), list(self.areas.values()),
+                           self.projections, self._connectome.notes)
+
+    # ---- where it is
+
+    @property
+    def burst(self) -> int:
+        """Bursts done."""
+        return int(lib().vly_net_burst(self._handle))
+
+    @property
+    def digest(self) -> int:
+        """Digest of all spikes so far: equal on every backend."""
+        return int(lib().vly_net_digest(self._handle))
+
+    @_alone
+    def state_digest(self) -> int:
+        """Digest of the state: fields, spikes in transit, pending input."""
+        digest = ctypes.c_uint64()
+        call("net_state_digest", self._handle, ctypes.byref(digest))
+        return digest.value
+
+    def _stats(self) -> Stats:
+        stats = Stats(struct_size=ctypes.sizeof(Stats))
+        call("net_stats", self._handle, ctypes.byref(stats))
+        return stats
+
+    def _area_stats(self, index: int) -> AreaStats:
+        info = AreaStats(struct_size=ctypes.sizeof(AreaStats))
+        status = lib().vly_net_area_stats(self._handle, index,
+                                          ctypes.byref(info))
+        if status:
+            raise made_error(status, b"area %d cannot be asked" % index)
+        return info
+
+    @_alone
+    def stats(self) -> Dict[str, Union[int, float, str]]:
+        """A dict: bursts, neurons, synapses, spikes, events, run_ns, ...,
+        host_bytes, device_bytes, connectome_bytes, backend, device, plan."""
+        stats = self._stats()
+        return {name: value.decode() if isinstance(value, bytes) else value
+                for name, value in ((field[0], getattr(stats, field[0]))
+                                    for field in Stats._fields_[2:])}
+
+    @property
+    def backend(self) -> str:
+        """The backend of the net: "cpu:4"."""
+        return str(self.stats()["backend"])
+
+    # ---- moving
+
+    @_alone
+    def swap(self, backend: str, threads: int = 0) -> None:
+        """Moves to another backend; results do not change. On failure (Error)
+        the net stays on its backend."""
+        call("net_swap", self._handle, word(backend, "a backend"), threads)
+        self._quick = 1
+
+    @_alone
+    def snapshot(self) -> State:
+        """The State now."""
+        return State(make("net_snapshot", self._handle))
+
+    @_alone
+    def restore(self, state: State) -> None:
+        """Sets the net to a State of the same connectome; recordings end there
+        and go on."""
+        call("net_restore", self._handle, state._handle)
+        for one in self._recordings:
+            one._cut(self.burst)
