@@ -238,6 +238,12 @@ static vly_status make_others(loading *work, vly_checkpoint *made,
                                          .elements = take(work, i)};
             continue;
         }
+        if (entry->id == VLY_PART_LEARNED + 1) {
+            state->overlay->n_learned = (uint32_t)entry->n;
+            vly_free(state->overlay->learned);
+            state->overlay->learned = take(work, i);
+            continue;
+        }
         if (entry->index >= state->n_areas ||
             entry->n != state->areas[entry->index].n_neurons)
             return vly_checkpoint_damaged(error, work->path,
