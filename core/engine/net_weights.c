@@ -12,6 +12,9 @@
 #include "engine/engine.h"
 #include "genome/foreign_names.h"
 
+/* Synapses that are counted at once. */
+#define STATS_BLOCK (UINT64_C(1) << 24)
+
 /* ---- projections -------------------------------------------------------- */
 
 static vly_status no_map(const vly_net *net, const char *map, vly_error *error)
@@ -223,30 +226,62 @@ out:
 
 /* ---- statistics --------------------------------------------------------- */
 
+/* Sums over blocks, so that not all weights are in memory twice. */
+typedef struct weight_sums {
+    int64_t base; /* the first weight: equal weights have a deviation of 0 */
+    double sum;   /* of the differences from it */
+    double squares;
+    int32_t low;
+    int32_t high;
+} weight_sums;
+
 static void add_masters(const int32_t *masters, uint64_t n, uint32_t most,
-                        double unit, vly_weights_stats *stats)
+                        weight_sums *sums, vly_weights_stats *stats)
 {
-    /* relative to the first, so that equal weights have a deviation of 0 */
-    int64_t base = n != 0 ? masters[0] : 0;
-    double sum = 0.0;
-    double squares = 0.0;
-    int32_t low = n != 0 ? masters[0] : 0;
-    int32_t high = low;
     for (uint64_t i = 0; i < n; i++) {
-        double off = (double)(masters[i] - base);
-        sum += off;
-        squares += off * off;
-        low = masters[i] < low ? masters[i] : low;
-        high = masters[i] > high ? masters[i] : high;
+        double off = (double)(masters[i] - sums->base);
+        sums->sum += off;
+        sums->squares += off * off;
+        sums->low = masters[i] < sums->low ? masters[i] : sums->low;
+        sums->high = masters[i] > sums->high ? masters[i] : sums->high;
         stats->n_at_zero += masters[i] == 0;
         stats->n_at_most += (uint32_t)masters[i] == most;
     }
-    double mean = n != 0 ? sum / (double)n : 0.0;
-    double variance = n != 0 ? squares / (double)n - mean * mean : 0.0;
-    stats->mean = ((double)base + mean) * unit;
+}
+
+static void finish_stats(const weight_sums *sums, double unit,
+                         vly_weights_stats *stats)
+{
+    double n = (double)stats->n;
+    double mean = stats->n != 0 ? sums->sum / n : 0.0;
+    double variance = stats->n != 0 ? sums->squares / n - mean * mean : 0.0;
+    stats->mean = ((double)sums->base + mean) * unit;
     stats->sd = sqrt(variance > 0.0 ? variance : 0.0) * fabs(unit);
-    stats->min = (unit < 0.0 ? high : low) * unit;
-    stats->max = (unit < 0.0 ? low : high) * unit;
+    stats->min = (unit < 0.0 ? sums->high : sums->low) * unit;
+    stats->max = (unit < 0.0 ? sums->low : sums->high) * unit;
+}
+
+static vly_status count_all(vly_net *net, uint32_t p, vly_weights_stats *stats,
+                            vly_error *error)
+{
+    const vly_learning_desc *learning =
+        net->connectome->desc.projections[p].learning;
+    weight_sums sums = {0};
+    vly_status status = VLY_OK;
+    for (uint64_t at = 0; at < stats->n; at += STATS_BLOCK) {
+        uint64_t left = stats->n - at;
+        uint64_t n = left < STATS_BLOCK ? left : STATS_BLOCK;
+        int32_t *masters = NULL;
+        VLY_TRY(masters_read(net, p, at, n, &masters, error));
+        if (at == 0)
+            sums = (weight_sums){
+                .base = masters[0], .low = masters[0], .high = masters[0]};
+        add_masters(masters, n, learning->most, &sums, stats);
+        vly_free(masters);
+    }
+    finish_stats(&sums, master_unit(net->connectome, p), stats);
+out:
+    return status;
 }
 
 static double mean_at_start(const vly_connectome *connectome, uint32_t p)
@@ -265,7 +300,6 @@ vly_status vly_net_weights_stats(vly_net *net, const char *map, uint32_t part,
 {
     const vly_connectome *connectome = net->connectome;
     uint32_t p = 0;
-    int32_t *masters = NULL;
     vly_status status = VLY_OK;
     if (!stats || stats->struct_size != sizeof *stats)
         return vly_fail(error, VLY_E_INVALID,
@@ -284,12 +318,9 @@ vly_status vly_net_weights_stats(vly_net *net, const char *map, uint32_t part,
     vly_weights_stats made = {.struct_size = sizeof made,
                               .n = connectome->projections[p].n_synapses,
                               .mean_start = mean_at_start(connectome, p)};
-    VLY_TRY(masters_read(net, p, 0, made.n, &masters, error));
-    add_masters(masters, made.n, desc->learning->most,
-                master_unit(connectome, p), &made);
+    VLY_TRY(count_all(net, p, &made, error));
     *stats = made;
 out:
-    vly_free(masters);
     return status;
 }
 

@@ -61,7 +61,7 @@ static vly_status check_connectome(run_job *job, vly_error *error)
 
 const run_part run_part_connectome = {
     .name = "connectome",
-    .help = 8,
+    .help = 9,
     .options = connectome_options,
     .read = read_connectome,
     .at = {[RUN_LOCK] = check_connectome},
@@ -96,7 +96,7 @@ static vly_status check_summary(run_job *job, vly_error *error)
 
 const run_part run_part_summary = {
     .name = "summary",
-    .help = 13,
+    .help = 14,
     .options = summary_options,
     .read = read_summary,
     .at = {[RUN_LOCK] = check_summary},

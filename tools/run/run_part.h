@@ -148,6 +148,7 @@ typedef struct run_part {
     PART(failover)                                                             \
     PART(folder)                                                               \
     PART(record)                                                               \
+    PART(weights)                                                              \
     PART(connectome)                                                           \
     PART(watch)                                                                \
     PART(monitor)                                                              \
