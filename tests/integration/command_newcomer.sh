@@ -31,7 +31,7 @@ draws=yes
 grep -q 'not in this build' out && draws=no
 if [ "$draws" = yes ]; then
     expect 2 plot small.toml
-    says 'raster|rate|histograms|voxels|traces|matrix INPUT'
+    says 'raster|rate|histograms|voxels|traces|weights|matrix INPUT'
 else
     expect 3 plot raster small.toml
     says 'built without cairo, which draws: install libcairo2-dev'

@@ -63,11 +63,11 @@ END
     printf '[[record]]\nwhat = "weights"\nmap = "in"\ninterval_bursts = 500\n'
 } >recorded.toml
 
-# near X Y: numbers that differ by less than 1e-4
+# near X Y [BY]: numbers that differ by less than 1e-4
 # shellcheck disable=SC2317 # called by holds
 near() {
-    awk -v x="$1" -v y="$2" \
-        'BEGIN { d = x - y; exit !(d < 1e-4 && d > -1e-4) }'
+    awk -v x="$1" -v y="$2" -v by="${3:-1e-4}" \
+        'BEGIN { d = x - y; exit !(d < by && d > -by) }'
 }
 
 # mean MAP FROM FILE: of the weights of a table of --weights
@@ -110,7 +110,7 @@ expect 0 monitor tokens t.jsonl
 
 # ---- samples ----
 holds [ "$(head -n 1 whole/weights.csv)" = \
-    "burst,time_ms,map,from,source,to,target,weight" ]
+    "burst,time_ms,map,from,source,to,target,weight_mv" ]
 holds [ "$(grep -c ',ex,' whole/weights.csv)" -eq 200 ]
 holds [ "$(grep -c ',in,' whole/weights.csv)" -eq 1600 ]
 holds [ "$(grep -c '^99,50,ex,A,' whole/weights.csv)" -eq 5 ]
@@ -213,6 +213,26 @@ else
     expect 3 run learn.toml --quiet --weights w.h5
     says "HDF5"
 fi
+
+# ---- two neurons learn their order: genomes/order.toml ----
+expect 0 run "$genomes/order.toml" --quiet -o order --backend cpu:2
+holds grep -q '^22999,2300,between,pair,0,pair,1,20$' order/weights.csv
+holds grep -q '^22999,2300,between,pair,1,pair,0,0$' order/weights.csv
+awk -F, 'NR > 1 && ($1 < 1000 || $1 > 20000) { print $1, $4 }' \
+    order/spikes.csv >alone
+printf '100 0\n300 1\n21000 0\n21010 1\n22000 1\n' >alone.wanted
+holds cmp alone alone.wanted
+expect 0 run "$genomes/order.toml" --quiet -o frozen --backend cpu:1 \
+    --set plasticity.order.frozen=true
+holds [ "$(grep -c '^21010,' frozen/spikes.csv)" -eq 0 ]
+holds [ "$(cut -d, -f8 frozen/weights.csv | sort -u | wc -l)" -eq 2 ]
+# it begins where another run ended
+expect 0 run "$genomes/order.toml" --quiet --ms 1000 --weights half.csv
+sed 's/^rule = "all_to_all"/rule = "file"/; s/^weight_mv = 8/file = "half.csv"/' \
+    "$genomes/order.toml" >half.toml
+expect 0 run half.toml --quiet --ms 0.1 --json half.json
+holds near "$(of_map half.json between pair mean_start)" \
+    "$(mean between pair half.csv)" 0.00049 # half a unit
 
 # ---- refused ----
 expect 2 run learn.toml --quiet --record-weights x.csv

@@ -128,6 +128,24 @@ static vly_status check_records(const run_job *job, vly_error *error)
     return VLY_OK;
 }
 
+/* The unit that all recorded weights have; "" none, or several. */
+static const char *recorded_suffix(const run_job *job)
+{
+    const vly_genome *genome = job->build.genome;
+    const weights_part *part = run_weights_state(job);
+    const char *suffix = NULL;
+    for (uint32_t r = 0; r < genome->n_weight_records; r++)
+        for (uint32_t m = 0; m < part->n_maps; m++) {
+            const vly_projection_info *info = &part->maps[m].info;
+            if (strcmp(info->map, genome->weight_records[r].map) != 0)
+                continue;
+            if (suffix != NULL && strcmp(suffix, info->weight_suffix) != 0)
+                return "";
+            suffix = info->weight_suffix;
+        }
+    return suffix != NULL ? suffix : "";
+}
+
 static vly_status open_samples(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
@@ -142,10 +160,11 @@ static vly_status open_samples(run_job *job, vly_error *error)
         return vly_writer_resume(part->path, from->n_bytes, &part->writer,
                                  error);
     VLY_TRY(vly_writer_open(part->path, false, &part->writer, error));
-    status = vly_writer_text(part->writer,
-                             "burst,time_ms,map,from,source,to,target,"
-                             "weight\n",
-                             error);
+    const char *suffix = recorded_suffix(job);
+    status = vly_writer_print(part->writer, error,
+                              "burst,time_ms,map,from,source,to,target,"
+                              "weight%s%s\n",
+                              *suffix ? "_" : "", suffix);
 out:
     return status;
 }

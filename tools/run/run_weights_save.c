@@ -114,7 +114,7 @@ out:
     return status;
 }
 
-/* The unit that all weights have; NULL: several. */
+/* The unit that all weights have; "" none, or several. */
 static const char *common_suffix(const weights_part *part)
 {
     const char *suffix = part->maps[0].info.weight_suffix;
