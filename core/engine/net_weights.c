@@ -255,7 +255,9 @@ static void finish_stats(const weight_sums *sums, double unit,
     double n = (double)stats->n;
     double mean = stats->n != 0 ? sums->sum / n : 0.0;
     double variance = stats->n != 0 ? sums->squares / n - mean * mean : 0.0;
-    stats->mean = ((double)sums->base + mean) * unit;
+    /* in this order: the sum of whole numbers is exact, as at the start */
+    if (stats->n != 0)
+        stats->mean = ((double)sums->base * n + sums->sum) / n * unit;
     stats->sd = sqrt(variance > 0.0 ? variance : 0.0) * fabs(unit);
     stats->min = (unit < 0.0 ? sums->high : sums->low) * unit;
     stats->max = (unit < 0.0 ? sums->low : sums->high) * unit;

@@ -214,6 +214,65 @@ else
     says "HDF5"
 fi
 
+# ---- rules change while the run goes on ----
+changes="--change 700=plasticity.p.frozen=true
+    --change 900=plasticity.q.eta_mv=0.05 --change 900=area.A.tau_m_ms=12
+    --change 1500=plasticity.p.frozen=false"
+# shellcheck disable=SC2086 # words of a call
+{
+    expect 0 run learn.toml -o changed --backend cpu:1 $changes
+    prints "changes           burst 700: plasticity.p.frozen = 1"
+    holds [ "$(value state_digest changed/summary.json)" != \
+        "$(value state_digest w.json)" ]
+    holds grep -q '"event": "change"' changed/log.jsonl
+    expect 0 rerun changed --quiet
+    prints "identical"
+    expect 0 rerun changed --quiet --backend cpu:3
+}
+expect 2 run learn.toml --quiet --bursts 1000 --change 1500=area.A.tau_m_ms=12
+says "the run has 1000 bursts"
+expect 0 run learn.toml --quiet --bursts 1000 --checkpoint ck2 --backend cpu:2 \
+    --change 700=plasticity.p.frozen=true \
+    --change 900=plasticity.q.eta_mv=0.05 --change 900=area.A.tau_m_ms=12
+# the checkpoint has what was changed before it
+expect 0 run learn.toml --quiet --resume ck2 --swap 1200=cpu:1 --json later.json \
+    --change 700=plasticity.p.frozen=true \
+    --change 1500=plasticity.p.frozen=false
+holds [ "$(value state_digest later.json)" = \
+    "$(value state_digest changed/summary.json)" ]
+# frozen from the start as in the genome
+expect 0 run learn.toml --quiet --json a.json --change 0=plasticity.p.frozen=true
+expect 0 run learn.toml --quiet --json b.json --set plasticity.p.frozen=true
+holds [ "$(value state_digest a.json)" = "$(value state_digest b.json)" ]
+holds [ "$(of_map a.json ex A mean)" = "$(of_map a.json ex A mean_start)" ]
+holds [ "$(of_map a.json ex A frozen)" = true ]
+for wrong in 5=plasticity.x.lambda=1 5=nothing=1 5=area.A.tau_m_ms x \
+    5=area.A.v_m=soon; do
+    expect 2 run learn.toml --quiet --change "$wrong"
+done
+expect 2 run learn.toml --quiet --change 5=plasticity.p.lambda=2
+says "plasticity.p.lambda is 2, wanted 0 to 1"
+# by volley ctl; a rerun repeats it
+"$volley" run learn.toml --bursts 1000000000 --quiet -o live --backend cpu:1 \
+    --control ./live.sock >run.out 2>run.err &
+process=$!
+holds wait_for "$volley" ctl ./live.sock status
+expect 0 ctl ./live.sock set plasticity.p.frozen=true
+prints ": plasticity.p.frozen = 1"
+expect 0 ctl ./live.sock set plasticity.q.alpha=0.2 --json
+prints '"path": "plasticity.q.alpha"'
+expect 2 ctl ./live.sock set plasticity.q.tau_ms=5
+says "cannot change in a running net"
+expect 2 ctl ./live.sock set plasticity.q.alpha
+says "wanted PATH=VALUE"
+expect 2 ctl ./live.sock set
+expect 0 ctl ./live.sock stop
+wait $process
+holds [ $? -eq 6 ]
+holds [ "$(grep -c '"path": "plasticity' live/manifest.json)" -eq 2 ]
+expect 0 rerun live --quiet --backend cpu:2
+prints "identical"
+
 # ---- two neurons learn their order: genomes/order.toml ----
 expect 0 run "$genomes/order.toml" --quiet -o order --backend cpu:2
 holds grep -q '^22999,2300,between,pair,0,pair,1,20$' order/weights.csv

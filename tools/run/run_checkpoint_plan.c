@@ -260,7 +260,7 @@ static void print_head(const run_job *job)
 const run_part run_part_checkpoint = {
     .name = "checkpoints",
     .state_bytes = sizeof(checkpoint_part),
-    .help = 10,
+    .help = 11,
     .options = options,
     .read_more = read_options,
     .at = {[RUN_LOOK] = look, [RUN_OPEN] = run_checkpoint_open},

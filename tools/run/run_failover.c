@@ -270,7 +270,7 @@ static void put(const run_job *job, json_writer *json)
 const run_part run_part_failover = {
     .name = "fail-over",
     .state_bytes = sizeof(failover_part),
-    .help = 3,
+    .help = 4,
     .options = options,
     .read = read_failover,
     .at = {[RUN_CHECK] = check, [RUN_OPEN] = arm},

@@ -145,6 +145,7 @@ typedef struct run_part {
     PART(pace)                                                                 \
     PART(checkpoint)                                                           \
     PART(swap)                                                                 \
+    PART(change)                                                               \
     PART(failover)                                                             \
     PART(folder)                                                               \
     PART(record)                                                               \

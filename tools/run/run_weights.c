@@ -392,7 +392,7 @@ static void print_head(const run_job *job)
 const run_part run_part_weights = {
     .name = "weights",
     .state_bytes = sizeof(weights_part),
-    .help = 8,
+    .help = 9,
     .options = options,
     .read = read_options,
     .output = output,
