@@ -192,6 +192,9 @@ typedef struct vly_common_reader {
                          uint32_t n_bursts, uint32_t *counts, vly_error *error);
     vly_status (*state)(vly_backend_net *net, uint32_t *words,
                         vly_error *error);
+    /* NULL: the backend does not learn */
+    vly_status (*weights)(vly_backend_net *net, uint32_t *words,
+                          vly_error *error);
     vly_status (*spikes)(vly_backend_net *net, uint64_t burst,
                          uint32_t n_bursts, uint64_t n_spikes, uint32_t *ids,
                          uint32_t *gains, vly_error *error);

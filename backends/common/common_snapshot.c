@@ -14,6 +14,8 @@ static vly_status read_all(vly_backend_net *net,
     VLY_TRY(reader->state(net, made->state, error));
     VLY_TRY(reader->spikes(net, made->burst - n_bursts, n_bursts, made->n_fired,
                            made->fired, made->fired_gain, error));
+    if (made->n_weight_bytes > 0)
+        VLY_TRY(reader->weights(net, made->weights, error));
     uint64_t at = 0;
     for (uint32_t j = 0; j < n_bursts; j++) {
         made->fired_row[j] = at;

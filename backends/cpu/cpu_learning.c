@@ -28,75 +28,29 @@ out:
     return status;
 }
 
-static vly_status create_sources(vly_backend_net *net, vly_cpu_learning *l,
-                                 vly_error *error)
-{
-    vly_status status = VLY_OK;
-    VLY_TRY(vly_common_alloc(&net->heap, l->n_sources, sizeof(uint32_t),
-                             &l->arrived, error));
-    for (uint32_t t = 0; t < 2; t++) {
-        VLY_TRY(create_decay(net, &l->desc->source[t], &l->source[t], error));
-        VLY_TRY(vly_common_alloc(&net->heap, l->n_sources, sizeof(float),
-                                 &l->before[t], error));
-        if (l->source[t].bursts > l->reach)
-            l->reach = l->source[t].bursts;
-    }
-out:
-    return status;
-}
-
-static vly_status create_targets(vly_backend_net *net, vly_cpu_learning *l,
-                                 vly_error *error)
-{
-    vly_status status = VLY_OK;
-    uint64_t n = l->n_targets;
-    uint64_t entries = vly_common_power_of_two(l->lag + VLY_CPU_POSTS);
-    l->mask = (uint32_t)(entries - 1);
-    VLY_TRY(
-        vly_common_alloc(&net->heap, n, sizeof(uint32_t), &l->count, error));
-    VLY_TRY(
-        vly_common_alloc(&net->heap, n, sizeof *l->newest, &l->newest, error));
-    VLY_TRY(vly_common_alloc(&net->heap, n * entries, sizeof(uint32_t),
-                             &l->post, error));
-    for (uint32_t t = 0; t < 2; t++) {
-        VLY_TRY(create_decay(net, &l->desc->target[t], &l->target[t], error));
-        if (l->target[t].bursts == 0)
-            continue;
-        VLY_TRY(vly_common_alloc(&net->heap, n, sizeof(float),
-                                 &l->newest_before[t], error));
-        VLY_TRY(vly_common_alloc(&net->heap, n * entries, sizeof(float),
-                                 &l->post_before[t], error));
-    }
-    VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, sizeof(uint32_t),
-                             &l->flushed, error));
-    VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, 64, &l->full, error));
-out:
-    return status;
-}
-
 static vly_status create_one(vly_backend_net *net, uint32_t projection,
                              vly_cpu_learning *l, vly_error *error)
 {
     const vly_projection_desc *desc =
         vly_common_projection_desc(net->desc, projection);
     vly_status status = VLY_OK;
-    l->desc = vly_common_learning(net->desc, projection);
-    l->projection = desc;
-    l->rule = vly_common_rule_find(l->desc->rule);
+    VLY_TRY(vly_common_traces_create(&net->heap, net->desc, projection, &l->t,
+                                     error));
+    l->rule = vly_common_rule_find(l->t.desc->rule);
     l->index = projection;
-    l->flags = l->desc->flags;
     l->shift = vly_common_shift(net->desc, desc);
-    l->lag =
-        (l->flags & VLY_LEARNING_DENDRITIC) != 0 ? 2 * desc->base_delay : 0;
-    l->n_sources = net->areas[desc->source_area].n;
-    l->n_targets = net->areas[desc->target_area].n;
-    VLY_TRY(vly_common_alloc(&net->heap, l->desc->n_coefs, sizeof(uint32_t),
+    VLY_TRY(vly_common_alloc(&net->heap, l->t.desc->n_coefs, sizeof(uint32_t),
                              &l->coefs, error));
-    memcpy(l->coefs, l->desc->coefs, l->desc->n_coefs * sizeof(uint32_t));
-    VLY_TRY(vly_common_alloc(&net->heap, desc->row[l->n_sources],
+    memcpy(l->coefs, l->t.desc->coefs, l->t.desc->n_coefs * sizeof(uint32_t));
+    VLY_TRY(vly_common_alloc(&net->heap, desc->row[l->t.n_sources],
                              sizeof(int32_t), &l->master, error));
-    VLY_TRY(create_sources(net, l, error));
-    VLY_TRY(create_targets(net, l, error));
+    for (uint32_t k = 0; k < 2; k++) {
+        VLY_TRY(create_decay(net, &l->t.desc->source[k], &l->source[k], error));
+        VLY_TRY(create_decay(net, &l->t.desc->target[k], &l->target[k], error));
+    }
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, sizeof(uint32_t),
+                             &l->flushed, error));
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, 64, &l->full, error));
 out:
     return status;
 }
@@ -123,32 +77,12 @@ out:
 
 /* ---- spikes of targets -------------------------------------------------- */
 
-static void push(vly_cpu_learning *l, uint32_t i, uint32_t burst)
-{
-    vly_cpu_newest *newest = &l->newest[i];
-    uint32_t slot = l->count[i]++ & l->mask;
-    uint64_t at = (uint64_t)i * (l->mask + 1) + slot;
-    uint32_t k = burst - newest->last;
-    for (uint32_t t = 0; t < 2; t++) {
-        if (l->target[t].bursts == 0)
-            continue;
-        float y = newest->after[t] * vly_cpu_decayed(&l->target[t], k);
-        l->post_before[t][at] = y;
-        l->newest_before[t][i] = y;
-        newest->after[t] =
-            (l->flags & VLY_LEARNING_NEAREST) != 0 ? 1.0f : y + 1.0f;
-    }
-    l->post[at] = burst;
-    newest->prev = newest->last;
-    newest->last = burst;
-}
-
 /* Whether the second oldest spike of a ring is not folded in yet: the oldest is
  * overwritten next, and one that is older than `flushed` must remain. */
 static uint32_t is_full(const vly_cpu_learning *l, uint32_t i, uint32_t flushed)
 {
-    uint32_t slot = (l->count[i] + 2) & l->mask;
-    uint32_t burst = l->post[(uint64_t)i * (l->mask + 1) + slot];
+    uint32_t slot = (l->t.count[i] + 2) & l->t.mask;
+    uint32_t burst = l->t.post[(uint64_t)i * (l->t.mask + 1) + slot];
     return (int32_t)(burst - flushed) >= 0;
 }
 
@@ -157,13 +91,13 @@ void vly_cpu_learning_fired(vly_backend_net *net, const vly_cpu_thread *thread)
     uint32_t burst = (uint32_t)net->burst;
     for (uint32_t n = 0; n < net->n_learning; n++) {
         vly_cpu_learning *l = &net->learning[n];
-        uint32_t a = l->projection->target_area;
+        uint32_t a = l->t.projection->target_area;
         uint32_t first = net->areas[a].first;
         uint32_t full = 0;
         for (uint32_t f = a > 0 ? thread->area_end[a - 1] : 0;
              f < thread->area_end[a]; f++) {
             uint32_t i = thread->fired[f] - first;
-            push(l, i, burst + l->lag);
+            vly_common_traces_push(&l->t, i, burst + l->t.lag);
             full |= is_full(l, i, l->flushed[thread->index]);
         }
         if (full != 0)
@@ -173,117 +107,41 @@ void vly_cpu_learning_fired(vly_backend_net *net, const vly_cpu_thread *thread)
 
 /* ---- arrivals ----------------------------------------------------------- */
 
-static void arrive(vly_cpu_learning *l, uint32_t k, uint32_t burst)
-{
-    for (uint32_t t = 0; t < 2; t++) {
-        float after = (l->flags & VLY_LEARNING_NEAREST) != 0
-                          ? 1.0f
-                          : l->before[t][k] + 1.0f;
-        l->before[t][k] =
-            after * vly_cpu_decayed(&l->source[t], burst - l->arrived[k]);
-    }
-    l->arrived[k] = burst;
-}
-
 void vly_cpu_learning_arrived(vly_backend_net *net)
 {
     uint32_t burst = (uint32_t)net->burst;
-    bool renew = ((burst + 1) & (VLY_CPU_AGE_PERIOD - 1)) == 0;
+    bool renew = ((burst + 1) & (VLY_COMMON_AGE_PERIOD - 1)) == 0;
     for (uint32_t n = 0; n < net->n_learning; n++) {
         vly_cpu_learning *l = &net->learning[n];
-        uint32_t a = l->projection->source_area;
+        uint32_t a = l->t.projection->source_area;
         const uint32_t *ids;
         const uint32_t *gains;
         const uint32_t *row =
-            vly_cpu_history_set(net, l->projection->base_delay, &ids, &gains);
+            vly_cpu_history_set(net, l->t.projection->base_delay, &ids, &gains);
         for (uint32_t i = row[a]; i < row[a + 1]; i++)
-            arrive(l, ids[i] - net->areas[a].first, burst);
-        for (uint32_t k = 0; renew && k < l->n_sources; k++)
-            if (burst - l->arrived[k] > VLY_CPU_AGE_PERIOD)
-                l->arrived[k] = burst - VLY_CPU_AGE_NEVER;
+            vly_common_traces_arrive(&l->t, ids[i] - net->areas[a].first,
+                                     burst);
+        for (uint32_t k = 0; renew && k < l->t.n_sources; k++)
+            if (burst - l->t.arrived[k] > VLY_COMMON_AGE_PERIOD)
+                l->t.arrived[k] = burst - VLY_COMMON_AGE_NEVER;
     }
 }
 
 /* ---- from a snapshot ---------------------------------------------------- */
 
-/* Trace of neuron i, and the age of its last event, if it is known. */
-static bool stored(const uint32_t *words, uint32_t n, uint32_t i, float *trace,
-                   uint32_t *age)
-{
-    if (words[(uint64_t)n + i] == UINT32_MAX)
-        return false;
-    *trace = vly_float(words[i]);
-    *age = words[(uint64_t)n + i];
-    return true;
-}
-
-static const uint32_t *load_sources(vly_cpu_learning *l, const uint32_t *words,
-                                    uint32_t burst)
-{
-    uint32_t n = l->n_sources;
-    for (uint32_t k = 0; k < n; k++)
-        l->arrived[k] = burst - VLY_CPU_AGE_NEVER;
-    for (uint32_t t = 0; t < 2; t++) {
-        if (l->source[t].bursts == 0)
-            continue;
-        for (uint32_t k = 0; k < n; k++) {
-            float after;
-            uint32_t age;
-            if (!stored(words, n, k, &after, &age))
-                continue;
-            /* plus 1 it is `after` again, exactly: that is at least 1 */
-            l->before[t][k] = after - 1.0f;
-            l->arrived[k] = burst - age;
-        }
-        words += 2 * (uint64_t)n;
-    }
-    return words;
-}
-
-static const uint32_t *load_targets(vly_cpu_learning *l, const uint32_t *words,
-                                    uint32_t burst)
-{
-    uint32_t n = l->n_targets;
-    uint64_t size = l->mask + UINT64_C(1);
-    for (uint32_t i = 0; i < n; i++) {
-        l->newest[i].last = burst - VLY_CPU_AGE_NEVER;
-        l->newest[i].prev = burst - VLY_CPU_AGE_NEVER;
-        l->count[i] = 1;
-    }
-    for (uint64_t at = 0; at < n * size; at++)
-        l->post[at] = burst - VLY_CPU_AGE_NEVER;
-    for (uint32_t t = 0; t < 2; t++) {
-        if (l->target[t].bursts == 0)
-            continue;
-        for (uint32_t i = 0; i < n; i++) {
-            float after = 0.0f;
-            uint32_t age = VLY_CPU_AGE_NEVER;
-            (void)stored(words, n, i, &after, &age);
-            l->newest[i].after[t] = after;
-            l->newest_before[t][i] = after - 1.0f;
-            l->post_before[t][i * size] = after - 1.0f;
-            if (age != VLY_CPU_AGE_NEVER) {
-                l->newest[i].last = burst - age;
-                l->post[i * size] = burst - age;
-            }
-        }
-        words += 2 * (uint64_t)n;
-    }
-    return words;
-}
-
 /* Spikes of targets that are on their way in dendrites. */
 static void load_dendrites(const vly_backend_net *net, vly_cpu_learning *l)
 {
-    uint32_t a = l->projection->target_area;
+    uint32_t a = l->t.projection->target_area;
     uint32_t burst = (uint32_t)net->burst;
-    uint32_t age = net->burst < l->lag ? burst : l->lag;
+    uint32_t age = net->burst < l->t.lag ? burst : l->t.lag;
     for (; age > 0; age--) {
         const uint32_t *ids;
         const uint32_t *gains;
         const uint32_t *row = vly_cpu_history_set(net, age, &ids, &gains);
         for (uint32_t i = row[a]; i < row[a + 1]; i++)
-            push(l, ids[i] - net->areas[a].first, burst - age + l->lag);
+            vly_common_traces_push(&l->t, ids[i] - net->areas[a].first,
+                                   burst - age + l->t.lag);
     }
 }
 
@@ -293,12 +151,11 @@ void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot)
     uint32_t burst = (uint32_t)net->burst;
     for (uint32_t n = 0; n < net->n_learning; n++) {
         vly_cpu_learning *l = &net->learning[n];
-        uint64_t n_synapses = l->projection->row[l->n_sources];
+        uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         if (n_synapses > 0)
             memcpy(l->master, words, n_synapses * sizeof *words);
         words += n_synapses;
-        words = load_sources(l, words, burst);
-        words = load_targets(l, words, burst);
+        words = vly_common_traces_load(&l->t, words, burst);
         load_dendrites(net, l);
         for (uint32_t j = 0; j < net->n_threads; j++)
             l->flushed[j] = burst;

@@ -16,44 +16,23 @@
 #ifndef VOLLEY_CPU_LEARNING_H
 #define VOLLEY_CPU_LEARNING_H
 
+#include "backends/common/common_traces.h"
 #include "cpu_learning_kernels.h"
 #include "cpu_net.h"
 
-/* Spikes that a ring holds at least, beside those on their way in dendrites. */
-#define VLY_CPU_POSTS 32u
 /* Factors of a table: 256 KB. */
 #define VLY_CPU_DECAY_MAX 65536u
-/* Every so many bursts, what is older is made younger: ages fit 31 bits. */
-#define VLY_CPU_AGE_PERIOD (UINT32_C(1) << 29)
-#define VLY_CPU_AGE_NEVER (UINT32_C(1) << 30)
-
 struct vly_cpu_learning {
-    const vly_learning_desc *desc;
-    const vly_projection_desc *projection;
+    vly_common_traces t;
     const vly_common_rule *rule;
     uint32_t index; /* of the projection */
-    uint32_t flags; /* VLY_LEARNING_* in force */
-    uint32_t lag;   /* bursts from a spike of a target to its synapses */
-    uint32_t reach; /* bursts of the longest trace of a source */
     uint32_t shift; /* of the weights */
-    uint32_t n_sources;
-    uint32_t n_targets;
-    uint32_t mask; /* entries of a ring - 1 */
     uint32_t *coefs;
     int32_t *master; /* [synapses] */
     vly_cpu_decay source[2];
     vly_cpu_decay target[2];
-    /* sources */
-    uint32_t *arrived; /* [n_sources] burst of the last arrival */
-    float *before[2];  /* [n_sources] trace before it */
-    /* targets */
-    uint32_t *count;         /* [n_targets] */
-    vly_cpu_newest *newest;  /* [n_targets] */
-    float *newest_before[2]; /* [n_targets] */
-    uint32_t *post;          /* [n_targets][mask + 1] */
-    float *post_before[2];   /* [n_targets][mask + 1] */
-    uint32_t *flushed;       /* [n_threads] burst */
-    uint8_t *full;           /* [n_threads][64] a ring is: flush */
+    uint32_t *flushed; /* [n_threads] burst */
+    uint8_t *full;     /* [n_threads][64] a ring is: flush */
 };
 
 /* ---- cpu_learning.c ----------------------------------------------------- */
@@ -81,8 +60,7 @@ void vly_cpu_learning_flush(vly_backend_net *net);
 /* ---- cpu_learning_state.c ----------------------------------------------- */
 
 /* words: of a snapshot's weights, as plugin.h has them */
-vly_status vly_cpu_learning_save(vly_backend_net *net, uint32_t *words,
-                                 vly_error *error);
+void vly_cpu_learning_save(vly_backend_net *net, uint32_t *words);
 /* Adds to *digest. */
 vly_status vly_cpu_learning_digest(vly_backend_net *net, uint64_t *digest,
                                    vly_error *error);

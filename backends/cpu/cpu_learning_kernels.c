@@ -48,7 +48,7 @@ static void source_trace(const vly_cpu_rows *rows,
                          float *restrict out)
 {
     const vly_cpu_decay decay = rows->source[trace];
-    const vly_cpu_newest *restrict newest = rows->posts.newest;
+    const vly_common_newest *restrict newest = rows->posts.newest;
     const uint32_t first = rows->first;
     const uint32_t burst = rows->burst;
     const uint32_t arrived = row->arrived;
@@ -58,7 +58,7 @@ static void source_trace(const vly_cpu_rows *rows,
     const float at_once = row->before[trace];
     if (decay.n < decay.bursts) {
         for (uint32_t j = 0; j < n; j++) {
-            const vly_cpu_newest *at = &newest[target[j] - first];
+            const vly_common_newest *at = &newest[target[j] - first];
             int32_t age = (int32_t)(burst - at->last);
             uint32_t k = arrived - (uint32_t)age;
             bool one = age >= youngest && age <= oldest &&
@@ -91,7 +91,7 @@ static uint32_t source_traces(const vly_cpu_rows *rows,
 {
     float *out[2] = {x0, x1};
     uint32_t n_several = 0;
-    const vly_cpu_newest *newest = rows->posts.newest;
+    const vly_common_newest *newest = rows->posts.newest;
     for (uint32_t t = 0; t < 2; t++) {
         if (rows->source[t].bursts == 0)
             memset(out[t], 0, n * sizeof *out[t]);
@@ -99,7 +99,7 @@ static uint32_t source_traces(const vly_cpu_rows *rows,
             source_trace(rows, row, target, n, t, out[t]);
     }
     for (uint32_t j = 0; j < n; j++) {
-        const vly_cpu_newest *at = &newest[target[j] - rows->first];
+        const vly_common_newest *at = &newest[target[j] - rows->first];
         several[n_several] = j;
         n_several += (int32_t)(rows->burst - at->prev) <= row->oldest;
     }
@@ -124,7 +124,7 @@ static void traces_of(const vly_cpu_rows *rows, const uint32_t *target,
                       uint32_t n, uint32_t trace, float *restrict out)
 {
     const vly_cpu_decay decay = rows->target_decay[trace];
-    const vly_cpu_newest *restrict newest = rows->posts.newest;
+    const vly_common_newest *restrict newest = rows->posts.newest;
     const uint32_t first = rows->first;
     const uint32_t burst = rows->burst;
     if (decay.n == decay.bursts) {
@@ -138,7 +138,7 @@ static void traces_of(const vly_cpu_rows *rows, const uint32_t *target,
         return;
     }
     for (uint32_t j = 0; j < n; j++) {
-        const vly_cpu_newest *at = &newest[target[j] - first];
+        const vly_common_newest *at = &newest[target[j] - first];
         out[j] = at->after[trace] * vly_cpu_decayed(&decay, burst - at->last);
     }
 }

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "backends/common/common_traces.h"
 #include "kernels/rules/plasticity_rules.h"
 
 /* x k bursts after its spike is x * factor[k], and 0 from `bursts` on. */
@@ -21,20 +22,13 @@ typedef struct vly_cpu_decay {
     float rate;
 } vly_cpu_decay;
 
-/* What most synapses need of a target: in one line of the cache. */
-typedef struct vly_cpu_newest {
-    uint32_t last;  /* burst of the newest spike, for the synapse */
-    uint32_t prev;  /* of the one before */
-    float after[2]; /* traces after the newest */
-} vly_cpu_newest;
-
 /* Last spikes of each target: a ring of `mask` + 1 entries. */
 typedef struct vly_cpu_posts {
     uint32_t mask;
-    const vly_cpu_newest *newest;  /* [n_targets] */
-    const float *newest_before[2]; /* [n_targets] trace before the newest */
-    const uint32_t *count;         /* [n_targets] spikes so far, modulo 2^32 */
-    const uint32_t *burst;         /* [n_targets][mask + 1] */
+    const vly_common_newest *newest; /* [n_targets] */
+    const float *newest_before[2];   /* [n_targets] trace before the newest */
+    const uint32_t *count;  /* [n_targets] spikes so far, modulo 2^32 */
+    const uint32_t *burst;  /* [n_targets][mask + 1] */
     const float *before[2]; /* [n_targets][mask + 1] trace before each spike */
 } vly_cpu_posts;
 

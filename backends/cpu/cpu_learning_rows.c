@@ -6,26 +6,26 @@
 static vly_cpu_rows rows_of(const vly_backend_net *net,
                             const vly_cpu_learning *l)
 {
-    const vly_cpu_area *area = &net->areas[l->projection->target_area];
+    const vly_cpu_area *area = &net->areas[l->t.projection->target_area];
     vly_cpu_rows rows = {
-        .target = l->projection->target,
+        .target = l->t.projection->target,
         .master = l->master,
         .coefs = l->coefs,
-        .posts = {.mask = l->mask,
-                  .newest = l->newest,
-                  .count = l->count,
-                  .burst = l->post},
+        .posts = {.mask = l->t.mask,
+                  .newest = l->t.newest,
+                  .count = l->t.count,
+                  .burst = l->t.post},
         .first = area->first,
         .burst = (uint32_t)net->burst,
-        .dendritic = (l->flags & VLY_LEARNING_DENDRITIC) != 0,
-        .nearest = (l->flags & VLY_LEARNING_NEAREST) != 0,
-        .input = area->slot[area->now] + l->projection->port * area->stride,
-        .sign = (l->flags & VLY_LEARNING_NEGATIVE) != 0 ? UINT32_MAX : 1,
+        .dendritic = (l->t.flags & VLY_LEARNING_DENDRITIC) != 0,
+        .nearest = (l->t.flags & VLY_LEARNING_NEAREST) != 0,
+        .input = area->slot[area->now] + l->t.projection->port * area->stride,
+        .sign = (l->t.flags & VLY_LEARNING_NEGATIVE) != 0 ? UINT32_MAX : 1,
         .shift = l->shift,
     };
     for (uint32_t t = 0; t < 2; t++) {
-        rows.posts.newest_before[t] = l->newest_before[t];
-        rows.posts.before[t] = l->post_before[t];
+        rows.posts.newest_before[t] = l->t.newest_before[t];
+        rows.posts.before[t] = l->t.post_before[t];
         rows.source[t] = l->source[t];
         rows.target_decay[t] = l->target[t];
     }
@@ -39,11 +39,11 @@ static vly_cpu_learning_row row_of(const vly_cpu_learning *l,
                                    vly_cpu_range range, uint32_t flushed,
                                    int32_t youngest)
 {
-    uint32_t arrived = rows->burst - l->arrived[k];
+    uint32_t arrived = rows->burst - l->t.arrived[k];
     int32_t since = (int32_t)(arrived - rows->dendritic);
     int32_t oldest = (int32_t)(rows->burst - flushed);
     /* later spikes of targets meet no trace of this source */
-    int32_t least = (int32_t)arrived - (int32_t)l->reach + 1;
+    int32_t least = (int32_t)arrived - (int32_t)l->t.reach + 1;
     vly_cpu_learning_row row = {
         .begin = range.begin,
         .end = range.end,
@@ -52,7 +52,7 @@ static vly_cpu_learning_row row_of(const vly_cpu_learning *l,
         .oldest = oldest < since ? oldest : since,
     };
     for (uint32_t t = 0; t < 2; t++) {
-        row.before[t] = l->before[t][k];
+        row.before[t] = l->t.before[t] ? l->t.before[t][k] : 0.0f;
         row.after[t] = rows->nearest ? 1.0f : row.before[t] + 1.0f;
     }
     return row;
@@ -66,14 +66,14 @@ void vly_cpu_learning_deliver(vly_backend_net *net,
 {
     const vly_cpu_learning *l = projection->learning;
     const vly_cpu_learning_kernels *kernels = net->kernels->learning;
-    uint32_t a = l->projection->source_area;
+    uint32_t a = l->t.projection->source_area;
     uint32_t part = thread->index - projection->first_slice;
-    bool frozen = (l->flags & VLY_LEARNING_FROZEN) != 0;
+    bool frozen = (l->t.flags & VLY_LEARNING_FROZEN) != 0;
     vly_cpu_rows rows = rows_of(net, l);
     const uint32_t *ids;
     const uint32_t *gains;
     const uint32_t *set =
-        vly_cpu_history_set(net, l->projection->base_delay, &ids, &gains);
+        vly_cpu_history_set(net, l->t.projection->base_delay, &ids, &gains);
     for (uint32_t n = set[a]; n < set[a + 1]; n++) {
         uint32_t k = ids[n] - net->areas[a].first;
         vly_cpu_learning_row row =
@@ -96,9 +96,9 @@ static void flush_slice(const vly_backend_net *net,
 {
     vly_cpu_learning *l = projection->learning;
     uint32_t part = thread - projection->first_slice;
-    bool frozen = (l->flags & VLY_LEARNING_FROZEN) != 0;
+    bool frozen = (l->t.flags & VLY_LEARNING_FROZEN) != 0;
     vly_cpu_rows rows = rows_of(net, l);
-    for (uint32_t k = 0; k < l->n_sources && !frozen; k++) {
+    for (uint32_t k = 0; k < l->t.n_sources && !frozen; k++) {
         vly_cpu_learning_row row =
             row_of(l, &rows, k, vly_cpu_row_part(projection, k, part),
                    l->flushed[thread], 1);
@@ -114,26 +114,27 @@ static void flush_slice(const vly_backend_net *net,
 static void renew(const vly_backend_net *net, vly_cpu_learning *l,
                   const vly_cpu_thread *thread)
 {
-    uint32_t a = l->projection->target_area;
+    uint32_t a = l->t.projection->target_area;
     uint32_t burst = (uint32_t)net->burst;
-    uint64_t size = l->mask + UINT64_C(1);
+    uint64_t size = l->t.mask + UINT64_C(1);
     for (uint32_t i = thread->low[a]; i < thread->high[a]; i++) {
-        uint32_t *spikes[2] = {&l->newest[i].last, &l->newest[i].prev};
+        uint32_t *spikes[2] = {&l->t.newest[i].last, &l->t.newest[i].prev};
         for (int k = 0; k < 2; k++)
-            if ((int32_t)(burst - *spikes[k]) > (int32_t)VLY_CPU_AGE_PERIOD)
-                *spikes[k] = burst - VLY_CPU_AGE_NEVER;
+            if ((int32_t)(burst - *spikes[k]) > (int32_t)VLY_COMMON_AGE_PERIOD)
+                *spikes[k] = burst - VLY_COMMON_AGE_NEVER;
         for (uint64_t at = i * size; at < (i + 1) * size; at++)
-            if ((int32_t)(burst - l->post[at]) > (int32_t)VLY_CPU_AGE_PERIOD)
-                l->post[at] = burst - VLY_CPU_AGE_NEVER;
+            if ((int32_t)(burst - l->t.post[at]) >
+                (int32_t)VLY_COMMON_AGE_PERIOD)
+                l->t.post[at] = burst - VLY_COMMON_AGE_NEVER;
     }
 }
 
 void vly_cpu_learning_begin(vly_backend_net *net, const vly_cpu_thread *thread)
 {
-    bool period = ((uint32_t)net->burst & (VLY_CPU_AGE_PERIOD - 1)) == 0;
+    bool period = ((uint32_t)net->burst & (VLY_COMMON_AGE_PERIOD - 1)) == 0;
     for (uint32_t n = 0; n < net->n_learning; n++) {
         vly_cpu_learning *l = &net->learning[n];
-        uint32_t a = l->projection->target_area;
+        uint32_t a = l->t.projection->target_area;
         if (thread->low[a] >= thread->high[a])
             continue;
         if (period || l->full[(size_t)thread->index * 64] != 0)
@@ -148,7 +149,7 @@ static void flush_task(void *arg, uint32_t task)
     vly_backend_net *net = arg;
     const vly_cpu_thread *thread = &net->threads[task];
     for (uint32_t n = 0; n < net->n_learning; n++) {
-        uint32_t a = net->learning[n].projection->target_area;
+        uint32_t a = net->learning[n].t.projection->target_area;
         if (thread->low[a] < thread->high[a])
             flush_slice(net, &net->projections[net->learning[n].index], task);
     }

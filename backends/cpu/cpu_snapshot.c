@@ -102,9 +102,7 @@ vly_status vly_cpu_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
     if (status != VLY_OK || !snapshot->state)
         return status;
     if (net->n_learning > 0)
-        status = vly_cpu_learning_save(net, snapshot->weights, error);
-    if (status != VLY_OK)
-        return status;
+        vly_cpu_learning_save(net, snapshot->weights);
     copy_state(net, snapshot->state, 1);
     read_fired(net, snapshot);
     return VLY_OK;

@@ -45,6 +45,10 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
 
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
+    if (shard->plastic.view.n > 0)
+        return (int)vly_cuda_launch_learning(
+            &shard->view, wanted, &shard->plastic.view, shard->n_blocks,
+            (cudaStream_t)shard->stream);
     return (int)vly_cuda_launch_global(&shard->view, wanted, shard->n_blocks,
                                        (cudaStream_t)shard->stream);
 }
@@ -77,10 +81,11 @@ static void say(const vly_cuda_shard *shard, double synapses,
                 vly_net_info *info)
 {
     snprintf(info->plan, sizeof info->plan,
-             "global: %u blocks of %u threads stay on the device for many "
+             "global%s: %u blocks of %u threads stay on the device for many "
              "bursts; %u groups of rows, %.2f bytes a synapse; inputs of "
              "%u bursts in global memory",
-             shard->n_blocks, VLY_CUDA_THREADS, shard->view.n_groups,
+             shard->plastic.view.n > 0 ? " with learning" : "", shard->n_blocks,
+             VLY_CUDA_THREADS, shard->view.n_groups,
              all_bytes(shard) / synapses, shard->view.ring);
 }
 

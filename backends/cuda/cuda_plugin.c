@@ -31,10 +31,10 @@ static void deinit(void)
 
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
-    .flags = VLY_BACKEND_AREA_SPIKES,
+    .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
-    .supports = vly_common_supports,
+    .supports = vly_common_supports_learning,
     .net_create = vly_cuda_net_create,
     .net_destroy = vly_cuda_net_destroy,
     .net_info = vly_cuda_net_info,
@@ -45,6 +45,9 @@ static const vly_backend backend = {
     .stimulus_write = vly_cuda_stimulus_write,
     .snapshot_read = vly_cuda_snapshot_read,
     .state_digest = vly_cuda_state_digest,
+    .learning_read = vly_cuda_learning_read,
+    .learning_write = vly_cuda_learning_write,
+    .learning_set = vly_cuda_learning_set,
 };
 
 #define VLY_COMMON_BUILD VLY_CUDA_BUILD

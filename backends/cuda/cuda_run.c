@@ -57,6 +57,8 @@ static vly_status enqueue(vly_cuda_shard *shard, const vly_run *run,
     if (status == VLY_OK)
         status = vly_cuda_history_clear(shard, launch->n_bursts, error);
     if (status == VLY_OK)
+        status = vly_cuda_learning_prepare(shard, error);
+    if (status == VLY_OK)
         status = vly_cuda_done_next(shard, error);
     if (status != VLY_OK)
         return status;

@@ -128,6 +128,8 @@ static vly_status fill(vly_cuda_shard *shard, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = vly_cuda_history_load(shard, snapshot, error);
     if (status == VLY_OK)
+        status = vly_cuda_learning_create(shard, snapshot, error);
+    if (status == VLY_OK)
         status = vly_cuda_plan_restore(shard, error);
     return status;
 }
@@ -139,7 +141,10 @@ vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
 {
     shard->net = net;
     shard->device = device;
-    shard->store.fixed = net->desc;
+    vly_status status =
+        vly_cuda_learning_fixed(shard, &shard->store.fixed, error);
+    if (status != VLY_OK)
+        return status;
     shard->resident.split = net->wanted.split == VLY_CUDA_AUTO
                                 ? shortest_delay(shard->store.fixed) > 1
                                 : net->wanted.split != 0;

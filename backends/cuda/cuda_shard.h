@@ -11,6 +11,7 @@
 
 #include "cuda_dynamics.h"
 #include "cuda_input.h"
+#include "cuda_learning.h"
 #include "cuda_linger.h"
 #include "cuda_memory.h"
 #include "cuda_plan.h"
@@ -50,6 +51,7 @@ struct vly_cuda_shard {
     uint32_t *state;         /* on the device, as in a snapshot */
     uint64_t n_state_words;
     vly_cuda_store store;
+    vly_cuda_plastic plastic; /* projections that learn */
 
     /* the plan */
     const vly_cuda_plan *plan;

@@ -40,6 +40,12 @@ static vly_status read_state(vly_backend_net *net, uint32_t *words,
                              shard->n_state_words * sizeof *words, error);
 }
 
+static vly_status read_weights(vly_backend_net *net, uint32_t *words,
+                               vly_error *error)
+{
+    return vly_cuda_learning_save(&net->shards[0], words, error);
+}
+
 static vly_status read_spikes(vly_backend_net *net, uint64_t burst,
                               uint32_t n_bursts, uint64_t n_spikes,
                               uint32_t *ids, uint32_t *gains, vly_error *error)
@@ -54,6 +60,7 @@ vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
     static const vly_common_reader reader = {
         .counts = read_counts,
         .state = read_state,
+        .weights = read_weights,
         .spikes = read_spikes,
     };
     vly_cuda_shard *shard = &net->shards[0];
@@ -128,6 +135,8 @@ vly_status vly_cuda_state_digest(vly_backend_net *net, uint64_t *digest,
                 "state digest", error);
     }
     uint64_t made = 0;
+    if (status == VLY_OK)
+        status = vly_cuda_learning_digest(shard, error);
     if (status == VLY_OK)
         status = vly_cuda_download(shard, &made, sum, sizeof made, error);
     if (status == VLY_OK)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The synapses of a shard. A projection is fixed, or mutable while the net
- * runs. Fixed ones are in rows by source, from which a plan packs what its
- * kernels read. A mutable one would be kept whole and delivered by a further
- * pass after the plan's, which packs nothing of it: the host cannot ask for
- * one yet, so all projections are fixed.
+ * The synapses of a shard whose weights stay as they are: in rows by source,
+ * from which a plan packs what its kernels read. Maps that learn are kept apart
+ * (cuda_learning.h).
  */
 #ifndef VOLLEY_CUDA_STORE_H
 #define VOLLEY_CUDA_STORE_H
@@ -11,7 +9,7 @@
 #include "cuda_base.h"
 
 typedef struct vly_cuda_store {
-    /* The net without its mutable projections. Plans look at no other
+    /* The net without the projections that learn. Plans look at no other
      * description where synapses matter. */
     const vly_net_desc *fixed;
     vly_cuda_group *groups; /* [view.n_groups] as on the device */

@@ -126,8 +126,14 @@ static vly_status projection_read(vly_record_reader *reader, uint32_t p)
                                 "projection %" PRIu32
                                 " (map %s): its arrays of %" PRIu64 " synapses",
                                 p, map, record.n);
+    const vly_connectome_area *to = &reader->areas[record.target_area];
+    uint32_t port = record.port == VLY_PORT_BY_SIGN ? 0 : record.port;
+    double unit = record.flags & VLY_PROJECTION_GAIN
+                      ? 1.0
+                      : vly_power_of_two((int32_t)record.shift - to->q[port]);
     reader->projections[p] =
         (vly_connectome_projection){.map = map,
+                                    .unit = unit,
                                     .n_synapses = record.n,
                                     .worst_rounding = record.worst_rounding,
                                     .weight_min = record.weight_min,

@@ -21,7 +21,7 @@ static double w_max_of(const vly_made_pair *made)
     return size_of(made->pair->plasticity->w_max);
 }
 
-vly_status vly_learning_check(vly_maker *maker, const vly_made_pair *made)
+static vly_status check_pair(vly_maker *maker, const vly_made_pair *made)
 {
     const vly_pair *pair = made->pair;
     const vly_genome *genome = maker->genome;
@@ -40,6 +40,16 @@ vly_status vly_learning_check(vly_maker *maker, const vly_made_pair *made)
                     lo, hi, pair->plasticity->name);
 }
 
+vly_status vly_learning_check(vly_maker *maker)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t p = 0; p < maker->genome->n_pairs; p++)
+        if (maker->genome->pairs[p].plasticity)
+            VLY_TRY(check_pair(maker, &maker->pairs[p]));
+out:
+    return status;
+}
+
 bool vly_learning_fits(const vly_made_pair *made, int32_t q)
 {
     return w_max_of(made) * vly_power_of_two(q) <= WEIGHT_MOST;
@@ -48,6 +58,13 @@ bool vly_learning_fits(const vly_made_pair *made, int32_t q)
 bool vly_learning_coarse(const vly_made_pair *made, int32_t q)
 {
     return 0.5 * vly_power_of_two(-q) > VLY_COARSE_CONSTANT * w_max_of(made);
+}
+
+int32_t vly_learning_q(const vly_made_pair *made, int32_t q)
+{
+    while (!vly_weights_fit(made, q))
+        q -= (int32_t)VLY_SHIFT_STEP;
+    return q;
 }
 
 static uint32_t most_of(const vly_made_pair *made, int32_t q)

@@ -8,11 +8,13 @@
 
 /* Refuses weights outside [0, w_max] that the genome's reader could not see
  * (those with a slope). Errors  E_PARSE with its place */
-vly_status vly_learning_check(vly_maker *maker, const vly_made_pair *made);
+vly_status vly_learning_check(vly_maker *maker);
 /* Whether w_max is at most 32767 units of 2^-q. */
 bool vly_learning_fits(const vly_made_pair *made, int32_t q);
 /* Whether w_max has fewer than 500 units of 2^-q. */
 bool vly_learning_coarse(const vly_made_pair *made, int32_t q);
+/* q less the shift of the pair: it has one unit, which w_max chooses. */
+int32_t vly_learning_q(const vly_made_pair *made, int32_t q);
 /* In units of 2^-q: the largest weight that is at most w_max, and the largest
  * that is delivered. */
 int32_t vly_learning_cap(const vly_made_pair *made, int32_t q);

@@ -80,10 +80,10 @@ static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
         plan->used = true;
         while (!pair_fits(made, plan->q, plan->refined)) {
             plan->q--;
+            const vly_plasticity *learns = made->pair->plasticity;
             snprintf(plan->cause, sizeof(plan->cause), "%s %.9g of map %.100s",
-                     made->pair->plasticity ? "w_max" : "weight",
-                     made->pair->plasticity ? made->pair->plasticity->w_max
-                                            : law_extreme(&made->law),
+                     learns ? "w_max" : "weight",
+                     learns ? learns->w_max : law_extreme(&made->law),
                      made->pair->map);
             if (plan->q < VLY_Q_MIN)
                 return fail_pair(maker, made,
@@ -162,22 +162,14 @@ out:
 
 /* ---- what would become 0 ---------------------------------------------- */
 
-/* A pair that learns has one unit, which w_max chooses. */
-static int32_t learning_q(const vly_made_pair *made, const port_plan *plan)
-{
-    int32_t q = plan->q;
-    while (made->pair->plasticity && !vly_weights_fit(made, q))
-        q -= (int32_t)VLY_SHIFT_STEP;
-    return q;
-}
-
 static vly_status check_zero(vly_maker *maker, const vly_made_pair *made,
                              const port_plan *plan)
 {
     const vly_law *law = &made->law;
     char text[400];
-    int32_t q = learning_q(made, plan);
-    bool none = made->pair->plasticity && vly_learning_cap(made, q) == 0;
+    const vly_plasticity *plasticity = made->pair->plasticity;
+    int32_t q = plasticity ? vly_learning_q(made, plan->q) : plan->q;
+    bool none = plasticity && vly_learning_cap(made, q) == 0;
     if (!none && law->mean == 0.0 && law->kind == VLY_VALUE_NUMBER)
         return VLY_OK;
     bool gone = law->mean != 0.0 && vly_weight_scaled(law->mean, q) == 0;
@@ -187,11 +179,9 @@ static vly_status check_zero(vly_maker *maker, const vly_made_pair *made,
         return VLY_OK;
     double lost = law->mean != 0.0 ? law->mean : law_extreme(law);
     snprintf(text, sizeof(text),
-             "%s %.9g would become 0: q is %d (units of 2^%d), because of "
-             "%s",
-             none ? "w_max" : "weight",
-             none ? made->pair->plasticity->w_max : lost, (int)q, (int)-q,
-             plan->cause);
+             "%s %.9g would become 0: q is %d (units of 2^%d), because of %s",
+             none ? "w_max" : "weight", none ? plasticity->w_max : lost, (int)q,
+             (int)-q, plan->cause);
     return fail_pair(maker, made, text);
 }
 
@@ -495,9 +485,7 @@ vly_status vly_quantise(vly_maker *maker)
     vly_status status;
     const vly_genome *genome = maker->genome;
     static const int32_t whole[2] = {0, 0};
-    for (uint32_t p = 0; p < genome->n_pairs; p++)
-        if (genome->pairs[p].plasticity)
-            VLY_TRY(vly_learning_check(maker, &maker->pairs[p]));
+    VLY_TRY(vly_learning_check(maker));
     for (uint32_t a = 0; a < genome->n_areas; a++) {
         if (genome->areas[a].model->flags & VLY_AREA_FEAGI)
             VLY_TRY(vly_weights_draw(maker, a, whole, false));

@@ -61,7 +61,7 @@ typedef struct vly_map_entry {
     uint32_t n_patterns;
     vly_rule mapper; /* composite: rule of its tiles; otherwise the rule */
     vly_tiles tiles;
-    vly_origin shape_origin; /* of vectors, patterns or composite */
+    vly_origin shape_origin;          /* of vectors, patterns or composite */
     const vly_plasticity *plasticity; /* of the genome; NULL: none */
 } vly_map_entry;
 

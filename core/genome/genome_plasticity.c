@@ -327,6 +327,10 @@ vly_status vly_plasticities_read(vly_reader *reader)
     if (!tables)
         return VLY_OK;
     VLY_TRY(vly_reader_table(reader, tables, "plasticity"));
+    if (tables->n_children > VLY_PLASTICITIES_MAX)
+        return vly_reader_fail(reader, tables,
+                               "%u plasticities, wanted at most %u",
+                               tables->n_children, VLY_PLASTICITIES_MAX);
     genome->plasticities =
         vly_calloc(tables->n_children, sizeof(*genome->plasticities));
     if (!genome->plasticities && tables->n_children)

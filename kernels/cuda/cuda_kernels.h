@@ -197,6 +197,92 @@ cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
                                     uint32_t group, uint32_t ago,
                                     cudaStream_t stream);
 
+/* ---- burst_learning.cu: the same with maps that learn ------------------ */
+
+/* The order of kernels/rules/plasticity.def. */
+enum {
+#define VLY_EACH_PLASTICITY(id) VLY_CUDA_RULE_##id,
+#include "kernels/rules/plasticity.def"
+    VLY_CUDA_N_RULES
+};
+#define VLY_CUDA_RULE_COEFS 8u
+
+/* Flags of vly_learning_desc. */
+#define VLY_CUDA_LEARNING_DENDRITIC 2u
+#define VLY_CUDA_LEARNING_NEAREST 4u
+#define VLY_CUDA_LEARNING_FROZEN 8u
+/* What is longer ago than the first gets the second as its age. */
+#define VLY_CUDA_AGE_PERIOD (1u << 29)
+#define VLY_CUDA_AGE_NEVER (1u << 30)
+
+typedef struct vly_cuda_trace {
+    float rate;
+    uint32_t bursts; /* 0: the rule does not have it */
+} vly_cuda_trace;
+
+#define VLY_CUDA_NEWEST 12u
+
+/* What nearly all synapses need of a target. Half of them need no more than the
+ * first four bursts and the last 16 bytes. */
+typedef struct vly_cuda_newest {
+    uint32_t burst[VLY_CUDA_NEWEST]; /* of the last spikes, newest first */
+    float after[2];                  /* traces y after the newest */
+    uint32_t count;                  /* spikes so far, modulo 2^32 */
+    uint32_t reserved;
+} vly_cuda_newest;
+
+/* A projection that learns; arrays as in vly_common_traces, on the device. */
+typedef struct vly_cuda_learning {
+    const uint64_t *row;    /* [n_sources + 1] */
+    const uint32_t *target; /* global ids */
+    int32_t *master;
+    uint32_t *arrived;       /* [n_sources] */
+    float *before[2];        /* [n_sources], or NULL */
+    vly_cuda_newest *newest; /* [n_targets] */
+    uint32_t *post;          /* [n_targets][mask + 1] */
+    float *post_before[2];   /* or NULL */
+    uint32_t *flushed;       /* [1] burst up to which all rows are up to date */
+    uint32_t *full;          /* [1] burst that begins with a flush */
+    vly_cuda_trace source[2];
+    vly_cuda_trace target_trace[2];
+    uint32_t coefs[VLY_CUDA_RULE_COEFS];
+    uint32_t rule; /* VLY_CUDA_RULE_* */
+    uint32_t flags;
+    uint32_t source_first;
+    uint32_t n_sources;
+    uint32_t target_first;
+    uint32_t n_targets;
+    uint32_t base_delay;
+    uint32_t lag;
+    uint32_t reach;
+    uint32_t mask;
+    uint32_t port;
+    uint32_t sign; /* 1, or -1 modulo 2^32 */
+    uint32_t shift;
+    uint32_t most_parts; /* of a row: a warp each */
+} vly_cuda_learning;
+
+typedef struct vly_cuda_learnings {
+    const vly_cuda_learning *list; /* [n] on the device */
+    uint32_t n;
+    uint32_t reserved;
+} vly_cuda_learnings;
+
+/* As vly_cuda_launch_global. */
+cudaError_t vly_cuda_launch_learning(const vly_cuda_view *view,
+                                     const vly_cuda_launch *launch,
+                                     const vly_cuda_learnings *learnings,
+                                     uint32_t n_blocks, cudaStream_t stream);
+/* Brings all synapses up to date at `burst`. At least once in 2^28 bursts. */
+cudaError_t vly_cuda_launch_learning_flush(const vly_cuda_learnings *learnings,
+                                           uint64_t burst, uint32_t n_blocks,
+                                           cudaStream_t stream);
+/* *sum += hashes of words [0, n), which are words [at, at + n) of the weights
+ * of a snapshot */
+cudaError_t vly_cuda_launch_weights_digest(const uint32_t *words, uint64_t n,
+                                           uint64_t at, uint64_t *sum,
+                                           cudaStream_t stream);
+
 /* ---- burst_resident.cu: accumulators in shared memory ------------------ */
 
 /* Sources of one area have segments of the same size in a block, and those

@@ -28,6 +28,11 @@ struct block_shared {
     uint32_t go;    /* 1: another burst */
     long long time; /* end of the last phase */
     uint64_t cycles[3];
+#if VLY_CUDA_LEARNS
+    const vly_cuda_learnings *learnings;
+    uint32_t flush; /* 1: a ring is full */
+
+#endif
     uint32_t area_index; /* the area that is in ... */
     partition_area area; /* ... if any; nets of one model with one port */
 };
@@ -87,6 +92,9 @@ static __device__ void list_flush(const vly_cuda_view &view,
         view.log_gains[at] = gain;
         digest += vly_digest_pair(mixed, id, gain);
         *n_events += view.out_degree[id];
+#if VLY_CUDA_LEARNS
+        learning_fired(*shared->learnings, burst, id);
+#endif
     }
     digest = warp_sum(digest);
     if (threadIdx.x % 32 == 0 && threadIdx.x < n)

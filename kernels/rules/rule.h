@@ -11,9 +11,9 @@
  * sees the other.
  *
  * A weight is an int32 in units of 2^-16 of the unit of its map. The upper 16
- * bits, rounded, are delivered. A trace is a function of a spike train: its value
- * after its last spike, and the burst of that spike. It is decayed in one step,
- * so its value does not depend on when it is read.
+ * bits, rounded, are delivered. A trace is a function of a spike train: its
+ * value after its last spike, and the burst of that spike. It is decayed in one
+ * step, so its value does not depend on when it is read.
  */
 #ifndef VOLLEY_RULES_RULE_H
 #define VOLLEY_RULES_RULE_H
@@ -79,7 +79,7 @@ VLY_FN VLY_F32 vly_weight_f32(VLY_I32 m)
 VLY_FN VLY_I32 vly_weight_change(VLY_I32 m, VLY_F32 dw, VLY_I32 most)
 {
     VLY_F32 size = (dw < 0.0f ? -dw : dw) * 65536.0f + 0.5f;
-    size = size < 1.0e9f ? size : 1.0e9f; /* more than any weight holds */
+    size = size < 2147483520.0f ? size : 2147483520.0f; /* 2^31 - 128 */
     VLY_I32 d = VLY_TO_I32(size);
     VLY_I32 up = d < most - m ? m + d : most;
     VLY_I32 down = d < m ? m - d : 0;

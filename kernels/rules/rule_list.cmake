@@ -48,11 +48,11 @@ vly_rule_file(each_plasticity.h "${each}#undef VLY_PLASTICITY_READ\n")
 vly_rule_file(plasticity_rules.h "#ifndef VOLLEY_RULES_PLASTICITY_RULES_H
 #define VOLLEY_RULES_PLASTICITY_RULES_H
 /* one signature for all rules: most use not every trace */
-#if defined(__GNUC__) && !defined(__CUDACC__)
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored \"-Wunused-parameter\"
 #endif
-${code}#if defined(__GNUC__) && !defined(__CUDACC__)
+${code}#if defined(__GNUC__) && !defined(__CUDA_ARCH__)
 #pragma GCC diagnostic pop
 #endif
 #define VLY_PLASTICITY_MAX_COEFS ${most_coefs}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How the tables NAME.def of plasticity rules are read. Define any of the macros
- * below, then include NAME.def; undefined macros are skipped; all are undefined
- * at the end (rule_table_end.h).
+ * How the tables NAME.def of plasticity rules are read. Define any of the
+ * macros below, then include NAME.def; undefined macros are skipped; all are
+ * undefined at the end (rule_table_end.h).
  *
  *   VLY_PLASTICITY(id, text, source)
  *   VLY_EQUATIONS(text)

@@ -110,6 +110,11 @@ static void mend(uint8_t *bytes, size_t size)
         if (table[s].offset <= size && table[s].bytes <= size - table[s].offset)
             table[s].checksum =
                 hash_of(bytes + table[s].offset, table[s].bytes);
+    if (header.learning <= size &&
+        header.learning_bytes <= size - header.learning)
+        header.learning_checksum =
+            vly_hash_bytes((vly_hash){{0, 0}}, bytes + header.learning,
+                           (size_t)header.learning_bytes);
     header.hash = vly_content_hash(&header, table);
     header.table_checksum = vly_table_checksum(table);
     header.header_checksum = vly_header_checksum(&header);

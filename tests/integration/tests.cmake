@@ -218,6 +218,7 @@ set(command_tests
     input
     texts
     schema
+    plasticity
     sweep
     stop
     device

@@ -35,6 +35,31 @@ cudaError_t vly_cuda_launch_global(const vly_cuda_view *view,
     return cudaSuccess;
 }
 
+cudaError_t vly_cuda_launch_learning(const vly_cuda_view *view,
+                                     const vly_cuda_launch *launch,
+                                     const vly_cuda_learnings *learnings,
+                                     uint32_t n_blocks, cudaStream_t stream)
+{
+    if (view->input == NULL || learnings->list == NULL)
+        return cudaErrorInvalidValue;
+    pass(launch);
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_learning_flush(const vly_cuda_learnings *learnings,
+                                           uint64_t burst, uint32_t n_blocks,
+                                           cudaStream_t stream)
+{
+    return learnings->list != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_weights_digest(const uint32_t *words, uint64_t n,
+                                           uint64_t at, uint64_t *sum,
+                                           cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
 cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
                                     uint32_t group, uint32_t ago,
                                     cudaStream_t stream)

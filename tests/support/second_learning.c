@@ -177,7 +177,7 @@ static void learn(second_learning *l, int post, uint64_t i, uint32_t source,
         s[t] = trace(l, t, t < 2 ? source : target, burst, &d[t]);
     change c = rule_of(l, post, l->m[i], l->exact[i], s, d);
     float size = fabsf(c.single) * 65536.0f + 0.5f;
-    int64_t step = size < 1.0e9f ? (int64_t)size : INT64_C(1000000000);
+    int64_t step = size < 2147483520.0f ? (int64_t)size : INT64_C(2147483520);
     int64_t m = l->m[i] + (c.single < 0.0f ? -step : step);
     if (m < 0)
         m = 0;

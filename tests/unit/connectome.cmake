@@ -20,3 +20,8 @@ vly_test(test_connectome_full LABELS unit slow
     SOURCES test_connectome_full.c)
 vly_test(test_connectome_distance LABELS unit
     SOURCES test_connectome_distance.c connectome_builder.c LIBRARIES m)
+vly_test(test_connectome_learning LABELS unit
+    SOURCES test_connectome_learning.c
+            ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
+    LIBRARIES volley_second m)
+vly_test(test_learning_file LABELS unit SOURCES test_learning_file.c)

@@ -17,6 +17,7 @@
 #include "genome/genome_map.h"
 #include "genome/spike_source.h"
 #include "tools/cli/check_size.h"
+#include "tools/cli/learning_notes.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 #include "tools/cli/weight_notes.h"
@@ -246,6 +247,7 @@ static void print_check(const vly_genome *genome, const vly_connectome *built,
                genome->title != NULL ? tool_plain(genome->title, &title) : "");
     print_areas(genome);
     print_pairs(genome, built);
+    learning_print(genome);
     print_stimuli(genome);
     print_sums(genome, built);
     print_hashes(genome, built, n_threads);

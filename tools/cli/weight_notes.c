@@ -9,6 +9,7 @@
 
 #include "connectome/connectome_make.h"
 #include "connectome/connectome_work.h"
+#include "tools/cli/learning_notes.h"
 #include "tools/cli/tool.h"
 
 #define NOTES_MAX 20u
@@ -251,6 +252,7 @@ void weight_notes(const vly_genome *genome, const vly_connectome *connectome)
             note(genome, &found);
     if (n > NOTES_MAX)
         tool_message("note: %u more of the kind", n - NOTES_MAX);
+    learning_notes(genome, connectome);
 }
 
 void weight_notes_print(const vly_genome *genome,

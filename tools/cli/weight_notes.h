@@ -10,7 +10,8 @@
 #include "genome/genome.h"
 #include "tools/cli/json_writer.h"
 
-/* Notes on stderr, one line per map or stimulus, 20 at most. */
+/* Notes on stderr, one line per map or stimulus, 20 at most, and those of
+ * learning_notes. */
 void weight_notes(const vly_genome *genome, const vly_connectome *connectome);
 /* One line of the summary for weights and one for rates; no line without
  * notes. */

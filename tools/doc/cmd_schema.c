@@ -18,86 +18,10 @@
 #include "genome/plasticity_info.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/tool.h"
+#include "tools/doc/schema_forms.h"
 
 static const tool_option options[] = {
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
-
-/* Forms whose schema needs no other table, in the order of vly_key_form; NULL:
- * built below. */
-static const char *const form_texts[VLY_FORMS] = {
-    [VLY_FORM_TEXT] = "{\"type\": \"string\"}",
-    [VLY_FORM_BOOL] = "{\"type\": \"boolean\"}",
-    [VLY_FORM_NUMBER] =
-        "{\"anyOf\": [{\"type\": \"number\"}, {\"$ref\": \"#/$defs/"
-        "expression\"}]}",
-    [VLY_FORM_WHOLE] = "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, "
-                       "{\"$ref\": \"#/$defs/expression\"}]}",
-    [VLY_FORM_CELL] =
-        "{\"anyOf\": [{\"$ref\": \"#/$defs/one\"}, {\"type\": \"array\", "
-        "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
-        "\"items\": {\"$ref\": \"#/$defs/one\"}}}]}",
-    [VLY_FORM_COUNTS] =
-        "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
-        "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}}]}",
-    [VLY_FORM_EACH] =
-        "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",
-    [VLY_FORM_AREAS] =
-        "{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"array\", "
-        "\"minItems\": 1, \"items\": {\"type\": \"string\"}}]}",
-    [VLY_FORM_LINKS] = "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-                       "{\"type\": \"string\"}}",
-    [VLY_FORM_TRIPLE] =
-        "{\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}",
-    [VLY_FORM_TRIPLES] =
-        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-        "{\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}}",
-    [VLY_FORM_PATTERNS] =
-        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-        "\"items\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": "
-        "3, \"items\": {\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, "
-        "{\"enum\": [\"*\", \"?\", \"!\"]}]}}}}",
-    [VLY_FORM_ANY] = "true",
-    [VLY_FORM_PAIRS] =
-        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}}",
-    [VLY_FORM_TIMES] =
-        "{\"type\": \"array\", \"items\": {\"anyOf\": [{\"$ref\": "
-        "\"#/$defs/number\"}, {\"type\": \"array\", \"items\": {\"$ref\": "
-        "\"#/$defs/number\"}}]}}",
-    [VLY_FORM_INDEXES] =
-        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
-        "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, {\"$ref\": "
-        "\"#/$defs/expression\"}]}}",
-    [VLY_FORM_MODEL] = "{\"type\": \"string\"}",
-    [VLY_FORM_FORMAT] = "{\"const\": 1}",
-    [VLY_FORM_NUMBERS] =
-        "{\"type\": \"object\", \"additionalProperties\": {\"$ref\": "
-        "\"#/$defs/number\"}}",
-    [VLY_FORM_TEXTS] = "{\"type\": \"object\", \"additionalProperties\": "
-                       "{\"type\": \"string\"}}",
-    [VLY_FORM_SET] = "{\"type\": \"object\"}",
-    [VLY_FORM_PAIR] = "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-                      "\"items\": {\"$ref\": \"#/$defs/number\"}}",
-    [VLY_FORM_CLIP] = "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-                      "\"items\": {\"anyOf\": [{\"$ref\": "
-                      "\"#/$defs/number\"}, {\"type\": \"string\"}]}}",
-    [VLY_FORM_EVERY] = "{\"anyOf\": [{\"type\": \"number\"}, {\"$ref\": "
-                       "\"#/$defs/many\"}]}",
-    [VLY_FORM_BOX] =
-        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
-        "\"items\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": "
-        "3, \"items\": {\"$ref\": \"#/$defs/number\"}}}",
-    [VLY_FORM_PERIODS] =
-        "{\"anyOf\": [{\"type\": \"boolean\"}, {\"type\": \"array\", "
-        "\"minItems\": 3, \"maxItems\": 3, \"items\": {\"anyOf\": "
-        "[{\"type\": \"boolean\"}, {\"$ref\": \"#/$defs/number\"}]}}]}",
-};
 
 static void put_ref(json_writer *json, const char *key, const char *name)
 {
@@ -436,7 +360,7 @@ static void put_section(json_writer *json, const vly_key_section *section)
 static void put_definitions(json_writer *json)
 {
     json_raw(json, "expression", "{\"type\": \"string\", \"pattern\": \"^=\"}");
-    json_raw(json, "number", form_texts[VLY_FORM_NUMBER]);
+    json_raw(json, "number", schema_forms[VLY_FORM_NUMBER]);
     json_raw(json, "one",
              "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"$ref\": "
              "\"#/$defs/value.distribution\"}]}");
@@ -458,8 +382,8 @@ static void put_definitions(json_writer *json)
     for (int i = 0; i < VLY_FORMS; i++) {
         char name[16];
         snprintf(name, sizeof name, "form%d", i);
-        if (form_texts[i] != NULL)
-            json_raw(json, name, form_texts[i]);
+        if (schema_forms[i] != NULL)
+            json_raw(json, name, schema_forms[i]);
     }
     for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
         if (strcmp(s->name, "top") != 0)

@@ -123,6 +123,34 @@ static void print_projections(const vly_connectome *connectome)
     }
 }
 
+/* Maps that learn. */
+static void print_learning(const vly_connectome *connectome)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < connectome->desc.n_projections; i++) {
+        const vly_connectome_projection *at = &connectome->projections[i];
+        const vly_learning_desc *learning =
+            connectome->desc.projections[i].learning;
+        if (learning == NULL)
+            continue;
+        if (!any)
+            tool_print("\n%-14s %-20s %22s  %s\n", "map", "learns by",
+                       "weights", "delay");
+        any = true;
+        double most = learning->most * at->unit * 0x1p-16;
+        bool negative = learning->flags & VLY_LEARNING_NEGATIVE;
+        char weights[64];
+        snprintf(weights, sizeof weights, "%.5g..%.5g", negative ? -most : 0.0,
+                 negative ? 0.0 : most);
+        tool_print(
+            "%-14s %-20s %22s  %s%s%s\n", at->map, learning->rule, weights,
+            learning->flags & VLY_LEARNING_DENDRITIC ? "dendritic" : "axonal",
+            learning->flags & VLY_LEARNING_NEAREST ? ", nearest neighbours"
+                                                   : "",
+            learning->flags & VLY_LEARNING_FROZEN ? ", frozen" : "");
+    }
+}
+
 vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
 {
     vly_connectome *connectome = NULL;
@@ -154,6 +182,7 @@ vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
                    : 0.0);
     print_areas(connectome);
     print_projections(connectome);
+    print_learning(connectome);
     vly_connectome_destroy(connectome);
     return VLY_OK;
 }

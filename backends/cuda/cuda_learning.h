@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Projections that learn, on a device. The host has the same arrays only while
+ * a net is made and while a snapshot is taken (vly_common_traces).
+ */
+#ifndef VOLLEY_CUDA_LEARNING_H
+#define VOLLEY_CUDA_LEARNING_H
+
+#include "cuda_base.h"
+
+typedef struct vly_cuda_plastic {
+    vly_cuda_learnings view;      /* for kernels; n 0: nothing learns */
+    vly_cuda_learning *on_device; /* view.list */
+    vly_cuda_learning *list;      /* [view.n] the same on the host */
+    uint32_t *projection;         /* [view.n] */
+    uint64_t flushed;             /* burst of the last flush by the host */
+} vly_cuda_plastic;
+
+/* The description without the projections that learn: what plans read. Its
+ * memory is the shard's; the net's own if nothing learns. */
+vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
+                                   const vly_net_desc **fixed,
+                                   vly_error *error);
+bool vly_cuda_learns(const vly_cuda_shard *shard);
+/* Everything of the projections that learn, from the snapshot. */
+vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
+                                    const vly_snapshot *snapshot,
+                                    vly_error *error);
+/* Before a launch at net->burst: ages must not grow beyond 31 bits. */
+vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error);
+/* The weights of a snapshot. */
+vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
+                                  vly_error *error);
+/* Adds their hashes to done->digest on the device. */
+vly_status vly_cuda_learning_digest(vly_cuda_shard *shard, vly_error *error);
+vly_status vly_cuda_learning_read(vly_backend_net *net, uint32_t projection,
+                                  uint64_t first, uint64_t count,
+                                  int32_t *masters, vly_error *error);
+vly_status vly_cuda_learning_write(vly_backend_net *net, uint32_t projection,
+                                   uint64_t first, uint64_t count,
+                                   const int32_t *masters, vly_error *error);
+vly_status vly_cuda_learning_set(vly_backend_net *net, uint32_t projection,
+                                 const vly_learning_desc *learning,
+                                 vly_error *error);
+
+#endif

@@ -1,0 +1,139 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Maps that learn: check, resolve, doc and schema. $5: schema_check
+here=$(dirname "$0")
+schema_check=$5
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+cat >learns.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+ms = 10
+[area.E]
+model = "lif_psc_exp"
+neurons = 10
+[plasticity.a]
+rule = "stdp_inhibitory"
+w_max_pa = 3
+eta_pa = 5e-10
+[plasticity.b]
+rule = "stdp_inhibitory"
+w_max_pa = 3
+eta_pa = 3e-9
+nearest = true
+[plasticity.c]
+rule = "stdp"
+w_max_pa = -3
+lambda = 1e-10
+delay = "dendritic"
+frozen = true
+[plasticity.d]
+rule = "stdp_triplet"
+w_max_pa = 3
+[[map]]
+id = "a"
+from = "E"
+to = "E"
+rule = "all_to_all"
+weight_pa = 1
+plasticity = "a"
+[[map]]
+id = "b"
+from = "E"
+to = "E"
+rule = "all_to_all"
+weight_pa = 1
+plasticity = "b"
+[[map]]
+id = "c"
+from = "E"
+to = "E"
+rule = "all_to_all"
+weight_pa = -1
+plasticity = "c"
+END
+
+# ---- check: what there is, and changes that rounding loses ----
+expect 0 check learns.toml
+holds grep -q '^b  *stdp_inhibitory  *0\.\.3  *axonal, nearest neighbours$' out
+holds grep -q '^c  *stdp  *-3\.\.0  *dendritic, frozen$' out
+says "learns.toml:23:13: [plasticity.d] is not used: no map has plasticity = \"d\""
+multiples="but weights are multiples of 1.86e-09"
+says "learns.toml:8:13: [plasticity.a], map a (E -> E): a spike of the target just after one of the source changes a weight by 5e-10 pA, $multiples: all of it is lost"
+says "[plasticity.a], map a (E -> E): a spike that arrives alone changes a weight by 6e-11 pA, $multiples: all of it is lost"
+says "[plasticity.b], map b (E -> E): a spike of the target just after one of the source changes a weight by 3e-09 pA, $multiples: it is off by 24.2%"
+says "[plasticity.b], map b (E -> E): a spike that arrives just after one of the target changes a weight by 2.64e-09 pA, $multiples: it is off by 29.4%"
+says "[plasticity.c], map c (E -> E): a spike that arrives just after one of the target changes a weight by 1.5e-10 pA, $multiples: all of it is lost"
+expect 0 check learns.toml --set plasticity.a.eta_pa=0.01 \
+    --set plasticity.b.eta_pa=0.01 --set plasticity.c.lambda=0.01
+checks=$((checks + 1))
+grep -q "multiples of" err && bad "a note of changes that are not lost"
+# 4 bytes a synapse at burst 0 more
+expect 0 check --paper learns.toml
+holds grep -q '^memory  *connectome 3[.0-9]* kB' out
+
+# ---- resolve ----
+expect 0 resolve learns.toml
+cp out resolved.toml
+prints "w_max_pa = -3  # line 19"
+prints "eta_pa = 5e-10  # line 11"
+prints "tau_ms = 20  # default"
+expect 0 resolve resolved.toml
+sed 's/  *#.*//' out >second
+holds eval "sed 's/  *#.*//' resolved.toml | cmp - second"
+expect 0 check learns.toml
+hashes=$(grep hash out)
+expect 0 check resolved.toml
+holds [ "$hashes" = "$(grep hash out)" ]
+
+# ---- inspect ----
+expect 0 inspect "$genomes/../tests/fuzz/corpus/connectome/learning.vlc"
+holds grep -q '^p  *stdp  *0\.\.2  axonal$' out
+holds grep -q '^t  *stdp_triplet  *-3\.\.0  dendritic$' out
+
+# ---- doc ----
+for rule in stdp stdp_power stdp_triplet stdp_inhibitory; do
+    expect 0 doc
+    prints "$rule "
+    expect 0 doc "$rule"
+    prints "plasticity rule $rule: "
+    prints "w += "
+    prints "w_max_<unit> is wanted too"
+    expect 0 doc --markdown
+    prints "### \`$rule\`"
+done
+expect 0 doc plasticity
+prints "w_max_<unit>"
+expect 0 doc learning
+prints "neither"
+for simulator in Volley NEST GeNN "Brian 2" Auryn; do
+    prints "  $simulator "
+done
+expect 0 doc eta_ns
+prints "stdp_inhibitory"
+expect 0 doc stdp_pl_synapse_hom
+prints "w_max is wanted here"
+expect 0 doc tau_minus
+prints "stdp_triplet"
+expect 2 doc stdp_pover
+says "did you mean stdp_power?"
+
+# ---- schema ----
+expect 0 schema
+cp out schema.json
+for file in learns.toml resolved.toml; do
+    holds "$schema_check" schema.json "$file"
+done
+invalid=$(dirname "$schema_check")/cases/invalid
+for name in bound_list delay_number frozen_text key_far key_unknown map_number \
+    nearest_number param_above param_below param_list rule_number \
+    rule_unknown table_number
+do
+    checks=$((checks + 1))
+    "$schema_check" schema.json "$invalid/plasticity_$name.toml" >out 2>err &&
+        bad "the schema takes plasticity_$name.toml"
+done
+
+done_checks

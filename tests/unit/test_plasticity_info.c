@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The tables of plasticity rules as data: coefficients by hand, lengths of
+ * traces, hashes.
+ */
+#include "volley_test.h"
+
+#include <math.h>
+
+#include "base/number.h"
+#include "genome/plasticity_info.h"
+
+static double as_float(uint32_t word)
+{
+    float x;
+    memcpy(&x, &word, sizeof x);
+    return (double)x;
+}
+
+static void tables_are_whole(void **state)
+{
+    (void)state;
+    assert_true(vly_plasticity_count() >= 4);
+    assert_null(vly_plasticity_at(vly_plasticity_count()));
+    assert_null(vly_plasticity_find("no such rule"));
+    for (uint32_t i = 0; i < vly_plasticity_count(); i++) {
+        const vly_plasticity_info *info = vly_plasticity_at(i);
+        assert_ptr_equal(vly_plasticity_find(info->id), info);
+        assert_true(*info->text && *info->source && *info->equations);
+        assert_true(info->table_hash != 0);
+        for (uint32_t k = 0; k < i; k++)
+            assert_true(info->table_hash != vly_plasticity_at(k)->table_hash);
+        for (uint32_t p = 0; p < info->n_params; p++) {
+            const vly_param_info *param = &info->params[p];
+            assert_true(param->lo <= param->init && param->init <= param->hi);
+            assert_true(*param->text);
+        }
+        assert_true(info->n_traces > 0 && info->n_traces <= 4);
+        for (uint32_t t = 0; t < info->n_traces; t++) {
+            const vly_trace_info *trace = &info->traces[t];
+            assert_true(trace->index < 2 && trace->param < info->n_params);
+            assert_string_equal(info->params[trace->param].unit, "ms");
+        }
+        for (uint32_t c = 0; c < info->n_coefs; c++)
+            assert_int_equal(info->coefs[c].type == VLY_TYPE_U32,
+                             strcmp(info->coefs[c].name, "most") == 0);
+    }
+}
+
+/* Parameters in the order of stdp.def: tau_plus_ms, tau_minus_ms, lambda,
+ * alpha, mu_plus, mu_minus; coefficients: up, down, inverse, mu_plus, mu_minus,
+ * most. */
+static void coefficients_by_hand(void **state)
+{
+    const double params[] = {16.8, 33.7, 0.01, 1.05, 0.4, 0.02};
+    const vly_plasticity_input input = {
+        .params = params, .w_max = 3.0, .unit = 0x1p-13, .dt_ms = 0.1};
+    uint32_t words[6];
+    (void)state;
+    const vly_plasticity_info *stdp = vly_plasticity_find("stdp");
+    assert_int_equal(stdp->n_coefs, 6);
+    vly_plasticity_coefs(stdp, &input, words);
+    assert_close(as_float(words[0]), 0.01 * 3 * 8192, 1e-5);
+    assert_close(as_float(words[1]), 0.01 * 1.05 * 3 * 8192, 1e-5);
+    assert_close(as_float(words[2]), 1.0 / (3 * 8192), 1e-11);
+    assert_close(as_float(words[3]), (double)0.4f, 0.0);
+    assert_close(as_float(words[4]), (double)0.02f, 0.0);
+    assert_int_equal(words[5], 3u * 8192u * 65536u);
+    assert_int_equal(vly_plasticity_most(&input), words[5]);
+}
+
+static void units_scale(void **state)
+{
+    (void)state;
+    /* eta of stdp_inhibitory and w_0 of stdp_power are in the weights' unit */
+    for (uint32_t i = 0; i < vly_plasticity_count(); i++) {
+        const vly_plasticity_info *info = vly_plasticity_at(i);
+        double params[16] = {0};
+        uint32_t fine[16], coarse[16];
+        for (uint32_t p = 0; p < info->n_params; p++)
+            params[p] = info->params[p].init;
+        vly_plasticity_input input = {
+            .params = params, .w_max = 1.0, .unit = 0x1p-14, .dt_ms = 1.0};
+        vly_plasticity_coefs(info, &input, fine);
+        /* all that has the unit of a weight twice as large, and the unit too */
+        input.w_max = 2.0;
+        input.unit = 0x1p-13;
+        for (uint32_t p = 0; p < info->n_params; p++)
+            if (vly_plasticity_scaled(info, p))
+                params[p] *= 2.0;
+        vly_plasticity_coefs(info, &input, coarse);
+        for (uint32_t c = 0; c < info->n_coefs; c++)
+            if (fine[c] != coarse[c])
+                fail_msg("%s: %s depends on the unit", info->id,
+                         info->coefs[c].name);
+    }
+}
+
+static void bounds_are_rounded(void **state)
+{
+    vly_plasticity_input input = {.w_max = 1.0, .unit = 0x1p-14};
+    (void)state;
+    assert_int_equal(vly_plasticity_most(&input), 1u << 30);
+    input.w_max = 0.3; /* 0.3 * 2^14 * 2^16 = 322122547.2 */
+    assert_int_equal(vly_plasticity_most(&input), 322122547u);
+    input.w_max = 32767.0;
+    input.unit = 1.0;
+    assert_int_equal(vly_plasticity_most(&input), VLY_MASTER_MAX);
+    input.w_max = 1e9;
+    assert_int_equal(vly_plasticity_most(&input), VLY_MASTER_MAX);
+}
+
+/* 20 ms at 0.1 ms: 200 * 15 ln 2 = 2079.4 */
+static void traces_have_an_end(void **state)
+{
+    vly_learning_trace x[2], y[2];
+    const double params[] = {20.0, 0.001, 0.01, 1.0, 0.0, 0.0};
+    (void)state;
+    vly_plasticity_traces(vly_plasticity_find("stdp"), params, 0.1, x, y);
+    assert_int_equal(x[0].bursts, 2080);
+    assert_close((double)x[0].rate, (double)0.005f, 0.0);
+    assert_int_equal(x[1].bursts, 0);
+    assert_int_equal(y[0].bursts, 1); /* far below a burst */
+    assert_close((double)y[0].rate, 100.0, 0.0);
+    assert_int_equal(y[1].bursts, 0);
+    assert_close(vly_trace_bursts(20.0, 0.1), 2080.0, 0.0);
+    assert_close(vly_trace_bursts(1e-6, 0.1), 1.0, 0.0);
+    for (double dt_ms = 1e-4; dt_ms <= 1000.0; dt_ms *= 10.0) {
+        double most = vly_trace_tau_max(dt_ms);
+        assert_true(vly_trace_bursts(most, dt_ms) <= VLY_TRACE_BURSTS_MAX);
+        assert_true(vly_trace_bursts(most + 2e-6 + most * 1e-6, dt_ms) >
+                    VLY_TRACE_BURSTS_MAX);
+    }
+    const double triplet[] = {16.8, 101.0, 33.7, 125.0, 0, 0, 0, 0};
+    vly_plasticity_traces(vly_plasticity_find("stdp_triplet"), triplet, 1.0, x,
+                          y);
+    assert_int_equal(x[0].bursts, 175); /* 16.8 * 10.397 = 174.7 */
+    assert_int_equal(x[1].bursts, 1051);
+    assert_int_equal(y[0].bursts, 351);
+    assert_int_equal(y[1].bursts, 1300);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(tables_are_whole),
+    cmocka_unit_test(coefficients_by_hand),
+    cmocka_unit_test(units_scale),
+    cmocka_unit_test(bounds_are_rounded),
+    cmocka_unit_test(traces_have_an_end),
+};
+
+VLY_TEST_MAIN(tests)

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What rounding does to the changes of weights. A weight that learns is a
+ * multiple of 2^-16 of its map's unit; each change is rounded to one. So a
+ * change below half of that never happens, however often it is asked for.
+ */
+#include "tools/cli/learning_notes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "connectome/connectome_work.h"
+#include "tools/cli/tool.h"
+
+#define NOTES_MAX 20u
+/* Traces this much larger show a change before it is rounded; larger changes
+ * than SMALL are off by less than 1%, and those of such traces could reach the
+ * bound. */
+#define LARGE 4096
+#define SMALL 64
+
+void learning_print(const vly_genome *genome)
+{
+    if (genome->n_plasticities > 0)
+        tool_print("\n%-14s %-20s %-18s %s\n", "plasticity", "rule", "weights",
+                   "delay");
+    for (uint32_t i = 0; i < genome->n_plasticities; i++) {
+        const vly_plasticity *at = &genome->plasticities[i];
+        char weights[64];
+        snprintf(weights, sizeof weights, "%.4g..%.4g",
+                 at->w_max < 0.0 ? at->w_max : 0.0,
+                 at->w_max < 0.0 ? 0.0 : at->w_max);
+        tool_print("%-14s %-20s %-18s %s%s%s\n", at->name, at->info->id,
+                   weights, at->dendritic ? "dendritic" : "axonal",
+                   at->nearest ? ", nearest neighbours" : "",
+                   at->frozen ? ", frozen" : "");
+    }
+}
+
+/* A kind of change: by `post` or `pre`, with these traces of target and source
+ * (1: one spike just before). */
+typedef struct change {
+    const char *what;
+    bool is_post;
+    float x;
+    float y;
+} change;
+
+static const change changes[] = {
+    {"a spike of the target just after one of the source", true, 1.0f, 0.0f},
+    {"a spike that arrives just after one of the target", false, 0.0f, 1.0f},
+    {"a spike that arrives alone", false, 0.0f, 0.0f},
+};
+enum { N_CHANGES = sizeof changes / sizeof changes[0] };
+
+typedef struct learner {
+    const vly_plasticity_info *info;
+    uint32_t coefs[32];
+    uint32_t
+        large[32]; /* with LARGE times the parameters in units of weights */
+    int32_t m;
+    double unit; /* of m */
+} learner;
+
+static bool learner_init(const vly_genome *genome,
+                         const vly_connectome *connectome, uint32_t p,
+                         learner *to)
+{
+    const vly_learning_desc *desc = connectome->desc.projections[p].learning;
+    const vly_connectome_projection *at = &connectome->projections[p];
+    const vly_plasticity *of = genome->pairs[at->pair].plasticity;
+    double params[64];
+    if (desc == NULL || of == NULL || of->info->n_params > 64 ||
+        of->info->n_coefs > 32)
+        return false;
+    *to = (learner){.info = of->info,
+                    .m = (int32_t)(desc->most / 2),
+                    .unit = at->unit * 0x1p-16};
+    for (uint32_t i = 0; i < of->info->n_params; i++)
+        params[i] =
+            of->params[i] * (vly_plasticity_scaled(of->info, i) ? LARGE : 1);
+    const vly_plasticity_input input = {.params = params,
+                                        .w_max = of->w_max < 0.0 ? -of->w_max
+                                                                 : of->w_max,
+                                        .unit = at->unit,
+                                        .dt_ms = genome->dt_ms};
+    memcpy(to->coefs, desc->coefs, desc->n_coefs * sizeof *desc->coefs);
+    vly_plasticity_coefs(of->info, &input, to->large);
+    return true;
+}
+
+static int32_t step(const learner *of, const uint32_t *coefs,
+                    const change *kind, float scale)
+{
+    const float x[2] = {kind->x * (kind->is_post ? scale : 1.0f), kind->x};
+    const float y[2] = {kind->y * (kind->is_post ? 1.0f : scale), kind->y};
+    int32_t m = kind->is_post ? of->info->post(of->m, coefs, x, y)
+                              : of->info->pre(of->m, coefs, x, y);
+    return m - of->m;
+}
+
+/* The change as asked and as stored, in units of m; false: it is not small, or
+ * not off by more than 1%. */
+static bool is_off(const learner *of, const change *kind, double *asked,
+                   int32_t *stored)
+{
+    *stored = step(of, of->coefs, kind, 1.0f);
+    if (*stored >= SMALL || *stored <= -SMALL || of->m < SMALL * LARGE * 2)
+        return false;
+    /* a change is linear in the trace, beside what an arrival alone does */
+    double alone = kind->is_post ? 0.0 : step(of, of->large, &changes[2], 1.0f);
+    alone /= LARGE;
+    *asked = alone + (step(of, of->coefs, kind, (float)LARGE) - alone) / LARGE;
+    if (kind == &changes[2])
+        *asked = alone;
+    double off = *stored - *asked;
+    double size = *asked < 0.0 ? -*asked : *asked;
+    return (off < 0.0 ? -off : off) > 0.01 * size;
+}
+
+static void note(const vly_genome *genome, const vly_pair *pair,
+                 const learner *of, const change *kind, double asked,
+                 int32_t stored)
+{
+    const vly_plasticity *plasticity = pair->plasticity;
+    const char *unit = genome->areas[pair->to].model->ports[pair->port].unit;
+    char place[VLY_PLACE_BYTES];
+    char off[64];
+    double size = asked < 0.0 ? -asked : asked;
+    double error = (stored - asked) / asked;
+    if (stored == 0)
+        snprintf(off, sizeof off, "all of it is lost");
+    else
+        snprintf(off, sizeof off, "it is off by %.3g%%",
+                 100.0 * (error < 0.0 ? -error : error));
+    vly_place_print(genome, &plasticity->origin, place);
+    tool_message("note: %s[plasticity.%s], map %s (%s -> %s): %s changes a "
+                 "weight by %.3g%s%s, but weights are multiples of %.3g: %s",
+                 place, plasticity->name, pair->map,
+                 genome->areas[pair->from].name, genome->areas[pair->to].name,
+                 kind->what, size * of->unit, *unit ? " " : "", unit, of->unit,
+                 off);
+}
+
+void learning_notes(const vly_genome *genome, const vly_connectome *connectome)
+{
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
+        const vly_pair *pair = &genome->pairs[connectome->projections[p].pair];
+        learner at;
+        if (!learner_init(genome, connectome, p, &at))
+            continue;
+        for (int k = 0; k < N_CHANGES; k++) {
+            double asked = 0.0;
+            int32_t stored = 0;
+            if (is_off(&at, &changes[k], &asked, &stored) && n++ < NOTES_MAX)
+                note(genome, pair, &at, &changes[k], asked, stored);
+        }
+    }
+    if (n > NOTES_MAX)
+        tool_message("note: %u more of the kind", n - NOTES_MAX);
+}
