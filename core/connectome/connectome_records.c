@@ -78,16 +78,6 @@ static bool projection_good(const vly_record_reader *reader,
            is_finite(record->weight_max);
 }
 
-static double unit_of(const vly_record_reader *reader,
-                      const vly_file_projection *record)
-{
-    const vly_connectome_area *to = &reader->areas[record->target_area];
-    uint32_t port = record->port == VLY_PORT_BY_SIGN ? 0 : record->port;
-    if (record->flags & VLY_PROJECTION_GAIN)
-        return 1.0;
-    return vly_power_of_two((int32_t)record->shift - to->q[port]);
-}
-
 static vly_status projection_read(vly_record_reader *reader, uint32_t p)
 {
     const vly_file_view *file = reader->file;
@@ -137,8 +127,7 @@ static vly_status projection_read(vly_record_reader *reader, uint32_t p)
                                     .n_synapses = record.n,
                                     .worst_rounding = record.worst_rounding,
                                     .weight_min = record.weight_min,
-                                    .weight_max = record.weight_max,
-                                    .unit = unit_of(reader, &record)};
+                                    .weight_max = record.weight_max};
     return VLY_OK;
 }
 
