@@ -14,7 +14,12 @@
 
 #define VLY_CHECKPOINT_MAGIC "VOLLEYCK"
 
-enum { VLY_RECORDING_SPIKES = 1, VLY_RECORDING_DIGESTS = 2 };
+enum {
+    VLY_RECORDING_SPIKES = 1,
+    VLY_RECORDING_DIGESTS = 2,
+    VLY_RECORDING_WEIGHTS = 3,
+    VLY_RECORDINGS = 3 /* kinds */
+};
 
 /* A file that grows with the run, as it was when the state was taken. */
 typedef struct vly_recording {

@@ -69,6 +69,8 @@ void vly_checkpoint_entry_name(const vly_checkpoint_entry *entry, char name[64])
     else if (entry->id == VLY_PART_TRACE + 1)
         snprintf(name, 64, "trace %" PRIu32 " %.31s %s", entry->index,
                  entry->name, type);
+    else if (entry->id == VLY_PART_LEARNED + 1)
+        snprintf(name, 64, "learned");
     else
         snprintf(name, 64, "%s", vly_checkpoint_part_name(entry->id - 1));
 }
@@ -127,9 +129,14 @@ const char *vly_checkpoint_entry_fault(const vly_checkpoint_entry *entry,
 {
     static const char none[VLY_TRACE_NAME_BYTES];
     bool trace = entry->id == VLY_PART_TRACE + 1;
-    uint32_t types = trace ? trace_types : plastic_types;
-    if (!trace && entry->id != VLY_PART_PLASTIC + 1)
+    bool learned = entry->id == VLY_PART_LEARNED + 1;
+    uint32_t types = trace     ? trace_types
+                     : learned ? 1u << VLY_STORED_F64
+                               : plastic_types;
+    if (!trace && !learned && entry->id != VLY_PART_PLASTIC + 1)
         return "has an unknown kind";
+    if (learned && (entry->index != 0 || entry->n > UINT32_MAX))
+        return "has an index or too many values";
     if (entry->type >= VLY_STORED_TYPES || (types >> entry->type & 1u) == 0)
         return "has a type that its kind does not take";
     if (trace ? !is_name(entry->name)

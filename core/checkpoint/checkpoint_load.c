@@ -185,8 +185,8 @@ static vly_status make_recordings(loading *work, vly_checkpoint *made,
     uint64_t n_text = count(work, VLY_PART_TEXT);
     uint64_t at = 0;
     uint32_t seen = 0;
-    if (n > 2)
-        return wrong_count(work, VLY_PART_RECORDINGS, 2, error);
+    if (n > VLY_RECORDINGS)
+        return wrong_count(work, VLY_PART_RECORDINGS, VLY_RECORDINGS, error);
     made->recordings = vly_calloc((size_t)n, sizeof *made->recordings);
     made->text = vly_calloc((size_t)n_text + (size_t)n, 1);
     if (!made->recordings || !made->text)
@@ -197,8 +197,7 @@ static vly_status make_recordings(loading *work, vly_checkpoint *made,
             memchr(text + at, 0, from[r].path_bytes) != NULL)
             return wrong_count(work, VLY_PART_TEXT, at, error);
         if (from[r].kind < VLY_RECORDING_SPIKES ||
-            from[r].kind > VLY_RECORDING_DIGESTS ||
-            (seen & 1u << from[r].kind) != 0)
+            from[r].kind > VLY_RECORDINGS || (seen & 1u << from[r].kind) != 0)
             return vly_checkpoint_damaged(error, work->path,
                                           "a recording of kind %" PRIu32,
                                           from[r].kind);
@@ -236,6 +235,12 @@ static vly_status make_others(loading *work, vly_checkpoint *made,
                                          .type = (vly_stored)entry->type,
                                          .n = entry->n,
                                          .elements = take(work, i)};
+            continue;
+        }
+        if (entry->id == VLY_PART_LEARNED + 1) {
+            state->overlay->n_learned = (uint32_t)entry->n;
+            vly_free(state->overlay->learned);
+            state->overlay->learned = take(work, i);
             continue;
         }
         if (entry->index >= state->n_areas ||

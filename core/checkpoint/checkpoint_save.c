@@ -126,6 +126,7 @@ static uint64_t part_count(const saving *work, uint32_t part)
         return work->n_text;
     case VLY_PARTS:
     case VLY_PART_TRACE:
+    case VLY_PART_LEARNED:
         break;
     }
     return 0;
@@ -161,6 +162,7 @@ static const void *part_bytes(const saving *work, uint32_t part)
         return work->text;
     case VLY_PARTS:
     case VLY_PART_TRACE:
+    case VLY_PART_LEARNED:
         break;
     }
     return NULL;
@@ -213,6 +215,12 @@ static void put_pieces(saving *work)
         memcpy(entry.name, at->name, sizeof entry.name);
         put_piece(work, i++, entry, at->elements);
     }
+    const vly_overlay *overlay = checkpoint->state->overlay;
+    if (overlay->n_learned > 0)
+        put_piece(
+            work, i++,
+            typed(VLY_PART_LEARNED, VLY_STORED_F64, 0, overlay->n_learned),
+            overlay->learned);
 }
 
 /* Sections that a reader would refuse are not written. */
@@ -240,7 +248,8 @@ static vly_status check_pieces(const saving *work, vly_error *error)
 static vly_status make_pieces(saving *work, vly_error *error)
 {
     const vly_checkpoint *checkpoint = work->checkpoint;
-    work->n_pieces = VLY_PARTS + checkpoint->n_weights + checkpoint->n_traces;
+    work->n_pieces = VLY_PARTS + checkpoint->n_weights + checkpoint->n_traces +
+                     (checkpoint->state->overlay->n_learned > 0);
     work->pieces = vly_calloc(work->n_pieces, sizeof *work->pieces);
     work->entries = vly_calloc(work->n_pieces, sizeof *work->entries);
     if (!work->pieces || !work->entries)

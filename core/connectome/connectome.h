@@ -35,6 +35,15 @@ typedef struct vly_connectome_area {
     const uint32_t *load[2];
 } vly_connectome_area;
 
+/* The rule of a projection that learns, as given: what the engine needs to
+ * change it while the net runs. */
+typedef struct vly_connectome_learning {
+    const char *name; /* of [plasticity.NAME] */
+    const vly_plasticity_info *info;
+    const double *params; /* [info->n_params] */
+    double w_max;         /* with the sign of its weights */
+} vly_connectome_learning;
+
 /* The source of the desc's projection of the same index. */
 typedef struct vly_connectome_projection {
     const char *map;
@@ -52,6 +61,7 @@ typedef struct vly_connectome_projection {
     double mean_coarse; /* relative error of their mean if at least 0.1%,
                          * otherwise 0 */
     uint32_t pair;      /* of the genome; 0 if the connectome was loaded */
+    const vly_connectome_learning *learning; /* NULL: does not learn */
 } vly_connectome_projection;
 
 /* A stimulus as given, in numbers: what the engine needs to change it while

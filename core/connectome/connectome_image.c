@@ -193,6 +193,8 @@ static void put_learning(image_writer *writer, uint32_t p)
 {
     const vly_learning_desc *desc =
         writer->connectome->desc.projections[p].learning;
+    const vly_connectome_learning *given =
+        writer->connectome->projections[p].learning;
     vly_file_learning *record = &writer->image->learning[writer->n_learning++];
     record->projection = p;
     record->flags = desc->flags;
@@ -201,6 +203,9 @@ static void put_learning(image_writer *writer, uint32_t p)
     record->n_coefs = desc->n_coefs;
     record->coefs = put(writer, VLY_SECTION_COEFS, desc->coefs, desc->n_coefs);
     record->most = desc->most;
+    record->name = put_text(writer, given->name);
+    record->params = put(writer, VLY_SECTION_PARAMS, given->params,
+                         (uint64_t)given->info->n_params + 1);
     memcpy(record->source, desc->source, sizeof(record->source));
     memcpy(record->target, desc->target, sizeof(record->target));
 }
@@ -326,8 +331,11 @@ static void records_place(image_writer *writer)
         if (desc->projections[p].delay)
             record->delay += table[VLY_SECTION_DELAYS].offset;
     }
-    for (uint32_t i = 0; i < writer->n_learning; i++)
-        writer->image->learning[i].coefs += table[VLY_SECTION_COEFS].offset;
+    for (uint32_t i = 0; i < writer->n_learning; i++) {
+        vly_file_learning *record = &writer->image->learning[i];
+        record->coefs += table[VLY_SECTION_COEFS].offset;
+        record->params += table[VLY_SECTION_PARAMS].offset;
+    }
     for (uint32_t s = 0; s < writer->connectome->n_stimuli; s++) {
         vly_file_stimulus *record = &writer->stimuli[s];
         if (record->n_thresholds)

@@ -178,10 +178,10 @@ typedef struct vly_file_learning {
     uint64_t rule_hash;
     uint64_t coefs;
     uint32_t most;
-    uint32_t reserved_most;
+    uint32_t name;
     vly_learning_trace source[2];
     vly_learning_trace target[2];
-    uint64_t reserved;
+    uint64_t params; /* those of the rule, then w_max */
 } vly_file_learning;
 VLY_SEAL(vly_file_learning, 80);
 

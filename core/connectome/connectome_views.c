@@ -124,6 +124,7 @@ static vly_status projections_view(vly_maker *maker, vly_connectome *connectome)
             descs[p].flags |= VLY_PROJECTION_PLASTIC;
             VLY_TRY(vly_learning_view(maker, made, projections[p].unit,
                                       &descs[p].learning));
+            VLY_TRY(vly_learning_given(maker, made, &projections[p].learning));
         }
         net->n_synapses += made->n_synapses;
         uint32_t reach = vly_projection_reach(&descs[p]);

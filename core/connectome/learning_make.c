@@ -5,6 +5,7 @@
 #include "connectome/learning_make.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -133,5 +134,28 @@ vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
     vly_plasticity_traces(info, plasticity->params, input.dt_ms, desc->source,
                           desc->target);
     *learning = desc;
+    return VLY_OK;
+}
+
+vly_status vly_learning_given(const vly_maker *maker, const vly_made_pair *made,
+                              const vly_connectome_learning **learning)
+{
+    const vly_plasticity *plasticity = made->pair->plasticity;
+    uint32_t n = plasticity->info->n_params;
+    vly_connectome_learning *given =
+        vly_storage_alloc(maker->storage, 1, sizeof(*given), true);
+    double *values =
+        vly_storage_alloc(maker->storage, (size_t)n + 1, sizeof(*values), true);
+    char *name = vly_storage_text(maker->storage, plasticity->name);
+    if (!given || !values || !name)
+        return vly_fail_nomem(maker->error, (n + 1) * sizeof(*values),
+                              "how a map learns");
+    memcpy(values, plasticity->params, n * sizeof(*values));
+    values[n] = plasticity->w_max;
+    *given = (vly_connectome_learning){.name = name,
+                                       .info = plasticity->info,
+                                       .params = values,
+                                       .w_max = plasticity->w_max};
+    *learning = given;
     return VLY_OK;
 }

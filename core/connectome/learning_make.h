@@ -25,5 +25,9 @@ void vly_learning_clamp(vly_made_pair *made, int32_t q);
  * Errors  E_NOMEM */
 vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
                              double unit, const vly_learning_desc **learning);
+/* The rule as given. Its parameters and w_max are one array.
+ * Errors  E_NOMEM */
+vly_status vly_learning_given(const vly_maker *maker, const vly_made_pair *made,
+                              const vly_connectome_learning **learning);
 
 #endif

@@ -52,10 +52,29 @@ static bool coefs_good(const vly_plasticity_info *info,
     return true;
 }
 
+/* Coefficients are made of these again when one is changed. */
+static bool params_good(const vly_record_reader *reader,
+                        const vly_file_learning *record,
+                        const vly_plasticity_info *info, const double *params)
+{
+    double w_max = params[info->n_params];
+    bool negative = (record->flags & VLY_LEARNING_NEGATIVE) != 0;
+    const vly_plasticity_input input = {.params = params,
+                                        .w_max = negative ? -w_max : w_max,
+                                        .unit = 1.0,
+                                        .dt_ms = reader->file->header.dt_ms};
+    for (uint32_t i = 0; i < info->n_params; i++)
+        if (!(params[i] >= info->params[i].lo &&
+              params[i] <= info->params[i].hi))
+            return false;
+    return w_max - w_max == 0.0 && (negative ? w_max < 0.0 : w_max > 0.0) &&
+           !info->check_of(&input);
+}
+
 static const char *record_fault(const vly_record_reader *reader,
                                 const vly_file_learning *record,
                                 const vly_plasticity_info *info,
-                                const uint32_t **coefs)
+                                const uint32_t **coefs, const double **params)
 {
     const uint32_t flags = VLY_LEARNING_NEGATIVE | VLY_LEARNING_DENDRITIC |
                            VLY_LEARNING_NEAREST | VLY_LEARNING_FROZEN;
@@ -69,6 +88,10 @@ static const char *record_fault(const vly_record_reader *reader,
         return "its coefficients";
     if (record->most > VLY_MASTER_MAX || record->flags & ~flags)
         return "its bound or flags";
+    *params = vly_file_array(reader->file, VLY_SECTION_PARAMS, record->params,
+                             (uint64_t)info->n_params + 1, VLY_FILE_ALIGN);
+    if (!*params || !params_good(reader, record, info, *params))
+        return "its parameters";
     return traces_good(info, record) ? NULL : "its traces";
 }
 
@@ -78,22 +101,31 @@ static vly_status learning_read(vly_record_reader *reader, uint64_t index,
     const vly_file_view *file = reader->file;
     vly_file_learning record;
     const uint32_t *coefs = NULL;
+    const double *params = NULL;
     memcpy(&record,
            file->bytes + file->header.learning + index * sizeof(record),
            sizeof(record));
     const char *rule = vly_record_text(reader, record.rule);
     const vly_plasticity_info *info = rule ? vly_plasticity_find(rule) : NULL;
-    const char *fault = record.projection != p ? "its projection"
-                        : !info                ? "its rule is not known"
-                                : record_fault(reader, &record, info, &coefs);
+    const char *name = vly_record_text(reader, record.name);
+    const char *fault =
+        record.projection != p || !name ? "its projection"
+        : !info                         ? "its rule is not known"
+                : record_fault(reader, &record, info, &coefs, &params);
     if (fault)
         return vly_file_damaged(
             file, "how projection %" PRIu32 " (map %s) learns: %s", p,
             reader->projections[p].map, fault);
     vly_learning_desc *desc =
         vly_storage_alloc(reader->storage, 1, sizeof(*desc), true);
-    if (!desc)
+    vly_connectome_learning *given =
+        vly_storage_alloc(reader->storage, 1, sizeof(*given), true);
+    if (!desc || !given)
         return vly_fail_nomem(file->error, sizeof(*desc), "how a map learns");
+    *given = (vly_connectome_learning){.name = name,
+                                       .info = info,
+                                       .params = params,
+                                       .w_max = params[info->n_params]};
     *desc = (vly_learning_desc){.struct_size = sizeof(*desc),
                                 .flags = record.flags,
                                 .rule = info->id,
@@ -104,6 +136,7 @@ static vly_status learning_read(vly_record_reader *reader, uint64_t index,
     memcpy(desc->source, record.source, sizeof(desc->source));
     memcpy(desc->target, record.target, sizeof(desc->target));
     reader->projection_descs[p].learning = desc;
+    reader->projections[p].learning = given;
     return VLY_OK;
 }
 

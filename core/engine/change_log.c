@@ -32,7 +32,7 @@ static char *copy_text(const char *text, bool *lost)
 }
 
 vly_status vly_change_make(vly_change_log *log, const char *target,
-                           const char *name, const double *values, uint32_t n,
+                           const char *name, const double *values, uint64_t n,
                            vly_change *made, vly_error *error)
 {
     vly_change copy = {.n = n};
@@ -42,9 +42,9 @@ vly_status vly_change_make(vly_change_log *log, const char *target,
     copy.target = copy_text(target, &lost);
     copy.name = copy_text(name, &lost);
     if (values && n != 0) {
-        copy.values = vly_malloc(n, sizeof *copy.values);
+        copy.values = vly_malloc((size_t)n, sizeof *copy.values);
         if (copy.values)
-            memcpy(copy.values, values, n * sizeof *copy.values);
+            memcpy(copy.values, values, (size_t)n * sizeof *copy.values);
         lost = lost || !copy.values;
     }
     if (lost) {
@@ -95,10 +95,15 @@ vly_status vly_change_apply(const vly_change *change, vly_net *net,
         return vly_net_set(net, change->target, change->values[0], error);
     case VLY_CHANGE_SET_EACH:
         return vly_net_set_each(net, change->target, change->name,
-                                change->values, change->n, error);
+                                change->values, (uint32_t)change->n, error);
+    case VLY_CHANGE_WEIGHTS:
+        return vly_net_weights_write(net, NULL, change->projection,
+                                     change->first, change->n, change->values,
+                                     error);
     case VLY_CHANGE_WRITE:
         break;
     }
-    return vly_net_write(net, change->target, change->name, change->first,
-                         change->n, change->values, error);
+    return vly_net_write(net, change->target, change->name,
+                         (uint32_t)change->first, (uint32_t)change->n,
+                         change->values, error);
 }

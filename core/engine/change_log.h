@@ -12,17 +12,20 @@
 typedef enum vly_change_kind {
     VLY_CHANGE_SET,      /* vly_net_set(target, values[0]) */
     VLY_CHANGE_SET_EACH, /* vly_net_set_each(target, name, values, n) */
-    VLY_CHANGE_WRITE     /* vly_net_write(target, name, first, n, values) */
+    VLY_CHANGE_WRITE,    /* vly_net_write(target, name, first, n, values) */
+    VLY_CHANGE_WEIGHTS   /* vly_net_weights_write(NULL, projection, first, n,
+                            values) */
 } vly_change_kind;
 
 /* One call; owns what it points to. */
 typedef struct vly_change {
     uint64_t burst; /* bursts done at the time of the call */
     vly_change_kind kind;
-    uint32_t first;
-    uint32_t n;
-    char *target;   /* path or area */
-    char *name;     /* parameter or field; NULL for VLY_CHANGE_SET */
+    uint32_t projection; /* of VLY_CHANGE_WEIGHTS, of the net */
+    uint64_t first;
+    uint64_t n;
+    char *target;   /* path, area or map */
+    char *name;     /* parameter or field; NULL for SET and WEIGHTS */
     double *values; /* [n] */
 } vly_change;
 
@@ -37,7 +40,7 @@ typedef struct vly_change_log {
  * kind, burst and first. NULL is copied as NULL: the call will be refused.
  * Errors E_NOMEM */
 vly_status vly_change_make(vly_change_log *log, const char *target,
-                           const char *name, const double *values, uint32_t n,
+                           const char *name, const double *values, uint64_t n,
                            vly_change *made, vly_error *error);
 void vly_change_deinit(vly_change *change);
 /* Appends the change, for which make has reserved room; the change is then

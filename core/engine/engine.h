@@ -222,6 +222,19 @@ vly_status vly_net_inputs(vly_net *net, uint64_t n_bursts, uint64_t *n_inputs,
 vly_status vly_net_area(const vly_net *net, const char *name, uint32_t *area,
                         vly_error *error);
 
+/* What vly_net_set takes. */
+#define VLY_SET_PATHS                                                          \
+    "area.NAME.PARAMETER, stimulus.ID.KEY or plasticity.NAME.KEY"
+/* A change of parameters (net_set.c): a copy of the values in force; then, once
+ * it is made and checked, to the backend and in force. */
+vly_status vly_net_change_begin(vly_net *net, vly_live *change,
+                                vly_error *error);
+vly_status vly_net_change_end(vly_net *net, vly_live *change, vly_error *error);
+/* plasticity.NAME.KEY of vly_net_set (net_learning.c). */
+vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
+                                double value, vly_error *error);
+/* Whether a projection learns by the rule of this name. */
+bool vly_net_has_learning(const vly_net *net, const char *name, size_t n_name);
 /* Whether vly_net_set takes this key of the stimulus (net_set.c).
  * Errors  E_INVALID with the keys that it takes */
 vly_status vly_stimulus_key_check(const vly_connectome *connectome,

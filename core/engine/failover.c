@@ -105,7 +105,7 @@ static bool logs(const vly_net *net)
 
 /* A call with more values than neurons will be refused: its array may be
  * shorter than its count, so it is not copied. */
-static bool is_too_long(const vly_net *net, const char *area, uint32_t n)
+static bool is_too_long(const vly_net *net, const char *area, uint64_t n)
 {
     const vly_net_desc *desc = &net->connectome->desc;
     for (uint32_t a = 0; area && a < desc->n_areas; a++)
@@ -115,7 +115,7 @@ static bool is_too_long(const vly_net *net, const char *area, uint32_t n)
 }
 
 vly_status vly_failover_note(vly_net *net, const char *target, const char *name,
-                             const double *values, uint32_t n,
+                             const double *values, uint64_t n,
                              vly_change *change, vly_error *error)
 {
     if (!logs(net))
@@ -126,7 +126,7 @@ vly_status vly_failover_note(vly_net *net, const char *target, const char *name,
                            change, error);
 }
 
-void vly_failover_noted(vly_net *net, vly_change_kind kind, uint32_t first,
+void vly_failover_noted(vly_net *net, vly_change_kind kind, uint64_t first,
                         vly_change *change, vly_status status)
 {
     if (status == VLY_OK && logs(net)) {

@@ -63,10 +63,10 @@ void vly_failover_replace(vly_net *net, vly_state *state, uint64_t cost_ns);
  * fail-over.
  * Errors  E_NOMEM */
 vly_status vly_failover_note(vly_net *net, const char *target, const char *name,
-                             const double *values, uint32_t n,
+                             const double *values, uint64_t n,
                              vly_change *change, vly_error *error);
 /* After it: kept if status is VLY_OK; the change is empty then. */
-void vly_failover_noted(vly_net *net, vly_change_kind kind, uint32_t first,
+void vly_failover_noted(vly_net *net, vly_change_kind kind, uint64_t first,
                         vly_change *change, vly_status status);
 /* The same for n inputs: reserves room first, then adds one input a call. */
 vly_status vly_failover_reserve(vly_net *net, uint32_t n, vly_error *error);

@@ -13,12 +13,15 @@ vly_status vly_live_init(vly_live *live, const vly_connectome *connectome,
                          vly_error *error)
 {
     vly_live made = {.n_areas = connectome->desc.n_areas,
-                     .n_stimuli = connectome->desc.n_stimuli};
+                     .n_stimuli = connectome->desc.n_stimuli,
+                     .n_projections = connectome->desc.n_projections};
     made.columns = vly_calloc(made.n_areas, sizeof *made.columns);
     made.load = vly_calloc((size_t)made.n_areas * 2, sizeof *made.load);
     made.stimuli = vly_calloc(made.n_stimuli, sizeof *made.stimuli);
     made.stimulus_made = vly_calloc(made.n_stimuli, 1);
-    if (!made.columns || !made.load || !made.stimuli || !made.stimulus_made) {
+    made.learning = vly_calloc(made.n_projections, sizeof *made.learning);
+    if (!made.columns || !made.load || !made.stimuli || !made.stimulus_made ||
+        !made.learning) {
         vly_live_deinit(&made);
         return vly_fail_nomem(error, made.n_areas * sizeof *made.columns,
                               "the parameters in force");
@@ -44,6 +47,9 @@ void vly_live_deinit(vly_live *live)
         vly_free(live->load[i]);
     for (uint32_t s = 0; live->stimuli && s < live->n_stimuli; s++)
         free_stimulus(&live->stimuli[s]);
+    for (uint32_t p = 0; live->learning && p < live->n_projections; p++)
+        vly_free(live->learning[p]);
+    vly_free(live->learning);
     vly_free(live->columns);
     vly_free(live->load);
     vly_free(live->stimuli);
@@ -68,6 +74,15 @@ const vly_stimulus_desc *vly_live_stimulus(const vly_live *live,
     return live->stimulus_made && live->stimulus_made[index]
                ? &live->stimuli[index]
                : &connectome->desc.stimuli[index];
+}
+
+const vly_learning_desc *vly_live_learning(const vly_live *live,
+                                           const vly_connectome *connectome,
+                                           uint32_t projection)
+{
+    return live->learning && live->learning[projection]
+               ? live->learning[projection]
+               : connectome->desc.projections[projection].learning;
 }
 
 /* ---- dc ---------------------------------------------------------------- */
@@ -190,6 +205,66 @@ out:
     return status;
 }
 
+vly_status vly_live_make_learning(vly_live *change,
+                                  const vly_connectome *connectome,
+                                  const double *learned, uint32_t projection,
+                                  vly_error *error)
+{
+    const vly_connectome_projection *from =
+        &connectome->projections[projection];
+    const vly_connectome_learning *given = from->learning;
+    const vly_learning_desc *was =
+        connectome->desc.projections[projection].learning;
+    const vly_plasticity_input input = {
+        .params = learned,
+        .w_max = given->w_max < 0.0 ? -given->w_max : given->w_max,
+        .unit = from->unit,
+        .dt_ms = connectome->desc.dt_ms};
+    size_t n_bytes = sizeof *was + was->n_coefs * sizeof *was->coefs;
+    vly_learning_desc *made = vly_malloc(1, n_bytes);
+    if (!made)
+        return vly_fail_nomem(error, n_bytes, "the coefficients of a rule");
+    uint32_t *coefs = (uint32_t *)(made + 1);
+    *made = *was;
+    made->coefs = coefs;
+    vly_plasticity_coefs(given->info, &input, coefs);
+    made->flags &= ~(uint32_t)VLY_LEARNING_FROZEN;
+    if (learned[given->info->n_params] != 0.0)
+        made->flags |= VLY_LEARNING_FROZEN;
+    vly_free(change->learning[projection]);
+    change->learning[projection] = made;
+    return VLY_OK;
+}
+
+static bool same_learning(const vly_learning_desc *a,
+                          const vly_learning_desc *b)
+{
+    return a->flags == b->flags &&
+           memcmp(a->coefs, b->coefs, a->n_coefs * sizeof *a->coefs) == 0;
+}
+
+/* Rules with a value that is not the connectome's. */
+static vly_status make_learnings(vly_live *change,
+                                 const vly_connectome *connectome,
+                                 const vly_overlay *overlay, vly_error *error)
+{
+    const double *now = overlay->learned;
+    vly_status status = VLY_OK;
+    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
+        if (!connectome->projections[p].learning)
+            continue;
+        VLY_TRY(vly_live_make_learning(change, connectome, now, p, error));
+        if (same_learning(change->learning[p],
+                          connectome->desc.projections[p].learning)) {
+            vly_free(change->learning[p]);
+            change->learning[p] = NULL;
+        }
+        now += vly_learned_values(connectome, p);
+    }
+out:
+    return status;
+}
+
 vly_status vly_live_make_all(vly_live *change, const vly_connectome *connectome,
                              const vly_overlay *overlay, uint64_t burst,
                              vly_error *error)
@@ -212,6 +287,7 @@ vly_status vly_live_make_all(vly_live *change, const vly_connectome *connectome,
             VLY_TRY(
                 vly_live_make_stimulus(change, connectome, overlay, s, error));
     }
+    VLY_TRY(make_learnings(change, connectome, overlay, error));
 out:
     return status;
 }
@@ -258,6 +334,20 @@ out:
     return status;
 }
 
+static vly_status pass_learning(vly_live_pass *pass, uint32_t p,
+                                vly_error *error)
+{
+    const vly_learning_desc *old =
+        vly_live_learning(pass->now, pass->connectome, p);
+    const vly_learning_desc *new = pass->change->learning[p];
+    if (pass->n_written == pass->limit || same_learning(old, new))
+        return VLY_OK;
+    vly_status status = pass->backend->learning_set(
+        pass->net, p, pass->back ? old : new, error);
+    pass->n_written += status == VLY_OK;
+    return status;
+}
+
 static vly_status pass_run(vly_live_pass *pass, vly_error *error)
 {
     const vly_live *change = pass->change;
@@ -279,6 +369,12 @@ static vly_status pass_run(vly_live_pass *pass, vly_error *error)
         if (status != VLY_OK)
             return status;
         pass->n_written++;
+    }
+    for (uint32_t p = 0; p < change->n_projections; p++) {
+        vly_status status =
+            change->learning[p] ? pass_learning(pass, p, error) : VLY_OK;
+        if (status != VLY_OK)
+            return status;
     }
     return VLY_OK;
 }
@@ -329,6 +425,13 @@ void vly_live_commit(vly_live *change, vly_live *now)
         now->stimulus_made[s] = 1;
         change->stimuli[s].thresholds = NULL;
         change->stimulus_made[s] = 0;
+    }
+    for (uint32_t p = 0; p < change->n_projections; p++) {
+        if (!change->learning[p])
+            continue;
+        vly_free(now->learning[p]);
+        now->learning[p] = change->learning[p];
+        change->learning[p] = NULL;
     }
     if (change->overlay) {
         vly_overlay_destroy(now->overlay);

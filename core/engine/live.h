@@ -22,6 +22,9 @@ typedef struct vly_live {
     vly_stimulus_desc *stimuli; /* [n_stimuli] where stimulus_made */
     uint8_t *stimulus_made;     /* [n_stimuli] */
     uint32_t **load;            /* [2 n_areas] as vly_connectome_area.load */
+    uint32_t n_projections;
+    vly_learning_desc **learning; /* [n_projections] with their coefs in the
+                                   * same piece of memory */
 } vly_live;
 
 vly_status vly_live_init(vly_live *live, const vly_connectome *connectome,
@@ -42,6 +45,12 @@ vly_status vly_live_make_columns(vly_live *change,
 vly_status vly_live_make_stimulus(vly_live *change,
                                   const vly_connectome *connectome,
                                   const vly_overlay *overlay, uint32_t stimulus,
+                                  vly_error *error);
+/* The coefficients of a projection that learns, from its values in the overlay
+ * (`learned` of the projection). */
+vly_status vly_live_make_learning(vly_live *change,
+                                  const vly_connectome *connectome,
+                                  const double *learned, uint32_t projection,
                                   vly_error *error);
 /* All differences of the overlay from the connectome, and all dc: for a new net
  * of a backend. */
@@ -75,10 +84,13 @@ vly_status vly_live_apply(const vly_live *change, const vly_live *now,
 /* Moves the change into now; the change is empty then. */
 void vly_live_commit(vly_live *change, vly_live *now);
 
-/* Columns and stimulus of the desc that are in force. */
+/* Columns, rule and stimulus of the desc that are in force. */
 const vly_column *vly_live_columns(const vly_live *live,
                                    const vly_connectome *connectome,
                                    uint32_t area);
+const vly_learning_desc *vly_live_learning(const vly_live *live,
+                                           const vly_connectome *connectome,
+                                           uint32_t projection);
 const vly_stimulus_desc *vly_live_stimulus(const vly_live *live,
                                            const vly_connectome *connectome,
                                            uint32_t index);

@@ -152,17 +152,3 @@ vly_status vly_net_write(vly_net *net, const char *area, const char *field,
 out:
     return status;
 }
-
-/* Weights are those of the connectome: nothing changes them yet. */
-vly_status vly_net_weights_read(vly_net *net, uint32_t projection,
-                                uint64_t first, uint64_t n, double *weights,
-                                vly_error *error)
-{
-    vly_status status = vly_net_alive(net, error);
-    if (status != VLY_OK)
-        return status;
-    if (!weights && n > 0)
-        return vly_fail(error, VLY_E_INVALID, "weights is NULL");
-    return vly_connectome_synapses(net->connectome, projection, first, n, NULL,
-                                   NULL, weights, NULL, error);
-}

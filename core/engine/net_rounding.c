@@ -82,11 +82,13 @@ vly_status vly_net_rounding(const vly_net *net, const char *path, double *off,
             const double one = stimulus_off(net, s, key);
             worst = one > worst ? one : worst;
         }
+        if (strncmp(path, "plasticity.", 11) == 0 &&
+            vly_net_has_learning(net, name, n))
+            worst = 0.0; /* real numbers */
     }
     if (worst < 0.0)
         return vly_fail(error, VLY_E_INVALID,
-                        "path is %s, wanted area.NAME.PARAMETER or "
-                        "stimulus.ID.KEY of this net",
+                        "path is %s, wanted " VLY_SET_PATHS " of this net",
                         path ? path : "NULL");
     *off = worst;
     return VLY_OK;

@@ -17,7 +17,8 @@
 
 /* ---- a change ---------------------------------------------------------- */
 
-static vly_status change_begin(vly_net *net, vly_live *change, vly_error *error)
+vly_status vly_net_change_begin(vly_net *net, vly_live *change,
+                                vly_error *error)
 {
     vly_status status = VLY_OK;
     VLY_TRY(vly_live_init(change, net->connectome, error));
@@ -26,7 +27,7 @@ out:
     return status;
 }
 
-static vly_status change_end(vly_net *net, vly_live *change, vly_error *error)
+vly_status vly_net_change_end(vly_net *net, vly_live *change, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
     bool lost = false;
@@ -109,7 +110,7 @@ static vly_status set_area(vly_net *net, uint32_t area, const char *name,
     VLY_TRY(find_param(target, name, &param, error));
     VLY_TRY(
         check_param(target, &target->model->params[param], values, n, error));
-    VLY_TRY(change_begin(net, &change, error));
+    VLY_TRY(vly_net_change_begin(net, &change, error));
     VLY_TRY(vly_overlay_set(change.overlay, area, param, values, n, error));
     VLY_TRY(as_call(vly_live_make_columns(&change, connectome, change.overlay,
                                           area, net->burst, error),
@@ -118,7 +119,7 @@ static vly_status set_area(vly_net *net, uint32_t area, const char *name,
     for (uint32_t a = 0; a < connectome->desc.n_areas; a++)
         if (change.load[2 * a] || change.load[2 * a + 1])
             VLY_TRY(vly_live_check(&change, &net->live, connectome, a, error));
-    VLY_TRY(change_end(net, &change, error));
+    VLY_TRY(vly_net_change_end(net, &change, error));
 out:
     vly_live_deinit(&change);
     return status;
@@ -333,7 +334,7 @@ static vly_status set_stimulus(vly_net *net, const char *id, const char *name,
     char text[160];
     uint32_t n_found = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(change_begin(net, &change, error));
+    VLY_TRY(vly_net_change_begin(net, &change, error));
     for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
         vly_foreign_offer(&near, id, connectome->stimuli[s].id);
         if (strcmp(connectome->stimuli[s].id, id) != 0)
@@ -351,7 +352,7 @@ static vly_status set_stimulus(vly_net *net, const char *id, const char *name,
             VLY_TRY(as_call(vly_live_check(&change, &net->live, connectome,
                                            connectome->stimuli[s].area, error),
                             error));
-    VLY_TRY(change_end(net, &change, error));
+    VLY_TRY(vly_net_change_end(net, &change, error));
 out:
     vly_live_deinit(&change);
     return status;
@@ -368,8 +369,7 @@ static vly_status set_path(vly_net *net, const char *path, double value,
     VLY_TRY(vly_net_alive(net, error));
     if (!path) {
         status = vly_fail(error, VLY_E_INVALID,
-                          "path is NULL, wanted area.NAME.PARAMETER or "
-                          "stimulus.ID.KEY");
+                          "path is NULL, wanted " VLY_SET_PATHS);
         goto out;
     }
     if (!isfinite(value)) {
@@ -387,9 +387,7 @@ static vly_status set_path(vly_net *net, const char *path, double value,
     char *key = strrchr(copy, '.');
     if (!name || name == key) {
         status = vly_fail(error, VLY_E_INVALID,
-                          "path is %s, wanted area.NAME.PARAMETER or "
-                          "stimulus.ID.KEY",
-                          path);
+                          "path is %s, wanted " VLY_SET_PATHS, path);
         goto out;
     }
     *name++ = 0;
@@ -399,11 +397,12 @@ static vly_status set_path(vly_net *net, const char *path, double value,
         status = set_area(net, area, key, &value, 1, error);
     } else if (strcmp(copy, "stimulus") == 0) {
         status = set_stimulus(net, name, key, value, error);
+    } else if (strcmp(copy, "plasticity") == 0) {
+        status = vly_net_set_learning(net, name, key, value, error);
     } else {
         status = vly_fail(error, VLY_E_INVALID,
-                          "path is %s, wanted area.NAME.PARAMETER or "
-                          "stimulus.ID.KEY: nothing else changes in a running "
-                          "net",
+                          "path is %s, wanted " VLY_SET_PATHS
+                          ": nothing else changes in a running net",
                           path);
     }
 out:

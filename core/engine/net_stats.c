@@ -42,7 +42,9 @@ vly_status vly_state_get_info(const vly_state *state, vly_state_info *info,
                               state->connectome_digest.lane[1]},
         .n_bytes = 4 * snapshot->n_state_words + 8 * snapshot->n_fired +
                    8 * (uint64_t)snapshot->n_fired_bursts +
-                   sizeof(vly_pending_input) * state->pending.n};
+                   sizeof(vly_pending_input) * state->pending.n +
+                   snapshot->n_weight_bytes +
+                   8 * (uint64_t)state->overlay->n_learned};
     for (uint32_t p = 0; p < state->overlay->n_params; p++)
         made.n_bytes += 8 * (uint64_t)state->overlay->n_value[p];
     copy_sized(info, &made, sizeof made);

@@ -32,6 +32,47 @@ nomem:
     return vly_fail_nomem(error, sizeof *made, "a copy of the parameters");
 }
 
+vly_status vly_overlay_learned_alloc(vly_overlay *overlay, uint32_t n_learned,
+                                     vly_error *error)
+{
+    double *learned = vly_calloc(n_learned, sizeof *learned);
+    if (!learned)
+        return vly_fail_nomem(error, n_learned * sizeof *learned,
+                              "the parameters of plasticity rules");
+    vly_free(overlay->learned);
+    overlay->learned = learned;
+    overlay->n_learned = n_learned;
+    return VLY_OK;
+}
+
+uint32_t vly_learned_values(const vly_connectome *connectome,
+                            uint32_t projection)
+{
+    const vly_connectome_learning *given =
+        connectome->projections[projection].learning;
+    return given ? given->info->n_params + 1 : 0;
+}
+
+uint32_t vly_learned_values_all(const vly_connectome *connectome)
+{
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
+        n += vly_learned_values(connectome, p);
+    return n;
+}
+
+void vly_learned_given(const vly_connectome *connectome, uint32_t projection,
+                       double *values)
+{
+    const vly_connectome_learning *given =
+        connectome->projections[projection].learning;
+    const vly_learning_desc *learning =
+        connectome->desc.projections[projection].learning;
+    uint32_t n = given->info->n_params;
+    memcpy(values, given->params, n * sizeof *values);
+    values[n] = learning->flags & VLY_LEARNING_FROZEN ? 1.0 : 0.0;
+}
+
 static vly_status overlay_nomem(vly_error *error)
 {
     return vly_fail_nomem(error, sizeof(vly_overlay),
@@ -59,8 +100,18 @@ vly_status vly_overlay_create(const vly_connectome *connectome,
                                                   .mean = from->mean,
                                                   .sd = from->sd};
     }
+    VLY_TRY(vly_overlay_learned_alloc(made, vly_learned_values_all(connectome),
+                                      error));
+    uint32_t at = 0;
+    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
+        if (connectome->projections[p].learning)
+            vly_learned_given(connectome, p, made->learned + at);
+        at += vly_learned_values(connectome, p);
+    }
     *overlay = made;
+    made = NULL;
 out:
+    vly_overlay_destroy(made);
     return status;
 }
 
@@ -76,6 +127,10 @@ vly_status vly_overlay_copy(const vly_overlay *overlay, vly_overlay **copy,
     if (overlay->n_stimuli != 0)
         memcpy(made->stimuli, overlay->stimuli,
                overlay->n_stimuli * sizeof *made->stimuli);
+    VLY_TRY(vly_overlay_learned_alloc(made, overlay->n_learned, error));
+    if (overlay->n_learned != 0)
+        memcpy(made->learned, overlay->learned,
+               overlay->n_learned * sizeof *made->learned);
     for (uint32_t p = 0; p < overlay->n_params; p++) {
         if (!overlay->values[p])
             continue;
@@ -83,13 +138,15 @@ vly_status vly_overlay_copy(const vly_overlay *overlay, vly_overlay **copy,
         made->n_value[p] = overlay->n_value[p];
         made->values[p] = vly_malloc(n, sizeof **made->values);
         if (!made->values[p]) {
-            vly_overlay_destroy(made);
-            return overlay_nomem(error);
+            status = overlay_nomem(error);
+            goto out;
         }
         memcpy(made->values[p], overlay->values[p], n * sizeof **made->values);
     }
     *copy = made;
+    made = NULL;
 out:
+    vly_overlay_destroy(made);
     return status;
 }
 
@@ -104,6 +161,7 @@ void vly_overlay_destroy(vly_overlay *overlay)
     vly_free(overlay->n_value);
     vly_free(overlay->first);
     vly_free(overlay->stimuli);
+    vly_free(overlay->learned);
     vly_free(overlay);
 }
 

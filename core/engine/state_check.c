@@ -195,6 +195,10 @@ static vly_status fits_shape(const vly_state *state,
     if (state->overlay->n_stimuli != connectome->n_stimuli)
         return misfit(error, "stimuli", state->overlay->n_stimuli,
                       connectome->n_stimuli);
+    if (state->overlay->n_learned != vly_learned_values_all(connectome))
+        return misfit(error, "parameters of plasticity rules",
+                      state->overlay->n_learned,
+                      vly_learned_values_all(connectome));
     if (state->snapshot.n_fired_bursts != sets)
         return misfit(error, "bursts of fired neurons",
                       state->snapshot.n_fired_bursts, sets);
@@ -310,6 +314,47 @@ static vly_status fits_weights(const vly_state *state,
     return VLY_OK;
 }
 
+/* What vly_net_set would take: in range, time constants as compiled. */
+static const char *learned_fault(const vly_connectome *connectome, uint32_t p,
+                                 const double *now)
+{
+    const vly_connectome_learning *given = connectome->projections[p].learning;
+    const vly_plasticity_info *info = given->info;
+    const vly_plasticity_input input = {
+        .params = now,
+        .w_max = given->w_max < 0.0 ? -given->w_max : given->w_max,
+        .unit = 1.0,
+        .dt_ms = connectome->desc.dt_ms};
+    for (uint32_t i = 0; i < info->n_params; i++)
+        if (!(now[i] >= info->params[i].lo && now[i] <= info->params[i].hi))
+            return info->params[i].name;
+    for (uint32_t t = 0; t < info->n_traces; t++)
+        if (now[info->traces[t].param] != given->params[info->traces[t].param])
+            return info->params[info->traces[t].param].name;
+    if (now[info->n_params] != 0.0 && now[info->n_params] != 1.0)
+        return "frozen";
+    return info->check_of(&input);
+}
+
+static vly_status fits_learned(const vly_state *state,
+                               const vly_connectome *connectome,
+                               vly_error *error)
+{
+    const double *now = state->overlay->learned;
+    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
+        if (!connectome->projections[p].learning)
+            continue;
+        const char *fault = learned_fault(connectome, p, now);
+        if (fault)
+            return vly_fail(error, VLY_E_INVALID,
+                            "the state has another or an invalid value for "
+                            "plasticity.%s: %s",
+                            connectome->projections[p].learning->name, fault);
+        now += vly_learned_values(connectome, p);
+    }
+    return VLY_OK;
+}
+
 /* Changed parameters must be in the ranges that vly_net_set allows. */
 static bool in_range(double now, double was, double lo, double hi)
 {
@@ -360,6 +405,7 @@ vly_status vly_state_fits(const vly_state *state,
     VLY_TRY(fits_weights(state, connectome, error));
     VLY_TRY(fits_params(state, connectome, error));
     VLY_TRY(fits_stimuli(state, connectome, error));
+    VLY_TRY(fits_learned(state, connectome, error));
     VLY_TRY(fits_pending(state, connectome, error));
 out:
     return status;

@@ -25,8 +25,9 @@ typedef enum vly_edge_part {
 typedef struct vly_edge_spec {
     const vly_area *from;
     const vly_area *to;
-    const char *weight_suffix;          /* of the target's port, "" without */
-    const char *population;             /* SONATA; NULL: the only one */
+    const char *weight_suffix; /* of the target's port, "" without */
+    const char *population;    /* of SONATA, or the map of a table with several;
+                                * NULL: the only one */
     const struct vly_edge_types *types; /* SONATA; NULL: none given */
     bool self;
     bool multiple;

@@ -274,6 +274,15 @@ typedef struct vly_record {
     vly_origin origin;
 } vly_record;
 
+/* One [[record]] of weights. */
+typedef struct vly_weight_record {
+    char *map;         /* its id, or "map:N" */
+    uint64_t first;    /* synapse of the map, over all its pairs of areas */
+    uint64_t n;        /* so many from there; UINT64_MAX: to the last */
+    uint64_t interval; /* bursts between two samples */
+    vly_origin origin;
+} vly_weight_record;
+
 /* A file that was read, see genome_inputs.h. */
 typedef struct vly_genome_input {
     char *path; /* as it was opened */
@@ -310,6 +319,8 @@ typedef struct vly_genome {
     uint32_t n_sources;
     vly_record *records; /* empty: spikes of every area, if recording */
     uint32_t n_records;
+    vly_weight_record *weight_records; /* those of weights */
+    uint32_t n_weight_records;
     uint64_t n_synapses_max; /* upper bound (expectation for bernoulli) */
     char **notes;            /* messages: values that were read differently than
                               * written; at most 20 */

@@ -213,10 +213,11 @@ static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
     else if (is_sonata(file))
         status =
             vly_edges_from_sonata(path, node->u.string, &spec, &edges, &why);
-    else if (map->population || types)
-        status = vly_fail(
-            &why, VLY_E_PARSE, "%.300s is no HDF5 file, wanted one, or no %s",
-            node->u.string, map->population ? "population" : "edge_types_file");
+    else if (types)
+        status = vly_fail(&why, VLY_E_PARSE,
+                          "%.300s is no HDF5 file, wanted one, or no "
+                          "edge_types_file",
+                          node->u.string);
     else
         status =
             vly_edges_from_table(file, node->u.string, &spec, &edges, &why);

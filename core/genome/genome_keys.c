@@ -125,7 +125,9 @@ const vly_key vly_keys_map[] = {
     {"except", VLY_FORM_LIST,
      "other values for some pairs of areas; a narrower one comes later"},
     {"file", VLY_FORM_TEXT, "synapses as text or SONATA edges (file)"},
-    {"population", VLY_FORM_TEXT, "of SONATA edges, if there are several"},
+    {"population", VLY_FORM_TEXT,
+     "of SONATA edges, or a map of the file's column map, if there are "
+     "several"},
     {"edge_types_file", VLY_FORM_TEXT,
      "of SONATA edges: values of their types"},
     {"draw", VLY_FORM_TEXT,
@@ -166,18 +168,29 @@ const vly_key vly_keys_except[] = {
     END};
 
 const vly_key vly_keys_record[] = {
-    {"what", VLY_FORM_KIND, "spikes, or fields"},
+    {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
     {"from", VLY_FORM_AREAS, "areas"},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     END};
 
 const vly_key vly_keys_record_fields[] = {
-    {"what", VLY_FORM_KIND, "spikes, or fields"},
+    {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
     {"from", VLY_FORM_AREAS, "areas"},
     {"fields", VLY_FORM_AREAS, "of the model, as v_mv or i_*: one or a list"},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     {"interval_ms", VLY_FORM_NUMBER,
      "a sample whenever so much time is done; default 1"},
+    {"interval_bursts", VLY_FORM_WHOLE, "the same in bursts"},
+    END};
+
+const vly_key vly_keys_record_weights[] = {
+    {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
+    {"map", VLY_FORM_TEXT, "id of a map with plasticity, or \"map:N\""},
+    {"first", VLY_FORM_WHOLE,
+     "synapse of the map, from 0, in the order of its pairs of areas, sources, "
+     "targets; default 0"},
+    {"n", VLY_FORM_WHOLE, "synapses from there on; default all"},
+    {"interval_ms", VLY_FORM_NUMBER, "a sample whenever so much time is done"},
     {"interval_bursts", VLY_FORM_WHOLE, "the same in bursts"},
     END};
 
@@ -365,6 +378,7 @@ const vly_key_section vly_key_sections[] = {
     {"value.draw", "a draw", vly_keys_draw, false, false},
     {"record.spikes", "[[record]]", vly_keys_record, false, false},
     {"record.fields", "[[record]]", vly_keys_record_fields, false, false},
+    {"record.weights", "[[record]]", vly_keys_record_weights, false, false},
     {NULL, NULL, NULL, false, false}};
 
 const vly_key_section *vly_key_section_find(const char *name)

@@ -82,10 +82,11 @@ out:
     return status;
 }
 
-static vly_status read_interval(vly_reader *reader, record_entry *entry)
+vly_status vly_record_interval(vly_reader *reader, const vly_toml_node *node,
+                               uint64_t *interval)
 {
-    const vly_toml_node *ms = vly_toml_get(entry->node, "interval_ms");
-    const vly_toml_node *bursts = vly_toml_get(entry->node, "interval_bursts");
+    const vly_toml_node *ms = vly_toml_get(node, "interval_ms");
+    const vly_toml_node *bursts = vly_toml_get(node, "interval_bursts");
     vly_status status = VLY_OK;
     if (ms && bursts)
         return vly_reader_fail_key(reader, bursts,
@@ -93,16 +94,15 @@ static vly_status read_interval(vly_reader *reader, record_entry *entry)
                                    "wanted one");
     if (bursts)
         return vly_value_whole(reader, bursts, "interval_bursts", 1,
-                               UINT64_C(1) << 53, &entry->interval);
+                               UINT64_C(1) << 53, interval);
     if (!ms) {
         double n = vly_floor(INTERVAL_MS / reader->genome->dt_ms + 0.5);
-        entry->interval = n >= 1 ? vly_count_of(n) : 1;
-        return vly_value_rounded(reader, entry->node,
-                                 "interval_ms, by default,", INTERVAL_MS,
-                                 entry->interval);
+        *interval = n >= 1 ? vly_count_of(n) : 1;
+        return vly_value_rounded(reader, node, "interval_ms, by default,",
+                                 INTERVAL_MS, *interval);
     }
-    VLY_TRY(vly_value_bursts(reader, ms, "interval_ms", &entry->interval));
-    if (entry->interval == 0) {
+    VLY_TRY(vly_value_bursts(reader, ms, "interval_ms", interval));
+    if (*interval == 0) {
         char wanted[96];
         snprintf(wanted, sizeof wanted,
                  "at least half of dt_ms = %g%s: a sample a burst",
@@ -290,11 +290,14 @@ static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
         "a [[record]]", fields ? vly_keys_record_fields : vly_keys_record,
         NULL};
     vly_status status = VLY_OK;
+    if (what && what->kind == VLY_TOML_STRING &&
+        strcmp(what->u.string, "weights") == 0)
+        return vly_weight_record_read(reader, node);
     if (what && !fields &&
         (what->kind != VLY_TOML_STRING ||
          strcmp(what->u.string, "spikes") != 0))
         return vly_reader_wrong(reader, what, "what",
-                                "\"spikes\" or \"fields\"");
+                                "\"spikes\", \"fields\" or \"weights\"");
     VLY_TRY(vly_reader_keys(reader, node, &list));
     if (!what || !from || (fields && !entry.fields))
         return vly_reader_fail_key(
@@ -308,7 +311,7 @@ static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(read_neurons(reader, &entry));
     if (fields) {
         entry.group = ++*n_groups;
-        VLY_TRY(read_interval(reader, &entry));
+        VLY_TRY(vly_record_interval(reader, node, &entry.interval));
         VLY_TRY(add_fields(reader, &entry));
     }
     for (uint32_t i = 0; !fields && i < entry.areas.n; i++)
@@ -334,6 +337,7 @@ void vly_records_free(vly_genome *genome)
     for (uint32_t r = 0; r < genome->n_records; r++)
         vly_free(genome->records[r].neurons);
     vly_free(genome->records);
+    vly_weight_records_free(genome);
 }
 
 /* ---- resolve ----------------------------------------------------------- */
@@ -397,4 +401,5 @@ void vly_records_resolve(vly_text *text, const vly_genome *genome)
         put_neurons(text, record);
         i += n;
     }
+    vly_weight_records_resolve(text, genome);
 }

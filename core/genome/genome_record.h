@@ -13,4 +13,15 @@ void vly_records_free(vly_genome *genome);
 /* Each with every value, in the order of the file. */
 void vly_records_resolve(vly_text *text, const vly_genome *genome);
 
+/* interval_ms or interval_bursts of a [[record]]; by default 1 ms. */
+vly_status vly_record_interval(vly_reader *reader, const vly_toml_node *node,
+                               uint64_t *interval);
+
+/* ---- genome_record_weights.c: what = "weights" ------------------------- */
+
+vly_status vly_weight_record_read(vly_reader *reader,
+                                  const vly_toml_node *node);
+void vly_weight_records_free(vly_genome *genome);
+void vly_weight_records_resolve(vly_text *text, const vly_genome *genome);
+
 #endif

@@ -187,12 +187,13 @@ static vly_status rename_entry(vly_reader *reader, vly_toml_node *entry,
                                const vly_use_names *names)
 {
     static const char *const ends[] = {"from", "to"};
-    static const char *const words[] = {"id", "morphology", "plasticity"};
+    static const char *const words[] = {"id", "morphology", "plasticity",
+                                        "map"};
     vly_toml_node *except = vly_toml_child(entry, "except");
     vly_status status = VLY_OK;
     for (int i = 0; i < 2; i++)
         VLY_TRY(rename_areas(reader, vly_toml_child(entry, ends[i]), names));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         vly_toml_node *word = vly_toml_child(entry, words[i]);
         if (word && word->kind == VLY_TOML_STRING)
             VLY_TRY(put_prefix(reader, names, &word->u.string));

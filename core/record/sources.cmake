@@ -10,6 +10,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/export_csv.c
     ${CMAKE_CURRENT_LIST_DIR}/export_sonata.c
     ${CMAKE_CURRENT_LIST_DIR}/sonata_check.c
+    ${CMAKE_CURRENT_LIST_DIR}/sonata_edges.c
     ${CMAKE_CURRENT_LIST_DIR}/sonata_file.c
     ${CMAKE_CURRENT_LIST_DIR}/sonata_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/sonata_scan.c

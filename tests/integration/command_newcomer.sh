@@ -26,7 +26,7 @@ expect 0 help run
 prints 'usage: volley run GENOME.toml'
 expect 2 help runn
 expect 2 plot small.toml
-says 'raster|rate|histograms|voxels|traces|matrix INPUT'
+says 'raster|rate|histograms|voxels|traces|weights|matrix INPUT'
 # a machine without cairo: what to install, and no file of a picture
 mkdir without
 : >without/libcairo.so.2

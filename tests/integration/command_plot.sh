@@ -52,6 +52,25 @@ draw histograms histograms brunel
 draw voxels voxels wave --frames 6
 draw traces traces fields
 draw matrix matrix "$genomes/microcircuit.toml"
+run_folder order "$genomes/order.toml" --weights order.csv
+draw weights weights order
+# a table without times has no traces; a map among several
+expect 0 plot weights order.csv --map between -o order.png
+expect 0 plot weights order/weights.csv --from 500 --to 900 -o order.svg
+expect 2 plot weights order --map other -o no.png
+says "no weights of what --map, --from and --to choose"
+lacks_file no.png
+expect 2 plot weights order/spikes.csv -o no.png
+says "no table of weights, wanted the columns map,from,source,to,target,weight"
+expect 2 plot weights fields -o no.png
+says "has no weights.csv"
+{
+    cat order.csv
+    echo "second,pair,0,pair,1,3"
+} >two.csv
+expect 2 plot weights two.csv -o no.png
+says "has weights of map between and of map second: choose with --map"
+expect 0 plot weights two.csv --map second -o two.png
 # another seed draws another network
 expect 0 plot matrix "$genomes/microcircuit.toml" --seed 9 --value synapses \
     --dpi 72 --width 6 --height 4 -o seeded.png

@@ -108,16 +108,17 @@ static void weights_are_read(void **state)
         assert_ok(vly_connectome_synapses(f.connectome, i, 0, 1, NULL, NULL,
                                           &want, NULL, &f.error),
                   f.error);
-        assert_ok(vly_net_weights_read(net, i, 0, 1, weight, &f.error),
+        assert_ok(vly_net_weights_read(net, NULL, i, 0, 1, weight, NULL, NULL,
+                                       &f.error),
                   f.error);
         assert_true(weight[0] == want && want > 0);
     }
-    assert_fails(vly_net_weights_read(net, n, 0, 1, weight, &f.error),
-                 VLY_E_INVALID, &f.error, "there is no projection 2");
-    assert_fails(vly_net_weights_read(net, 0, 1, 1, weight, &f.error),
-                 VLY_E_INVALID, &f.error, "synapses 1 to 2 of projection 0");
-    assert_fails(vly_net_weights_read(net, 0, 0, 1, NULL, &f.error),
-                 VLY_E_INVALID, &f.error, "weights is NULL");
+    assert_fails(
+        vly_net_weights_read(net, NULL, n, 0, 1, weight, NULL, NULL, &f.error),
+        VLY_E_INVALID, &f.error, "part 2 of the net, which has 2");
+    assert_fails(
+        vly_net_weights_read(net, NULL, 0, 1, 1, weight, NULL, NULL, &f.error),
+        VLY_E_INVALID, &f.error, "synapses 1 to 2 of map");
     vly_net_destroy(net);
     fixture_deinit(&f);
 }

@@ -21,6 +21,14 @@
     "[[record]]\nwhat = \"fields\"\nfrom = \"A\"\nfields = [\"v_mv\"]\n"       \
     "interval_bursts = 7\n"
 
+#define LEARNS                                                                 \
+    "[plasticity.p]\nrule = \"stdp\"\nw_max_pa = 3\n"                          \
+    "[[map]]\nid = \"m\"\nfrom = \"B\"\nto = \"A\"\nrule = \"all_to_all\"\n"   \
+    "weight_pa = 1\ndelay_ms = 1\nplasticity = \"p\"\n"                        \
+    "[[record]]\nwhat = \"weights\"\nmap = \"m\"\nfirst = 5\nn = 7\n"          \
+    "interval_ms = 2\n"                                                        \
+    "[[record]]\nwhat = \"weights\"\nmap = \"m\"\ninterval_bursts = 9\n"
+
 static const char *name_of(const vly_genome *genome, uint32_t r)
 {
     const vly_record *record = &genome->records[r];
@@ -137,7 +145,7 @@ static void interval_by_itself(void **state)
 
 static void no_memory(void **state)
 {
-    static const char text[] = NET RECORDS;
+    static const char text[] = NET RECORDS LEARNS;
     uint64_t live = vly_memory_live();
     uint64_t left = 0;
     uint64_t n = 1;
@@ -156,12 +164,37 @@ static void no_memory(void **state)
     assert_true(n > 50);
 }
 
+/* Apart from the others: without one of these a run records all spikes. */
+static void check_weights(const vly_genome *genome)
+{
+    const vly_weight_record *record = genome->weight_records;
+    assert_int_equal(genome->n_records, 0);
+    assert_int_equal(genome->n_weight_records, 2);
+    assert_string_equal(record[0].map, "m");
+    assert_int_equal(record[0].first, 5);
+    assert_int_equal(record[0].n, 7);
+    assert_int_equal(record[0].interval, 20);
+    assert_int_equal(record[1].first, 0);
+    assert_true(record[1].n == UINT64_MAX);
+    assert_int_equal(record[1].interval, 9);
+}
+
+static void weights(void **state)
+{
+    (void)state;
+    vly_genome *genome = genome_of(NET LEARNS);
+    vly_genome *again = genome_of(genome->resolved);
+    check_weights(genome);
+    check_weights(again);
+    vly_genome_destroy(genome);
+    vly_genome_destroy(again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_written),
-        cmocka_unit_test(globs),
-        cmocka_unit_test(interval_by_itself),
+        cmocka_unit_test(as_written),         cmocka_unit_test(globs),
+        cmocka_unit_test(interval_by_itself), cmocka_unit_test(weights),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

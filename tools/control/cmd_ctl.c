@@ -96,6 +96,9 @@ static void print_done(const char *command, const json_value *answer)
         tool_print("burst %s: from %s to %s in %s\n", burst,
                    plain(answer, "from", &from), plain(answer, "to", &to),
                    tool_seconds(json_find_number(answer, "seconds", 0)));
+    else if (strcmp(command, "set") == 0)
+        tool_print("burst %s: %s = %g\n", burst, plain(answer, "path", &from),
+                   json_find_number(answer, "value", 0));
     else if (strcmp(command, "pause") == 0)
         tool_print("paused at burst %s\n", burst);
     else if (strcmp(command, "resume") == 0)
@@ -144,12 +147,15 @@ static vly_status make_line(const tool_args *args, char *line, size_t capacity,
         args->n_positional > 1 ? args->positional[1] : "status";
     const char *target = args->n_positional > 2 ? args->positional[2] : "";
     bool swap = strcmp(command, "swap") == 0;
+    bool set = strcmp(command, "set") == 0;
     bool monitor = strcmp(command, "monitor") == 0;
-    if (swap ? target[0] == '\0' : target[0] != '\0' && !monitor)
-        return vly_fail(error, VLY_E_INVALID,
-                        swap ? "swap: wanted a backend, as in swap cpu:4"
-                             : "%s %s: only swap and monitor take a word more",
-                        command, target);
+    if (swap || set ? target[0] == '\0' : target[0] != '\0' && !monitor)
+        return vly_fail(
+            error, VLY_E_INVALID,
+            swap  ? "swap: wanted a backend, as in swap cpu:4"
+            : set ? "set: wanted PATH=VALUE, as in set area.E.tau_m_ms=20"
+                  : "%s %s: only swap, set and monitor take a word more",
+            command, target);
     if (strpbrk(command, "\r\n") != NULL || strpbrk(target, "\r\n") != NULL)
         return vly_fail(error, VLY_E_INVALID, "a line break in a command");
     int n = snprintf(line, capacity, "%s%s%s", command,
@@ -351,6 +357,10 @@ const tool_command cmd_ctl = {
         "  swap NAME   move to another backend; if it cannot take the net, "
         "the run\n"
         "              continues as before, exit code 3 or 5\n"
+        "  set PATH=VALUE\n"
+        "              change a parameter: area.NAME.PARAMETER, "
+        "stimulus.ID.KEY,\n"
+        "              plasticity.NAME.KEY (frozen=true: no more learning)\n"
         "  monitor pause|resume|status\n"
         "              the model that watches the run (--monitor)\n"
         "  checkpoint  write one now, into the file of --checkpoint\n"

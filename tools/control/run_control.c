@@ -212,7 +212,8 @@ static char *on_line(void *arg, const char *line, bool *later)
     }
     vly_fail(&why, VLY_E_INVALID,
              "\"%.40s\" is not a command, wanted status, pause, resume, swap "
-             "BACKEND, checkpoint, stop or monitor pause|resume|status",
+             "BACKEND, set PATH=VALUE, checkpoint, stop or monitor "
+             "pause|resume|status",
              line);
     return refusal(&why);
 }
@@ -480,7 +481,7 @@ static void put_path(const run_job *job, json_writer *json)
 const run_part run_part_control = {
     .name = "control",
     .state_bytes = sizeof(control_part),
-    .help = 4,
+    .help = 5,
     .options = options,
     .read = read_options,
     /* after the parts that its clients may ask */

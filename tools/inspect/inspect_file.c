@@ -197,8 +197,9 @@ static void print_recordings(const vly_checkpoint *checkpoint)
         tool_print("%-16s %s bytes, %s %s: %s\n", r == 0 ? "recordings" : "",
                    tool_thousands(recording->n_bytes),
                    tool_thousands(recording->n_entries),
-                   recording->kind == VLY_RECORDING_SPIKES ? "spikes"
-                                                           : "bursts",
+                   recording->kind == VLY_RECORDING_SPIKES    ? "spikes"
+                   : recording->kind == VLY_RECORDING_WEIGHTS ? "weights"
+                                                              : "bursts",
                    tool_plain(recording->path, &plain));
     }
 }

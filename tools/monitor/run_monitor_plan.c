@@ -196,7 +196,7 @@ static const char *input(const run_job *job, const char **what)
 const run_part run_part_monitor = {
     .name = "monitor",
     .state_bytes = sizeof(monitor_part),
-    .help = 12,
+    .help = 14,
     .options = options,
     .read_more = read_options,
     .input = input,

@@ -19,6 +19,7 @@
 #include "tools/plot/plot_options.h"
 #include "tools/plot/plot_process.h"
 #include "tools/plot/plot_traces.h"
+#include "tools/plot/plot_weights.h"
 
 typedef enum plot_kind {
     KIND_RASTER,
@@ -26,12 +27,13 @@ typedef enum plot_kind {
     KIND_HISTOGRAMS,
     KIND_VOXELS,
     KIND_TRACES,
+    KIND_WEIGHTS,
     KIND_MATRIX,
     KINDS
 } plot_kind;
 
-static const char *const kind_names[KINDS] = {"raster", "rate",   "histograms",
-                                              "voxels", "traces", "matrix"};
+static const char *const kind_names[KINDS] = {
+    "raster", "rate", "histograms", "voxels", "traces", "weights", "matrix"};
 
 static const char *kind_name(const void *context, uint32_t k)
 {
@@ -47,7 +49,7 @@ static plot_kind kind_of(const char *name)
             return (plot_kind)k;
     const char *near = tool_nearest(name, kind_name, NULL);
     tool_message("no picture \"%s\"%s%s, wanted raster, rate, histograms, "
-                 "voxels, traces or matrix",
+                 "voxels, traces, weights or matrix",
                  name, near ? "; did you mean " : "", near ? near : "");
     return KINDS;
 }
@@ -270,6 +272,31 @@ static vly_status plot_fields(const tool_args *args, const char *path,
     return status;
 }
 
+typedef struct weights_drawing {
+    const plot_weights *weights;
+    const char *title;
+} weights_drawing;
+
+static vly_status draw_weights(plot_figure *figure, void *context,
+                               vly_error *error)
+{
+    const weights_drawing *of = context;
+    return plot_weights_draw(figure, of->weights, of->title, error);
+}
+
+static vly_status plot_table(const tool_args *args, const char *path,
+                             vly_error *error)
+{
+    plot_weights weights;
+    weights_drawing of = {&weights, tool_text(args, "title")};
+    vly_status status =
+        plot_weights_init(&weights, args, args->positional[1], error);
+    if (status == VLY_OK)
+        status = draw_file(args, path, 7, 3.5, draw_weights, &of, error);
+    plot_weights_deinit(&weights);
+    return status;
+}
+
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -288,6 +315,8 @@ static int run(const tool_args *args)
     }
     if (kind == KIND_MATRIX)
         status = plot_genome(args, path, &error);
+    else if (kind == KIND_WEIGHTS)
+        status = plot_table(args, path, &error);
     else if (kind == KIND_TRACES)
         status = plot_fields(args, path, &error);
     else
@@ -307,6 +336,9 @@ const tool_command cmd_plot = {
         "  voxels      activity of an area of voxels; --frames 12 for twelve\n"
         "              maps, and with -o map-###.png a file for each\n"
         "  traces      samples of a field, such as membrane potentials\n"
+        "  weights     weights of a map that learns: single synapses over "
+        "time, and\n"
+        "              their spread; INPUT is a table of weights\n"
         "  matrix      synapses between areas; INPUT is a genome,\n"
         "              or a folder of a run\n"
         "INPUT is otherwise a folder of `volley run -o`, or a recording: CSV, "

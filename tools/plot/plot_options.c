@@ -13,6 +13,7 @@ const tool_option plot_options[] = {
     {"neuron", 0, true, TOOL_COUNT, "N",
      "traces: this neuron only; may be repeated", 0, 4294967295.0},
     {"field", 0, false, TOOL_TEXT, "NAME", "traces: the field", 0, 0},
+    {"map", 0, false, TOOL_TEXT, "NAME", "weights: the map", 0, 0},
     {"from", 0, false, TOOL_NUMBER, "MS", "model time to begin at", 0, 1e15},
     {"to", 0, false, TOOL_NUMBER, "MS", "model time to end at", 0, 1e15},
     {"bin", 0, false, TOOL_NUMBER, "MS", "rate: width of a bin; default: 5",

@@ -8,7 +8,7 @@
 #include "tools/cli/options.h"
 
 #define PLOT_ARGUMENTS                                                         \
-    "raster|rate|histograms|voxels|traces|matrix INPUT [options]"
+    "raster|rate|histograms|voxels|traces|weights|matrix INPUT [options]"
 
 extern const tool_option plot_options[];
 

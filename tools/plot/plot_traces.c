@@ -13,9 +13,7 @@
 #include "tools/cli/setup.h"
 #include "tools/plot/plot.h"
 
-/* "v_mv" becomes "v (mV)"; a name without a unit is unchanged. The unit of a
- * report follows a name that has none. */
-static void label_of(const char *field, const char *unit, char *text, size_t n)
+void plot_field_label(const char *field, const char *unit, char *text, size_t n)
 {
     static const char *const units[][2] = {{"_mv", "mV"}, {"_pa", "pA"},
                                            {"_ns", "nS"}, {"_ms", "ms"},
@@ -123,7 +121,7 @@ vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
     char label[96];
     plot_names names;
     const uint32_t n = traces->n_traces;
-    label_of(traces->field, traces->unit, label, sizeof label);
+    plot_field_label(traces->field, traces->unit, label, sizeof label);
     bool elements = false;
     for (uint32_t t = 0; t < n; t++)
         elements = elements || traces->traces[t].element >= 0;

@@ -49,6 +49,10 @@ void plot_traces_deinit(plot_traces *traces);
  * Errors  those of reading a genome; E_NOMEM */
 vly_status plot_traces_unit(plot_traces *traces, const char *genome,
                             vly_error *error);
+/* "v_mv" becomes "v (mV)"; a name without a unit is unchanged. The unit of a
+ * report (NULL: not known) follows a name that has none. */
+void plot_field_label(const char *field, const char *unit, char *text,
+                      size_t n);
 /* One panel per neuron, one above the other, with the same scales. */
 vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
                             const char *title, vly_error *error);

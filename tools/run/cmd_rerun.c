@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "connectome/connectome_digest.h"
 #include "tools/cli/json_reader.h"
+#include "tools/run/run_change.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
 #include "tools/run/run_swap.h"
@@ -119,6 +120,28 @@ out:
     return status;
 }
 
+static vly_status read_changes(const rerun *again, run_job *job,
+                               vly_error *error)
+{
+    const json_value *changes = json_find(&again->manifest, "changes");
+    uint32_t n = changes != NULL ? changes->n_items : 0;
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        const json_value *change = &changes->items[i];
+        const char *path = json_find_text(change, "path");
+        double value = json_find_number(change, "value", NAN);
+        uint64_t burst = 0;
+        VLY_TRY(read_count(change, "burst", "a change of the manifest", &burst,
+                           error));
+        if (path == NULL || value != value)
+            return vly_fail(error, VLY_E_PARSE,
+                            "a change of the manifest has no path or value");
+        VLY_TRY(run_change_plan(job, burst, path, value, error));
+    }
+out:
+    return status;
+}
+
 static vly_status load_genome(const rerun *again, run_job *job,
                               vly_error *error)
 {
@@ -156,6 +179,7 @@ static vly_status make_plan(const tool_args *args, const rerun *again,
     vly_status status = VLY_OK;
     if (backend == NULL)
         VLY_TRY(read_swaps(again, job, error));
+    VLY_TRY(read_changes(again, job, error));
     status = load_genome(again, job, error);
 out:
     return status;

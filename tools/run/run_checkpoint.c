@@ -21,6 +21,7 @@
 #include "connectome/connectome_digest.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
+#include "tools/run/run_weights.h"
 
 typedef struct checkpoint_counts {
     uint64_t n_written;
@@ -39,7 +40,7 @@ struct run_checkpoint {
     uint64_t next_ns;
 
     vly_checkpoint given; /* used by the thread while busy */
-    vly_recording recordings[2];
+    vly_recording recordings[VLY_RECORDINGS];
     uint64_t begin_ns; /* time at which the copy was requested */
     uint64_t taken_burst;
     bool failing;        /* the last one failed, which has been reported */
@@ -222,6 +223,10 @@ static vly_status mark_recordings(run_job *job, vly_error *error)
                             .path = run_output_state(job)->digest_log,
                             .n_bytes = place.n_bytes,
                             .n_entries = vly_net_burst(job->net)};
+    }
+    if (run_weights_place(job, &checkpoint->recordings[n], &status, error)) {
+        VLY_TRY(status);
+        n++;
     }
     checkpoint->given.recordings = checkpoint->recordings;
     checkpoint->given.n_recordings = n;

@@ -18,6 +18,7 @@
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
+#include "tools/run/run_weights.h"
 
 static const tool_option options[] = {
     {"checkpoint", 0, false, TOOL_TEXT, "FILE",
@@ -192,6 +193,8 @@ vly_status run_checkpoint_check(const run_job *job, vly_error *error)
                             error));
     VLY_TRY(check_recording("--digest-log", run_output_state(job)->digest_log,
                             error));
+    VLY_TRY(check_recording("--record-weights", run_weights_state(job)->path,
+                            error));
     /* a folder that -o will create is still empty */
     if (plan->path != NULL && !is_in_new_folder(plan->path, job->plan.folder))
         VLY_TRY(check_path(plan, error));
@@ -252,7 +255,7 @@ static void print_head(const run_job *job)
 const run_part run_part_checkpoint = {
     .name = "checkpoints",
     .state_bytes = sizeof(checkpoint_part),
-    .help = 9,
+    .help = 11,
     .options = options,
     .read_more = read_options,
     .at = {[RUN_LOOK] = look, [RUN_OPEN] = run_checkpoint_open},

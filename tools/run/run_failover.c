@@ -16,6 +16,7 @@
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
+#include "tools/run/run_weights.h"
 
 static const tool_option options[] = {
     {"on-device-error", 0, false, TOOL_TEXT, "NAME",
@@ -156,6 +157,7 @@ static void keep_places(run_job *job)
     if (run_output_state(job)->digests != NULL)
         VLY_TRY(vly_digest_log_flush(run_output_state(job)->digests,
                                      &kept->digests, &error));
+    VLY_TRY(run_weights_keep(job, &error));
     kept->known = true;
 out:
     return;
@@ -168,7 +170,8 @@ static int cut_recordings(run_job *job)
     vly_error error = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
     if (run_output_state(job)->record == NULL &&
-        run_output_state(job)->digests == NULL)
+        run_output_state(job)->digests == NULL &&
+        run_weights_state(job)->writer == NULL)
         return 1;
     if (!kept->known)
         return 0;
@@ -176,6 +179,9 @@ static int cut_recordings(run_job *job)
      * off */
     if (run_output_state(job)->sample.n_reports > 0 &&
         run_output_state(job)->sample.last > kept->burst)
+        return 0;
+    if (run_weights_state(job)->writer != NULL &&
+        run_weights_state(job)->last > kept->burst)
         return 0;
     if (run_output_state(job)->record != NULL) {
         VLY_TRY(find_place(job, &error));
@@ -185,6 +191,7 @@ static int cut_recordings(run_job *job)
     if (run_output_state(job)->digests != NULL)
         VLY_TRY(vly_digest_log_rewind(run_output_state(job)->digests,
                                       &kept->digests, &error));
+    VLY_TRY(run_weights_cut(job, kept->burst, &error));
     return 1;
 out:
     tool_message("%s", error.message);
@@ -263,7 +270,7 @@ static void put(const run_job *job, json_writer *json)
 const run_part run_part_failover = {
     .name = "fail-over",
     .state_bytes = sizeof(failover_part),
-    .help = 3,
+    .help = 4,
     .options = options,
     .read = read_failover,
     .at = {[RUN_CHECK] = check, [RUN_OPEN] = arm},

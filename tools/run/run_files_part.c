@@ -30,7 +30,7 @@ static vly_status lock_folder(run_job *job, vly_error *error)
 
 const run_part run_part_folder = {
     .name = "folder",
-    .help = 6,
+    .help = 7,
     .options = folder_options,
     .read = read_folder,
     .at = {[RUN_LOCK] = lock_folder},
@@ -61,7 +61,7 @@ static vly_status check_connectome(run_job *job, vly_error *error)
 
 const run_part run_part_connectome = {
     .name = "connectome",
-    .help = 8,
+    .help = 10,
     .options = connectome_options,
     .read = read_connectome,
     .at = {[RUN_LOCK] = check_connectome},
@@ -96,7 +96,7 @@ static vly_status check_summary(run_job *job, vly_error *error)
 
 const run_part run_part_summary = {
     .name = "summary",
-    .help = 13,
+    .help = 15,
     .options = summary_options,
     .read = read_summary,
     .at = {[RUN_LOCK] = check_summary},

@@ -158,7 +158,7 @@ static void put_pace(const run_job *job, json_writer *json)
 const run_part run_part_pace = {
     .name = "pace",
     .state_bytes = sizeof(pace_part),
-    .help = 5,
+    .help = 6,
     .options = options,
     .read_more = read_pace,
     .start = start,

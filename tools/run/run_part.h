@@ -145,9 +145,11 @@ typedef struct run_part {
     PART(pace)                                                                 \
     PART(checkpoint)                                                           \
     PART(swap)                                                                 \
+    PART(change)                                                               \
     PART(failover)                                                             \
     PART(folder)                                                               \
     PART(record)                                                               \
+    PART(weights)                                                              \
     PART(connectome)                                                           \
     PART(watch)                                                                \
     PART(monitor)                                                              \

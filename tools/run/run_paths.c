@@ -55,9 +55,9 @@ out:
 static vly_status check_folder(const run_job *job, const output *outputs, int n,
                                vly_error *error)
 {
-    static const char *const names[] = {"manifest.json", "summary.json",
+    static const char *const names[] = {"manifest.json",        "summary.json",
                                         "genome.resolved.toml", "log.jsonl",
-                                        "monitor.jsonl"};
+                                        "monitor.jsonl",        "weights.csv"};
     enum { N = sizeof names / sizeof names[0] };
     const run_plan *plan = &job->plan;
     /* the recording of the folder, if --record names no other file */
@@ -225,8 +225,9 @@ static vly_status check_given(const run_job *job, output *outputs, int i,
             continue;
         return vly_fail(error, VLY_E_INVALID,
                         "%s is given for two of --record, --digest-log, "
-                        "--json, --save-connectome, --telemetry, "
-                        "--probe-out, --checkpoint",
+                        "--weights, --record-weights, --json, "
+                        "--save-connectome, --telemetry, --probe-out, "
+                        "--checkpoint",
                         path);
     }
     status = check_free(path, error);

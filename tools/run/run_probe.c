@@ -371,7 +371,7 @@ static const char *output(const run_job *job, uint32_t k)
 const run_part run_part_probe = {
     .name = "probes",
     .state_bytes = sizeof(probe_part),
-    .help = 11,
+    .help = 13,
     .options = options,
     .read_more = read_options,
     .output = output,

@@ -221,7 +221,7 @@ static void print_head(const run_job *job)
 const run_part run_part_record = {
     .name = "recordings",
     .state_bytes = sizeof(record_part),
-    .help = 7,
+    .help = 8,
     .options = options,
     .read = read_options,
     .output = output,

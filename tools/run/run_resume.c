@@ -18,6 +18,7 @@
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
+#include "tools/run/run_weights.h"
 
 const vly_recording *run_resume_recording(const run_job *job, uint32_t kind)
 {
@@ -115,11 +116,12 @@ static vly_status check_recording(const run_job *job, uint32_t kind,
                      checkpoint, recording->path, option);
     if (recording != NULL || path == NULL)
         return VLY_OK;
-    /* spikes can begin at the checkpoint in a file of their own; a digest log
-     * needs all bursts */
-    if (kind == VLY_RECORDING_SPIKES && is_empty(path)) {
-        tool_message("%s: no spikes were recorded; %s begins at the checkpoint",
-                     checkpoint, path);
+    /* spikes and weights can begin at the checkpoint in a file of their own; a
+     * digest log needs all bursts */
+    if (kind != VLY_RECORDING_DIGESTS && is_empty(path)) {
+        tool_message("%s: no %s were recorded; %s begins at the checkpoint",
+                     checkpoint,
+                     kind == VLY_RECORDING_SPIKES ? "spikes" : "weights", path);
         return VLY_OK;
     }
     return vly_fail(error, VLY_E_INVALID,
@@ -158,6 +160,8 @@ vly_status run_resume_load(run_job *job, vly_error *error)
                             run_output_state(job)->output.growing, error));
     VLY_TRY(check_recording(job, VLY_RECORDING_DIGESTS, "--digest-log",
                             run_output_state(job)->digest_log, error));
+    VLY_TRY(check_recording(job, VLY_RECORDING_WEIGHTS, "--record-weights",
+                            run_weights_state(job)->path, error));
     run_checkpoint_state(job)->n_resumes =
         run_checkpoint_state(job)->resumed->n_resumes + 1;
 out:

@@ -138,7 +138,7 @@ static void leave(run_job *job, uint64_t next_ns)
 const run_part run_part_watch = {
     .name = "telemetry",
     .state_bytes = sizeof(watch_part),
-    .help = 10,
+    .help = 12,
     .options = options,
     .read_more = read_options,
     .output = output,

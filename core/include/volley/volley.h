@@ -314,15 +314,12 @@ VLY_API vly_status vly_net_write(vly_net *net, const char *area,
                                  const char *field, uint32_t first,
                                  uint32_t count, const double *values,
                                  vly_error *error);
-/* Weights of synapses [first, first + n) of a projection, in the order and the
- * unit of vly_connectome_synapses, as the net has them now.
- * Errors  E_INVALID no such projection or synapse */
-VLY_API vly_status vly_net_weights_read(vly_net *net, uint32_t projection,
-                                        uint64_t first, uint64_t n,
-                                        double *weights, vly_error *error);
 /* Sets a parameter from the next burst on: path "area.E.tau_m_ms",
- * "stimulus.ext.rate_hz", "stimulus.ext.weight", "stimulus.drive.amplitude".
- * Checks its range and the input bound 2^30; on failure nothing changes. */
+ * "stimulus.ext.rate_hz", "stimulus.ext.weight", "stimulus.drive.amplitude",
+ * "plasticity.p.lambda", "plasticity.p.frozen" (1: weights stay as they are, 0:
+ * they learn; traces go on). Time constants and w_max of a rule stay as
+ * compiled. Checks its range and the input bound 2^30; on failure nothing
+ * changes. */
 VLY_API vly_status vly_net_set(vly_net *net, const char *path, double value,
                                vly_error *error);
 /* The same with one value for each neuron of the area. */
@@ -336,6 +333,79 @@ VLY_API vly_status vly_net_set_each(vly_net *net, const char *area,
  * worst. 0 for what is a real number. Errors  E_INVALID no such path */
 VLY_API vly_status vly_net_rounding(const vly_net *net, const char *path,
                                     double *off, vly_error *error);
+
+/* Synapses of one map from one area to one area: a projection. A map over lists
+ * of areas has several, and a map whose weights span a wide range may have more
+ * than one a pair of areas. */
+typedef struct vly_net_projection_info {
+    uint32_t struct_size;
+    uint32_t index;       /* of all projections of the net */
+    uint32_t source_area; /* as in vly_net_area_stats */
+    uint32_t target_area;
+    uint32_t learns; /* 1: its weights change, and can be written */
+    uint32_t frozen; /* 1: they are kept now */
+    uint64_t n_synapses;
+    double unit;     /* weights are multiples of it; if they change, of 2^-16 of
+                      * it */
+    double w_max;    /* weights are between 0 and this; 0: they do not change */
+    double delay_ms; /* the shortest */
+    const char *map;
+    const char *source; /* names of the areas */
+    const char *target;
+    const char *plasticity;    /* name of its [plasticity.NAME]; "" none */
+    const char *rule;          /* of that; "" none */
+    const char *weight_unit;   /* "mV"; "" none */
+    const char *weight_suffix; /* "mv": weight_mv; "" none */
+} vly_net_projection_info;
+/* The part-th (from 0) projection of a map, in the order of the net: pairs of
+ * areas as in the genome, `to` outermost; map NULL: of all maps. Texts are
+ * borrowed from the net.
+ * Errors  E_INVALID no such map or part */
+VLY_API vly_status vly_net_projection(const vly_net *net, const char *map,
+                                      uint32_t part,
+                                      vly_net_projection_info *info,
+                                      vly_error *error);
+/* Weights, in the unit of weight_<unit>, of the synapses [first, first + count)
+ * of a projection (as above), in the order of sources, then targets; sources
+ * and targets are numbers in their areas. The weights are those after the last
+ * burst; of a projection that does not learn they are those of the genome, as
+ * stored.
+ *
+ * weights, sources, targets  [count]; any may be NULL          (out)
+ * Errors  E_INVALID no such map, part or synapse; those of the backend
+ * Cost    a projection that learns: the synapses are brought up to date */
+VLY_API vly_status vly_net_weights_read(vly_net *net, const char *map,
+                                        uint32_t part, uint64_t first,
+                                        uint64_t count, double *weights,
+                                        uint32_t *sources, uint32_t *targets,
+                                        vly_error *error);
+/* Replaces weights of a projection that learns, each rounded to the nearest
+ * multiple of 2^-16 of its unit. They are part of the state: snapshots, swaps,
+ * fail-over and checkpoints keep them. On failure nothing changes.
+ * Errors  E_INVALID as above; the map does not learn; a weight is not between 0
+ *         and w_max */
+VLY_API vly_status vly_net_weights_write(vly_net *net, const char *map,
+                                         uint32_t part, uint64_t first,
+                                         uint64_t count, const double *weights,
+                                         vly_error *error);
+typedef struct vly_weights_stats {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    uint64_t n;        /* synapses */
+    uint64_t n_at_zero;
+    uint64_t n_at_most; /* at w_max */
+    double mean;
+    double sd; /* of the synapses, not of a sample */
+    double min;
+    double max;
+    double mean_start; /* of the genome */
+} vly_weights_stats;
+/* Of the weights that vly_net_weights_read would give.
+ * Errors  E_INVALID as above; the map does not learn */
+VLY_API vly_status vly_net_weights_stats(vly_net *net, const char *map,
+                                         uint32_t part,
+                                         vly_weights_stats *stats,
+                                         vly_error *error);
 
 typedef struct vly_stats {
     uint32_t struct_size;
@@ -423,7 +493,7 @@ typedef struct vly_state_info {
     uint64_t state_digest;
     uint64_t genome_hash[2];
     uint64_t connectome_hash[2];
-    uint64_t n_bytes; /* of fields, fired sets, input, parameters */
+    uint64_t n_bytes; /* of fields, fired sets, input, parameters, weights */
     /* a sum over all of the connectome; 0 in a checkpoint of version 1 */
     uint64_t connectome_digest[2];
 } vly_state_info;

@@ -288,8 +288,8 @@ class Net(Runner):
                       for one in parts]
             for one, array in zip(parts, values):
                 if weights:
-                    call("net_weights_read", self._handle, one.number, 0,
-                         one.synapses, array.ctypes.data)
+                    call("net_weights_read", self._handle, None, one.number, 0,
+                         one.synapses, array.ctypes.data, None, None)
             columns = [np.concatenate(arrays) for arrays in zip(*ends)]
             weight = np.concatenate(values)
             if len(parts) > 1:

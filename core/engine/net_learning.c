@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parameters of plasticity rules, changed between two bursts. What an age of
+ * traces or the bound of the weights depends on stays as compiled: time
+ * constants, w_max, delay and nearest.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "genome/foreign_names.h"
+
+bool vly_net_has_learning(const vly_net *net, const char *name, size_t n_name)
+{
+    const vly_connectome *connectome = net->connectome;
+    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
+        const vly_connectome_learning *given =
+            connectome->projections[p].learning;
+        if (given && strncmp(given->name, name, n_name) == 0 &&
+            given->name[n_name] == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The suffix of weights at the projection's target; "" none. */
+static const char *suffix_of(const vly_connectome *connectome, uint32_t p)
+{
+    const vly_projection_desc *desc = &connectome->desc.projections[p];
+    const vly_model_info *model = connectome->areas[desc->target_area].model;
+    return model->ports[desc->port < model->n_ports ? desc->port : 0].suffix;
+}
+
+/* The parameter of the rule, with the unit of the weights or without. */
+static bool param_named(const vly_plasticity_info *info, uint32_t param,
+                        const char *suffix, const char *key)
+{
+    const char *name = info->params[param].name;
+    size_t n = strlen(name);
+    if (strncmp(name, key, n) != 0)
+        return false;
+    return key[n] == 0 || (vly_plasticity_scaled(info, param) && suffix[0] &&
+                           key[n] == '_' && strcmp(key + n + 1, suffix) == 0);
+}
+
+static bool is_time_constant(const vly_plasticity_info *info, uint32_t param)
+{
+    for (uint32_t t = 0; t < info->n_traces; t++)
+        if (info->traces[t].param == param)
+            return true;
+    return false;
+}
+
+static vly_status refuse_key(const vly_connectome_learning *given,
+                             const char *key, vly_error *error)
+{
+    const vly_plasticity_info *info = given->info;
+    vly_suggest near = {0};
+    char text[160];
+    if (strncmp(key, "w_max", 5) == 0 || strcmp(key, "delay") == 0 ||
+        strcmp(key, "nearest") == 0 || strcmp(key, "rule") == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "plasticity.%s.%s cannot change in a running net, "
+                        "wanted a parameter of %s or frozen",
+                        given->name, key, info->id);
+    for (uint32_t i = 0; i < info->n_params; i++)
+        if (!is_time_constant(info, i))
+            vly_foreign_offer(&near, key, info->params[i].name);
+    vly_foreign_offer(&near, key, "frozen");
+    return vly_fail(
+        error, VLY_E_INVALID, "%s (plasticity %s) has no parameter %s%s",
+        info->id, given->name, key, vly_suggest_text(&near, text, sizeof text));
+}
+
+/* The place of the key in the values of a projection. */
+static vly_status find_value(const vly_connectome *connectome, uint32_t p,
+                             const char *key, double value, uint32_t *at,
+                             vly_error *error)
+{
+    const vly_connectome_learning *given = connectome->projections[p].learning;
+    const vly_plasticity_info *info = given->info;
+    const char *suffix = suffix_of(connectome, p);
+    if (strcmp(key, "frozen") == 0) {
+        *at = info->n_params;
+        if (value == 0.0 || value == 1.0)
+            return VLY_OK;
+        return vly_fail(error, VLY_E_INVALID,
+                        "plasticity.%s.frozen is %g, wanted 0 or 1",
+                        given->name, value);
+    }
+    for (uint32_t i = 0; i < info->n_params; i++) {
+        const vly_param_info *param = &info->params[i];
+        if (!param_named(info, i, suffix, key))
+            continue;
+        if (is_time_constant(info, i))
+            return vly_fail(error, VLY_E_INVALID,
+                            "plasticity.%s.%s cannot change in a running net: "
+                            "the traces of past spikes decay by it",
+                            given->name, key);
+        if (!(value >= param->lo && value <= param->hi))
+            return vly_fail(error, VLY_E_INVALID,
+                            "plasticity.%s.%s is %g, wanted %g to %g",
+                            given->name, key, value, param->lo, param->hi);
+        *at = i;
+        return VLY_OK;
+    }
+    return refuse_key(given, key, error);
+}
+
+/* Puts the value into the change, for one projection. learned: its values in
+ * the change's overlay. */
+static vly_status change_projection(vly_net *net, vly_live *change, uint32_t p,
+                                    double *learned, const char *key,
+                                    double value, vly_error *error)
+{
+    const vly_connectome *connectome = net->connectome;
+    const vly_connectome_learning *given = connectome->projections[p].learning;
+    uint32_t at = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(find_value(connectome, p, key, value, &at, error));
+    learned[at] = value;
+    const vly_plasticity_input input = {
+        .params = learned,
+        .w_max = given->w_max < 0.0 ? -given->w_max : given->w_max,
+        .unit = 1.0,
+        .dt_ms = connectome->desc.dt_ms};
+    const char *unfit = given->info->check_of(&input);
+    if (unfit)
+        return vly_fail(error, VLY_E_INVALID,
+                        "plasticity.%s.%s is %g: wanted %s", given->name, key,
+                        value, unfit);
+    VLY_TRY(vly_live_make_learning(change, connectome, learned, p, error));
+out:
+    return status;
+}
+
+vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
+                                double value, vly_error *error)
+{
+    const vly_connectome *connectome = net->connectome;
+    vly_live change = {0};
+    vly_suggest near = {0};
+    char text[160];
+    uint32_t n_found = 0;
+    uint32_t at = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_change_begin(net, &change, error));
+    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
+        const vly_connectome_learning *given =
+            connectome->projections[p].learning;
+        double *learned = change.overlay->learned + at;
+        at += vly_learned_values(connectome, p);
+        if (!given)
+            continue;
+        vly_foreign_offer(&near, name, given->name);
+        if (strcmp(given->name, name) != 0)
+            continue;
+        n_found++;
+        VLY_TRY(change_projection(net, &change, p, learned, key, value, error));
+    }
+    if (n_found == 0) {
+        status = vly_fail(error, VLY_E_INVALID,
+                          "no synapse learns by a [plasticity.%s]%s", name,
+                          vly_suggest_text(&near, text, sizeof text));
+        goto out;
+    }
+    VLY_TRY(vly_net_change_end(net, &change, error));
+out:
+    vly_live_deinit(&change);
+    return status;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What became of the weights: the summary, JSON, lines of telemetry. Reading
+ * all weights costs as much as many bursts, so telemetry has a line only so
+ * often that it takes less than 1% of the time.
+ */
+#include <math.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
+#include "tools/run/run_weights.h"
+#include "tools/watch/run_watch.h"
+
+#define LINES_MAX 12u
+#define NOTE_COSTS 100u
+
+vly_status run_weights_list(run_job *job, vly_error *error)
+{
+    weights_part *part = run_weights_state(job);
+    const vly_net_desc *desc = &job->build.connectome->desc;
+    uint32_t n = 0;
+    vly_status status = VLY_OK;
+    for (uint32_t p = 0; p < desc->n_projections; p++)
+        n += desc->projections[p].learning != NULL;
+    part->maps = vly_calloc(n, sizeof *part->maps);
+    if (part->maps == NULL)
+        return vly_fail_nomem(error, n * sizeof *part->maps, "maps");
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        if (desc->projections[p].learning == NULL)
+            continue;
+        run_weights_map *map = &part->maps[part->n_maps++];
+        map->info.struct_size = sizeof map->info;
+        VLY_TRY(vly_net_projection(job->net, NULL, p, &map->info, error));
+    }
+out:
+    return status;
+}
+
+vly_status run_weights_count(run_job *job, vly_error *error)
+{
+    weights_part *part = run_weights_state(job);
+    vly_status status = VLY_OK;
+    for (uint32_t m = 0; m < part->n_maps; m++) {
+        run_weights_map *map = &part->maps[m];
+        map->stats.struct_size = sizeof map->stats;
+        VLY_TRY(vly_net_weights_stats(job->net, NULL, map->info.index,
+                                      &map->stats, error));
+        /* frozen may have changed */
+        VLY_TRY(vly_net_projection(job->net, NULL, map->info.index, &map->info,
+                                   error));
+    }
+out:
+    return status;
+}
+
+/* ---- text --------------------------------------------------------------- */
+
+static double share(uint64_t n, uint64_t of)
+{
+    return of != 0 ? (double)n / (double)of : 0.0;
+}
+
+static void print_map(const run_weights_map *map, bool first)
+{
+    const vly_net_projection_info *info = &map->info;
+    const vly_weights_stats *stats = &map->stats;
+    const char *unit = info->weight_unit;
+    tool_print("%-17s map %s (%s -> %s): mean %.4g%s%s (%.4g at the start), "
+               "sd %.3g, %.3g%% at 0, %.3g%% at %.4g%s\n",
+               first ? "weights" : "", info->map, info->source, info->target,
+               stats->mean, *unit ? " " : "", unit, stats->mean_start,
+               stats->sd, 100.0 * share(stats->n_at_zero, stats->n),
+               100.0 * share(stats->n_at_most, stats->n), info->w_max,
+               info->frozen ? "; frozen" : "");
+}
+
+void run_weights_print(const run_job *job)
+{
+    const weights_part *part = run_weights_state(job);
+    for (uint32_t m = 0; part->counted && m < part->n_maps; m++) {
+        if (m == LINES_MAX) {
+            tool_print("%-17s and of %s more pairs of areas\n", "",
+                       tool_thousands(part->n_maps - m));
+            return;
+        }
+        print_map(&part->maps[m], m == 0);
+    }
+}
+
+/* ---- JSON --------------------------------------------------------------- */
+
+static void put_map(const run_weights_map *map, json_writer *json)
+{
+    const vly_net_projection_info *info = &map->info;
+    const vly_weights_stats *stats = &map->stats;
+    json_object(json, NULL);
+    json_text(json, "map", info->map);
+    json_text(json, "from", info->source);
+    json_text(json, "to", info->target);
+    json_text(json, "plasticity", info->plasticity);
+    json_text(json, "rule", info->rule);
+    json_bool(json, "frozen", info->frozen != 0);
+    json_text(json, "unit", info->weight_unit);
+    json_u64(json, "synapses", stats->n);
+    json_number(json, "mean", stats->mean);
+    json_number(json, "mean_start", stats->mean_start);
+    json_number(json, "sd", stats->sd);
+    json_number(json, "min", stats->min);
+    json_number(json, "max", stats->max);
+    json_number(json, "w_max", info->w_max);
+    json_number(json, "share_at_zero", share(stats->n_at_zero, stats->n));
+    json_number(json, "share_at_w_max", share(stats->n_at_most, stats->n));
+    json_object_end(json);
+}
+
+static void put_maps(const weights_part *part, json_writer *json)
+{
+    json_array(json, "weights");
+    for (uint32_t m = 0; m < part->n_maps; m++)
+        put_map(&part->maps[m], json);
+    json_array_end(json);
+}
+
+void run_weights_json(const run_job *job, json_writer *json)
+{
+    const weights_part *part = run_weights_state(job);
+    json_text(json, "weights_file", part->final);
+    json_text(json, "weights_recording", part->path);
+    if (part->counted)
+        put_maps(part, json);
+}
+
+/* ---- telemetry ---------------------------------------------------------- */
+
+void run_weights_note(run_job *job)
+{
+    weights_part *part = run_weights_state(job);
+    const watch_part *watch = run_watch_state(job);
+    const uint64_t now = vly_clock_ns();
+    json_writer json;
+    if (watch->watch == NULL || watch->plan.telemetry == NULL ||
+        part->n_maps == 0 || now < part->note_ns)
+        return;
+    /* a failure of the net is reported by the next call of the engine */
+    if (run_weights_count(job, NULL) != VLY_OK)
+        return;
+    watch_when when = {0, 0};
+    run_watch_clock(job, &when.at_ns, &when.unix_ns);
+    json_init(&json, false);
+    json_object(&json, NULL);
+    json_u64(&json, "burst", vly_net_burst(job->net));
+    watch_time_json(watch->watch, when, &json);
+    put_maps(part, &json);
+    json_object_end(&json);
+    const char *line = json_finish(&json, &(size_t){0});
+    if (line != NULL)
+        run_watch_note(watch->watch, line);
+    json_deinit(&json);
+    const uint64_t after = vly_clock_ns();
+    const uint64_t rest = NOTE_COSTS * (after - now);
+    const uint64_t every = (uint64_t)(watch->plan.every_ms * 1e6);
+    part->note_ns = after + (rest > every ? rest : every);
+}
