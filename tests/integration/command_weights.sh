@@ -161,6 +161,17 @@ head -n "$n" lost.csv >lost.head
 head -n "$n" all.csv >all.head
 holds cmp lost.head all.head
 
+# ---- the device fails ----
+expect 0 run recorded.toml --quiet --backend cpu:1 --inject error:at=700 \
+    --on-device-error cpu:2 --record-weights failed.csv --json failed.json \
+    --change 600=plasticity.p.frozen=true
+holds grep -q '"burst": 600' failed.json
+expect 0 run recorded.toml --quiet --backend cpu:3 --record-weights sound.csv \
+    --json sound.json --change 600=plasticity.p.frozen=true
+holds cmp failed.csv sound.csv
+holds [ "$(value state_digest failed.json)" = \
+    "$(value state_digest sound.json)" ]
+
 # ---- a run begins with the weights of another ----
 start() { # start FILE POPULATION
     cat <<END

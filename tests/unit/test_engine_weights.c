@@ -386,11 +386,68 @@ static void kept_by_failover(void **state)
     fixture_deinit(&f);
 }
 
+/* Every call, with its first, second, ... allocation failing: nothing changes,
+ * and nothing is lost. */
+static vly_status call(fixture *f, vly_net *net, int which)
+{
+    static const double w[4] = {0.5, 1, 0, 3};
+    double back[4];
+    uint32_t ends[4];
+    vly_weights_stats stats = {.struct_size = sizeof stats};
+    switch (which) {
+    case 0:
+        return vly_net_set(net, "plasticity.p.lambda", 0.3, &f->error);
+    case 1:
+        return vly_net_weights_write(net, "plastic", 1, 9, 4, w, &f->error);
+    case 2:
+        return vly_net_weights_read(net, "inhibits", 0, 9, 4, back, ends, ends,
+                                    &f->error);
+    default:
+        return vly_net_weights_stats(net, "plastic", 0, &stats, &f->error);
+    }
+}
+
+static void no_memory(void **state)
+{
+    fixture f;
+    (void)state;
+    fixture_init(&f, genome_learns);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    fixture_run(&f, net, 50);
+    assert_ok(vly_net_failover(net, "cpu:1", 0, 1000000, NULL, NULL, &f.error),
+              f.error);
+    for (int which = 0; which < 4; which++) {
+        uint64_t left = 0;
+        uint64_t n = 1;
+        for (; left == 0; n++) {
+            fingerprint before = fixture_run(&f, net, 0);
+            vly_memory_fail_at(n);
+            vly_status status = call(&f, net, which);
+            left = vly_memory_fail_at(0);
+            if (left != 0) {
+                assert_ok(status, f.error);
+                break;
+            }
+            assert_int_equal(status, VLY_E_NOMEM);
+            fingerprint after = fixture_run(&f, net, 0);
+            assert_same(&before, &after);
+        }
+        assert_true(n > 1);
+    }
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(parts),     cmocka_unit_test(learns_and_counts),
-    cmocka_unit_test(refused),   cmocka_unit_test(as_if_compiled),
-    cmocka_unit_test(frozen),    cmocka_unit_test(kept_by_state),
-    cmocka_unit_test(from_file), cmocka_unit_test(kept_by_failover),
+    cmocka_unit_test(parts),
+    cmocka_unit_test(learns_and_counts),
+    cmocka_unit_test(refused),
+    cmocka_unit_test(as_if_compiled),
+    cmocka_unit_test(frozen),
+    cmocka_unit_test(kept_by_state),
+    cmocka_unit_test(no_memory),
+    cmocka_unit_test(from_file),
+    cmocka_unit_test(kept_by_failover),
 };
 
 VLY_TEST_MAIN(tests)

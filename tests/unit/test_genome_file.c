@@ -292,9 +292,10 @@ static void maps_refused(void **state)
                  "file = \"e.csv\"\n",
             "10:1: map:1 has 2 pairs of areas, wanted one: rule file takes one "
             "area in from and in to");
-    refused(MAP "population = \"x\"\n",
-            "14:8: e.csv:1:1: no column map, wanted it or a file of HDF5, or no "
-            "population");
+    refused(
+        MAP "population = \"x\"\n",
+        "14:8: e.csv:1:1: no column map, wanted it or a file of HDF5, or no "
+        "population");
     refused(HEAD "[[map]]\nfrom = \"A\"\nto = \"A\"\nrule = \"file\"\n"
                  "file = \"e.csv\"\nself = false\n",
             "14:8: e.csv:2:3: target is 0, the source itself, wanted another: "
