@@ -71,15 +71,15 @@ static void draw_synapse(plot_figure *figure, const plot_axes *axes,
     const plot_weight *ends = &weights->weights[first];
     const uint64_t order = order_of(weights, first);
     plot_set_colour(figure, plot_area_colour(colour));
-    cairo_set_line_width(figure->cairo, 1.1);
-    cairo_set_line_join(figure->cairo, CAIRO_LINE_JOIN_ROUND);
+    cairo.set_line_width(figure->cairo, 1.1);
+    cairo.set_line_join(figure->cairo, PLOT_CAIRO_JOIN_ROUND);
     for (uint64_t t = 0; t < weights->n_times; t++) {
         const uint64_t row = row_at(weights, t, ends, order);
         if (row != UINT64_MAX)
-            cairo_line_to(figure->cairo, plot_at_x(axes, weights->times[t]),
+            cairo.line_to(figure->cairo, plot_at_x(axes, weights->times[t]),
                           plot_at_y(axes, weights->weights[row].weight));
     }
-    cairo_stroke(figure->cairo);
+    cairo.stroke(figure->cairo);
 }
 
 static void name_synapse(plot_figure *figure, const plot_axes *axes,

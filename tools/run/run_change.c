@@ -36,7 +36,7 @@ typedef struct change_part {
 
 static change_part *of(const run_job *job)
 {
-    return run_part_state(job, &run_part_change);
+    return run_part_state(job, RUN_PART_change);
 }
 
 /* ---- what is asked ------------------------------------------------------ */

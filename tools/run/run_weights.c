@@ -33,7 +33,7 @@ static const tool_option options[] = {
 
 weights_part *run_weights_state(const run_job *job)
 {
-    return run_part_state(job, &run_part_weights);
+    return run_part_state(job, RUN_PART_weights);
 }
 
 static vly_status read_options(run_job *job, const tool_args *args,
@@ -403,7 +403,6 @@ const run_part run_part_weights = {
            [RUN_TAKE] = take},
     .finish = finish,
     .due = due,
-    .look = run_weights_note,
     .print = {[RUN_LINES_HEAD] = print_head, [RUN_LINES] = run_weights_print},
     .json = {[RUN_MEMBERS] = run_weights_json},
     .close = deinit,

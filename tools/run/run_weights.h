@@ -78,8 +78,8 @@ vly_status run_weights_save(struct run_job *job, vly_error *error);
 vly_status run_weights_list(struct run_job *job, vly_error *error);
 /* Their statistics. Errors  those of reading */
 vly_status run_weights_count(struct run_job *job, vly_error *error);
-/* A line of telemetry, if one is due. */
-void run_weights_note(struct run_job *job);
+/* Them as JSON. */
+void run_weights_put(const weights_part *part, json_writer *json);
 void run_weights_print(const struct run_job *job);
 void run_weights_json(const struct run_job *job, json_writer *json);
 

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What became of the weights: the summary, JSON, lines of telemetry. Reading
- * all weights costs as much as many bursts, so telemetry has a line only so
- * often that it takes less than 1% of the time.
+ * What became of the weights: the summary and JSON.
  */
 #include <math.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/thread.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 #include "tools/run/run_weights.h"
-#include "tools/watch/run_watch.h"
 
 #define LINES_MAX 12u
-#define NOTE_COSTS 100u
 
 vly_status run_weights_list(run_job *job, vly_error *error)
 {
@@ -115,7 +110,7 @@ static void put_map(const run_weights_map *map, json_writer *json)
     json_object_end(json);
 }
 
-static void put_maps(const weights_part *part, json_writer *json)
+void run_weights_put(const weights_part *part, json_writer *json)
 {
     json_array(json, "weights");
     for (uint32_t m = 0; m < part->n_maps; m++)
@@ -129,37 +124,5 @@ void run_weights_json(const run_job *job, json_writer *json)
     json_text(json, "weights_file", part->final);
     json_text(json, "weights_recording", part->path);
     if (part->counted)
-        put_maps(part, json);
-}
-
-/* ---- telemetry ---------------------------------------------------------- */
-
-void run_weights_note(run_job *job)
-{
-    weights_part *part = run_weights_state(job);
-    const watch_part *watch = run_watch_state(job);
-    const uint64_t now = vly_clock_ns();
-    json_writer json;
-    if (watch->watch == NULL || watch->plan.telemetry == NULL ||
-        part->n_maps == 0 || now < part->note_ns)
-        return;
-    /* a failure of the net is reported by the next call of the engine */
-    if (run_weights_count(job, NULL) != VLY_OK)
-        return;
-    watch_when when = {0, 0};
-    run_watch_clock(job, &when.at_ns, &when.unix_ns);
-    json_init(&json, false);
-    json_object(&json, NULL);
-    json_u64(&json, "burst", vly_net_burst(job->net));
-    watch_time_json(watch->watch, when, &json);
-    put_maps(part, &json);
-    json_object_end(&json);
-    const char *line = json_finish(&json, &(size_t){0});
-    if (line != NULL)
-        run_watch_note(watch->watch, line);
-    json_deinit(&json);
-    const uint64_t after = vly_clock_ns();
-    const uint64_t rest = NOTE_COSTS * (after - now);
-    const uint64_t every = (uint64_t)(watch->plan.every_ms * 1e6);
-    part->note_ns = after + (rest > every ? rest : every);
+        run_weights_put(part, json);
 }

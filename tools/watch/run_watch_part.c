@@ -12,6 +12,7 @@
 #include "tools/run/run_swap.h"
 #include "tools/watch/metrics_server.h"
 #include "tools/watch/run_watch.h"
+#include "tools/watch/watch_weights.h"
 
 watch_part *run_watch_state(const run_job *job)
 {
@@ -124,6 +125,12 @@ static void put(const run_job *job, json_writer *json)
     json_object_end(json);
 }
 
+static void look(run_job *job)
+{
+    watch_weights_look(job);
+    run_watch_look(job);
+}
+
 static void deinit(run_job *job)
 {
     vly_free(run_watch_state(job)->telemetry);
@@ -148,7 +155,7 @@ const run_part run_part_watch = {
     .call_ns = call_ns,
     .before = run_watch_enter,
     .after = leave,
-    .look = run_watch_look,
+    .look = look,
     .last = run_watch_last,
     .end = run_watch_close,
     .json = {[RUN_MEMBERS] = put},
