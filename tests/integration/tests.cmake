@@ -130,6 +130,9 @@ vly_test(test_science_izhikevich LABELS integration
 vly_test(test_science_stdp LABELS integration
          SOURCES test_science_stdp.c science_net.c science_weights.c
          LIBRARIES m DEPENDS cpu)
+vly_test(test_science_stdp_rates LABELS integration
+         SOURCES test_science_stdp_rates.c science_net.c science_weights.c
+         LIBRARIES m DEPENDS cpu)
 vly_test(test_science_vogels LABELS integration slow TIMEOUT 600
          SOURCES test_science_vogels.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)
