@@ -127,6 +127,20 @@ vly_test(test_science_adex LABELS integration
          SOURCES test_science_adex.c science_net.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_izhikevich LABELS integration
          SOURCES test_science_izhikevich.c DEPENDS cpu)
+vly_test(test_science_stdp LABELS integration
+         SOURCES test_science_stdp.c science_net.c science_weights.c
+         LIBRARIES m DEPENDS cpu)
+vly_test(test_science_stdp_rates LABELS integration
+         SOURCES test_science_stdp_rates.c science_net.c science_weights.c
+         LIBRARIES m DEPENDS cpu)
+vly_test(test_science_learning LABELS integration
+         SOURCES test_science_learning.c science_weights.c spike_statistics.c
+         LIBRARIES m DEPENDS cpu ARGUMENTS short)
+foreach(name brunel vogels song)
+    vly_test_register(test_science_learning_${name}
+        LABELS integration slow TIMEOUT 600
+        COMMAND test_science_learning ${name})
+endforeach()
 vly_test(test_science_vogels LABELS integration slow TIMEOUT 600
          SOURCES test_science_vogels.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)
