@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Turns the rule's table that is included next into one string literal, whose
- * hash (kernels/models/table_hash.h) tells whether core and a backend were built
- * from the same table.
+ * hash (kernels/models/table_hash.h) tells whether core and a backend were
+ * built from the same table.
  */
 #define VLY_PLASTICITY(id, text, source) "L " #id
 #define VLY_TRACE(side, index, param) " T " #side " " #index

@@ -8,8 +8,8 @@
 #include "device_test.h"
 
 #include "conformance/conformance.h"
-#include "probe/probe.h"
 #include "plugin/registry.h"
+#include "probe/probe.h"
 
 static const char *spec_text = "cpu:1";
 static const char *pattern;
