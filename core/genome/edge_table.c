@@ -96,6 +96,11 @@ static vly_status find_columns(vly_csv *csv, const vly_edge_spec *spec,
     if (!good)
         status = *sentence ? vly_csv_fail(csv, field, "%s", sentence)
                            : not_ours(csv, field);
+    else if (spec->population && columns->owner[OWNER_MAP] == csv->n_fields)
+        status = vly_csv_fail(csv, csv->n_fields,
+                              "no column map, wanted it or a file of HDF5, or "
+                              "no population");
+
 out:
     vly_free(names);
     vly_free(places);

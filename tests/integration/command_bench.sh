@@ -76,6 +76,20 @@ expect 3 bench rwkv --backend cpu:1 --sizes 1x64x300,12x768x300 --types fp32 \
 prints 'prefill 1x64x300 fp32 4'
 says 'asked for and not measured: --sizes 12x768x300: 12x768x300 fp32: out of '
 
+# ---- networks that learn ----
+expect 0 bench plastic --quick --backend cpu:1 --case 'hpc scale 0.1' \
+    --json plastic.json
+prints 'hpc scale 0.1 '
+prints 'real-time factor '
+prints 'flush hpc scale 0.1 '
+holds is_json plastic.json
+holds grep -q '"note": "real-time factor [0-9.]*, [0-9.]* bytes a synapse"' \
+    plastic.json
+expect 3 bench plastic --backend cpu:1 --case morrison
+says 'morrison: skipped: it is for a device: --backend cuda'
+expect 2 bench plastic --case izhikevich
+says '--case izhikevich: no case contains it; the cases are brunel 10k frozen, '
+
 # ---- comparison ----
 one() {
     code=$1

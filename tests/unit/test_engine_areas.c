@@ -80,9 +80,11 @@ static void same_however_counted(void **state)
         for (uint32_t flags = 0; flags < 2; flags++) {
             net = fixture_net(&f, i % 2 ? "cpu:2" : "cpu:1");
             wrap(net);
-            assert_int_equal(wrapped.flags,
-                             VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST);
-            wrapped.flags = flags ? wrapped.flags : VLY_BACKEND_HOST;
+            assert_int_equal(wrapped.flags, VLY_BACKEND_AREA_SPIKES |
+                                                VLY_BACKEND_HOST |
+                                                VLY_BACKEND_LEARNS);
+            wrapped.flags =
+                flags ? wrapped.flags : VLY_BACKEND_HOST | VLY_BACKEND_LEARNS;
             vly_net_count_areas(net, 1);
             counts found = run_counting(&f, net, pieces[i]);
             assert_memory_equal(&found, &wanted, sizeof wanted);

@@ -186,7 +186,7 @@ static void crafted_records(void **state)
         {RECORD(projection), 0, "learns: its projection"},
         {RECORD(projection), 99, "learns: its projection"},
         {RECORD(flags), 16, "learns: its bound or flags"},
-        {RECORD(flags), VLY_LEARNING_NEGATIVE, "the bound of its learning"},
+        {RECORD(flags), VLY_LEARNING_NEGATIVE, "learns: its parameters"},
         {RECORD(rule), 0x7fffffff, "learns: its rule is not known"},
         {RECORD(rule), 0, "learns: its rule is not known"},
         {RECORD(rule_hash), 1, "learns: its rule has another table"},

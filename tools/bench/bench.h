@@ -60,6 +60,7 @@ typedef struct bench_row {
     double of_increments;
     double peer_s; /* published by other programs for the same case; 0: none */
     const char *peer;
+    char note[256];   /* after the columns; "": none */
     char reason[400]; /* reason why it was skipped; "": it was measured */
 } bench_row;
 
@@ -203,6 +204,14 @@ vly_status bench_build(const bench_options *options, bench_results *results,
  * Errors  as run; E_IO no file can be made in the working folder */
 vly_status bench_checkpoint(const bench_options *options,
                             bench_results *results, vly_error *error);
+
+/* Adds rows: networks that learn, a burst and a flush of all synapses.
+ * Errors  as run; E_DEVICE if the backend and the CPU backend differ */
+vly_status bench_plastic(const bench_options *options, bench_results *results,
+                         vly_error *error);
+/* Fails before anything is measured if no case matches the pattern.
+ * Errors  E_INVALID lists the cases */
+vly_status bench_plastic_check(const bench_options *options, vly_error *error);
 
 /* Adds rows: a host that injects, runs one burst and reads, in every burst.
  * Errors  as run; E_DEVICE if the backend and the CPU backend differ */

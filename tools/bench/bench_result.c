@@ -95,6 +95,10 @@ static void print_row(const bench_row *row, const char *format)
                  tool_rate_text(row->events_per_s), bandwidth, increments,
                  peer);
     tool_print("%s\n", line);
+    if (row->note[0] != '\0')
+        tool_print(strcmp(format, "|") == 0 ? "| | %s | | | | | | |\n"
+                                            : "    %s\n",
+                   row->note);
 }
 
 static void print_rows(const bench_results *results, bool markdown)
@@ -175,6 +179,7 @@ static void put_row(const bench_row *row, json_writer *json)
     json_number(json, "of_increments", row->of_increments);
     json_text(json, "peer", row->peer);
     json_number(json, "peer_s", row->peer_s);
+    json_text(json, "note", row->note[0] != '\0' ? row->note : NULL);
     json_object_end(json);
 }
 

@@ -22,9 +22,10 @@
 
 static const tool_option options[] = {
     {"quick", 0, false, TOOL_FLAG, NULL,
-     "10 million synapses only; cuda: fewer cases and bursts", 0, 0},
+     "10 million synapses only; cuda, plastic: fewer cases and bursts", 0, 0},
     {"case", 0, false, TOOL_TEXT, "PATTERN",
-     "cuda, attention, wkv, rwkv: only cases whose name contains PATTERN, as "
+     "cuda, plastic, attention, wkv, rwkv: only cases whose name contains "
+     "PATTERN, as "
      "1M or causal",
      0, 0},
     {"backend", 0, false, TOOL_TEXT, "NAME",
@@ -189,6 +190,8 @@ static vly_status measure(const bench_options *bench, const char *suite,
         return bench_cuda(bench, results, error);
     if (strcmp(suite, "checkpoint") == 0)
         return bench_checkpoint(bench, results, error);
+    if (strcmp(suite, "plastic") == 0)
+        return bench_plastic(bench, results, error);
     if (strcmp(suite, "attention") == 0)
         return bench_attention(bench, results, error);
     if (strcmp(suite, "wkv") == 0)
@@ -301,23 +304,26 @@ static vly_status check_suite(const tool_args *args, const char *suite,
                               const bench_options *bench, vly_error *error)
 {
     static const char *const suites[] = {
-        "cpu",  "build", "all",       "cuda", "checkpoint",
+        "cpu",  "build", "all",       "cuda", "checkpoint", "plastic",
         "gemm", "gemv",  "attention", "wkv",  "rwkv"};
     bool cuda = strcmp(suite, "cuda") == 0;
-    bool has_cases = cuda || (is_product(suite) && !is_gemm(suite));
+    bool plastic = strcmp(suite, "plastic") == 0;
+    bool has_cases = cuda || plastic || (is_product(suite) && !is_gemm(suite));
     bool known = false;
     for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
         known = known || strcmp(suite, suites[i]) == 0;
     if (!known)
-        return vly_fail(error, VLY_E_INVALID,
-                        "unknown suite %s; wanted cpu, build, all, cuda, "
-                        "checkpoint, gemm, gemv, attention, wkv or rwkv",
-                        suite);
+        return vly_fail(
+            error, VLY_E_INVALID,
+            "unknown suite %s; wanted cpu, build, all, cuda, "
+            "checkpoint, plastic, gemm, gemv, attention, wkv or rwkv",
+            suite);
     if (!has_cases && bench->pattern != NULL)
-        return vly_fail(error, VLY_E_INVALID,
-                        "--case is of suites cuda, attention, wkv and rwkv: "
-                        "volley bench cuda --case %s",
-                        bench->pattern);
+        return vly_fail(
+            error, VLY_E_INVALID,
+            "--case is of suites cuda, plastic, attention, wkv and rwkv: "
+            "volley bench cuda --case %s",
+            bench->pattern);
     if (bench->pattern != NULL && bench->pattern[0] == '\0')
         return vly_fail(error, VLY_E_INVALID, "--case: nothing in it");
     if (!cuda && bench->beside != NULL)
@@ -328,6 +334,8 @@ static vly_status check_suite(const tool_args *args, const char *suite,
     vly_status status = check_lists(suite, bench, error);
     if (status == VLY_OK && cuda)
         status = bench_cuda_check(bench, error);
+    if (status == VLY_OK && plastic)
+        status = bench_plastic_check(bench, error);
     return status == VLY_OK ? check_files(args, bench, error) : status;
 }
 
@@ -404,8 +412,9 @@ out:
 
 const tool_command cmd_bench = {
     .name = "bench",
-    .arguments = "[cpu|build|all|cuda|checkpoint|gemm|gemv|attention|wkv|rwkv] "
-                 "[options]",
+    .arguments =
+        "[cpu|build|all|cuda|checkpoint|plastic|gemm|gemv|attention|wkv|rwkv] "
+        "[options]",
     .summary = "Times bursts and accelerators, and compares them with the "
                "machine's limits.",
     .details =
@@ -445,6 +454,11 @@ const tool_command cmd_bench = {
         "written to a file in the working folder, and read back. Needs 3 GB; "
         "--quick takes\n"
         "a tenth of the network.\n"
+        "\n"
+        "plastic: networks that learn, beside the same without learning and "
+        "published\n"
+        "figures; the flush of all synapses before a snapshot. Needs 3 GB on "
+        "the CPU.\n"
         "\n"
         "A row of a suite that does not fit the device, or that its plugin "
         "does not offer,\n"

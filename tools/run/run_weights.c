@@ -31,11 +31,6 @@ static const tool_option options[] = {
      0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-weights_part *run_weights_state(const run_job *job)
-{
-    return run_part_state(job, RUN_PART_weights);
-}
-
 static vly_status read_options(run_job *job, const tool_args *args,
                                vly_error *error)
 {

@@ -13,6 +13,8 @@
 #include "record/export.h"
 #include "record/writer.h"
 #include "tools/cli/json_writer.h"
+#include "tools/run/run_job.h"
+#include "tools/run/run_part.h"
 
 struct run_job;
 struct vly_recording;
@@ -50,7 +52,10 @@ typedef struct weights_part {
     uint64_t note_ns; /* when telemetry is due */
     uint64_t kept;    /* bytes of path at the snapshot of fail-over */
 } weights_part;
-weights_part *run_weights_state(const struct run_job *job);
+static inline weights_part *run_weights_state(const struct run_job *job)
+{
+    return run_part_state(job, RUN_PART_weights);
+}
 
 /* Describes the samples for a checkpoint: everything up to now is in the file.
  * false: none are written.
