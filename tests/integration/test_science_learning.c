@@ -164,8 +164,8 @@ enum { BRUNEL_E = 8000, BRUNEL_ALL = 10000 };
  * weights between the published mean and that of independent Poisson spikes,
  * .3311 w_max = .0993 mV. Published CV and deviation of the weights are .21 and
  * .0057 mV; a program of 50 lines in double, eager, with a network of its own,
- * gives CV .153, and with learning 31.8 and 30.3 Hz, .0984 +- .0074 mV, as Volley
- * does. The bounds are around these. */
+ * gives CV .153, and with learning 31.8 and 30.3 Hz, .0984 +- .0074 mV, as
+ * Volley does. The bounds are around these. */
 static void test_brunel(void **state)
 {
     const vly_override frozen = {"plasticity.learn.frozen", "true"};
