@@ -160,12 +160,12 @@ static void test_scaled(void **state)
 enum { BRUNEL_E = 8000, BRUNEL_ALL = 10000 };
 
 /* Static: the published rate, with 3% for another network of the same kind.
- * Plastic: the rates of an independent program with axonal and with dendritic
- * delays, and weights between its mean and that of independent Poisson spikes,
- * .3311 w_max = .0993 mV. The deviation of the weights, and the CV, are only
- * bounded: .0074 mV is what independent synapses have at 100 Hz
- * (test_science_stdp_rates, sd of w_max times sqrt(10) for lambda), and the CV
- * depends on how much of the beginning counts, when all fire together. */
+ * Plastic: the published rates with axonal and with dendritic delays, and
+ * weights between the published mean and that of independent Poisson spikes,
+ * .3311 w_max = .0993 mV. Published CV and deviation of the weights are .21 and
+ * .0057 mV; a program of 50 lines in double, eager, with a network of its own,
+ * gives CV .153, and with learning 31.8 and 30.3 Hz, .0984 +- .0074 mV, as
+ * Volley does. The bounds are around these. */
 static void test_brunel(void **state)
 {
     const vly_override frozen = {"plasticity.learn.frozen", "true"};
@@ -178,7 +178,7 @@ static void test_brunel(void **state)
     printf("static: %.2f Hz, CV %.3f; published 35.3 Hz, CV .21\n",
            fixed.rate_hz, fixed.cv);
     good &= within("static rate", fixed.rate_hz, 34.3, 36.3);
-    good &= within("static CV", fixed.cv, 0.12, 0.26);
+    good &= within("static CV", fixed.cv, 0.14, 0.17);
     open_genome(&l, "brunel_plastic.toml", "cpu", NULL, 0);
     group_statistics early = run_until(&l, 1, 0, BRUNEL_E);
     run_until(&l, 6, 0, BRUNEL_E);
@@ -192,7 +192,7 @@ static void test_brunel(void **state)
     good &= within("first second", early.rate_hz, 31, 33);
     good &= within("rate after 6 s", late.rate_hz, 29.3, 31);
     good &= within("mean weight", w.mean, 0.0974, 0.0993);
-    good &= within("deviation of weights", w.sd, 0.0047, 0.0085);
+    good &= within("deviation of weights", w.sd, 0.0070, 0.0080);
     assert_true(good);
 }
 
