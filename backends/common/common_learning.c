@@ -65,18 +65,22 @@ uint64_t vly_common_weight_words(const vly_net_desc *desc)
 static vly_status check_trace(const char *map, const vly_learning_trace *trace,
                               uint32_t wanted, vly_error *error)
 {
-    bool good = wanted == 0 ? trace->bursts == 0
-                            : trace->bursts >= 1 &&
-                                  trace->bursts <= VLY_COMMON_TRACE_BURSTS &&
-                                  trace->rate >= 0.0f && trace->rate <= 16.0f;
+    bool good =
+        wanted == 0
+            ? trace->bursts == 0
+            : trace->bursts >= 1 && trace->bursts <= VLY_COMMON_TRACE_BURSTS &&
+                  trace->rate >= 0.0f && trace->rate - trace->rate == 0.0f &&
+                  (double)trace->rate * (trace->bursts - 1.0) <= 10.5;
     if (good)
         return VLY_OK;
-    return vly_support_fail(error, VLY_E_INVALID,
-                            "map %s: a trace of %u bursts with rate %g, wanted "
-                            "%s",
-                            map, trace->bursts, (double)trace->rate,
-                            wanted == 0 ? "none"
-                                        : "1 to 2^24 bursts, rate 0 to 16");
+    return vly_support_fail(
+        error, VLY_E_INVALID,
+        "map %s: a trace of %u bursts with rate %g, wanted "
+        "%s",
+        map, trace->bursts, (double)trace->rate,
+        wanted == 0 ? "none"
+                    : "1 to 2^24 bursts, rate * (bursts - 1) at most "
+                      "10.5");
 }
 
 static vly_status check_rule(const char *map, const vly_learning_desc *learning,
@@ -167,6 +171,8 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
                                 (unsigned long long)bytes);
     const uint32_t *words = snapshot->weights;
     vly_status status = VLY_OK;
+    if (bytes == 0)
+        return VLY_OK;
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
         uint64_t n = vly_common_learning_words(desc, i);
         if (n != 0)

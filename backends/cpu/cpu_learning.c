@@ -77,8 +77,8 @@ out:
 
 /* ---- spikes of targets -------------------------------------------------- */
 
-/* Whether the second oldest spike of a ring is not folded in yet: the oldest is
- * overwritten next, and one that is older than `flushed` must remain. */
+/* Whether the third oldest spike of a ring is not folded in yet: the oldest is
+ * overwritten next, and one that all synapses have seen must remain. */
 static uint32_t is_full(const vly_cpu_learning *l, uint32_t i, uint32_t flushed)
 {
     uint32_t slot = (l->t.count[i] + 2) & l->t.mask;
@@ -122,7 +122,9 @@ void vly_cpu_learning_arrived(vly_backend_net *net)
             vly_common_traces_arrive(&l->t, ids[i] - net->areas[a].first,
                                      burst);
         for (uint32_t k = 0; renew && k < l->t.n_sources; k++)
-            if (burst - l->t.arrived[k] > VLY_COMMON_AGE_PERIOD)
+            /* not before the flush of the period has folded in all spikes
+             * that meet its trace */
+            if (burst - l->t.arrived[k] > VLY_COMMON_AGE_PERIOD + l->t.reach)
                 l->t.arrived[k] = burst - VLY_COMMON_AGE_NEVER;
     }
 }
@@ -147,7 +149,9 @@ static void load_dendrites(const vly_backend_net *net, vly_cpu_learning *l)
 
 void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot)
 {
-    const uint32_t *words = snapshot->weights;
+    static const uint32_t none; /* where all areas are empty */
+    const uint32_t *words = snapshot->weights ? snapshot->weights : &none;
+
     uint32_t burst = (uint32_t)net->burst;
     for (uint32_t n = 0; n < net->n_learning; n++) {
         vly_cpu_learning *l = &net->learning[n];

@@ -32,7 +32,7 @@ struct vly_cpu_learning {
     vly_cpu_decay source[2];
     vly_cpu_decay target[2];
     uint32_t *flushed; /* [n_threads] burst */
-    uint8_t *full;     /* [n_threads][64] a ring is: flush */
+    uint8_t *full;     /* [n_threads][64] 1: a ring of the slice is full */
 };
 
 /* ---- cpu_learning.c ----------------------------------------------------- */

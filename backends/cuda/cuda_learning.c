@@ -232,7 +232,8 @@ vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
 {
     const vly_net_desc *desc = shard->net->desc;
     vly_cuda_plastic *plastic = &shard->plastic;
-    const uint32_t *words = snapshot->weights;
+    static const uint32_t none; /* where all areas are empty */
+    const uint32_t *words = snapshot->weights ? snapshot->weights : &none;
     uint32_t n = desc->n_projections - shard->store.fixed->n_projections;
     uint32_t at = 0;
     vly_status status = VLY_OK;

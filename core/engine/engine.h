@@ -233,8 +233,10 @@ vly_status vly_net_change_end(vly_net *net, vly_live *change, vly_error *error);
 /* plasticity.NAME.KEY of vly_net_set (net_learning.c). */
 vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
                                 double value, vly_error *error);
-/* Whether a projection learns by the rule of this name. */
-bool vly_net_has_learning(const vly_net *net, const char *name, size_t n_name);
+/* Whether vly_net_set takes this key of the rule of projection p, which learns.
+ * Errors  E_INVALID with the keys that it takes */
+vly_status vly_learning_key_check(const vly_connectome *connectome, uint32_t p,
+                                  const char *key, vly_error *error);
 /* Whether vly_net_set takes this key of the stimulus (net_set.c).
  * Errors  E_INVALID with the keys that it takes */
 vly_status vly_stimulus_key_check(const vly_connectome *connectome,

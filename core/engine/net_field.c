@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * State by name, in the field's unit, between two bursts; weights.
+ * State by name, in the field's unit, between two bursts.
  */
 #include <math.h>
 #include <string.h>

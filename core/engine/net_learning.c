@@ -10,19 +10,6 @@
 #include "engine/engine.h"
 #include "genome/foreign_names.h"
 
-bool vly_net_has_learning(const vly_net *net, const char *name, size_t n_name)
-{
-    const vly_connectome *connectome = net->connectome;
-    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
-        const vly_connectome_learning *given =
-            connectome->projections[p].learning;
-        if (given && strncmp(given->name, name, n_name) == 0 &&
-            given->name[n_name] == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The suffix of weights at the projection's target; "" none. */
 static const char *suffix_of(const vly_connectome *connectome, uint32_t p)
 {
@@ -105,6 +92,18 @@ static vly_status find_value(const vly_connectome *connectome, uint32_t p,
         return VLY_OK;
     }
     return refuse_key(given, key, error);
+}
+
+vly_status vly_learning_key_check(const vly_connectome *connectome, uint32_t p,
+                                  const char *key, vly_error *error)
+{
+    const vly_plasticity_info *info = connectome->projections[p].learning->info;
+    uint32_t at = 0;
+    double good = 0.0; /* of frozen; of a parameter its default */
+    for (uint32_t i = 0; i < info->n_params; i++)
+        if (param_named(info, i, suffix_of(connectome, p), key))
+            good = info->params[i].init;
+    return find_value(connectome, p, key, good, &at, error);
 }
 
 /* Puts the value into the change, for one projection. learned: its values in

@@ -82,9 +82,19 @@ vly_status vly_net_rounding(const vly_net *net, const char *path, double *off,
             const double one = stimulus_off(net, s, key);
             worst = one > worst ? one : worst;
         }
-        if (strncmp(path, "plasticity.", 11) == 0 &&
-            vly_net_has_learning(net, name, n))
+        const bool rules = strncmp(path, "plasticity.", 11) == 0;
+        for (uint32_t p = 0; rules && p < connectome->desc.n_projections; p++) {
+            const vly_connectome_learning *given =
+                connectome->projections[p].learning;
+            if (!given || strncmp(given->name, name, n) != 0 ||
+                given->name[n] != 0)
+                continue;
+            const vly_status status =
+                vly_learning_key_check(connectome, p, key, error);
+            if (status != VLY_OK)
+                return status;
             worst = 0.0; /* real numbers */
+        }
     }
     if (worst < 0.0)
         return vly_fail(error, VLY_E_INVALID,

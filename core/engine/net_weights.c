@@ -194,6 +194,17 @@ static double master_unit(const vly_connectome *connectome, uint32_t p)
     return negative ? -unit : unit;
 }
 
+/* The bound in 2^-16 of the unit may be above w_max by less than half of that:
+ * a weight at the bound is w_max. */
+static double weight_of(const vly_connectome *connectome, uint32_t p, int32_t m)
+{
+    if (m == 0)
+        return 0.0;
+    if ((uint32_t)m == connectome->desc.projections[p].learning->most)
+        return connectome->projections[p].learning->w_max;
+    return m * master_unit(connectome, p);
+}
+
 vly_status vly_net_weights_read(vly_net *net, const char *map, uint32_t part,
                                 uint64_t first, uint64_t count, double *weights,
                                 uint32_t *sources, uint32_t *targets,
@@ -209,9 +220,8 @@ vly_status vly_net_weights_read(vly_net *net, const char *map, uint32_t part,
     const vly_projection_desc *desc = &connectome->desc.projections[p];
     if (weights && desc->learning) {
         VLY_TRY(masters_read(net, p, first, count, &masters, error));
-        double unit = master_unit(connectome, p);
         for (uint64_t i = 0; i < count; i++)
-            weights[i] = masters[i] == 0 ? 0.0 : masters[i] * unit;
+            weights[i] = weight_of(connectome, p, masters[i]);
     } else if (weights) {
         double unit = connectome->projections[p].unit;
         for (uint64_t i = 0; i < count; i++)
@@ -249,9 +259,10 @@ static void add_masters(const int32_t *masters, uint64_t n, uint32_t most,
     }
 }
 
-static void finish_stats(const weight_sums *sums, double unit,
-                         vly_weights_stats *stats)
+static void finish_stats(const vly_connectome *connectome, uint32_t p,
+                         const weight_sums *sums, vly_weights_stats *stats)
 {
+    double unit = master_unit(connectome, p);
     double n = (double)stats->n;
     double mean = stats->n != 0 ? sums->sum / n : 0.0;
     double variance = stats->n != 0 ? sums->squares / n - mean * mean : 0.0;
@@ -259,8 +270,8 @@ static void finish_stats(const weight_sums *sums, double unit,
     if (stats->n != 0)
         stats->mean = ((double)sums->base * n + sums->sum) / n * unit;
     stats->sd = sqrt(variance > 0.0 ? variance : 0.0) * fabs(unit);
-    stats->min = (unit < 0.0 ? sums->high : sums->low) * unit;
-    stats->max = (unit < 0.0 ? sums->low : sums->high) * unit;
+    stats->min = weight_of(connectome, p, unit < 0.0 ? sums->high : sums->low);
+    stats->max = weight_of(connectome, p, unit < 0.0 ? sums->low : sums->high);
 }
 
 static vly_status count_all(vly_net *net, uint32_t p, vly_weights_stats *stats,
@@ -281,7 +292,7 @@ static vly_status count_all(vly_net *net, uint32_t p, vly_weights_stats *stats,
         add_masters(masters, n, learning->most, &sums, stats);
         vly_free(masters);
     }
-    finish_stats(&sums, master_unit(net->connectome, p), stats);
+    finish_stats(net->connectome, p, &sums, stats);
 out:
     return status;
 }

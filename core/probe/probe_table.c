@@ -401,14 +401,14 @@ static void fill_table(probe_slot *slot, const vly_backend *inner)
     slot->table.coef_write = coef_write;
     slot->table.stimulus_write = stimulus_write;
     slot->table.snapshot_read = snapshot_read;
+    /* of a backend that learns they are not optional */
+    slot->table.learning_read = inner->learning_read ? learning_read : NULL;
+    slot->table.learning_write = inner->learning_write ? learning_write : NULL;
+    slot->table.learning_set = inner->learning_set ? learning_set : NULL;
     if (!may_go_elsewhere(slot->probe)) {
         slot->table.weights_read = inner->weights_read ? weights_read : NULL;
         slot->table.weights_write = inner->weights_write ? weights_write : NULL;
         slot->table.reverse_index = inner->reverse_index ? reverse_index : NULL;
-        slot->table.learning_read = inner->learning_read ? learning_read : NULL;
-        slot->table.learning_write =
-            inner->learning_write ? learning_write : NULL;
-        slot->table.learning_set = inner->learning_set ? learning_set : NULL;
         slot->table.state_digest = inner->state_digest ? state_digest : NULL;
     }
     /* reserved: never called, so it cannot be wrapped */

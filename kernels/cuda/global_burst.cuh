@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The kernels of the plan for every net: accumulators in global memory, added
  * to by integer atomics, many bursts in one persistent launch with two
- * grid-wide barriers a burst: deliver | barrier | stimuli, update, spikes to
- * the log | barrier In burst t every group of rows delivers the spikes of burst
- * t - base_delay; a further delay d goes to slot (t + d) mod ring.
+ * grid-wide barriers a burst:
+ *     deliver | barrier | stimuli, update, spikes to the log | barrier
+ * In burst t every group of rows delivers the spikes of burst t - base_delay; a
+ * further delay d goes to slot (t + d) mod ring.
  *
  * With VLY_CUDA_LEARNS, maps that learn are delivered too (learning_rows.cuh);
  * burst_global.cu has no instruction for them.

@@ -18,6 +18,8 @@
 template <int RULE> struct plastic_rule;
 #define VLY_PLASTICITY_READ "kernels/cuda/learning_rule.cuh"
 #include "kernels/rules/each_plasticity.h"
+static_assert(VLY_PLASTICITY_MAX_COEFS <= VLY_CUDA_RULE_COEFS,
+              "coefficients of a rule");
 
 /* A row in one burst. */
 struct learning_row {
@@ -256,6 +258,8 @@ static __device__ void learning_flush(const vly_cuda_learnings &learnings,
         if (!all && !learning_is_full(l, burst))
             continue;
         const uint32_t flushed = __ldcg(l.flushed);
+        if ((l.flags & VLY_CUDA_LEARNING_FROZEN) != 0)
+            continue;
         for (uint32_t k = warp; k < l.n_sources; k += n_warps) {
             const learning_row row =
                 learning_row_of(l, k, (uint32_t)burst, flushed, 1);
@@ -295,7 +299,8 @@ static __device__ void learning_deliver(const vly_cuda_view &view,
             (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0 ? 0 : 1;
         uint32_t *input =
             view.input + (slot * view.n_ports + l.port) * view.n_neurons;
-        /* nobody reads it until the barrier: the ring is full for all */
+        /* No thread reads `flushed` before the barrier: all see that the ring
+         * is full. */
         if (learning_is_full(l, burst) && blockIdx.x == 0 && threadIdx.x == 0)
             *l.flushed = (uint32_t)burst;
         /* 32 synapses of a row are the least that is worth a warp */
@@ -364,8 +369,8 @@ static __device__ void learning_fired(const vly_cuda_learnings &learnings,
         const uint32_t n = newest.count;
         const uint64_t ring = (uint64_t)i * (l.mask + 1);
         const uint64_t at = ring + (n & l.mask);
-        /* of the next spike's turn the oldest is overwritten; one that all rows
-         * have seen must stay */
+        /* The next spike overwrites the oldest entry. One that all rows have
+         * seen must remain. */
         const uint32_t old = __ldcg(l.post + ring + ((n + 3) & l.mask));
         const uint32_t flushed = __ldcg(l.flushed);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stdp_inhibitory: symmetric plasticity of inhibitory synapses, which holds the
  * rate of the target near alpha / (2 tau). With the traces x of the source and
- * y of the target, of one time constant: the target fires    w += eta x a spike
- * arrives     w += eta (y - alpha) w is the size of a weight: its sign is that
- * of the map. Source: Vogels et al. 2011, doi:10.1126/science.1211095
+ * y of the target, of one time constant:
+ *     the target fires    w += eta x
+ *     a spike arrives     w += eta (y - alpha)
+ * w is the size of a weight; the map gives its sign.
+ * Source: Vogels et al. 2011, doi:10.1126/science.1211095
  */
 #ifndef VOLLEY_RULES_STDP_INHIBITORY_H
 #define VOLLEY_RULES_STDP_INHIBITORY_H

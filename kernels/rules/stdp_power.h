@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stdp_power: pair-based plasticity whose potentiation grows with a power of
- * the weight. With the traces x of the source and y of the target: the target
- * fires    w += lambda w_0^(1 - mu) w^mu x a spike arrives     w -= lambda
- * alpha w y Source: Morrison et al. 2007, doi:10.1162/neco.2007.19.6.1437
+ * the weight. With the traces x of the source and y of the target:
+ *     the target fires    w += lambda w_0^(1 - mu) w^mu x
+ *     a spike arrives     w -= lambda alpha w y
+ * Source: Morrison et al. 2007, doi:10.1162/neco.2007.19.6.1437
  */
 #ifndef VOLLEY_RULES_STDP_POWER_H
 #define VOLLEY_RULES_STDP_POWER_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stdp_triplet: with the fast and slow traces x0, x1 of the source and y0, y1
- * of the target: the target fires    w += w_max x0 (a2_plus + a3_plus y1) a
- * spike arrives     w -= w_max y0 (a2_minus + a3_minus x1) Source: Pfister and
- * Gerstner 2006, doi:10.1523/JNEUROSCI.1425-06.2006
+ * of the target:
+ *     the target fires    w += w_max x0 (a2_plus + a3_plus y1)
+ *     a spike arrives     w -= w_max y0 (a2_minus + a3_minus x1)
+ * Source: Pfister and Gerstner 2006, doi:10.1523/JNEUROSCI.1425-06.2006
  */
 #ifndef VOLLEY_RULES_STDP_TRIPLET_H
 #define VOLLEY_RULES_STDP_TRIPLET_H

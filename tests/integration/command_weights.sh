@@ -304,6 +304,32 @@ expect 0 run half.toml --quiet --ms 0.1 --json half.json
 holds near "$(of_map half.json between pair mean_start)" \
     "$(mean between pair half.csv)" 0.00049 # half a unit
 
+# ---- a weight at the bound is w_max, whatever its binary digits are ----
+for most in 0.3 19.9 0.6666666666666667; do
+    sed "s/^w_max_mv = 3/w_max_mv = $most/; s/^lambda = .*/lambda = 1/; \
+        s/uniform = \[0, 3\]/uniform = [0, $most]/
+        s/from = .\"A\", \"B\".\$/from = \"A\"/" learn.toml >bound.toml
+    expect 0 run bound.toml --quiet --weights bound.csv --bursts 400
+    holds grep -q "^ex,.*,$(printf %.17g "$most")" bound.csv
+    sed '/^id = "ex"/,/^plasticity/ { s/^rule = .*/rule = "file"/
+        s/^in_degree.*/file = "bound.csv"/; s/^weight_mv.*/population = "ex"\nmultiple = true/ }' \
+        bound.toml >again.toml
+    expect 0 run again.toml --quiet --bursts 2
+done
+
+# ---- changes that cannot be made ----
+expect 2 run learn.toml --quiet --change 40=plasticity.p.frozne=1
+says "has no parameter frozne"
+says "did you mean frozen"
+expect 0 run learn.toml --quiet --bursts 500 --checkpoint half.ckpt
+expect 0 run learn.toml --resume half.ckpt -o late --change 3=plasticity.p.frozen=true
+says "--change 3=plasticity.p.frozen: before burst 500, at which the run continues"
+holds grep -q '"changes": \[\]' late/summary.json
+# a probe moves a net that learns to another backend, and weights are read there
+expect 0 run learn.toml --quiet --bursts 60 --inject wrong:to=cpu --weights x.csv \
+    --change 30=plasticity.p.frozen=true
+rm x.csv
+
 # ---- refused ----
 expect 2 run learn.toml --quiet --record-weights x.csv
 says 'has no [[record]] with what = "weights"'

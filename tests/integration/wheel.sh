@@ -63,7 +63,7 @@ tools/make-wheels cpu"
 # ---- what is in there ----
 package=$(echo env/lib/python*/site-packages/volley)
 info=$(echo env/lib/python*/site-packages/volley_engine-*.dist-info)
-for name in LICENSE hdf5.txt zlib.txt zstd.txt jansson.txt tomlplusplus.txt volk.txt; do
+for name in LICENSE hdf5.txt zlib.txt zstd.txt tomlplusplus.txt volk.txt; do
     [ -s "$info/licenses/$name" ] || bad "no licence $name"
 done
 case $built in

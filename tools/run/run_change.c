@@ -31,7 +31,8 @@ typedef struct run_change {
 typedef struct change_part {
     run_change *changes; /* [n_changes] ascending bursts */
     uint32_t n_changes;
-    uint32_t next; /* all before this one are done, or before a resume */
+    uint32_t first; /* those before it lie before a resume: left out */
+    uint32_t next;  /* all before this one are done, or left out */
 } change_part;
 
 static change_part *of(const run_job *job)
@@ -142,8 +143,15 @@ static vly_status check_paths(run_job *job, vly_error *error)
     double off = 0;
     vly_status status = VLY_OK;
     while (part->next < part->n_changes &&
-           part->changes[part->next].burst < job->first_burst)
+           part->changes[part->next].burst < job->first_burst) {
+        tool_message("--change %" PRIu64 "=%s: before burst %" PRIu64
+                     ", at which the run continues: left out",
+                     part->changes[part->next].burst,
+                     part->changes[part->next].path, job->first_burst);
         part->next++;
+    }
+    part->first = part->next;
+
     for (uint32_t k = part->next; k < part->n_changes && status == VLY_OK; k++)
         status = vly_net_rounding(job->net, part->changes[k].path, &off, error);
     return status;
@@ -167,11 +175,14 @@ static vly_status reach(run_job *job, vly_error *error)
     while (part->next < part->n_changes &&
            part->changes[part->next].burst <= burst) {
         const run_change *change = &part->changes[part->next];
-        VLY_TRY(vly_net_set(job->net, change->path, change->value, error));
+        vly_error why = VLY_ERROR_INIT;
+        status = vly_net_set(job->net, change->path, change->value, &why);
+        if (status != VLY_OK)
+            return vly_fail(error, status, "--change %" PRIu64 "=%s: %s",
+                            change->burst, change->path, why.message);
         part->next++;
         tell(job, change);
     }
-out:
     return status;
 }
 
@@ -220,17 +231,17 @@ static void deinit(run_job *job)
 static void print(const run_job *job)
 {
     const change_part *part = of(job);
-    for (uint32_t k = 0; k < part->next; k++) {
-        if (k == LINES_MAX) {
+    for (uint32_t k = part->first; k < part->next; k++) {
+        if (k - part->first == LINES_MAX) {
             tool_print("%-17s and %s more\n", "",
                        tool_thousands(part->next - k));
             return;
         }
         tool_plain_text text;
-        tool_print("%-17s burst %s: %s = %g\n", k == 0 ? "changes" : "",
-                   tool_thousands(part->changes[k].burst),
-                   tool_plain(part->changes[k].path, &text),
-                   part->changes[k].value);
+        tool_print(
+            "%-17s burst %s: %s = %g\n", k == part->first ? "changes" : "",
+            tool_thousands(part->changes[k].burst),
+            tool_plain(part->changes[k].path, &text), part->changes[k].value);
     }
 }
 
@@ -239,7 +250,7 @@ static void put(const run_job *job, json_writer *json)
 {
     const change_part *part = of(job);
     json_array(json, "changes");
-    for (uint32_t k = 0; k < part->next; k++) {
+    for (uint32_t k = part->first; k < part->next; k++) {
         json_object(json, NULL);
         json_u64(json, "burst", part->changes[k].burst);
         json_text(json, "path", part->changes[k].path);

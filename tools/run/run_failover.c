@@ -171,8 +171,20 @@ static int cut_recordings(run_job *job)
     vly_status status = VLY_OK;
     if (run_output_state(job)->record == NULL &&
         run_output_state(job)->digests == NULL &&
-        run_weights_state(job)->writer == NULL)
+        run_weights_state(job)->writer == NULL &&
+        run_output_state(job)->output.path == NULL &&
+        run_output_state(job)->digest_log == NULL &&
+        run_weights_state(job)->path == NULL)
         return 1;
+    /* closed at the end of the run: they cannot be cut */
+    if ((run_output_state(job)->output.path != NULL &&
+         run_output_state(job)->record == NULL) ||
+        (run_output_state(job)->digest_log != NULL &&
+         run_output_state(job)->digests == NULL) ||
+        (run_weights_state(job)->path != NULL &&
+         run_weights_state(job)->writer == NULL))
+        return 0;
+
     if (!kept->known)
         return 0;
     /* a sample is recorded between two calls of the engine and cannot be cut
@@ -223,9 +235,17 @@ static vly_status arm(run_job *job, vly_error *error)
     const failover_part *part = of(job);
     if (part->backend == NULL)
         return VLY_OK;
-    keep_places(job);
     return vly_net_failover(job->net, part->backend, job->plan.n_threads,
                             part->every, on_failover, job, error);
+}
+
+/* When nothing can refuse the run any more: files are written to here. */
+static vly_status mark(run_job *job, vly_error *error)
+{
+    (void)error;
+    if (of(job)->backend != NULL)
+        keep_places(job);
+    return VLY_OK;
 }
 
 static void deinit(run_job *job)
@@ -273,7 +293,7 @@ const run_part run_part_failover = {
     .help = 4,
     .options = options,
     .read = read_failover,
-    .at = {[RUN_CHECK] = check, [RUN_OPEN] = arm},
+    .at = {[RUN_CHECK] = check, [RUN_OPEN] = arm, [RUN_BEGIN] = mark},
     .moves = run_failover_count,
     .print = {[RUN_LINES] = print},
     .json = {[RUN_MEMBERS] = put, [RUN_MANIFEST] = put},

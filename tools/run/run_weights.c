@@ -215,7 +215,7 @@ static vly_status put_range(run_job *job, const vly_net_projection_info *info,
     for (uint64_t i = 0; i < n; i++)
         VLY_TRY(vly_writer_print(
             part->writer, error,
-            "%" PRIu64 ",%.15g,%s,%s,%" PRIu32 ",%s,%" PRIu32 ",%.12g\n",
+            "%" PRIu64 ",%.15g,%s,%s,%" PRIu32 ",%s,%" PRIu32 ",%.17g\n",
             burst - 1, time, info->map, info->source, block->sources[i],
             info->target, block->targets[i], block->weights[i]));
     part->n_lines += n;

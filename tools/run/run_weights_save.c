@@ -50,7 +50,7 @@ static vly_status put_block(const run_weights_block *block,
                                     block->weights, n, error);
     for (uint64_t i = 0; i < n && status == VLY_OK; i++)
         status = vly_writer_print(
-            file->table, error, "%s,%s,%" PRIu32 ",%s,%" PRIu32 ",%.12g\n",
+            file->table, error, "%s,%s,%" PRIu32 ",%s,%" PRIu32 ",%.17g\n",
             info->map, info->source, block->sources[i], info->target,
             block->targets[i], block->weights[i]);
     return status;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import warnings
 from typing import Any, List, Mapping, NamedTuple, Optional, Tuple
 
@@ -88,16 +89,42 @@ class Connectome(Handle):
     def __init__(self, handle: ctypes.c_void_p) -> None:
         self._h = handle
         self._nets = 0  # alive, which read it
+        self._guard = threading.RLock()  # of the two
+        self._dropped = False  # only nets have it
+
+    def _hold(self) -> ctypes.c_void_p:
+        """The handle, for a net: close() is refused until _leave()."""
+        with self._guard:
+            handle = self._handle
+            self._nets += 1
+            return handle
+
+    def _leave(self) -> None:
+        with self._guard:
+            self._nets -= 1
+            if self._dropped and not self._nets:
+                super().close()
+
+    def __del__(self) -> None:
+        # the collector may take a connectome before its net
+        try:
+            with self._guard:
+                self._dropped = True
+                if not self._nets:
+                    super().close()
+        except Exception:  # the interpreter is ending
+            pass
 
     def close(self) -> None:
         """Frees the connectome.
 
         Raises ValueError while one of its nets is open.
         """
-        if self._h is not None and self._nets:
-            raise ValueError(f"{self._nets} net(s) of this Connectome are "
-                             "open: close them first")
-        super().close()
+        with self._guard:
+            if self._h is not None and self._nets:
+                raise ValueError(f"{self._nets} net(s) of this Connectome are "
+                                 "open: close them first")
+            super().close()
 
     @classmethod
     def build(cls, genome: Genome, set: Optional[Mapping[str, Any]] = None,

@@ -4,7 +4,6 @@ of arrays in place of files."""
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import re
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union

@@ -233,10 +233,12 @@ def text(value: Any, what: str = "a path") -> bytes:
     if not isinstance(value, (str, bytes, os.PathLike)):
         raise TypeError(f"{what} is {type(value).__name__}, wanted text")
     try:
-        return os.fsencode(value)
+        made = os.fsencode(value)
     except UnicodeEncodeError:
-        raise ValueError(f"{what} is {plain(repr(value))}, which is no "
-                         "text") from None
+        made = b"\0"
+    if b"\0" in made:  # C would read it up to there
+        raise ValueError(f"{what} is {plain(repr(value))}, which is no text")
+    return made
 
 
 def word(value: Any, what: str) -> bytes:

@@ -47,4 +47,7 @@ def load(genome: Genome, backend: str = "auto",
     if isinstance(resume, (str, os.PathLike)):
         with State.load(resume) as state:
             return Net(connectome, backend, threads, state)
+    if resume is not None and not isinstance(resume, State):
+        raise TypeError(f"resume is {type(resume).__name__}, wanted the name of a "
+                        "checkpoint or a State")
     return Net(connectome, backend, threads, resume)

@@ -58,14 +58,18 @@ class Net(Runner):
                  threads: int = 0, state: Optional[State] = None) -> None:
         self._connectome = connectome
         name = word(backend, "a backend")
-        if state is None:
-            self._h = make("net_create", connectome._handle, registry(), name,
-                           threads)
-        else:
-            self._h = make("net_resume", connectome._handle, registry(), name,
-                           threads, state._handle)
-        connectome._nets += 1
         self._start()
+        compiled = connectome._hold()
+        try:
+            if state is None:
+                self._h = make("net_create", compiled, registry(), name,
+                               threads)
+            else:
+                self._h = make("net_resume", compiled, registry(), name,
+                               threads, state._handle)
+        finally:
+            if self._h is None:
+                connectome._leave()
         stats = self._stats()
         self.dt_ms: float = stats.dt_ms
         self._total = int(stats.neurons)
@@ -89,9 +93,11 @@ class Net(Runner):
         Raises  RuntimeError: the net runs, in this or another thread
         """
         was_open = self._h is not None
-        super().close()
-        if was_open:
-            self._connectome._nets -= 1
+        try:
+            super().close()
+        finally:
+            if was_open and self._h is None:
+                self._connectome._leave()
 
     def __repr__(self) -> str:
         if self._h is None:
@@ -370,6 +376,9 @@ class Net(Runner):
 
         Raises  UnknownName, TypeError, ValueError; Error: no such field
         """
+        if self._running:
+            raise RuntimeError("record is called by a function of a run of "
+                               "the same net")
         chosen = None
         first, count = 0, self._total
         if area is not None:

@@ -84,6 +84,8 @@ class SpikeRecording(Recording):
         self._done = burst + 1
 
     def _cut(self, burst: int) -> None:
+        if burst > self._done:  # the bursts between were not seen
+            self._parts, self._begun = [], burst
         self._parts = [one for one in self._parts if one[0] < burst]
         self._begun, self._done = min(self._begun, burst), burst
 

@@ -95,7 +95,7 @@ class Runner(Handle):
     def _start(self) -> None:
         """Called by Net before anything else."""
         self._use = threading.RLock()  # of the thread that uses the net
-        self._ending = threading.Lock()  # stop() against close()
+        self._ending = threading.RLock()  # stop() against close()
         self._running = False
         self._recordings: List[Recording] = []
         self._quick = 1  # bursts that take less than a piece

@@ -23,17 +23,25 @@ def _above(folder: str, levels: int) -> Iterator[str]:
         yield folder
 
 
+def _prefixes() -> Iterator[str]:
+    """Folders above an installed package, up to its prefix. Those above a clone may
+    be other users': nothing is looked for there."""
+    if os.path.basename(os.path.dirname(_HERE)) in ("dist-packages", "site-packages"):
+        yield from _above(_HERE, 4)
+
+
 def library() -> str:
     """Path of libvolley: the file that VOLLEY_LIBRARY names, that of this package,
     that of the prefix which this package is in, or the name alone, for the dynamic
     linker to find."""
-    if "VOLLEY_LIBRARY" in os.environ:
-        return os.environ["VOLLEY_LIBRARY"]
+    named = os.environ.get("VOLLEY_LIBRARY")
+    if named:
+        return named
     own = os.path.join(_HERE, "lib", SONAME)
     if os.path.isfile(own):
         return own
     # PREFIX/lib/python3/dist-packages/volley: PREFIX/lib/x86_64-linux-gnu too
-    for folder in list(_above(_HERE, 4))[1:]:
+    for folder in list(_prefixes())[1:]:
         for pattern in (SONAME, os.path.join("*", SONAME)):
             found = glob.glob(os.path.join(glob.escape(folder), pattern))
             if found:
@@ -46,7 +54,7 @@ def command() -> Optional[str]:
     on the path; None if there is neither."""
     named = os.environ.get("VOLLEY_LIBRARY")  # BUILD/lib/libvolley.so
     beside = [os.path.dirname(os.path.dirname(os.path.abspath(named)))] if named else []
-    for folder in (*beside, _HERE, *_above(_HERE, 4)):
+    for folder in (*beside, _HERE, *_prefixes()):
         path = os.path.join(folder, "bin", "volley")
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
@@ -55,7 +63,7 @@ def command() -> Optional[str]:
 
 def genomes_folder() -> Optional[str]:
     """The folder of the genomes that ship; None if there is none."""
-    for folder in (_HERE, *_above(_HERE, 4)):
+    for folder in (_HERE, *_prefixes()):
         path = os.path.join(folder, "share", "volley", "genomes")
         if os.path.isdir(path):
             return path
