@@ -19,7 +19,16 @@
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 
-enum { BLOCKS = 11, FLUSHES = 11, WARM_BURSTS = 200, CHECK_BURSTS = 50 };
+/* A network that learns changes while it is timed: with WARM_BURSTS and BLOCKS of
+ * BLOCK_BURSTS a fast device times the first 350 ms of hpc_benchmark, as its
+ * authors do, and not seconds in which its weights and rates grow. */
+enum {
+    BLOCKS = 11,
+    FLUSHES = 11,
+    WARM_BURSTS = 200,
+    BLOCK_BURSTS = 300,
+    CHECK_BURSTS = 50
+};
 #define CHECK_SYNAPSES UINT64_C(200000000)
 static const double block_s = 0.1;
 
@@ -158,6 +167,8 @@ static vly_status time_blocks(vly_net *net, bench_row *row, vly_error *error)
     VLY_TRY(vly_net_run(net, WARM_BURSTS, error));
     double warm = (double)(vly_clock_ns() - begin) * 1e-9 / WARM_BURSTS;
     uint64_t block = warm < block_s ? (uint64_t)(block_s / warm) : 1;
+    if (block > BLOCK_BURSTS)
+        block = BLOCK_BURSTS;
     VLY_TRY(vly_net_stats(net, &before, error));
     for (uint32_t k = 0; k < BLOCKS; k++) {
         begin = vly_clock_ns();
