@@ -19,8 +19,8 @@
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 
-/* A network that learns changes while it is timed: with WARM_BURSTS and BLOCKS of
- * BLOCK_BURSTS a fast device times the first 350 ms of hpc_benchmark, as its
+/* A network that learns changes while it is timed: with WARM_BURSTS and BLOCKS
+ * of BLOCK_BURSTS a fast device times the first 350 ms of hpc_benchmark, as its
  * authors do, and not seconds in which its weights and rates grow. */
 enum {
     BLOCKS = 11,
