@@ -22,6 +22,7 @@
 
 /* Factors of a table: 256 KB. */
 #define VLY_CPU_DECAY_MAX 65536u
+
 struct vly_cpu_learning {
     vly_common_traces t;
     const vly_common_rule *rule;

@@ -16,9 +16,9 @@
 
 /* x k bursts after its spike is x * factor[k], and 0 from `bursts` on. */
 typedef struct vly_cpu_decay {
-    const float *factor; /* [n] */
-    uint32_t n;          /* at most `bursts`; beyond, it is computed */
-    uint32_t bursts;     /* 0: the rule has no such trace */
+    const float *factor; /* [n + 1]; factor[n] is 0, for vector loops */
+    uint32_t n;      /* at most `bursts`; if less, later ones are computed */
+    uint32_t bursts; /* 0: the rule has no such trace */
     float rate;
 } vly_cpu_decay;
 

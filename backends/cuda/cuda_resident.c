@@ -65,7 +65,7 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
     if (n == 0)
         found->why = "the net has no neurons";
     else if (vly_cuda_learns(shard))
-        found->why = "maps learn, which plan global delivers";
+        found->why = "maps learn: only plan global can run them";
     else if (vly_cuda_has_feagi(shard->net->desc))
         found->why = "FEAGI areas need gains and candidates";
     else if (shard->view.n_ports > 1 ||

@@ -44,8 +44,9 @@ static vly_status refuse_key(const vly_connectome_learning *given,
     const vly_plasticity_info *info = given->info;
     vly_suggest near = {0};
     char text[160];
-    if (strncmp(key, "w_max", 5) == 0 || strcmp(key, "delay") == 0 ||
-        strcmp(key, "nearest") == 0 || strcmp(key, "rule") == 0)
+    if ((strncmp(key, "w_max", 5) == 0 && (key[5] == 0 || key[5] == '_')) ||
+        strcmp(key, "delay") == 0 || strcmp(key, "nearest") == 0 ||
+        strcmp(key, "rule") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "plasticity.%s.%s cannot change in a running net, "
                         "wanted a parameter of %s or frozen",

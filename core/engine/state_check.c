@@ -260,15 +260,18 @@ static vly_status fits_params(const vly_state *state,
     return VLY_OK;
 }
 
-/* A trace is 0 and never had a spike, or its age is below that at which it
- * counts as 0; 2^25 is above any sum of decaying spikes. */
+/* A trace is 0 and never had a spike, or it is the value at its last spike, at
+ * least 1, and its age is below that at which it counts as 0; 2^25 is above any
+ * sum of decaying spikes. */
 static bool trace_fits(const uint32_t *value, const uint32_t *age, uint32_t n,
                        uint32_t bursts)
 {
-    uint32_t most = vly_float_bits(0x1p25f); /* bits of floats from 0 ascend */
+    uint32_t least = vly_float_bits(1.0f); /* bits of floats from 0 ascend */
+    uint32_t most = vly_float_bits(0x1p25f);
     for (uint32_t i = 0; i < n; i++) {
         bool never = value[i] == 0 && age[i] == VLY_NEVER;
-        if (!never && (value[i] > most || age[i] == 0 || age[i] >= bursts))
+        if (!never && (value[i] < least || value[i] > most || age[i] == 0 ||
+                       age[i] >= bursts))
             return false;
     }
     return true;
@@ -300,6 +303,8 @@ static vly_status fits_weights(const vly_state *state,
 {
     const vly_net_desc *desc = &connectome->desc;
     const uint32_t *words = state->snapshot.weights;
+    if (state->snapshot.n_weight_bytes == 0)
+        return VLY_OK;
     for (uint32_t p = 0; p < desc->n_projections; p++) {
         const vly_projection_desc *map = &desc->projections[p];
         vly_learning_layout layout;

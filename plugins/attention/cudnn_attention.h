@@ -37,8 +37,9 @@ enum {
     VLY_CUDNN_N_TENSORS,
 };
 
-/* Adds all operations to the graph. E_UNSUPPORTED: not implemented with cuDNN
- * here; a refusal of cuDNN itself appears when the graph or a plan is built. */
+/* Adds all operations to the graph. Returns E_UNSUPPORTED for a problem that
+ * this plugin does not hand to cuDNN. A problem that cuDNN refuses fails later,
+ * when the graph or a plan is built. */
 vly_status vly_cudnn_forward(vly_cudnn_graph *graph,
                              const vly_attention_desc *desc, vly_error *error);
 vly_status vly_cudnn_backward(vly_cudnn_graph *graph,

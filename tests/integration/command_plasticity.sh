@@ -131,6 +131,7 @@ for name in bound_list delay_number frozen_text key_far key_unknown map_number \
     nearest_number param_above param_below param_list rule_number \
     rule_unknown table_number
 do
+    holds [ -s "$invalid/plasticity_$name.toml" ]
     checks=$((checks + 1))
     "$schema_check" schema.json "$invalid/plasticity_$name.toml" >out 2>err &&
         bad "the schema takes plasticity_$name.toml"

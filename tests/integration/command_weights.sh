@@ -67,7 +67,7 @@ END
 # shellcheck disable=SC2317 # called by holds
 near() {
     awk -v x="$1" -v y="$2" -v by="${3:-1e-4}" \
-        'BEGIN { d = x - y; exit !(d < by && d > -by) }'
+        'BEGIN { d = x - y; exit !(x != "" && y != "" && d < by && d > -by) }'
 }
 
 # mean MAP FROM FILE: of the weights of a table of --weights
@@ -218,6 +218,7 @@ if [ "$hdf5" = 1 ]; then
     prints "population in: 400 edges, syn_weight"
     start w.h5 ex.B.A >sonata.toml
     expect 0 run sonata.toml --quiet --json sonata.json
+    holds [ -n "$(of_map sonata.json again B mean_start)" ]
     holds [ "$(of_map sonata.json again B mean_start)" = \
         "$(of_map from.json again B mean_start)" ]
 else
@@ -255,6 +256,7 @@ holds [ "$(value state_digest later.json)" = \
 expect 0 run learn.toml --quiet --json a.json --change 0=plasticity.p.frozen=true
 expect 0 run learn.toml --quiet --json b.json --set plasticity.p.frozen=true
 holds [ "$(value state_digest a.json)" = "$(value state_digest b.json)" ]
+holds [ -n "$(of_map a.json ex A mean)" ]
 holds [ "$(of_map a.json ex A mean)" = "$(of_map a.json ex A mean_start)" ]
 holds [ "$(of_map a.json ex A frozen)" = true ]
 for wrong in 5=plasticity.x.lambda=1 5=nothing=1 5=area.A.tau_m_ms x \

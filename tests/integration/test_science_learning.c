@@ -125,7 +125,8 @@ static void test_threads(void **state)
 
 /* Published weights are those of much larger networks and longer runs: what is
  * checked is that a small one, with Poisson input for the synapses that it does
- * not have, stays irregular, near the rate, and learns. */
+ * not have, stays irregular, near the rate, and learns, and that no weights run
+ * away: after 1 s 10% is more than chance moves the mean of all weights. */
 static void check_scaled(const char *file, const char *scale, uint32_t n_e,
                          double published_w, double published_hz)
 {
@@ -143,7 +144,8 @@ static void check_scaled(const char *file, const char *scale, uint32_t n_e,
            "first %s)\n",
            file, scale, last.mean, last.sd, g.rate_hz, g.cv, text);
     assert_true(first.sd < 0.01 && last.sd > 0.1);
-    assert_true(within("mean weight", last.mean, 40, 50));
+    assert_true(
+        within("mean weight", last.mean, 0.9 * published_w, 1.1 * published_w));
     assert_true(within("rate", g.rate_hz, published_hz / 3, published_hz * 2));
     close_genome(&l);
 }
@@ -191,7 +193,7 @@ static void test_brunel(void **state)
            early.rate_hz, late.rate_hz, w.mean, w.sd);
     good &= within("first second", early.rate_hz, 31, 33);
     good &= within("rate after 6 s", late.rate_hz, 29.3, 31);
-    good &= within("mean weight", w.mean, 0.0974, 0.0993);
+    good &= within("mean weight", w.mean, 0.0979, 0.0993);
     good &= within("deviation of weights", w.sd, 0.0070, 0.0080);
     assert_true(good);
 }
@@ -220,7 +222,10 @@ static void run_vogels(const char *alpha, double until, double rates[3])
     close_genome(&l);
 }
 
-/* The trend, not the target of 3 Hz, which takes minutes of model time. */
+/* The trend, not the target of 3 Hz, which takes minutes of model time. The
+ * reference, which is printed, falls to 0.71 from 10 to 25 s: 0.85 is half of
+ * that fall. Rates stay between the target and the reference's 8.7 Hz with 15%
+ * for another network of the same kind. */
 static void test_vogels(void **state)
 {
     double low[3], high[3];
@@ -244,7 +249,9 @@ typedef struct song_case {
 } song_case;
 
 /* Rates of the last fifth. A run of one neuron has about 15 Hz * 100 s spikes:
- * 2.5% of chance in its rate, and as much from how weights drift. */
+ * 2.5% of chance in its rate, and as much from how weights drift; 10% is three
+ * standard deviations. A share of 1,000 inputs has one of 0.015 by chance: 0.06
+ * is four of them. */
 static bool check_song(const song_case *c)
 {
     const vly_override override = {"area.inputs.rate_hz", c->rate_hz};

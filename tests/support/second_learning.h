@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plasticity a second time, for the second simulator: every synapse is changed
- * in the burst in which something happens to it, and all traces are asked for
- * anew. Straight from `volley doc` of the rules and the papers, with doubles
- * beside it.
+ * Plasticity, written a second time for the second simulator. It changes every
+ * synapse in the burst in which one of its neurons fires, and computes all
+ * traces again each time. The formulas are those of `volley doc` and of the
+ * papers; a copy in double precision is kept beside the result.
  */
 #ifndef VOLLEY_SECOND_LEARNING_H
 #define VOLLEY_SECOND_LEARNING_H

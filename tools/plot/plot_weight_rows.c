@@ -82,8 +82,12 @@ static vly_status time_of(plot_weights *weights, double time_ms,
                           vly_error *error)
 {
     const uint64_t n = weights->n_times;
-    if (n > 0 && weights->times[n - 1] >= time_ms)
+    if (n > 0 && weights->times[n - 1] == time_ms)
         return VLY_OK;
+    if (n > 0 && weights->times[n - 1] > time_ms)
+        return vly_fail(error, VLY_E_PARSE,
+                        "time_ms is %g after %g, wanted times that ascend",
+                        time_ms, weights->times[n - 1]);
     if (n == weights->times_capacity) {
         const uint64_t more = n > 0 ? 2 * n : 64;
         double *times = vly_realloc(weights->times, more, sizeof *times);

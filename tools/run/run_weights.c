@@ -151,9 +151,11 @@ static vly_status open_samples(run_job *job, vly_error *error)
     VLY_TRY(run_weights_block_make(&part->block, error));
     part->last = job->first_burst;
     part->flush_ns = vly_clock_ns();
-    if (from != NULL)
+    if (from != NULL) {
+        part->n_lines = from->n_entries;
         return vly_writer_resume(part->path, from->n_bytes, &part->writer,
                                  error);
+    }
     VLY_TRY(vly_writer_open(part->path, false, &part->writer, error));
     const char *suffix = recorded_suffix(job);
     status = vly_writer_print(part->writer, error,

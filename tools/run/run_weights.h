@@ -47,7 +47,7 @@ typedef struct weights_part {
     uint32_t n_maps;
     bool counted;     /* their stats are those of the last burst */
     uint64_t last;    /* bursts done at the last sample */
-    uint64_t n_lines; /* samples written by this process */
+    uint64_t n_lines; /* samples in the file, those before a resume too */
     uint64_t flush_ns;
     uint64_t note_ns; /* when telemetry is due */
     uint64_t kept;    /* bytes of path at the snapshot of fail-over */

@@ -15,8 +15,8 @@ NumPy. A refusal of the engine is raised as volley.Error with its message;
 mistakes of a call as TypeError, ValueError, KeyError, ClosedError or
 RuntimeError. One thread at a time may use a net; any thread may call stop().
 
-libvolley is found by VOLLEY_LIBRARY (a file), then in this package, then in the
-folders above it, then as the dynamic linker finds it.
+libvolley is found by VOLLEY_LIBRARY (a file), then in this package, then, if it
+is installed, in the folders above it, then as the dynamic linker finds it.
 """
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from . import _where
 def main():
     path = _where.command()
     if path is None:
-        sys.exit("volley: this module has no command beside it, and the path has "
-                 "none either")
+        sys.exit("volley: there is no command volley beside this module, and none in the "
+                 "folders of PATH")
     os.execv(path, ["volley"] + sys.argv[1:])
 
 

@@ -52,7 +52,7 @@ class GenomeWarning(UserWarning):
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> UnknownName:
-    """The exception for a name that is none of the known ones."""
+    """Makes the exception for an unknown name; it proposes a similar one."""
     names = list(known)
     if not isinstance(name, str):
         return UnknownName(f"{what} {plain(repr(name))} is "

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running a net: pieces, functions of a run, progress, Ctrl-C, threads.
 
-A run is cut into pieces of about 0.2 s. Between two pieces the net is at a burst
-that is done and nothing of C is on the stack: there Ctrl-C ends the run, and
-there progress is told.
+A run is cut into pieces of about 0.2 s. Between two pieces the last burst is
+complete and no C function is running. At that point Ctrl-C ends the run, and the
+function given as progress is called.
 """
 from __future__ import annotations
 
