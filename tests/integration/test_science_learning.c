@@ -245,7 +245,7 @@ static void test_vogels(void **state)
 typedef struct song_case {
     const char *rate_hz; /* of the inputs */
     double seconds;
-    double out, cv, mean, low, high; /* reference; cv 0: not given */
+    double out, cv, mean, low, high; /* reference; cv: printed only */
 } song_case;
 
 /* Rates of the last fifth. A run of one neuron has about 15 Hz * 100 s spikes:
