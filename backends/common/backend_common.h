@@ -56,6 +56,8 @@ typedef struct vly_common_rule {
     uint32_t n_coefs;
     uint32_t n_source; /* traces */
     uint32_t n_target;
+    uint32_t window; /* 1: a rule of windows */
+    uint32_t reserved;
 } vly_common_rule;
 
 /* Bursts of the longest trace: ages stay below 2^31. */
@@ -71,9 +73,10 @@ uint64_t vly_common_learning_words(const vly_net_desc *desc,
                                    uint32_t projection);
 uint64_t vly_common_weight_words(const vly_net_desc *desc);
 /* Whether the description of a plastic projection is consistent and its rule is
- * known. */
+ * known. windows: rules of windows are too. */
 vly_status vly_common_check_learning(const vly_net_desc *desc,
-                                     uint32_t projection, vly_error *error);
+                                     uint32_t projection, bool windows,
+                                     vly_error *error);
 /* Whether the weights of a snapshot fit the net. */
 vly_status vly_common_check_weights(const vly_net_desc *desc,
                                     const vly_snapshot *snapshot,
@@ -84,9 +87,12 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
 /* Whether the net can run on a backend that has every model: the models are
  * known, their tables are the same, and the description is consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
-/* The same of a backend that has every plasticity rule too. */
+/* The same of a backend that has every plasticity rule but those of windows. */
 vly_status vly_common_supports_learning(const vly_net_desc *desc,
                                         vly_error *error);
+/* The same of one that has these too. */
+vly_status vly_common_supports_windows(const vly_net_desc *desc,
+                                       vly_error *error);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
 const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,

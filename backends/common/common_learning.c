@@ -102,6 +102,15 @@ static vly_status check_rule(const char *map, const vly_learning_desc *learning,
             map, rule->id, (unsigned long long)learning->rule_hash,
             learning->n_coefs, vly_support_plugin, (unsigned long long)hash,
             rule->n_coefs);
+    bool window = (learning->flags & VLY_LEARNING_WINDOW) != 0;
+    if (window != (rule->window != 0) ||
+        (window && learning->source[0].bursts != learning->target[0].bursts))
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: flags %u and windows of %u and %u "
+                                "bursts do not fit rule %s",
+                                map, learning->flags,
+                                learning->source[0].bursts,
+                                learning->target[0].bursts, rule->id);
     for (uint32_t i = 0; i < 2; i++) {
         VLY_TRY(
             check_trace(map, &learning->source[i], i < rule->n_source, error));
@@ -113,19 +122,32 @@ out:
 }
 
 vly_status vly_common_check_learning(const vly_net_desc *desc,
-                                     uint32_t projection, vly_error *error)
+                                     uint32_t projection, bool windows,
+                                     vly_error *error)
 {
     const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
     const vly_learning_desc *learning = vly_common_learning(desc, projection);
     if (!learning || learning->struct_size < sizeof *learning)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "map %s: plastic, but without a rule", p->map);
+    bool window = (learning->flags & VLY_LEARNING_WINDOW) != 0;
+    if (window && !windows)
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "map %s: the %s backend does not learn by rule "
+                                "%s yet",
+                                p->map, vly_support_plugin, learning->rule);
     if (p->delay != NULL || p->port > 1 ||
-        (p->flags & VLY_PROJECTION_GAIN) != 0)
+        (!window && (p->flags & VLY_PROJECTION_GAIN) != 0))
         return vly_support_fail(error, VLY_E_INVALID,
                                 "map %s: plastic, but with several delays, a "
                                 "port by sign or gains",
                                 p->map);
+    if (window && (learning->flags &
+                   (VLY_LEARNING_DENDRITIC | VLY_LEARNING_NEAREST)) != 0)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: a rule of windows with flags %u, "
+                                "wanted neither DENDRITIC nor NEAREST",
+                                p->map, learning->flags);
     if (learning->most == 0 || learning->most > INT16_MAX * 65536u)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "map %s: largest weight %u, wanted 1 to %u",

@@ -134,8 +134,14 @@ static vly_status check_port(const vly_area_desc *area, uint32_t port,
                             area->name, area->n_ports);
 }
 
+typedef enum learning_level {
+    NO_RULES,
+    RULES_OF_SPIKES,
+    ALL_RULES /* with those of windows */
+} learning_level;
+
 static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
-                                   bool learns, vly_error *error)
+                                   learning_level level, vly_error *error)
 {
     const vly_projection_desc *p = vly_common_projection_desc(desc, index);
     if (p->source_area >= desc->n_areas || p->target_area >= desc->n_areas)
@@ -150,7 +156,7 @@ static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
             "at most max_delay",
             p->map, p->base_delay, p->delay_max, desc->max_delay);
     bool plastic = (p->flags & VLY_PROJECTION_PLASTIC) != 0;
-    if (plastic && !learns)
+    if (plastic && level == NO_RULES)
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "map %s is plastic: the %s backend cannot learn yet", p->map,
@@ -164,7 +170,8 @@ static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
                                 target->name, gain ? "FEAGI's" : "not FEAGI's");
     vly_status status = check_port(target, p->port, p->map, error);
     if (status == VLY_OK && plastic)
-        status = vly_common_check_learning(desc, index, error);
+        status =
+            vly_common_check_learning(desc, index, level == ALL_RULES, error);
     return status;
 }
 
@@ -230,7 +237,7 @@ static vly_status check_stimulus(const vly_net_desc *desc,
     return VLY_OK;
 }
 
-static vly_status check_net(const vly_net_desc *desc, bool learns,
+static vly_status check_net(const vly_net_desc *desc, learning_level level,
                             vly_error *error)
 {
     if (!desc)
@@ -247,7 +254,7 @@ static vly_status check_net(const vly_net_desc *desc, bool learns,
                                   "the areas have %llu neurons, the net %u",
                                   (unsigned long long)first, desc->n_neurons);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++)
-        status = check_projection(desc, i, learns, error);
+        status = check_projection(desc, i, level, error);
     for (uint32_t i = 0; i < desc->n_stimuli && status == VLY_OK; i++)
         status =
             check_stimulus(desc, vly_common_stimulus_desc(desc, i), i, error);
@@ -256,11 +263,17 @@ static vly_status check_net(const vly_net_desc *desc, bool learns,
 
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
 {
-    return check_net(desc, false, error);
+    return check_net(desc, NO_RULES, error);
 }
 
 vly_status vly_common_supports_learning(const vly_net_desc *desc,
                                         vly_error *error)
 {
-    return check_net(desc, true, error);
+    return check_net(desc, RULES_OF_SPIKES, error);
+}
+
+vly_status vly_common_supports_windows(const vly_net_desc *desc,
+                                       vly_error *error)
+{
+    return check_net(desc, ALL_RULES, error);
 }

@@ -69,6 +69,9 @@ vly_status vly_common_traces_create(vly_common_heap *heap,
         .n_targets = vly_common_area_desc(desc, p->target_area)->n_neurons,
         .mask = (uint32_t)vly_common_power_of_two(lag + VLY_COMMON_POSTS) - 1,
     };
+    if ((t->flags & VLY_LEARNING_WINDOW) != 0)
+        return vly_common_window_create(heap, learning, t->n_sources,
+                                        t->n_targets, &t->window, error);
     VLY_TRY(create_sources(heap, t, error));
     VLY_TRY(create_targets(heap, t, error));
 out:
@@ -187,6 +190,8 @@ static const uint32_t *load_targets(vly_common_traces *t, const uint32_t *words,
 const uint32_t *vly_common_traces_load(vly_common_traces *t,
                                        const uint32_t *words, uint32_t burst)
 {
+    if ((t->flags & VLY_LEARNING_WINDOW) != 0)
+        return vly_common_window_load(&t->window, words, burst);
     words = load_sources(t, words, burst);
     return load_targets(t, words, burst);
 }
@@ -215,6 +220,8 @@ static uint64_t seen(const vly_common_traces *t, uint32_t burst, uint32_t i)
 uint32_t *vly_common_traces_save(const vly_common_traces *t, uint32_t burst,
                                  uint32_t *words)
 {
+    if ((t->flags & VLY_LEARNING_WINDOW) != 0)
+        return vly_common_window_save(&t->window, burst, words);
     for (uint32_t k = 0; k < 2; k++) {
         if (t->desc->source[k].bursts == 0)
             continue;

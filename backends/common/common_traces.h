@@ -11,6 +11,7 @@
 #define VOLLEY_COMMON_TRACES_H
 
 #include "backend_common.h"
+#include "common_window.h"
 
 /* Spikes that a ring holds at least, beside those on their way in dendrites. */
 #define VLY_COMMON_POSTS 32u
@@ -44,6 +45,8 @@ typedef struct vly_common_traces {
     float *newest_before[2];   /* [n_targets] trace y before the newest */
     uint32_t *post;            /* [n_targets][mask + 1] bursts of the last */
     float *post_before[2];     /* [n_targets][mask + 1] trace y before each */
+    /* of a rule of windows instead of all these arrays */
+    vly_common_window window;
 } vly_common_traces;
 
 /* Sizes and arrays; nothing is known of any neuron. before, newest_before and

@@ -44,10 +44,12 @@ static vly_status create_one(vly_backend_net *net, uint32_t projection,
     memcpy(l->coefs, l->t.desc->coefs, l->t.desc->n_coefs * sizeof(uint32_t));
     VLY_TRY(vly_common_alloc(&net->heap, desc->row[l->t.n_sources],
                              sizeof(int32_t), &l->master, error));
-    for (uint32_t k = 0; k < 2; k++) {
+    for (uint32_t k = 0; k < 2 && !vly_cpu_has_window(l); k++) {
         VLY_TRY(create_decay(net, &l->t.desc->source[k], &l->source[k], error));
         VLY_TRY(create_decay(net, &l->t.desc->target[k], &l->target[k], error));
     }
+    if (vly_cpu_has_window(l))
+        VLY_TRY(vly_cpu_window_create(net, l, error));
     VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, sizeof(uint32_t),
                              &l->flushed, error));
     VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, 64, &l->full, error));
@@ -94,6 +96,8 @@ void vly_cpu_learning_fired(vly_backend_net *net, const vly_cpu_thread *thread)
         uint32_t a = l->t.projection->target_area;
         uint32_t first = net->areas[a].first;
         uint32_t full = 0;
+        if (vly_cpu_has_window(l))
+            continue;
         for (uint32_t f = a > 0 ? thread->area_end[a - 1] : 0;
              f < thread->area_end[a]; f++) {
             uint32_t i = thread->fired[f] - first;
@@ -116,6 +120,8 @@ void vly_cpu_learning_arrived(vly_backend_net *net)
         uint32_t a = l->t.projection->source_area;
         const uint32_t *ids;
         const uint32_t *gains;
+        if (vly_cpu_has_window(l))
+            continue;
         const uint32_t *row =
             vly_cpu_history_set(net, l->t.projection->base_delay, &ids, &gains);
         for (uint32_t i = row[a]; i < row[a + 1]; i++)
@@ -161,6 +167,8 @@ void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot)
         words += n_synapses;
         words = vly_common_traces_load(&l->t, words, burst);
         load_dendrites(net, l);
+        if (vly_cpu_has_window(l))
+            vly_cpu_window_load(l);
         for (uint32_t j = 0; j < net->n_threads; j++)
             l->flushed[j] = burst;
     }

@@ -23,6 +23,17 @@
 /* Factors of a table: 256 KB. */
 #define VLY_CPU_DECAY_MAX 65536u
 
+/* A rule of windows: runs are in vly_common_traces. Side 0: sources, 1:
+ * targets. */
+typedef struct vly_cpu_window {
+    float *state[2];     /* [n] vly_window_state after the last burst */
+    uint32_t *active[2]; /* [n_active] neurons whose state is not 0 */
+    uint32_t n_active[2];
+    uint32_t *column;  /* [n_targets + 2] synapses of each target; or NULL */
+    uint32_t *synapse; /* [synapses] by target: place in the rows */
+    uint32_t *source;  /* [synapses] by target */
+} vly_cpu_window;
+
 struct vly_cpu_learning {
     vly_common_traces t;
     const vly_common_rule *rule;
@@ -34,7 +45,13 @@ struct vly_cpu_learning {
     vly_cpu_decay target[2];
     uint32_t *flushed; /* [n_threads] burst */
     uint8_t *full;     /* [n_threads][64] 1: a ring of the slice is full */
+    vly_cpu_window window;
 };
+
+static inline bool vly_cpu_has_window(const vly_cpu_learning *l)
+{
+    return (l->t.flags & VLY_LEARNING_WINDOW) != 0;
+}
 
 /* ---- cpu_learning.c ----------------------------------------------------- */
 
@@ -57,6 +74,21 @@ void vly_cpu_learning_deliver(vly_backend_net *net,
                               const vly_cpu_projection *projection);
 /* Brings all synapses up to date. [between two bursts] */
 void vly_cpu_learning_flush(vly_backend_net *net);
+
+/* ---- cpu_window.c: rules of windows ------------------------------------- */
+
+vly_status vly_cpu_window_create(vly_backend_net *net, vly_cpu_learning *l,
+                                 vly_error *error);
+/* The traces have been loaded. */
+void vly_cpu_window_load(vly_cpu_learning *l);
+/* The burst before net->burst has ended. [one thread] */
+void vly_cpu_windows_fired(vly_backend_net *net);
+/* Changes the synapses onto a slice by that burst, once. */
+void vly_cpu_window_step(vly_backend_net *net, uint32_t thread,
+                         const vly_cpu_projection *projection);
+/* Delivers the arrivals of the burst to the thread's slice. */
+void vly_cpu_window_deliver(vly_backend_net *net, const vly_cpu_thread *thread,
+                            const vly_cpu_projection *projection);
 
 /* ---- cpu_learning_state.c ----------------------------------------------- */
 

@@ -191,6 +191,8 @@ static void deliver(const vly_cpu_rows *rows, const vly_cpu_learning_row *row)
 
 #define FOLD(id) [VLY_CPU_RULE_##id] = fold_##id,
 #define ARRIVE(id) [VLY_CPU_RULE_##id] = arrive_##id,
+#define WINDOW_ROW(id) [VLY_CPU_RULE_##id] = window_row_##id,
+#define WINDOW_COLUMN(id) [VLY_CPU_RULE_##id] = window_column_##id,
 const vly_cpu_learning_kernels ISA_NAME2(VLY_CPU_ISA) = {
     .fold =
         {
@@ -200,6 +202,16 @@ const vly_cpu_learning_kernels ISA_NAME2(VLY_CPU_ISA) = {
     .arrive =
         {
 #define VLY_EACH_PLASTICITY ARRIVE
+#include "kernels/rules/plasticity.def"
+        },
+    .window_row =
+        {
+#define VLY_EACH_PLASTICITY WINDOW_ROW
+#include "kernels/rules/plasticity.def"
+        },
+    .window_column =
+        {
+#define VLY_EACH_PLASTICITY WINDOW_COLUMN
 #include "kernels/rules/plasticity.def"
         },
     .deliver = deliver,

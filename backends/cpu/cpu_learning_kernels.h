@@ -69,6 +69,25 @@ typedef void vly_cpu_fold(const vly_cpu_rows *rows,
 typedef void vly_cpu_arrive(const vly_cpu_rows *rows,
                             const vly_cpu_learning_row *row, const float *x);
 
+/* Rules of windows: what all synapses of a projection read in one burst. */
+typedef struct vly_cpu_window_rows {
+    const uint32_t *target;
+    int32_t *master;
+    const uint32_t *coefs;
+    const float *source_state;
+    const float *target_state;
+    uint32_t first; /* of the target area */
+} vly_cpu_window_rows;
+
+/* Synapses [begin, end) of one source, whose state is x. */
+typedef void vly_cpu_window_row(const vly_cpu_window_rows *rows, uint64_t begin,
+                                uint64_t end, float x);
+/* n synapses of one target, whose state is y, unless the state of the source
+ * is not 0: then it is done. */
+typedef void vly_cpu_window_column(const vly_cpu_window_rows *rows,
+                                   const uint32_t *synapse,
+                                   const uint32_t *source, uint32_t n, float y);
+
 enum {
 #define VLY_EACH_PLASTICITY(id) VLY_CPU_RULE_##id,
 #include "kernels/rules/plasticity.def"
@@ -78,6 +97,8 @@ enum {
 typedef struct vly_cpu_learning_kernels {
     vly_cpu_fold *fold[VLY_CPU_N_RULES];
     vly_cpu_arrive *arrive[VLY_CPU_N_RULES];
+    vly_cpu_window_row *window_row[VLY_CPU_N_RULES];
+    vly_cpu_window_column *window_column[VLY_CPU_N_RULES];
     /* delivers the row; the weights do not change */
     void (*deliver)(const vly_cpu_rows *rows, const vly_cpu_learning_row *row);
 } vly_cpu_learning_kernels;

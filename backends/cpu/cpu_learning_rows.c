@@ -66,6 +66,10 @@ void vly_cpu_learning_deliver(vly_backend_net *net,
 {
     const vly_cpu_learning *l = projection->learning;
     const vly_cpu_learning_kernels *kernels = net->kernels->learning;
+    if (vly_cpu_has_window(l)) {
+        vly_cpu_window_deliver(net, thread, projection);
+        return;
+    }
     uint32_t a = l->t.projection->source_area;
     uint32_t part = thread->index - projection->first_slice;
     bool frozen = (l->t.flags & VLY_LEARNING_FROZEN) != 0;
@@ -91,10 +95,14 @@ void vly_cpu_learning_deliver(vly_backend_net *net,
 
 /* ---- flushes ------------------------------------------------------------ */
 
-static void flush_slice(const vly_backend_net *net,
+static void flush_slice(vly_backend_net *net,
                         const vly_cpu_projection *projection, uint32_t thread)
 {
     vly_cpu_learning *l = projection->learning;
+    if (vly_cpu_has_window(l)) {
+        vly_cpu_window_step(net, thread, projection);
+        return;
+    }
     uint32_t part = thread - projection->first_slice;
     bool frozen = (l->t.flags & VLY_LEARNING_FROZEN) != 0;
     vly_cpu_rows rows = rows_of(net, l);
@@ -137,6 +145,11 @@ void vly_cpu_learning_begin(vly_backend_net *net, const vly_cpu_thread *thread)
         uint32_t a = l->t.projection->target_area;
         if (thread->low[a] >= thread->high[a])
             continue;
+        if (vly_cpu_has_window(l)) {
+            vly_cpu_window_step(net, thread->index,
+                                &net->projections[l->index]);
+            continue;
+        }
         if (period || l->full[(size_t)thread->index * 64] != 0)
             flush_slice(net, &net->projections[l->index], thread->index);
         if (period)

@@ -142,5 +142,33 @@ static void LOOP(arrive)(const vly_cpu_rows *rows,
     LOOP(arrive_with)(rows, row, x, c);
 }
 
+static void LOOP(window_row)(const vly_cpu_window_rows *rows, uint64_t begin,
+                             uint64_t end, float x)
+{
+    RULE_PART(_coef) c;
+    memcpy(&c, rows->coefs, sizeof c);
+    const uint32_t *target = rows->target;
+    const float *state = rows->target_state;
+    const uint32_t first = rows->first;
+    int32_t *restrict master = rows->master;
+    VECTORISE
+    for (uint64_t j = begin; j < end; j++)
+        master[j] = RULE_PART(_post)(master[j], c, x, 0.0f,
+                                     state[target[j] - first], 0.0f);
+}
+
+static void LOOP(window_column)(const vly_cpu_window_rows *rows,
+                                const uint32_t *synapse, const uint32_t *source,
+                                uint32_t n, float y)
+{
+    RULE_PART(_coef) c;
+    memcpy(&c, rows->coefs, sizeof c);
+    int32_t *master = rows->master;
+    for (uint32_t j = 0; j < n; j++)
+        if (!(rows->source_state[source[j]] > 0.0f))
+            master[synapse[j]] =
+                RULE_PART(_post)(master[synapse[j]], c, 0.0f, 0.0f, y, 0.0f);
+}
+
 #undef RULE_PART
 #undef LOOP

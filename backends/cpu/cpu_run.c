@@ -99,6 +99,7 @@ static void end_burst(void *arg)
         run->spike_counts[run->n_bursts_done] = total;
     run->n_bursts_done++;
     net->burst++;
+    vly_cpu_windows_fired(net);
     for (uint32_t a = 0; a < net->n_areas; a++) {
         vly_cpu_area *area = &net->areas[a];
         area->now = area->now + 1 < area->ring ? area->now + 1 : 0;

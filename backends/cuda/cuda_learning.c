@@ -14,6 +14,7 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_short.h"
+#include "cuda_window.h"
 
 /* bursts after which the host flushes, so that ages are renewed */
 #define PERIOD (UINT64_C(1) << 28)
@@ -116,6 +117,9 @@ static vly_status put_traces(vly_cuda_shard *shard, const vly_common_traces *t,
 {
     uint64_t posts = vly_common_traces_posts(t);
     vly_status status = VLY_OK;
+    if ((t->flags & VLY_LEARNING_WINDOW) != 0)
+        return vly_cuda_window_put(shard, &t->window,
+                                   (uint32_t)shard->net->burst, l, error);
     VLY_TRY(put(shard, t->n_sources, sizeof *l->arrived, t->arrived,
                 &l->arrived, error));
     VLY_TRY(put_newest(shard, t, l, error));
@@ -178,7 +182,9 @@ static void describe(const vly_cuda_shard *shard, const vly_common_traces *t,
     const vly_net_desc *desc = shard->net->desc;
     const vly_projection_desc *map = t->projection;
     l->rule = vly_common_rule_find(t->desc->rule)->index;
-    l->flags = t->flags;
+    l->flags =
+        t->flags |
+        ((map->flags & VLY_PROJECTION_GAIN) != 0 ? VLY_CUDA_LEARNING_GAIN : 0);
     l->source_first = vly_cuda_area_desc(desc, map->source_area)->first;
     l->n_sources = t->n_sources;
     l->target_first = vly_cuda_area_desc(desc, map->target_area)->first;
@@ -312,6 +318,8 @@ static vly_status get_traces(vly_cuda_shard *shard, uint32_t i,
     const vly_cuda_learning *l = &shard->plastic.list[i];
     uint64_t posts = vly_common_traces_posts(t);
     vly_status status = VLY_OK;
+    if ((t->flags & VLY_LEARNING_WINDOW) != 0)
+        return vly_cuda_window_get(shard, l, &t->window, error);
     VLY_TRY(get(shard, t->arrived, l->arrived,
                 t->n_sources * sizeof *t->arrived, error));
     VLY_TRY(get_counts(shard, l, t, error));

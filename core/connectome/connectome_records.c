@@ -65,7 +65,7 @@ static bool projection_good(const vly_record_reader *reader,
     uint32_t gain = (to->flags & VLY_AREA_FEAGI) ? VLY_PROJECTION_GAIN : 0;
     bool port = record->port < to->n_ports ||
                 (record->port == VLY_PORT_BY_SIGN && to->n_ports == 2);
-    bool learns = record->flags == VLY_PROJECTION_PLASTIC && !gain &&
+    bool learns = record->flags == (VLY_PROJECTION_PLASTIC | gain) &&
                   record->port < to->n_ports && !record->delay;
     return port && (record->flags == gain || learns) &&
            (record->shift == 0 ||

@@ -103,7 +103,8 @@ static uint32_t flags_of(const vly_plasticity *plasticity)
     return (plasticity->w_max < 0.0 ? VLY_LEARNING_NEGATIVE : 0) |
            (plasticity->dendritic ? VLY_LEARNING_DENDRITIC : 0) |
            (plasticity->nearest ? VLY_LEARNING_NEAREST : 0) |
-           (plasticity->frozen ? VLY_LEARNING_FROZEN : 0);
+           (plasticity->frozen ? VLY_LEARNING_FROZEN : 0) |
+           (plasticity->info->window ? VLY_LEARNING_WINDOW : 0);
 }
 
 vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,

@@ -16,13 +16,13 @@ static bool word_finite(uint32_t word)
     return (word & 0x7f800000u) != 0x7f800000u;
 }
 
-static bool trace_good(const vly_learning_trace *trace, bool has)
+static bool trace_good(const vly_learning_trace *trace, bool has, bool window)
 {
     double rate = (double)trace->rate;
     if (!has)
         return rate == 0.0 && trace->bursts == 0;
     return trace->bursts >= 1 && trace->bursts <= VLY_TRACE_BURSTS_MAX &&
-           rate > 0.0 && rate - rate == 0.0 &&
+           (window ? rate == 0.0 : rate > 0.0 && rate - rate == 0.0) &&
            rate * (trace->bursts - 1.0) <= DECAY_MOST;
 }
 
@@ -33,10 +33,11 @@ static bool traces_good(const vly_plasticity_info *info,
     for (uint32_t i = 0; i < info->n_traces; i++)
         has[info->traces[i].of_target][info->traces[i].index] = true;
     for (int i = 0; i < 2; i++)
-        if (!trace_good(&record->source[i], has[0][i]) ||
-            !trace_good(&record->target[i], has[1][i]))
+        if (!trace_good(&record->source[i], has[0][i], info->window) ||
+            !trace_good(&record->target[i], has[1][i], info->window))
             return false;
-    return true;
+    return !info->window ||
+           record->source[0].bursts == record->target[0].bursts;
 }
 
 static bool coefs_good(const vly_plasticity_info *info,
@@ -50,6 +51,15 @@ static bool coefs_good(const vly_plasticity_info *info,
             return false;
     }
     return true;
+}
+
+static bool flags_good(const vly_plasticity_info *info, uint32_t flags)
+{
+    const uint32_t spikes = VLY_LEARNING_DENDRITIC | VLY_LEARNING_NEAREST;
+    const uint32_t kind = info->window ? VLY_LEARNING_WINDOW : spikes;
+    const uint32_t any = VLY_LEARNING_NEGATIVE | VLY_LEARNING_FROZEN;
+    return !(flags & ~(kind | any)) &&
+           (!info->window || (flags & VLY_LEARNING_WINDOW));
 }
 
 /* Coefficients are made of these again when one is changed. */
@@ -76,8 +86,6 @@ static const char *record_fault(const vly_record_reader *reader,
                                 const vly_plasticity_info *info,
                                 const uint32_t **coefs, const double **params)
 {
-    const uint32_t flags = VLY_LEARNING_NEGATIVE | VLY_LEARNING_DENDRITIC |
-                           VLY_LEARNING_NEAREST | VLY_LEARNING_FROZEN;
     if (record->rule_hash != info->table_hash)
         return "its rule has another table";
     if (record->n_coefs != info->n_coefs)
@@ -86,13 +94,19 @@ static const char *record_fault(const vly_record_reader *reader,
                             record->n_coefs, VLY_FILE_ALIGN);
     if (!*coefs || !coefs_good(info, record, *coefs))
         return "its coefficients";
-    if (record->most > VLY_MASTER_MAX || record->flags & ~flags)
+    if (record->most > VLY_MASTER_MAX || !flags_good(info, record->flags))
         return "its bound or flags";
     *params = vly_file_array(reader->file, VLY_SECTION_PARAMS, record->params,
                              (uint64_t)info->n_params + 1, VLY_FILE_ALIGN);
     if (!*params || !params_good(reader, record, info, *params))
         return "its parameters";
     return traces_good(info, record) ? NULL : "its traces";
+}
+
+/* Onto FEAGI areas synapses learn by rules of windows, and by no others. */
+static bool gained(const vly_record_reader *reader, uint32_t p)
+{
+    return reader->projection_descs[p].flags & VLY_PROJECTION_GAIN;
 }
 
 static vly_status learning_read(vly_record_reader *reader, uint64_t index,
@@ -111,7 +125,9 @@ static vly_status learning_read(vly_record_reader *reader, uint64_t index,
     const char *fault =
         record.projection != p || !name ? "its projection"
         : !info                         ? "its rule is not known"
-                : record_fault(reader, &record, info, &coefs, &params);
+        : info->window != gained(reader, p)
+            ? "its rule is not for its target area"
+            : record_fault(reader, &record, info, &coefs, &params);
     if (fault)
         return vly_file_damaged(
             file, "how projection %" PRIu32 " (map %s) learns: %s", p,

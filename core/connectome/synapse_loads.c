@@ -43,11 +43,11 @@ static inline void load_row(const load_work *work, uint64_t *sums,
 }
 
 /* The same for synapses that learn: each may reach the bound. */
-static void learning_row(const load_work *work, uint64_t *sums, uint64_t first,
-                         uint64_t last)
+static void learning_row(const load_work *work, uint64_t *sums, uint64_t gain,
+                         uint64_t first, uint64_t last)
 {
     const vly_made_pair *made = work->made;
-    uint64_t size = (uint64_t)made->delivered << made->shift;
+    uint64_t size = gain * ((uint64_t)made->delivered << made->shift);
     for (uint64_t i = first; i < last; i++)
         sums[made->target[i] - work->first] += size;
 }
@@ -66,7 +66,7 @@ static void load_task(void *arg, uint32_t slot, uint64_t task)
     for (uint64_t k = task * ROWS_PER_TASK; k < last; k++) {
         uint64_t gain = work->gains ? work->gains[k] : 1;
         if (made->pair->plasticity)
-            learning_row(work, sums, made->row[k], made->row[k + 1]);
+            learning_row(work, sums, gain, made->row[k], made->row[k + 1]);
         else if (made->value)
             load_row(work, sums, gain, made->row[k], made->row[k + 1], true);
         else

@@ -90,6 +90,8 @@ static void add_projection(const vly_connectome *connectome,
         for (uint64_t i = projection->row[k]; i < projection->row[k + 1]; i++) {
             /* of FEAGI targets only, which have no shift */
             int64_t weight = projection->weight[i];
+            if (projection->learning) /* it may reach its bound */
+                weight = (projection->learning->most + 0x8000) >> 16;
             uint32_t port = port_of(projection->port, projection->weight[i]);
             sums[port][projection->target[i] - base] +=
                 (weight < 0 ? -weight : weight) * step;

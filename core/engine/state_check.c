@@ -277,6 +277,33 @@ static bool trace_fits(const uint32_t *value, const uint32_t *age, uint32_t n,
     return true;
 }
 
+/* Of a rule of windows: the same of a number of bursts up to the window. */
+static bool runs_fit(const uint32_t *value, const uint32_t *age, uint32_t n,
+                     uint32_t bursts)
+{
+    if (!trace_fits(value, age, n, bursts))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        float run = vly_float_from_bits(value[i]);
+        if (run > (float)bursts || (float)(uint32_t)run != run)
+            return false;
+    }
+    return true;
+}
+
+static bool side_fits(const vly_learning_desc *learning, uint32_t n,
+                      const uint64_t *values, const uint64_t *ages,
+                      const vly_learning_trace *traces, const uint32_t *words)
+{
+    bool window = learning->flags & VLY_LEARNING_WINDOW;
+    for (uint32_t k = 0; k < 2; k++)
+        if (values[k] != VLY_NO_TRACE &&
+            !(window ? runs_fit : trace_fits)(
+                words + values[k], words + ages[k], n, traces[k].bursts))
+            return false;
+    return true;
+}
+
 static bool weights_fit(const vly_learning_desc *learning,
                         const vly_learning_layout *layout,
                         const uint32_t *words)
@@ -284,17 +311,10 @@ static bool weights_fit(const vly_learning_desc *learning,
     for (uint64_t i = 0; i < layout->n_synapses; i++)
         if (words[i] > learning->most)
             return false;
-    for (uint32_t k = 0; k < 2; k++) {
-        if (layout->x[k] != VLY_NO_TRACE &&
-            !trace_fits(words + layout->x[k], words + layout->x_age[k],
-                        layout->n_sources, learning->source[k].bursts))
-            return false;
-        if (layout->y[k] != VLY_NO_TRACE &&
-            !trace_fits(words + layout->y[k], words + layout->y_age[k],
-                        layout->n_targets, learning->target[k].bursts))
-            return false;
-    }
-    return true;
+    return side_fits(learning, layout->n_sources, layout->x, layout->x_age,
+                     learning->source, words) &&
+           side_fits(learning, layout->n_targets, layout->y, layout->y_age,
+                     learning->target, words);
 }
 
 static vly_status fits_weights(const vly_state *state,

@@ -242,7 +242,7 @@ static vly_status check_traces(vly_reader *reader, const vly_toml_node *table,
         uint32_t param = to->info->traces[i].param;
         const char *key = to->info->params[param].name;
         const vly_toml_node *node = vly_toml_get(table, key);
-        double bursts = vly_trace_bursts(to->params[param], dt_ms);
+        double bursts = vly_plasticity_bursts(to->info, to->params, i, dt_ms);
         if (bursts <= VLY_TRACE_BURSTS_MAX)
             continue;
         vly_toml_print_number(vly_trace_tau_max(dt_ms), most);
@@ -287,6 +287,14 @@ static vly_status read_options(vly_reader *reader, const vly_toml_node *table,
                                 "\"axonal\" or \"dendritic\"");
     if (nearest)
         VLY_TRY(vly_reader_bool(reader, nearest, "nearest", &to->nearest));
+    if (to->info->window && (to->dendritic || to->nearest))
+        return vly_reader_fail(reader, to->dendritic ? delay : nearest,
+                               "%s in a [plasticity] of rule %s, whose spikes "
+                               "count in their own burst: wanted neither "
+                               "dendritic delays nor nearest spikes",
+                               to->dendritic ? "delay = \"dendritic\""
+                                             : "nearest = true",
+                               to->info->id);
     if (frozen)
         VLY_TRY(vly_reader_bool(reader, frozen, "frozen", &to->frozen));
 out:

@@ -74,6 +74,42 @@ typedef struct learning_cell {
     char hi[VLY_NUMBER_SIZE];
 } learning_cell;
 
+/* The first rule that is one of windows, or is not. */
+static const char *rule_like(bool window)
+{
+    uint32_t i = 0;
+    while (vly_plasticity_at(i)->window != window)
+        i++;
+    return vly_plasticity_at(i)->id;
+}
+
+/* Onto FEAGI areas synapses learn by rules of windows, and by no others. */
+static vly_status check_kind(vly_reader *reader, const learning_cell *at)
+{
+    const vly_plasticity *plasticity = at->map->plasticity;
+    const vly_model_info *model = at->to->model;
+    const bool feagi = model->flags & VLY_AREA_FEAGI;
+    const double size =
+        plasticity->w_max < 0 ? -plasticity->w_max : plasticity->w_max;
+    char number[VLY_NUMBER_SIZE];
+    if (plasticity->info->window != feagi)
+        return vly_reader_fail(
+            reader, at->node,
+            "[plasticity.%s] has rule %s and area %s is of "
+            "model %s, wanted %s%s",
+            plasticity->name, plasticity->info->id, at->to->name, model->id,
+            feagi ? "rule " : "another rule, as ", rule_like(feagi));
+    if (feagi && (size > 255 || vly_floor(size) < size))
+        return vly_reader_fail(
+            reader, at->node,
+            "%s of [plasticity.%s] is %s, wanted a whole number from -255 to "
+            "255: area %s is of model %s",
+            at->bound, plasticity->name,
+            vly_toml_print_number(plasticity->w_max, number), at->to->name,
+            model->id);
+    return VLY_OK;
+}
+
 static vly_status check_target(vly_reader *reader, const learning_cell *at)
 {
     const vly_plasticity *plasticity = at->map->plasticity;
@@ -81,11 +117,8 @@ static vly_status check_target(vly_reader *reader, const learning_cell *at)
     uint32_t port = at->map->has_port ? at->map->port
                                       : vly_plasticity_port(plasticity, model);
     const char *suffix = model->ports[port].suffix;
-    if (model->flags & VLY_AREA_FEAGI)
-        return vly_reader_fail(reader, at->node,
-                               "area %s is of model %s, onto which no synapse "
-                               "learns yet, wanted another model",
-                               at->to->name, model->id);
+    vly_status status;
+    VLY_TRY(check_kind(reader, at));
     if (strcmp(suffix, plasticity->suffix) != 0)
         return vly_reader_fail(reader, at->node,
                                "[plasticity.%s] has %s, wanted w_max%s%s: %s "
@@ -102,7 +135,8 @@ static vly_status check_target(vly_reader *reader, const learning_cell *at)
                                plasticity->w_max < 0 ? at->lo : at->hi,
                                (unsigned)port, port ? "less" : "more",
                                model->id, at->to->name);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status several_delays(vly_reader *reader, const learning_cell *at,

@@ -94,6 +94,13 @@ double vly_trace_bursts(double tau_ms, double dt_ms)
     return bursts > 1.0 ? bursts : 1.0;
 }
 
+double vly_plasticity_bursts(const vly_plasticity_info *info,
+                             const double *params, uint32_t i, double dt_ms)
+{
+    double length = params[info->traces[i].param];
+    return info->window ? length : vly_trace_bursts(length, dt_ms);
+}
+
 double vly_trace_tau_max(double dt_ms)
 {
     double tau_ms = dt_ms * (double)VLY_TRACE_BURSTS_MAX / (15.0 * LN2);
@@ -112,7 +119,7 @@ void vly_plasticity_traces(const vly_plasticity_info *info,
         double tau_ms = params[trace->param];
         vly_learning_trace *to =
             &(trace->of_target ? target : source)[trace->index];
-        to->rate = (float)(dt_ms / tau_ms);
-        to->bursts = (uint32_t)vly_trace_bursts(tau_ms, dt_ms);
+        to->rate = info->window ? 0.0f : (float)(dt_ms / tau_ms);
+        to->bursts = (uint32_t)vly_plasticity_bursts(info, params, i, dt_ms);
     }
 }

@@ -17,7 +17,7 @@
 typedef struct vly_trace_info {
     bool of_target;
     uint32_t index;
-    uint32_t param; /* its time constant */
+    uint32_t param; /* its time constant; of a rule of windows: bursts */
 } vly_trace_info;
 
 /* What the expressions of a table read. */
@@ -45,6 +45,7 @@ typedef struct vly_plasticity_info {
     uint32_t n_params;
     uint32_t n_coefs;
     uint32_t n_traces;
+    bool window; /* a rule of windows: rule.h */
     void (*coefs_of)(const vly_plasticity_input *input, uint32_t *words);
     /* the condition that inconsistent parameters violate; NULL: consistent */
     const char *(*check_of)(const vly_plasticity_input *input);
@@ -71,6 +72,9 @@ double vly_trace_bursts(double tau_ms, double dt_ms);
 /* The longest time constant whose trace is within VLY_TRACE_BURSTS_MAX, to
  * 1e-6 ms. */
 double vly_trace_tau_max(double dt_ms);
+/* The same of trace number i of a rule. */
+double vly_plasticity_bursts(const vly_plasticity_info *info,
+                             const double *params, uint32_t i, double dt_ms);
 /* Traces [2] of source and target; those that the rule does not have are 0.
  * Every trace must be within VLY_TRACE_BURSTS_MAX. */
 void vly_plasticity_traces(const vly_plasticity_info *info,

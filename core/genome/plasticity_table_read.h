@@ -40,6 +40,11 @@ static const char NAME(equations)[] = ""
 #include VLY_PLASTICITY_TABLE
     ;
 
+static const bool NAME(window) = false
+#define VLY_WINDOW() || true
+#include VLY_PLASTICITY_TABLE
+    ;
+
 #define P(name) (input->params[NAME(param_##name)])
 #define W_MAX (input->w_max)
 #define UNIT (input->unit)
@@ -102,6 +107,7 @@ static int32_t NAME(post)(int32_t m, const uint32_t *coefs, const float x[2],
         .n_params = NAME(param_count),                                         \
         .n_coefs = sizeof(NAME(coefs)) / sizeof(vly_coef_info),                \
         .n_traces = sizeof(NAME(traces)) / sizeof(vly_trace_info),             \
+        .window = NAME(window),                                                \
         .coefs_of = NAME(coefs_of),                                            \
         .check_of = NAME(check_of),                                            \
         .pre = NAME(pre),                                                      \

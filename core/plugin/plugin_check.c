@@ -164,6 +164,16 @@ vly_status vly_backend_supports(const vly_backend *table,
             return vly_fail(why, VLY_E_UNSUPPORTED,
                             "map %s is plastic, and this backend cannot learn",
                             desc->projections[p].map);
+    for (uint32_t p = 0;
+         (table->flags & VLY_BACKEND_NO_WINDOWS) && p < desc->n_projections;
+         p++) {
+        const vly_learning_desc *learning = desc->projections[p].learning;
+        if (learning && (learning->flags & VLY_LEARNING_WINDOW))
+            return vly_fail(why, VLY_E_UNSUPPORTED,
+                            "map %s learns by rule %s, which plugins built for "
+                            "an ABI before 1.6 do not know",
+                            desc->projections[p].map, learning->rule);
+    }
     return table->supports(desc, why);
 }
 

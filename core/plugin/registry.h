@@ -36,6 +36,8 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
 /* Internal flag in the engine's copy of a table: the plugin was built before
  * 1.4 and would take every shift for 0. */
 #define VLY_BACKEND_NO_SHIFTS (UINT32_C(1) << 31)
+/* The same of a plugin built before 1.6, which knows no rule of windows. */
+#define VLY_BACKEND_NO_WINDOWS (UINT32_C(1) << 30)
 
 /* Id of plugin n in the order of "auto", or NULL if there are fewer. Starts no
  * plugin. [main-thread] */

@@ -29,6 +29,10 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
         const uint64_t posts = (uint64_t)l.n_targets * (l.mask + 1);
         if (from == 0)
             *l.flushed = now;
+        if (learning_has_window(l)) {
+            window_renew(l, now, from, step);
+            continue;
+        }
         for (uint32_t k = from; k < l.n_sources; k += step)
             learning_renew(l.arrived + k, now);
         for (uint32_t i = from; i < l.n_targets; i += step)

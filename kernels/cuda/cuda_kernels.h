@@ -211,6 +211,9 @@ enum {
 #define VLY_CUDA_LEARNING_DENDRITIC 2u
 #define VLY_CUDA_LEARNING_NEAREST 4u
 #define VLY_CUDA_LEARNING_FROZEN 8u
+#define VLY_CUDA_LEARNING_WINDOW 16u
+/* not one of them: at FEAGI targets */
+#define VLY_CUDA_LEARNING_GAIN (1u << 31)
 /* What is longer ago than the first gets the second as its age. */
 #define VLY_CUDA_AGE_PERIOD (1u << 29)
 #define VLY_CUDA_AGE_NEVER (1u << 30)
@@ -243,6 +246,10 @@ typedef struct vly_cuda_learning {
     float *post_before[2];   /* or NULL */
     uint32_t *flushed;       /* [1] burst up to which all rows are up to date */
     uint32_t *full;          /* [1] burst that begins with a flush */
+    /* WINDOW: of sources and targets run and last burst of each neuron; burst
+     * of the last spike of any. The arrays of spikes and traces are NULL. */
+    uint32_t *runs[2];
+    uint32_t *recent; /* [2] */
     vly_cuda_trace source[2];
     vly_cuda_trace target_trace[2];
     uint32_t coefs[VLY_CUDA_RULE_COEFS];
@@ -260,6 +267,8 @@ typedef struct vly_cuda_learning {
     uint32_t sign; /* 1, or -1 modulo 2^32 */
     uint32_t shift;
     uint32_t most_parts; /* of a row: a warp each */
+    uint32_t window;     /* D */
+    uint32_t reserved;
 } vly_cuda_learning;
 
 typedef struct vly_cuda_learnings {

@@ -228,6 +228,8 @@ learning_visit(const vly_cuda_learning &l, const learning_row &row,
     }
 }
 
+#include "learning_window.cuh"
+
 /* ---- a burst ----------------------------------------------------------- */
 
 static __device__ __forceinline__ bool
@@ -243,7 +245,8 @@ static __device__ bool learning_must_flush(const vly_cuda_learnings &learnings,
 {
     bool must = false;
     for (uint32_t p = 0; p < learnings.n; p++)
-        must |= learning_is_full(learnings.list[p], burst);
+        must |= learning_has_window(learnings.list[p]) ||
+                learning_is_full(learnings.list[p], burst);
     return must;
 }
 
@@ -255,6 +258,10 @@ static __device__ void learning_flush(const vly_cuda_learnings &learnings,
     const uint32_t warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
     for (uint32_t p = 0; p < learnings.n; p++) {
         const vly_cuda_learning &l = learnings.list[p];
+        if (learning_has_window(l)) {
+            window_sweep(l, burst, warp, n_warps);
+            continue;
+        }
         if (!all && !learning_is_full(l, burst))
             continue;
         const uint32_t flushed = __ldcg(l.flushed);
@@ -293,6 +300,10 @@ static __device__ void learning_deliver(const vly_cuda_view &view,
         const vly_cuda_learning &l = learnings.list[p];
         uint64_t start = 0;
         const uint32_t count = learning_set(view, l, burst, &start);
+        if (learning_has_window(l)) {
+            window_deliver(view, l, burst, start, count);
+            continue;
+        }
         const uint32_t flushed =
             learning_is_full(l, burst) ? (uint32_t)burst : __ldcg(l.flushed);
         const int32_t youngest =
@@ -331,6 +342,8 @@ static __device__ void learning_arrivals(const vly_cuda_view &view,
     for (uint32_t p = 0; p < learnings.n; p++) {
         const vly_cuda_learning &l = learnings.list[p];
         uint64_t start = 0;
+        if (learning_has_window(l))
+            continue;
         const uint32_t count = learning_set(view, l, burst, &start);
         /* the last blocks: the first ones have more neurons to update */
         uint32_t i = (gridDim.x - 1 - blockIdx.x) * blockDim.x + threadIdx.x;
@@ -356,6 +369,10 @@ static __device__ void learning_fired(const vly_cuda_learnings &learnings,
 {
     for (uint32_t p = 0; p < learnings.n; p++) {
         const vly_cuda_learning &l = learnings.list[p];
+        if (learning_has_window(l)) {
+            window_fired(l, burst, id);
+            continue;
+        }
         const uint32_t i = id - l.target_first;
         if (i >= l.n_targets)
             continue;

@@ -10,6 +10,10 @@
  * Traces are those before this burst: of two events in the same burst neither
  * sees the other.
  *
+ * A rule of windows (VLY_WINDOW) is evaluated once a burst after its spikes, by
+ * `post` for every synapse: x0 and y0 say how often the source and the target
+ * fired in the last D bursts (vly_window_state).
+ *
  * A weight is an int32 in units of 2^-16 of the unit of its map. The upper 16
  * bits, rounded, are delivered. A trace is a function of a spike train: its
  * value after its last spike, and the burst of that spike. It is decayed in one
@@ -84,6 +88,15 @@ VLY_FN VLY_I32 vly_weight_change(VLY_I32 m, VLY_F32 dw, VLY_I32 most)
     VLY_I32 up = d < most - m ? m + d : most;
     VLY_I32 down = d < m ? m - d : 0;
     return dw < 0.0f ? down : up;
+}
+
+/* Of a neuron whose last spike was k bursts before the burst to come, at the
+ * end of `run` bursts in a row with a spike each: 0 without a spike in the last
+ * `bursts` bursts, 2 with one in each of them, otherwise 1. */
+VLY_FN VLY_F32 vly_window_state(VLY_U32 run, VLY_U32 k, VLY_U32 bursts)
+{
+    VLY_F32 some = k <= bursts ? 1.0f : 0.0f;
+    return k == 1u && run >= bursts ? 2.0f : some;
 }
 
 #endif

@@ -4,5 +4,6 @@
  * built from the same table.
  */
 #define VLY_PLASTICITY(id, text, source) "L " #id
+#define VLY_WINDOW() " W"
 #define VLY_TRACE(side, index, param) " T " #side " " #index
 #define VLY_COEF(name, type, expression) " C " #name " " #type " " #expression

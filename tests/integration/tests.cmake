@@ -241,6 +241,7 @@ set(command_tests
     texts
     schema
     plasticity
+    window
     sweep
     stop
     device

@@ -127,6 +127,7 @@
     X(plasticity_stdp_power)                                                   \
     X(plasticity_stdp_triplet)                                                 \
     X(plasticity_stdp_inhibitory)                                              \
+    X(plasticity_feagi_stdp)                                                   \
     X(plasticity_dendritic)                                                    \
     X(plasticity_nearest)                                                      \
     X(plasticity_frozen)                                                       \

@@ -65,6 +65,42 @@ static void put_flags_of(maker *m)
     }
 }
 
+/* FEAGI's rule: weights and steps are whole numbers. */
+static void put_window_map(maker *m, uint32_t index, uint32_t from, uint32_t to,
+                           bool negative)
+{
+    int most = chance(m, 40) ? 255 : (int)whole(m, 2, 40);
+    int sign = negative ? -1 : 1;
+    uint32_t window = chance(m, 30) ? 1 : whole(m, 2, chance(m, 80) ? 6 : 90);
+    put(m,
+        "\n[plasticity.l%u]\nrule = \"feagi_stdp\"\nw_max = %d\n"
+        "plasticity_window = %u\nplasticity_constant = %d\n",
+        (unsigned)index, sign * most, (unsigned)window,
+        chance(m, 5) ? -2 : (int)whole(m, 1, 4));
+    put(m, "ltp_multiplier = %u\nltd_multiplier = %u\n",
+        (unsigned)whole(m, 0, 20), (unsigned)whole(m, 0, 3));
+    if (chance(m, 8)) {
+        put(m, "frozen = true\n");
+        cover(m, COVER_plasticity_frozen);
+    }
+    put(m,
+        "\n[[map]]\nid = \"l%u\"\nfrom = \"a%u\"\nto = \"a%u\"\n"
+        "plasticity = \"l%u\"\nrule = \"pairwise_bernoulli\"\n",
+        (unsigned)index, (unsigned)from, (unsigned)to, (unsigned)index);
+    uint64_t pairs = (uint64_t)m->areas[from].n * m->areas[to].n;
+    put(m, "p = %.3g\n", pairs > 40000 ? 4000.0 / (double)pairs : 0.1);
+    if (chance(m, 50))
+        put(m, "weight = %d\n", sign * (int)whole(m, 0, (uint32_t)most));
+    else
+        put(m, "weight = { uniform = [%d, %d] }\n", negative ? -most : 0,
+            negative ? 0 : most);
+    put(m, "delay_bursts = %u\n",
+        (unsigned)whole(m, 1, chance(m, 80) ? 5 : 40));
+    cover(m, COVER_plasticity_feagi_stdp);
+    if (negative)
+        cover(m, COVER_plasticity_negative);
+}
+
 static void put_plastic_map(maker *m, uint32_t index)
 {
     static const char *const rules[] = {"stdp", "stdp_power", "stdp_triplet",
@@ -74,8 +110,10 @@ static void put_plastic_map(maker *m, uint32_t index)
     const area *target = &m->areas[to];
     int rule = (int)whole(m, 0, 3);
     bool negative = chance(m, 30);
-    if (target->model == FEAGI)
+    if (target->model == FEAGI) {
+        put_window_map(m, index, from, to, negative);
         return;
+    }
     const char *unit = suffix(target->model);
     double most = strong(target->model) * between(m, 0.1, 0.6);
     double w_max = negative ? -most : most;

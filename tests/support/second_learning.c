@@ -257,6 +257,8 @@ int second_learning_begin(second_learning *l, const int16_t *weight)
             fails |= !l->after[t] || !l->smooth[t];
         }
     }
+    if ((l->flags & 16u) != 0 && second_window_begin(l))
+        fails = 1;
     for (uint64_t i = 0; !fails && i < n; i++) {
         l->m[i] = abs(weight[i]) * 65536;
         l->exact[i] = l->m[i];
@@ -270,6 +272,8 @@ void second_learning_end(second_learning *l)
     free(l->exact);
     free(l->last[0]);
     free(l->last[1]);
+    free(l->frames[0]);
+    free(l->frames[1]);
     for (int t = 0; t < 4; t++) {
         free(l->after[t]);
         free(l->smooth[t]);
@@ -285,6 +289,16 @@ static void add_word(uint64_t *at, uint64_t *digest, uint32_t word)
     ++*at;
 }
 
+static uint32_t window_word(const second_learning *l, int side, uint32_t k,
+                            uint64_t burst, int ages)
+{
+    uint32_t age;
+    uint32_t run = second_window_run(l, side, k, burst, &age);
+    if (run == 0)
+        return ages ? UINT32_MAX : 0;
+    return ages ? age : bits_of((float)run);
+}
+
 void second_learning_digest(const second_learning *l, uint64_t burst,
                             uint64_t *at, uint64_t *digest)
 {
@@ -293,6 +307,7 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
     for (int t = 0; t < 4; t++) {
         uint32_t n = t < 2 ? l->n_sources : l->n_targets;
         const uint64_t *last = l->last[t / 2];
+        const int window = (l->flags & 16u) != 0;
         if (l->bursts[t] == 0)
             continue;
         for (int ages = 0; ages < 2; ages++)
@@ -300,7 +315,8 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
                 uint64_t age = burst + 1 - last[k];
                 int gone = last[k] == 0 || age >= l->bursts[t];
                 add_word(at, digest,
-                         ages   ? (gone ? UINT32_MAX : (uint32_t)age)
+                         window ? window_word(l, t / 2, k, burst, ages)
+                         : ages ? (gone ? UINT32_MAX : (uint32_t)age)
                          : gone ? 0
                                 : bits_of(l->after[t][k]));
             }
@@ -325,7 +341,9 @@ int second_learnings_begin(second_file *file, second_history *history)
     history->n_slots = file->max_delay + 1;
     history->fired = calloc(history->n_slots, file->n_neurons + (size_t)1);
     history->none = calloc(1, file->n_neurons + (size_t)1);
-    if (!history->fired || !history->none)
+    history->gain = calloc((size_t)history->n_slots * file->n_neurons + 1,
+                           sizeof *history->gain);
+    if (!history->fired || !history->none || !history->gain)
         return -1;
     for (uint32_t p = 0; p < file->n_projections; p++) {
         second_projection *map = &file->projections[p];
@@ -348,6 +366,7 @@ void second_learnings_end(second_file *file, second_history *history)
 {
     free(history->fired);
     free(history->none);
+    free(history->gain);
     for (uint32_t p = 0; p < file->n_projections; p++)
         if (file->projections[p].learning)
             second_learning_end(file->projections[p].learning);
@@ -371,6 +390,14 @@ void second_learnings_step(second_file *file, const second_history *history,
         second_learning *l = map->learning;
         if (!l)
             continue;
+        if ((l->flags & 16u) != 0) {
+            if (after)
+                second_window_step(l, burst,
+                                   fired_ago(history, burst, 0) +
+                                       file->areas[map->source_area].first,
+                                   fired_ago(history, burst, 0) + l->first);
+            continue;
+        }
         uint32_t lag = (l->flags & 2u) != 0 ? 2 * l->base_delay : 0;
         const char *arrived = fired_ago(history, burst, l->base_delay) +
                               file->areas[map->source_area].first;

@@ -12,7 +12,8 @@
 /* How the synapses of one projection learn, as the file has it. */
 typedef struct second_learning {
     char rule[32];
-    uint32_t flags; /* 1 negative, 2 dendritic, 4 nearest, 8 frozen */
+    uint32_t flags; /* 1 negative, 2 dendritic, 4 nearest, 8 frozen,
+                       16 a rule of windows */
     uint32_t most;
     uint32_t n_coefs;
     const uint32_t *coefs;
@@ -31,6 +32,7 @@ typedef struct second_learning {
         *last[2];    /* [n_sources], [n_targets] burst + 1 of the last event */
     float *after[4]; /* x0, x1 [n_sources], y0, y1 [n_targets] */
     double *smooth[4]; /* the same in doubles */
+    char *frames[2]; /* of a rule of windows: 2 D + 1 bursts, a byte a neuron */
 } second_learning;
 
 /* Initial weights are those of the file. 0, or -1 without memory. */
@@ -51,5 +53,17 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
                             uint64_t *at, uint64_t *digest);
 /* Largest distance of a weight to the doubles, as a share of w_max. */
 double second_learning_distance(const second_learning *l);
+
+/* ---- second_window.c: a rule of windows --------------------------------- */
+
+/* 0, or -1 without memory. */
+int second_window_begin(second_learning *l);
+/* After the neurons of a burst were updated: 1 for each that fired in it. */
+void second_window_step(second_learning *l, uint64_t burst,
+                        const char *sources_fired, const char *targets_fired);
+/* Before `burst`: bursts since the last spike of neuron k, and how many bursts
+ * in a row, up to D, had one until then; 0: none within the window. */
+uint32_t second_window_run(const second_learning *l, int side, uint32_t k,
+                           uint64_t burst, uint32_t *age);
 
 #endif

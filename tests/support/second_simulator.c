@@ -488,11 +488,13 @@ static void deliver_learned(world *w)
             continue;
         const char *fired = w->history.fired + (w->burst - map->base_delay) %
                                                    w->n_slots * file->n_neurons;
+        const uint32_t *gain = w->history.gain + (fired - w->history.fired);
         for (uint32_t k = 0; k < source->n; k++)
             for (uint64_t i = map->row[k];
                  fired[source->first + k] && i < map->row[k + 1]; i++)
                 add_event(w, w->burst, map->target[i], map->port,
                           second_learning_weight(map->learning, i) *
+                              (map->uses_gain ? gain[source->first + k] : 1) *
                               (INT64_C(1) << map->shift));
     }
 }
@@ -514,6 +516,7 @@ static uint64_t one_burst(world *w)
             digest += second_mix64(second_mix64(w->burst) ^
                                    ((uint64_t)id << 32 | gain));
             fired[id] = 1;
+            w->history.gain[fired + id - w->history.fired] = gain;
             w->result->spikes++;
             if (w->result->spike_log)
                 fprintf(w->result->spike_log, "%llu %u %u\n",

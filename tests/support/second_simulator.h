@@ -150,8 +150,9 @@ typedef struct second_result {
 
 /* 1 for each neuron that fired, of the last max_delay bursts and this one. */
 typedef struct second_history {
-    char *fired; /* [n_slots][n_neurons], of burst b in slot b % n_slots */
-    char *none;  /* [n_neurons] 0 */
+    char *fired;    /* [n_slots][n_neurons], of burst b in slot b % n_slots */
+    char *none;     /* [n_neurons] 0 */
+    uint32_t *gain; /* [n_slots][n_neurons] of the same spikes */
     uint32_t n_slots;
     uint32_t n_neurons;
 } second_history;

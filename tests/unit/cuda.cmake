@@ -98,7 +98,8 @@ if(TARGET cuda)
         set(emulated_headers)
         foreach(file allow_shared.cuh area_update.cuh cuda_kernels.h
                 global_burst.cuh global_update.cuh grid_barrier.cuh
-                learning_rows.cuh learning_rule.cuh line_access.cuh
+                learning_rows.cuh learning_rule.cuh learning_window.cuh
+                line_access.cuh
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh
                 partition_deliver.cuh partition_layout.h partition_run.cuh

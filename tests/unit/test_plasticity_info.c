@@ -38,11 +38,13 @@ static void tables_are_whole(void **state)
         for (uint32_t t = 0; t < info->n_traces; t++) {
             const vly_trace_info *trace = &info->traces[t];
             assert_true(trace->index < 2 && trace->param < info->n_params);
-            assert_string_equal(info->params[trace->param].unit, "ms");
+            assert_string_equal(info->params[trace->param].unit,
+                                info->window ? "bursts" : "ms");
         }
         for (uint32_t c = 0; c < info->n_coefs; c++)
             assert_int_equal(info->coefs[c].type == VLY_TYPE_U32,
-                             strcmp(info->coefs[c].name, "most") == 0);
+                             info->window ||
+                                 strcmp(info->coefs[c].name, "most") == 0);
     }
 }
 
@@ -66,6 +68,43 @@ static void coefficients_by_hand(void **state)
     assert_close(as_float(words[4]), (double)0.02f, 0.0);
     assert_int_equal(words[5], 3u * 8192u * 65536u);
     assert_int_equal(vly_plasticity_most(&input), words[5]);
+}
+
+/* Steps of feagi_stdp are whole, and within 0 and 255: parameters are
+ * plasticity_window, plasticity_constant, ltp_multiplier, ltd_multiplier. */
+static void steps_of_windows(void **state)
+{
+    static const struct {
+        double params[4];
+        uint32_t up;
+        uint32_t down;
+    } cases[] = {
+        {{2, 1, 5, 2}, 5, 2},          {{1, 2, 3, 1}, 6, 2},
+        {{1, 3, 100, 85}, 255, 255},   {{3, -2, 4, -3}, 0, 6},
+        {{9, 1e9, 1e9, -1e9}, 255, 0}, {{1, 0, 5, 5}, 0, 0},
+    };
+    const vly_plasticity_info *rule = vly_plasticity_find("feagi_stdp");
+    (void)state;
+    assert_true(rule->window);
+    assert_int_equal(rule->n_coefs, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const vly_plasticity_input input = {.params = cases[i].params,
+                                            .w_max = 255.0,
+                                            .unit = 1.0,
+                                            .dt_ms = 0.1};
+        vly_learning_trace source[2], target[2];
+        uint32_t words[3];
+        assert_null(rule->check_of(&input));
+        vly_plasticity_coefs(rule, &input, words);
+        assert_int_equal(words[0], cases[i].up << 16);
+        assert_int_equal(words[1], cases[i].down << 16);
+        assert_int_equal(words[2], 255u << 16);
+        vly_plasticity_traces(rule, input.params, input.dt_ms, source, target);
+        assert_int_equal(source[0].bursts, (uint32_t)input.params[0]);
+        assert_int_equal(target[0].bursts, source[0].bursts);
+        assert_true(source[0].rate == 0.0f && target[0].rate == 0.0f);
+        assert_int_equal(source[1].bursts | target[1].bursts, 0);
+    }
 }
 
 static void units_scale(void **state)
@@ -142,6 +181,7 @@ static void traces_have_an_end(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tables_are_whole),
     cmocka_unit_test(coefficients_by_hand),
+    cmocka_unit_test(steps_of_windows),
     cmocka_unit_test(units_scale),
     cmocka_unit_test(bounds_are_rounded),
     cmocka_unit_test(traces_have_an_end),

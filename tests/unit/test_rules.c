@@ -103,6 +103,50 @@ static void weights_stay_inside(void **state)
     assert_true(vly_weight_f32(65536) == 1.0f);
 }
 
+/* ---- a rule of windows ---------------------------------------------------
+ */
+
+/* Ends fire in some, all or none of the last D bursts; weights and steps of
+ * FEAGI's own tests (test_stdp_plasticity.rs) and at the bounds. */
+static void test_window(void **state)
+{
+    static const struct {
+        int w;
+        int up;
+        int down;
+        float source;
+        float target;
+        int wanted;
+    } steps[] = {
+        {0, 5, 2, 2, 2, 5},       {6, 6, 2, 2, 2, 12},
+        {9, 6, 3, 2, 0, 6},       {9, 6, 3, 0, 2, 6},
+        {1, 2, 4, 1, 0, 0},       {9, 6, 3, 2, 1, 6},
+        {9, 6, 3, 1, 2, 6},       {9, 6, 3, 1, 1, 6},
+        {9, 6, 3, 0, 0, 9},       {7, 5, 0, 1, 1, 7},
+        {250, 5, 1, 2, 2, 255},   {251, 5, 1, 2, 2, 255},
+        {255, 255, 1, 2, 2, 255}, {255, 0, 255, 0, 1, 0},
+    };
+    const vly_plasticity_info *rule = vly_plasticity_find("feagi_stdp");
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        const uint32_t coefs[3] = {(uint32_t)steps[i].up << 16,
+                                   (uint32_t)steps[i].down << 16, 255u << 16};
+        const float x[2] = {steps[i].source, 0.0f};
+        const float y[2] = {steps[i].target, 0.0f};
+        assert_int_equal(rule->post(steps[i].w << 16, coefs, x, y),
+                         steps[i].wanted << 16);
+        assert_int_equal(rule->pre(steps[i].w << 16, coefs, x, y),
+                         steps[i].w << 16);
+    }
+    for (uint32_t bursts = 1; bursts < 5; bursts++)
+        for (uint32_t run = 1; run <= bursts; run++)
+            for (uint32_t ago = 1; ago < 7; ago++)
+                assert_true(vly_window_state(run, ago, bursts) ==
+                            (ago > bursts                ? 0.0f
+                             : ago == 1 && run == bursts ? 2.0f
+                                                         : 1.0f));
+}
+
 /* ---- a synapse ------------------------------------------------------------
  */
 
@@ -434,6 +478,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(decay),
     cmocka_unit_test(weights_stay_inside),
     cmocka_unit_test(eager_is_lazy),
+    cmocka_unit_test(test_window),
     cmocka_unit_test(silent_sources_change_nothing),
 };
 

@@ -226,7 +226,11 @@ static const doc_topic topics[] = {
      "burst t - d. Of two that meet in the same burst neither\nsees the other. "
      "An arrival changes the weight (depression) before it is delivered; a\n"
      "spike of the target potentiates. A trace counts as 0 from 10.4 time "
-     "constants on.\n",
+     "constants on.\n\n"
+     "Onto FEAGI areas synapses learn by feagi_stdp (`volley doc feagi_stdp`), "
+     "which looks at\nwindows of bursts: a spike counts in its own burst, "
+     "without its delay, and what a burst\nchanges is delivered from the "
+     "next one on.\n",
      doc_plasticity_order},
     {"limits", "how much a genome may have",
      "What is more is refused with the number that is wanted.\n", print_limits},

@@ -23,6 +23,8 @@
  *        vly_snapshot.weights; learning_read, learning_write and learning_set
  *        in place of reserved pointers of vly_backend. A host gives a net that
  *        learns only to a backend with VLY_BACKEND_LEARNS
+ *   1.6  VLY_LEARNING_WINDOW, at FEAGI targets too. A host never gives a net
+ *        with it to a plugin that was built with an older minor
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -40,7 +42,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 5u
+#define VLY_ABI_MINOR 6u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -275,6 +277,7 @@ enum {
     VLY_LEARNING_NEAREST = 4u,   /* a spike sets a trace to 1 instead of adding
                                     1: nearest neighbours only */
     VLY_LEARNING_FROZEN = 8u,    /* traces go on, weights stay as they are */
+    VLY_LEARNING_WINDOW = 16u,   /* 1.6: a rule of windows */
 };
 
 /* A trace that was x at its last spike is x * exp(-k * rate) k bursts later
@@ -303,7 +306,15 @@ VLY_SEAL(vly_learning_trace, 8);
  * are 0.
  *
  * The result depends on spike trains only. A backend may evaluate a synapse
- * when an event arrives and not before. */
+ * when an event arrives and not before.
+ *
+ * With WINDOW (then without DENDRITIC and NEAREST, and every rate is 0) neither
+ * arrivals nor the delay matter: the trace of a neuron is its run, the number
+ * of bursts in a row with a spike that ended with its last one, at most D =
+ * `bursts`. After the spikes of burst t, once t + 1 >= D, each m is changed by
+ * the rule's `post` with x0 and y0 of vly_window_state (kernels/rules/rule.h),
+ * before what arrives in burst t + 1 is delivered. x1 and y1 are 0. At FEAGI
+ * targets an event adds m as above times its gain. */
 typedef struct vly_learning_desc {
     uint32_t struct_size;
     uint32_t flags;        /* VLY_LEARNING_* */
@@ -424,7 +435,8 @@ typedef struct vly_snapshot {
      * `burst`, and bursts since; then each trace y over the target area: after
      * the last spike whose burst + lag is before `burst`, and bursts since. A
      * trace that is 0 because of its age, or that never had a spike: 0 and
-     * UINT32_MAX. NULL if no projection is plastic. */
+     * UINT32_MAX. With WINDOW a trace x is that after the last spike of the
+     * source, as y. NULL if no projection is plastic. */
     void *weights;
     uint64_t n_weight_bytes; /* a multiple of 4 */
 } vly_snapshot;

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Runs of bursts with a spike: see common_window.h.
+ */
+#include "common_window.h"
+
+#include "kernels/rules/rule.h"
+
+vly_status vly_common_window_create(vly_common_heap *heap,
+                                    const vly_learning_desc *desc,
+                                    uint32_t n_sources, uint32_t n_targets,
+                                    vly_common_window *window, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    *window = (vly_common_window){.bursts = desc->source[0].bursts,
+                                  .n = {n_sources, n_targets}};
+    for (int side = 0; side < 2; side++) {
+        VLY_TRY(vly_common_alloc(heap, window->n[side], sizeof(uint32_t),
+                                 &window->run[side], error));
+        VLY_TRY(vly_common_alloc(heap, window->n[side], sizeof(uint32_t),
+                                 &window->last[side], error));
+    }
+out:
+    return status;
+}
+
+const uint32_t *vly_common_window_load(vly_common_window *window,
+                                       const uint32_t *words, uint32_t burst)
+{
+    for (int side = 0; side < 2; side++) {
+        uint64_t n = window->n[side];
+        for (uint64_t i = 0; i < n; i++) {
+            bool known = words[n + i] != UINT32_MAX;
+            window->run[side][i] = known ? (uint32_t)vly_float(words[i]) : 0;
+            window->last[side][i] = known ? burst - words[n + i] : 0;
+        }
+        words += 2 * n;
+    }
+    return words;
+}
+
+uint32_t *vly_common_window_save(const vly_common_window *window,
+                                 uint32_t burst, uint32_t *words)
+{
+    for (int side = 0; side < 2; side++) {
+        uint64_t n = window->n[side];
+        for (uint64_t i = 0; i < n; i++) {
+            uint32_t run = window->run[side][i];
+            uint32_t age = burst - window->last[side][i];
+            bool known = run != 0 && age < window->bursts;
+            words[i] = known ? vly_bits((float)run) : 0;
+            words[n + i] = known ? age : UINT32_MAX;
+        }
+        words += 2 * n;
+    }
+    return words;
+}
