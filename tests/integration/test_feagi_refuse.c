@@ -88,6 +88,10 @@ static const struct {
                     "a morphology"},
     {RULE("[\"projector\",1,1,\"no\"]"),
      AT "[0] is \"no\", wanted true or false as the plasticity flag"},
+    {RULE("[\"projector\",1,1,true,\"x\",1,1,2]"),
+     AT "[0].plasticity_constant is \"x\", wanted a number"},
+    {RULE("[\"projector\",1,1,true,1,1,1,[2]]"),
+     AT "[0].plasticity_window is an array of 1, wanted a number"},
     {RULE("[\"projector\",1,\"x\",false]"),
      AT "[0].postSynapticCurrent_multiplier is \"x\", wanted a number from "
         "-1000000000 to 1000000000"},

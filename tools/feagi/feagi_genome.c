@@ -64,6 +64,8 @@ static vly_status report_keys(feagi_genome *genome, const feagi_value *object,
         if (is_one_of(key, taken) || strcmp(key, "genome_title") == 0 ||
             strcmp(key, "genome_id") == 0)
             continue;
+        if (genome->queue_used && strcmp(key, "plasticity_queue_depth") == 0)
+            continue;
         /* FEAGI configures sleep but nothing calls it */
         if (is_one_of(key, silent) || strncmp(key, "sleep", 5) == 0)
             status = feagi_report_add(&genome->report, FEAGI_SILENT, key, error,

@@ -82,6 +82,16 @@ typedef struct feagi_units {
     char excitability_why[80];
 } feagi_units;
 
+/* Plasticity of a map: the four numbers of FEAGI's rule. */
+typedef struct feagi_plastic {
+    int32_t window; /* bursts */
+    int32_t constant;
+    int32_t ltp;
+    int32_t ltd;
+    uint32_t is_on; /* 0: its weights stay */
+    uint32_t frozen;
+} feagi_plastic;
+
 /* One [[map]]. */
 typedef struct feagi_map {
     char *id;
@@ -92,6 +102,8 @@ typedef struct feagi_map {
     int32_t weight;
     uint32_t delay;   /* bursts */
     int32_t scale[3]; /* of vectors */
+    feagi_plastic plastic;
+    uint32_t table; /* of [plasticity.stdp_N]; 0: none */
 } feagi_map;
 
 typedef struct feagi_genome {
@@ -103,6 +115,7 @@ typedef struct feagi_genome {
     const char *title; /* NULL: none */
     const char *id;    /* NULL: none */
     double dt_ms;
+    bool queue_used; /* plasticity_queue_depth, as a window */
     feagi_units units;
     feagi_area *areas;
     uint32_t n_areas;

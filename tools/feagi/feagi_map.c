@@ -16,14 +16,9 @@
 #include "tools/cli/tool.h"
 #include "tools/feagi/feagi_genome.h"
 #include "tools/feagi/feagi_name.h"
+#include "tools/feagi/feagi_plastic.h"
 
-enum {
-    LIST_LEAST = 4,
-    LIST_DELAY = 8,
-    LIST_MOST = 9,
-    PLACE_SIZE = 200,
-    WEIGHT_MOST = 255
-};
+enum { LIST_LEAST = 4, LIST_MOST = 9, PLACE_SIZE = 200, WEIGHT_MOST = 255 };
 
 #define MAPS_MAX (1u << 14)
 
@@ -32,7 +27,7 @@ typedef struct rule {
     const feagi_value *morphology;
     const feagi_value *scalar;
     const feagi_value *multiplier;
-    const feagi_value *plastic;
+    feagi_plastic_values plastic;
     const feagi_value *attractivity;
     const feagi_value *delay;
 } rule;
@@ -65,15 +60,23 @@ static vly_status split(const place *at, const feagi_value *value, rule *out,
         out->morphology = &value->items[0];
         out->scalar = part(&value->items[1]);
         out->multiplier = part(&value->items[2]);
-        out->plastic = part(&value->items[3]);
-        if (value->n_items > LIST_DELAY)
-            out->delay = part(&value->items[LIST_DELAY]);
+        const feagi_value **const more[] = {
+            &out->plastic.flag, &out->plastic.constant, &out->plastic.ltp,
+            &out->plastic.ltd,  &out->plastic.window,   &out->delay};
+        for (uint32_t i = LIST_LEAST - 1; i < value->n_items; i++)
+            *more[i - (LIST_LEAST - 1)] = part(&value->items[i]);
     } else if (value->kind == FEAGI_OBJECT) {
         out->morphology = part(feagi_json_get(value, "morphology_id"));
         out->scalar = part(feagi_json_get(value, "morphology_scalar"));
         out->multiplier =
             part(feagi_json_get(value, "postSynapticCurrent_multiplier"));
-        out->plastic = part(feagi_json_get(value, "plasticity_flag"));
+        out->plastic.flag = part(feagi_json_get(value, "plasticity_flag"));
+        out->plastic.constant =
+            part(feagi_json_get(value, "plasticity_constant"));
+        out->plastic.ltp = part(feagi_json_get(value, "ltp_multiplier"));
+        out->plastic.ltd = part(feagi_json_get(value, "ltd_multiplier"));
+        out->plastic.window = part(feagi_json_get(value, "plasticity_window"));
+        out->plastic.frozen = part(feagi_json_get(value, "plasticity_frozen"));
         out->attractivity = part(feagi_json_get(value, "synapse_attractivity"));
         out->delay = part(feagi_json_get(value, "synaptic_delay_bursts"));
     } else {
@@ -84,8 +87,8 @@ static vly_status split(const place *at, const feagi_value *value, rule *out,
     if (!out->morphology || out->morphology->kind != FEAGI_TEXT)
         return feagi_wrong(at->genome, at->where, value, error,
                            "a mapping with the name of a morphology");
-    if (out->plastic && out->plastic->kind != FEAGI_BOOL)
-        return feagi_wrong(at->genome, at->where, out->plastic, error,
+    if (out->plastic.flag && out->plastic.flag->kind != FEAGI_BOOL)
+        return feagi_wrong(at->genome, at->where, out->plastic.flag, error,
                            "true or false as the plasticity flag");
     return VLY_OK;
 }
@@ -198,36 +201,58 @@ static vly_status read_delay(const place *at, const rule *from, feagi_map *map,
     return status;
 }
 
+static bool is_one_of(const char *key, const char *const *list)
+{
+    while (*list && strcmp(*list, key) != 0)
+        list++;
+    return *list != NULL;
+}
+
 /* Reports unknown keys of a rule. */
 static vly_status read_unknown(const place *at, const feagi_value *value,
-                               vly_error *error)
+                               bool plastic, vly_error *error)
 {
-    static const char *const known[] = {
-        "morphology_id", "morphology_scalar", "postSynapticCurrent_multiplier",
-        "synapse_attractivity", "synaptic_delay_bursts",
-        /* keys of plasticity, which is left out as a whole if it is enabled */
-        "plasticity_flag", "plasticity_constant", "ltp_multiplier",
-        "ltd_multiplier", "plasticity_window", "plasticity_mode",
-        "plasticity_eta", "plasticity_frozen", "eligibility_decay_bursts",
-        "reward_source_area", "punishment_source_area", "gate_source_area",
-        "max_weight", NULL};
+    static const char *const known[] = {"morphology_id",
+                                        "morphology_scalar",
+                                        "postSynapticCurrent_multiplier",
+                                        "synapse_attractivity",
+                                        "synaptic_delay_bursts",
+                                        "plasticity_flag",
+                                        "plasticity_constant",
+                                        "ltp_multiplier",
+                                        "ltd_multiplier",
+                                        "plasticity_window",
+                                        "plasticity_frozen",
+                                        NULL};
+    /* feagi-core does not read these */
+    static const char *const planned[] = {"plasticity_mode",
+                                          "plasticity_eta",
+                                          "eligibility_decay_bursts",
+                                          "reward_source_area",
+                                          "punishment_source_area",
+                                          "gate_source_area",
+                                          "max_weight",
+                                          NULL};
     vly_status status = VLY_OK;
     if (value->kind != FEAGI_OBJECT)
         return VLY_OK;
     for (uint32_t i = 0; status == VLY_OK && i < value->n_items; i++) {
-        const char *const *name = known;
-        while (*name && strcmp(*name, value->items[i].key) != 0)
-            name++;
-        if (!*name && part(&value->items[i]))
+        const char *key = value->items[i].key;
+        if (is_one_of(key, known) || !part(&value->items[i]))
+            continue;
+        if (!is_one_of(key, planned))
+            status = REPORT(
+                FEAGI_LEFT_OUT,
+                "%.60s: a key of the mapping that is not known here", key);
+        else if (plastic)
             status =
                 REPORT(FEAGI_LEFT_OUT,
-                       "%.60s: a key of the mapping that is not known here",
-                       value->items[i].key);
+                       "%.60s, which feagi-core does not read either", key);
     }
     return status;
 }
 
-/* Probability and plasticity, which have no counterpart in a map. */
+/* A probability, which has no counterpart in a map. */
 static vly_status read_rest(const place *at, const rule *from, bool *keep,
                             vly_error *error)
 {
@@ -247,9 +272,6 @@ static vly_status read_rest(const place *at, const rule *from, bool *keep,
                         "synapse_attractivity %s percent: a rule between "
                         "voxels makes all of its synapses here",
                         tool_number_text(percent));
-    if (status == VLY_OK && from->plastic && from->plastic->number > 0)
-        status = REPORT(FEAGI_LEFT_OUT, "plasticity: its synapses keep their "
-                                        "weight in this version");
     return status;
 }
 
@@ -363,12 +385,15 @@ static vly_status add_map(const place *at, feagi_map *map, vly_error *error)
     return VLY_OK;
 }
 
+/* last: of the plastic rules of the pair. A rule counts although it makes no
+ * synapses, as in feagi-core. */
 static vly_status read_rule(place *at, const feagi_value *value,
-                            vly_error *error)
+                            feagi_plastic *last, vly_error *error)
 {
     rule from;
     bool keep = true;
     feagi_genome *genome = at->genome;
+    feagi_plastic plastic = {0};
     feagi_map map = {.from = at->from, .to = at->to, .scale = {1, 1, 1}};
     vly_status status;
     VLY_TRY(split(at, value, &from, error));
@@ -379,6 +404,11 @@ static vly_status read_rule(place *at, const feagi_value *value,
         status = REPORT(FEAGI_LEFT_OUT, "one of the areas is left out");
         goto out;
     }
+    VLY_TRY(feagi_plastic_read(genome, at->where, at->subject, &from.plastic,
+                               &plastic, error));
+    if (plastic.is_on)
+        *last = plastic;
+    map.plastic = plastic;
     VLY_TRY(choose_rule(at, from.morphology->text, &map, &keep, error));
     if (keep)
         VLY_TRY(read_weight(at, &from, &map, &keep, error));
@@ -387,7 +417,7 @@ static vly_status read_rule(place *at, const feagi_value *value,
     if (keep)
         VLY_TRY(read_delay(at, &from, &map, error));
     if (keep)
-        VLY_TRY(read_unknown(at, value, error));
+        VLY_TRY(read_unknown(at, value, plastic.is_on, error));
     if (keep)
         VLY_TRY(read_rest(at, &from, &keep, error));
     if (keep)
@@ -403,6 +433,7 @@ static vly_status read_rules(feagi_genome *genome, uint32_t from,
     const feagi_area *area = &genome->areas[from];
     char path[FEAGI_PATH_SIZE];
     uint32_t before = genome->n_maps;
+    feagi_plastic last = {0};
     place at = {.genome = genome,
                 .from = from,
                 .to = feagi_area_find(genome, rules->key)};
@@ -429,17 +460,18 @@ static vly_status read_rules(feagi_genome *genome, uint32_t from,
                                 "%.300s: %s is one mapping too many, wanted at "
                                 "most %u",
                                 genome->path, at.where, MAPS_MAX)
-                     : read_rule(&at, &rules->items[i], error);
+                     : read_rule(&at, &rules->items[i], &last, error);
     }
-    if (status == VLY_OK && genome->n_maps - before > 1) {
-        snprintf(at.subject, sizeof(at.subject), "%.60s -> %.60s", area->name,
-                 genome->areas[at.to].name);
+    snprintf(at.subject, sizeof(at.subject), "%.60s -> %.60s", area->name,
+             genome->areas[at.to].name);
+    if (status == VLY_OK)
+        status = feagi_plastic_share(genome, before, &last, at.subject, error);
+    if (status == VLY_OK && genome->n_maps - before > 1)
         status = feagi_report_add(
             &genome->report, FEAGI_ASSUMED, at.subject, error,
             "several rules: where two of them connect the same two neurons "
             "both synapses count, as in the older engine (feagi-core leaves "
             "out a second one of vectors)");
-    }
     return status;
 }
 
@@ -451,5 +483,6 @@ vly_status feagi_maps_read(feagi_genome *genome, vly_error *error)
         for (uint32_t k = 0; status == VLY_OK && all && k < all->n_items; k++)
             status = read_rules(genome, i, &all->items[k], error);
     }
+    feagi_plastic_number(genome);
     return status;
 }

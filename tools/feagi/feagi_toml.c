@@ -9,6 +9,7 @@
 #include "genome/genome_resolve.h"
 #include "tools/cli/tool.h"
 #include "tools/feagi/feagi_genome.h"
+#include "tools/feagi/feagi_plastic.h"
 
 enum { LINE_WIDTH = 78, BURSTS = 100 };
 
@@ -251,6 +252,7 @@ static void put_map(vly_text *text, const feagi_genome *genome,
     vly_text_put(text, "weight = %d\n", map->weight);
     if (map->delay != 1)
         vly_text_put(text, "delay_bursts = %u\n", map->delay);
+    feagi_plastic_key(text, map);
 }
 
 static void put_streams(vly_text *text, const feagi_genome *genome)
@@ -284,6 +286,7 @@ char *feagi_toml_write(const feagi_genome *genome, size_t *n)
     for (uint32_t i = 0; i < genome->n_morphologies; i++)
         if (genome->morphologies[i].name)
             put_morphology(&text, genome, &genome->morphologies[i]);
+    feagi_plastic_tables(&text, genome);
     for (uint32_t i = 0; i < genome->n_maps; i++)
         put_map(&text, genome, &genome->maps[i]);
     put_streams(&text, genome);
