@@ -10,6 +10,8 @@
 
 /* A trace ends after 15 halvings, 10.4 of its time constants. */
 #define DECAY_MOST 10.5
+/* Weights at FEAGI areas are at most 255. */
+#define FEAGI_MOST (UINT32_C(255) << 16)
 
 static bool word_finite(uint32_t word)
 {
@@ -94,7 +96,8 @@ static const char *record_fault(const vly_record_reader *reader,
                             record->n_coefs, VLY_FILE_ALIGN);
     if (!*coefs || !coefs_good(info, record, *coefs))
         return "its coefficients";
-    if (record->most > VLY_MASTER_MAX || !flags_good(info, record->flags))
+    if (record->most > (info->window ? FEAGI_MOST : VLY_MASTER_MAX) ||
+        !flags_good(info, record->flags))
         return "its bound or flags";
     *params = vly_file_array(reader->file, VLY_SECTION_PARAMS, record->params,
                              (uint64_t)info->n_params + 1, VLY_FILE_ALIGN);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The engine, against the CPU backend and the backends that err on purpose.
-foreach(name run input set field state backend weights)
+foreach(name run input set field state backend weights window)
     vly_test(test_engine_${name} LABELS unit
              SOURCES test_engine_${name}.c engine_fixture.c DEPENDS cpu)
 endforeach()

@@ -188,6 +188,26 @@ static void descriptions(void **state)
     vly_connectome_destroy(c);
 }
 
+/* FEAGI's rule: gains as well, one window for both sides, no rates. */
+static void windows(void **state)
+{
+    (void)state;
+    vly_connectome *c = built(WINDOWS);
+    const vly_projection_desc *p = c->desc.projections;
+    assert_int_equal(c->desc.n_projections, 1);
+    assert_int_equal(p->flags, VLY_PROJECTION_PLASTIC | VLY_PROJECTION_GAIN);
+    assert_int_equal(p->learning->flags, VLY_LEARNING_WINDOW);
+    assert_int_equal(p->learning->most, 9 << 16);
+    assert_int_equal(p->learning->source[0].bursts, 4);
+    assert_int_equal(p->learning->target[0].bursts, 4);
+    assert_true(p->learning->source[0].rate == 0.0f);
+    /* the bound counts w_max at every synapse: 20 sources of gain 2^Q */
+    assert_int_equal(c->areas[2].load[0][0],
+                     20u * 9u * (UINT32_C(1) << c->desc.feagi_q));
+    assert_int_equal(c->desc.max_delay, 1);
+    vly_connectome_destroy(c);
+}
+
 static void start_numbers(void **state)
 {
     (void)state;
@@ -320,6 +340,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(bound_by_w_max),
     cmocka_unit_test(refused),
     cmocka_unit_test(descriptions),
+    cmocka_unit_test(windows),
     cmocka_unit_test(start_numbers),
     cmocka_unit_test_setup_teardown(digests, make_path, remove_path),
     cmocka_unit_test_setup_teardown(out_of_memory, make_path, remove_path),

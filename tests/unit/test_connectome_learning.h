@@ -40,6 +40,14 @@
                                 "weight_ns = { normal = [2, 0.3] "             \
                                 "}\nplasticity = \"t\"\n"
 
+/* FEAGI's rule */
+#define WINDOWS                                                                \
+    HEAD "[area.F]\nmodel = \"feagi\"\nneurons = 6\n"                          \
+         "[plasticity.w]\nrule = \"feagi_stdp\"\nw_max = 9\n"                  \
+         "plasticity_window = 4\n[[map]]\nid = \"w\"\nfrom = \"E\"\n"          \
+         "to = \"F\"\nrule = \"all_to_all\"\nweight = { uniform = [0, 9] }\n"  \
+         "plasticity = \"w\"\n"
+
 static inline vly_status
 try_build(const char *text, vly_connectome **connectome, vly_error *error)
 {

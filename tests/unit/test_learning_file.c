@@ -60,12 +60,11 @@ static unsigned char *saved(const char *text, size_t *n)
     return slurp(n);
 }
 
-static void round_trip(void **state)
+static void same_again(const char *text)
 {
-    (void)state;
     vly_error error = VLY_ERROR_INIT;
     size_t n, n_again;
-    vly_connectome *c = built(EVERYTHING);
+    vly_connectome *c = built(text);
     assert_ok(vly_connectome_save(c, path, &error), error);
     unsigned char *bytes = slurp(&n);
     for (int verify = 0; verify < 2; verify++) {
@@ -99,6 +98,13 @@ static void round_trip(void **state)
     }
     free(bytes);
     vly_connectome_destroy(c);
+}
+
+static void round_trip(void **state)
+{
+    (void)state;
+    same_again(EVERYTHING);
+    same_again(WINDOWS);
 }
 
 /* The file of a net that does not learn has no such records. */
@@ -179,6 +185,25 @@ typedef struct crafted_word {
 
 #define RECORD(member) offsetof(vly_file_learning, member)
 
+static void assert_crafted(const char *text, const crafted_word *words,
+                           size_t n_words)
+{
+    size_t n;
+    vly_file_header header;
+    unsigned char *bytes = saved(text, &n);
+    unsigned char *copy = malloc(n);
+    memcpy(&header, bytes, sizeof header);
+    for (size_t i = 0; i < n_words; i++) {
+        memcpy(copy, bytes, n);
+        memcpy(copy + header.learning + words[i].at, &words[i].word, 4);
+        mend(copy, VLY_SECTIONS);
+        spill(copy, n);
+        assert_damaged(words[i].text);
+    }
+    free(copy);
+    free(bytes);
+}
+
 static void crafted_records(void **state)
 {
     (void)state;
@@ -203,19 +228,43 @@ static void crafted_records(void **state)
         {RECORD(source) + 12, 7, "learns: its traces"}, /* x1 of stdp */
         {RECORD(target) + 4, 0x01000001, "learns: its traces"},
     };
+    assert_crafted(EVERYTHING, words, sizeof words / sizeof words[0]);
+}
+
+/* A rule of windows is for FEAGI areas; it has no rates, and one window. */
+static void crafted_windows(void **state)
+{
+    (void)state;
+    static const crafted_word words[] = {
+        {RECORD(flags), 0, "learns: its bound or flags"},
+        {RECORD(flags), 16 | 2, "learns: its bound or flags"},
+        {RECORD(flags), 16 | 4, "learns: its bound or flags"},
+        {RECORD(flags), 16 | 32, "learns: its bound or flags"},
+        {RECORD(flags), 16 | 1, "learns: its parameters"},
+        {RECORD(most), 8 << 16, "learns: its coefficients"},
+        {RECORD(source), 0x3f000000, "learns: its traces"},
+        {RECORD(target), 0x3f000000, "learns: its traces"},
+        {RECORD(source) + 4, 5, "learns: its traces"},
+        {RECORD(target) + 4, 0, "learns: its traces"},
+    };
+    assert_crafted(WINDOWS, words, sizeof words / sizeof words[0]);
+    /* the rule of the other record */
     size_t n;
     vly_file_header header;
-    unsigned char *bytes = saved(EVERYTHING, &n);
-    unsigned char *copy = malloc(n);
+    vly_file_learning records[2];
+    unsigned char *bytes = saved(WINDOWS STDP("3") MAP("1"), &n);
     memcpy(&header, bytes, sizeof header);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        memcpy(copy, bytes, n);
-        memcpy(copy + header.learning + words[i].at, &words[i].word, 4);
-        mend(copy, VLY_SECTIONS);
-        spill(copy, n);
-        assert_damaged(words[i].text);
+    assert_int_equal(header.learning_bytes, sizeof records);
+    memcpy(records, bytes + header.learning, sizeof records);
+    for (int k = 0; k < 2; k++) {
+        memcpy(bytes + header.learning + (size_t)k * sizeof records[0] +
+                   RECORD(rule),
+               &records[1 - k].rule, sizeof records[0].rule);
+        mend(bytes, VLY_SECTIONS);
+        spill(bytes, n);
+        assert_damaged("learns: its rule is not for its target area");
+        memcpy(bytes + header.learning, records, sizeof records);
     }
-    free(copy);
     free(bytes);
 }
 
@@ -344,6 +393,7 @@ static const struct CMUnitTest tests[] = {
                                     remove_path),
     cmocka_unit_test_setup_teardown(flipped, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_records, make_path, remove_path),
+    cmocka_unit_test_setup_teardown(crafted_windows, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_anywhere, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_place, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_arrays, make_path, remove_path),
