@@ -184,7 +184,7 @@ void vly_cpu_window_step(vly_backend_net *net, uint32_t thread,
     }
     if (w->n_active[VLY_COMMON_TARGET] == 0)
         return;
-    if (w->column && w->n_active[VLY_COMMON_TARGET] < l->t.n_targets / 4 + 1)
+    if (w->column && w->n_active[VLY_COMMON_TARGET] < l->t.n_targets / 32 + 1)
         change_columns(l, &rows, net->threads[thread].low[area],
                        net->threads[thread].high[area],
                        kernels->window_column[l->rule->index]);

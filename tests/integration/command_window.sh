@@ -76,6 +76,10 @@ refused ltp_multiplier=0.5 "ltp_multiplier a whole number"
 expect 0 doc feagi_stdp
 prints "plasticity_window"
 expect 0 check net.toml
-holds grep -q '^one  *feagi_stdp  *0\.\.255 ' out
+holds grep -q '^one  *feagi_stdp  *0\.\.255  *-$' out
+holds grep -q '^frozen  *feagi_stdp  *0\.\.30  *-, frozen$' out
+# steps are whole: nothing is lost, a step of 0 neither
+expect 0 check net.toml --set plasticity.three.ltd_multiplier=0
+holds [ "$(grep -c 'changes a weight by' err)" -eq 0 ]
 
 done_checks

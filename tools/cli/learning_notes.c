@@ -30,7 +30,10 @@ void learning_print(const vly_genome *genome)
                  at->w_max < 0.0 ? at->w_max : 0.0,
                  at->w_max < 0.0 ? 0.0 : at->w_max);
         tool_print("%-14s %-20s %-18s %s%s%s\n", at->name, at->info->id,
-                   weights, at->dendritic ? "dendritic" : "axonal",
+                   weights,
+                   at->info->window ? "-"
+                   : at->dendritic  ? "dendritic"
+                                    : "axonal",
                    at->nearest ? ", nearest neighbours" : "",
                    at->frozen ? ", frozen" : "");
     }
@@ -70,7 +73,7 @@ static bool learner_init(const vly_genome *genome,
     const vly_plasticity *of = genome->pairs[at->pair].plasticity;
     double params[64];
     if (desc == NULL || of == NULL || of->info->n_params > 64 ||
-        of->info->n_coefs > 32)
+        of->info->n_coefs > 32 || of->info->window) /* steps are whole */
         return false;
     *to = (learner){.info = of->info,
                     .m = (int32_t)(desc->most / 2),
