@@ -141,6 +141,12 @@ if(TARGET cuda)
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
+        # maps of FEAGI's rule: the whole run, and in parts by snapshots
+        foreach(case whole snapshot)
+            vly_test_register(test_cuda_window_${case}_emulated LABELS unit
+                TIMEOUT 600 COMMAND volley_command conformance
+                $<TARGET_FILE:emulated_cuda> --case plastic_window/${case})
+        endforeach()
         vly_test(test_cuda_shifts_emulated LABELS unit ALONE TIMEOUT 600
             SOURCES test_cuda_shifts.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
