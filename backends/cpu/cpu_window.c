@@ -110,6 +110,8 @@ void vly_cpu_windows_fired(vly_backend_net *net)
     const uint32_t burst = (uint32_t)net->burst; /* the one to come */
     const uint32_t *ids;
     const uint32_t *gains;
+    if (net->n_learning == 0)
+        return;
     const uint32_t *row = vly_cpu_history_set(net, 1, &ids, &gains);
     for (uint32_t n = 0; n < net->n_learning; n++) {
         vly_cpu_learning *l = &net->learning[n];
