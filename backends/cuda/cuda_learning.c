@@ -14,6 +14,7 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_short.h"
+#include "kernels/rules/rule.h"
 
 /* bursts after which the host flushes, so that ages are renewed */
 #define PERIOD (UINT64_C(1) << 28)
@@ -111,6 +112,27 @@ static vly_status put_newest(vly_cuda_shard *shard, const vly_common_traces *t,
     return status;
 }
 
+static vly_status put_factors(vly_cuda_shard *shard,
+                              const vly_learning_trace *trace,
+                              vly_cuda_trace *made, vly_error *error)
+{
+    uint32_t n =
+        trace->bursts < VLY_CUDA_FACTORS ? trace->bursts : VLY_CUDA_FACTORS;
+    float *factor = NULL;
+    vly_status status =
+        vly_cuda_alloc(shard, n, sizeof *factor, &factor, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t k = 0; k < n; k++)
+        factor[k] = vly_trace_at(1.0f, k, trace->rate, trace->bursts);
+    status = put(shard, n, sizeof *factor, factor, &made->factor, error);
+    made->n_factors = n;
+    made->rate = trace->rate;
+    made->bursts = trace->bursts;
+    vly_cuda_release(shard, factor);
+    return status;
+}
+
 static vly_status put_traces(vly_cuda_shard *shard, const vly_common_traces *t,
                              vly_cuda_learning *l, vly_error *error)
 {
@@ -125,10 +147,9 @@ static vly_status put_traces(vly_cuda_shard *shard, const vly_common_traces *t,
                     &l->before[k], error));
         VLY_TRY(put(shard, posts, sizeof(float), t->post_before[k],
                     &l->post_before[k], error));
-        l->source[k].rate = t->desc->source[k].rate;
-        l->source[k].bursts = t->desc->source[k].bursts;
-        l->target_trace[k].rate = t->desc->target[k].rate;
-        l->target_trace[k].bursts = t->desc->target[k].bursts;
+        VLY_TRY(put_factors(shard, &t->desc->source[k], &l->source[k], error));
+        VLY_TRY(put_factors(shard, &t->desc->target[k], &l->target_trace[k],
+                            error));
     }
 out:
     return status;
@@ -262,14 +283,23 @@ out:
 
 /* ---- flushes ----------------------------------------------------------- */
 
+/* All weights and traces are those of net->burst, in the rows too if the plan
+ * has its own. */
 static vly_status flush(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_plastic *plastic = &shard->plastic;
+    vly_status status = VLY_OK;
     plastic->flushed = shard->net->burst;
-    return vly_cuda_check((int)vly_cuda_launch_learning_flush(
-                              &plastic->view, shard->net->burst,
-                              shard->n_blocks, (cudaStream_t)shard->stream),
-                          "bringing weights up to date", error);
+    if (shard->plan->learning_out != NULL)
+        VLY_TRY(shard->plan->learning_out(shard, error));
+    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_learning_flush(
+                               &plastic->view, shard->net->burst,
+                               shard->n_blocks, (cudaStream_t)shard->stream),
+                           "bringing weights up to date", error));
+    if (shard->plan->learning_in != NULL)
+        VLY_TRY(shard->plan->learning_in(shard, false, error));
+out:
+    return status;
 }
 
 vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error)
@@ -342,7 +372,7 @@ out:
     return status;
 }
 
-static uint64_t synapses_of(const vly_cuda_shard *shard, uint32_t i)
+uint64_t vly_cuda_learning_synapses(const vly_cuda_shard *shard, uint32_t i)
 {
     const vly_projection_desc *map = vly_cuda_projection_desc(
         shard->net->desc, shard->plastic.projection[i]);
@@ -357,7 +387,7 @@ vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
         return VLY_OK;
     VLY_TRY(flush(shard, error));
     for (uint32_t i = 0; i < shard->plastic.view.n; i++) {
-        uint64_t n = synapses_of(shard, i);
+        uint64_t n = vly_cuda_learning_synapses(shard, i);
         VLY_TRY(get(shard, words, shard->plastic.list[i].master,
                     n * sizeof *words, error));
         VLY_TRY(save_traces(shard, i, words + n, &words, error));
@@ -383,7 +413,7 @@ static vly_status digest_one(vly_cuda_shard *shard, uint32_t i,
 {
     cudaStream_t stream = (cudaStream_t)shard->stream;
     uint64_t *sum = &shard->done->digest;
-    uint64_t n = synapses_of(shard, i);
+    uint64_t n = vly_cuda_learning_synapses(shard, i);
     uint32_t *end = traces;
     vly_status status = VLY_OK;
     VLY_TRY(save_traces(shard, i, traces, &end, error));
@@ -441,12 +471,12 @@ static vly_status begin(vly_backend_net *net, uint32_t projection,
     if (*i == n)
         return vly_cuda_fail(error, VLY_E_INVALID,
                              "projection %u does not learn", projection);
-    if (first > synapses_of(shard, *i) ||
-        count > synapses_of(shard, *i) - first)
+    if (first > vly_cuda_learning_synapses(shard, *i) ||
+        count > vly_cuda_learning_synapses(shard, *i) - first)
         return vly_cuda_fail(
             error, VLY_E_INVALID, "%llu weights from %llu, but there are %llu",
             (unsigned long long)count, (unsigned long long)first,
-            (unsigned long long)synapses_of(shard, *i));
+            (unsigned long long)vly_cuda_learning_synapses(shard, *i));
     VLY_TRY(vly_cuda_enter(shard->device, error));
     vly_cuda_short_forget(shard);
     vly_cuda_settle(shard);
@@ -488,6 +518,8 @@ vly_status vly_cuda_learning_write(vly_backend_net *net, uint32_t projection,
         VLY_TRY(vly_cuda_upload(&net->shards[0],
                                 net->shards[0].plastic.list[i].master + first,
                                 masters, count * sizeof *masters, error));
+    if (count > 0 && net->shards[0].plan->learning_in != NULL)
+        VLY_TRY(net->shards[0].plan->learning_in(&net->shards[0], true, error));
 out:
     return status;
 }
@@ -510,6 +542,8 @@ vly_status vly_cuda_learning_set(vly_backend_net *net, uint32_t projection,
     l->flags = (l->flags & ~VLY_CUDA_LEARNING_FROZEN) |
                (learning->flags & VLY_CUDA_LEARNING_FROZEN);
     VLY_TRY(put_list(shard, error));
+    if (shard->plan->learning_in != NULL)
+        VLY_TRY(shard->plan->learning_in(shard, false, error));
 out:
     return status;
 }

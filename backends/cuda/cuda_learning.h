@@ -21,6 +21,8 @@ vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
                                    const vly_net_desc **fixed,
                                    vly_error *error);
 bool vly_cuda_learns(const vly_cuda_shard *shard);
+/* Synapses of projection number i of those that learn. */
+uint64_t vly_cuda_learning_synapses(const vly_cuda_shard *shard, uint32_t i);
 /* Everything of the projections that learn, from the snapshot. */
 vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
                                     const vly_snapshot *snapshot,

@@ -215,9 +215,14 @@ enum {
 #define VLY_CUDA_AGE_PERIOD (1u << 29)
 #define VLY_CUDA_AGE_NEVER (1u << 30)
 
+/* x k bursts after its spike is x * factor[k]: the numbers of vly_trace_at. */
+#define VLY_CUDA_FACTORS (1u << 16) /* of a table at most */
 typedef struct vly_cuda_trace {
+    const float *factor; /* [n_factors] */
+    uint32_t n_factors;  /* bursts, or FACTORS if there are more */
     float rate;
     uint32_t bursts; /* 0: the rule does not have it */
+    uint32_t reserved;
 } vly_cuda_trace;
 
 #define VLY_CUDA_NEWEST 12u
@@ -343,6 +348,8 @@ typedef struct vly_cuda_resident {
     uint32_t n_marks;    /* in the shared memory of a block, of both parts */
     uint32_t threads;    /* of a block at least: 512, 256 or 128 */
     uint32_t step;       /* of the classes of shifts; 0: there are none */
+    uint32_t n_newest;   /* targets of maps that learn, of a block; 0: nothing
+                          * learns (learner_kernels.h) */
 } vly_cuda_resident;
 
 #define VLY_CUDA_MAIL_LINES 7u
