@@ -7,12 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vulkan_learning.h"
+
 /* as in kernels/vulkan/burst_view.glsl */
 _Static_assert(sizeof(vly_vulkan_area) == 312, "AREA_BYTES");
-_Static_assert(sizeof(vly_vulkan_view) == 176, "VIEW_BYTES");
+_Static_assert(sizeof(vly_vulkan_view) == 184, "VIEW_BYTES");
 _Static_assert(sizeof(vly_vulkan_group) == 24, "a group is 24 bytes");
+_Static_assert(sizeof(vly_vulkan_learning) == 200, "LEARNING_BYTES");
+_Static_assert(sizeof(vly_vulkan_newest) == 16, "a read of 16 bytes");
 _Static_assert(sizeof(vly_vulkan_record) == 40, "a record is 40 bytes");
-_Static_assert(offsetof(vly_vulkan_params, launch) == 176, "no hole");
+_Static_assert(offsetof(vly_vulkan_params, launch) == 184, "no hole");
 
 /* ---- options ----------------------------------------------------------- */
 
@@ -27,6 +31,7 @@ typedef struct net_options {
     uint32_t rounds;   /* neurons of an invocation; 0: by the device */
     uint32_t memory;   /* KiB on the device; UINT32_MAX: all */
     uint32_t fault;
+    uint32_t block; /* synapses of a block of what learns; 0: by the device */
     vly_vulkan_choice plan;
 } net_options;
 
@@ -55,6 +60,7 @@ static vly_status read_options(const char *text, net_options *made,
         {.name = "short", .value = &made->plan.is_short, .most = 1},
         {.name = "kept", .value = &made->plan.keeps, .most = 1},
         {.name = "fused", .value = &made->plan.fused, .most = 1},
+        {.name = "block", .value = &made->block},
         {.name = "fault", .value = &made->fault},
     };
     size_t n;
@@ -68,7 +74,7 @@ static vly_status read_options(const char *text, net_options *made,
                             "sums=N, copies=N, rounds=N, size=N, "
                             "lanes=N, words=N, groups=N, "
                             "together=0|1, short=0|1, kept=0|1, "
-                            "fused=0|1, memory=N or fault=1",
+                            "fused=0|1, block=N, memory=N or fault=1",
                             (int)n, bad);
 }
 
@@ -160,7 +166,11 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = create_params(net, error);
     if (status == VLY_OK)
+        status = vly_common_fixed(&net->heap, net->desc, &net->fixed, error);
+    if (status == VLY_OK)
         status = vly_vulkan_groups_create(net, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_learning_count(net, error);
     if (status == VLY_OK)
         status = vly_vulkan_dynamics_create(net, error);
     if (status == VLY_OK)
@@ -184,6 +194,8 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
             vly_vulkan_upload(net, net->state, 0, snapshot->state,
                               net->n_state_words * sizeof(uint32_t), error);
     if (status == VLY_OK)
+        status = vly_vulkan_learning_create(net, snapshot, error);
+    if (status == VLY_OK)
         status = vly_vulkan_history_load(net, snapshot, error);
     return status;
 }
@@ -196,7 +208,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     net_options wanted;
     vly_vulkan_device *device = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports(desc, error));
+    VLY_TRY(vly_common_supports_learning(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
     VLY_TRY(
@@ -209,6 +221,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     made->device = device;
     made->burst = snapshot->burst;
     made->fault = wanted.fault;
+    made->plastic.block_wanted = wanted.block;
     made->device_limit = wanted.memory == UINT32_MAX
                              ? UINT64_MAX
                              : wanted.memory * UINT64_C(1024);
