@@ -299,6 +299,20 @@ foreach(name IN LISTS command_tests)
                 $<BOOL:${VOLLEY_SONATA}>)
 endforeach()
 
+# networks that learn on a device
+foreach(device "vulkan;vulkan;VOLLEY_REQUIRE_VULKAN" "cuda;gpu;VOLLEY_REQUIRE_GPU")
+    list(GET device 0 id)
+    list(GET device 1 label)
+    list(GET device 2 required)
+    if(TARGET ${id})
+        vly_test_register(test_command_learning_${id} LABELS ${label} TIMEOUT 900
+            PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_learning.sh
+                    $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
+                    ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
+                    $<TARGET_FILE:json_check> ${id}:0 ${required})
+    endif()
+endforeach()
+
 # one call that fails: the first ones of each kind, and each one in every way
 if(TARGET fault_library)
     foreach(part run sonata files threads limits)
