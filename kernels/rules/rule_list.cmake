@@ -5,8 +5,6 @@
 #
 #   each_plasticity.h   includes the file that VLY_PLASTICITY_READ names, per rule
 #   plasticity_rules.h  includes NAME.h of every rule; most coefficients of any
-#   shader_rule.glsl        NAME.h of the rule that RULE_<id> chooses
-#   shader_rule_table.glsl  NAME.def of that rule; once for each reading
 set(rules_folder ${CMAKE_CURRENT_LIST_DIR})
 set(rules_made ${CMAKE_BINARY_DIR}/generated/kernels/rules)
 set(rules_list ${rules_folder}/plasticity.def)
@@ -16,10 +14,7 @@ file(STRINGS ${rules_list} rules_lines REGEX "^VLY_EACH_PLASTICITY\\(")
 set(VOLLEY_PLASTICITY)
 set(each "")
 set(code "")
-set(shader_rule "")
-set(shader_table "")
 set(most_coefs 0)
-set(if "#if")
 foreach(line IN LISTS rules_lines)
     string(REGEX REPLACE "^VLY_EACH_PLASTICITY\\(([a-z0-9_]+)\\).*" "\\1" id
                          "${line}")
@@ -39,14 +34,6 @@ foreach(line IN LISTS rules_lines)
 #undef VLY_PLASTICITY_TABLE
 ")
     string(APPEND code "#include \"kernels/rules/${id}.h\"\n")
-    string(APPEND shader_rule "${if} defined(RULE_${id})
-#include \"kernels/rules/${id}.h\"
-#define RULE_PART(part) vly_${id}##part
-")
-    string(APPEND shader_table "${if} defined(RULE_${id})
-#include \"kernels/rules/${id}.def\"
-")
-    set(if "#elif")
 endforeach()
 
 # vly_rule_file(NAME TEXT): written only if it differs
@@ -71,9 +58,3 @@ ${code}#if defined(__GNUC__) && !defined(__CUDA_ARCH__)
 #define VLY_PLASTICITY_MAX_COEFS ${most_coefs}
 #endif
 ")
-set(else "#else
-#error no RULE_<id> of a rule in plasticity.def is defined
-#endif
-")
-vly_rule_file(shader_rule.glsl "${shader_rule}${else}")
-vly_rule_file(shader_rule_table.glsl "${shader_table}${else}")
