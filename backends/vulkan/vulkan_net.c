@@ -273,12 +273,12 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
             bytes, net->shape.is_short ? 2 : 4, VLY_VULKAN_LAUNCH_BURSTS);
     else
         snprintf(info->plan, sizeof info->plan,
-                 "global: %u work groups of %u deliver, %u invocations a row; "
-                 "%u groups of rows, %.2f bytes a synapse; inputs of %u bursts "
-                 "in global memory; up to %u bursts a submission",
-                 net->shape.groups, net->shape.size, net->shape.lanes,
-                 net->n_groups, bytes, net->view->ring,
-                 VLY_VULKAN_LAUNCH_BURSTS);
+                 "global%s: %u work groups of %u deliver, %u invocations a "
+                 "row; %u groups of rows, %.2f bytes a synapse; inputs of %u "
+                 "bursts in global memory; up to %u bursts a submission",
+                 net->plastic.n > 0 ? " with learning" : "", net->shape.groups,
+                 net->shape.size, net->shape.lanes, net->n_groups, bytes,
+                 net->view->ring, VLY_VULKAN_LAUNCH_BURSTS);
 out:
     return status;
 }

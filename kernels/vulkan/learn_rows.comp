@@ -132,8 +132,8 @@ target_state target_seen(target_state target, uint i)
     return target;
 }
 
-/* The synapse whose target and weight are at these addresses. inputs: address of
- * the accumulators to which the arrival is delivered. */
+/* The synapse whose target and weight are at these addresses. inputs: address
+ * of the accumulators to which the arrival is delivered. */
 void visit_synapse(row_state row, word_at target_word, word_at weight,
                    uint64_t inputs)
 {

@@ -90,7 +90,9 @@ changes="--change 100=plasticity.p.frozen=true
     --change 150=plasticity.q.eta_mv=0.05 --change 200=area.A.tau_m_ms=12
     --change 300=plasticity.p.frozen=false"
 
-same() { # same A B: digests and state digests of two summaries
+# same A B: digests and state digests of two summaries
+# shellcheck disable=SC2317 # called by holds
+same() {
     [ -n "$(value digest "$1")" ] &&
         [ "$(value digest "$1")" = "$(value digest "$2")" ] &&
         [ "$(value state_digest "$1")" = "$(value state_digest "$2")" ]
