@@ -39,28 +39,33 @@ bool vly_vulkan_learning_uses(const vly_backend_net *net, uint32_t shader)
     return shader == VLY_VULKAN_EVENTS && net->plastic.n > 0;
 }
 
-/* A dispatch for each rule; shader: that of the first. */
+enum { ROWS, EVENTS, RENEWING }; /* of vly_vulkan_plastic_map.groups */
+
+/* Projections [first, end) by one shader: in one dispatch, or on a processor
+ * each in its own (choose_groups of vulkan_plastic.c). */
+static void dispatch_maps(vly_backend_net *net, VkCommandBuffer commands,
+                          VkPipeline pipeline, vly_vulkan_push push,
+                          uint32_t end, uint32_t work)
+{
+    while (push.first < end) {
+        push.count = net->device->is_cpu ? 1 : end - push.first;
+        vly_vulkan_dispatch(net, commands, pipeline, push,
+                            net->plastic.map[push.first].groups[work]);
+        push.first += push.count;
+    }
+}
+
+/* All rows; shader: that of the first rule. */
 static void dispatch_rules(vly_backend_net *net, VkCommandBuffer commands,
                            const VkPipeline *pipelines, uint32_t shader,
                            uint32_t k, uint32_t all)
 {
+    const uint32_t *first = net->plastic.first;
     for (uint32_t rule = 0; rule < VLY_VULKAN_N_RULES; rule++)
-        if (count_of(net, rule) > 0)
-            vly_vulkan_dispatch(
-                net, commands, pipelines[shader + rule],
-                (vly_vulkan_push){.k = k,
-                                  .first = net->plastic.first[rule],
-                                  .count = count_of(net, rule),
-                                  .all = all},
-                net->shape.groups);
-}
-
-static void dispatch_all(vly_backend_net *net, VkCommandBuffer commands,
-                         VkPipeline pipeline, uint32_t k)
-{
-    vly_vulkan_dispatch(net, commands, pipeline,
-                        (vly_vulkan_push){.k = k, .count = net->plastic.n},
-                        net->shape.groups);
+        dispatch_maps(
+            net, commands, pipelines[shader + rule],
+            (vly_vulkan_push){.k = k, .first = first[rule], .all = all},
+            first[rule + 1], ROWS);
 }
 
 void vly_vulkan_learning_flush(vly_backend_net *net, VkCommandBuffer commands,
@@ -78,7 +83,8 @@ void vly_vulkan_learning_deliver(vly_backend_net *net, VkCommandBuffer commands,
 void vly_vulkan_learning_events(vly_backend_net *net, VkCommandBuffer commands,
                                 const VkPipeline *pipelines, uint32_t k)
 {
-    dispatch_all(net, commands, pipelines[VLY_VULKAN_EVENTS], k);
+    dispatch_maps(net, commands, pipelines[VLY_VULKAN_EVENTS],
+                  (vly_vulkan_push){.k = k}, net->plastic.n, EVENTS);
 }
 
 /* ---- flushes ----------------------------------------------------------- */
@@ -97,7 +103,8 @@ static vly_status flush(vly_backend_net *net, vly_error *error)
     VLY_TRY(vly_vulkan_once(net, error));
     dispatch_rules(net, net->once, pipelines, VLY_VULKAN_FLUSH, 0, 1);
     vly_vulkan_barrier(net->once);
-    dispatch_all(net, net->once, pipelines[VLY_VULKAN_RENEW], 0);
+    dispatch_maps(net, net->once, pipelines[VLY_VULKAN_RENEW],
+                  (vly_vulkan_push){.k = 0}, net->plastic.n, RENEWING);
     VLY_TRY(vly_vulkan_once_end(net, "bringing weights up to date", error));
     net->plastic.flushed = net->burst;
 out:

@@ -93,7 +93,7 @@ typedef struct vly_vulkan_plastic_map {
     vly_vulkan_buffer *post_before[2];
     uint64_t n_synapses;
     uint32_t projection;
-    uint32_t reserved;
+    uint32_t groups[3]; /* work groups for rows, events, renewing */
 } vly_vulkan_plastic_map;
 
 /* Projections that learn, by rule, and within a rule in the order of the net.

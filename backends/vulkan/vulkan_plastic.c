@@ -188,6 +188,74 @@ out:
     return status;
 }
 
+/* ---- work groups -------------------------------------------------------- */
+
+/* Mesa's driver for processors leaves the loops of an invocation after 65,535
+ * iterations, of all its loops together, without a word (LP_MAX_TGSI_LOOP_
+ * ITERATIONS, seen with 22.3). So there a work group has so little to do that
+ * no invocation comes near, whatever fires: ITEMS parts of rows, of which each
+ * synapse folds a full ring. Elsewhere loops end when they should. */
+#define ITERATIONS UINT64_C(32000)
+#define ITEMS UINT64_C(8)
+#define RING_MOST 8192u
+
+static uint32_t longest_row(const vly_common_traces *t)
+{
+    uint64_t longest = 0;
+    for (uint32_t k = 0; k < t->n_sources; k++) {
+        uint64_t n = t->projection->row[k + 1] - t->projection->row[k];
+        longest = n > longest ? n : longest;
+    }
+    return longest < UINT32_MAX ? (uint32_t)longest : UINT32_MAX;
+}
+
+static uint64_t divide_up(uint64_t n, uint64_t by)
+{
+    return (n + by - 1) / by;
+}
+
+/* Work groups for n invocations' work; false: more than a dispatch can have. */
+static bool groups_for(const vly_backend_net *net, uint64_t n, uint32_t *groups)
+{
+    uint64_t wanted = divide_up(n, net->shape.size);
+    *groups = wanted > net->shape.groups ? (uint32_t)wanted : net->shape.groups;
+    return wanted <= 65535;
+}
+
+static vly_status choose_groups(const vly_backend_net *net,
+                                const vly_common_traces *t,
+                                vly_vulkan_plastic_map *map,
+                                vly_vulkan_learning *l, vly_error *error)
+{
+    uint64_t lanes = net->shape.lanes;
+    uint64_t ring = t->mask + UINT64_C(1);
+    l->n_parts = 1;
+    for (uint32_t i = 0; i < 3; i++)
+        map->groups[i] = net->shape.groups;
+    if (!net->device->is_cpu)
+        return VLY_OK;
+    /* there and back through a ring, and to the newest spike that counts */
+    uint64_t synapses = ITERATIONS / ITEMS / (3 * ring + 2);
+    uint64_t items = synapses > 0 ? ITEMS : 1;
+    synapses = synapses > 0 ? synapses : 1;
+    uint64_t parts = divide_up(longest_row(t), lanes * synapses);
+    l->n_parts = parts > 1 ? (uint32_t)parts : 1;
+    uint64_t rows = (uint64_t)t->n_sources * l->n_parts * lanes;
+    uint64_t events = 2 * (uint64_t)net->desc->n_neurons; /* both ends */
+    uint64_t posts = ring * t->n_targets + t->n_sources;
+    if (ring <= RING_MOST &&
+        groups_for(net, divide_up(rows, items), &map->groups[0]) &&
+        groups_for(net, divide_up(events, ITERATIONS), &map->groups[1]) &&
+        groups_for(net, divide_up(posts, ITERATIONS), &map->groups[2]))
+        return VLY_OK;
+    return vly_support_fail(
+        error, VLY_E_UNSUPPORTED,
+        "map %s: %u sources, rows of up to %u synapses and rings of %llu "
+        "spikes are too many for the vulkan backend on a processor",
+        t->projection->map, t->n_sources, longest_row(t),
+        (unsigned long long)ring);
+}
+
 /* ---- create ------------------------------------------------------------ */
 
 static void describe(const vly_backend_net *net, const vly_common_traces *t,
@@ -244,6 +312,7 @@ static vly_status create_one(vly_backend_net *net, uint32_t i,
     (void)vly_common_traces_load(&t, words + map->n_synapses,
                                  (uint32_t)snapshot->burst);
     vly_common_traces_dendrites(&t, net->desc, snapshot);
+    VLY_TRY(choose_groups(net, &t, map, l, error));
     VLY_TRY(put(net, t.n_sources + UINT64_C(1), sizeof *p->row, p->row, &row,
                 error));
     VLY_TRY(put_synapses(net, p->target, words, map, &blocks, error));

@@ -154,7 +154,7 @@ VLY_STRUCT(vly_vulkan_learning)
     VLY_U32 sign; /* 1, or -1 modulo 2^32 */
     VLY_U32 shift;
     VLY_U32 block_shift;
-    VLY_U32 reserved;
+    VLY_U32 n_parts; /* of a row at least, each by LANES invocations */
 };
 
 /* ---- bursts ------------------------------------------------------------ */

@@ -3,7 +3,8 @@
  * brought up to date when a spike of its source arrives: the spikes of its
  * target since the last arrival are folded in, then the arrival, then its
  * weight is delivered, beside deliver.comp and as it does, by integer atomics.
- * LANES invocations take a row, or a part of it where few arrive.
+ * LANES invocations take a row, or a part of it where few arrive or rows are
+ * long.
  *
  * Each target has its last spikes in a ring. If one was full after the last
  * burst, the next one begins with a flush: all rows are brought up to date.
@@ -36,6 +37,40 @@ void load_coefs()
 #include "kernels/rules/shader_rule_table.glsl"
 }
 
+/* The functions of the rule. Usual values of a coefficient, which make one
+ * cheaper, are compiled apart. */
+#define PRE false
+#define POST true
+int post(int m, float x0, float x1, float y0, float y1)
+{
+    RULE_PART(_coef) c = coefs;
+#define VLY_CASE(side, name, usual)                                            \
+    if (side && c.name == usual) {                                             \
+        c.name = usual;                                                        \
+        return RULE_PART(_post)(m, c, x0, x1, y0, y1);                         \
+    }
+#include "kernels/rules/shader_rule_table.glsl"
+    return RULE_PART(_post)(m, c, x0, x1, y0, y1);
+}
+#undef PRE
+#undef POST
+
+#define PRE true
+#define POST false
+int pre(int m, float x0, float x1, float y0, float y1)
+{
+    RULE_PART(_coef) c = coefs;
+#define VLY_CASE(side, name, usual)                                            \
+    if (side && c.name == usual) {                                             \
+        c.name = usual;                                                        \
+        return RULE_PART(_pre)(m, c, x0, x1, y0, y1);                          \
+    }
+#include "kernels/rules/shader_rule_table.glsl"
+    return RULE_PART(_pre)(m, c, x0, x1, y0, y1);
+}
+#undef PRE
+#undef POST
+
 /* A row in one burst. */
 struct row_state {
     uint arrived; /* age of the last arrival */
@@ -46,6 +81,8 @@ struct row_state {
     float before1;
     float after0;
     float after1;
+    float x0; /* and before this one */
+    float x1;
 };
 
 row_state row_of(uint k, uint flushed, int youngest)
@@ -63,6 +100,8 @@ row_state row_of(uint k, uint flushed, int youngest)
     row.before1 = post_before(map.before[1], uint64_t(k));
     row.after0 = after(row.before0);
     row.after1 = after(row.before1);
+    row.x0 = decayed(map.source[0], row.after0, row.arrived);
+    row.x1 = decayed(map.source[1], row.after1, row.arrived);
     return row;
 }
 
@@ -74,10 +113,9 @@ int fold_spike(row_state row, int age, uint64_t slot, int m)
     uint k = row.arrived - uint(age);
     float x0 = decayed(map.source[0], row.after0, k);
     float x1 = decayed(map.source[1], row.after1, k);
-    return RULE_PART(_post)(m, coefs, k == 0u ? row.before0 : x0,
-                            k == 0u ? row.before1 : x1,
-                            post_before(map.post_before[0], slot),
-                            post_before(map.post_before[1], slot));
+    return post(m, k == 0u ? row.before0 : x0, k == 0u ? row.before1 : x1,
+                post_before(map.post_before[0], slot),
+                post_before(map.post_before[1], slot));
 }
 
 /* Spikes of target i, oldest first. A ring always has a spike that is older
@@ -147,11 +185,9 @@ void visit_synapse(row_state row, word_at target_word, word_at weight,
             m = fold_target(row, i, of.count, m);
 #if !defined(FLUSH)
         of = target_seen(of, i);
-        m = RULE_PART(_pre)(m, coefs,
-                            decayed(map.source[0], row.after0, row.arrived),
-                            decayed(map.source[1], row.after1, row.arrived),
-                            decayed(map.target[0], of.after0, now - of.last),
-                            decayed(map.target[1], of.after1, now - of.last));
+        m = pre(m, row.x0, row.x1,
+                decayed(map.target[0], of.after0, now - of.last),
+                decayed(map.target[1], of.after1, now - of.last));
 #endif
     }
     if (m != was)
@@ -193,12 +229,13 @@ bool is_full()
 void flush_rows()
 {
     uint flushed = word_of(map.flushed, 0u).v;
-    for (uint k = TEAM; k < map.n_sources; k += TEAMS) {
+    uint64_t items = uint64_t(map.n_sources) * uint64_t(map.n_parts);
+    for (uint64_t q = uint64_t(TEAM); q < items; q += uint64_t(TEAMS)) {
+        uint k = uint(q / uint64_t(map.n_parts));
+        uint part = uint(q % uint64_t(map.n_parts));
         row_state row = row_of(k, flushed, 1);
         if (row.youngest <= row.oldest)
-            visit_row(row, k, LANE, LANES, 0ul);
-        if (map.n_sources - k <= TEAMS)
-            break; /* k would pass 2^32 */
+            visit_row(row, k, LANES * part + LANE, LANES * map.n_parts, 0ul);
     }
 }
 
@@ -229,15 +266,17 @@ void deliver_spikes(vly_vulkan_record record, uint flushed, uint64_t inputs)
     uint shift = 0u; /* 2^shift parts of a row */
     while (shift < 5u && record.count < TEAMS >> (shift + 1u))
         shift++;
-    uint64_t items = uint64_t(record.count) << shift;
+    uint n_parts = map.n_parts > 1u << shift ? map.n_parts : 1u << shift;
+    uint64_t items = uint64_t(record.count) * uint64_t(n_parts);
     for (uint64_t q = uint64_t(TEAM); q < items; q += uint64_t(TEAMS)) {
-        uint part = uint(q) & ((1u << shift) - 1u);
-        uint at = (uint(record.start) + uint(q >> shift)) & VIEW.log_mask;
+        uint part = uint(q % uint64_t(n_parts));
+        uint spike = uint(q / uint64_t(n_parts));
+        uint at = (uint(record.start) + spike) & VIEW.log_mask;
         uint k = word_of(VIEW.log_ids, at).v - map.source_first;
         if (k >= map.n_sources)
             continue;
         visit_row(row_of(k, flushed, youngest), k, LANES * part + LANE,
-                  LANES << shift, inputs);
+                  LANES * n_parts, inputs);
     }
 }
 

@@ -44,6 +44,8 @@ void store_float(uint64_t base, uint64_t i, float x)
 
 float decayed(vly_vulkan_trace trace, float x, uint age)
 {
+    if (trace.bursts == 0u) /* nearly every rule has one trace a side */
+        return 0.0f;
     return vly_trace_at(x, age, trace.rate, trace.bursts);
 }
 

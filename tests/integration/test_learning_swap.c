@@ -286,6 +286,35 @@ static void test_little_memory(void **state)
     fixture_deinit(f);
 }
 
+/* 40,000 synapses for one invocation: Mesa's driver for processors ends its
+ * loops after 65,535 iterations, so that weights would miss changes. */
+static void test_much_for_one(void **state)
+{
+    (void)state;
+    static const char *const genome_wide =
+        "format = 1\n[run]\ndt_ms = 0.5\nbursts = 100\n"
+        "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 200\n"
+        "[plasticity.p]\nrule = \"stdp\"\nw_max_mv = 0.2\n"
+        "[[map]]\nfrom = \"A\"\nto = \"A\"\nrule = \"all_to_all\"\n"
+        "weight_mv = 0.1\ndelay_ms = 1\nplasticity = \"p\"\n"
+        "[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\nrate_hz = 400\n"
+        "weight_mv = 20\n";
+    fixture f;
+    device_require(registry, other);
+    bool is_vulkan = strncmp(other, "vulkan", 6) == 0;
+    fixture_init(&f, genome_wide);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    fingerprint wanted = fixture_run(&f, net, 100);
+    vly_net_destroy(net);
+    assert_true(wanted.spikes > 1000);
+    net =
+        fixture_net(&f, is_vulkan ? "vulkan:0,size=1,lanes=1,groups=1" : other);
+    fingerprint found = fixture_run(&f, net, 100);
+    assert_same(&found, &wanted);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 static int group_setup(void **state)
 {
     (void)state;
@@ -305,6 +334,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_stays),
         cmocka_unit_test(test_moves),
         cmocka_unit_test(test_little_memory),
+        cmocka_unit_test(test_much_for_one),
     };
     if (argc > 1)
         other = argv[1];
