@@ -126,6 +126,20 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     return VLY_OK;
 }
 
+/* As many work groups as VLY_VULKAN_ITERATIONS asks for where all neurons fire:
+ * each is found once a group of rows, its row is begun once, and a synapse is a
+ * quarter of an iteration (deliver.comp). */
+static void widen_delivery(vly_backend_net *net)
+{
+    vly_vulkan_shape *shape = &net->shape;
+    uint64_t rows = (uint64_t)net->n_groups * net->fixed->n_neurons;
+    uint64_t work = 3 * rows * shape->lanes + net->fixed->n_synapses / 4;
+    uint64_t groups = work / (shape->size * VLY_VULKAN_ITERATIONS) + 1;
+    groups = groups < 65535 ? groups : 65535;
+    if (net->device->is_cpu && groups > shape->groups)
+        shape->groups = (uint32_t)groups;
+}
+
 /* ---- sizes ------------------------------------------------------------- */
 
 static void start_view(vly_backend_net *net)
@@ -169,6 +183,8 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
         status = vly_common_fixed(&net->heap, net->desc, &net->fixed, error);
     if (status == VLY_OK)
         status = vly_vulkan_groups_create(net, error);
+    if (status == VLY_OK)
+        widen_delivery(net);
     if (status == VLY_OK)
         status = vly_vulkan_learning_count(net, error);
     if (status == VLY_OK)

@@ -230,6 +230,12 @@ vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error);
 /* Puts back the events that were under way in a snapshot. */
 vly_status vly_vulkan_restore(vly_backend_net *net, vly_error *error);
 
+/* Mesa's driver for processors leaves the loops of an invocation after 65,535
+ * iterations, of all its loops together, without a word (LP_MAX_TGSI_LOOP_
+ * ITERATIONS, seen with 22.3). There no invocation may have more than these,
+ * whatever fires. */
+#define VLY_VULKAN_ITERATIONS UINT64_C(32000)
+
 /* Base delays of the net, each a group of rows. */
 vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error);
 

@@ -190,12 +190,10 @@ out:
 
 /* ---- work groups -------------------------------------------------------- */
 
-/* Mesa's driver for processors leaves the loops of an invocation after 65,535
- * iterations, of all its loops together, without a word (LP_MAX_TGSI_LOOP_
- * ITERATIONS, seen with 22.3). So there a work group has so little to do that
- * no invocation comes near, whatever fires: ITEMS parts of rows, of which each
- * synapse folds a full ring. Elsewhere loops end when they should. */
-#define ITERATIONS UINT64_C(32000)
+/* On a processor a work group has so little to do that no invocation comes near
+ * VLY_VULKAN_ITERATIONS, whatever fires: ITEMS parts of rows, of which each
+ * synapse folds a full ring. */
+#define ITERATIONS VLY_VULKAN_ITERATIONS
 #define ITEMS UINT64_C(8)
 #define RING_MOST 8192u
 
