@@ -70,6 +70,10 @@ const vly_learning_desc *vly_common_learning(const vly_net_desc *desc,
 uint64_t vly_common_learning_words(const vly_net_desc *desc,
                                    uint32_t projection);
 uint64_t vly_common_weight_words(const vly_net_desc *desc);
+/* The description without the projections that learn, made in the heap; desc
+ * itself if nothing learns. */
+vly_status vly_common_fixed(vly_common_heap *heap, const vly_net_desc *desc,
+                            const vly_net_desc **fixed, vly_error *error);
 /* Whether the description of a plastic projection is consistent and its rule is
  * known. */
 vly_status vly_common_check_learning(const vly_net_desc *desc,

@@ -63,6 +63,13 @@ if(TARGET vulkan)
     add_dependencies(test_random_genomes vulkan)
     vly_test_register(test_random_genomes_vulkan LABELS vulkan TIMEOUT 600
                       COMMAND test_random_genomes 0 200 vulkan)
+    # the run that swaps goes from the device to the processor and back
+    vly_test_register(test_random_genomes_vulkan_from LABELS vulkan TIMEOUT 900
+        COMMAND test_random_genomes 200 100 cpu:2,vulkan:0,block=64,launch=5,groups=7)
+    vly_test_register(test_random_genomes_vulkan_to LABELS vulkan TIMEOUT 900
+        COMMAND test_random_genomes 300 100 vulkan:0,lanes=4,together=1,cpu:3)
+    vly_test_register(test_random_genomes_vulkan_more LABELS vulkan slow
+        COMMAND test_random_genomes 400 400 vulkan:0,cpu:2)
 endif()
 
 # ---- odd shapes, on every backend -----------------------------------------
@@ -155,12 +162,22 @@ vly_test(test_science_microcircuit LABELS integration slow TIMEOUT 3600
 set(VOLLEY_TEST_AREA engine)
 vly_test(test_engine_swap LABELS integration
          SOURCES test_engine_swap.c ../unit/engine_fixture.c DEPENDS cpu)
+vly_test(test_learning_swap LABELS integration
+         SOURCES test_learning_swap.c ../unit/engine_fixture.c DEPENDS cpu)
 if(TARGET vulkan)
+    add_dependencies(test_learning_swap vulkan)
+    vly_test_register(test_learning_swap_vulkan LABELS vulkan TIMEOUT 600
+        COMMAND test_learning_swap vulkan:0)
+    vly_test_register(test_learning_swap_vulkan_blocks LABELS vulkan TIMEOUT 600
+        COMMAND test_learning_swap vulkan:0,block=64,launch=7,lanes=2,groups=3)
     add_dependencies(test_engine_swap vulkan)
     vly_test_register(test_engine_swap_vulkan LABELS vulkan TIMEOUT 300
                       COMMAND test_engine_swap vulkan:0)
 endif()
 if(TARGET cuda)
+    add_dependencies(test_learning_swap cuda)
+    vly_test_register(test_learning_swap_cuda LABELS gpu TIMEOUT 300
+                      COMMAND test_learning_swap cuda:0)
     add_dependencies(test_engine_swap cuda)
     vly_test_register(test_engine_swap_cuda LABELS gpu TIMEOUT 300
                       COMMAND test_engine_swap cuda:0)
@@ -280,6 +297,20 @@ foreach(name IN LISTS command_tests)
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
                 $<TARGET_FILE:json_check> $<TARGET_FILE:schema_check>
                 $<BOOL:${VOLLEY_SONATA}>)
+endforeach()
+
+# networks that learn on a device
+foreach(device "vulkan;vulkan;VOLLEY_REQUIRE_VULKAN" "cuda;gpu;VOLLEY_REQUIRE_GPU")
+    list(GET device 0 id)
+    list(GET device 1 label)
+    list(GET device 2 required)
+    if(TARGET ${id})
+        vly_test_register(test_command_learning_${id} LABELS ${label} TIMEOUT 900
+            PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_learning.sh
+                    $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
+                    ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
+                    $<TARGET_FILE:json_check> ${id}:0 ${required})
+    endif()
 endforeach()
 
 # one call that fails: the first ones of each kind, and each one in every way
