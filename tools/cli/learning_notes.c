@@ -26,6 +26,11 @@ void learning_print(const vly_genome *genome)
     for (uint32_t i = 0; i < genome->n_plasticities; i++) {
         const vly_plasticity *at = &genome->plasticities[i];
         char weights[64];
+        if (at->info->short_term) {
+            tool_print("%-14s %-20s %-18s %s\n", at->name, at->info->id, "stay",
+                       "that of the map");
+            continue;
+        }
         snprintf(weights, sizeof weights, "%.4g..%.4g",
                  at->w_max < 0.0 ? at->w_max : 0.0,
                  at->w_max < 0.0 ? 0.0 : at->w_max);
