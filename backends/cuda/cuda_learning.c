@@ -14,6 +14,7 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_short.h"
+#include "cuda_short_term.h"
 
 /* bursts after which the host flushes, so that ages are renewed */
 #define PERIOD (UINT64_C(1) << 28)
@@ -30,6 +31,13 @@ static_assert(VLY_CUDA_AGE_NEVER == VLY_COMMON_AGE_NEVER &&
 
 /* ---- what does not learn ----------------------------------------------- */
 
+/* Whether the projection is kept apart from the rows of plans. */
+static bool is_apart(const vly_net_desc *desc, uint32_t projection)
+{
+    return vly_common_learning(desc, projection) != NULL ||
+           vly_common_short_term_of(desc, projection) != NULL;
+}
+
 vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
                                    const vly_net_desc **fixed, vly_error *error)
 {
@@ -38,7 +46,7 @@ vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
     unsigned char *kept = NULL;
     uint32_t n = 0;
     for (uint32_t p = 0; p < desc->n_projections; p++)
-        n += vly_common_learning(desc, p) != NULL;
+        n += is_apart(desc, p);
     *fixed = desc;
     if (n == 0)
         return VLY_OK;
@@ -54,7 +62,7 @@ vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
     made->n_synapses = 0;
     for (uint32_t p = 0; p < desc->n_projections; p++) {
         const vly_projection_desc *map = vly_cuda_projection_desc(desc, p);
-        if (vly_common_learning(desc, p) != NULL)
+        if (is_apart(desc, p))
             continue;
         memcpy(kept + (size_t)made->n_projections * desc->projection_size, map,
                desc->projection_size);
@@ -222,8 +230,30 @@ out:
 static vly_status put_list(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_plastic *plastic = &shard->plastic;
+    if (plastic->view.n == 0)
+        return VLY_OK;
     return vly_cuda_upload(shard, plastic->on_device, plastic->list,
                            plastic->view.n * sizeof *plastic->list, error);
+}
+
+/* Room for n projections that learn and n_short with short-term plasticity. */
+static vly_status reserve(vly_cuda_shard *shard, uint32_t n, uint32_t n_short,
+                          vly_error *error)
+{
+    vly_cuda_plastic *plastic = &shard->plastic;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_short_term_reserve(shard, n_short, error));
+    if (n == 0)
+        return VLY_OK;
+    VLY_TRY(
+        vly_cuda_alloc(shard, n, sizeof *plastic->list, &plastic->list, error));
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->projection,
+                           &plastic->projection, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *plastic->on_device,
+                                  &plastic->on_device, error));
+    plastic->view.list = plastic->on_device;
+out:
+    return status;
 }
 
 vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
@@ -234,28 +264,29 @@ vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
     vly_cuda_plastic *plastic = &shard->plastic;
     static const uint32_t none; /* where all areas are empty */
     const uint32_t *words = snapshot->weights ? snapshot->weights : &none;
-    uint32_t n = desc->n_projections - shard->store.fixed->n_projections;
-    uint32_t at = 0;
+    uint32_t n = 0;
     vly_status status = VLY_OK;
-    if (n == 0)
+    if (!vly_cuda_learns(shard))
         return VLY_OK;
-    VLY_TRY(
-        vly_cuda_alloc(shard, n, sizeof *plastic->list, &plastic->list, error));
-    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->projection,
-                           &plastic->projection, error));
-    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *plastic->on_device,
-                                  &plastic->on_device, error));
+    for (uint32_t p = 0; p < desc->n_projections; p++)
+        n += vly_common_learning(desc, p) != NULL;
+    VLY_TRY(reserve(shard, n,
+                    desc->n_projections - shard->store.fixed->n_projections - n,
+                    error));
     for (uint32_t p = 0; p < desc->n_projections; p++) {
-        if (vly_common_learning(desc, p) == NULL)
-            continue;
-        plastic->projection[at] = p;
-        VLY_TRY(
-            create_one(shard, p, snapshot, words, &plastic->list[at++], error));
+        if (vly_common_short_term_of(desc, p) != NULL) {
+            VLY_TRY(vly_cuda_short_term_create(shard, p, words, error));
+        } else if (vly_common_learning(desc, p) != NULL) {
+            uint32_t at = plastic->view.n++;
+            plastic->projection[at] = p;
+            VLY_TRY(create_one(shard, p, snapshot, words, &plastic->list[at],
+                               error));
+        }
         words += vly_common_learning_words(desc, p);
     }
-    plastic->view = (vly_cuda_learnings){.list = plastic->on_device, .n = n};
     plastic->flushed = snapshot->burst;
     VLY_TRY(put_list(shard, error));
+    VLY_TRY(vly_cuda_short_term_put(shard, error));
 out:
     return status;
 }
@@ -266,6 +297,8 @@ static vly_status flush(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_plastic *plastic = &shard->plastic;
     plastic->flushed = shard->net->burst;
+    if (plastic->view.n == 0)
+        return VLY_OK;
     return vly_cuda_check((int)vly_cuda_launch_learning_flush(
                               &plastic->view, shard->net->burst,
                               shard->n_blocks, (cudaStream_t)shard->stream),
@@ -274,10 +307,11 @@ static vly_status flush(vly_cuda_shard *shard, vly_error *error)
 
 vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error)
 {
-    if (shard->plastic.view.n == 0 ||
+    if (!vly_cuda_learns(shard) ||
         shard->net->burst - shard->plastic.flushed < PERIOD)
         return VLY_OK;
-    return flush(shard, error);
+    vly_status status = vly_cuda_short_term_renew(shard, error);
+    return status == VLY_OK ? flush(shard, error) : status;
 }
 
 /* ---- out --------------------------------------------------------------- */
@@ -349,18 +383,31 @@ static uint64_t synapses_of(const vly_cuda_shard *shard, uint32_t i)
     return map->row[shard->plastic.list[i].n_sources];
 }
 
+/* Whether short-term plasticity k comes before number i of those that learn. */
+static bool comes_next(const vly_cuda_plastic *plastic, uint32_t i, uint32_t k)
+{
+    return k < plastic->view.n_short &&
+           (i == plastic->view.n ||
+            plastic->short_projection[k] < plastic->projection[i]);
+}
+
 vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
                                   vly_error *error)
 {
+    const vly_cuda_plastic *plastic = &shard->plastic;
+    uint32_t i = 0;
+    uint32_t k = 0;
     vly_status status = VLY_OK;
-    if (shard->plastic.view.n == 0)
-        return VLY_OK;
     VLY_TRY(flush(shard, error));
-    for (uint32_t i = 0; i < shard->plastic.view.n; i++) {
+    while (i < plastic->view.n || k < plastic->view.n_short) {
+        if (comes_next(plastic, i, k)) {
+            VLY_TRY(vly_cuda_short_term_save(shard, k++, words, &words, error));
+            continue;
+        }
         uint64_t n = synapses_of(shard, i);
-        VLY_TRY(get(shard, words, shard->plastic.list[i].master,
-                    n * sizeof *words, error));
-        VLY_TRY(save_traces(shard, i, words + n, &words, error));
+        VLY_TRY(get(shard, words, plastic->list[i].master, n * sizeof *words,
+                    error));
+        VLY_TRY(save_traces(shard, i++, words + n, &words, error));
     }
 out:
     return status;
@@ -374,28 +421,23 @@ static uint64_t trace_words(const vly_cuda_shard *shard)
         uint64_t n = 4 * ((uint64_t)l->n_sources + l->n_targets);
         most = n > most ? n : most;
     }
+    for (uint32_t k = 0; k < shard->plastic.view.n_short; k++) {
+        uint64_t n = 4 * (uint64_t)shard->plastic.short_list[k].n_sources;
+        most = n > most ? n : most;
+    }
     return most;
 }
 
-static vly_status digest_one(vly_cuda_shard *shard, uint32_t i,
-                             uint32_t *traces, uint32_t *copy, uint64_t *at,
-                             vly_error *error)
+/* Of words that are on the host; copy: room for them on the device. */
+static vly_status digest_words(vly_cuda_shard *shard, const uint32_t *words,
+                               uint64_t n, uint32_t *copy, uint64_t *at,
+                               vly_error *error)
 {
-    cudaStream_t stream = (cudaStream_t)shard->stream;
-    uint64_t *sum = &shard->done->digest;
-    uint64_t n = synapses_of(shard, i);
-    uint32_t *end = traces;
     vly_status status = VLY_OK;
-    VLY_TRY(save_traces(shard, i, traces, &end, error));
-    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_weights_digest(
-                               (const uint32_t *)shard->plastic.list[i].master,
-                               n, *at, sum, stream),
-                           "digest of weights", error));
-    *at += n;
-    n = (uint64_t)(end - traces);
-    VLY_TRY(vly_cuda_upload(shard, copy, traces, n * sizeof *copy, error));
+    VLY_TRY(vly_cuda_upload(shard, copy, words, n * sizeof *copy, error));
     VLY_TRY(vly_cuda_check(
-        (int)vly_cuda_launch_weights_digest(copy, n, *at, sum, stream),
+        (int)vly_cuda_launch_weights_digest(copy, n, *at, &shard->done->digest,
+                                            (cudaStream_t)shard->stream),
         "digest of traces", error));
     VLY_TRY(vly_cuda_synchronize(shard, "digest of weights", error));
     *at += n;
@@ -403,21 +445,52 @@ out:
     return status;
 }
 
+static vly_status digest_one(vly_cuda_shard *shard, uint32_t i,
+                             uint32_t *traces, uint32_t *copy, uint64_t *at,
+                             vly_error *error)
+{
+    uint64_t n = synapses_of(shard, i);
+    uint32_t *end = traces;
+    vly_status status = VLY_OK;
+    VLY_TRY(save_traces(shard, i, traces, &end, error));
+    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_weights_digest(
+                               (const uint32_t *)shard->plastic.list[i].master,
+                               n, *at, &shard->done->digest,
+                               (cudaStream_t)shard->stream),
+                           "digest of weights", error));
+    *at += n;
+    VLY_TRY(
+        digest_words(shard, traces, (uint64_t)(end - traces), copy, at, error));
+out:
+    return status;
+}
+
 vly_status vly_cuda_learning_digest(vly_cuda_shard *shard, vly_error *error)
 {
+    const vly_cuda_plastic *plastic = &shard->plastic;
     uint32_t *traces = NULL;
     uint32_t *copy = NULL;
+    uint32_t *end = NULL;
+    uint32_t i = 0;
+    uint32_t k = 0;
     uint64_t at = 0;
     vly_status status = VLY_OK;
-    if (shard->plastic.view.n == 0)
+    if (!vly_cuda_learns(shard))
         return VLY_OK;
     VLY_TRY(flush(shard, error));
     VLY_TRY(vly_cuda_alloc(shard, trace_words(shard), sizeof *traces, &traces,
                            error));
     VLY_TRY(vly_cuda_device_alloc(shard, trace_words(shard), sizeof *copy,
                                   &copy, error));
-    for (uint32_t i = 0; i < shard->plastic.view.n; i++)
-        VLY_TRY(digest_one(shard, i, traces, copy, &at, error));
+    while (i < plastic->view.n || k < plastic->view.n_short) {
+        if (!comes_next(plastic, i, k)) {
+            VLY_TRY(digest_one(shard, i++, traces, copy, &at, error));
+            continue;
+        }
+        VLY_TRY(vly_cuda_short_term_save(shard, k++, traces, &end, error));
+        VLY_TRY(digest_words(shard, traces, (uint64_t)(end - traces), copy, &at,
+                             error));
+    }
 out:
     vly_cuda_device_release(shard, copy);
     vly_cuda_release(shard, traces);

@@ -90,7 +90,7 @@ if(TARGET cuda)
         set(emulated_sources)
         foreach(file burst_global burst_learning burst_resident burst_shifted
                 burst_partition burst_narrow build_rows build_segments
-                build_partition publish spike_log)
+                build_partition publish short_term spike_log)
             list(APPEND emulated_kernels
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file}.cu)
             list(APPEND emulated_sources ${emulated}/${file}.cpp)
@@ -105,7 +105,7 @@ if(TARGET cuda)
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_mail.cuh
                 resident_run.cuh resident_update.cuh segment_marks.cuh
-                shift_classes.h update_neuron.cuh)
+                shift_classes.h short_term.cuh update_neuron.cuh)
             list(APPEND emulated_headers
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file})
         endforeach()
