@@ -42,8 +42,8 @@ static void begin(train *t, const char *rule, const double *params)
 
 static double gain_after(train *t, uint32_t h)
 {
-    t->state = t->info->spike(
-        vly_short_term_known(t->state, h, t->bursts), t->coefs, h);
+    t->state = t->info->spike(vly_short_term_known(t->state, h, t->bursts),
+                              t->coefs, h);
     assert_true(t->state.gain <= 65536);
     return t->state.gain / 65536.0;
 }
@@ -58,7 +58,7 @@ static uint32_t interval(train *t)
 
 static double decay(uint32_t h, double tau_ms)
 {
-    return tau_ms > 0.0 ? exp(-h * DT / tau_ms) : 0.0;
+    return tau_ms > 0.0 ? exp(-(double)h * DT / tau_ms) : 0.0;
 }
 
 static void check(double gain, double wanted, int spike)
@@ -121,8 +121,8 @@ static void tsodyks_is_double(void **state)
     }
 }
 
-/* From `bursts` on nothing is left, whatever came before; just before, less than
- * a gain resolves. */
+/* From `bursts` on nothing is left, whatever came before; just before, less
+ * than a gain resolves. */
 static void silence_ends_it(void **state)
 {
     static const double two[] = {0.3, 100, 40, 1, -1};
@@ -154,7 +154,8 @@ static void event_is_exact(void **state)
     (void)state;
     for (size_t s = 0; s < 3; s++)
         for (size_t g = 0; g < sizeof gains / sizeof gains[0]; g++)
-            for (int32_t w = -32768; w <= 32767; w += w > -40 && w < 40 ? 1 : 7) {
+            for (int32_t w = -32768; w <= 32767;
+                 w += w > -40 && w < 40 ? 1 : 7) {
                 int64_t wanted = (int64_t)floor(
                     ldexp((double)w * gains[g], (int)shifts[s] - 16) + 0.5);
                 if (vly_short_term_event(w, gains[g], shifts[s]) != wanted)
