@@ -180,10 +180,10 @@ INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
         if (gained == 1)
             value *= gain;
         if (gained == 2)
-            value =
-                ((uint32_t)vly_short_term_event(weight[j], gain, to->shift) ^
-                 to->sign) -
-                to->sign;
+            value = (uint32_t)vly_short_term_event(weight[j], gain,
+                                                   any ? to->shift : 0);
+        if (gained == 2 && any)
+            value = (value ^ to->sign) - to->sign;
         else if (any)
             value <<= to->shift;
         if (delayed) {
@@ -236,8 +236,12 @@ static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
             ranges[i] =
                 vly_cpu_row_part(projection, ids[at + i] - source_first, part);
         const uint32_t *g = gains + at;
-        if (projection->short_term)
+        if (projection->short_term && any)
             deliver_batch(desc, to, ranges, g, m, 2, delayed, 1);
+        else if (projection->short_term && delayed)
+            deliver_batch(desc, to, ranges, g, m, 2, 1, 0);
+        else if (projection->short_term)
+            deliver_batch(desc, to, ranges, g, m, 2, 0, 0);
         else if (any && gained)
             deliver_batch(desc, to, ranges, g, m, 1, delayed, 1);
         else if (any)
@@ -281,8 +285,9 @@ static void deliver_set(const vly_backend_net *net,
         .shift = vly_common_shift(net->desc, desc),
         .sign = negate ? UINT32_MAX : 0,
     };
-    gains =
-        projection->short_term ? projection->short_term->gain : gains + from;
+    gains = projection->short_term
+                ? projection->short_term->gain[net->burst & 1]
+                : gains + from;
     deliver_spikes(projection, thread->index - projection->first_slice, &to,
                    source->first, ids + from, gains, n);
 }

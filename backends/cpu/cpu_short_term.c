@@ -16,8 +16,9 @@ static vly_status create_one(vly_backend_net *net, uint32_t projection,
                                          &s->t, error));
     VLY_TRY(vly_common_sources_create(&net->heap, &s->t, &s->head, error));
     VLY_TRY(vly_common_sources_create(&net->heap, &s->t, &s->tail, error));
-    VLY_TRY(vly_common_alloc(&net->heap, s->t.n_sources, sizeof *s->gain,
-                             &s->gain, error));
+    for (int i = 0; i < 2; i++)
+        VLY_TRY(vly_common_alloc(&net->heap, s->t.n_sources, sizeof **s->gain,
+                                 &s->gain[i], error));
 out:
     return status;
 }
@@ -75,14 +76,19 @@ void vly_cpu_short_term_begin(vly_backend_net *net,
         if (reach <= net->burst)
             advance(net, s, &s->tail, reach, thread->index, net->n_threads,
                     NULL);
+        uint32_t age = s->t.projection->base_delay - 1;
+        if (age > 0 && age <= net->burst)
+            advance(net, s, &s->head, age, thread->index, net->n_threads,
+                    s->gain[(net->burst + 1) & 1]);
     }
 }
 
+/* All gains for burst net->burst. */
 static void next_one(const vly_backend_net *net, vly_cpu_short_term *s)
 {
     uint32_t age = s->t.projection->base_delay;
     if (age <= net->burst)
-        advance(net, s, &s->head, age, 0, 1, s->gain);
+        advance(net, s, &s->head, age, 0, 1, s->gain[net->burst & 1]);
 }
 
 void vly_cpu_short_term_next(vly_backend_net *net)
@@ -94,7 +100,8 @@ void vly_cpu_short_term_next(vly_backend_net *net)
             vly_common_sources_renew(&s->t, &s->head, burst);
             vly_common_sources_renew(&s->t, &s->tail, burst);
         }
-        next_one(net, s);
+        if (s->t.projection->base_delay == 1)
+            next_one(net, s);
     }
 }
 
@@ -114,7 +121,7 @@ static void replay(vly_backend_net *net, vly_cpu_short_term *s, bool negate)
         uint32_t age = desc->base_delay + ago;
         if (age > net->burst)
             continue;
-        advance(net, s, &s->head, age, 0, 1, s->gain);
+        advance(net, s, &s->head, age, 0, 1, s->gain[net->burst & 1]);
         for (uint32_t j = 0; j < net->n_threads; j++)
             vly_cpu_deliver_again(net, &net->threads[j], s->projection, ago,
                                   negate);

@@ -72,6 +72,44 @@ static void changes_at_once(void **state)
     fixture_deinit(&f);
 }
 
+static fingerprint with_table(const char *table, const char *key)
+{
+    char text[1200];
+    fixture f;
+    snprintf(text, sizeof text,
+             "format = 1\n[run]\ndt_ms = 0.5\nbursts = 300\n"
+             "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 90\n"
+             "[area.B]\nmodel = \"lif_cond_exp\"\nneurons = 30\n%s"
+             "[[map]]\nfrom = \"A\"\nto = \"A\"\nrule = \"fixed_in_degree\"\n"
+             "in_degree = 8\nweight_mv = { normal = [0, 2] }\n"
+             "delay_ms = { uniform = [1, 20] }\n%s"
+             "[[map]]\nfrom = \"A\"\nto = \"B\"\nrule = \"all_to_all\"\n"
+             "weight_ns = { lognormal = [0.1, 2] }\ndelay_ms = 2\n%s"
+             "[[stimulus]]\nid = \"s\"\nkind = \"poisson\"\nto = \"A\"\n"
+             "rate_hz = 3000\nweight_mv = 0.9\n",
+             table, key, key);
+    fixture_init(&f, text);
+    vly_net *net = fixture_net(&f, "cpu:2");
+    fingerprint all = fixture_run(&f, net, 300);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+    return all;
+}
+
+/* What uses all resources and has them again at once has gain 1: the spikes are
+ * those without short-term plasticity. */
+static void gain_of_one(void **state)
+{
+    (void)state;
+    fingerprint plain = with_table("", "");
+    fingerprint full = with_table("[plasticity.p]\nrule = \"tsodyks2\"\n"
+                                  "U = 1\ntau_rec_ms = 0.001\n",
+                                  "plasticity = \"p\"\n");
+    assert_true(plain.spikes > 500);
+    assert_true(full.spikes == plain.spikes && full.digest == plain.digest);
+    assert_true(full.state != plain.state); /* it has states of sources */
+}
+
 /* A net that has U from the start is one in which it is set before burst 0. */
 static void set_equals_compiled(void **state)
 {
@@ -224,9 +262,13 @@ static void refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(changes_at_once),  cmocka_unit_test(set_equals_compiled),
-    cmocka_unit_test(kept_by_state),    cmocka_unit_test(from_file),
-    cmocka_unit_test(kept_by_failover), cmocka_unit_test(refused),
+    cmocka_unit_test(changes_at_once),
+    cmocka_unit_test(gain_of_one),
+    cmocka_unit_test(set_equals_compiled),
+    cmocka_unit_test(kept_by_state),
+    cmocka_unit_test(from_file),
+    cmocka_unit_test(kept_by_failover),
+    cmocka_unit_test(refused),
 };
 
 VLY_TEST_MAIN(tests)
