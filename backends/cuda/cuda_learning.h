@@ -32,7 +32,11 @@ vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
                                     vly_error *error);
 /* Before a launch at net->burst: ages must not grow beyond 31 bits. */
 vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error);
-/* The weights of a snapshot. */
+/* Brings all synapses up to date. */
+vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error);
+/* Synapses of number i of those that learn. */
+uint64_t vly_cuda_learning_synapses(const vly_cuda_shard *shard, uint32_t i);
+/* cuda_learning_state.c: the weights of a snapshot. */
 vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
                                   vly_error *error);
 /* Adds their hashes to done->digest on the device. */
