@@ -122,6 +122,10 @@ weight_mv = 0.3
 END
 expect 0 check fades.toml
 holds grep -q '^d  *tsodyks2  *stay  *that of the map$' out
+checks=$((checks + 1))
+grep -q "events are multiples" err && bad "a note of events that are fine"
+expect 0 check fades.toml --set plasticity.d.U=0.0001
+says "[plasticity.d], map m (E -> E): an event after a silence is at most 0.0001 mV, but events are multiples of 6.1e-05: it may be off by 30.5%"
 expect 0 resolve fades.toml
 prints "u_start = -1  # default"
 cp out resolved.toml
