@@ -41,10 +41,12 @@ uint64_t vly_common_learning_words(const vly_net_desc *desc,
                                    uint32_t projection)
 {
     const vly_learning_desc *learning = vly_common_learning(desc, projection);
-    if (!learning)
-        return 0;
     const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
     uint64_t n_sources = vly_common_area_desc(desc, p->source_area)->n_neurons;
+    if (vly_common_short_term_of(desc, projection))
+        return 4 * n_sources;
+    if (!learning)
+        return 0;
     uint64_t n_targets = vly_common_area_desc(desc, p->target_area)->n_neurons;
     uint64_t words = p->row[n_sources];
     for (uint32_t i = 0; i < 2; i++) {
@@ -221,7 +223,9 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
         uint64_t n = vly_common_learning_words(desc, i);
         if (n != 0)
-            status = check_masters(desc, i, words, error);
+            status = vly_common_short_term_of(desc, i)
+                         ? vly_common_check_sources(desc, i, words, error)
+                         : check_masters(desc, i, words, error);
         words += n;
     }
     return status;

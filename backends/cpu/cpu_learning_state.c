@@ -2,6 +2,7 @@
  * Weights and traces in and out, between two bursts.
  */
 #include "cpu_learning.h"
+#include "cpu_short_term.h"
 
 #include <string.h>
 
@@ -12,8 +13,13 @@
 void vly_cpu_learning_save(vly_backend_net *net, uint32_t *words)
 {
     vly_cpu_learning_flush(net);
-    for (uint32_t n = 0; n < net->n_learning; n++) {
-        const vly_cpu_learning *l = &net->learning[n];
+    for (uint32_t p = 0; p < net->n_projections; p++) {
+        const vly_cpu_learning *l = net->projections[p].learning;
+        const vly_cpu_short_term *s = net->projections[p].short_term;
+        if (s)
+            words = vly_common_sources_save(&s->t, &s->tail, net->burst, words);
+        if (!l)
+            continue;
         uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         if (n_synapses > 0)
             memcpy(words, l->master, n_synapses * sizeof *words);
@@ -47,10 +53,23 @@ vly_status vly_cpu_learning_digest(vly_backend_net *net, uint64_t *digest,
         uint64_t words = 4 * ((uint64_t)t->n_sources + t->n_targets);
         most = words > most ? words : most;
     }
+    for (uint32_t n = 0; n < net->n_short_term; n++) {
+        uint64_t words = 4 * (uint64_t)net->short_term[n].t.n_sources;
+        most = words > most ? words : most;
+    }
     VLY_TRY(vly_common_alloc(&heap, most, sizeof *traces, &traces, error));
     vly_cpu_learning_flush(net);
-    for (uint32_t n = 0; n < net->n_learning; n++) {
-        const vly_cpu_learning *l = &net->learning[n];
+    for (uint32_t p = 0; p < net->n_projections; p++) {
+        const vly_cpu_learning *l = net->projections[p].learning;
+        const vly_cpu_short_term *s = net->projections[p].short_term;
+        if (s) {
+            const uint32_t *end =
+                vly_common_sources_save(&s->t, &s->tail, net->burst, traces);
+            *digest += digest_words(traces, (uint64_t)(end - traces), at);
+            at += (uint64_t)(end - traces);
+        }
+        if (!l)
+            continue;
         uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         *digest += digest_words(l->master, n_synapses, at);
         at += n_synapses;

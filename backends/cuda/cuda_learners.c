@@ -25,11 +25,17 @@ static uint32_t span_of(uint32_t first, uint32_t n, uint32_t n_blocks)
     return last / n_blocks - low_of(first, n_blocks) + 1;
 }
 
-bool vly_cuda_learners_many(const vly_cuda_shard *shard)
+const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard)
 {
     const vly_net_desc *desc = shard->net->desc;
-    return desc->n_projections - shard->store.fixed->n_projections >
-           VLY_CUDA_LEARNERS;
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        n += vly_common_learning(desc, p) != NULL;
+        if (vly_common_short_term_of(desc, p) != NULL)
+            return "maps have short-term plasticity: only plan global can run "
+                   "them";
+    }
+    return n > VLY_CUDA_LEARNERS ? "more than 8 maps learn" : NULL;
 }
 
 uint64_t vly_cuda_learners_mean(const vly_cuda_shard *shard, uint32_t n_blocks)

@@ -82,8 +82,8 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
         found->why = "the net has no neurons";
     else if (vly_cuda_has_feagi(shard->net->desc))
         found->why = "FEAGI areas need gains and candidates";
-    else if (vly_cuda_learners_many(shard))
-        found->why = "too many maps learn";
+    else if (vly_cuda_learners_unfit(shard) != NULL)
+        found->why = vly_cuda_learners_unfit(shard);
     else if (shard->view.n_ports > 1 ||
              shard->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
         found->why = "too many ports or areas";

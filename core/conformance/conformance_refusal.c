@@ -251,6 +251,11 @@ static bool refuse_projections(trial *t)
     if (!refuse_desc(t, &desc, "a plastic projection without a rule"))
         return false;
     one.flags &= ~(uint32_t)VLY_PROJECTION_PLASTIC;
+    one.flags |= VLY_PROJECTION_SHORT_TERM;
+    one.short_term = NULL;
+    if (!refuse_desc(t, &desc, "short-term plasticity without a rule"))
+        return false;
+    one.flags &= ~(uint32_t)VLY_PROJECTION_SHORT_TERM;
     one.port = 3;
     if (!refuse_desc(t, &desc, "a projection onto port 3"))
         return false;
@@ -275,7 +280,8 @@ static bool refuse_snapshots(trial *t)
     uint32_t word = 0;
     s.weights = &word;
     s.n_weight_bytes = s.n_weight_bytes == 4 ? 0 : 4;
-    if ((t->backend->flags & VLY_BACKEND_LEARNS) != 0 &&
+    if ((t->backend->flags & (VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM)) !=
+            0 &&
         !refuse_create(t, desc, &s, true, "a snapshot with 1 word of weights"))
         return false;
     s = t->net->connectome->start;

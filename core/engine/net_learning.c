@@ -30,10 +30,10 @@ static bool param_named(const vly_plasticity_info *info, uint32_t param,
                            key[n] == '_' && strcmp(key + n + 1, suffix) == 0);
 }
 
-static bool is_time_constant(const vly_plasticity_info *info, uint32_t param)
+static bool is_start(const vly_plasticity_info *info, uint32_t param)
 {
-    for (uint32_t t = 0; t < info->n_traces; t++)
-        if (info->traces[t].param == param)
+    for (uint32_t i = 0; i < info->n_starts; i++)
+        if (info->starts[i].param == param)
             return true;
     return false;
 }
@@ -49,12 +49,14 @@ static vly_status refuse_key(const vly_connectome_learning *given,
         strcmp(key, "rule") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "plasticity.%s.%s cannot change in a running net, "
-                        "wanted a parameter of %s or frozen",
-                        given->name, key, info->id);
+                        "wanted a parameter of %s%s",
+                        given->name, key, info->id,
+                        info->short_term ? "" : " or frozen");
     for (uint32_t i = 0; i < info->n_params; i++)
-        if (!is_time_constant(info, i))
+        if (!vly_plasticity_fixed(info, i))
             vly_foreign_offer(&near, key, info->params[i].name);
-    vly_foreign_offer(&near, key, "frozen");
+    if (!info->short_term)
+        vly_foreign_offer(&near, key, "frozen");
     return vly_fail(
         error, VLY_E_INVALID, "%s (plasticity %s) has no parameter %s%s",
         info->id, given->name, key, vly_suggest_text(&near, text, sizeof text));
@@ -65,10 +67,11 @@ static vly_status find_value(const vly_connectome *connectome, uint32_t p,
                              const char *key, double value, uint32_t *at,
                              vly_error *error)
 {
-    const vly_connectome_learning *given = connectome->projections[p].learning;
+    const vly_connectome_learning *given =
+        vly_connectome_rule(&connectome->projections[p]);
     const vly_plasticity_info *info = given->info;
     const char *suffix = suffix_of(connectome, p);
-    if (strcmp(key, "frozen") == 0) {
+    if (strcmp(key, "frozen") == 0 && !info->short_term) {
         *at = info->n_params;
         if (value == 0.0 || value == 1.0)
             return VLY_OK;
@@ -80,11 +83,14 @@ static vly_status find_value(const vly_connectome *connectome, uint32_t p,
         const vly_param_info *param = &info->params[i];
         if (!param_named(info, i, suffix, key))
             continue;
-        if (is_time_constant(info, i))
+        if (vly_plasticity_fixed(info, i))
             return vly_fail(error, VLY_E_INVALID,
                             "plasticity.%s.%s cannot change in a running net: "
-                            "the traces of past spikes decay by it",
-                            given->name, key);
+                            "%s",
+                            given->name, key,
+                            is_start(info, i)
+                                ? "it is of the start"
+                                : "the traces of past spikes decay by it");
         if (!(value >= param->lo && value <= param->hi))
             return vly_fail(error, VLY_E_INVALID,
                             "plasticity.%s.%s is %g, wanted %g to %g",
@@ -98,7 +104,8 @@ static vly_status find_value(const vly_connectome *connectome, uint32_t p,
 vly_status vly_learning_key_check(const vly_connectome *connectome, uint32_t p,
                                   const char *key, vly_error *error)
 {
-    const vly_plasticity_info *info = connectome->projections[p].learning->info;
+    const vly_plasticity_info *info =
+        vly_connectome_rule(&connectome->projections[p])->info;
     uint32_t at = 0;
     double good = 0.0; /* of frozen; of a parameter its default */
     for (uint32_t i = 0; i < info->n_params; i++)
@@ -114,7 +121,8 @@ static vly_status change_projection(vly_net *net, vly_live *change, uint32_t p,
                                     double value, vly_error *error)
 {
     const vly_connectome *connectome = net->connectome;
-    const vly_connectome_learning *given = connectome->projections[p].learning;
+    const vly_connectome_learning *given =
+        vly_connectome_rule(&connectome->projections[p]);
     uint32_t at = 0;
     vly_status status = VLY_OK;
     VLY_TRY(find_value(connectome, p, key, value, &at, error));
@@ -147,7 +155,7 @@ vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
     VLY_TRY(vly_net_change_begin(net, &change, error));
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
         const vly_connectome_learning *given =
-            connectome->projections[p].learning;
+            vly_connectome_rule(&connectome->projections[p]);
         double *learned = change.overlay->learned + at;
         at += vly_learned_values(connectome, p);
         if (!given)

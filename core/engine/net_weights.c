@@ -70,6 +70,7 @@ vly_status vly_net_projection(const vly_net *net, const char *map,
     const vly_projection_desc *desc = &connectome->desc.projections[p];
     const vly_connectome_projection *from = &connectome->projections[p];
     const vly_connectome_learning *given = from->learning;
+    const vly_connectome_learning *rule = vly_connectome_rule(from);
     const vly_port_info *port = port_of(connectome, desc);
     vly_net_projection_info made = {
         .index = p,
@@ -83,8 +84,8 @@ vly_status vly_net_projection(const vly_net *net, const char *map,
         .map = from->map,
         .source = connectome->areas[desc->source_area].name,
         .target = connectome->areas[desc->target_area].name,
-        .plasticity = given ? given->name : "",
-        .rule = given ? given->info->id : "",
+        .plasticity = rule ? rule->name : "",
+        .rule = rule ? rule->info->id : "",
         .weight_unit = port->unit,
         .weight_suffix = port->suffix};
     if (given)

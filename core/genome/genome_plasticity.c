@@ -51,7 +51,8 @@ static bool key_known(const vly_plasticity *of, const char *word)
 {
     char key[VLY_NAME_MAX + 1];
     for (const vly_key *k = vly_keys_plasticity; k->name; k++)
-        if (vly_key_matches(k->name, word))
+        if (vly_plasticity_has_key(of->info, k->name) &&
+            vly_key_matches(k->name, word))
             return true;
     for (uint32_t i = 0; i < of->info->n_params; i++) {
         param_key(of, i, key, sizeof(key));
@@ -78,6 +79,15 @@ static vly_status refuse_unit(vly_reader *reader, const vly_toml_node *node,
     return VLY_OK;
 }
 
+static vly_status refuse_stay(vly_reader *reader, const vly_toml_node *node,
+                              const vly_plasticity *of)
+{
+    return vly_reader_fail_key(
+        reader, node,
+        "%.80s: rule %s has no such key: its weights stay as they are",
+        node->key, of->info->id);
+}
+
 /* A hint if the word is a name of another simulator; VLY_OK otherwise. */
 static vly_status refuse_foreign(vly_reader *reader, const vly_toml_node *node,
                                  const vly_plasticity *of)
@@ -92,6 +102,8 @@ static vly_status refuse_foreign(vly_reader *reader, const vly_toml_node *node,
                                        "%s: rule %s has no such key: %s",
                                        node->key, id, row->note);
         bool bound = strcmp(row->ours, STEM) == 0;
+        if (bound && of->info->short_term)
+            return refuse_stay(reader, node, of);
         return vly_reader_fail_key(
             reader, node, "%s: rule %s calls it %s%s%s%s%s", node->key, id,
             row->ours, bound && *of->suffix ? "_" : "", bound ? of->suffix : "",
@@ -106,10 +118,16 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
     vly_suggest suggest = {0};
     char hint[VLY_HINT_SIZE];
     vly_status status;
+    for (const vly_key *key = vly_keys_plasticity; key->name; key++)
+        if (!vly_plasticity_has_key(of->info, key->name) &&
+            vly_key_matches(key->name, node->key))
+            return refuse_stay(reader, node, of);
     VLY_TRY(refuse_foreign(reader, node, of));
     VLY_TRY(refuse_unit(reader, node, of));
     for (const vly_key *key = vly_keys_plasticity; key->name; key++)
-        if (strchr(key->name, '*'))
+        if (!vly_plasticity_has_key(of->info, key->name))
+            continue;
+        else if (strchr(key->name, '*'))
             vly_suggest_also(&suggest, key->name);
         else
             vly_suggest_offer(&suggest, node->key, key->name);
@@ -308,12 +326,14 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_nomem(reader, strlen(node->key) + 1, "a name");
     VLY_TRY(read_rule(reader, node, to));
     to->suffix = "";
-    VLY_TRY(read_bound(reader, node, to));
+    if (!to->info->short_term)
+        VLY_TRY(read_bound(reader, node, to));
     for (uint32_t i = 0; i < node->n_children; i++)
         if (!key_known(to, node->u.children[i].key))
             return refuse_key(reader, &node->u.children[i], to);
     VLY_TRY(read_params(reader, node, to));
-    VLY_TRY(read_options(reader, node, to));
+    if (!to->info->short_term)
+        VLY_TRY(read_options(reader, node, to));
     VLY_TRY(check_params(reader, node, to));
 out:
     return status;
@@ -383,15 +403,19 @@ void vly_plasticities_resolve(vly_text *text, const vly_reader *reader)
         vly_text_put(text, "\n[plasticity.\"%s\"]\nrule = \"%s\"", of->name,
                      of->info->id);
         vly_text_origin(text, &origin, NULL);
-        vly_text_put(text, STEM "%s%s = %s", *of->suffix ? "_" : "", of->suffix,
-                     vly_toml_print_number(of->w_max, number));
-        vly_text_origin(text, &of->w_max_origin, NULL);
+        if (!of->info->short_term) {
+            vly_text_put(text, STEM "%s%s = %s", *of->suffix ? "_" : "",
+                         of->suffix, vly_toml_print_number(of->w_max, number));
+            vly_text_origin(text, &of->w_max_origin, NULL);
+        }
         for (uint32_t p = 0; p < of->info->n_params; p++) {
             param_key(of, p, key, sizeof(key));
             vly_text_put(text, "%s = %s", key,
                          vly_toml_print_number(of->params[p], number));
             vly_text_origin(text, &of->origins[p], NULL);
         }
+        if (of->info->short_term)
+            continue;
         put_option(text, table, "delay",
                    of->dendritic ? "\"dendritic\"" : "\"axonal\"");
         put_option(text, table, "nearest", of->nearest ? "true" : "false");

@@ -140,6 +140,8 @@ vly_test(test_science_stdp LABELS integration
 vly_test(test_science_stdp_rates LABELS integration
          SOURCES test_science_stdp_rates.c science_net.c science_weights.c
          LIBRARIES m DEPENDS cpu)
+vly_test(test_science_short_term LABELS integration
+         SOURCES test_science_short_term.c science_net.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_learning LABELS integration
          SOURCES test_science_learning.c science_weights.c spike_statistics.c
          LIBRARIES m DEPENDS cpu ARGUMENTS short)

@@ -41,7 +41,8 @@ cudaError_t vly_cuda_launch_learning(const vly_cuda_view *view,
                                      const vly_cuda_learnings *learnings,
                                      uint32_t n_blocks, cudaStream_t stream)
 {
-    if (view->input == NULL || learnings->list == NULL)
+    if (view->input == NULL ||
+        (learnings->list == NULL && learnings->short_term == NULL))
         return cudaErrorInvalidValue;
     pass(launch);
     return cudaSuccess;
@@ -52,6 +53,28 @@ cudaError_t vly_cuda_launch_learning_flush(const vly_cuda_learnings *learnings,
                                            cudaStream_t stream)
 {
     return learnings->list != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_short_term_reset(const vly_cuda_short_term *s,
+                                             cudaStream_t stream)
+{
+    return s->head != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_short_term_again(const vly_cuda_view *view,
+                                             const vly_cuda_short_term *s,
+                                             uint64_t burst, uint64_t fired,
+                                             uint32_t sign, cudaStream_t stream)
+{
+    return view->input != NULL && fired < burst ? cudaSuccess
+                                                : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_short_term_renew(const vly_cuda_short_term *s,
+                                             uint64_t burst,
+                                             cudaStream_t stream)
+{
+    return s->tail != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t vly_cuda_launch_weights_digest(const uint32_t *words, uint64_t n,
