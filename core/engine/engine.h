@@ -104,6 +104,8 @@ struct vly_net {
     vly_failover *failover; /* NULL: not asked for */
     bool rerunning;         /* replaying the bursts since the snapshot */
     bool muted;             /* and callbacks are not called for them */
+    bool on_trial;          /* no device: changes are checked only (set_check.c)
+                             */
 };
 
 /* The layout of the words of a state: one area. */
@@ -230,6 +232,9 @@ vly_status vly_net_area(const vly_net *net, const char *name, uint32_t *area,
 vly_status vly_net_change_begin(vly_net *net, vly_live *change,
                                 vly_error *error);
 vly_status vly_net_change_end(vly_net *net, vly_live *change, vly_error *error);
+/* vly_net_set without fail-over (net_set.c). */
+vly_status vly_net_set_path(vly_net *net, const char *path, double value,
+                            vly_error *error);
 /* plasticity.NAME.KEY of vly_net_set (net_learning.c). */
 vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
                                 double value, vly_error *error);

@@ -38,12 +38,17 @@ static bool is_time_constant(const vly_plasticity_info *info, uint32_t param)
     return false;
 }
 
+/* Parameters whose names with a unit are offered. */
+#define NAMES_MAX 16u
+
 static vly_status refuse_key(const vly_connectome_learning *given,
-                             const char *key, vly_error *error)
+                             const char *suffix, const char *key,
+                             vly_error *error)
 {
     const vly_plasticity_info *info = given->info;
     vly_suggest near = {0};
-    char text[160];
+    char text[VLY_HINT_SIZE];
+    char names[NAMES_MAX][VLY_WORD_MAX + 1];
     if ((strncmp(key, "w_max", 5) == 0 && (key[5] == 0 || key[5] == '_')) ||
         strcmp(key, "delay") == 0 || strcmp(key, "nearest") == 0 ||
         strcmp(key, "rule") == 0)
@@ -51,13 +56,19 @@ static vly_status refuse_key(const vly_connectome_learning *given,
                         "plasticity.%s.%s cannot change in a running net, "
                         "wanted a parameter of %s or frozen",
                         given->name, key, info->id);
-    for (uint32_t i = 0; i < info->n_params; i++)
+    for (uint32_t i = 0; i < info->n_params && i < NAMES_MAX; i++) {
+        const bool unit = vly_plasticity_scaled(info, i) && suffix[0];
+        (void)snprintf(names[i], sizeof names[i], "%s%s%s",
+                       info->params[i].name, unit ? "_" : "",
+                       unit ? suffix : "");
         if (!is_time_constant(info, i))
-            vly_foreign_offer(&near, key, info->params[i].name);
+            vly_foreign_offer(&near, key, names[i]);
+    }
     vly_foreign_offer(&near, key, "frozen");
-    return vly_fail(
-        error, VLY_E_INVALID, "%s (plasticity %s) has no parameter %s%s",
-        info->id, given->name, key, vly_suggest_text(&near, text, sizeof text));
+    return vly_fail(error, VLY_E_INVALID,
+                    "%s (plasticity %s) has no parameter %s%s", info->id,
+                    given->name, key,
+                    vly_suggest_choice(&near, text, sizeof text));
 }
 
 /* The place of the key in the values of a projection. */
@@ -92,7 +103,7 @@ static vly_status find_value(const vly_connectome *connectome, uint32_t p,
         *at = i;
         return VLY_OK;
     }
-    return refuse_key(given, key, error);
+    return refuse_key(given, suffix, key, error);
 }
 
 vly_status vly_learning_key_check(const vly_connectome *connectome, uint32_t p,
@@ -140,7 +151,7 @@ vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
     const vly_connectome *connectome = net->connectome;
     vly_live change = {0};
     vly_suggest near = {0};
-    char text[160];
+    char text[VLY_HINT_SIZE];
     uint32_t n_found = 0;
     uint32_t at = 0;
     vly_status status = VLY_OK;
@@ -161,7 +172,7 @@ vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
     if (n_found == 0) {
         status = vly_fail(error, VLY_E_INVALID,
                           "no synapse learns by a [plasticity.%s]%s", name,
-                          vly_suggest_text(&near, text, sizeof text));
+                          vly_suggest_choice(&near, text, sizeof text));
         goto out;
     }
     VLY_TRY(vly_net_change_end(net, &change, error));

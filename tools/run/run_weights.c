@@ -352,20 +352,21 @@ static vly_status check_resume(run_job *job, vly_error *error)
 
 /* ---- the end ------------------------------------------------------------ */
 
+/* Also of a run that failed, unless its net did; and of one whose samples could
+ * not be written. */
 static vly_status finish(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
     vly_writer *writer = part->writer;
-    vly_status status = VLY_OK;
     part->writer = NULL;
-    VLY_TRY(vly_writer_close(writer, error));
-    if (job->result.error.status != VLY_OK)
-        return VLY_OK;
-    VLY_TRY(run_weights_count(job, error));
+    const vly_status closed = vly_writer_close(writer, error);
+    vly_error *next = closed == VLY_OK ? error : NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(run_weights_count(job, next));
     part->counted = true;
-    status = run_weights_save(job, error);
+    status = run_weights_save(job, next);
 out:
-    return status;
+    return closed != VLY_OK ? closed : status;
 }
 
 static void deinit(run_job *job)
