@@ -332,6 +332,55 @@ expect 0 run learn.toml --quiet --bursts 60 --inject wrong:to=cpu --weights x.cs
     --change 30=plasticity.p.frozen=true
 rm x.csv
 
+# ---- a file that cannot be written: at once, not after a long run ----
+long="--quiet --bursts 1000000000000"
+sed 's/^in_degree = 6/in_degree = 200/' learn.toml >many.toml
+for option in --weights --json "--probe check --probe-out"; do
+    [ -c /dev/full ] || break
+    # shellcheck disable=SC2086 # words of a call
+    expect 4 run learn.toml $long $option /dev/full
+    says "/dev/full: cannot be written: No space left"
+done
+# shellcheck disable=SC2086 # words of a call
+{
+    expect 4 run learn.toml $long --weights missing/w.csv
+    says "missing/w.csv: cannot be written: No such file"
+    if [ "$hdf5" = 1 ]; then
+        expect 4 run learn.toml $long --weights missing/w.h5
+        says "missing/w.h5: cannot be written: No such file"
+    fi
+    checks=$((checks + 1))
+    (ulimit -f 1 && exec "$volley" run learn.toml $long --weights x.csv) \
+        >out 2>err
+    code=$?
+    [ $code -eq 4 ] || bad "weights above ulimit -f: $code, wanted 4"
+    says "x.csv: cannot be written: it needs "
+    says "and the limit of a file is "
+    mkdir disk
+    # shellcheck disable=SC2016 # the inner shell's words
+    on_disk='mount -t tmpfs -o size=64k none disk && v=$1 && shift && "$v" "$@"'
+    if unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk' 2>err; then
+        checks=$((checks + 1))
+        unshare -rm sh -c "$on_disk" sh "$volley" run many.toml $long \
+            --weights disk/x.csv >out 2>err
+        code=$?
+        [ $code -eq 4 ] || bad "weights on a small disk: $code, wanted 4"
+        says "disk/x.csv: cannot be written: it needs "
+        says " or more, and its disk has 65.5 kB free"
+    else
+        echo "no small disk: mounting one is not permitted here"
+    fi
+}
+# pipes and devices that take bytes are written at the end
+expect 0 run learn.toml --quiet --bursts 100 --weights /dev/null
+expect 0 run learn.toml --quiet --bursts 100 --weights -
+cp out piped
+"$volley" run learn.toml --quiet --bursts 100 --weights /dev/stdout 2>err |
+    cat >out
+holds cmp out piped
+expect 0 run learn.toml --quiet --bursts 100 -o placed --weights placed/w.csv
+holds cmp placed/w.csv piped
+
 # ---- refused ----
 expect 2 run learn.toml --quiet --record-weights x.csv
 says 'has no [[record]] with what = "weights"'

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
+#include "tools/cli/output_room.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
@@ -91,6 +92,12 @@ static vly_status choose(run_job *job, vly_error *error)
                ? vly_export_check(vly_export_format_of(part->final),
                                   part->final, error)
                : VLY_OK;
+}
+
+/* Checked after the folder is made, since the file may be in it. */
+static vly_status check_final(run_job *job, vly_error *error)
+{
+    return output_probe(run_weights_state(job)->final, error);
 }
 
 /* ---- open --------------------------------------------------------------- */
@@ -173,6 +180,7 @@ static vly_status claim(run_job *job, vly_error *error)
     VLY_TRY(run_weights_list(job, error));
     if (part->path != NULL)
         VLY_TRY(open_samples(job, error));
+    VLY_TRY(output_room(part->final, run_weights_bytes(job), error));
     if (part->final != NULL &&
         vly_export_format_of(part->final) != VLY_EXPORT_SONATA)
         status = run_files_claim(part->final, &part->saved, error);
@@ -395,6 +403,7 @@ const run_part run_part_weights = {
     .read = read_options,
     .output = output,
     .at = {[RUN_CHOOSE] = choose,
+           [RUN_LOCK] = check_final,
            [RUN_FIT] = check_resume,
            [RUN_CLAIM] = claim,
            [RUN_FLUSH] = flush,

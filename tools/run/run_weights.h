@@ -73,6 +73,8 @@ vly_status run_weights_cut(struct run_job *job, uint64_t burst,
 /* Errors  E_NOMEM */
 vly_status run_weights_block_make(run_weights_block *block, vly_error *error);
 void run_weights_block_deinit(run_weights_block *block);
+/* Bytes that --weights has at least; 0 without it. */
+uint64_t run_weights_bytes(const struct run_job *job);
 /* Writes all weights of the maps that learn to --weights.
  * Errors  those of reading and writing */
 vly_status run_weights_save(struct run_job *job, vly_error *error);
