@@ -371,6 +371,16 @@ done
         echo "no small disk: mounting one is not permitted here"
     fi
 }
+# samples on a disk that becomes full end after a whole line
+checks=$((checks + 1))
+(ulimit -f 7 && exec "$volley" run recorded.toml --quiet \
+    --record-weights short.csv) >out 2>err
+code=$?
+[ $code -eq 4 ] || bad "samples above ulimit -f: $code, wanted 4"
+says "short.csv: cannot be written: File too large; it ends after its last whole line"
+holds [ "$(wc -l <short.csv)" -gt 20 ]
+head -n "$(wc -l <short.csv)" whole/weights.csv >whole.head
+holds cmp short.csv whole.head
 # pipes and devices that take bytes are written at the end
 expect 0 run learn.toml --quiet --bursts 100 --weights /dev/null
 expect 0 run learn.toml --quiet --bursts 100 --weights -

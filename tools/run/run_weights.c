@@ -160,10 +160,13 @@ static vly_status open_samples(run_job *job, vly_error *error)
     part->flush_ns = vly_clock_ns();
     if (from != NULL) {
         part->n_lines = from->n_entries;
-        return vly_writer_resume(part->path, from->n_bytes, &part->writer,
-                                 error);
+        VLY_TRY(
+            vly_writer_resume(part->path, from->n_bytes, &part->writer, error));
+        vly_writer_set_lines(part->writer);
+        return VLY_OK;
     }
     VLY_TRY(vly_writer_open(part->path, false, &part->writer, error));
+    vly_writer_set_lines(part->writer);
     const char *suffix = recorded_suffix(job);
     status = vly_writer_print(part->writer, error,
                               "burst,time_ms,map,from,source,to,target,"
