@@ -53,22 +53,16 @@ static bool coefs_good(const vly_plasticity_info *info,
 }
 
 /* Coefficients are made of these again when one is changed. */
-static bool params_good(const vly_record_reader *reader,
-                        const vly_file_learning *record,
+static bool params_good(const vly_file_learning *record,
                         const vly_plasticity_info *info, const double *params)
 {
     double w_max = params[info->n_params];
     bool negative = (record->flags & VLY_LEARNING_NEGATIVE) != 0;
-    const vly_plasticity_input input = {.params = params,
-                                        .w_max = negative ? -w_max : w_max,
-                                        .unit = 1.0,
-                                        .dt_ms = reader->file->header.dt_ms};
     for (uint32_t i = 0; i < info->n_params; i++)
         if (!(params[i] >= info->params[i].lo &&
               params[i] <= info->params[i].hi))
             return false;
-    return w_max - w_max == 0.0 && (negative ? w_max < 0.0 : w_max > 0.0) &&
-           !info->check_of(&input);
+    return w_max - w_max == 0.0 && (negative ? w_max < 0.0 : w_max > 0.0);
 }
 
 static const char *record_fault(const vly_record_reader *reader,
@@ -90,7 +84,7 @@ static const char *record_fault(const vly_record_reader *reader,
         return "its bound or flags";
     *params = vly_file_array(reader->file, VLY_SECTION_PARAMS, record->params,
                              (uint64_t)info->n_params + 1, VLY_FILE_ALIGN);
-    if (!*params || !params_good(reader, record, info, *params))
+    if (!*params || !params_good(record, info, *params))
         return "its parameters";
     return traces_good(info, record) ? NULL : "its traces";
 }

@@ -238,6 +238,14 @@ vly_status vly_net_set_path(vly_net *net, const char *path, double value,
 /* plasticity.NAME.KEY of vly_net_set (net_learning.c). */
 vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
                                 double value, vly_error *error);
+/* The port of the target that the projection's synapses reach; of those whose
+ * sign chooses it the first (net_weights.c). */
+const vly_port_info *vly_projection_port(const vly_connectome *connectome,
+                                         uint32_t p);
+/* The source of a synapse, in numbers of its area: the last row that begins at
+ * or before it. */
+uint32_t vly_projection_source(const vly_net_desc *desc, uint32_t p,
+                               uint64_t synapse);
 /* Whether vly_net_set takes this key of the rule of projection p, which learns.
  * Errors  E_INVALID with the keys that it takes */
 vly_status vly_learning_key_check(const vly_connectome *connectome, uint32_t p,

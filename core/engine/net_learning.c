@@ -13,9 +13,7 @@
 /* The suffix of weights at the projection's target; "" none. */
 static const char *suffix_of(const vly_connectome *connectome, uint32_t p)
 {
-    const vly_projection_desc *desc = &connectome->desc.projections[p];
-    const vly_model_info *model = connectome->areas[desc->target_area].model;
-    return model->ports[desc->port < model->n_ports ? desc->port : 0].suffix;
+    return vly_projection_port(connectome, p)->suffix;
 }
 
 /* The parameter of the rule, with the unit of the weights or without. */
@@ -125,21 +123,10 @@ static vly_status change_projection(vly_net *net, vly_live *change, uint32_t p,
                                     double value, vly_error *error)
 {
     const vly_connectome *connectome = net->connectome;
-    const vly_connectome_learning *given = connectome->projections[p].learning;
     uint32_t at = 0;
     vly_status status = VLY_OK;
     VLY_TRY(find_value(connectome, p, key, value, &at, error));
     learned[at] = value;
-    const vly_plasticity_input input = {
-        .params = learned,
-        .w_max = given->w_max < 0.0 ? -given->w_max : given->w_max,
-        .unit = 1.0,
-        .dt_ms = connectome->desc.dt_ms};
-    const char *unfit = given->info->check_of(&input);
-    if (unfit)
-        return vly_fail(error, VLY_E_INVALID,
-                        "plasticity.%s.%s is %g: wanted %s", given->name, key,
-                        value, unfit);
     VLY_TRY(vly_live_make_learning(change, connectome, learned, p, error));
 out:
     return status;

@@ -325,11 +325,6 @@ static const char *learned_fault(const vly_connectome *connectome, uint32_t p,
 {
     const vly_connectome_learning *given = connectome->projections[p].learning;
     const vly_plasticity_info *info = given->info;
-    const vly_plasticity_input input = {
-        .params = now,
-        .w_max = given->w_max < 0.0 ? -given->w_max : given->w_max,
-        .unit = 1.0,
-        .dt_ms = connectome->desc.dt_ms};
     for (uint32_t i = 0; i < info->n_params; i++)
         if (!(now[i] >= info->params[i].lo && now[i] <= info->params[i].hi))
             return info->params[i].name;
@@ -338,7 +333,7 @@ static const char *learned_fault(const vly_connectome *connectome, uint32_t p,
             return info->params[info->traces[t].param].name;
     if (now[info->n_params] != 0.0 && now[info->n_params] != 1.0)
         return "frozen";
-    return info->check_of(&input);
+    return NULL;
 }
 
 static vly_status fits_learned(const vly_state *state,

@@ -256,21 +256,6 @@ static vly_status check_traces(vly_reader *reader, const vly_toml_node *table,
     return VLY_OK;
 }
 
-static vly_status check_params(vly_reader *reader, const vly_toml_node *table,
-                               const vly_plasticity *to)
-{
-    const vly_plasticity_input input = {.params = to->params,
-                                        .w_max = to->w_max < 0 ? -to->w_max
-                                                               : to->w_max,
-                                        .unit = 1,
-                                        .dt_ms = reader->genome->dt_ms};
-    const char *unfit = to->info->check_of(&input);
-    if (unfit)
-        return vly_reader_fail_key(reader, table, "[plasticity.%s]: wanted %s",
-                                   table->key, unfit);
-    return check_traces(reader, table, to);
-}
-
 static vly_status read_options(vly_reader *reader, const vly_toml_node *table,
                                vly_plasticity *to)
 {
@@ -314,7 +299,7 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
             return refuse_key(reader, &node->u.children[i], to);
     VLY_TRY(read_params(reader, node, to));
     VLY_TRY(read_options(reader, node, to));
-    VLY_TRY(check_params(reader, node, to));
+    VLY_TRY(check_traces(reader, node, to));
 out:
     return status;
 }

@@ -46,8 +46,6 @@ typedef struct vly_plasticity_info {
     uint32_t n_coefs;
     uint32_t n_traces;
     void (*coefs_of)(const vly_plasticity_input *input, uint32_t *words);
-    /* the condition that inconsistent parameters violate; NULL: consistent */
-    const char *(*check_of)(const vly_plasticity_input *input);
     vly_plasticity_step *pre;
     vly_plasticity_step *post;
 } vly_plasticity_info;
@@ -60,6 +58,11 @@ uint32_t vly_plasticity_count(void);
 /* Whether the parameter is in the unit of the weights. */
 bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param);
 
+/* The magnitude of a bound with a sign: w_max of vly_plasticity_input. */
+static inline double vly_plasticity_size(double w_max)
+{
+    return w_max < 0.0 ? -w_max : w_max;
+}
 /* w_max in 2^-16 of the unit: the bound of m */
 uint32_t vly_plasticity_most(const vly_plasticity_input *input);
 /* words [n_coefs] */

@@ -53,16 +53,6 @@ static void NAME(coefs_of)(const vly_plasticity_input *input, uint32_t *words)
 #include VLY_PLASTICITY_TABLE
 }
 
-static const char *NAME(check_of)(const vly_plasticity_input *input)
-{
-    (void)input;
-#define VLY_CHECK(condition, text)                                             \
-    if (!(condition))                                                          \
-        return text;
-#include VLY_PLASTICITY_TABLE
-    return NULL;
-}
-
 #undef P
 #undef W_MAX
 #undef UNIT
@@ -103,7 +93,6 @@ static int32_t NAME(post)(int32_t m, const uint32_t *coefs, const float x[2],
         .n_coefs = sizeof(NAME(coefs)) / sizeof(vly_coef_info),                \
         .n_traces = sizeof(NAME(traces)) / sizeof(vly_trace_info),             \
         .coefs_of = NAME(coefs_of),                                            \
-        .check_of = NAME(check_of),                                            \
         .pre = NAME(pre),                                                      \
         .post = NAME(post),                                                    \
     };

@@ -19,8 +19,6 @@
  *       a usual value of coefficient `name` that makes the function of the side
  *       (PRE: an arrival, POST: a spike of the target) cheaper: a backend may
  *       compile it apart. Not part of the table's hash.
- *   VLY_CHECK(condition, text)
- *       as in kernels/models/model_table.h
  *   VLY_FOREIGN_RULE(theirs, note)
  *       a synapse model of NEST, or of others, that is this rule; note: what
  *       differs, or NULL
@@ -50,9 +48,6 @@
 #endif
 #ifndef VLY_CASE
 #define VLY_CASE(side, name, value)
-#endif
-#ifndef VLY_CHECK
-#define VLY_CHECK(condition, text)
 #endif
 #ifndef VLY_FOREIGN_RULE
 #define VLY_FOREIGN_RULE(theirs, note)

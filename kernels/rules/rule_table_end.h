@@ -7,6 +7,5 @@
 #undef VLY_PARAM
 #undef VLY_COEF
 #undef VLY_CASE
-#undef VLY_CHECK
 #undef VLY_FOREIGN_RULE
 #undef VLY_FOREIGN_KEY
