@@ -288,9 +288,16 @@ says "they are reported again"
 holds cmp wrong.vls right.vls
 # statistics cover the time since then, and the summary has its range
 holds [ "$(value first_burst wrong.json)" -eq 80 ]
-# samples are taken between two bursts and not told again
+# samples are taken between two bursts and not told again; one before the
+# snapshot stays
 flaky run fields.toml --record wrong.vls
 holds [ $? -eq 3 ]
+sed 's/interval_ms = 2.5/interval_ms = 7/' fields.toml >seldom.toml
+flaky run seldom.toml --record wrong.vls
+holds [ $? -eq 0 ]
+says "they are reported again"
+expect 0 run seldom.toml --threads 1 --quiet --bursts 300 --record right.vls
+holds cmp wrong.vls right.vls
 
 # ---- calls that are wrong ----
 expect 2 run small.toml --threads 1 --quiet --record-format vls --record x

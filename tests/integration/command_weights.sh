@@ -172,6 +172,47 @@ holds cmp failed.csv sound.csv
 holds [ "$(value state_digest failed.json)" = \
     "$(value state_digest sound.json)" ]
 
+# what it told since the snapshot was wrong: a sample before the snapshot stays,
+# spikes after it are told again
+VOLLEY_PLUGIN_PATH=${VOLLEY_PLUGIN_PATH:-}:$test_plugins/flaky.so
+export VOLLEY_PLUGIN_PATH
+sed 's/^interval_ms = 50/interval_bursts = 70/' recorded.toml >often.toml
+lies="--quiet --bursts 400 --on-device-error cpu:2 --failover-every 40
+    --pace --pace-hz 10000"
+expect 0 run often.toml --quiet --bursts 400 --backend cpu:1 --weights right.w \
+    --record-weights right.csv --record right.s --json right.json
+# shellcheck disable=SC2086 # words of a call
+{
+    expect 0 run often.toml $lies --backend flaky,at=100,wrong=90 \
+        --record-weights wrong.csv --record wrong.s --weights wrong.w \
+        --json wrong.json
+    says "results of flaky:0 from burst 80 on were wrong; they are reported again"
+    for name in csv s w; do
+        holds [ "$(wc -l <right.$name)" -gt 30 ]
+        holds cmp wrong.$name right.$name
+    done
+    holds [ "$(value state_digest wrong.json)" = \
+        "$(value state_digest right.json)" ]
+    # a sample after the snapshot is not told again: the run ends
+    expect 3 run often.toml $lies --backend flaky,at=150,wrong=130 \
+        --record-weights ended.csv
+    says "results of flaky:0 from burst 120 on were wrong"
+    # the device fails in the very call that reads a sample, or all weights
+    for at in 70 140 400; do
+        expect 0 run often.toml $lies --backend "flaky,in=read,at=$at" \
+            --record-weights wrong.csv --weights wrong.w --json wrong.json
+        holds grep -q '"reason": "flaky: device lost' wrong.json
+        holds cmp wrong.csv right.csv
+        holds cmp wrong.w right.w
+    done
+    # and where a rule is changed
+    expect 0 run often.toml $lies --backend flaky,in=set,at=100 \
+        --record-weights wrong.csv --change 105=plasticity.p.frozen=true
+    expect 0 run often.toml --quiet --bursts 400 --backend cpu:1 \
+        --record-weights right.csv --change 105=plasticity.p.frozen=true
+    holds cmp wrong.csv right.csv
+}
+
 # ---- a run begins with the weights of another ----
 start() { # start FILE POPULATION
     cat <<END

@@ -284,9 +284,10 @@ static vly_status take(run_job *job, vly_error *error)
     if (part->writer == NULL || burst == part->last)
         return VLY_OK;
     for (uint32_t r = 0; r < genome->n_weight_records; r++)
-        if (burst % genome->weight_records[r].interval == 0)
+        if (burst % genome->weight_records[r].interval == 0) {
             VLY_TRY(put_record(job, &genome->weight_records[r], error));
-    part->last = burst;
+            part->last = burst;
+        }
     /* a killed run loses at most a second */
     if (now - part->flush_ns >= flush_ns) {
         part->flush_ns = now;
@@ -327,22 +328,36 @@ bool run_weights_place(run_job *job, vly_recording *place, vly_status *status,
     return true;
 }
 
-vly_status run_weights_keep(run_job *job, vly_error *error)
+/* ---- fail-over ---------------------------------------------------------- */
+
+static vly_status keep(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
     if (part->writer == NULL)
         return VLY_OK;
     vly_status status = vly_writer_flush(part->writer, error);
     part->kept = vly_writer_tell(part->writer);
+    part->kept_lines = part->n_lines;
     return status;
 }
 
-vly_status run_weights_cut(run_job *job, uint64_t burst, vly_error *error)
+/* As with samples of fields: they are not told again. */
+static run_cut can_cut(const run_job *job, uint64_t kept_burst)
+{
+    const weights_part *part = run_weights_state(job);
+    if (part->path == NULL)
+        return RUN_CUT_NOTHING;
+    return part->writer != NULL && part->last <= kept_burst ? RUN_CUT_WHOLE
+                                                            : RUN_CUT_NOT;
+}
+
+static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
+    (void)kept_burst;
     if (part->writer == NULL)
         return VLY_OK;
-    part->last = burst;
+    part->n_lines = part->kept_lines;
     return vly_writer_rewind(part->writer, part->kept, error);
 }
 
@@ -411,6 +426,9 @@ const run_part run_part_weights = {
            [RUN_CLAIM] = claim,
            [RUN_FLUSH] = flush,
            [RUN_TAKE] = take},
+    .keep = keep,
+    .can_cut = can_cut,
+    .cut = cut,
     .finish = finish,
     .due = due,
     .print = {[RUN_LINES_HEAD] = print_head, [RUN_LINES] = run_weights_print},
