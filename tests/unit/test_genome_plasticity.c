@@ -182,6 +182,46 @@ static void overrides(void **state)
                         "plasticiti, did you mean plasticity?");
 }
 
+/* A misspelt bound is an unknown key, not a missing one. */
+static void bound_misspelt(void **state)
+{
+    static const struct {
+        const char *key;
+        const char *said;
+    } cases[] = {
+        {"w_mx_pa = 3", "unknown key w_mx_pa in a [plasticity] of rule stdp, "
+                        "did you mean w_max_pa?"},
+        {"wmax_pa = 3", "unknown key wmax_pa in a [plasticity] of rule stdp, "
+                        "did you mean w_max_pa?"},
+        {"lambda = 0.1\nw_maxx_mv = 3",
+         "unknown key w_maxx_mv in a [plasticity] of rule stdp, did you mean "
+         "w_max_mv?"},
+        {"Wmax = 3", "Wmax: rule stdp calls it w_max"},
+        {"w_max_pA = 3", "w_max_pA: no port has this unit, wanted that of "
+                         "weight_<unit>, did you mean w_max_pa?"},
+        {"lambda = 0.1", "[plasticity.p] has no w_max, wanted w_max_<unit>"},
+        {"w_max_foo = 3", "w_max_foo: no port has this unit, wanted that of "
+                          "weight_<unit>"},
+        {"lambd = 0.1", "[plasticity.p] has no w_max, wanted w_max_<unit>"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        vly_genome *genome = NULL;
+        vly_error error = VLY_ERROR_INIT;
+        char text[1024];
+        snprintf(text, sizeof text,
+                 HEAD "[plasticity.p]\nrule = \"stdp\"\n%s\n" MAP LEARNS,
+                 cases[i].key);
+        assert_int_equal(
+            vly_genome_parse(text, strlen(text), "t", NULL, 0, &genome, &error),
+            VLY_E_PARSE);
+        if (!strstr(error.message, cases[i].said))
+            fail_msg("%s: %s", cases[i].said, error.message);
+        assert_int_equal(strstr(error.message, "did you mean") != NULL,
+                         strstr(cases[i].said, "did you mean") != NULL);
+    }
+}
+
 static void unused_tables_are_noted(void **state)
 {
     (void)state;
@@ -253,10 +293,11 @@ static void included(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(values),       cmocka_unit_test(ports),
-    cmocka_unit_test(hashes),       cmocka_unit_test(resolved),
-    cmocka_unit_test(overrides),    cmocka_unit_test(unused_tables_are_noted),
-    cmocka_unit_test(at_most_4096), cmocka_unit_test(included),
+    cmocka_unit_test(values),         cmocka_unit_test(ports),
+    cmocka_unit_test(hashes),         cmocka_unit_test(resolved),
+    cmocka_unit_test(overrides),      cmocka_unit_test(unused_tables_are_noted),
+    cmocka_unit_test(at_most_4096),   cmocka_unit_test(included),
+    cmocka_unit_test(bound_misspelt),
 };
 
 VLY_TEST_MAIN(tests)
