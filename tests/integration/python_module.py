@@ -8,6 +8,7 @@ import gc
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -409,6 +410,43 @@ class Module(unittest.TestCase):
             f"{volley.version()} True",
             "volley.load needs NumPy: pip install numpy",
             "module volley has no attribute nothing"])
+
+    def run_command(self, folder, **names):
+        """python -m volley version of a copy of the package in folder; the first
+        program volley on PATH is another one."""
+        other = os.path.join(folder, "other")
+        os.makedirs(other, exist_ok=True)
+        path = os.path.join(other, "volley")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho any program\n")
+        os.chmod(path, 0o755)
+        env = {key: value for key, value in os.environ.items() if key != "VOLLEY_LIBRARY"}
+        env.update(names, PYTHONPATH=folder, PATH=other + os.pathsep + env["PATH"])
+        return subprocess.run([sys.executable, "-m", "volley", "doc"],
+                              capture_output=True, text=True, check=False, env=env)
+
+    def test_the_command_is_that_of_the_module(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = os.path.join(folder, "volley")
+            shutil.copytree(os.path.dirname(volley.__file__), package)
+            done = self.run_command(folder)
+            self.assertEqual((done.returncode, done.stdout), (4, ""))
+            self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertIn("volley: there is no command volley in the installation of "
+                          f"this module ({package})", done.stderr)
+            done = self.run_command(folder,
+                                    VOLLEY_LIBRARY=os.environ["VOLLEY_LIBRARY"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("lif_psc_delta", done.stdout)
+            os.mkdir(os.path.join(package, "bin"))
+            shutil.copy(os.path.join(folder, "other", "volley"),
+                        os.path.join(package, "bin", "volley"))
+            self.assertEqual(self.run_command(folder).stdout, "any program\n")
+            with open(os.path.join(package, "bin", "volley"), "wb") as file:
+                file.write(b"\0 no program")
+            done = self.run_command(folder)
+            self.assertEqual(done.returncode, 4)
+            self.assertIn("bin/volley cannot be started: ", done.stderr)
 
     def test_a_library_that_is_none(self):
         code = "import volley; volley.version()"
