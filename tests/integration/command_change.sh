@@ -119,6 +119,57 @@ expect 0 run learn.toml --quiet --json b.json --backend cpu:2 \
 holds [ -n "$(value digest a.json)" ]
 holds [ "$(value digest a.json)" = "$(value digest b.json)" ]
 
+# ---- maps and rules of included genomes ----
+cat >top.toml <<'GENOME'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 300
+[use.left]
+file = "learn.toml"
+[use.right]
+file = "learn.toml"
+[[map]]
+id = "ex"
+from = "left/A"
+to = "right/A"
+rule = "all_to_all"
+weight_mv = 1
+delay_ms = 1
+plasticity = "right/up"
+GENOME
+# frozen FILE: of each map of a summary
+frozen() {
+    awk '/"map": / { map = $2 } /"to": / { to = $2 }
+        /"frozen": true/ { print map to }' "$1" | tr -d '"' | tr '\n' ' '
+}
+expect 0 run top.toml --quiet --json j.json -o both \
+    --change 5=plasticity.right/up.frozen=true
+holds [ "$(frozen j.json)" = "ex,right/A, right/ex,right/A, " ]
+holds [ "$(cut -d, -f3,4,6 both/weights.csv | sort -u | sed '/^map,/d' |
+    tr '\n' ' ')" = "left/ex,left/A,left/A right/ex,right/A,right/A " ]
+# samples of the map that is frozen stay
+for side in left right; do
+    for burst in 99 299; do
+        grep "^$burst,.*,$side/ex,$side/A," both/weights.csv | cut -d, -f4- \
+            >$side.$burst
+    done
+    holds [ "$(wc -l <$side.99)" -eq 120 ]
+done
+holds cmp right.99 right.299
+holds eval '! cmp -s left.99 left.299'
+expect 0 run top.toml --quiet --json k.json --set plasticity.left/up.frozen=true
+holds [ "$(frozen k.json)" = "left/ex,left/A, " ]
+expect 0 run top.toml --quiet --json k.json --set map.left/ex.plasticity=right/up \
+    --change 5=plasticity.right/up.frozen=true
+holds [ "$(frozen k.json)" = "ex,right/A, left/ex,left/A, right/ex,right/A, " ]
+expect 2 run top.toml --quiet --change 5=plasticity.up.frozen=true
+says "no synapse learns by a [plasticity.up]"
+expect 2 run top.toml --quiet --change 5=plasticity.left/pu.frozen=true
+says "did you mean left/up?"
+expect 2 run top.toml --quiet --change 5=area.left/A.tau_m_ms=0.3e-9
+says "--change 5=area.left/A.tau_m_ms=3e-10: "
+
 # ---- a change that fails in the run: all up to it is written ----
 expect 5 run learn.toml --quiet --backend cpu:1 --weights w.csv \
     --record s.csv --record-weights r.csv --json j.json \

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/set_check.h"
+#include "genome/toml_tree.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 
@@ -158,8 +159,10 @@ static vly_status check_length(run_job *job, vly_error *error)
 static vly_status refuse(const run_change *change, vly_status status,
                          const vly_error *why, vly_error *error)
 {
-    return vly_fail(error, status, "--change %" PRIu64 "=%s=%.17g: %s",
-                    change->burst, change->path, change->value, why->message);
+    char value[VLY_NUMBER_SIZE];
+    return vly_fail(error, status, "--change %" PRIu64 "=%s=%s: %s",
+                    change->burst, change->path,
+                    vly_toml_print_number(change->value, value), why->message);
 }
 
 /* Wrong names and values are refused before the first burst, in the order in
