@@ -368,6 +368,60 @@ class Interrupt(unittest.TestCase):
             net.run(1)
 
 
+    def test_ctrl_c_while_a_function_makes_a_handle(self):
+        """Ctrl-C in each C function that makes a handle: it comes out when the
+        function has returned, and nothing that was made is lost."""
+        small = ("format = 1\n[run]\ndt_ms = 1\nbursts = 5\n"
+                 "[area.E]\nmodel = \"lif_psc_delta\"\nneurons = 3\n")
+        lib = volley._library.lib()
+        ends = ("genome_destroy", "connectome_destroy", "net_destroy", "state_destroy")
+        live = set()
+        kept = {}
+
+        def watch(name, interrupts):
+            function = kept[name] = getattr(lib, "vly_" + name)
+
+            def made(*arguments):
+                status = function(*arguments)
+                if status == 0:
+                    live.add(arguments[-2]._obj.value)
+                if interrupts:
+                    os.kill(os.getpid(), signal.SIGINT)
+                return status
+
+            def freed(handle):
+                live.discard(getattr(handle, "value", handle))
+                function(handle)
+            setattr(lib, "vly_" + name, freed if name in ends else made)
+
+        def use(folder):
+            with volley.load(small, "cpu:1") as net, net.snapshot() as state:
+                path = os.path.join(folder, "state")
+                state.save(path)
+                net._connectome.save(os.path.join(folder, "net.vlc"))
+                with volley.State.load(path) as again, \
+                        volley.Net(net._connectome, "cpu:1", state=again) as other:
+                    other.run(1)
+            with volley.Connectome.load(os.path.join(folder, "net.vlc")):
+                pass
+
+        makers = ("genome_read", "connectome_build", "connectome_load", "net_create",
+                  "net_resume", "net_snapshot", "state_load")
+        for one in makers:
+            with self.subTest(one), tempfile.TemporaryDirectory() as folder:
+                for name in makers + ends:
+                    watch(name, name == one)
+                try:
+                    with self.assertRaises(KeyboardInterrupt):
+                        use(folder)
+                finally:
+                    for name, function in kept.items():
+                        setattr(lib, "vly_" + name, function)
+                gc.collect()
+                self.assertEqual(live, set())
+                live.clear()
+
+
 class Module(unittest.TestCase):
     def test_plugins_and_version(self):
         found = {plugin["id"]: plugin for plugin in volley.plugins()}
