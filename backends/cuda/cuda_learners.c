@@ -11,7 +11,7 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 
-static_assert(sizeof(vly_cuda_source) == 16, "one read");
+static_assert(sizeof(vly_cuda_arrival) == 16, "one read");
 
 static uint32_t low_of(uint32_t first, uint32_t n_blocks)
 {

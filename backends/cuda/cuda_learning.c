@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backends/common/common_traces.h"
+#include "backends/common/common_weights.h"
 #include "cuda_device.h"
 #include "cuda_error.h"
 #include "cuda_linger.h"
@@ -353,27 +354,16 @@ uint64_t vly_cuda_learning_synapses(const vly_cuda_shard *shard, uint32_t i)
     return map->row[shard->plastic.list[i].n_sources];
 }
 
-/* The number of a projection among those that learn; the device is entered and
- * idle, and all weights are up to date. */
-static vly_status begin(vly_backend_net *net, uint32_t projection,
-                        uint64_t first, uint64_t count, uint32_t *i,
+/* The number of a projection among those that learn (it is one); the device is
+ * entered and idle, and all weights are up to date. */
+static vly_status begin(vly_backend_net *net, uint32_t projection, uint32_t *i,
                         vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
     vly_status status = VLY_OK;
-    uint32_t n = shard->plastic.view.n;
     *i = 0;
-    while (*i < n && shard->plastic.projection[*i] != projection)
+    while (shard->plastic.projection[*i] != projection)
         ++*i;
-    if (*i == n)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "projection %u does not learn", projection);
-    if (first > vly_cuda_learning_synapses(shard, *i) ||
-        count > vly_cuda_learning_synapses(shard, *i) - first)
-        return vly_cuda_fail(
-            error, VLY_E_INVALID, "%llu weights from %llu, but there are %llu",
-            (unsigned long long)count, (unsigned long long)first,
-            (unsigned long long)vly_cuda_learning_synapses(shard, *i));
     VLY_TRY(vly_cuda_enter(shard->device, error));
     vly_cuda_short_forget(shard);
     vly_cuda_settle(shard);
@@ -388,7 +378,8 @@ vly_status vly_cuda_learning_read(vly_backend_net *net, uint32_t projection,
 {
     uint32_t i = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(begin(net, projection, first, count, &i, error));
+    VLY_TRY(vly_common_check_range(net->desc, projection, first, count, error));
+    VLY_TRY(begin(net, projection, &i, error));
     if (count > 0)
         VLY_TRY(vly_cuda_download(&net->shards[0], masters,
                                   net->shards[0].plastic.list[i].master + first,
@@ -403,15 +394,9 @@ vly_status vly_cuda_learning_write(vly_backend_net *net, uint32_t projection,
 {
     uint32_t i = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(begin(net, projection, first, count, &i, error));
-    const vly_learning_desc *learning =
-        vly_common_learning(net->desc, projection);
-    for (uint64_t j = 0; j < count; j++)
-        if (masters[j] < 0 || (uint32_t)masters[j] > learning->most)
-            return vly_cuda_fail(error, VLY_E_INVALID,
-                                 "weight %d of synapse %llu, wanted 0 to %u",
-                                 masters[j], (unsigned long long)(first + j),
-                                 learning->most);
+    VLY_TRY(vly_common_check_masters(net->desc, projection, first, count,
+                                     masters, error));
+    VLY_TRY(begin(net, projection, &i, error));
     if (count > 0)
         VLY_TRY(vly_cuda_upload(&net->shards[0],
                                 net->shards[0].plastic.list[i].master + first,
@@ -429,13 +414,10 @@ vly_status vly_cuda_learning_set(vly_backend_net *net, uint32_t projection,
     vly_cuda_shard *shard = &net->shards[0];
     uint32_t i = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(begin(net, projection, 0, 0, &i, error));
+    VLY_TRY(
+        vly_common_check_learning_set(net->desc, projection, learning, error));
+    VLY_TRY(begin(net, projection, &i, error));
     vly_cuda_learning *l = &shard->plastic.list[i];
-    const vly_learning_desc *was = vly_common_learning(net->desc, projection);
-    if (learning->n_coefs != was->n_coefs)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "%u coefficients of a rule, wanted %u",
-                             learning->n_coefs, was->n_coefs);
     memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
     l->flags = (l->flags & ~VLY_CUDA_LEARNING_FROZEN) |
                (learning->flags & VLY_CUDA_LEARNING_FROZEN);

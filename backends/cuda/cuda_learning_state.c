@@ -100,21 +100,6 @@ out:
     return status;
 }
 
-static uint64_t trace_words(const vly_cuda_shard *shard)
-{
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < shard->plastic.view.n; i++) {
-        const vly_cuda_learning *l = &shard->plastic.list[i];
-        uint64_t n = 4 * ((uint64_t)l->n_sources + l->n_targets);
-        most = n > most ? n : most;
-    }
-    for (uint32_t k = 0; k < shard->plastic.view.n_short; k++) {
-        uint64_t n = 4 * (uint64_t)shard->plastic.short_list[k].n_sources;
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
 /* Of words that are on the host; copy: room for them on the device. */
 static vly_status digest_words(vly_cuda_shard *shard, const uint32_t *words,
                                uint64_t n, uint32_t *copy, uint64_t *at,
@@ -165,9 +150,9 @@ vly_status vly_cuda_learning_digest(vly_cuda_shard *shard, vly_error *error)
     if (!vly_cuda_learns(shard))
         return VLY_OK;
     VLY_TRY(vly_cuda_learning_flush(shard, error));
-    VLY_TRY(vly_cuda_alloc(shard, trace_words(shard), sizeof *traces, &traces,
+    VLY_TRY(vly_cuda_alloc(shard, vly_common_trace_words_most(shard->net->desc), sizeof *traces, &traces,
                            error));
-    VLY_TRY(vly_cuda_device_alloc(shard, trace_words(shard), sizeof *copy,
+    VLY_TRY(vly_cuda_device_alloc(shard, vly_common_trace_words_most(shard->net->desc), sizeof *copy,
                                   &copy, error));
     while (i < plastic->view.n || k < plastic->view.n_short) {
         if (!comes_next(plastic, i, k)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A connectome: every neuron and synapse of a genome as flat arrays, the same
  * bytes for any number of threads, compiler and machine. Read-only once made;
- * nets share it. Saved and loaded as one file (README.md has the layout).
+ * nets share it. Saved and loaded as one file (FORMAT.md has the layout).
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_H
 #define VOLLEY_CONNECTOME_CONNECTOME_H

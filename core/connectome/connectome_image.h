@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The file as a sequence of pieces that is never assembled in memory: its
- * records (README.md), and pieces that point into a connectome. Its checksums
+ * records (FORMAT.md), and pieces that point into a connectome. Its checksums
  * give the hash of the content, also for a connectome that is not saved.
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_IMAGE_H

@@ -220,11 +220,11 @@ vly_status vly_live_make_learning(vly_live *change,
                                         error);
     const vly_learning_desc *was =
         connectome->desc.projections[projection].learning;
-    const vly_plasticity_input input = {
-        .params = learned,
-        .w_max = given->w_max < 0.0 ? -given->w_max : given->w_max,
-        .unit = from->unit,
-        .dt_ms = connectome->desc.dt_ms};
+    const vly_plasticity_input input = {.params = learned,
+                                        .w_max =
+                                            vly_plasticity_size(given->w_max),
+                                        .unit = from->unit,
+                                        .dt_ms = connectome->desc.dt_ms};
     size_t n_bytes = sizeof *was + was->n_coefs * sizeof *was->coefs;
     vly_learning_desc *made = vly_malloc(1, n_bytes);
     if (!made)

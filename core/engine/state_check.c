@@ -349,11 +349,11 @@ static const char *learned_fault(const vly_connectome *connectome, uint32_t p,
     const vly_connectome_learning *given =
         vly_connectome_rule(&connectome->projections[p]);
     const vly_plasticity_info *info = given->info;
-    const vly_plasticity_input input = {
-        .params = now,
-        .w_max = given->w_max < 0.0 ? -given->w_max : given->w_max,
-        .unit = 1.0,
-        .dt_ms = connectome->desc.dt_ms};
+    const vly_plasticity_input input = {.params = now,
+                                        .w_max =
+                                            vly_plasticity_size(given->w_max),
+                                        .unit = 1.0,
+                                        .dt_ms = connectome->desc.dt_ms};
     for (uint32_t i = 0; i < info->n_params; i++)
         if (!(now[i] >= info->params[i].lo && now[i] <= info->params[i].hi))
             return info->params[i].name;

@@ -120,21 +120,6 @@ static void compare_state(const vly_connectome *connectome,
 
 /* ---- weights ------------------------------------------------------------ */
 
-/* The row of a synapse. */
-static uint32_t source_of(const vly_projection_desc *map, uint32_t n,
-                          uint64_t synapse)
-{
-    uint32_t low = 0;
-    while (n - low > 1) {
-        uint32_t middle = low + (n - low) / 2;
-        if (map->row[middle] <= synapse)
-            low = middle;
-        else
-            n = middle;
-    }
-    return low;
-}
-
 /* What word number i of a projection is. */
 static void name_weight(const vly_net_desc *desc, uint32_t p,
                         const vly_learning_layout *layout, uint64_t i,
@@ -157,7 +142,7 @@ static void name_weight(const vly_net_desc *desc, uint32_t p,
     result->synapse = i;
     if (i < layout->n_synapses) {
         result->source = desc->areas[map->source_area].first +
-                         source_of(map, layout->n_sources, i);
+                         vly_projection_source(desc, p, i);
         result->target = map->target[i];
         return;
     }

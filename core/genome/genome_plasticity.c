@@ -182,10 +182,66 @@ out:
     return status;
 }
 
+/* The nearest of w_max and w_max_<unit> for the unit of any port; NULL: none is
+ * near, or two are as near. */
+static const char *bound_near(const char *word, char out[VLY_NAME_MAX + 1])
+{
+    uint32_t best = UINT32_MAX;
+    bool alone = false;
+    for (uint32_t m = 0; m < vly_model_count(); m++) {
+        const vly_model_info *model = vly_model_at(m);
+        for (uint32_t port = 0; port < model->n_ports; port++) {
+            vly_suggest suggest = {0};
+            char key[VLY_NAME_MAX + 1];
+            const char *suffix = model->ports[port].suffix;
+            snprintf(key, sizeof(key), STEM "%s%s", *suffix ? "_" : "", suffix);
+            vly_suggest_offer(&suggest, word, key);
+            if (!suggest.best || suggest.distance > best ||
+                (suggest.distance == best && strcmp(out, key) == 0))
+                continue;
+            alone = suggest.distance < best;
+            best = suggest.distance;
+            memcpy(out, key, sizeof(key));
+        }
+    }
+    return alone ? out : NULL;
+}
+
+/* There is no bound: a key that is one misspelt, or with the name that another
+ * simulator has for it. */
+static vly_status refuse_no_bound(vly_reader *reader,
+                                  const vly_toml_node *table,
+                                  const vly_plasticity *of)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < table->n_children; i++) {
+        const vly_toml_node *child = &table->u.children[i];
+        char near[VLY_NAME_MAX + 1];
+        if (key_known(of, child->key))
+            continue;
+        VLY_TRY(refuse_foreign(reader, child, of));
+        if (bound_near(child->key, near))
+            return vly_reader_fail_key(
+                reader, child,
+                "unknown key %.80s in a [plasticity] of rule %s, did you mean "
+                "%s?",
+                child->key, of->info->id, near);
+    }
+    status = vly_reader_fail_key(
+        reader, table,
+        "[plasticity.%s] has no " STEM ", wanted " STEM
+        "_<unit>, the bound of its weights in the unit of weight_<unit>, also "
+        "for a rule that has none in NEST (stdp_pl)",
+        table->key);
+out:
+    return status;
+}
+
 static vly_status read_bound(vly_reader *reader, const vly_toml_node *table,
                              vly_plasticity *to)
 {
     const vly_toml_node *found = NULL;
+    char near[VLY_NAME_MAX + 1];
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < table->n_children; i++) {
         const vly_toml_node *child = &table->u.children[i];
@@ -197,20 +253,19 @@ static vly_status read_bound(vly_reader *reader, const vly_toml_node *table,
                                        "both %.80s and %.80s, wanted one",
                                        found->key, child->key);
         to->suffix = known_suffix(suffix);
-        if (!to->suffix)
+        if (!to->suffix) {
+            const char *other = bound_near(child->key, near);
             return vly_reader_fail_key(reader, child,
                                        "%.80s: no port has this unit, wanted "
-                                       "that of weight_<unit>",
-                                       child->key);
+                                       "that of weight_<unit>%s%s%s",
+                                       child->key,
+                                       other ? ", did you mean " : "",
+                                       other ? other : "", other ? "?" : "");
+        }
         found = child;
     }
     if (!found)
-        return vly_reader_fail_key(
-            reader, table,
-            "[plasticity.%s] has no " STEM ", wanted " STEM
-            "_<unit>, the bound of its weights in the unit of weight_<unit>, "
-            "also for a rule that has none in NEST (stdp_pl)",
-            table->key);
+        return refuse_no_bound(reader, table, to);
     VLY_TRY(vly_value_ranged(reader, found, found->key, -VLY_WEIGHT_MAX,
                              VLY_WEIGHT_MAX, &to->w_max));
     if (to->w_max == 0)
@@ -278,8 +333,7 @@ static vly_status check_params(vly_reader *reader, const vly_toml_node *table,
                                const vly_plasticity *to)
 {
     const vly_plasticity_input input = {.params = to->params,
-                                        .w_max = to->w_max < 0 ? -to->w_max
-                                                               : to->w_max,
+                                        .w_max = vly_plasticity_size(to->w_max),
                                         .unit = 1,
                                         .dt_ms = reader->genome->dt_ms};
     const char *unfit = to->info->check_of(&input);

@@ -87,6 +87,11 @@ bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param);
  * a value at the start. */
 bool vly_plasticity_fixed(const vly_plasticity_info *info, uint32_t param);
 
+/* The magnitude of a bound with a sign: w_max of vly_plasticity_input. */
+static inline double vly_plasticity_size(double w_max)
+{
+    return w_max < 0.0 ? -w_max : w_max;
+}
 /* w_max in 2^-16 of the unit: the bound of m */
 uint32_t vly_plasticity_most(const vly_plasticity_input *input);
 /* words [n_coefs] */

@@ -54,7 +54,7 @@ static __global__ void states_in(const __grid_constant__ vly_cuda_learning l,
     const uint32_t k = row_number();
     if (k >= l.n_sources)
         return;
-    const vly_cuda_source source = {
+    const vly_cuda_arrival source = {
         l.arrived[k],
         {l.before[0] != nullptr ? l.before[0][k] : 0.0f,
          l.before[1] != nullptr ? l.before[1][k] : 0.0f},
@@ -73,7 +73,7 @@ static __global__ void states_out(const __grid_constant__ vly_cuda_learning l,
     if (k == 0)
         *l.flushed = burst;
     if (k < l.n_sources) {
-        const vly_cuda_source source = part.source[k];
+        const vly_cuda_arrival source = part.source[k];
         l.arrived[k] = source.arrived;
         for (int t = 0; t < 2; t++)
             if (l.before[t] != nullptr)

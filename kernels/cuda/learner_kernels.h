@@ -15,21 +15,21 @@ extern "C" {
 #endif
 
 /* What a block knows of a source: burst of its last arrival, traces before. */
-typedef struct vly_cuda_source {
+typedef struct vly_cuda_arrival {
     uint32_t arrived;
     float before[2]; /* 0 where the rule has no such trace */
     uint32_t reserved;
-} vly_cuda_source;
+} vly_cuda_arrival;
 
 /* One projection that learns. The synapses of source k in block b are [at[b *
  * n_sources + k], at[b * n_sources + k + 1]), targets ascending. */
 typedef struct vly_cuda_learner {
-    const uint64_t *at;      /* [n_blocks * n_sources + 1] */
-    const uint16_t *number;  /* of the target in its block */
-    int32_t *master;         /* as vly_cuda_learning.master */
-    vly_cuda_source *source; /* [n_blocks][n_sources] */
-    uint32_t newest_at;      /* in shared memory, in targets ... */
-    uint32_t low;            /* ... and the number of the first of them */
+    const uint64_t *at;       /* [n_blocks * n_sources + 1] */
+    const uint16_t *number;   /* of the target in its block */
+    int32_t *master;          /* as vly_cuda_learning.master */
+    vly_cuda_arrival *source; /* [n_blocks][n_sources] */
+    uint32_t newest_at;       /* in shared memory, in targets ... */
+    uint32_t low;             /* ... and the number of the first of them */
     uint32_t n_newest;
     uint32_t shift; /* 1 << shift threads share the synapses of a source */
 } vly_cuda_learner;

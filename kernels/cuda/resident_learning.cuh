@@ -283,7 +283,7 @@ learner_synapses(const vly_cuda_learning &l, const vly_cuda_learner &part,
 }
 
 static __device__ __forceinline__ learning_row
-learner_row(const vly_cuda_learning &l, const vly_cuda_source *source,
+learner_row(const vly_cuda_learning &l, const vly_cuda_arrival *source,
             uint32_t burst, uint32_t flushed, int32_t youngest)
 {
     const uint4 s = *(const uint4 *)source; /* of this block alone */

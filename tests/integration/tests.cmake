@@ -230,6 +230,8 @@ vly_test(test_tools_memory LABELS integration TIMEOUT 600
          LIBRARIES volley_command_parts volley_conformance m DEPENDS cpu template)
 vly_test(test_tools_guard LABELS integration SOURCES test_tools_guard.c
          LIBRARIES volley_command_parts volley_conformance m)
+vly_test(test_run_change LABELS integration SOURCES test_run_change.c
+         LIBRARIES volley_command_parts volley_conformance m DEPENDS cpu)
 vly_test(test_metrics_server LABELS integration SOURCES test_metrics_server.c
          LIBRARIES volley_command_parts volley_conformance m)
 vly_test(test_json_reader LABELS integration SOURCES test_json_reader.c
@@ -247,7 +249,8 @@ vly_test(test_feagi_import LABELS integration
          LIBRARIES volley_second volley_command_parts volley_conformance m DEPENDS cpu)
 vly_test(test_feagi_refuse LABELS integration
          SOURCES test_feagi_refuse.c LIBRARIES volley_command_parts volley_conformance m)
-set(command_programs test_tools_memory test_tools_guard test_metrics_server
+set(command_programs test_tools_memory test_tools_guard test_run_change
+    test_metrics_server
     test_json_reader test_feagi_import test_feagi_refuse)
 foreach(name IN LISTS command_programs)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
@@ -291,7 +294,7 @@ if(VOLLEY_SANITIZE MATCHES "thread")
     # that it knows, which a loop that computes does not do.
     list(REMOVE_ITEM command_tests stop sweep)
 endif()
-list(APPEND command_tests checkpoint formats record weights)
+list(APPEND command_tests change checkpoint formats record weights)
 foreach(name IN LISTS command_tests)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 900
         PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh

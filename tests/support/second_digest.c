@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The connectome's digest once more, by the description in
- * core/connectome/README.md: plain loops over a saved file, every synapse
+ * core/connectome/FORMAT.md: plain loops over a saved file, every synapse
  * beside all others of its source and target.
  */
 #include "second_simulator.h"

@@ -26,7 +26,7 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* e^x for x from -80 to 80, as core/connectome/README.md and the papers say:
+/* e^x for x from -80 to 80, as core/connectome/FORMAT.md and the papers say:
  * ln 2 in two parts, a series of degree 7. */
 float second_exp_single(float x)
 {

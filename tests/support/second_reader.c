@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads a saved connectome for the second simulator, by the description in
- * core/connectome/README.md and nothing else; checks every checksum.
+ * core/connectome/FORMAT.md and nothing else; checks every checksum.
  */
 #include "second_simulator.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A second simulator, to check the engine against: slow, plain loops, own
  * reader of the saved connectome. What it knows it has from design.md,
- * core/connectome/README.md and the papers. It shares no header with the engine
+ * core/connectome/FORMAT.md and the papers. It shares no header with the engine
  * but the steps of the models with two ports (second_ports.c), which the tests
  * test_science_* check against doubles.
  */

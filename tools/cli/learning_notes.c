@@ -84,8 +84,7 @@ static bool learner_init(const vly_genome *genome,
         params[i] =
             of->params[i] * (vly_plasticity_scaled(of->info, i) ? LARGE : 1);
     const vly_plasticity_input input = {.params = params,
-                                        .w_max = of->w_max < 0.0 ? -of->w_max
-                                                                 : of->w_max,
+                                        .w_max = vly_plasticity_size(of->w_max),
                                         .unit = at->unit,
                                         .dt_ms = genome->dt_ms};
     memcpy(to->coefs, desc->coefs, desc->n_coefs * sizeof *desc->coefs);
