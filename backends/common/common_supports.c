@@ -134,14 +134,11 @@ static vly_status check_port(const vly_area_desc *area, uint32_t port,
                             area->name, area->n_ports);
 }
 
-typedef enum learning_level {
-    NO_RULES,
-    RULES_OF_SPIKES,
-    ALL_RULES /* with those of windows */
-} learning_level;
+/* beside the flags of a backend: it has the rules of windows */
+#define WINDOWS (UINT32_C(1) << 31)
 
 static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
-                                   learning_level level, vly_error *error)
+                                   uint32_t rules, vly_error *error)
 {
     const vly_projection_desc *p = vly_common_projection_desc(desc, index);
     if (p->source_area >= desc->n_areas || p->target_area >= desc->n_areas)
@@ -156,7 +153,13 @@ static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
             "at most max_delay",
             p->map, p->base_delay, p->delay_max, desc->max_delay);
     bool plastic = (p->flags & VLY_PROJECTION_PLASTIC) != 0;
-    if (plastic && level == NO_RULES)
+    bool gains = (p->flags & VLY_PROJECTION_SHORT_TERM) != 0;
+    if (gains && (rules & VLY_BACKEND_SHORT_TERM) == 0)
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "map %s has short-term plasticity, which the "
+                                "%s backend does not know yet",
+                                p->map, vly_support_plugin);
+    if (plastic && (rules & VLY_BACKEND_LEARNS) == 0)
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "map %s is plastic: the %s backend cannot learn yet", p->map,
@@ -170,8 +173,10 @@ static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
                                 target->name, gain ? "FEAGI's" : "not FEAGI's");
     vly_status status = check_port(target, p->port, p->map, error);
     if (status == VLY_OK && plastic)
-        status =
-            vly_common_check_learning(desc, index, level == ALL_RULES, error);
+        status = vly_common_check_learning(desc, index, (rules & WINDOWS) != 0,
+                                           error);
+    if (status == VLY_OK && gains)
+        status = vly_common_check_short_term(desc, index, error);
     return status;
 }
 
@@ -237,7 +242,8 @@ static vly_status check_stimulus(const vly_net_desc *desc,
     return VLY_OK;
 }
 
-static vly_status check_net(const vly_net_desc *desc, learning_level level,
+/* rules: VLY_BACKEND_* that the backend has, and WINDOWS */
+static vly_status check_net(const vly_net_desc *desc, uint32_t rules,
                             vly_error *error)
 {
     if (!desc)
@@ -254,7 +260,7 @@ static vly_status check_net(const vly_net_desc *desc, learning_level level,
                                   "the areas have %llu neurons, the net %u",
                                   (unsigned long long)first, desc->n_neurons);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++)
-        status = check_projection(desc, i, level, error);
+        status = check_projection(desc, i, rules, error);
     for (uint32_t i = 0; i < desc->n_stimuli && status == VLY_OK; i++)
         status =
             check_stimulus(desc, vly_common_stimulus_desc(desc, i), i, error);
@@ -263,17 +269,17 @@ static vly_status check_net(const vly_net_desc *desc, learning_level level,
 
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
 {
-    return check_net(desc, NO_RULES, error);
+    return check_net(desc, 0, error);
 }
 
 vly_status vly_common_supports_learning(const vly_net_desc *desc,
                                         vly_error *error)
 {
-    return check_net(desc, RULES_OF_SPIKES, error);
+    return check_net(desc, VLY_BACKEND_LEARNS, error);
 }
 
-vly_status vly_common_supports_windows(const vly_net_desc *desc,
-                                       vly_error *error)
+vly_status vly_common_supports_all(const vly_net_desc *desc, vly_error *error)
 {
-    return check_net(desc, ALL_RULES, error);
+    return check_net(
+        desc, VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM | WINDOWS, error);
 }

@@ -8,10 +8,13 @@
  *       what the rule does, in the names of its parameters, for `volley doc`
  *   VLY_TRACE(side, index, param)
  *       trace x<index> (side PRE, of the source) or y<index> (side POST, of the
- *       target); param: its time constant, in ms. Index 0 or 1.
+ *       target); param: its time constant, in ms. Index 0 or 1; of short-term
+ *       plasticity every time constant, from 0 on.
  *   VLY_WINDOW()
  *       a rule of windows (rule.h), onto FEAGI areas only; its traces are runs
  *       of bursts, and `param` of VLY_TRACE is the window in bursts
+ *   VLY_START(state, param)
+ *       short-term plasticity: X, U or Y of a source at the start of a run
  *   VLY_PARAM(name, unit, init, lo, hi, text)
  *       a number that a user sets. Unit "weight": in the unit of the map's
  *       weights; its key ends with the suffix of the target's port (eta_ns).
@@ -47,6 +50,9 @@
 #endif
 #ifndef VLY_WINDOW
 #define VLY_WINDOW()
+#endif
+#ifndef VLY_START
+#define VLY_START(state, param)
 #endif
 #ifndef VLY_PARAM
 #define VLY_PARAM(name, unit, init, lo, hi, text)

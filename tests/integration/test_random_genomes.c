@@ -43,7 +43,8 @@ static uint64_t n_genomes = 300;
 static test_run runs[BACKENDS_MAX + 1] = {
     {"cpu:1", NULL}, {"cpu:4", NULL}, {"cpu:3", "cpu:2"}};
 static uint32_t n_runs = 3;
-static bool all_learn = true; /* all backends; else no map is plastic */
+static bool all_learn = true;      /* all backends; else no map is plastic */
+static bool all_short_term = true; /* the same of short-term plasticity */
 
 static char own_folder[512]; /* for the files of one genome */
 static random_coverage coverage;
@@ -248,7 +249,10 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
 {
     vly_error error = {.struct_size = sizeof error};
     candidate c = {.seed = seed};
-    c.text = random_genome(seed, all_learn, &coverage, &c.edges);
+    c.text = random_genome(seed,
+                           (all_learn ? RANDOM_PLASTIC : 0) |
+                               (all_short_term ? RANDOM_SHORT_TERM : 0),
+                           &coverage, &c.edges);
     if (!c.text)
         return false;
     snprintf(c.path, sizeof c.path, "%.400s/random.connectome", own_folder);
@@ -286,6 +290,8 @@ static void need_devices(vly_registry *registry)
                                    &error) == VLY_OK) {
             const vly_backend *backend = table;
             all_learn = all_learn && (backend->flags & VLY_BACKEND_LEARNS) != 0;
+            all_short_term = all_short_term &&
+                             (backend->flags & VLY_BACKEND_SHORT_TERM) != 0;
             continue;
         }
         if (device_is_required(id))
@@ -330,7 +336,9 @@ static void test_coverage(void **state)
         if (k == COVER_file_sonata)
             continue;
 #endif
-        if (k >= COVER_plasticity_stdp && !all_learn)
+        if (k >= COVER_short_term_tsodyks2
+                ? !all_short_term
+                : k >= COVER_plasticity_stdp && !all_learn)
             continue;
         n_missing += coverage.count[k] < wanted;
     }

@@ -132,7 +132,12 @@
     X(plasticity_nearest)                                                      \
     X(plasticity_frozen)                                                       \
     X(plasticity_negative)                                                     \
-    X(plasticity_distribution)
+    X(plasticity_distribution)                                                 \
+    X(short_term_tsodyks2)                                                     \
+    X(short_term_tsodyks)                                                      \
+    X(short_term_facilitation)                                                 \
+    X(short_term_start)                                                        \
+    X(short_term_delays)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,
@@ -153,9 +158,10 @@ extern const char *const random_coverage_names[COVER_COUNT];
 /* The text of genome number `seed`; the caller frees it. What it has is added
  * to *coverage. NULL: no memory. *edges: what has to stand in the file
  * RANDOM_EDGES_FILE beside it, the caller's too; NULL if it names no file. With
- * edges NULL genomes name none, and are the same otherwise. plastic: some maps
- * are added that learn. */
-char *random_genome(uint64_t seed, bool plastic, random_coverage *coverage,
+ * edges NULL genomes name none, and are the same otherwise. more: RANDOM_*,
+ * maps that are added. */
+enum { RANDOM_PLASTIC = 1, RANDOM_SHORT_TERM = 2 };
+char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
                     char **edges);
 
 #endif

@@ -54,6 +54,11 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
 /* Largest distance of a weight to the doubles, as a share of w_max. */
 double second_learning_distance(const second_learning *l);
 
+/* e^x for x from -80 to 80 */
+float second_exp_single(float x);
+/* Adds word *at of a snapshot's weights, and counts it. */
+void second_digest_word(uint64_t *at, uint64_t *digest, uint32_t word);
+
 /* ---- second_window.c: a rule of windows --------------------------------- */
 
 /* 0, or -1 without memory. */

@@ -4,6 +4,8 @@ foreach(name run input set field state backend weights window)
     vly_test(test_engine_${name} LABELS unit
              SOURCES test_engine_${name}.c engine_fixture.c DEPENDS cpu)
 endforeach()
+vly_test(test_engine_short_term LABELS unit
+         SOURCES test_engine_short_term.c engine_fixture.c DEPENDS cpu template)
 vly_test(test_engine_areas LABELS unit
          SOURCES test_engine_areas.c engine_fixture.c
          DEPENDS cpu minor_0 minor_1)

@@ -230,7 +230,9 @@ static const doc_topic topics[] = {
      "Onto FEAGI areas synapses learn by feagi_stdp (`volley doc feagi_stdp`), "
      "which looks at\nwindows of bursts: a spike counts in its own burst, "
      "without its delay, and what a burst\nchanges is delivered from the "
-     "next one on.\n",
+     "next one on.\n\nShort-term plasticity (tsodyks2, tsodyks) changes no "
+     "weight: a spike is delivered\nwith a gain that depends on the spikes of "
+     "its source before.\n",
      doc_plasticity_order},
     {"limits", "how much a genome may have",
      "What is more is refused with the number that is wanted.\n", print_limits},
