@@ -152,5 +152,7 @@ if [ "$id" = vulkan ]; then
     says "vulkan option block=3: wanted a power of two up to "
     expect 5 run learn.toml --quiet --backend vulkan:0,memory=40
     says "out of memory"
+    expect 3 run "$genomes/coactivity.toml" --quiet --backend vulkan:0
+    says "the vulkan backend does not learn by rule feagi_stdp yet"
 fi
 done_checks

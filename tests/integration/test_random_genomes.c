@@ -45,6 +45,7 @@ static test_run runs[BACKENDS_MAX + 1] = {
 static uint32_t n_runs = 3;
 static bool all_learn = true;      /* all backends; else no map is plastic */
 static bool all_short_term = true; /* the same of short-term plasticity */
+static bool all_windows = true;    /* the same of rules of windows */
 
 static char own_folder[512]; /* for the files of one genome */
 static random_coverage coverage;
@@ -251,6 +252,7 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
     candidate c = {.seed = seed};
     c.text = random_genome(seed,
                            (all_learn ? RANDOM_PLASTIC : 0) |
+                               (all_windows ? RANDOM_WINDOWS : 0) |
                                (all_short_term ? RANDOM_SHORT_TERM : 0),
                            &coverage, &c.edges);
     if (!c.text)
@@ -290,6 +292,7 @@ static void need_devices(vly_registry *registry)
                                    &error) == VLY_OK) {
             const vly_backend *backend = table;
             all_learn = all_learn && (backend->flags & VLY_BACKEND_LEARNS) != 0;
+            all_windows = all_windows && strcmp(id, "vulkan") != 0;
             all_short_term = all_short_term &&
                              (backend->flags & VLY_BACKEND_SHORT_TERM) != 0;
             continue;
@@ -336,6 +339,8 @@ static void test_coverage(void **state)
         if (k == COVER_file_sonata)
             continue;
 #endif
+        if (k == COVER_plasticity_feagi_stdp && !all_windows)
+            continue;
         if (k >= COVER_short_term_tsodyks2
                 ? !all_short_term
                 : k >= COVER_plasticity_stdp && !all_learn)

@@ -159,8 +159,8 @@ extern const char *const random_coverage_names[COVER_COUNT];
  * to *coverage. NULL: no memory. *edges: what has to stand in the file
  * RANDOM_EDGES_FILE beside it, the caller's too; NULL if it names no file. With
  * edges NULL genomes name none, and are the same otherwise. more: RANDOM_*,
- * maps that are added. */
-enum { RANDOM_PLASTIC = 1, RANDOM_SHORT_TERM = 2 };
+ * maps that are added; WINDOWS: with PLASTIC, those onto FEAGI areas too. */
+enum { RANDOM_PLASTIC = 1, RANDOM_SHORT_TERM = 2, RANDOM_WINDOWS = 4 };
 char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
                     char **edges);
 

@@ -29,6 +29,7 @@ typedef struct maker {
     size_t capacity;
     bool failed;
     bool plastic;    /* maps that learn too */
+    bool windows;    /* onto FEAGI areas too */
     bool short_term; /* and with short-term plasticity */
     bool has[COVER_COUNT];
     double dt_ms;

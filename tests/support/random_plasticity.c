@@ -111,7 +111,8 @@ static void put_plastic_map(maker *m, uint32_t index)
     int rule = (int)whole(m, 0, 3);
     bool negative = chance(m, 30);
     if (target->model == FEAGI) {
-        put_window_map(m, index, from, to, negative);
+        if (m->windows)
+            put_window_map(m, index, from, to, negative);
         return;
     }
     const char *unit = suffix(target->model);
