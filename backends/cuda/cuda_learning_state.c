@@ -5,6 +5,7 @@
 #include "cuda_learning.h"
 
 #include "backends/common/common_traces.h"
+#include "backends/common/common_weights.h"
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
