@@ -9,7 +9,8 @@ static vly_cpu_rows rows_of(const vly_backend_net *net,
     const vly_cpu_area *area = &net->areas[l->t.projection->target_area];
     vly_cpu_rows rows = {
         .target = l->t.projection->target,
-        .master = l->master,
+        .master = l->eligibility ? l->eligibility : l->master,
+        .weight = l->master,
         .coefs = l->coefs,
         .posts = {.mask = l->t.mask,
                   .newest = l->t.newest,
@@ -91,8 +92,9 @@ void vly_cpu_learning_deliver(vly_backend_net *net,
 
 /* ---- flushes ------------------------------------------------------------ */
 
-static void flush_slice(const vly_backend_net *net,
-                        const vly_cpu_projection *projection, uint32_t thread)
+void vly_cpu_learning_flush_slice(const vly_backend_net *net,
+                                  const vly_cpu_projection *projection,
+                                  uint32_t thread)
 {
     vly_cpu_learning *l = projection->learning;
     uint32_t part = thread - projection->first_slice;
@@ -138,7 +140,10 @@ void vly_cpu_learning_begin(vly_backend_net *net, const vly_cpu_thread *thread)
         if (thread->low[a] >= thread->high[a])
             continue;
         if (period || l->full[(size_t)thread->index * 64] != 0)
-            flush_slice(net, &net->projections[l->index], thread->index);
+            vly_cpu_learning_flush_slice(net, &net->projections[l->index],
+                                         thread->index);
+        vly_cpu_modulator_sweep(net, &net->projections[l->index],
+                                thread->index);
         if (period)
             renew(net, l, thread);
     }
@@ -151,7 +156,8 @@ static void flush_task(void *arg, uint32_t task)
     for (uint32_t n = 0; n < net->n_learning; n++) {
         uint32_t a = net->learning[n].t.projection->target_area;
         if (thread->low[a] < thread->high[a])
-            flush_slice(net, &net->projections[net->learning[n].index], task);
+            vly_cpu_learning_flush_slice(
+                net, &net->projections[net->learning[n].index], task);
     }
 }
 

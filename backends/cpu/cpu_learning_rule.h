@@ -12,6 +12,34 @@ static RULE_PART(_coef) LOOP(coefs)(const vly_cpu_rows *rows)
     return c;
 }
 
+/* 1: the rule changes eligibilities. */
+enum {
+    LOOP(eligible) = 0
+#define VLY_MODULATOR(tau, interval) +1
+#include VLY_PLASTICITY_TABLE
+};
+
+/* Without a modulator there is nothing to do. */
+static void LOOP(sweep)(const uint32_t *coefs, float d,
+                        int32_t *restrict weight,
+                        int32_t *restrict eligibility, uint64_t n)
+{
+    RULE_PART(_coef) c;
+    memcpy(&c, coefs, sizeof c);
+#define VLY_MODULATOR(tau, interval)                                           \
+    VECTORISE                                                                  \
+    for (uint64_t i = 0; i < n; i++) {                                         \
+        int32_t e = eligibility[i];                                            \
+        weight[i] = RULE_PART(_weight)(weight[i], e, c, d);                    \
+        eligibility[i] = RULE_PART(_fade)(e, c);                               \
+    }
+#include VLY_PLASTICITY_TABLE
+    (void)d;
+    (void)weight;
+    (void)eligibility;
+    (void)n;
+}
+
 /* Spikes of one target, oldest first. */
 INLINE int32_t LOOP(fold_target)(const vly_cpu_rows *rows,
                                  const vly_cpu_learning_row *row,
@@ -92,11 +120,13 @@ INLINE void LOOP(arrive_with)(const vly_cpu_rows *rows,
         uint32_t n = left < BLOCK ? (uint32_t)left : BLOCK;
         const uint32_t *target = rows->target + begin;
         int32_t *restrict master = rows->master + begin;
+        const int32_t *weight = rows->weight + begin;
         target_traces(rows, target, n, y0, y1);
         VECTORISE
         for (uint32_t j = 0; j < n; j++) {
             int32_t m = RULE_PART(_pre)(master[j], c, x0, x1, y0[j], y1[j]);
             master[j] = m;
+            m = LOOP(eligible) ? weight[j] : m;
             value[j] = ((uint32_t)((m + 0x8000) >> 16) * sign) << shift;
         }
         for (uint32_t j = 0; j < n; j++)

@@ -9,6 +9,17 @@
 
 /* ---- words of a snapshot ------------------------------------------------ */
 
+/* Traces, and the modulator. */
+static uint32_t *save_traces(const vly_backend_net *net,
+                             const vly_cpu_learning *l, uint32_t *words)
+{
+    words = vly_common_traces_save(&l->t, (uint32_t)net->burst, words);
+    if (!l->eligibility)
+        return words;
+    vly_common_modulator_save(&l->modulator, words);
+    return words + VLY_COMMON_MODULATOR_WORDS;
+}
+
 void vly_cpu_learning_save(vly_backend_net *net, uint32_t *words)
 {
     vly_cpu_learning_flush(net);
@@ -17,8 +28,11 @@ void vly_cpu_learning_save(vly_backend_net *net, uint32_t *words)
         uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         if (n_synapses > 0)
             memcpy(words, l->master, n_synapses * sizeof *words);
-        words = vly_common_traces_save(&l->t, (uint32_t)net->burst,
-                                       words + n_synapses);
+        words += n_synapses;
+        if (l->eligibility && n_synapses > 0)
+            memcpy(words, l->eligibility, n_synapses * sizeof *words);
+        words += l->eligibility ? n_synapses : 0;
+        words = save_traces(net, l, words);
     }
 }
 
@@ -44,7 +58,8 @@ vly_status vly_cpu_learning_digest(vly_backend_net *net, uint64_t *digest,
     vly_status status = VLY_OK;
     for (uint32_t n = 0; n < net->n_learning; n++) {
         const vly_common_traces *t = &net->learning[n].t;
-        uint64_t words = 4 * ((uint64_t)t->n_sources + t->n_targets);
+        uint64_t words = 4 * ((uint64_t)t->n_sources + t->n_targets) +
+                         VLY_COMMON_MODULATOR_WORDS;
         most = words > most ? words : most;
     }
     VLY_TRY(vly_common_alloc(&heap, most, sizeof *traces, &traces, error));
@@ -54,8 +69,11 @@ vly_status vly_cpu_learning_digest(vly_backend_net *net, uint64_t *digest,
         uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         *digest += digest_words(l->master, n_synapses, at);
         at += n_synapses;
-        const uint32_t *end =
-            vly_common_traces_save(&l->t, (uint32_t)net->burst, traces);
+        if (l->eligibility) {
+            *digest += digest_words(l->eligibility, n_synapses, at);
+            at += n_synapses;
+        }
+        const uint32_t *end = save_traces(net, l, traces);
         *digest += digest_words(traces, (uint64_t)(end - traces), at);
         at += (uint64_t)(end - traces);
     }

@@ -205,7 +205,7 @@ static void put_learning(image_writer *writer, uint32_t p)
     record->most = desc->most;
     record->name = put_text(writer, given->name);
     record->params = put(writer, VLY_SECTION_PARAMS, given->params,
-                         (uint64_t)given->info->n_params + 1);
+                         vly_learning_values(given->info));
     memcpy(record->source, desc->source, sizeof(record->source));
     memcpy(record->target, desc->target, sizeof(record->target));
 }

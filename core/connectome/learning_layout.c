@@ -37,11 +37,16 @@ void vly_learning_layout_of(const vly_net_desc *desc, uint32_t projection,
         .n_targets = desc->areas[of->target_area].n_neurons,
     };
     layout->n_synapses = of->row[layout->n_sources];
-    uint64_t at =
-        traces_place(learning ? learning->source : none, layout->n_sources,
-                     layout->n_synapses, layout->x, layout->x_age);
+    bool modulated = learning && learning->modulator.bursts != 0;
+    layout->e = modulated ? layout->n_synapses : VLY_NO_TRACE;
+    uint64_t at = traces_place(learning ? learning->source : none,
+                               layout->n_sources,
+                               (modulated ? 2 : 1) * layout->n_synapses,
+                               layout->x, layout->x_age);
     at = traces_place(learning ? learning->target : none, layout->n_targets, at,
                       layout->y, layout->y_age);
+    layout->modulator = modulated ? at : VLY_NO_TRACE;
+    at += modulated ? 2 : 0;
     layout->n_words = learning ? at : 0;
 }
 
@@ -89,6 +94,13 @@ void vly_learning_start(const vly_net_desc *desc, uint32_t *words)
         for (uint64_t i = 0; i < layout.n_synapses; i++) {
             int32_t weight = projection->weight[i];
             words[i] = (uint32_t)(weight < 0 ? -weight : weight) << 16;
+        }
+        for (uint64_t i = 0; layout.e != VLY_NO_TRACE && i < layout.n_synapses;
+             i++)
+            words[layout.e + i] = 0;
+        if (layout.modulator != VLY_NO_TRACE) {
+            words[layout.modulator] = 0;
+            words[layout.modulator + 1] = VLY_NEVER;
         }
         traces_start(layout.x, layout.x_age, layout.n_sources, words);
         traces_start(layout.y, layout.y_age, layout.n_targets, words);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/net_modulate.h"
 #include "genome/foreign_names.h"
 
 /* The suffix of weights at the projection's target; "" none. */
@@ -30,14 +31,6 @@ static bool param_named(const vly_plasticity_info *info, uint32_t param,
                            key[n] == '_' && strcmp(key + n + 1, suffix) == 0);
 }
 
-static bool is_time_constant(const vly_plasticity_info *info, uint32_t param)
-{
-    for (uint32_t t = 0; t < info->n_traces; t++)
-        if (info->traces[t].param == param)
-            return true;
-    return false;
-}
-
 static vly_status refuse_key(const vly_connectome_learning *given,
                              const char *key, vly_error *error)
 {
@@ -46,15 +39,18 @@ static vly_status refuse_key(const vly_connectome_learning *given,
     char text[160];
     if ((strncmp(key, "w_max", 5) == 0 && (key[5] == 0 || key[5] == '_')) ||
         strcmp(key, "delay") == 0 || strcmp(key, "nearest") == 0 ||
+        (info->modulated && strcmp(key, "modulator") == 0) ||
         strcmp(key, "rule") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "plasticity.%s.%s cannot change in a running net, "
                         "wanted a parameter of %s or frozen",
                         given->name, key, info->id);
     for (uint32_t i = 0; i < info->n_params; i++)
-        if (!is_time_constant(info, i))
+        if (!vly_plasticity_fixed(info, i))
             vly_foreign_offer(&near, key, info->params[i].name);
     vly_foreign_offer(&near, key, "frozen");
+    if (info->modulated)
+        vly_foreign_offer(&near, key, VLY_MODULATE_KEY);
     return vly_fail(
         error, VLY_E_INVALID, "%s (plasticity %s) has no parameter %s%s",
         info->id, given->name, key, vly_suggest_text(&near, text, sizeof text));
@@ -80,10 +76,10 @@ static vly_status find_value(const vly_connectome *connectome, uint32_t p,
         const vly_param_info *param = &info->params[i];
         if (!param_named(info, i, suffix, key))
             continue;
-        if (is_time_constant(info, i))
+        if (vly_plasticity_fixed(info, i))
             return vly_fail(error, VLY_E_INVALID,
                             "plasticity.%s.%s cannot change in a running net: "
-                            "the traces of past spikes decay by it",
+                            "traces, eligibility or modulator go by it",
                             given->name, key);
         if (!(value >= param->lo && value <= param->hi))
             return vly_fail(error, VLY_E_INVALID,
@@ -100,6 +96,8 @@ vly_status vly_learning_key_check(const vly_connectome *connectome, uint32_t p,
 {
     const vly_plasticity_info *info = connectome->projections[p].learning->info;
     uint32_t at = 0;
+    if (info->modulated && strcmp(key, VLY_MODULATE_KEY) == 0)
+        return VLY_OK;
     double good = 0.0; /* of frozen; of a parameter its default */
     for (uint32_t i = 0; i < info->n_params; i++)
         if (param_named(info, i, suffix_of(connectome, p), key))
@@ -144,6 +142,8 @@ vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
     uint32_t n_found = 0;
     uint32_t at = 0;
     vly_status status = VLY_OK;
+    if (strcmp(key, VLY_MODULATE_KEY) == 0)
+        return vly_net_modulate_now(net, net->burst, name, value, false, error);
     VLY_TRY(vly_net_change_begin(net, &change, error));
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
         const vly_connectome_learning *given =

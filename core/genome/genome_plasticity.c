@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "genome/foreign_names.h"
+#include "genome/genome_modulator.h"
 #include "genome/genome_value.h"
 
 #define STEM "w_max"
@@ -315,6 +316,7 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(read_params(reader, node, to));
     VLY_TRY(read_options(reader, node, to));
     VLY_TRY(check_params(reader, node, to));
+    VLY_TRY(vly_modulator_read(reader, node, to));
 out:
     return status;
 }
@@ -392,6 +394,8 @@ void vly_plasticities_resolve(vly_text *text, const vly_reader *reader)
                          vly_toml_print_number(of->params[p], number));
             vly_text_origin(text, &of->origins[p], NULL);
         }
+        origin = origin_of(table, "modulator");
+        vly_modulator_resolve(text, reader, of, &origin);
         put_option(text, table, "delay",
                    of->dendritic ? "\"dendritic\"" : "\"axonal\"");
         put_option(text, table, "nearest", of->nearest ? "true" : "false");

@@ -45,6 +45,9 @@ typedef struct vly_plasticity_info {
     uint32_t n_params;
     uint32_t n_coefs;
     uint32_t n_traces;
+    bool modulated; /* its synapses have an eligibility */
+    uint32_t modulator_tau; /* parameters, if it is modulated */
+    uint32_t modulator_interval;
     void (*coefs_of)(const vly_plasticity_input *input, uint32_t *words);
     /* the condition that inconsistent parameters violate; NULL: consistent */
     const char *(*check_of)(const vly_plasticity_input *input);
@@ -59,6 +62,18 @@ uint32_t vly_plasticity_count(void);
 
 /* Whether the parameter is in the unit of the weights. */
 bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param);
+
+/* Whether the parameter is a time that states depend on: those of the traces and
+ * of the modulator. They stay while a net runs. */
+bool vly_plasticity_fixed(const vly_plasticity_info *info, uint32_t param);
+/* The nearest whole number of bursts; 0: less than half a burst. */
+double vly_plasticity_interval(double interval_ms, double dt_ms);
+/* Decay of the modulator and bursts between changes of the weights; both 0 if
+ * the rule has none. */
+void vly_plasticity_modulator(const vly_plasticity_info *info,
+                              const double *params, double dt_ms,
+                              vly_learning_trace *modulator,
+                              uint32_t *interval);
 
 /* w_max in 2^-16 of the unit: the bound of m */
 uint32_t vly_plasticity_most(const vly_plasticity_input *input);

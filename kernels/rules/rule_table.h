@@ -9,6 +9,10 @@
  *   VLY_TRACE(side, index, param)
  *       trace x<index> (side PRE, of the source) or y<index> (side POST, of the
  *       target); param: its time constant, in ms. Index 0 or 1.
+ *   VLY_MODULATOR(tau, interval)
+ *       the rule's functions change an eligibility, which a modulator turns
+ *       into weights (eligibility.h). Parameters, in ms: tau, the decay of the
+ *       modulator; interval, from one change of the weights to the next
  *   VLY_PARAM(name, unit, init, lo, hi, text)
  *       a number that a user sets. Unit "weight": in the unit of the map's
  *       weights; its key ends with the suffix of the target's port (eta_ns).
@@ -30,8 +34,8 @@
  *
  * Expressions are C over doubles: P(name) a parameter; W_MAX the bound of a
  * weight and UNIT the unit of the map's weights (2^-q 2^shift), both in the
- * weights' unit; MOST the bound in 2^-16 of UNIT; DT the burst in ms; functions
- * of core/base/number.h.
+ * weights' unit; MOST the bound in 2^-16 of UNIT; DT the burst in ms; INTERVAL
+ * that of VLY_MODULATOR in bursts; functions of core/base/number.h.
  */
 #ifndef VLY_PLASTICITY
 #define VLY_PLASTICITY(id, text, source)
@@ -41,6 +45,9 @@
 #endif
 #ifndef VLY_TRACE
 #define VLY_TRACE(side, index, param)
+#endif
+#ifndef VLY_MODULATOR
+#define VLY_MODULATOR(tau, interval)
 #endif
 #ifndef VLY_PARAM
 #define VLY_PARAM(name, unit, init, lo, hi, text)
