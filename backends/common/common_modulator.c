@@ -103,8 +103,9 @@ vly_status vly_common_modulations_check(const vly_net_desc *desc,
                                     "wanted one with a modulator and port 0",
                                     (unsigned long long)i, at->neuron,
                                     at->port);
-        if (i > 0 && (at->burst < at[-1].burst || (at->burst == at[-1].burst &&
-                                                   at->neuron <= at[-1].neuron)))
+        if (i > 0 &&
+            (at->burst < at[-1].burst ||
+             (at->burst == at[-1].burst && at->neuron <= at[-1].neuron)))
             return vly_support_fail(error, VLY_E_INVALID,
                                     "modulation %llu: burst %llu after burst "
                                     "%llu, wanted them sorted by burst and "

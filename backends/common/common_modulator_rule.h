@@ -5,10 +5,9 @@
 #define JOIN2(a, b, c) a##b##c
 #define JOIN(a, b, c) JOIN2(a, b, c)
 
-static float JOIN(modulate_, VLY_PLASTICITY_ID, )(float d,
-                                                  const uint32_t *coefs,
-                                                  uint32_t n_spikes,
-                                                  int32_t given)
+static float JOIN(modulate_,
+                  VLY_PLASTICITY_ID, )(float d, const uint32_t *coefs,
+                                       uint32_t n_spikes, int32_t given)
 {
     JOIN(vly_, VLY_PLASTICITY_ID, _coef) c;
     memcpy(&c, coefs, sizeof c);

@@ -30,7 +30,7 @@ struct vly_cpu_learning {
     uint32_t index; /* of the projection */
     uint32_t shift; /* of the weights */
     uint32_t *coefs;
-    int32_t *master; /* [synapses] */
+    int32_t *master;      /* [synapses] */
     int32_t *eligibility; /* [synapses] what the rule changes; NULL: master */
     vly_common_modulator modulator;
     vly_cpu_decay source[2];

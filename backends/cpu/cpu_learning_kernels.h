@@ -35,8 +35,8 @@ typedef struct vly_cpu_posts {
 /* What the rows of a projection have in common in one burst. */
 typedef struct vly_cpu_rows {
     const uint32_t *target; /* of all rows */
-    int32_t *master;       /* what the rule changes */
-    const int32_t *weight; /* what is delivered */
+    int32_t *master;        /* what the rule changes */
+    const int32_t *weight;  /* what is delivered */
     const uint32_t *coefs;
     vly_cpu_posts posts;
     vly_cpu_decay source[2];

@@ -21,8 +21,8 @@ enum {
 
 /* Without a modulator there is nothing to do. */
 static void LOOP(sweep)(const uint32_t *coefs, float d,
-                        int32_t *restrict weight,
-                        int32_t *restrict eligibility, uint64_t n)
+                        int32_t *restrict weight, int32_t *restrict eligibility,
+                        uint64_t n)
 {
     RULE_PART(_coef) c;
     memcpy(&c, coefs, sizeof c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Projections whose synapses have an eligibility: the sweeps, and the modulator.
+ * Projections whose synapses have an eligibility: the sweeps, and the
+ * modulator.
  *
  * A sweep reads and writes every synapse. Between two of them the rows of the
  * sources that fired are read, as without a modulator.

@@ -39,10 +39,9 @@ void vly_learning_layout_of(const vly_net_desc *desc, uint32_t projection,
     layout->n_synapses = of->row[layout->n_sources];
     bool modulated = learning && learning->modulator.bursts != 0;
     layout->e = modulated ? layout->n_synapses : VLY_NO_TRACE;
-    uint64_t at = traces_place(learning ? learning->source : none,
-                               layout->n_sources,
-                               (modulated ? 2 : 1) * layout->n_synapses,
-                               layout->x, layout->x_age);
+    uint64_t at = traces_place(
+        learning ? learning->source : none, layout->n_sources,
+        (modulated ? 2 : 1) * layout->n_synapses, layout->x, layout->x_age);
     at = traces_place(learning ? learning->target : none, layout->n_targets, at,
                       layout->y, layout->y_age);
     layout->modulator = modulated ? at : VLY_NO_TRACE;

@@ -170,7 +170,7 @@ typedef struct vly_plasticity {
     bool dendritic; /* the delay is on the target's side */
     bool nearest;
     bool frozen;
-    uint32_t modulator; /* area whose spikes raise it; VLY_NO_MODULATOR */
+    uint32_t modulator;  /* area whose spikes raise it; VLY_NO_MODULATOR */
     vly_origin *origins; /* [info->n_params]; owned */
     vly_origin origin;
     vly_origin w_max_origin;

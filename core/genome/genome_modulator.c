@@ -3,10 +3,6 @@
  */
 #include "genome/genome_modulator.h"
 
-#include <string.h>
-
-#include "base/memory.h"
-
 static vly_status refuse(vly_reader *reader, const vly_toml_node *node,
                          const vly_plasticity *of)
 {
@@ -15,8 +11,9 @@ static vly_status refuse(vly_reader *reader, const vly_toml_node *node,
         if (vly_plasticity_at(i)->modulated)
             ids[n++] = vly_plasticity_at(i)->id;
     return vly_reader_fail_key(
-        reader, node, "modulator: rule %s has none, wanted it beside rule = "
-                      "\"%s\"%s%s%s",
+        reader, node,
+        "modulator: rule %s has none, wanted it beside rule = "
+        "\"%s\"%s%s%s",
         of->info->id, ids[0], ids[1] ? " or \"" : "", ids[1] ? ids[1] : "",
         ids[1] ? "\"" : "");
 }
@@ -72,11 +69,9 @@ vly_status vly_modulator_read(vly_reader *reader, const vly_toml_node *table,
     if (areas.n == 1)
         to->modulator = areas.areas[0];
     else
-        status = vly_reader_fail(reader, node,
-                                 "modulator names %u areas, wanted one",
-                                 areas.n);
+        status = vly_reader_fail(
+            reader, node, "modulator names %u areas, wanted one", areas.n);
 out:
-    vly_free(areas.areas);
     return status;
 }
 

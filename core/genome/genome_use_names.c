@@ -249,8 +249,8 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
     vly_toml_node *models = vly_toml_child(root, "model");
     vly_status status = VLY_OK;
     VLY_TRY(rename_lists(reader, root, names));
-    VLY_TRY(rename_modulators(reader, vly_toml_child(root, "plasticity"),
-                              names));
+    VLY_TRY(
+        rename_modulators(reader, vly_toml_child(root, "plasticity"), names));
     vly_toml_node *areas = vly_toml_child(root, "area");
     for (uint32_t i = 0; names->areas && i < areas->n_children; i++) {
         vly_toml_node *model = vly_toml_child(&areas->u.children[i], "model");

@@ -85,8 +85,8 @@ bool vly_plasticity_fixed(const vly_plasticity_info *info, uint32_t param)
     for (uint32_t t = 0; t < info->n_traces; t++)
         if (info->traces[t].param == param)
             return true;
-    return info->modulated && (param == info->modulator_tau ||
-                               param == info->modulator_interval);
+    return info->modulated &&
+           (param == info->modulator_tau || param == info->modulator_interval);
 }
 
 double vly_plasticity_interval(double interval_ms, double dt_ms)

@@ -45,7 +45,7 @@ typedef struct vly_plasticity_info {
     uint32_t n_params;
     uint32_t n_coefs;
     uint32_t n_traces;
-    bool modulated; /* its synapses have an eligibility */
+    bool modulated;         /* its synapses have an eligibility */
     uint32_t modulator_tau; /* parameters, if it is modulated */
     uint32_t modulator_interval;
     void (*coefs_of)(const vly_plasticity_input *input, uint32_t *words);
@@ -63,8 +63,8 @@ uint32_t vly_plasticity_count(void);
 /* Whether the parameter is in the unit of the weights. */
 bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param);
 
-/* Whether the parameter is a time that states depend on: those of the traces and
- * of the modulator. They stay while a net runs. */
+/* Whether the parameter is a time that states depend on: those of the traces
+ * and of the modulator. They stay while a net runs. */
 bool vly_plasticity_fixed(const vly_plasticity_info *info, uint32_t param);
 /* The nearest whole number of bursts; 0: less than half a burst. */
 double vly_plasticity_interval(double interval_ms, double dt_ms);

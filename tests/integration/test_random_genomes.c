@@ -43,7 +43,7 @@ static uint64_t n_genomes = 300;
 static test_run runs[BACKENDS_MAX + 1] = {
     {"cpu:1", NULL}, {"cpu:4", NULL}, {"cpu:3", "cpu:2"}};
 static uint32_t n_runs = 3;
-static bool all_learn = true; /* all backends; else no map is plastic */
+static random_rules rules = RANDOM_RULES_ALL; /* of all backends */
 
 static char own_folder[512]; /* for the files of one genome */
 static random_coverage coverage;
@@ -248,7 +248,7 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
 {
     vly_error error = {.struct_size = sizeof error};
     candidate c = {.seed = seed};
-    c.text = random_genome(seed, all_learn, &coverage, &c.edges);
+    c.text = random_genome(seed, rules, &coverage, &c.edges);
     if (!c.text)
         return false;
     snprintf(c.path, sizeof c.path, "%.400s/random.connectome", own_folder);
@@ -285,7 +285,12 @@ static void need_devices(vly_registry *registry)
         if (vly_registry_interface(registry, id, VLY_BACKEND_INTERFACE, &table,
                                    &error) == VLY_OK) {
             const vly_backend *backend = table;
-            all_learn = all_learn && (backend->flags & VLY_BACKEND_LEARNS) != 0;
+            random_rules its = (backend->flags & VLY_BACKEND_LEARNS) == 0
+                                   ? RANDOM_RULES_NONE
+                               : (backend->flags & VLY_BACKEND_MODULATES) == 0
+                                   ? RANDOM_RULES_PLAIN
+                                   : RANDOM_RULES_ALL;
+            rules = its < rules ? its : rules;
             continue;
         }
         if (device_is_required(id))
@@ -330,7 +335,11 @@ static void test_coverage(void **state)
         if (k == COVER_file_sonata)
             continue;
 #endif
-        if (k >= COVER_plasticity_stdp && !all_learn)
+        if (k >= COVER_plasticity_stdp && rules == RANDOM_RULES_NONE)
+            continue;
+        if ((k == COVER_plasticity_stdp_reward ||
+             k == COVER_plasticity_modulator) &&
+            rules != RANDOM_RULES_ALL)
             continue;
         n_missing += coverage.count[k] < wanted;
     }

@@ -451,13 +451,12 @@ static void put_later_kinds(maker *m)
 
 /* ---- the whole -------------------------------------------------------- */
 
-char *random_genome(uint64_t seed, bool plastic, random_coverage *coverage,
-                    char **edges)
+char *random_genome(uint64_t seed, random_rules rules,
+                    random_coverage *coverage, char **edges)
 {
     static const double steps[] = {0.1, 0.25, 0.5, 1};
-    maker m = {.state = seed * 0xD1342543DE82EF95u + 1,
-               .bursts = 150,
-               .plastic = plastic};
+    maker m = {
+        .state = seed * 0xD1342543DE82EF95u + 1, .bursts = 150, .rules = rules};
     m.dt_ms = steps[whole(&m, 0, 3)];
     choose_areas(&m);
     put(&m, "# random genome %llu\n", (unsigned long long)seed);

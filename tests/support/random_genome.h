@@ -127,6 +127,8 @@
     X(plasticity_stdp_power)                                                   \
     X(plasticity_stdp_triplet)                                                 \
     X(plasticity_stdp_inhibitory)                                              \
+    X(plasticity_stdp_reward)                                                  \
+    X(plasticity_modulator)                                                    \
     X(plasticity_dendritic)                                                    \
     X(plasticity_nearest)                                                      \
     X(plasticity_frozen)                                                       \
@@ -140,6 +142,13 @@ enum {
         COVER_COUNT
 };
 
+/* Rules that the maps of a genome may learn by. */
+typedef enum random_rules {
+    RANDOM_RULES_NONE,
+    RANDOM_RULES_PLAIN, /* those without a modulator */
+    RANDOM_RULES_ALL
+} random_rules;
+
 typedef struct random_coverage {
     uint32_t genomes;
     uint32_t count[COVER_COUNT]; /* genomes that have it, not occurrences */
@@ -152,9 +161,9 @@ extern const char *const random_coverage_names[COVER_COUNT];
 /* The text of genome number `seed`; the caller frees it. What it has is added
  * to *coverage. NULL: no memory. *edges: what has to stand in the file
  * RANDOM_EDGES_FILE beside it, the caller's too; NULL if it names no file. With
- * edges NULL genomes name none, and are the same otherwise. plastic: some maps
- * are added that learn. */
-char *random_genome(uint64_t seed, bool plastic, random_coverage *coverage,
-                    char **edges);
+ * edges NULL genomes name none, and are the same otherwise. Maps that learn by
+ * these rules are added. */
+char *random_genome(uint64_t seed, random_rules rules,
+                    random_coverage *coverage, char **edges);
 
 #endif

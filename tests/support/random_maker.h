@@ -28,7 +28,7 @@ typedef struct maker {
     size_t length;
     size_t capacity;
     bool failed;
-    bool plastic; /* maps that learn too */
+    random_rules rules; /* of maps that learn */
     bool has[COVER_COUNT];
     double dt_ms;
     uint32_t bursts;

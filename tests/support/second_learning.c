@@ -27,7 +27,7 @@ static float float_of(uint32_t bits)
 
 /* e^x for x from -80 to 80, as core/connectome/README.md and the papers say:
  * ln 2 in two parts, a series of degree 7. */
-static float exp_single(float x)
+float second_exp_single(float x)
 {
     if (x < -80.0f)
         x = -80.0f;
@@ -76,7 +76,7 @@ static float power_single(float x, float mu)
         return 1.0f;
     if (mu == 1.0f)
         return x;
-    return x > 1.0e-30f ? exp_single(mu * log_single(x)) : 0.0f;
+    return x > 1.0e-30f ? second_exp_single(mu * log_single(x)) : 0.0f;
 }
 
 /* ---- traces ------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static float trace(const second_learning *l, int t, uint32_t k, uint64_t burst,
     if (age >= l->bursts[t])
         return 0.0f;
     *smooth = l->smooth[t][k] * exp(-(double)age * (double)l->rate[t]);
-    return l->after[t][k] * exp_single(-((float)age * l->rate[t]));
+    return l->after[t][k] * second_exp_single(-((float)age * l->rate[t]));
 }
 
 static void event(second_learning *l, int side, uint32_t k, uint64_t burst)
@@ -175,6 +175,11 @@ static void learn(second_learning *l, int post, uint64_t i, uint32_t source,
         return;
     for (int t = 0; t < 4; t++)
         s[t] = trace(l, t, t < 2 ? source : target, burst, &d[t]);
+    if (l->reward) {
+        second_reward_pair(l->reward, post, i, s[post ? 0 : 2],
+                           d[post ? 0 : 2]);
+        return;
+    }
     change c = rule_of(l, post, l->m[i], l->exact[i], s, d);
     float size = fabsf(c.single) * 65536.0f + 0.5f;
     int64_t step = size < 2147483520.0f ? (int64_t)size : INT64_C(2147483520);
@@ -247,6 +252,8 @@ int second_learning_begin(second_learning *l, const int16_t *weight)
     l->m = calloc(n + 1, sizeof *l->m);
     l->exact = calloc(n + 1, sizeof *l->exact);
     int fails = !l->m || !l->exact;
+    if (l->reward)
+        fails |= second_reward_begin(l, n) != 0;
     for (int side = 0; side < 2; side++) {
         size_t k = (side == 0 ? l->n_sources : l->n_targets) + (size_t)1;
         l->last[side] = calloc(k, sizeof **l->last);
@@ -268,6 +275,8 @@ void second_learning_end(second_learning *l)
 {
     free(l->m);
     free(l->exact);
+    if (l->reward)
+        second_reward_end(l->reward);
     free(l->last[0]);
     free(l->last[1]);
     for (int t = 0; t < 4; t++) {
@@ -290,6 +299,8 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
 {
     for (uint64_t i = 0; i < l->row[l->n_sources]; i++)
         add_word(at, digest, (uint32_t)l->m[i]);
+    for (uint64_t i = 0; l->reward && i < l->row[l->n_sources]; i++)
+        add_word(at, digest, (uint32_t)l->reward->c[i]);
     for (int t = 0; t < 4; t++) {
         uint32_t n = t < 2 ? l->n_sources : l->n_targets;
         const uint64_t *last = l->last[t / 2];
@@ -304,6 +315,12 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
                          : gone ? 0
                                 : bits_of(l->after[t][k]));
             }
+    }
+    if (l->reward) {
+        uint32_t words[2];
+        second_reward_words(l->reward, burst, words);
+        add_word(at, digest, words[0]);
+        add_word(at, digest, words[1]);
     }
 }
 
@@ -353,6 +370,19 @@ void second_learnings_end(second_file *file, second_history *history)
             second_learning_end(file->projections[p].learning);
 }
 
+/* Spikes of the modulator's area in this burst. */
+static uint32_t modulator_spikes(const second_file *file,
+                                 const second_history *history, uint64_t burst,
+                                 uint32_t area)
+{
+    uint32_t n = 0;
+    const char *fired =
+        history->fired + burst % history->n_slots * history->n_neurons;
+    for (uint32_t k = 0; area < file->n_areas && k < file->areas[area].n; k++)
+        n += fired[file->areas[area].first + k] != 0;
+    return n;
+}
+
 /* Who fired `ago` bursts ago. */
 static const char *fired_ago(const second_history *history, uint64_t burst,
                              uint32_t ago)
@@ -375,6 +405,12 @@ void second_learnings_step(second_file *file, const second_history *history,
         const char *arrived = fired_ago(history, burst, l->base_delay) +
                               file->areas[map->source_area].first;
         const char *fired = fired_ago(history, burst, lag) + l->first;
+        if (l->reward && !after)
+            second_reward_sweep(l, burst);
+        if (l->reward && after)
+            second_reward_fire(
+                l->reward, burst,
+                modulator_spikes(file, history, burst, l->reward->area));
         if (after)
             second_learning_fire(l, burst, arrived, fired);
         else
