@@ -7,6 +7,14 @@
  */
 #include "cpu_learning.h"
 
+static void sweep(const vly_backend_net *net, const vly_cpu_learning *l,
+                  float d, vly_cpu_range range)
+{
+    net->kernels->learning->sweep[l->rule->index](
+        l->coefs, d, l->master + range.begin, l->eligibility + range.begin,
+        range.end - range.begin);
+}
+
 void vly_cpu_modulator_sweep(const vly_backend_net *net,
                              const vly_cpu_projection *projection,
                              uint32_t thread)
@@ -18,12 +26,16 @@ void vly_cpu_modulator_sweep(const vly_backend_net *net,
         return;
     vly_cpu_learning_flush_slice(net, projection, thread);
     float d = vly_common_modulator_at(&l->modulator, l->t.desc);
+    vly_cpu_range all = {0, 0}; /* one thread has whole rows: one piece */
     for (uint32_t k = 0; k < l->t.n_sources; k++) {
         vly_cpu_range row = vly_cpu_row_part(projection, k, part);
-        net->kernels->learning->sweep[l->rule->index](
-            l->coefs, d, l->master + row.begin, l->eligibility + row.begin,
-            row.end - row.begin);
+        if (row.begin != all.end) {
+            sweep(net, l, d, all);
+            all.begin = row.begin;
+        }
+        all.end = row.end;
     }
+    sweep(net, l, d, all);
 }
 
 /* Spikes of the area in this burst. */

@@ -110,7 +110,9 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(refuse_foreign(reader, node, of));
     VLY_TRY(refuse_unit(reader, node, of));
     for (const vly_key *key = vly_keys_plasticity; key->name; key++)
-        if (strchr(key->name, '*'))
+        if (strcmp(key->name, "modulator") == 0 && !of->info->modulated)
+            continue;
+        else if (strchr(key->name, '*'))
             vly_suggest_also(&suggest, key->name);
         else
             vly_suggest_offer(&suggest, node->key, key->name);

@@ -74,6 +74,7 @@ static vly_status run_second(host *h, vly_error *error)
 typedef struct result {
     double end;         /* weight of the synapse */
     double most;        /* largest of all seconds */
+    uint32_t seconds;   /* until then, or all of them */
     uint32_t reached_s; /* first second at 3.9; 0: never */
     uint32_t n_pairs;
     vly_weights_stats stats;
@@ -119,7 +120,8 @@ static result run_for(uint32_t seconds, uint32_t seed, const char *backend,
     vly_stats stats = {.struct_size = sizeof stats};
     result r = {.stats = {.struct_size = sizeof r.stats}};
     begin(&h, &genome, &connectome, &registry, seed, backend, &error);
-    for (uint32_t s = 1; s <= seconds; s++) {
+    for (uint32_t s = 1; s <= seconds && r.reached_s == 0; s++) {
+        r.seconds = s;
         assert_ok(run_second(&h, &error), error);
         assert_ok(vly_net_weights_read(h.net, "excitation", 0, 0, 1, &r.end,
                                        NULL, NULL, &error),
@@ -132,7 +134,7 @@ static result run_for(uint32_t seconds, uint32_t seed, const char *backend,
     assert_ok(vly_net_weights_stats(h.net, "excitation", 0, &r.stats, &error),
               error);
     assert_ok(vly_net_stats(h.net, &stats, &error), error);
-    r.rate_hz = (double)stats.spikes / (double)stats.neurons / seconds;
+    r.rate_hz = (double)stats.spikes / (double)stats.neurons / r.seconds;
     assert_ok(vly_net_state_digest(h.net, &r.state_digest, &error), error);
     vly_net_destroy(h.net);
     vly_connectome_destroy(connectome);
@@ -140,8 +142,8 @@ static result run_for(uint32_t seconds, uint32_t seed, const char *backend,
     vly_registry_destroy(registry);
     printf("%s, seed %u, %u s: weight %.3f (most %.3f), 3.9 after %u s; %u "
            "pairs; mean of all %.3f, %.2f%% at 4; %.2f Hz\n",
-           size != 0 ? "rewarded" : "unrewarded", seed, seconds, r.end, r.most,
-           r.reached_s, r.n_pairs, r.stats.mean,
+           size != 0 ? "rewarded" : "unrewarded", seed, r.seconds, r.end,
+           r.most, r.reached_s, r.n_pairs, r.stats.mean,
            100.0 * (double)r.stats.n_at_most / (double)r.stats.n, r.rate_hz);
     (void)fflush(stdout);
     return r;

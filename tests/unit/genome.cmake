@@ -31,3 +31,4 @@ vly_test(test_rules LABELS unit SOURCES test_rules.c LIBRARIES m)
 vly_test(test_plasticity_info LABELS unit SOURCES test_plasticity_info.c
          LIBRARIES m)
 vly_test(test_genome_plasticity LABELS unit SOURCES test_genome_plasticity.c)
+vly_test(test_genome_modulator LABELS unit SOURCES test_genome_modulator.c)

@@ -207,7 +207,9 @@ static void plasticity_rules(void **state)
                                  "shares of w_max here"},
         {"vogels_sprekeler_synapse", ", did you mean stdp_inhibitory?"},
         {"stdp_nn_symm_synapse", ", did you mean stdp? with nearest = true"},
-        {"stdp_dopamine_synapse", ": no rule has a third factor yet"},
+        {"stdp_dopamine_synapse",
+         ", did you mean stdp_reward? with modulator = the area that its "
+         "volume_transmitter reads"},
         {"tsodyks2_synapse", ": no rule of short-term plasticity yet"},
     };
     for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
