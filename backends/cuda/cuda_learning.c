@@ -7,11 +7,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "backends/common/common_modulator.h"
 #include "backends/common/common_traces.h"
 #include "cuda_device.h"
 #include "cuda_error.h"
 #include "cuda_linger.h"
 #include "cuda_memory.h"
+#include "cuda_modulator.h"
 #include "cuda_net.h"
 #include "cuda_short.h"
 
@@ -208,12 +210,16 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t projection,
     vly_common_traces t;
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_traces_create(&heap, desc, projection, &t, error));
-    (void)vly_common_traces_load(&t, words + t.projection->row[t.n_sources],
-                                 (uint32_t)snapshot->burst);
+    uint64_t n = t.projection->row[t.n_sources];
+    bool modulated = vly_common_modulated(t.desc);
+    const uint32_t *end = vly_common_traces_load(
+        &t, words + (modulated ? 2 : 1) * n, (uint32_t)snapshot->burst);
     push_dendrites(desc, snapshot, &t);
     describe(shard, &t, l);
     VLY_TRY(put_synapses(shard, &t, words, l, error));
     VLY_TRY(put_traces(shard, &t, l, error));
+    VLY_TRY(vly_cuda_modulator_create(shard, projection, n, words + n, end, l,
+                                      error));
 out:
     vly_common_release_all(&heap);
     return status;
@@ -337,6 +343,11 @@ static vly_status save_traces(vly_cuda_shard *shard, uint32_t i,
                                      shard->plastic.projection[i], &t, error));
     VLY_TRY(get_traces(shard, i, &t, error));
     *end = vly_common_traces_save(&t, (uint32_t)shard->net->burst, words);
+    const vly_cuda_learning *l = &shard->plastic.list[i];
+    if (l->interval != 0) {
+        VLY_TRY(get(shard, *end, l->modulator, sizeof *l->modulator, error));
+        *end += VLY_COMMON_MODULATOR_WORDS;
+    }
 out:
     vly_common_release_all(&heap);
     return status;
@@ -360,7 +371,13 @@ vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
         uint64_t n = synapses_of(shard, i);
         VLY_TRY(get(shard, words, shard->plastic.list[i].master,
                     n * sizeof *words, error));
-        VLY_TRY(save_traces(shard, i, words + n, &words, error));
+        words += n;
+        if (shard->plastic.list[i].interval != 0) {
+            VLY_TRY(get(shard, words, shard->plastic.list[i].eligibility,
+                        n * sizeof *words, error));
+            words += n;
+        }
+        VLY_TRY(save_traces(shard, i, words, &words, error));
     }
 out:
     return status;
@@ -371,7 +388,8 @@ static uint64_t trace_words(const vly_cuda_shard *shard)
     uint64_t most = 0;
     for (uint32_t i = 0; i < shard->plastic.view.n; i++) {
         const vly_cuda_learning *l = &shard->plastic.list[i];
-        uint64_t n = 4 * ((uint64_t)l->n_sources + l->n_targets);
+        uint64_t n = 4 * ((uint64_t)l->n_sources + l->n_targets) +
+                     VLY_COMMON_MODULATOR_WORDS;
         most = n > most ? n : most;
     }
     return most;
@@ -392,6 +410,14 @@ static vly_status digest_one(vly_cuda_shard *shard, uint32_t i,
                                n, *at, sum, stream),
                            "digest of weights", error));
     *at += n;
+    if (shard->plastic.list[i].interval != 0) {
+        VLY_TRY(vly_cuda_check(
+            (int)vly_cuda_launch_weights_digest(
+                (const uint32_t *)shard->plastic.list[i].eligibility, n, *at,
+                sum, stream),
+            "digest of eligibilities", error));
+        *at += n;
+    }
     n = (uint64_t)(end - traces);
     VLY_TRY(vly_cuda_upload(shard, copy, traces, n * sizeof *copy, error));
     VLY_TRY(vly_cuda_check(

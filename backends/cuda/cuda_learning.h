@@ -13,6 +13,9 @@ typedef struct vly_cuda_plastic {
     vly_cuda_learning *list;      /* [view.n] the same on the host */
     uint32_t *projection;         /* [view.n] */
     uint64_t flushed;             /* burst of the last flush by the host */
+    uint64_t swept;        /* burst of the last change by eligibilities */
+    vly_cuda_given *given; /* [given_room] on the device */
+    uint64_t given_room;
 } vly_cuda_plastic;
 
 /* The description without the projections that learn: what plans read. Its

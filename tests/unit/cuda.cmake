@@ -88,7 +88,7 @@ if(TARGET cuda)
         set(emulated ${CMAKE_BINARY_DIR}/emulated_cuda)
         set(emulated_kernels)
         set(emulated_sources)
-        foreach(file burst_global burst_learning burst_resident burst_shifted
+        foreach(file burst_global burst_learning modulator burst_resident burst_shifted
                 burst_partition burst_narrow build_rows build_segments
                 build_partition publish spike_log)
             list(APPEND emulated_kernels
@@ -99,6 +99,7 @@ if(TARGET cuda)
         foreach(file allow_shared.cuh area_update.cuh cuda_kernels.h
                 global_burst.cuh global_update.cuh grid_barrier.cuh
                 learning_rows.cuh learning_rule.cuh line_access.cuh
+                modulator_rule.cuh
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh
                 partition_deliver.cuh partition_layout.h partition_run.cuh
