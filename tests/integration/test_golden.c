@@ -146,12 +146,16 @@ static bool is_too_small(const char *text, const vly_connectome *connectome)
            info.memory_bytes / 8 < connectome->desc.n_synapses;
 }
 
-static bool learns(const vly_connectome *connectome)
+static uint32_t flags_wanted(const vly_connectome *connectome)
 {
+    uint32_t flags = 0;
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
         if (connectome->desc.projections[p].learning)
-            return true;
-    return false;
+            flags |= VLY_BACKEND_LEARNS |
+                     (connectome->desc.projections[p].learning->modulator.bursts
+                          ? VLY_BACKEND_MODULATES
+                          : 0);
+    return flags;
 }
 
 /* Whether the net learns and the backend of spec does not: then it must refuse
@@ -163,15 +167,18 @@ static bool cannot_learn(const row *r, const char *text,
     vly_device_spec device = {.struct_size = sizeof device};
     const vly_backend *backend = NULL;
     vly_net *net = NULL;
-    if (!learns(connectome) ||
-        vly_backend_spec_parse(text, &spec, NULL) != VLY_OK ||
+    uint32_t wanted = flags_wanted(connectome);
+    if (wanted == 0 || vly_backend_spec_parse(text, &spec, NULL) != VLY_OK ||
         vly_registry_device(registry, &spec, 1, &backend, &device, NULL) !=
             VLY_OK ||
-        (backend->flags & VLY_BACKEND_LEARNS) != 0)
+        (backend->flags & wanted) == wanted)
         return false;
     vly_status status =
         vly_net_create(connectome, registry, text, 1, &net, &error);
-    if (status != VLY_E_UNSUPPORTED || !strstr(error.message, "cannot learn"))
+    const char *reason = (backend->flags & VLY_BACKEND_LEARNS) != 0
+                             ? "has no modulators"
+                             : "cannot learn";
+    if (status != VLY_E_UNSUPPORTED || !strstr(error.message, reason))
         fail_msg("%s on %s: status %d: %s", r->genome, text, (int)status,
                  error.message);
     printf("%s on %s: %s\n", r->genome, text, error.message);
