@@ -31,6 +31,14 @@ static bool param_named(const vly_plasticity_info *info, uint32_t param,
                            key[n] == '_' && strcmp(key + n + 1, suffix) == 0);
 }
 
+static bool is_of_trace(const vly_plasticity_info *info, uint32_t param)
+{
+    for (uint32_t t = 0; t < info->n_traces; t++)
+        if (info->traces[t].param == param)
+            return true;
+    return false;
+}
+
 static vly_status refuse_key(const vly_connectome_learning *given,
                              const char *key, vly_error *error)
 {
@@ -79,8 +87,11 @@ static vly_status find_value(const vly_connectome *connectome, uint32_t p,
         if (vly_plasticity_fixed(info, i))
             return vly_fail(error, VLY_E_INVALID,
                             "plasticity.%s.%s cannot change in a running net: "
-                            "traces, eligibility or modulator go by it",
-                            given->name, key);
+                            "%s",
+                            given->name, key,
+                            is_of_trace(info, i)
+                                ? "the traces of past spikes decay by it"
+                                : "the modulator goes by it");
         if (!(value >= param->lo && value <= param->hi))
             return vly_fail(error, VLY_E_INVALID,
                             "plasticity.%s.%s is %g, wanted %g to %g",

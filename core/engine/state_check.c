@@ -117,8 +117,11 @@ static vly_status check_pending(const vly_state *state, vly_error *error)
 {
     for (uint64_t i = 0; i < state->pending.n; i++) {
         const vly_pending_input *entry = &state->pending.entries[i];
-        bool modulates = entry->neuron >= state->n_neurons;
-        if (entry->port > 1 || (modulates && entry->port != 0))
+        /* behind the neurons: for the modulator of a projection */
+        bool modulates = entry->neuron >= state->n_neurons &&
+                         state->snapshot.n_weight_bytes != 0;
+        if (entry->port > 1 || (modulates && entry->port != 0) ||
+            (!modulates && entry->neuron >= state->n_neurons))
             return vly_fail(error, VLY_E_PARSE,
                             "input for neuron %" PRIu32 " of %" PRIu32
                             ", port %" PRIu32,
