@@ -44,9 +44,12 @@ static vly_status create_one(vly_backend_net *net, uint32_t projection,
     memcpy(l->coefs, l->t.desc->coefs, l->t.desc->n_coefs * sizeof(uint32_t));
     VLY_TRY(vly_common_alloc(&net->heap, desc->row[l->t.n_sources],
                              sizeof(int32_t), &l->master, error));
-    if (vly_common_modulated(l->t.desc))
+    if (vly_common_modulated(l->t.desc)) {
         VLY_TRY(vly_common_alloc(&net->heap, desc->row[l->t.n_sources],
                                  sizeof(int32_t), &l->eligibility, error));
+        VLY_TRY(
+            vly_common_alloc(&net->heap, l->t.n_targets, 1, &l->recent, error));
+    }
     for (uint32_t k = 0; k < 2; k++) {
         VLY_TRY(create_decay(net, &l->t.desc->source[k], &l->source[k], error));
         VLY_TRY(create_decay(net, &l->t.desc->target[k], &l->target[k], error));

@@ -33,6 +33,7 @@ struct vly_cpu_learning {
     int32_t *master;      /* [synapses] */
     int32_t *eligibility; /* [synapses] what the rule changes; NULL: master */
     vly_common_modulator modulator;
+    uint8_t *recent; /* [n_targets] 1: fired since the last flush */
     vly_cpu_decay source[2];
     vly_cpu_decay target[2];
     uint32_t *flushed; /* [n_threads] burst */
@@ -68,6 +69,11 @@ void vly_cpu_learning_flush_slice(const vly_backend_net *net,
 
 /* ---- cpu_modulator.c ---------------------------------------------------- */
 
+/* Marks the targets of the slice that fired since its last flush. false: they
+ * are too many for fold_recent to be faster, or the rule has no eligibility, so
+ * that flushes are rare. */
+bool vly_cpu_modulator_recent(const vly_backend_net *net,
+                              const vly_cpu_learning *l, uint32_t thread);
 /* Turns eligibilities of the thread's slice into weights, if this burst is one
  * of the interval's. */
 void vly_cpu_modulator_sweep(const vly_backend_net *net,

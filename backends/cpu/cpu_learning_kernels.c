@@ -190,12 +190,18 @@ static void deliver(const vly_cpu_rows *rows, const vly_cpu_learning_row *row)
 #include "kernels/rules/each_plasticity.h"
 
 #define FOLD(id) [VLY_CPU_RULE_##id] = fold_##id,
+#define RECENT(id) [VLY_CPU_RULE_##id] = fold_recent_##id,
 #define SWEEP(id) [VLY_CPU_RULE_##id] = sweep_##id,
 #define ARRIVE(id) [VLY_CPU_RULE_##id] = arrive_##id,
 const vly_cpu_learning_kernels ISA_NAME2(VLY_CPU_ISA) = {
     .fold =
         {
 #define VLY_EACH_PLASTICITY FOLD
+#include "kernels/rules/plasticity.def"
+        },
+    .fold_recent =
+        {
+#define VLY_EACH_PLASTICITY RECENT
 #include "kernels/rules/plasticity.def"
         },
     .arrive =

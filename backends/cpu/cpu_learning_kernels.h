@@ -35,6 +35,7 @@ typedef struct vly_cpu_posts {
 /* What the rows of a projection have in common in one burst. */
 typedef struct vly_cpu_rows {
     const uint32_t *target; /* of all rows */
+    const uint8_t *recent;  /* [n_targets], for fold_recent */
     int32_t *master;        /* what the rule changes */
     const int32_t *weight;  /* what is delivered */
     const uint32_t *coefs;
@@ -78,6 +79,8 @@ enum {
 
 typedef struct vly_cpu_learning_kernels {
     vly_cpu_fold *fold[VLY_CPU_N_RULES];
+    /* the same if only targets with rows->recent have such spikes */
+    vly_cpu_fold *fold_recent[VLY_CPU_N_RULES];
     vly_cpu_arrive *arrive[VLY_CPU_N_RULES];
     /* n eligibilities become weights by the modulator d, and fade. */
     void (*sweep[VLY_CPU_N_RULES])(const uint32_t *coefs, float d,

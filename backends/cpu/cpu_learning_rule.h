@@ -103,6 +103,30 @@ INLINE void LOOP(fold_with)(const vly_cpu_rows *rows,
     }
 }
 
+static void LOOP(fold_recent)(const vly_cpu_rows *rows,
+                              const vly_cpu_learning_row *row)
+{
+    RULE_PART(_coef) c = LOOP(coefs)(rows);
+    const uint8_t *restrict recent = rows->recent;
+    uint32_t found[BLOCK];
+    for (uint64_t begin = row->begin; begin < row->end; begin += BLOCK) {
+        uint64_t left = row->end - begin;
+        uint32_t n = left < BLOCK ? (uint32_t)left : BLOCK;
+        uint32_t n_found = 0;
+        const uint32_t *target = rows->target + begin;
+        int32_t *master = rows->master + begin;
+        for (uint32_t j = 0; j < n; j++) {
+            found[n_found] = j;
+            n_found += recent[target[j] - rows->first];
+        }
+        for (uint32_t s = 0; s < n_found; s++) {
+            uint32_t j = found[s];
+            master[j] = LOOP(fold_target)(rows, row, c, target[j] - rows->first,
+                                          master[j]);
+        }
+    }
+}
+
 /* The arrival itself, after the folds. */
 INLINE void LOOP(arrive_with)(const vly_cpu_rows *rows,
                               const vly_cpu_learning_row *row, const float *x,

@@ -7,6 +7,24 @@
  */
 #include "cpu_learning.h"
 
+bool vly_cpu_modulator_recent(const vly_backend_net *net,
+                              const vly_cpu_learning *l, uint32_t thread)
+{
+    uint32_t a = l->t.projection->target_area;
+    uint32_t low = net->threads[thread].low[a];
+    uint32_t high = net->threads[thread].high[a];
+    int32_t oldest = (int32_t)((uint32_t)net->burst - l->flushed[thread]);
+    uint32_t n = 0;
+    if (!l->recent)
+        return false;
+    for (uint32_t i = low; i < high; i++) {
+        int32_t age = (int32_t)((uint32_t)net->burst - l->t.newest[i].last);
+        l->recent[i] = age <= oldest;
+        n += age <= oldest;
+    }
+    return n < (high - low) / 8;
+}
+
 static void sweep(const vly_backend_net *net, const vly_cpu_learning *l,
                   float d, vly_cpu_range range)
 {
