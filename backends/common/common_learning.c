@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/models/table_hash.h"
+#include "kernels/rules/eligibility.h"
 
 enum {
 #define VLY_EACH_PLASTICITY(id) RULE_##id,
@@ -187,6 +188,14 @@ static vly_status check_masters(const vly_net_desc *desc, uint32_t projection,
                                     "%d, wanted 0 to %u",
                                     p->map, (unsigned long long)i,
                                     (int32_t)words[i], learning->most);
+    for (uint64_t i = n; vly_common_modulated(learning) && i < 2 * n; i++)
+        if (words[i] + VLY_ELIGIBILITY_MOST > 2u * VLY_ELIGIBILITY_MOST)
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "snapshot: map %s: synapse %llu has "
+                                    "eligibility %d, wanted -%d to %d",
+                                    p->map, (unsigned long long)(i - n),
+                                    (int32_t)words[i], VLY_ELIGIBILITY_MOST,
+                                    VLY_ELIGIBILITY_MOST);
     return VLY_OK;
 }
 

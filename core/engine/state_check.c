@@ -291,7 +291,7 @@ static bool modulator_fits(const vly_learning_desc *learning,
     if (layout->e == VLY_NO_TRACE)
         return true;
     for (uint64_t i = 0; i < layout->n_synapses; i++)
-        if (words[layout->e + i] - (uint32_t)-VLY_ELIGIBILITY_MOST >
+        if (words[layout->e + i] + VLY_ELIGIBILITY_MOST >
             2u * VLY_ELIGIBILITY_MOST)
             return false;
     uint32_t value = words[layout->modulator];
