@@ -73,10 +73,23 @@ bool vly_common_modulated(const vly_learning_desc *learning);
 uint64_t vly_common_learning_words(const vly_net_desc *desc,
                                    uint32_t projection);
 uint64_t vly_common_weight_words(const vly_net_desc *desc);
+/* The description without the projections that learn, made in the heap; desc
+ * itself if nothing learns. */
+vly_status vly_common_fixed(vly_common_heap *heap, const vly_net_desc *desc,
+                            const vly_net_desc **fixed, vly_error *error);
 /* Whether the description of a plastic projection is consistent and its rule is
  * known. */
 vly_status vly_common_check_learning(const vly_net_desc *desc,
                                      uint32_t projection, vly_error *error);
+/* common_short_term.c: the gains of a projection's spikes; NULL: none */
+const vly_short_term_desc *vly_common_short_term_of(const vly_net_desc *desc,
+                                                    uint32_t projection);
+vly_status vly_common_check_short_term(const vly_net_desc *desc,
+                                       uint32_t projection, vly_error *error);
+/* Whether the states of a snapshot are in range. */
+vly_status vly_common_check_sources(const vly_net_desc *desc,
+                                    uint32_t projection, const uint32_t *words,
+                                    vly_error *error);
 /* Whether the weights of a snapshot fit the net. */
 vly_status vly_common_check_weights(const vly_net_desc *desc,
                                     const vly_snapshot *snapshot,
@@ -87,9 +100,12 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
 /* Whether the net can run on a backend that has every model: the models are
  * known, their tables are the same, and the description is consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
-/* The same of a backend that has every plasticity rule too. */
+/* The same of a backend that has every plasticity rule without a modulator too,
+ * and of one that has all, also those of short-term plasticity. */
 vly_status vly_common_supports_learning(const vly_net_desc *desc,
                                         vly_error *error);
+vly_status vly_common_supports_all(const vly_net_desc *desc,
+                                          vly_error *error);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
 const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,

@@ -48,10 +48,12 @@ uint64_t vly_common_learning_words(const vly_net_desc *desc,
                                    uint32_t projection)
 {
     const vly_learning_desc *learning = vly_common_learning(desc, projection);
-    if (!learning)
-        return 0;
     const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
     uint64_t n_sources = vly_common_area_desc(desc, p->source_area)->n_neurons;
+    if (vly_common_short_term_of(desc, projection))
+        return 4 * n_sources;
+    if (!learning)
+        return 0;
     uint64_t n_targets = vly_common_area_desc(desc, p->target_area)->n_neurons;
     bool modulated = vly_common_modulated(learning);
     uint64_t words = (modulated ? 2 : 1) * p->row[n_sources];
@@ -70,6 +72,51 @@ uint64_t vly_common_weight_words(const vly_net_desc *desc)
         words += vly_common_learning_words(desc, i);
     return words;
 }
+
+/* ---- what does not learn ------------------------------------------------ */
+
+static vly_net_desc copy_fixed(const vly_net_desc *desc, unsigned char *kept)
+{
+    vly_net_desc made = *desc;
+    made.projections = (const vly_projection_desc *)(const void *)kept;
+    made.n_projections = 0;
+    made.n_synapses = 0;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        const vly_projection_desc *map = vly_common_projection_desc(desc, p);
+        if (vly_common_learning(desc, p) != NULL)
+            continue;
+        memcpy(kept + (size_t)made.n_projections * desc->projection_size, map,
+               desc->projection_size);
+        made.n_projections++;
+        made.n_synapses +=
+            map->row[vly_common_area_desc(desc, map->source_area)->n_neurons];
+    }
+    return made;
+}
+
+vly_status vly_common_fixed(vly_common_heap *heap, const vly_net_desc *desc,
+                            const vly_net_desc **fixed, vly_error *error)
+{
+    vly_net_desc *made = NULL;
+    unsigned char *kept = NULL;
+    vly_status status = VLY_OK;
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < desc->n_projections; p++)
+        n += vly_common_learning(desc, p) != NULL;
+    if (n == 0) {
+        *fixed = desc;
+        return VLY_OK;
+    }
+    VLY_TRY(vly_common_alloc(heap, 1, sizeof *made, &made, error));
+    VLY_TRY(vly_common_alloc(heap, desc->n_projections, desc->projection_size,
+                             &kept, error));
+    *made = copy_fixed(desc, kept);
+    *fixed = made;
+out:
+    return status;
+}
+
+/* ---- checks -------------------------------------------------------------- */
 
 static vly_status check_trace(const char *map, const vly_learning_trace *trace,
                               uint32_t wanted, vly_error *error)
@@ -218,7 +265,9 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
         uint64_t n = vly_common_learning_words(desc, i);
         if (n != 0)
-            status = check_masters(desc, i, words, error);
+            status = vly_common_short_term_of(desc, i)
+                         ? vly_common_check_sources(desc, i, words, error)
+                         : check_masters(desc, i, words, error);
         words += n;
     }
     return status;

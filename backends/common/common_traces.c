@@ -191,6 +191,23 @@ const uint32_t *vly_common_traces_load(vly_common_traces *t,
     return load_targets(t, words, burst);
 }
 
+void vly_common_traces_dendrites(vly_common_traces *t, const vly_net_desc *desc,
+                                 const vly_snapshot *snapshot)
+{
+    const vly_area_desc *target =
+        vly_common_area_desc(desc, t->projection->target_area);
+    uint32_t n = snapshot->n_fired_bursts;
+    uint32_t from = n > t->lag ? n - t->lag : 0;
+    for (uint32_t j = from; j < n; j++) {
+        uint32_t burst = (uint32_t)snapshot->burst - n + j;
+        for (uint64_t i = snapshot->fired_row[j];
+             i < snapshot->fired_row[j + 1]; i++)
+            if (snapshot->fired[i] - target->first < target->n_neurons)
+                vly_common_traces_push(t, snapshot->fired[i] - target->first,
+                                       burst + t->lag);
+    }
+}
+
 /* ---- to a snapshot ------------------------------------------------------ */
 
 /* A trace after its last event, and how long ago; expired: 0, UINT32_MAX. */

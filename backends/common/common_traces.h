@@ -60,6 +60,9 @@ const uint32_t *vly_common_traces_load(vly_common_traces *t,
                                        const uint32_t *words, uint32_t burst);
 /* Target i fired, which its synapses see in `burst`. */
 void vly_common_traces_push(vly_common_traces *t, uint32_t i, uint32_t burst);
+/* After a load: spikes of targets that are on their way in dendrites. */
+void vly_common_traces_dendrites(vly_common_traces *t, const vly_net_desc *desc,
+                                 const vly_snapshot *snapshot);
 /* Source k's spike arrived in `burst`. */
 void vly_common_traces_arrive(vly_common_traces *t, uint32_t k, uint32_t burst);
 /* The words of a snapshot at `burst`, in which everything up to there is folded

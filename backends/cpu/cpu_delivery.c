@@ -8,6 +8,7 @@
  */
 #include "cpu_learning.h"
 #include "cpu_net.h"
+#include "cpu_short_term.h"
 
 #define BATCH 64u
 #define AHEAD 8u
@@ -121,6 +122,7 @@ typedef struct destination {
     uint32_t port;
     uint32_t delay_min; /* events of a smaller delay have been delivered */
     uint32_t shift;     /* of the weights */
+    uint32_t sign;      /* of short-term plasticity: 0, or ~0 to take away */
 } destination;
 
 vly_cpu_range vly_cpu_row_part(const vly_cpu_projection *projection, uint32_t k,
@@ -160,7 +162,8 @@ INLINE void prefetch_range(const vly_projection_desc *desc, vly_cpu_range range)
 }
 
 /* The events of one row. gained, delayed and any are constants where it is
- * called; any: port by sign, a smallest delay and a shift. */
+ * called; gained: 1 the weight times the gain, 2 short-term plasticity; any:
+ * port by sign, a smallest delay and a shift. */
 INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
                         vly_cpu_range range, uint32_t gain, int gained,
                         int delayed, int any)
@@ -170,26 +173,31 @@ INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
     const uint8_t *delay = desc->delay;
     const uint32_t first = to->first;
     uint32_t *input = to->slot[0] + to->port * to->stride;
-    uint8_t *mark = gained ? to->mark[0] : NULL;
+    uint8_t *mark = gained == 1 ? to->mark[0] : NULL;
     for (uint64_t j = range.begin; j < range.end; j++) {
         uint32_t i = target[j] - first;
         uint32_t value = (uint32_t)(int32_t)weight[j];
-        if (gained)
+        if (gained == 1)
             value *= gain;
-        if (any)
+        if (gained == 2)
+            value = (uint32_t)vly_short_term_event(weight[j], gain,
+                                                   any ? to->shift : 0);
+        if (gained == 2 && any)
+            value = (value ^ to->sign) - to->sign;
+        else if (any)
             value <<= to->shift;
         if (delayed) {
             uint32_t d = delay[j];
             if (any && d < to->delay_min)
                 continue;
             input = to->slot[d] + to->port * to->stride;
-            mark = gained ? to->mark[d] : NULL;
+            mark = gained == 1 ? to->mark[d] : NULL;
         }
         if (any && to->port == VLY_PORT_BY_SIGN)
             input = (delayed ? to->slot[delay[j]] : to->slot[0]) +
                     (weight[j] < 0 ? to->stride : 0);
         input[i] += value;
-        if (gained) {
+        if (gained == 1) {
             mark[i] = 1;
             mark[to->block_offset + i / VLY_CPU_SLICE] = 1;
         }
@@ -228,7 +236,13 @@ static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
             ranges[i] =
                 vly_cpu_row_part(projection, ids[at + i] - source_first, part);
         const uint32_t *g = gains + at;
-        if (any && gained)
+        if (projection->short_term && any)
+            deliver_batch(desc, to, ranges, g, m, 2, delayed, 1);
+        else if (projection->short_term && delayed)
+            deliver_batch(desc, to, ranges, g, m, 2, 1, 0);
+        else if (projection->short_term)
+            deliver_batch(desc, to, ranges, g, m, 2, 0, 0);
+        else if (any && gained)
             deliver_batch(desc, to, ranges, g, m, 1, delayed, 1);
         else if (any)
             deliver_batch(desc, to, ranges, g, m, 0, delayed, 1);
@@ -247,7 +261,7 @@ static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
 static void deliver_set(const vly_backend_net *net,
                         const vly_cpu_thread *thread,
                         const vly_cpu_projection *projection, uint64_t age,
-                        uint32_t slot, uint32_t delay_min)
+                        uint32_t slot, uint32_t delay_min, bool negate)
 {
     const vly_projection_desc *desc = projection->desc;
     const vly_cpu_area *source = &net->areas[desc->source_area];
@@ -269,9 +283,19 @@ static void deliver_set(const vly_backend_net *net,
         .port = desc->port,
         .delay_min = delay_min,
         .shift = vly_common_shift(net->desc, desc),
+        .sign = negate ? UINT32_MAX : 0,
     };
+    gains = projection->short_term
+                ? projection->short_term->gain[net->burst & 1]
+                : gains + from;
     deliver_spikes(projection, thread->index - projection->first_slice, &to,
-                   source->first, ids + from, gains + from, n);
+                   source->first, ids + from, gains, n);
+}
+
+static bool has_slice(const vly_cpu_thread *thread,
+                      const vly_projection_desc *desc)
+{
+    return thread->low[desc->target_area] < thread->high[desc->target_area];
 }
 
 void vly_cpu_deliver(vly_backend_net *net, vly_cpu_thread *thread)
@@ -279,35 +303,42 @@ void vly_cpu_deliver(vly_backend_net *net, vly_cpu_thread *thread)
     for (uint32_t i = 0; i < net->n_projections; i++) {
         const vly_cpu_projection *projection = &net->projections[i];
         uint32_t area = projection->desc->target_area;
-        if (thread->low[area] >= thread->high[area])
+        if (!has_slice(thread, projection->desc))
             continue;
         if (projection->learning)
             vly_cpu_learning_deliver(net, thread, projection);
         else
             deliver_set(net, thread, projection, projection->desc->base_delay,
-                        net->areas[area].now, 0);
+                        net->areas[area].now, 0, false);
     }
 }
 
 /* A fired set of age bursts ago was forwarded age - base_delay bursts ago, into
  * slots now - (age - base_delay) + delay; slots before now have been consumed.
  * Adding ring keeps the index in the table, which repeats. */
+void vly_cpu_deliver_again(const vly_backend_net *net,
+                           const vly_cpu_thread *thread,
+                           const vly_cpu_projection *projection, uint32_t ago,
+                           bool negate)
+{
+    const vly_projection_desc *desc = projection->desc;
+    const vly_cpu_area *area = &net->areas[desc->target_area];
+    uint64_t age = (uint64_t)desc->base_delay + ago;
+    uint32_t slot =
+        area->now >= ago ? area->now - ago : area->now + area->ring - ago;
+    if (has_slice(thread, desc))
+        deliver_set(net, thread, projection, age, slot, ago, negate);
+}
+
 void vly_cpu_deliver_restore(vly_backend_net *net, vly_cpu_thread *thread)
 {
     for (uint32_t i = 0; i < net->n_projections; i++) {
         const vly_cpu_projection *projection = &net->projections[i];
         const vly_projection_desc *desc = projection->desc;
-        const vly_cpu_area *area = &net->areas[desc->target_area];
-        if (thread->low[desc->target_area] >= thread->high[desc->target_area])
-            continue;
-        for (uint32_t ago = 1; ago <= desc->delay_max; ago++) {
-            uint64_t age = (uint64_t)desc->base_delay + ago;
-            if (age > net->burst)
-                break;
-            uint32_t slot = area->now >= ago ? area->now - ago
-                                             : area->now + area->ring - ago;
-            deliver_set(net, thread, projection, age, slot, ago);
-        }
+        for (uint32_t ago = 1;
+             !projection->short_term && ago <= desc->delay_max; ago++)
+            if ((uint64_t)desc->base_delay + ago <= net->burst)
+                vly_cpu_deliver_again(net, thread, projection, ago, false);
     }
 }
 

@@ -3,6 +3,7 @@
  * the targets' spikes.
  */
 #include "cpu_learning.h"
+#include "cpu_short_term.h"
 
 #include <string.h>
 
@@ -159,8 +160,13 @@ void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot)
     const uint32_t *words = snapshot->weights ? snapshot->weights : &none;
 
     uint32_t burst = (uint32_t)net->burst;
-    for (uint32_t n = 0; n < net->n_learning; n++) {
-        vly_cpu_learning *l = &net->learning[n];
+    for (uint32_t p = 0; p < net->n_projections; p++) {
+        vly_cpu_learning *l = net->projections[p].learning;
+        if (net->projections[p].short_term)
+            words = vly_cpu_short_term_load(net, net->projections[p].short_term,
+                                            words);
+        if (!l)
+            continue;
         uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         if (n_synapses > 0)
             memcpy(l->master, words, n_synapses * sizeof *words);

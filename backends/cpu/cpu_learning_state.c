@@ -2,9 +2,11 @@
  * Weights and traces in and out, between two bursts.
  */
 #include "cpu_learning.h"
+#include "cpu_short_term.h"
 
 #include <string.h>
 
+#include "backends/common/common_weights.h"
 #include "kernels/models/digest.h"
 
 /* ---- words of a snapshot ------------------------------------------------ */
@@ -23,8 +25,13 @@ static uint32_t *save_traces(const vly_backend_net *net,
 void vly_cpu_learning_save(vly_backend_net *net, uint32_t *words)
 {
     vly_cpu_learning_flush(net);
-    for (uint32_t n = 0; n < net->n_learning; n++) {
-        const vly_cpu_learning *l = &net->learning[n];
+    for (uint32_t p = 0; p < net->n_projections; p++) {
+        const vly_cpu_learning *l = net->projections[p].learning;
+        const vly_cpu_short_term *s = net->projections[p].short_term;
+        if (s)
+            words = vly_common_sources_save(&s->t, &s->tail, net->burst, words);
+        if (!l)
+            continue;
         uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         if (n_synapses > 0)
             memcpy(words, l->master, n_synapses * sizeof *words);
@@ -53,19 +60,22 @@ vly_status vly_cpu_learning_digest(vly_backend_net *net, uint64_t *digest,
 {
     vly_common_heap heap = {.bytes = 0};
     uint32_t *traces = NULL;
-    uint64_t most = 0;
     uint64_t at = 0;
     vly_status status = VLY_OK;
-    for (uint32_t n = 0; n < net->n_learning; n++) {
-        const vly_common_traces *t = &net->learning[n].t;
-        uint64_t words = 4 * ((uint64_t)t->n_sources + t->n_targets) +
-                         VLY_COMMON_MODULATOR_WORDS;
-        most = words > most ? words : most;
-    }
-    VLY_TRY(vly_common_alloc(&heap, most, sizeof *traces, &traces, error));
+    VLY_TRY(vly_common_alloc(&heap, vly_common_trace_words_most(net->desc),
+                             sizeof *traces, &traces, error));
     vly_cpu_learning_flush(net);
-    for (uint32_t n = 0; n < net->n_learning; n++) {
-        const vly_cpu_learning *l = &net->learning[n];
+    for (uint32_t p = 0; p < net->n_projections; p++) {
+        const vly_cpu_learning *l = net->projections[p].learning;
+        const vly_cpu_short_term *s = net->projections[p].short_term;
+        if (s) {
+            const uint32_t *end =
+                vly_common_sources_save(&s->t, &s->tail, net->burst, traces);
+            *digest += digest_words(traces, (uint64_t)(end - traces), at);
+            at += (uint64_t)(end - traces);
+        }
+        if (!l)
+            continue;
         uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         *digest += digest_words(l->master, n_synapses, at);
         at += n_synapses;
@@ -84,42 +94,13 @@ out:
 
 /* ---- weights ------------------------------------------------------------ */
 
-static vly_status find(const vly_backend_net *net, uint32_t projection,
-                       vly_cpu_learning **l, vly_error *error)
-{
-    if (projection >= net->n_projections ||
-        !net->projections[projection].learning)
-        return vly_support_fail(error, VLY_E_INVALID,
-                                "projection %u does not learn", projection);
-    *l = net->projections[projection].learning;
-    return VLY_OK;
-}
-
-static vly_status find_range(const vly_backend_net *net, uint32_t projection,
-                             uint64_t first, uint64_t count,
-                             vly_cpu_learning **l, vly_error *error)
-{
-    vly_status status = VLY_OK;
-    VLY_TRY(find(net, projection, l, error));
-    uint64_t n = (*l)->t.projection->row[(*l)->t.n_sources];
-    if (first > n || count > n - first)
-        return vly_support_fail(
-            error, VLY_E_INVALID,
-            "map %s: %llu weights from %llu, but there are "
-            "%llu",
-            (*l)->t.projection->map, (unsigned long long)count,
-            (unsigned long long)first, (unsigned long long)n);
-out:
-    return status;
-}
-
 vly_status vly_cpu_learning_read(vly_backend_net *net, uint32_t projection,
                                  uint64_t first, uint64_t count,
                                  int32_t *masters, vly_error *error)
 {
-    vly_cpu_learning *l = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(find_range(net, projection, first, count, &l, error));
+    VLY_TRY(vly_common_check_range(net->desc, projection, first, count, error));
+    const vly_cpu_learning *l = net->projections[projection].learning;
     vly_cpu_learning_flush(net);
     if (count > 0)
         memcpy(masters, l->master + first, count * sizeof *masters);
@@ -131,17 +112,10 @@ vly_status vly_cpu_learning_write(vly_backend_net *net, uint32_t projection,
                                   uint64_t first, uint64_t count,
                                   const int32_t *masters, vly_error *error)
 {
-    vly_cpu_learning *l = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(find_range(net, projection, first, count, &l, error));
-    for (uint64_t i = 0; i < count; i++)
-        if (masters[i] < 0 || (uint32_t)masters[i] > l->t.desc->most)
-            return vly_support_fail(error, VLY_E_INVALID,
-                                    "map %s: weight %d of synapse %llu, wanted "
-                                    "0 to %u",
-                                    l->t.projection->map, masters[i],
-                                    (unsigned long long)(first + i),
-                                    l->t.desc->most);
+    VLY_TRY(vly_common_check_masters(net->desc, projection, first, count,
+                                     masters, error));
+    vly_cpu_learning *l = net->projections[projection].learning;
     vly_cpu_learning_flush(net);
     if (count > 0)
         memcpy(l->master + first, masters, count * sizeof *masters);
@@ -153,13 +127,10 @@ vly_status vly_cpu_learning_set(vly_backend_net *net, uint32_t projection,
                                 const vly_learning_desc *learning,
                                 vly_error *error)
 {
-    vly_cpu_learning *l = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(find(net, projection, &l, error));
-    if (learning->n_coefs != l->t.desc->n_coefs)
-        return vly_support_fail(
-            error, VLY_E_INVALID, "map %s: %u coefficients, wanted %u",
-            l->t.projection->map, learning->n_coefs, l->t.desc->n_coefs);
+    VLY_TRY(
+        vly_common_check_learning_set(net->desc, projection, learning, error));
+    vly_cpu_learning *l = net->projections[projection].learning;
     vly_cpu_learning_flush(net);
     memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
     const uint32_t frozen = VLY_LEARNING_FROZEN;

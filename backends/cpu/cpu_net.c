@@ -3,6 +3,7 @@
  */
 #include "cpu_net.h"
 #include "cpu_learning.h"
+#include "cpu_short_term.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -259,6 +260,7 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     VLY_TRY(vly_cpu_stimulus_create(net, error));
     VLY_TRY(vly_cpu_delivery_create(net, error));
     VLY_TRY(vly_cpu_learning_create(net, error));
+    VLY_TRY(vly_cpu_short_term_create(net, error));
     VLY_TRY(vly_cpu_history_create(net, error));
     VLY_TRY(vly_cpu_snapshot_load(net, snapshot, error));
 out:
@@ -271,7 +273,7 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
                               vly_backend_net **net, vly_error *error)
 {
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports_learning(desc, error));
+    VLY_TRY(vly_common_supports_all(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     if (!device || device->index != 0 || device->n_threads == 0)
         return vly_support_fail(error, VLY_E_INVALID,

@@ -54,11 +54,13 @@ typedef struct vly_cpu_area {
     uint32_t reserved;
 } vly_cpu_area;
 
-typedef struct vly_cpu_learning vly_cpu_learning; /* cpu_learning.h */
+typedef struct vly_cpu_learning vly_cpu_learning;     /* cpu_learning.h */
+typedef struct vly_cpu_short_term vly_cpu_short_term; /* cpu_short_term.h */
 
 typedef struct vly_cpu_projection {
     const vly_projection_desc *desc;
-    vly_cpu_learning *learning; /* NULL: its weights stay as they are */
+    vly_cpu_learning *learning;     /* NULL: its weights stay as they are */
+    vly_cpu_short_term *short_term; /* NULL: its spikes have no gains */
     uint32_t *split;      /* [sources][n_parts - 1] offsets within the row */
     uint32_t first_slice; /* first thread with neurons of the target area */
     uint32_t n_parts;     /* threads with neurons of the target area */
@@ -118,8 +120,11 @@ struct vly_backend_net {
     vly_cpu_thread *threads;
     vly_cpu_history history;
     vly_cpu_learning *learning; /* [n_learning] plastic projections, in order */
+    vly_cpu_short_term *short_term; /* [n_short_term] in order */
     uint32_t n_learning;
+    uint32_t n_short_term;
     int32_t failed; /* status of a run that failed, or VLY_OK */
+    uint32_t reserved;
 };
 
 /* ---- cpu_net.c --------------------------------------------------------- */
@@ -151,8 +156,15 @@ vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error);
 void vly_cpu_deliver(vly_backend_net *net, vly_cpu_thread *thread);
 void vly_cpu_deliver_inputs(vly_backend_net *net, vly_cpu_thread *thread,
                             const vly_input *inputs, uint64_t n_inputs);
-/* Puts back the events that were under way in a snapshot. */
+/* Puts back the events that were under way in a snapshot, those with gains
+ * excepted. */
 void vly_cpu_deliver_restore(vly_backend_net *net, vly_cpu_thread *thread);
+/* Delivers the set that arrived `ago` bursts ago at delay 0 to one slice again:
+ * its events that are still under way. negate: takes them away. */
+void vly_cpu_deliver_again(const vly_backend_net *net,
+                           const vly_cpu_thread *thread,
+                           const vly_cpu_projection *projection, uint32_t ago,
+                           bool negate);
 
 /* ---- cpu_stimulus.c ---------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 
 #include "cpu_learning.h"
 #include "cpu_net.h"
+#include "cpu_short_term.h"
 #include "plugins/support/support_processor.h"
 
 const char vly_support_plugin[] = "cpu";
@@ -42,10 +43,10 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST | VLY_BACKEND_LEARNS |
-             VLY_BACKEND_MODULATES,
+             VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES,
     .device_count = device_count,
     .device_info = device_info,
-    .supports = vly_common_supports_learning,
+    .supports = vly_common_supports_all,
     .net_create = vly_cpu_net_create,
     .net_destroy = vly_cpu_net_destroy,
     .net_info = vly_cpu_net_info,
@@ -59,6 +60,7 @@ static const vly_backend backend = {
     .learning_read = vly_cpu_learning_read,
     .learning_write = vly_cpu_learning_write,
     .learning_set = vly_cpu_learning_set,
+    .short_term_set = vly_cpu_short_term_set,
 };
 
 #define VLY_COMMON_BUILD VLY_CPU_BUILD

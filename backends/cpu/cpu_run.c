@@ -9,6 +9,7 @@
 
 #include "cpu_barrier.h"
 #include "cpu_learning.h"
+#include "cpu_short_term.h"
 
 #define SPINS 4000u /* some 50 us */
 
@@ -104,6 +105,7 @@ static void end_burst(void *arg)
         vly_cpu_area *area = &net->areas[a];
         area->now = area->now + 1 < area->ring ? area->now + 1 : 0;
     }
+    vly_cpu_short_term_next(net);
     find_inputs(job);
     job->go = may_go_on(job);
 }
@@ -117,6 +119,7 @@ static void run_task(void *arg, uint32_t task)
     uint64_t time = vly_support_host->clock_ns(context);
     do {
         vly_cpu_learning_begin(net, thread);
+        vly_cpu_short_term_begin(net, thread);
         vly_cpu_deliver(net, thread);
         if (job->input_low < job->input_high)
             vly_cpu_deliver_inputs(net, thread,

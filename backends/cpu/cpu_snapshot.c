@@ -101,7 +101,7 @@ vly_status vly_cpu_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
                                                    n_fired, snapshot, error);
     if (status != VLY_OK || !snapshot->state)
         return status;
-    if (net->n_learning > 0)
+    if (net->n_learning > 0 || net->n_short_term > 0)
         vly_cpu_learning_save(net, snapshot->weights);
     copy_state(net, snapshot->state, 1);
     read_fired(net, snapshot);
@@ -146,7 +146,7 @@ vly_status vly_cpu_state_digest(vly_backend_net *net, uint64_t *digest,
                     vly_digest_pair(mixed, area->first + i, area->field[f][i]);
         }
     }
-    if (net->n_learning > 0)
+    if (net->n_learning > 0 || net->n_short_term > 0)
         status = vly_cpu_learning_digest(net, &sum, error);
     if (status == VLY_OK)
         *digest = sum;

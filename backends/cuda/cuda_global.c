@@ -10,6 +10,7 @@
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_short_term.h"
 
 /* The plan fits every net, but its cost is unknown: it is the last choice. */
 static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
@@ -45,7 +46,7 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
 
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
-    if (shard->plastic.view.n > 0)
+    if (vly_cuda_learns(shard))
         return (int)vly_cuda_launch_learning(
             &shard->view, wanted, &shard->plastic.view, shard->n_blocks,
             (cudaStream_t)shard->stream);
@@ -65,7 +66,8 @@ static vly_status restore(vly_cuda_shard *shard, vly_error *error)
                                             &shard->view, shard->net->burst, g,
                                             ago, (cudaStream_t)shard->stream),
                                         "restoring events", error);
-    return status;
+    return status == VLY_OK ? vly_cuda_short_term_restore(shard, error)
+                            : status;
 }
 
 /* Bytes of synapses and of the row ends of each group. */
@@ -84,7 +86,7 @@ static void say(const vly_cuda_shard *shard, double synapses,
              "global%s: %u blocks of %u threads stay on the device for many "
              "bursts; %u groups of rows, %.2f bytes a synapse; inputs of "
              "%u bursts in global memory",
-             shard->plastic.view.n > 0 ? " with learning" : "", shard->n_blocks,
+             vly_cuda_learns(shard) ? " with learning" : "", shard->n_blocks,
              VLY_CUDA_THREADS, shard->view.n_groups,
              all_bytes(shard) / synapses, shard->view.ring);
 }

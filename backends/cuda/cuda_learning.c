@@ -9,6 +9,7 @@
 
 #include "backends/common/common_modulator.h"
 #include "backends/common/common_traces.h"
+#include "backends/common/common_weights.h"
 #include "cuda_device.h"
 #include "cuda_error.h"
 #include "cuda_linger.h"
@@ -16,6 +17,8 @@
 #include "cuda_modulator.h"
 #include "cuda_net.h"
 #include "cuda_short.h"
+#include "cuda_short_term.h"
+#include "kernels/rules/rule.h"
 
 /* bursts after which the host flushes, so that ages are renewed */
 #define PERIOD (UINT64_C(1) << 28)
@@ -32,6 +35,13 @@ static_assert(VLY_CUDA_AGE_NEVER == VLY_COMMON_AGE_NEVER &&
 
 /* ---- what does not learn ----------------------------------------------- */
 
+/* Whether the projection is kept apart from the rows of plans. */
+static bool is_apart(const vly_net_desc *desc, uint32_t projection)
+{
+    return vly_common_learning(desc, projection) != NULL ||
+           vly_common_short_term_of(desc, projection) != NULL;
+}
+
 vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
                                    const vly_net_desc **fixed, vly_error *error)
 {
@@ -40,7 +50,7 @@ vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
     unsigned char *kept = NULL;
     uint32_t n = 0;
     for (uint32_t p = 0; p < desc->n_projections; p++)
-        n += vly_common_learning(desc, p) != NULL;
+        n += is_apart(desc, p);
     *fixed = desc;
     if (n == 0)
         return VLY_OK;
@@ -56,7 +66,7 @@ vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
     made->n_synapses = 0;
     for (uint32_t p = 0; p < desc->n_projections; p++) {
         const vly_projection_desc *map = vly_cuda_projection_desc(desc, p);
-        if (vly_common_learning(desc, p) != NULL)
+        if (is_apart(desc, p))
             continue;
         memcpy(kept + (size_t)made->n_projections * desc->projection_size, map,
                desc->projection_size);
@@ -113,6 +123,27 @@ static vly_status put_newest(vly_cuda_shard *shard, const vly_common_traces *t,
     return status;
 }
 
+static vly_status put_factors(vly_cuda_shard *shard,
+                              const vly_learning_trace *trace,
+                              vly_cuda_trace *made, vly_error *error)
+{
+    uint32_t n =
+        trace->bursts < VLY_CUDA_FACTORS ? trace->bursts : VLY_CUDA_FACTORS;
+    float *factor = NULL;
+    vly_status status =
+        vly_cuda_alloc(shard, n, sizeof *factor, &factor, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t k = 0; k < n; k++)
+        factor[k] = vly_trace_at(1.0f, k, trace->rate, trace->bursts);
+    status = put(shard, n, sizeof *factor, factor, &made->factor, error);
+    made->n_factors = n;
+    made->rate = trace->rate;
+    made->bursts = trace->bursts;
+    vly_cuda_release(shard, factor);
+    return status;
+}
+
 static vly_status put_traces(vly_cuda_shard *shard, const vly_common_traces *t,
                              vly_cuda_learning *l, vly_error *error)
 {
@@ -127,10 +158,9 @@ static vly_status put_traces(vly_cuda_shard *shard, const vly_common_traces *t,
                     &l->before[k], error));
         VLY_TRY(put(shard, posts, sizeof(float), t->post_before[k],
                     &l->post_before[k], error));
-        l->source[k].rate = t->desc->source[k].rate;
-        l->source[k].bursts = t->desc->source[k].bursts;
-        l->target_trace[k].rate = t->desc->target[k].rate;
-        l->target_trace[k].bursts = t->desc->target[k].bursts;
+        VLY_TRY(put_factors(shard, &t->desc->source[k], &l->source[k], error));
+        VLY_TRY(put_factors(shard, &t->desc->target[k], &l->target_trace[k],
+                            error));
     }
 out:
     return status;
@@ -228,8 +258,30 @@ out:
 static vly_status put_list(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_plastic *plastic = &shard->plastic;
+    if (plastic->view.n == 0)
+        return VLY_OK;
     return vly_cuda_upload(shard, plastic->on_device, plastic->list,
                            plastic->view.n * sizeof *plastic->list, error);
+}
+
+/* Room for n projections that learn and n_short with short-term plasticity. */
+static vly_status reserve(vly_cuda_shard *shard, uint32_t n, uint32_t n_short,
+                          vly_error *error)
+{
+    vly_cuda_plastic *plastic = &shard->plastic;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_short_term_reserve(shard, n_short, error));
+    if (n == 0)
+        return VLY_OK;
+    VLY_TRY(
+        vly_cuda_alloc(shard, n, sizeof *plastic->list, &plastic->list, error));
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->projection,
+                           &plastic->projection, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *plastic->on_device,
+                                  &plastic->on_device, error));
+    plastic->view.list = plastic->on_device;
+out:
+    return status;
 }
 
 vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
@@ -240,243 +292,88 @@ vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
     vly_cuda_plastic *plastic = &shard->plastic;
     static const uint32_t none; /* where all areas are empty */
     const uint32_t *words = snapshot->weights ? snapshot->weights : &none;
-    uint32_t n = desc->n_projections - shard->store.fixed->n_projections;
-    uint32_t at = 0;
+    uint32_t n = 0;
     vly_status status = VLY_OK;
-    if (n == 0)
+    if (!vly_cuda_learns(shard))
         return VLY_OK;
-    VLY_TRY(
-        vly_cuda_alloc(shard, n, sizeof *plastic->list, &plastic->list, error));
-    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->projection,
-                           &plastic->projection, error));
-    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *plastic->on_device,
-                                  &plastic->on_device, error));
+    for (uint32_t p = 0; p < desc->n_projections; p++)
+        n += vly_common_learning(desc, p) != NULL;
+    VLY_TRY(reserve(shard, n,
+                    desc->n_projections - shard->store.fixed->n_projections - n,
+                    error));
     for (uint32_t p = 0; p < desc->n_projections; p++) {
-        if (vly_common_learning(desc, p) == NULL)
-            continue;
-        plastic->projection[at] = p;
-        VLY_TRY(
-            create_one(shard, p, snapshot, words, &plastic->list[at++], error));
+        if (vly_common_short_term_of(desc, p) != NULL) {
+            VLY_TRY(vly_cuda_short_term_create(shard, p, words, error));
+        } else if (vly_common_learning(desc, p) != NULL) {
+            uint32_t at = plastic->view.n++;
+            plastic->projection[at] = p;
+            VLY_TRY(create_one(shard, p, snapshot, words, &plastic->list[at],
+                               error));
+        }
         words += vly_common_learning_words(desc, p);
     }
-    plastic->view = (vly_cuda_learnings){.list = plastic->on_device, .n = n};
     plastic->flushed = snapshot->burst;
     VLY_TRY(put_list(shard, error));
+    VLY_TRY(vly_cuda_short_term_put(shard, error));
 out:
     return status;
 }
 
 /* ---- flushes ----------------------------------------------------------- */
 
-static vly_status flush(vly_cuda_shard *shard, vly_error *error)
+/* All weights and traces are those of net->burst, in the rows too if the plan
+ * has its own. */
+vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_plastic *plastic = &shard->plastic;
+    vly_status status = VLY_OK;
     plastic->flushed = shard->net->burst;
-    return vly_cuda_check((int)vly_cuda_launch_learning_flush(
-                              &plastic->view, shard->net->burst,
-                              shard->n_blocks, (cudaStream_t)shard->stream),
-                          "bringing weights up to date", error);
+    if (plastic->view.n == 0)
+        return VLY_OK;
+    if (shard->plan->learning_out != NULL)
+        VLY_TRY(shard->plan->learning_out(shard, error));
+    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_learning_flush(
+                               &plastic->view, shard->net->burst,
+                               shard->n_blocks, (cudaStream_t)shard->stream),
+                           "bringing weights up to date", error));
+    if (shard->plan->learning_in != NULL)
+        VLY_TRY(shard->plan->learning_in(shard, false, error));
+out:
+    return status;
 }
 
 vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error)
 {
-    if (shard->plastic.view.n == 0 ||
+    if (!vly_cuda_learns(shard) ||
         shard->net->burst - shard->plastic.flushed < PERIOD)
         return VLY_OK;
-    return flush(shard, error);
+    vly_status status = vly_cuda_short_term_renew(shard, error);
+    return status == VLY_OK ? vly_cuda_learning_flush(shard, error) : status;
 }
 
-/* ---- out --------------------------------------------------------------- */
+/* ---- weights ----------------------------------------------------------- */
 
-static vly_status get(vly_cuda_shard *shard, void *to, const void *from,
-                      uint64_t bytes, vly_error *error)
-{
-    if (to == NULL || bytes == 0)
-        return VLY_OK;
-    return vly_cuda_download(shard, to, from, bytes, error);
-}
-
-static vly_status get_counts(vly_cuda_shard *shard, const vly_cuda_learning *l,
-                             vly_common_traces *t, vly_error *error)
-{
-    vly_cuda_newest *newest = NULL;
-    vly_status status =
-        vly_cuda_alloc(shard, t->n_targets, sizeof *newest, &newest, error);
-    if (status == VLY_OK)
-        status =
-            get(shard, newest, l->newest, t->n_targets * sizeof *newest, error);
-    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++)
-        t->count[i] = newest[i].count;
-    vly_cuda_release(shard, newest);
-    return status;
-}
-
-/* Traces of projection number i of those that learn, after a flush. */
-static vly_status get_traces(vly_cuda_shard *shard, uint32_t i,
-                             vly_common_traces *t, vly_error *error)
-{
-    const vly_cuda_learning *l = &shard->plastic.list[i];
-    uint64_t posts = vly_common_traces_posts(t);
-    vly_status status = VLY_OK;
-    VLY_TRY(get(shard, t->arrived, l->arrived,
-                t->n_sources * sizeof *t->arrived, error));
-    VLY_TRY(get_counts(shard, l, t, error));
-    VLY_TRY(get(shard, t->post, l->post, posts * sizeof *t->post, error));
-    for (uint32_t k = 0; k < 2; k++) {
-        VLY_TRY(get(shard, t->before[k], l->before[k],
-                    t->n_sources * sizeof(float), error));
-        VLY_TRY(get(shard, t->post_before[k], l->post_before[k],
-                    posts * sizeof(float), error));
-    }
-out:
-    return status;
-}
-
-/* Words of the traces; returns their end by *end. */
-static vly_status save_traces(vly_cuda_shard *shard, uint32_t i,
-                              uint32_t *words, uint32_t **end, vly_error *error)
-{
-    vly_common_heap heap = {.bytes = 0};
-    vly_common_traces t;
-    vly_status status = VLY_OK;
-    VLY_TRY(vly_common_traces_create(&heap, shard->net->desc,
-                                     shard->plastic.projection[i], &t, error));
-    VLY_TRY(get_traces(shard, i, &t, error));
-    *end = vly_common_traces_save(&t, (uint32_t)shard->net->burst, words);
-    const vly_cuda_learning *l = &shard->plastic.list[i];
-    if (l->interval != 0) {
-        VLY_TRY(get(shard, *end, l->modulator, sizeof *l->modulator, error));
-        *end += VLY_COMMON_MODULATOR_WORDS;
-    }
-out:
-    vly_common_release_all(&heap);
-    return status;
-}
-
-static uint64_t synapses_of(const vly_cuda_shard *shard, uint32_t i)
+uint64_t vly_cuda_learning_synapses(const vly_cuda_shard *shard, uint32_t i)
 {
     const vly_projection_desc *map = vly_cuda_projection_desc(
         shard->net->desc, shard->plastic.projection[i]);
     return map->row[shard->plastic.list[i].n_sources];
 }
 
-vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
-                                  vly_error *error)
-{
-    vly_status status = VLY_OK;
-    if (shard->plastic.view.n == 0)
-        return VLY_OK;
-    VLY_TRY(flush(shard, error));
-    for (uint32_t i = 0; i < shard->plastic.view.n; i++) {
-        uint64_t n = synapses_of(shard, i);
-        VLY_TRY(get(shard, words, shard->plastic.list[i].master,
-                    n * sizeof *words, error));
-        words += n;
-        if (shard->plastic.list[i].interval != 0) {
-            VLY_TRY(get(shard, words, shard->plastic.list[i].eligibility,
-                        n * sizeof *words, error));
-            words += n;
-        }
-        VLY_TRY(save_traces(shard, i, words, &words, error));
-    }
-out:
-    return status;
-}
-
-static uint64_t trace_words(const vly_cuda_shard *shard)
-{
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < shard->plastic.view.n; i++) {
-        const vly_cuda_learning *l = &shard->plastic.list[i];
-        uint64_t n = 4 * ((uint64_t)l->n_sources + l->n_targets) +
-                     VLY_COMMON_MODULATOR_WORDS;
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
-static vly_status digest_one(vly_cuda_shard *shard, uint32_t i,
-                             uint32_t *traces, uint32_t *copy, uint64_t *at,
-                             vly_error *error)
-{
-    cudaStream_t stream = (cudaStream_t)shard->stream;
-    uint64_t *sum = &shard->done->digest;
-    uint64_t n = synapses_of(shard, i);
-    uint32_t *end = traces;
-    vly_status status = VLY_OK;
-    VLY_TRY(save_traces(shard, i, traces, &end, error));
-    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_weights_digest(
-                               (const uint32_t *)shard->plastic.list[i].master,
-                               n, *at, sum, stream),
-                           "digest of weights", error));
-    *at += n;
-    if (shard->plastic.list[i].interval != 0) {
-        VLY_TRY(vly_cuda_check(
-            (int)vly_cuda_launch_weights_digest(
-                (const uint32_t *)shard->plastic.list[i].eligibility, n, *at,
-                sum, stream),
-            "digest of eligibilities", error));
-        *at += n;
-    }
-    n = (uint64_t)(end - traces);
-    VLY_TRY(vly_cuda_upload(shard, copy, traces, n * sizeof *copy, error));
-    VLY_TRY(vly_cuda_check(
-        (int)vly_cuda_launch_weights_digest(copy, n, *at, sum, stream),
-        "digest of traces", error));
-    VLY_TRY(vly_cuda_synchronize(shard, "digest of weights", error));
-    *at += n;
-out:
-    return status;
-}
-
-vly_status vly_cuda_learning_digest(vly_cuda_shard *shard, vly_error *error)
-{
-    uint32_t *traces = NULL;
-    uint32_t *copy = NULL;
-    uint64_t at = 0;
-    vly_status status = VLY_OK;
-    if (shard->plastic.view.n == 0)
-        return VLY_OK;
-    VLY_TRY(flush(shard, error));
-    VLY_TRY(vly_cuda_alloc(shard, trace_words(shard), sizeof *traces, &traces,
-                           error));
-    VLY_TRY(vly_cuda_device_alloc(shard, trace_words(shard), sizeof *copy,
-                                  &copy, error));
-    for (uint32_t i = 0; i < shard->plastic.view.n; i++)
-        VLY_TRY(digest_one(shard, i, traces, copy, &at, error));
-out:
-    vly_cuda_device_release(shard, copy);
-    vly_cuda_release(shard, traces);
-    return status;
-}
-
-/* ---- weights ----------------------------------------------------------- */
-
-/* The number of a projection among those that learn; the device is entered and
- * idle, and all weights are up to date. */
-static vly_status begin(vly_backend_net *net, uint32_t projection,
-                        uint64_t first, uint64_t count, uint32_t *i,
+/* The number of a projection among those that learn (it is one); the device is
+ * entered and idle, and all weights are up to date. */
+static vly_status begin(vly_backend_net *net, uint32_t projection, uint32_t *i,
                         vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
     vly_status status = VLY_OK;
-    uint32_t n = shard->plastic.view.n;
     *i = 0;
-    while (*i < n && shard->plastic.projection[*i] != projection)
+    while (shard->plastic.projection[*i] != projection)
         ++*i;
-    if (*i == n)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "projection %u does not learn", projection);
-    if (first > synapses_of(shard, *i) ||
-        count > synapses_of(shard, *i) - first)
-        return vly_cuda_fail(
-            error, VLY_E_INVALID, "%llu weights from %llu, but there are %llu",
-            (unsigned long long)count, (unsigned long long)first,
-            (unsigned long long)synapses_of(shard, *i));
     VLY_TRY(vly_cuda_enter(shard->device, error));
     vly_cuda_short_forget(shard);
     vly_cuda_settle(shard);
-    VLY_TRY(flush(shard, error));
+    VLY_TRY(vly_cuda_learning_flush(shard, error));
 out:
     return status;
 }
@@ -487,10 +384,12 @@ vly_status vly_cuda_learning_read(vly_backend_net *net, uint32_t projection,
 {
     uint32_t i = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(begin(net, projection, first, count, &i, error));
-    VLY_TRY(get(&net->shards[0], masters,
-                net->shards[0].plastic.list[i].master + first,
-                count * sizeof *masters, error));
+    VLY_TRY(vly_common_check_range(net->desc, projection, first, count, error));
+    VLY_TRY(begin(net, projection, &i, error));
+    if (count > 0)
+        VLY_TRY(vly_cuda_download(&net->shards[0], masters,
+                                  net->shards[0].plastic.list[i].master + first,
+                                  count * sizeof *masters, error));
 out:
     return status;
 }
@@ -501,19 +400,15 @@ vly_status vly_cuda_learning_write(vly_backend_net *net, uint32_t projection,
 {
     uint32_t i = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(begin(net, projection, first, count, &i, error));
-    const vly_learning_desc *learning =
-        vly_common_learning(net->desc, projection);
-    for (uint64_t j = 0; j < count; j++)
-        if (masters[j] < 0 || (uint32_t)masters[j] > learning->most)
-            return vly_cuda_fail(error, VLY_E_INVALID,
-                                 "weight %d of synapse %llu, wanted 0 to %u",
-                                 masters[j], (unsigned long long)(first + j),
-                                 learning->most);
+    VLY_TRY(vly_common_check_masters(net->desc, projection, first, count,
+                                     masters, error));
+    VLY_TRY(begin(net, projection, &i, error));
     if (count > 0)
         VLY_TRY(vly_cuda_upload(&net->shards[0],
                                 net->shards[0].plastic.list[i].master + first,
                                 masters, count * sizeof *masters, error));
+    if (count > 0 && net->shards[0].plan->learning_in != NULL)
+        VLY_TRY(net->shards[0].plan->learning_in(&net->shards[0], true, error));
 out:
     return status;
 }
@@ -525,17 +420,16 @@ vly_status vly_cuda_learning_set(vly_backend_net *net, uint32_t projection,
     vly_cuda_shard *shard = &net->shards[0];
     uint32_t i = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(begin(net, projection, 0, 0, &i, error));
+    VLY_TRY(
+        vly_common_check_learning_set(net->desc, projection, learning, error));
+    VLY_TRY(begin(net, projection, &i, error));
     vly_cuda_learning *l = &shard->plastic.list[i];
-    const vly_learning_desc *was = vly_common_learning(net->desc, projection);
-    if (learning->n_coefs != was->n_coefs)
-        return vly_cuda_fail(error, VLY_E_INVALID,
-                             "%u coefficients of a rule, wanted %u",
-                             learning->n_coefs, was->n_coefs);
     memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
     l->flags = (l->flags & ~VLY_CUDA_LEARNING_FROZEN) |
                (learning->flags & VLY_CUDA_LEARNING_FROZEN);
     VLY_TRY(put_list(shard, error));
+    if (shard->plan->learning_in != NULL)
+        VLY_TRY(shard->plan->learning_in(shard, false, error));
 out:
     return status;
 }

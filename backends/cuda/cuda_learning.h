@@ -8,21 +8,26 @@
 #include "cuda_base.h"
 
 typedef struct vly_cuda_plastic {
-    vly_cuda_learnings view;      /* for kernels; n 0: nothing learns */
-    vly_cuda_learning *on_device; /* view.list */
-    vly_cuda_learning *list;      /* [view.n] the same on the host */
-    uint32_t *projection;         /* [view.n] */
-    uint64_t flushed;             /* burst of the last flush by the host */
+    vly_cuda_learnings view;              /* for kernels; n 0: nothing learns */
+    vly_cuda_learning *on_device;         /* view.list */
+    vly_cuda_learning *list;              /* [view.n] the same on the host */
+    uint32_t *projection;                 /* [view.n] */
+    vly_cuda_short_term *short_on_device; /* view.short_term */
+    vly_cuda_short_term *short_list;      /* [view.n_short] on the host */
+    uint32_t *short_projection;           /* [view.n_short] */
+    uint64_t flushed;      /* burst of the last flush by the host */
     uint64_t swept;        /* burst of the last change by eligibilities */
     vly_cuda_given *given; /* [given_room] on the device */
     uint64_t given_room;
 } vly_cuda_plastic;
 
-/* The description without the projections that learn: what plans read. Its
- * memory is the shard's; the net's own if nothing learns. */
+/* The description without the projections that learn or have short-term
+ * plasticity: what plans read. Its memory is the shard's; the net's own if
+ * there is none. */
 vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
                                    const vly_net_desc **fixed,
                                    vly_error *error);
+/* Whether there is any. */
 bool vly_cuda_learns(const vly_cuda_shard *shard);
 /* Everything of the projections that learn, from the snapshot. */
 vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
@@ -30,7 +35,11 @@ vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
                                     vly_error *error);
 /* Before a launch at net->burst: ages must not grow beyond 31 bits. */
 vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error);
-/* The weights of a snapshot. */
+/* Brings all synapses up to date. */
+vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error);
+/* Synapses of number i of those that learn. */
+uint64_t vly_cuda_learning_synapses(const vly_cuda_shard *shard, uint32_t i);
+/* cuda_learning_state.c: the weights of a snapshot. */
 vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
                                   vly_error *error);
 /* Adds their hashes to done->digest on the device. */

@@ -28,7 +28,7 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
                          : shard->n_units;
     *found = (vly_cuda_fit){.why = NULL};
     if (vly_cuda_learns(shard)) {
-        found->why = "maps learn: only plan global can run them";
+        found->why = "maps learn: plans global and resident can run them";
         return VLY_OK;
     }
     return vly_cuda_partition_fit(shard, wanted->cluster, wanted->unit, limit,

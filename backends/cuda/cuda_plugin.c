@@ -6,6 +6,7 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_run.h"
+#include "cuda_short_term.h"
 #include "cuda_snapshot.h"
 #include "cuda_stimulus.h"
 
@@ -31,11 +32,11 @@ static void deinit(void)
 
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
-    .flags =
-        VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS | VLY_BACKEND_MODULATES,
+    .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS |
+             VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
-    .supports = vly_common_supports_learning,
+    .supports = vly_common_supports_all,
     .net_create = vly_cuda_net_create,
     .net_destroy = vly_cuda_net_destroy,
     .net_info = vly_cuda_net_info,
@@ -49,6 +50,7 @@ static const vly_backend backend = {
     .learning_read = vly_cuda_learning_read,
     .learning_write = vly_cuda_learning_write,
     .learning_set = vly_cuda_learning_set,
+    .short_term_set = vly_cuda_short_term_set,
 };
 
 #define VLY_COMMON_BUILD VLY_CUDA_BUILD

@@ -8,6 +8,7 @@
 
 #include "cuda_dynamics.h"
 #include "cuda_error.h"
+#include "cuda_learners.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_segments.h"
@@ -24,6 +25,9 @@
 #define MAIL_COPIES 8u
 #define SHARE_THREADS 512.0f
 #define FEW_THREADS 128.0f
+#define LEARNING_THREADS 768.0f
+#define LEARNING_NEURONS 512u
+#define LEARNING_ROW 32u
 /* Nanoseconds of a burst as a function of its events: the fixed cost is lower
  * than in a partitioned burst (cuda_partition.c), the cost per event is higher.
  * From bursts of the stress nets on an H200 (bench/README.md): medians of 5 to
@@ -43,11 +47,23 @@ static int set_blocks(vly_cuda_shard *shard, uint32_t n_blocks,
     uint32_t n = shard->net->desc->n_neurons;
     resident->n_blocks = n_blocks;
     resident->slice = n / n_blocks + (n % n_blocks != 0);
+    resident->n_newest = vly_cuda_learners_newest(shard, n_blocks);
     /* neuron numbers leave two codes of 16 bits free */
     return resident->slice <= 65534 &&
            (uint64_t)resident->slice * shard->view.max_delay <= 65536 &&
            vly_cuda_resident_bytes(&shard->view, resident) <= shared_bytes &&
            vly_cuda_shifts_fit(shard, resident);
+}
+
+/* Nets with maps that learn, as measured on an H100: 853 neurons a block and
+ * long rows (Morrison 2007) take 55.7 us a burst, in plan global 45.4; 341
+ * neurons (hpc_benchmark, scale 4) 31.5 instead of 34.0; 758 neurons and short
+ * rows 118 instead of 152 (bench/results/plastic.csv). */
+static bool is_learning_poor(const vly_cuda_shard *shard)
+{
+    return shard->resident.slice > LEARNING_NEURONS &&
+           vly_cuda_learners_mean(shard, shard->resident.n_blocks) >
+               LEARNING_ROW;
 }
 
 /* Chooses the number of blocks. A thread keeps the state of one neuron in
@@ -64,10 +80,10 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
     *found = (vly_cuda_fit){.why = NULL};
     if (n == 0)
         found->why = "the net has no neurons";
-    else if (vly_cuda_learns(shard))
-        found->why = "maps learn: only plan global can run them";
     else if (vly_cuda_has_feagi(shard->net->desc))
         found->why = "FEAGI areas need gains and candidates";
+    else if (vly_cuda_learners_unfit(shard) != NULL)
+        found->why = vly_cuda_learners_unfit(shard);
     else if (shard->view.n_ports > 1 ||
              shard->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
         found->why = "too many ports or areas";
@@ -96,6 +112,8 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
         blocks = blocks < limit / 2 ? 2 * blocks : limit;
     }
     found->is_poor = shard->resident.slice > VLY_CUDA_THREADS;
+    if (shard->net->wanted.plan == 0 && is_learning_poor(shard))
+        found->why = "maps learn, and plan global is faster";
     return VLY_OK;
 }
 
@@ -135,6 +153,8 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
         status = vly_cuda_check(
             (int)vly_cuda_resident_prepare(&shard->view, &shard->resident),
             "shared memory of a block", error);
+    if (status == VLY_OK)
+        status = vly_cuda_learners_create(shard, error);
     return status;
 }
 
@@ -142,6 +162,7 @@ static void release(vly_cuda_shard *shard)
 {
     vly_cuda_resident *resident = &shard->resident;
     vly_cuda_segments_release(shard);
+    vly_cuda_learners_release(shard);
     vly_cuda_device_release(shard, resident->ring);
     vly_cuda_device_release(shard, resident->mail); /* and mail_more */
     resident->ring = NULL;
@@ -190,6 +211,22 @@ static uint32_t choose_shift(const vly_cuda_shard *shard, uint32_t quads)
     return shift;
 }
 
+/* With maps that learn: so many that those without neurons and mail suffice for
+ * the synapses of all spikes of a burst. */
+static uint32_t choose_learning_threads(const vly_cuda_shard *shard)
+{
+    const vly_cuda_resident *resident = &shard->resident;
+    uint32_t shift = 0;
+    for (uint32_t p = 0; p < shard->learners.view.n; p++)
+        if (shard->learners.view.blocks[p].shift > shift)
+            shift = shard->learners.view.blocks[p].shift;
+    float wanted = shard->net->mean_spikes * (float)(UINT32_C(1) << shift) +
+                   (float)resident->slice +
+                   (float)(resident->lines * resident->n_blocks);
+    return wanted <= LEARNING_THREADS ? (uint32_t)LEARNING_THREADS
+                                      : VLY_CUDA_THREADS;
+}
+
 /* Minimum number of threads of a block. Every warp passes the barriers, even if
  * no spike of a burst needs it. */
 static uint32_t choose_threads(const vly_cuda_shard *shard)
@@ -197,6 +234,8 @@ static uint32_t choose_threads(const vly_cuda_shard *shard)
     uint32_t shift = 0;
     if (shard->net->wanted.threads > 0)
         return VLY_CUDA_RESIDENT_THREADS >> (shard->net->wanted.threads - 1);
+    if (shard->learners.view.n > 0)
+        return choose_learning_threads(shard);
     for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
         if (shard->resident.part[p].shift > shift)
             shift = shard->resident.part[p].shift;
@@ -240,6 +279,10 @@ static int make_ready(vly_cuda_shard *shard, uint32_t n_bursts)
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
     int code = make_ready(shard, wanted->n_bursts);
+    if (code == (int)cudaSuccess && shard->learners.view.n > 0)
+        return (int)vly_cuda_launch_learners(
+            &shard->view, wanted, &shard->resident, &shard->learners.view,
+            (cudaStream_t)shard->stream);
     if (code == (int)cudaSuccess)
         code = (int)vly_cuda_launch_resident(&shard->view, wanted,
                                              &shard->resident,
@@ -254,6 +297,9 @@ static void ran(vly_cuda_shard *shard, uint32_t n_bursts)
 
 static int linger_fit(vly_cuda_shard *shard, int *fits)
 {
+    *fits = 0;
+    if (shard->resident.n_newest > 0)
+        return (int)cudaSuccess; /* no kernel stays with maps that learn */
     return (int)vly_cuda_linger_resident_fit(&shard->view, &shard->resident,
                                              fits);
 }
@@ -281,13 +327,14 @@ static void say(const vly_cuda_shard *shard, double synapses,
                 vly_net_info *info)
 {
     snprintf(info->plan, sizeof info->plan,
-             "resident: %u blocks stay on the device, %u neurons each; "
+             "resident%s: %u blocks stay on the device, %u neurons each; "
              "inputs of %u bursts in shared memory%s, one exchange a burst; "
              "%.2f bytes a synapse",
+             shard->learners.view.n > 0 ? " with learning" : "",
              shard->resident.n_blocks, shard->resident.slice,
              shard->view.max_delay,
              shard->resident.step != 0 ? " for shifted weights" : "",
-             (double)shard->segment_bytes / synapses);
+             (double)(shard->segment_bytes + shard->learners.bytes) / synapses);
 }
 
 const vly_cuda_plan vly_cuda_plan_resident = {
@@ -300,6 +347,8 @@ const vly_cuda_plan vly_cuda_plan_resident = {
     .linger_fit = linger_fit,
     .linger = linger,
     .cost_ns = cost_ns,
+    .learning_out = vly_cuda_learners_out,
+    .learning_in = vly_cuda_learners_in,
     .say = say,
     .release = release,
 };

@@ -120,6 +120,8 @@ static vly_status fill(vly_cuda_shard *shard, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = vly_cuda_history_create(shard, error);
     if (status == VLY_OK)
+        status = vly_cuda_learning_create(shard, snapshot, error);
+    if (status == VLY_OK)
         status = vly_cuda_plan_create(shard, error);
     if (status == VLY_OK)
         status =
@@ -127,8 +129,6 @@ static vly_status fill(vly_cuda_shard *shard, const vly_snapshot *snapshot,
                             shard->n_state_words * sizeof(uint32_t), error);
     if (status == VLY_OK)
         status = vly_cuda_history_load(shard, snapshot, error);
-    if (status == VLY_OK)
-        status = vly_cuda_learning_create(shard, snapshot, error);
     if (status == VLY_OK)
         status = vly_cuda_plan_restore(shard, error);
     return status;

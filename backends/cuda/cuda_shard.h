@@ -12,6 +12,7 @@
 
 #include "cuda_dynamics.h"
 #include "cuda_input.h"
+#include "cuda_learners.h"
 #include "cuda_learning.h"
 #include "cuda_linger.h"
 #include "cuda_memory.h"
@@ -64,6 +65,7 @@ struct vly_cuda_shard {
                                  * far */
     vly_cuda_resident resident;
     uint64_t segment_bytes;
+    vly_cuda_learner_set learners; /* of plan resident */
     uint64_t mail_words; /* sizes of resident.mail and resident.mail_more */
     uint64_t more_words;
     vly_cuda_partition partition;

@@ -49,9 +49,9 @@ static vly_status find_groups(vly_backend_net *net, vly_error *error)
 {
     vly_common_delays *delays = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_alloc(&net->heap, net->desc->n_projections,
+    VLY_TRY(vly_common_alloc(&net->heap, net->fixed->n_projections,
                              sizeof *delays, &delays, error));
-    net->n_groups = vly_common_base_delays(net->desc, delays);
+    net->n_groups = vly_common_base_delays(net->fixed, delays);
     for (uint32_t g = 0; g < net->n_groups; g++)
         net->groups[g] = (vly_vulkan_group){.base_delay = delays[g].base,
                                             .delay_max = delays[g].most};
@@ -63,7 +63,7 @@ out:
 /* Sorted by source area, by counting. */
 static void find_parts(builder *b)
 {
-    const vly_net_desc *desc = b->net->desc;
+    const vly_net_desc *desc = b->net->fixed;
     uint32_t n = 0;
     memset(b->part_first, 0, (desc->n_areas + (size_t)1) * sizeof n);
     for (uint32_t pass = 0; pass < 2; pass++) {

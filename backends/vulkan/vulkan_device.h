@@ -23,11 +23,22 @@ enum {
     VLY_VULKAN_N_MODELS
 };
 
+/* The order of kernels/rules/plasticity.def. */
+enum {
+#define VLY_EACH_PLASTICITY(id) VLY_VULKAN_RULE_##id,
+#include "kernels/rules/plasticity.def"
+    VLY_VULKAN_N_RULES
+};
+
 enum {
     VLY_VULKAN_UPDATE, /* one for each model */
     VLY_VULKAN_DELIVER = VLY_VULKAN_N_MODELS,
     VLY_VULKAN_RESTORE,
     VLY_VULKAN_SORT,
+    VLY_VULKAN_LEARN, /* delivers what learns, one for each rule */
+    VLY_VULKAN_FLUSH = VLY_VULKAN_LEARN + VLY_VULKAN_N_RULES, /* the same */
+    VLY_VULKAN_EVENTS = VLY_VULKAN_FLUSH + VLY_VULKAN_N_RULES,
+    VLY_VULKAN_RENEW,
     VLY_VULKAN_SLICES, /* delivers, plan sliced */
     VLY_VULKAN_FUSED,  /* does all of a burst, one for each model */
     VLY_VULKAN_N_SHADERS = VLY_VULKAN_FUSED + VLY_VULKAN_N_MODELS

@@ -7,12 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vulkan_learning.h"
+
 /* as in kernels/vulkan/burst_view.glsl */
 _Static_assert(sizeof(vly_vulkan_area) == 312, "AREA_BYTES");
-_Static_assert(sizeof(vly_vulkan_view) == 176, "VIEW_BYTES");
+_Static_assert(sizeof(vly_vulkan_view) == 184, "VIEW_BYTES");
 _Static_assert(sizeof(vly_vulkan_group) == 24, "a group is 24 bytes");
+_Static_assert(sizeof(vly_vulkan_learning) == 200, "LEARNING_BYTES");
+_Static_assert(sizeof(vly_vulkan_newest) == 16, "a read of 16 bytes");
 _Static_assert(sizeof(vly_vulkan_record) == 40, "a record is 40 bytes");
-_Static_assert(offsetof(vly_vulkan_params, launch) == 176, "no hole");
+_Static_assert(offsetof(vly_vulkan_params, launch) == 184, "no hole");
 
 /* ---- options ----------------------------------------------------------- */
 
@@ -27,6 +31,7 @@ typedef struct net_options {
     uint32_t rounds;   /* neurons of an invocation; 0: by the device */
     uint32_t memory;   /* KiB on the device; UINT32_MAX: all */
     uint32_t fault;
+    uint32_t block; /* synapses of a block of what learns; 0: by the device */
     vly_vulkan_choice plan;
 } net_options;
 
@@ -55,6 +60,7 @@ static vly_status read_options(const char *text, net_options *made,
         {.name = "short", .value = &made->plan.is_short, .most = 1},
         {.name = "kept", .value = &made->plan.keeps, .most = 1},
         {.name = "fused", .value = &made->plan.fused, .most = 1},
+        {.name = "block", .value = &made->block},
         {.name = "fault", .value = &made->fault},
     };
     size_t n;
@@ -68,7 +74,7 @@ static vly_status read_options(const char *text, net_options *made,
                             "sums=N, copies=N, rounds=N, size=N, "
                             "lanes=N, words=N, groups=N, "
                             "together=0|1, short=0|1, kept=0|1, "
-                            "fused=0|1, memory=N or fault=1",
+                            "fused=0|1, block=N, memory=N or fault=1",
                             (int)n, bad);
 }
 
@@ -120,6 +126,20 @@ static vly_status choose_shape(vly_backend_net *net, const net_options *wanted,
     return VLY_OK;
 }
 
+/* As many work groups as VLY_VULKAN_ITERATIONS asks for where all neurons fire:
+ * each is found once a group of rows, its row is begun once, and a synapse is a
+ * quarter of an iteration (deliver.comp). */
+static void widen_delivery(vly_backend_net *net)
+{
+    vly_vulkan_shape *shape = &net->shape;
+    uint64_t rows = (uint64_t)net->n_groups * net->fixed->n_neurons;
+    uint64_t work = 3 * rows * shape->lanes + net->fixed->n_synapses / 4;
+    uint64_t groups = work / (shape->size * VLY_VULKAN_ITERATIONS) + 1;
+    groups = groups < 65535 ? groups : 65535;
+    if (net->device->is_cpu && groups > shape->groups)
+        shape->groups = (uint32_t)groups;
+}
+
 /* ---- sizes ------------------------------------------------------------- */
 
 static void start_view(vly_backend_net *net)
@@ -160,7 +180,13 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = create_params(net, error);
     if (status == VLY_OK)
+        status = vly_common_fixed(&net->heap, net->desc, &net->fixed, error);
+    if (status == VLY_OK)
         status = vly_vulkan_groups_create(net, error);
+    if (status == VLY_OK)
+        widen_delivery(net);
+    if (status == VLY_OK)
+        status = vly_vulkan_learning_count(net, error);
     if (status == VLY_OK)
         status = vly_vulkan_dynamics_create(net, error);
     if (status == VLY_OK)
@@ -184,6 +210,8 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
             vly_vulkan_upload(net, net->state, 0, snapshot->state,
                               net->n_state_words * sizeof(uint32_t), error);
     if (status == VLY_OK)
+        status = vly_vulkan_learning_create(net, snapshot, error);
+    if (status == VLY_OK)
         status = vly_vulkan_history_load(net, snapshot, error);
     return status;
 }
@@ -196,7 +224,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     net_options wanted;
     vly_vulkan_device *device = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports(desc, error));
+    VLY_TRY(vly_common_supports_learning(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
     VLY_TRY(
@@ -209,6 +237,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     made->device = device;
     made->burst = snapshot->burst;
     made->fault = wanted.fault;
+    made->plastic.block_wanted = wanted.block;
     made->device_limit = wanted.memory == UINT32_MAX
                              ? UINT64_MAX
                              : wanted.memory * UINT64_C(1024);
@@ -260,12 +289,12 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
             bytes, net->shape.is_short ? 2 : 4, VLY_VULKAN_LAUNCH_BURSTS);
     else
         snprintf(info->plan, sizeof info->plan,
-                 "global: %u work groups of %u deliver, %u invocations a row; "
-                 "%u groups of rows, %.2f bytes a synapse; inputs of %u bursts "
-                 "in global memory; up to %u bursts a submission",
-                 net->shape.groups, net->shape.size, net->shape.lanes,
-                 net->n_groups, bytes, net->view->ring,
-                 VLY_VULKAN_LAUNCH_BURSTS);
+                 "global%s: %u work groups of %u deliver, %u invocations a "
+                 "row; %u groups of rows, %.2f bytes a synapse; inputs of %u "
+                 "bursts in global memory; up to %u bursts a submission",
+                 net->plastic.n > 0 ? " with learning" : "", net->shape.groups,
+                 net->shape.size, net->shape.lanes, net->n_groups, bytes,
+                 net->view->ring, VLY_VULKAN_LAUNCH_BURSTS);
 out:
     return status;
 }

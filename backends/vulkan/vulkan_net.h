@@ -82,8 +82,36 @@ typedef struct vly_vulkan_timestamps {
     uint64_t at[5];   /* begin, end; of one burst: begin, delivered, end */
 } vly_vulkan_timestamps;
 
+/* A projection that learns; the device has its arrays. */
+typedef struct vly_vulkan_plastic_map {
+    vly_vulkan_buffer **targets; /* blocks of synapses */
+    vly_vulkan_buffer **weights;
+    vly_vulkan_buffer *arrived;
+    vly_vulkan_buffer *before[2]; /* NULL: the rule has no such trace */
+    vly_vulkan_buffer *newest;
+    vly_vulkan_buffer *post;
+    vly_vulkan_buffer *post_before[2];
+    uint64_t n_synapses;
+    uint32_t projection;
+    uint32_t groups[3]; /* work groups for rows, events, renewing */
+} vly_vulkan_plastic_map;
+
+/* Projections that learn, by rule, and within a rule in the order of the net.
+ */
+typedef struct vly_vulkan_plastic {
+    vly_vulkan_learning *list;   /* [n] as on the device */
+    vly_vulkan_plastic_map *map; /* [n] */
+    vly_vulkan_buffer *table;    /* list on the device */
+    uint64_t flushed;            /* burst of the last flush by the host */
+    uint32_t n;                  /* 0: nothing learns */
+    uint32_t block_shift;        /* synapses of a block */
+    uint32_t block_wanted;       /* option block=N; 0: by the device */
+    uint32_t first[VLY_VULKAN_N_RULES + 1]; /* of each rule in list */
+} vly_vulkan_plastic;
+
 struct vly_backend_net {
     const vly_net_desc *desc;
+    const vly_net_desc *fixed; /* the same without projections that learn */
     vly_vulkan_device *device;
     vly_common_heap heap;
     vly_vulkan_buffer *buffers;
@@ -137,6 +165,7 @@ struct vly_backend_net {
     uint32_t rounds;      /* option rounds=N; 0: by size */
     uint32_t tile_size;   /* neurons */
     uint32_t longest_row; /* plan sliced: synapses */
+    vly_vulkan_plastic plastic;
     uint64_t index_bytes; /* of a neuron */
     uint64_t rows_bytes;  /* rows and their index */
 };
@@ -200,6 +229,12 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
 vly_status vly_vulkan_delivery_create(vly_backend_net *net, vly_error *error);
 /* Puts back the events that were under way in a snapshot. */
 vly_status vly_vulkan_restore(vly_backend_net *net, vly_error *error);
+
+/* Mesa's driver for processors leaves the loops of an invocation after 65,535
+ * iterations, of all its loops together, without a word (LP_MAX_TGSI_LOOP_
+ * ITERATIONS, seen with 22.3). There no invocation may have more than these,
+ * whatever fires. */
+#define VLY_VULKAN_ITERATIONS UINT64_C(32000)
 
 /* Base delays of the net, each a group of rows. */
 vly_status vly_vulkan_groups_create(vly_backend_net *net, vly_error *error);

@@ -11,6 +11,10 @@
 #include "deliver_slices_spirv.h"
 #include "deliver_spirv.h"
 #include "fused_spirv.h"
+#include "learn_events_spirv.h"
+#include "learn_flush_spirv.h"
+#include "learn_renew_spirv.h"
+#include "learn_rows_spirv.h"
 #include "restore_spirv.h"
 #include "sort_spirv.h"
 #include "update_spirv.h"
@@ -24,6 +28,8 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
     [VLY_VULKAN_DELIVER] = {deliver_spirv, sizeof deliver_spirv},
     [VLY_VULKAN_RESTORE] = {restore_spirv, sizeof restore_spirv},
     [VLY_VULKAN_SORT] = {sort_spirv, sizeof sort_spirv},
+    [VLY_VULKAN_EVENTS] = {learn_events_spirv, sizeof learn_events_spirv},
+    [VLY_VULKAN_RENEW] = {learn_renew_spirv, sizeof learn_renew_spirv},
     [VLY_VULKAN_SLICES] = {deliver_slices_spirv, sizeof deliver_slices_spirv},
 #define VLY_EACH_MODEL(id)                                                     \
     [VLY_VULKAN_UPDATE + VLY_VULKAN_MODEL_##                                   \
@@ -33,6 +39,14 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
     [VLY_VULKAN_FUSED + VLY_VULKAN_MODEL_##                                    \
         id] = {fused_##id##_spirv, sizeof fused_##id##_spirv},
 #include "kernels/models/models.def"
+#define VLY_EACH_PLASTICITY(id)                                                \
+    [VLY_VULKAN_LEARN + VLY_VULKAN_RULE_##                                     \
+        id] = {learn_rows_##id##_spirv, sizeof learn_rows_##id##_spirv},
+#include "kernels/rules/plasticity.def"
+#define VLY_EACH_PLASTICITY(id)                                                \
+    [VLY_VULKAN_FLUSH + VLY_VULKAN_RULE_##                                     \
+        id] = {learn_flush_##id##_spirv, sizeof learn_flush_##id##_spirv},
+#include "kernels/rules/plasticity.def"
 };
 
 vly_status vly_vulkan_layout_create(vly_vulkan_device *device, vly_error *error)

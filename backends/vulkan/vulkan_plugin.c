@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plugin "vulkan": its entry and its table of functions.
  */
+#include "vulkan_learning.h"
 #include "vulkan_net.h"
 
 const char vly_support_plugin[] = "vulkan";
@@ -14,10 +15,10 @@ static void deinit(void)
 /* flags are completed by init */
 static vly_backend backend = {
     .struct_size = sizeof(vly_backend),
-    .flags = VLY_BACKEND_AREA_SPIKES,
+    .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS,
     .device_count = vly_vulkan_device_count,
     .device_info = vly_vulkan_device_info,
-    .supports = vly_common_supports,
+    .supports = vly_common_supports_learning,
     .net_create = vly_vulkan_net_create,
     .net_destroy = vly_vulkan_net_destroy,
     .net_info = vly_vulkan_net_info,
@@ -27,6 +28,9 @@ static vly_backend backend = {
     .coef_write = vly_vulkan_coef_write,
     .stimulus_write = vly_vulkan_stimulus_write,
     .snapshot_read = vly_vulkan_snapshot_read,
+    .learning_read = vly_vulkan_learning_read,
+    .learning_write = vly_vulkan_learning_write,
+    .learning_set = vly_vulkan_learning_set,
 };
 
 static vly_status init(const vly_host *host, vly_error *error)
@@ -38,7 +42,7 @@ static vly_status init(const vly_host *host, vly_error *error)
         vly_support_stop();
         return status;
     }
-    backend.flags = VLY_BACKEND_AREA_SPIKES;
+    backend.flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS;
     if (vly_vulkan_is_emulated())
         backend.flags |= VLY_BACKEND_EMULATED;
 out:

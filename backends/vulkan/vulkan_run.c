@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "vulkan_learning.h"
+
 #define FIRST_BURSTS 16u    /* before a submission has been timed */
 #define LAUNCH_NS 50000000u /* 50 ms */
 
@@ -181,9 +183,10 @@ static vly_status make_room(vly_backend_net *net, uint32_t n_bursts,
 static vly_status run_launch(vly_backend_net *net, vly_run *run,
                              uint64_t *input_from, vly_error *error)
 {
-    set_launch(net, run);
     uint64_t begin = now_ns();
     vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_learning_prepare(net, error));
+    set_launch(net, run);
     VLY_TRY(run_bursts(net, run, input_from, error));
     uint64_t end = now_ns();
     uint32_t n_bursts = count_bursts(net);

@@ -70,6 +70,8 @@ static const char *why_not(const vly_backend_net *net)
     const vly_net_desc *desc = net->desc;
     if (net->n_driven < desc->n_neurons)
         return "it has FEAGI areas";
+    if (net->plastic.n > 0)
+        return "it has maps that learn";
     if (net->view->ring > 1)
         return "delays of one map differ";
     if (desc->n_neurons == 0)

@@ -2,6 +2,7 @@
  * State in and out: snapshots and fields. The host makes the state digest of
  * a snapshot.
  */
+#include "vulkan_learning.h"
 #include "vulkan_net.h"
 
 static vly_status read_counts(vly_backend_net *net, uint64_t burst,
@@ -33,6 +34,7 @@ vly_status vly_vulkan_snapshot_read(vly_backend_net *net,
     static const vly_common_reader reader = {
         .counts = read_counts,
         .state = read_state,
+        .weights = vly_vulkan_learning_save,
         .spikes = vly_vulkan_history_read,
     };
     vly_status status = vly_vulkan_enter(net->device, error);

@@ -3,11 +3,14 @@
  * bursts, recorded once and submitted again until a run needs another number of
  * bursts. A burst is two dispatches with a barrier after each:
  *     inputs, delivery | barrier | stimuli, update, spikes to the log | barrier
- * or one of all of it (vulkan_fused.c).
+ * or one of all of it (vulkan_fused.c). Maps that learn add a dispatch beside
+ * the first, and one before and one after both (vulkan_learning.c).
  */
 #include "vulkan_net.h"
 
 #include <string.h>
+
+#include "vulkan_learning.h"
 
 #define MAX_DISPATCH 65535u /* work groups of one, on every device */
 
@@ -184,7 +187,7 @@ static bool is_used(const vly_backend_net *net, uint32_t shader)
         return net->tiles[shader].n > 0 && !net->is_fused;
     if (shader >= VLY_VULKAN_FUSED)
         return net->is_fused && net->tiles[shader - VLY_VULKAN_FUSED].n > 0;
-    return shader == VLY_VULKAN_SORT ||
+    return shader == VLY_VULKAN_SORT || vly_vulkan_learning_uses(net, shader) ||
            (shader == delivery_shader(net) && !net->is_fused);
 }
 
@@ -247,6 +250,11 @@ static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
 {
     if (timed)
         stamp(net, commands, 2);
+    if (net->plastic.n > 0) {
+        vly_vulkan_learning_flush(net, commands, pipelines, k);
+        dispatch_barrier(commands);
+        vly_vulkan_learning_deliver(net, commands, pipelines, k);
+    }
     if (net->is_fused)
         record_fused(net, commands, pipelines, k);
     else
@@ -256,6 +264,10 @@ static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
         stamp(net, commands, 3);
     if (!net->is_fused) {
         record_updates(net, commands, pipelines, k);
+        dispatch_barrier(commands);
+    }
+    if (net->plastic.n > 0) {
+        vly_vulkan_learning_events(net, commands, pipelines, k);
         dispatch_barrier(commands);
     }
     if (timed)

@@ -251,6 +251,11 @@ static bool refuse_projections(trial *t)
     if (!refuse_desc(t, &desc, "a plastic projection without a rule"))
         return false;
     one.flags &= ~(uint32_t)VLY_PROJECTION_PLASTIC;
+    one.flags |= VLY_PROJECTION_SHORT_TERM;
+    one.short_term = NULL;
+    if (!refuse_desc(t, &desc, "short-term plasticity without a rule"))
+        return false;
+    one.flags &= ~(uint32_t)VLY_PROJECTION_SHORT_TERM;
     one.port = 3;
     if (!refuse_desc(t, &desc, "a projection onto port 3"))
         return false;
@@ -275,7 +280,8 @@ static bool refuse_snapshots(trial *t)
     uint32_t word = 0;
     s.weights = &word;
     s.n_weight_bytes = s.n_weight_bytes == 4 ? 0 : 4;
-    if ((t->backend->flags & VLY_BACKEND_LEARNS) != 0 &&
+    if ((t->backend->flags & (VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM)) !=
+            0 &&
         !refuse_create(t, desc, &s, true, "a snapshot with 1 word of weights"))
         return false;
     s = t->net->connectome->start;
@@ -318,6 +324,71 @@ static bool refuse_devices(trial *t)
     return refused(t, status, &error, false, "a net on device 1048576");
 }
 
+/* ---- weights ------------------------------------------------------------ */
+
+/* A refusal that names the map. */
+static bool refused_map(trial *t, vly_status status, const vly_error *error,
+                        const char *map, const char *what)
+{
+    return refused(t, status, error, true, what) &&
+           (strstr(error->message, map) != NULL ||
+            trial_fail(t, "%s: the message does not name map %s: %s", what, map,
+                       error->message));
+}
+
+static bool refuse_map(trial *t, uint32_t p)
+{
+    const vly_projection_desc *map = &t->net->connectome->desc.projections[p];
+    const vly_area_desc *source =
+        &t->net->connectome->desc.areas[map->source_area];
+    const uint64_t n = map->row[source->n_neurons];
+    vly_learning_desc other = *map->learning;
+    const int32_t low = -1;
+    const int32_t high = (int32_t)map->learning->most + 1;
+    int32_t kept = 7;
+    vly_error e[5] = {VLY_ERROR_INIT, VLY_ERROR_INIT, VLY_ERROR_INIT,
+                      VLY_ERROR_INIT, VLY_ERROR_INIT};
+    const vly_backend *b = t->backend;
+    other.n_coefs++;
+    if (n == 0)
+        return true;
+    return refused_map(t, b->learning_read(t->made, p, n, 1, &kept, &e[0]),
+                       &e[0], map->map, "a weight after the last synapse") &&
+           refused_map(
+               t, b->learning_read(t->made, p, 1, UINT64_MAX, &kept, &e[1]),
+               &e[1], map->map, "weights whose end overflows") &&
+           refused_map(t, b->learning_write(t->made, p, n - 1, 1, &low, &e[2]),
+                       &e[2], map->map, "a weight below 0") &&
+           refused_map(t, b->learning_write(t->made, p, 0, 1, &high, &e[3]),
+                       &e[3], map->map, "a weight above the bound") &&
+           refused_map(t, b->learning_set(t->made, p, &other, &e[4]), &e[4],
+                       map->map, "a rule with one coefficient more") &&
+           (kept == 7 || trial_fail(t, "a refused learning_read wrote"));
+}
+
+static bool refuse_weights(trial *t)
+{
+    const vly_net_desc *desc = &t->net->connectome->desc;
+    bool any = false;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        if (!desc->projections[p].learning)
+            continue;
+        any = true;
+        if (!refuse_map(t, p))
+            return false;
+    }
+    for (uint32_t p = 0; any && p <= desc->n_projections; p++) {
+        vly_error error = VLY_ERROR_INIT;
+        int32_t kept = 7;
+        if ((p == desc->n_projections || !desc->projections[p].learning) &&
+            !refused(t,
+                     t->backend->learning_read(t->made, p, 0, 0, &kept, &error),
+                     &error, true, "weights of a map that does not learn"))
+            return false;
+    }
+    return true;
+}
+
 /* ---- all of them ------------------------------------------------------- */
 
 static bool refuse_all(trial *t)
@@ -327,7 +398,7 @@ static bool refuse_all(trial *t)
     vly_snapshot snapshot = {.struct_size = 8};
     small.struct_size = 8;
     return refuse_runs(t) && refuse_fields(t) && refuse_coefs(t) &&
-           refuse_stimuli(t) &&
+           refuse_stimuli(t) && refuse_weights(t) &&
            refused(t, t->backend->snapshot_read(t->made, &snapshot, &error),
                    &error, true, "snapshot_read with struct_size 8") &&
            refuse_desc(t, &small, "a net with struct_size 8") &&

@@ -322,6 +322,27 @@ static bool rewrite_learning(trial *t, uint32_t p)
            trial_fail(t, "weights of map %s: %s", map->map, error.message);
 }
 
+/* Other gains of what is under way, and the right ones. */
+static bool rewrite_short_term(trial *t, uint32_t p)
+{
+    const vly_projection_desc *map = &t->net->connectome->desc.projections[p];
+    if (!map->short_term)
+        return true;
+    vly_short_term_desc other = *map->short_term;
+    vly_error error = VLY_ERROR_INIT;
+    uint32_t *coefs = vly_calloc(other.n_coefs, sizeof *coefs);
+    if (!coefs)
+        return trial_fail(t, "out of memory");
+    other.coefs = coefs; /* zeros */
+    vly_status status = t->backend->short_term_set(t->made, p, &other, &error);
+    if (status == VLY_OK)
+        status =
+            t->backend->short_term_set(t->made, p, map->short_term, &error);
+    vly_free(coefs);
+    return status == VLY_OK ||
+           trial_fail(t, "gains of map %s: %s", map->map, error.message);
+}
+
 /* Writes that change nothing in the end. Where the net's own values change
  * while it runs, only before the first burst. */
 static bool scenario_rewrite(trial *t)
@@ -341,7 +362,7 @@ static bool scenario_rewrite(trial *t)
             if (!rewrite_stimulus(t, s))
                 return false;
         for (uint32_t p = 0; p < t->desc->n_projections; p++)
-            if (!rewrite_learning(t, p))
+            if (!rewrite_learning(t, p) || !rewrite_short_term(t, p))
                 return false;
     }
     return trial_finish(t, &(trial_call){0});

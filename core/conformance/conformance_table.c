@@ -132,7 +132,8 @@ static const struct {
                CHANGES(changed_stimuli), CHANGES(changed_ports)};
 
 static const char *const every_allocation[] = {
-    "delays", "mixed", "feagi_divided", "conductances", "plastic_dendritic"};
+    "delays",    "mixed", "feagi_divided", "conductances", "plastic_dendritic",
+    "short_term"};
 
 /* ---- genomes and digests ----------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A connectome: every neuron and synapse of a genome as flat arrays, the same
  * bytes for any number of threads, compiler and machine. Read-only once made;
- * nets share it. Saved and loaded as one file (README.md has the layout).
+ * nets share it. Saved and loaded as one file (FORMAT.md has the layout).
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_H
 #define VOLLEY_CONNECTOME_CONNECTOME_H
@@ -35,13 +35,14 @@ typedef struct vly_connectome_area {
     const uint32_t *load[2];
 } vly_connectome_area;
 
-/* The rule of a projection that learns, as given: what the engine needs to
- * change it while the net runs. */
+/* The rule of a projection that learns or has short-term plasticity, as given:
+ * what the engine needs to change it while the net runs. */
 typedef struct vly_connectome_learning {
     const char *name; /* of [plasticity.NAME] */
     const vly_plasticity_info *info;
     const double *params; /* [info->n_params] */
-    double w_max;         /* with the sign of its weights */
+    double w_max;         /* with the sign of its weights; 0 of short-term
+                           * plasticity */
 } vly_connectome_learning;
 
 /* Values that a file has of it: the parameters, w_max, and the number of the
@@ -68,8 +69,16 @@ typedef struct vly_connectome_projection {
     double mean_coarse; /* relative error of their mean if at least 0.1%,
                          * otherwise 0 */
     uint32_t pair;      /* of the genome; 0 if the connectome was loaded */
-    const vly_connectome_learning *learning; /* NULL: does not learn */
+    const vly_connectome_learning *learning;   /* NULL: does not learn */
+    const vly_connectome_learning *short_term; /* NULL: no such rule */
 } vly_connectome_projection;
+
+/* Its rule of plasticity, of any kind; NULL: none. */
+static inline const vly_connectome_learning *
+vly_connectome_rule(const vly_connectome_projection *projection)
+{
+    return projection->learning ? projection->learning : projection->short_term;
+}
 
 /* A stimulus as given, in numbers: what the engine needs to change it while
  * the net runs, to feed spike lists and to sum dc. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The digest of a connectome: a sum over its synapses, neurons and records, so
  * that parts can be computed separately, in any order and on any machine, and
- * then added. README.md defines each term.
+ * then added. FORMAT.md defines each term.
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_DIGEST_H
 #define VOLLEY_CONNECTOME_CONNECTOME_DIGEST_H

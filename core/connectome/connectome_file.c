@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Saving and loading a connectome. The layout is in README.md. A file that is
+ * Saving and loading a connectome. The layout is in FORMAT.md. A file that is
  * verified is read into memory; a mapped one could be truncated or overwritten
  * after the checks, which would cause SIGBUS or wrong spikes.
  */

@@ -189,25 +189,32 @@ static void put_projection(image_writer *writer, uint32_t p)
         record->delay = put(writer, VLY_SECTION_DELAYS, desc->delay, n);
 }
 
+/* How the projection learns, or its short-term plasticity, of which `most` has
+ * the bursts. */
 static void put_learning(image_writer *writer, uint32_t p)
 {
-    const vly_learning_desc *desc =
-        writer->connectome->desc.projections[p].learning;
+    const vly_projection_desc *of = &writer->connectome->desc.projections[p];
+    const vly_learning_desc *learning = of->learning;
+    const vly_short_term_desc *fast = of->short_term;
     const vly_connectome_learning *given =
-        writer->connectome->projections[p].learning;
+        vly_connectome_rule(&writer->connectome->projections[p]);
     vly_file_learning *record = &writer->image->learning[writer->n_learning++];
     record->projection = p;
-    record->flags = desc->flags;
-    record->rule = put_text(writer, desc->rule);
-    record->rule_hash = desc->rule_hash;
-    record->n_coefs = desc->n_coefs;
-    record->coefs = put(writer, VLY_SECTION_COEFS, desc->coefs, desc->n_coefs);
-    record->most = desc->most;
+    record->flags = learning ? learning->flags : fast->flags;
+    record->rule = put_text(writer, given->info->id);
+    record->rule_hash = learning ? learning->rule_hash : fast->rule_hash;
+    record->n_coefs = given->info->n_coefs;
+    record->coefs =
+        put(writer, VLY_SECTION_COEFS, learning ? learning->coefs : fast->coefs,
+            record->n_coefs);
+    record->most = learning ? learning->most : fast->bursts;
     record->name = put_text(writer, given->name);
     record->params = put(writer, VLY_SECTION_PARAMS, given->params,
                          vly_learning_values(given->info));
-    memcpy(record->source, desc->source, sizeof(record->source));
-    memcpy(record->target, desc->target, sizeof(record->target));
+    if (!learning)
+        return;
+    memcpy(record->source, learning->source, sizeof(record->source));
+    memcpy(record->target, learning->target, sizeof(record->target));
 }
 
 static void put_stimulus(image_writer *writer, uint32_t s)
@@ -255,7 +262,7 @@ static vly_status writer_init(image_writer *writer, vly_image *image,
     uint64_t n_columns = 0;
     uint32_t n_learning = 0;
     for (uint32_t p = 0; p < desc->n_projections; p++)
-        n_learning += desc->projections[p].learning != NULL;
+        n_learning += vly_connectome_rule(&connectome->projections[p]) != NULL;
     for (uint32_t a = 0; a < desc->n_areas; a++) {
         const vly_model_info *model = connectome->areas[a].model;
         n_columns += model->n_params + model->n_fields + model->n_coefs;
@@ -289,7 +296,7 @@ static void put_records(image_writer *writer)
     for (uint32_t p = 0; p < desc->n_projections; p++)
         put_projection(writer, p);
     for (uint32_t p = 0; p < desc->n_projections; p++)
-        if (desc->projections[p].learning)
+        if (vly_connectome_rule(&connectome->projections[p]))
             put_learning(writer, p);
     for (uint32_t s = 0; s < connectome->n_stimuli; s++)
         put_stimulus(writer, s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The file as a sequence of pieces that is never assembled in memory: its
- * records (README.md), and pieces that point into a connectome. Its checksums
+ * records (FORMAT.md), and pieces that point into a connectome. Its checksums
  * give the hash of the content, also for a connectome that is not saved.
  */
 #ifndef VOLLEY_CONNECTOME_CONNECTOME_IMAGE_H
@@ -169,7 +169,8 @@ typedef struct vly_file_stimulus {
 } vly_file_stimulus;
 VLY_SEAL(vly_file_stimulus, 128);
 
-/* After the last section, one for each projection that learns. */
+/* After the last section, one for each projection that learns or has short-term
+ * plasticity. */
 typedef struct vly_file_learning {
     uint32_t projection;
     uint32_t flags;
@@ -177,12 +178,12 @@ typedef struct vly_file_learning {
     uint32_t n_coefs;
     uint64_t rule_hash;
     uint64_t coefs;
-    uint32_t most;
+    uint32_t most; /* bursts of short-term plasticity */
     uint32_t name;
     vly_learning_trace source[2];
     vly_learning_trace target[2];
-    uint64_t params; /* those of the rule, w_max; of a rule with a modulator
-                        its area, 4294967295: none */
+    uint64_t params; /* those of the rule, then w_max, or 0; of a rule with a
+                        modulator its area, 4294967295: none */
 } vly_file_learning;
 VLY_SEAL(vly_file_learning, 80);
 

@@ -67,7 +67,8 @@ static bool projection_good(const vly_record_reader *reader,
                 (record->port == VLY_PORT_BY_SIGN && to->n_ports == 2);
     bool learns = record->flags == VLY_PROJECTION_PLASTIC && !gain &&
                   record->port < to->n_ports && !record->delay;
-    return port && (record->flags == gain || learns) &&
+    bool gains = record->flags == VLY_PROJECTION_SHORT_TERM && !gain;
+    return port && (record->flags == gain || learns || gains) &&
            (record->shift == 0 ||
             (header->version > 1 && !gain && record->shift <= VLY_SHIFT_MAX &&
              record->shift % VLY_SHIFT_STEP == 0)) &&
@@ -350,7 +351,8 @@ vly_status vly_file_records_read(const vly_file_view *file,
     desc_fill(&reader);
     connectome_fill(&reader);
     VLY_TRY(vly_learning_start_make(connectome->storage, &connectome->desc,
-                                    &connectome->start, file->error));
+                                    connectome->projections, &connectome->start,
+                                    file->error));
 out:
     return status;
 }

@@ -11,6 +11,7 @@
 #include "connectome/connectome_image.h"
 #include "connectome/learning_layout.h"
 #include "connectome/learning_make.h"
+#include "connectome/short_term_make.h"
 
 static vly_status areas_view(vly_maker *maker, vly_connectome *connectome)
 {
@@ -125,6 +126,12 @@ static vly_status projections_view(vly_maker *maker, vly_connectome *connectome)
             VLY_TRY(vly_learning_view(maker, made, projections[p].unit,
                                       &descs[p].learning));
             VLY_TRY(vly_learning_given(maker, made, &projections[p].learning));
+        }
+        if (made->pair->short_term) {
+            descs[p].flags |= VLY_PROJECTION_SHORT_TERM;
+            VLY_TRY(vly_short_term_view(maker, made, &descs[p].short_term));
+            VLY_TRY(
+                vly_short_term_given(maker, made, &projections[p].short_term));
         }
         net->n_synapses += made->n_synapses;
         uint32_t reach = vly_projection_reach(&descs[p]);
@@ -241,7 +248,8 @@ vly_status vly_views_make(vly_maker *maker, uint64_t n_state_words,
         VLY_TRY(vly_fail_nomem(maker->error,
                                genome->resolved ? strlen(genome->resolved) : 8,
                                "the resolved genome"));
-    VLY_TRY(vly_learning_start_make(maker->storage, net, start, maker->error));
+    VLY_TRY(vly_learning_start_make(
+        maker->storage, net, connectome->projections, start, maker->error));
     connectome->n_bursts = genome->n_bursts;
     connectome->seed_network = genome->seed_network;
     connectome->seed_state = genome->seed_state;

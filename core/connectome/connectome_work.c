@@ -53,6 +53,7 @@ bool vly_storage_adopt(vly_storage *storage, void *block, uint64_t bytes)
 
 vly_status vly_learning_start_make(vly_storage *storage,
                                    const vly_net_desc *desc,
+                                   const vly_connectome_projection *projections,
                                    vly_snapshot *start, vly_error *error)
 {
     uint64_t n = vly_learning_words_all(desc);
@@ -62,7 +63,7 @@ vly_status vly_learning_start_make(vly_storage *storage,
         vly_storage_alloc(storage, (size_t)n, sizeof(*words), false);
     if (!words)
         return vly_fail_nomem(error, n * sizeof(*words), "synapses that learn");
-    vly_learning_start(desc, words);
+    vly_learning_start(desc, projections, words);
     start->weights = words;
     start->n_weight_bytes = n * sizeof(*words);
     return VLY_OK;

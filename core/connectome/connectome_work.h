@@ -48,6 +48,7 @@ void vly_storage_deinit(vly_storage *storage);
  * Errors  E_NOMEM */
 vly_status vly_learning_start_make(vly_storage *storage,
                                    const vly_net_desc *desc,
+                                   const vly_connectome_projection *projections,
                                    vly_snapshot *start, vly_error *error);
 
 /* A sequence of words: word n of Philox with counter (n >> 2 low, c1, lane 1,

@@ -177,6 +177,18 @@ static key learning_key(const vly_learning_desc *learning, uint32_t p)
     return k;
 }
 
+static key short_term_key(const vly_short_term_desc *short_term, uint32_t p)
+{
+    key k = key_of(TERM_LEARNING, p);
+    k = key_add_text(k, short_term->rule);
+    k = key_add(k, short_term->rule_hash);
+    k = key_add(k, short_term->flags);
+    k = key_add(k, short_term->bursts);
+    for (uint32_t c = 0; c < short_term->n_coefs; c++)
+        k = key_add(k, short_term->coefs[c]);
+    return k;
+}
+
 static void projection_add(const vly_connectome *connectome, uint32_t p,
                            key *sum)
 {
@@ -185,6 +197,9 @@ static void projection_add(const vly_connectome *connectome, uint32_t p,
     sum_add_key(sum, projection_key(connectome, p));
     if (learning)
         sum_add_key(sum, learning_key(learning, p));
+    if (connectome->desc.projections[p].short_term)
+        sum_add_key(
+            sum, short_term_key(connectome->desc.projections[p].short_term, p));
 }
 
 static key stimulus_key(const vly_connectome *connectome, uint32_t s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Keys and terms of the connectome's digest, and the data that its files
- * exchange. README.md has the definition.
+ * exchange. FORMAT.md has the definition.
  */
 #ifndef VOLLEY_CONNECTOME_DIGEST_TERMS_H
 #define VOLLEY_CONNECTOME_DIGEST_TERMS_H

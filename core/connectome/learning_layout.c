@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "base/number.h"
+
 uint32_t vly_projection_reach(const vly_projection_desc *projection)
 {
     const vly_learning_desc *learning = projection->learning;
@@ -36,7 +38,10 @@ void vly_learning_layout_of(const vly_net_desc *desc, uint32_t projection,
         .n_sources = desc->areas[of->source_area].n_neurons,
         .n_targets = desc->areas[of->target_area].n_neurons,
     };
-    layout->n_synapses = of->row[layout->n_sources];
+    for (uint32_t k = 0; k < 3; k++)
+        layout->short_term[k] = VLY_NO_TRACE;
+    layout->short_term_age = VLY_NO_TRACE;
+    layout->n_synapses = learning ? of->row[layout->n_sources] : 0;
     bool modulated = learning && learning->modulator.bursts != 0;
     layout->e = modulated ? layout->n_synapses : VLY_NO_TRACE;
     uint64_t at = traces_place(
@@ -46,14 +51,18 @@ void vly_learning_layout_of(const vly_net_desc *desc, uint32_t projection,
                       layout->y, layout->y_age);
     layout->modulator = modulated ? at : VLY_NO_TRACE;
     at += modulated ? 2 : 0;
-    layout->n_words = learning ? at : 0;
+    if (of->short_term) {
+        for (uint64_t k = 0; k < 3; k++)
+            layout->short_term[k] = k * layout->n_sources;
+        layout->short_term_age = 3 * (uint64_t)layout->n_sources;
+        at = 4 * (uint64_t)layout->n_sources;
+    }
+    layout->n_words = at;
 }
 
 uint64_t vly_learning_words(const vly_net_desc *desc, uint32_t projection)
 {
     vly_learning_layout layout;
-    if (!desc->projections[projection].learning)
-        return 0;
     vly_learning_layout_of(desc, projection, &layout);
     return layout.n_words;
 }
@@ -82,13 +91,25 @@ static void traces_start(const uint64_t *values, const uint64_t *ages,
         }
 }
 
-void vly_learning_start(const vly_net_desc *desc, uint32_t *words)
+static void short_term_start(const vly_connectome_learning *given,
+                             const vly_learning_layout *layout, uint32_t *words)
+{
+    vly_short_term state = vly_short_term_start(given->info, given->params);
+    const float values[3] = {state.x, state.u, state.y};
+    for (uint32_t i = 0; i < layout->n_sources; i++) {
+        for (uint32_t k = 0; k < 3; k++)
+            words[layout->short_term[k] + i] = vly_float_bits(values[k]);
+        words[layout->short_term_age + i] = state.y < 0.0f ? VLY_NEVER : 0;
+    }
+}
+
+void vly_learning_start(const vly_net_desc *desc,
+                        const vly_connectome_projection *projections,
+                        uint32_t *words)
 {
     for (uint32_t p = 0; p < desc->n_projections; p++) {
         const vly_projection_desc *projection = &desc->projections[p];
         vly_learning_layout layout;
-        if (!projection->learning)
-            continue;
         vly_learning_layout_of(desc, p, &layout);
         for (uint64_t i = 0; i < layout.n_synapses; i++) {
             int32_t weight = projection->weight[i];
@@ -103,6 +124,8 @@ void vly_learning_start(const vly_net_desc *desc, uint32_t *words)
         }
         traces_start(layout.x, layout.x_age, layout.n_sources, words);
         traces_start(layout.y, layout.y_age, layout.n_targets, words);
+        if (projection->short_term)
+            short_term_start(projections[p].short_term, &layout, words);
         words += layout.n_words;
     }
 }

@@ -122,13 +122,16 @@ static vly_status learning_read(vly_record_reader *reader, uint64_t index,
     memcpy(&record,
            file->bytes + file->header.learning + index * sizeof(record),
            sizeof(record));
+    if (reader->projection_descs[p].flags & VLY_PROJECTION_SHORT_TERM)
+        return vly_record_short_term(reader, &record, p);
     const char *rule = vly_record_text(reader, record.rule);
     const vly_plasticity_info *info = rule ? vly_plasticity_find(rule) : NULL;
     const char *name = vly_record_text(reader, record.name);
     const char *fault =
         record.projection != p || !name ? "its projection"
-        : !info                         ? "its rule is not known"
-                : record_fault(reader, &record, info, &coefs, &params);
+        : !info || info->short_term
+            ? "its rule is not known"
+            : record_fault(reader, &record, info, &coefs, &params);
     if (fault)
         return vly_file_damaged(
             file, "how projection %" PRIu32 " (map %s) learns: %s", p,
@@ -168,7 +171,8 @@ vly_status vly_record_learnings(vly_record_reader *reader)
     uint64_t used = 0;
     vly_status status = VLY_OK;
     for (uint32_t p = 0; p < header->n_projections; p++) {
-        if (!(reader->projection_descs[p].flags & VLY_PROJECTION_PLASTIC))
+        if (!(reader->projection_descs[p].flags &
+              (VLY_PROJECTION_PLASTIC | VLY_PROJECTION_SHORT_TERM)))
             continue;
         if (used < n)
             VLY_TRY(learning_read(reader, used, p));

@@ -27,5 +27,8 @@ vly_status vly_record_areas(vly_record_reader *reader);
 /* record_learning.c: how projections learn; after the projections. Errors
  * E_PARSE, E_NOMEM */
 vly_status vly_record_learnings(vly_record_reader *reader);
+/* record_short_term.c: that of projection p. Errors E_PARSE, E_NOMEM */
+vly_status vly_record_short_term(vly_record_reader *reader,
+                                 const vly_file_learning *record, uint32_t p);
 
 #endif

@@ -21,6 +21,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c
     ${CMAKE_CURRENT_LIST_DIR}/record_learning.c
+    ${CMAKE_CURRENT_LIST_DIR}/record_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/row_buckets.c
     ${CMAKE_CURRENT_LIST_DIR}/row_sort.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_check.c
@@ -28,6 +29,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/rule_fixed.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_rows.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_voxels.c
+    ${CMAKE_CURRENT_LIST_DIR}/short_term_make.c
     ${CMAKE_CURRENT_LIST_DIR}/stimulus_table.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_distance.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_given.c

@@ -106,6 +106,8 @@ struct vly_net {
     vly_failover *failover; /* NULL: not asked for */
     bool rerunning;         /* replaying the bursts since the snapshot */
     bool muted;             /* and callbacks are not called for them */
+    bool on_trial;          /* no device: changes are checked only (set_check.c)
+                             */
 };
 
 /* The layout of the words of a state: one area. */
@@ -232,9 +234,20 @@ vly_status vly_net_area(const vly_net *net, const char *name, uint32_t *area,
 vly_status vly_net_change_begin(vly_net *net, vly_live *change,
                                 vly_error *error);
 vly_status vly_net_change_end(vly_net *net, vly_live *change, vly_error *error);
+/* vly_net_set without fail-over (net_set.c). */
+vly_status vly_net_set_path(vly_net *net, const char *path, double value,
+                            vly_error *error);
 /* plasticity.NAME.KEY of vly_net_set (net_learning.c). */
 vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
                                 double value, vly_error *error);
+/* The port of the target that the projection's synapses reach; of those whose
+ * sign chooses it the first (net_weights.c). */
+const vly_port_info *vly_projection_port(const vly_connectome *connectome,
+                                         uint32_t p);
+/* The source of a synapse, in numbers of its area: the last row that begins at
+ * or before it. */
+uint32_t vly_projection_source(const vly_net_desc *desc, uint32_t p,
+                               uint64_t synapse);
 /* Whether vly_net_set takes this key of the rule of projection p, which learns.
  * Errors  E_INVALID with the keys that it takes */
 vly_status vly_learning_key_check(const vly_connectome *connectome, uint32_t p,

@@ -2,7 +2,7 @@
  * Parameters in force: making a change, writing it to the backend, committing
  * it.
  */
-#include "engine/live.h"
+#include "engine/live_short_term.h"
 
 #include <string.h>
 
@@ -20,8 +20,9 @@ vly_status vly_live_init(vly_live *live, const vly_connectome *connectome,
     made.stimuli = vly_calloc(made.n_stimuli, sizeof *made.stimuli);
     made.stimulus_made = vly_calloc(made.n_stimuli, 1);
     made.learning = vly_calloc(made.n_projections, sizeof *made.learning);
+    made.short_term = vly_calloc(made.n_projections, sizeof *made.short_term);
     if (!made.columns || !made.load || !made.stimuli || !made.stimulus_made ||
-        !made.learning) {
+        !made.learning || !made.short_term) {
         vly_live_deinit(&made);
         return vly_fail_nomem(error, made.n_areas * sizeof *made.columns,
                               "the parameters in force");
@@ -50,6 +51,7 @@ void vly_live_deinit(vly_live *live)
     for (uint32_t p = 0; live->learning && p < live->n_projections; p++)
         vly_free(live->learning[p]);
     vly_free(live->learning);
+    vly_live_free_short_term(live);
     vly_free(live->columns);
     vly_free(live->load);
     vly_free(live->stimuli);
@@ -213,13 +215,16 @@ vly_status vly_live_make_learning(vly_live *change,
     const vly_connectome_projection *from =
         &connectome->projections[projection];
     const vly_connectome_learning *given = from->learning;
+    if (!given)
+        return vly_live_make_short_term(change, connectome, learned, projection,
+                                        error);
     const vly_learning_desc *was =
         connectome->desc.projections[projection].learning;
-    const vly_plasticity_input input = {
-        .params = learned,
-        .w_max = given->w_max < 0.0 ? -given->w_max : given->w_max,
-        .unit = from->unit,
-        .dt_ms = connectome->desc.dt_ms};
+    const vly_plasticity_input input = {.params = learned,
+                                        .w_max =
+                                            vly_plasticity_size(given->w_max),
+                                        .unit = from->unit,
+                                        .dt_ms = connectome->desc.dt_ms};
     size_t n_bytes = sizeof *was + was->n_coefs * sizeof *was->coefs;
     vly_learning_desc *made = vly_malloc(1, n_bytes);
     if (!made)
@@ -251,11 +256,13 @@ static vly_status make_learnings(vly_live *change,
     const double *now = overlay->learned;
     vly_status status = VLY_OK;
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
-        if (!connectome->projections[p].learning)
+        if (!vly_connectome_rule(&connectome->projections[p]))
             continue;
         VLY_TRY(vly_live_make_learning(change, connectome, now, p, error));
-        if (same_learning(change->learning[p],
-                          connectome->desc.projections[p].learning)) {
+        if (change->short_term[p])
+            vly_live_trim_short_term(change, connectome, p);
+        else if (same_learning(change->learning[p],
+                               connectome->desc.projections[p].learning)) {
             vly_free(change->learning[p]);
             change->learning[p] = NULL;
         }
@@ -348,6 +355,20 @@ static vly_status pass_learning(vly_live_pass *pass, uint32_t p,
     return status;
 }
 
+static vly_status pass_short_term(vly_live_pass *pass, uint32_t p,
+                                  vly_error *error)
+{
+    const vly_short_term_desc *old =
+        vly_live_short_term(pass->now, pass->connectome, p);
+    const vly_short_term_desc *new = pass->change->short_term[p];
+    if (pass->n_written == pass->limit || vly_live_same_short_term(old, new))
+        return VLY_OK;
+    vly_status status = pass->backend->short_term_set(
+        pass->net, p, pass->back ? old : new, error);
+    pass->n_written += status == VLY_OK;
+    return status;
+}
+
 static vly_status pass_run(vly_live_pass *pass, vly_error *error)
 {
     const vly_live *change = pass->change;
@@ -371,8 +392,10 @@ static vly_status pass_run(vly_live_pass *pass, vly_error *error)
         pass->n_written++;
     }
     for (uint32_t p = 0; p < change->n_projections; p++) {
-        vly_status status =
-            change->learning[p] ? pass_learning(pass, p, error) : VLY_OK;
+        vly_status status = change->learning[p] ? pass_learning(pass, p, error)
+                            : change->short_term[p]
+                                ? pass_short_term(pass, p, error)
+                                : VLY_OK;
         if (status != VLY_OK)
             return status;
     }
@@ -433,6 +456,7 @@ void vly_live_commit(vly_live *change, vly_live *now)
         now->learning[p] = change->learning[p];
         change->learning[p] = NULL;
     }
+    vly_live_commit_short_term(change, now);
     if (change->overlay) {
         vly_overlay_destroy(now->overlay);
         now->overlay = change->overlay;

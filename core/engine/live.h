@@ -23,8 +23,9 @@ typedef struct vly_live {
     uint8_t *stimulus_made;     /* [n_stimuli] */
     uint32_t **load;            /* [2 n_areas] as vly_connectome_area.load */
     uint32_t n_projections;
-    vly_learning_desc **learning; /* [n_projections] with their coefs in the
-                                   * same piece of memory */
+    vly_learning_desc **learning;     /* [n_projections] with their coefs in the
+                                       * same piece of memory */
+    vly_short_term_desc **short_term; /* the same of short-term plasticity */
 } vly_live;
 
 vly_status vly_live_init(vly_live *live, const vly_connectome *connectome,
@@ -46,8 +47,8 @@ vly_status vly_live_make_stimulus(vly_live *change,
                                   const vly_connectome *connectome,
                                   const vly_overlay *overlay, uint32_t stimulus,
                                   vly_error *error);
-/* The coefficients of a projection that learns, from its values in the overlay
- * (`learned` of the projection). */
+/* The coefficients of a projection that learns or has short-term plasticity,
+ * from its values in the overlay (`learned` of the projection). */
 vly_status vly_live_make_learning(vly_live *change,
                                   const vly_connectome *connectome,
                                   const double *learned, uint32_t projection,
@@ -91,6 +92,9 @@ const vly_column *vly_live_columns(const vly_live *live,
 const vly_learning_desc *vly_live_learning(const vly_live *live,
                                            const vly_connectome *connectome,
                                            uint32_t projection);
+const vly_short_term_desc *vly_live_short_term(const vly_live *live,
+                                               const vly_connectome *connectome,
+                                               uint32_t projection);
 const vly_stimulus_desc *vly_live_stimulus(const vly_live *live,
                                            const vly_connectome *connectome,
                                            uint32_t index);

@@ -85,7 +85,7 @@ vly_status vly_net_rounding(const vly_net *net, const char *path, double *off,
         const bool rules = strncmp(path, "plasticity.", 11) == 0;
         for (uint32_t p = 0; rules && p < connectome->desc.n_projections; p++) {
             const vly_connectome_learning *given =
-                connectome->projections[p].learning;
+                vly_connectome_rule(&connectome->projections[p]);
             if (!given || strncmp(given->name, name, n) != 0 ||
                 given->name[n] != 0)
                 continue;

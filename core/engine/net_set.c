@@ -31,9 +31,11 @@ vly_status vly_net_change_end(vly_net *net, vly_live *change, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
     bool lost = false;
-    vly_status status =
-        vly_live_apply(change, &net->live, net->connectome, net->device.backend,
-                       net->device.net, &lost, &why);
+    vly_status status = VLY_OK;
+    if (!net->on_trial)
+        status =
+            vly_live_apply(change, &net->live, net->connectome,
+                           net->device.backend, net->device.net, &lost, &why);
     if (status != VLY_OK)
         return vly_net_failed(net, status, lost, &why, error);
     vly_live_commit(change, &net->live);
@@ -58,7 +60,7 @@ static vly_status find_param(const vly_connectome_area *area, const char *name,
 {
     const vly_model_info *model = area->model;
     vly_suggest near = {0};
-    char text[160];
+    char text[VLY_HINT_SIZE];
     for (uint32_t p = 0; p < model->n_params; p++) {
         if (strcmp(model->params[p].name, name) == 0) {
             *param = p;
@@ -331,7 +333,7 @@ static vly_status set_stimulus(vly_net *net, const char *id, const char *name,
     const vly_connectome *connectome = net->connectome;
     vly_live change = {0};
     vly_suggest near = {0};
-    char text[160];
+    char text[VLY_HINT_SIZE];
     uint32_t n_found = 0;
     vly_status status = VLY_OK;
     VLY_TRY(vly_net_change_begin(net, &change, error));
@@ -344,7 +346,7 @@ static vly_status set_stimulus(vly_net *net, const char *id, const char *name,
     }
     if (n_found == 0) {
         status = vly_fail(error, VLY_E_INVALID, "there is no stimulus %s%s", id,
-                          vly_suggest_text(&near, text, sizeof text));
+                          vly_suggest_choice(&near, text, sizeof text));
         goto out;
     }
     for (uint32_t s = 0; s < connectome->n_stimuli; s++)
@@ -360,8 +362,22 @@ out:
 
 /* ---- paths ------------------------------------------------------------- */
 
-static vly_status set_path(vly_net *net, const char *path, double value,
-                           vly_error *error)
+static vly_status refuse_kind(const char *path, const char *kind,
+                              vly_error *error)
+{
+    vly_suggest near = {0};
+    char text[160];
+    vly_suggest_offer(&near, kind, "area");
+    vly_suggest_offer(&near, kind, "stimulus");
+    vly_suggest_offer(&near, kind, "plasticity");
+    return vly_fail(error, VLY_E_INVALID,
+                    "path is %s, wanted " VLY_SET_PATHS
+                    ": nothing else changes in a running net%s",
+                    path, vly_suggest_text(&near, text, sizeof text));
+}
+
+vly_status vly_net_set_path(vly_net *net, const char *path, double value,
+                            vly_error *error)
 {
     char *copy = NULL;
     uint32_t area = 0;
@@ -400,10 +416,7 @@ static vly_status set_path(vly_net *net, const char *path, double value,
     } else if (strcmp(copy, "plasticity") == 0) {
         status = vly_net_set_learning(net, name, key, value, error);
     } else {
-        status = vly_fail(error, VLY_E_INVALID,
-                          "path is %s, wanted " VLY_SET_PATHS
-                          ": nothing else changes in a running net",
-                          path);
+        status = refuse_kind(path, copy, error);
     }
 out:
     vly_free(copy);
@@ -417,7 +430,7 @@ vly_status vly_net_set(vly_net *net, const char *path, double value,
     vly_status status = VLY_OK;
     VLY_TRY(vly_failover_note(net, path, NULL, &value, 1, &change, error));
     do
-        status = set_path(net, path, value, error);
+        status = vly_net_set_path(net, path, value, error);
     while (vly_failover_again(net, &status, error));
     vly_failover_noted(net, VLY_CHANGE_SET, 0, &change, status);
 out:

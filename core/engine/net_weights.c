@@ -48,9 +48,10 @@ static vly_status find_part(const vly_net *net, const char *map, uint32_t part,
                     map ? "map " : "the net", map ? map : "", n);
 }
 
-static const vly_port_info *port_of(const vly_connectome *connectome,
-                                    const vly_projection_desc *desc)
+const vly_port_info *vly_projection_port(const vly_connectome *connectome,
+                                         uint32_t p)
 {
+    const vly_projection_desc *desc = &connectome->desc.projections[p];
     const vly_model_info *model = connectome->areas[desc->target_area].model;
     return &model->ports[desc->port < model->n_ports ? desc->port : 0];
 }
@@ -70,7 +71,8 @@ vly_status vly_net_projection(const vly_net *net, const char *map,
     const vly_projection_desc *desc = &connectome->desc.projections[p];
     const vly_connectome_projection *from = &connectome->projections[p];
     const vly_connectome_learning *given = from->learning;
-    const vly_port_info *port = port_of(connectome, desc);
+    const vly_connectome_learning *rule = vly_connectome_rule(from);
+    const vly_port_info *port = vly_projection_port(connectome, p);
     vly_net_projection_info made = {
         .index = p,
         .source_area = desc->source_area,
@@ -83,8 +85,8 @@ vly_status vly_net_projection(const vly_net *net, const char *map,
         .map = from->map,
         .source = connectome->areas[desc->source_area].name,
         .target = connectome->areas[desc->target_area].name,
-        .plasticity = given ? given->name : "",
-        .rule = given ? given->info->id : "",
+        .plasticity = rule ? rule->name : "",
+        .rule = rule ? rule->info->id : "",
         .weight_unit = port->unit,
         .weight_suffix = port->suffix};
     if (given)
@@ -115,6 +117,22 @@ static vly_status check_range(const vly_net *net, uint32_t p, uint64_t first,
         (unsigned long long)from->n_synapses);
 }
 
+uint32_t vly_projection_source(const vly_net_desc *desc, uint32_t p,
+                               uint64_t synapse)
+{
+    const vly_projection_desc *map = &desc->projections[p];
+    uint32_t low = 0;
+    uint32_t n = desc->areas[map->source_area].n_neurons;
+    while (n - low > 1) {
+        uint32_t middle = low + (n - low) / 2;
+        if (map->row[middle] <= synapse)
+            low = middle;
+        else
+            n = middle;
+    }
+    return low;
+}
+
 /* Synapses [first, first + count), in numbers of their areas; either may be
  * NULL. */
 static void read_ends(const vly_connectome *connectome, uint32_t p,
@@ -123,16 +141,7 @@ static void read_ends(const vly_connectome *connectome, uint32_t p,
 {
     const vly_projection_desc *desc = &connectome->desc.projections[p];
     uint32_t base = connectome->desc.areas[desc->target_area].first;
-    uint32_t lo = 0;
-    uint32_t hi = connectome->desc.areas[desc->source_area].n_neurons;
-    /* the last row that begins at or before the first synapse */
-    while (hi - lo > 1) {
-        uint32_t middle = lo + (hi - lo) / 2;
-        if (desc->row[middle] <= first)
-            lo = middle;
-        else
-            hi = middle;
-    }
+    uint32_t lo = vly_projection_source(&connectome->desc, p, first);
     for (uint64_t i = 0; i < count; i++) {
         while (desc->row[lo + 1] <= first + i)
             lo++;

@@ -49,7 +49,7 @@ uint32_t vly_learned_values(const vly_connectome *connectome,
                             uint32_t projection)
 {
     const vly_connectome_learning *given =
-        connectome->projections[projection].learning;
+        vly_connectome_rule(&connectome->projections[projection]);
     return given ? given->info->n_params + 1 : 0;
 }
 
@@ -65,12 +65,12 @@ void vly_learned_given(const vly_connectome *connectome, uint32_t projection,
                        double *values)
 {
     const vly_connectome_learning *given =
-        connectome->projections[projection].learning;
+        vly_connectome_rule(&connectome->projections[projection]);
     const vly_learning_desc *learning =
         connectome->desc.projections[projection].learning;
     uint32_t n = given->info->n_params;
     memcpy(values, given->params, n * sizeof *values);
-    values[n] = learning->flags & VLY_LEARNING_FROZEN ? 1.0 : 0.0;
+    values[n] = learning && learning->flags & VLY_LEARNING_FROZEN ? 1.0 : 0.0;
 }
 
 static vly_status overlay_nomem(vly_error *error)
@@ -104,7 +104,7 @@ vly_status vly_overlay_create(const vly_connectome *connectome,
                                       error));
     uint32_t at = 0;
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
-        if (connectome->projections[p].learning)
+        if (vly_connectome_rule(&connectome->projections[p]))
             vly_learned_given(connectome, p, made->learned + at);
         at += vly_learned_values(connectome, p);
     }

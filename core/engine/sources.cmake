@@ -9,6 +9,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/net.c
     ${CMAKE_CURRENT_LIST_DIR}/net_field.c
     ${CMAKE_CURRENT_LIST_DIR}/net_input.c
+    ${CMAKE_CURRENT_LIST_DIR}/live_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/net_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/net_modulate.c
     ${CMAKE_CURRENT_LIST_DIR}/net_rounding.c
@@ -18,6 +19,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/net_stats.c
     ${CMAKE_CURRENT_LIST_DIR}/net_weights.c
     ${CMAKE_CURRENT_LIST_DIR}/overlay.c
+    ${CMAKE_CURRENT_LIST_DIR}/set_check.c
     ${CMAKE_CURRENT_LIST_DIR}/state_check.c
     ${CMAKE_CURRENT_LIST_DIR}/pending.c
     ${CMAKE_CURRENT_LIST_DIR}/validate.c

@@ -301,6 +301,25 @@ static bool modulator_fits(const vly_learning_desc *learning,
             age < learning->modulator.bursts);
 }
 
+/* Shares within their bounds; without a past, or with an age below `bursts`. */
+static bool short_term_fits(const vly_short_term_desc *short_term,
+                            const vly_learning_layout *layout,
+                            const uint32_t *words)
+{
+    for (uint32_t i = 0; i < layout->n_sources; i++) {
+        uint32_t age = words[layout->short_term_age + i];
+        float s[3];
+        for (uint32_t k = 0; k < 3; k++)
+            memcpy(&s[k], &words[layout->short_term[k] + i], sizeof s[k]);
+        bool fits = s[0] >= 0.0f && s[0] <= 1.0f && s[1] >= -1.0f &&
+                    s[1] <= 1.0f && s[2] >= -1.0f && s[2] <= 1.0f;
+        if (!fits || (s[2] < 0.0f) != (age == VLY_NEVER) ||
+            (age != VLY_NEVER && (age >= short_term->bursts || s[1] < 0.0f)))
+            return false;
+    }
+    return true;
+}
+
 static bool weights_fit(const vly_learning_desc *learning,
                         const vly_learning_layout *layout,
                         const uint32_t *words)
@@ -335,7 +354,11 @@ static vly_status fits_weights(const vly_state *state,
         const vly_projection_desc *map = &desc->projections[p];
         vly_learning_layout layout;
         vly_learning_layout_of(desc, p, &layout);
-        if (layout.n_words != 0 && !weights_fit(map->learning, &layout, words))
+        bool fits = map->short_term
+                        ? short_term_fits(map->short_term, &layout, words)
+                    : map->learning ? weights_fit(map->learning, &layout, words)
+                                    : true;
+        if (!fits)
             return vly_fail(error, VLY_E_INVALID,
                             "the state has a weight or a trace of map %s that "
                             "is out of range",
@@ -349,20 +372,22 @@ static vly_status fits_weights(const vly_state *state,
 static const char *learned_fault(const vly_connectome *connectome, uint32_t p,
                                  const double *now)
 {
-    const vly_connectome_learning *given = connectome->projections[p].learning;
+    const vly_connectome_learning *given =
+        vly_connectome_rule(&connectome->projections[p]);
     const vly_plasticity_info *info = given->info;
-    const vly_plasticity_input input = {
-        .params = now,
-        .w_max = given->w_max < 0.0 ? -given->w_max : given->w_max,
-        .unit = 1.0,
-        .dt_ms = connectome->desc.dt_ms};
+    const vly_plasticity_input input = {.params = now,
+                                        .w_max =
+                                            vly_plasticity_size(given->w_max),
+                                        .unit = 1.0,
+                                        .dt_ms = connectome->desc.dt_ms};
     for (uint32_t i = 0; i < info->n_params; i++)
         if (!(now[i] >= info->params[i].lo && now[i] <= info->params[i].hi))
             return info->params[i].name;
     for (uint32_t i = 0; i < info->n_params; i++)
         if (vly_plasticity_fixed(info, i) && now[i] != given->params[i])
             return info->params[i].name;
-    if (now[info->n_params] != 0.0 && now[info->n_params] != 1.0)
+    if (now[info->n_params] != 0.0 &&
+        (now[info->n_params] != 1.0 || info->short_term))
         return "frozen";
     return info->check_of(&input);
 }
@@ -373,14 +398,15 @@ static vly_status fits_learned(const vly_state *state,
 {
     const double *now = state->overlay->learned;
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
-        if (!connectome->projections[p].learning)
+        if (!vly_connectome_rule(&connectome->projections[p]))
             continue;
         const char *fault = learned_fault(connectome, p, now);
         if (fault)
-            return vly_fail(error, VLY_E_INVALID,
-                            "the state has another or an invalid value for "
-                            "plasticity.%s: %s",
-                            connectome->projections[p].learning->name, fault);
+            return vly_fail(
+                error, VLY_E_INVALID,
+                "the state has another or an invalid value for "
+                "plasticity.%s: %s",
+                vly_connectome_rule(&connectome->projections[p])->name, fault);
         now += vly_learned_values(connectome, p);
     }
     return VLY_OK;

@@ -120,32 +120,22 @@ static void compare_state(const vly_connectome *connectome,
 
 /* ---- weights ------------------------------------------------------------ */
 
-/* The row of a synapse. */
-static uint32_t source_of(const vly_projection_desc *map, uint32_t n,
-                          uint64_t synapse)
-{
-    uint32_t low = 0;
-    while (n - low > 1) {
-        uint32_t middle = low + (n - low) / 2;
-        if (map->row[middle] <= synapse)
-            low = middle;
-        else
-            n = middle;
-    }
-    return low;
-}
-
 /* What word number i of a projection is. */
 static void name_weight(const vly_net_desc *desc, uint32_t p,
                         const vly_learning_layout *layout, uint64_t i,
                         vly_validate_result *result)
 {
-    static const char *const names[8] = {
-        "trace x0", "age of trace x0", "trace x1", "age of trace x1",
-        "trace y0", "age of trace y0", "trace y1", "age of trace y1"};
-    const uint64_t begin[8] = {
-        layout->x[0], layout->x_age[0], layout->x[1], layout->x_age[1],
-        layout->y[0], layout->y_age[0], layout->y[1], layout->y_age[1]};
+    static const char *const names[12] = {"trace x0", "age of trace x0",
+                                          "trace x1", "age of trace x1",
+                                          "x",        "u",
+                                          "y",        "age of x, u and y",
+                                          "trace y0", "age of trace y0",
+                                          "trace y1", "age of trace y1"};
+    const uint64_t begin[12] = {
+        layout->x[0],          layout->x_age[0],       layout->x[1],
+        layout->x_age[1],      layout->short_term[0],  layout->short_term[1],
+        layout->short_term[2], layout->short_term_age, layout->y[0],
+        layout->y_age[0],      layout->y[1],           layout->y_age[1]};
     const vly_projection_desc *map = &desc->projections[p];
     result->map = map->map;
     result->weight = "weight";
@@ -158,7 +148,7 @@ static void name_weight(const vly_net_desc *desc, uint32_t p,
     }
     if (i < layout->n_synapses) {
         result->source = desc->areas[map->source_area].first +
-                         source_of(map, layout->n_sources, i);
+                         vly_projection_source(desc, p, i);
         result->target = map->target[i];
         return;
     }
@@ -170,9 +160,9 @@ static void name_weight(const vly_net_desc *desc, uint32_t p,
         result->target = desc->areas[map->target_area].first;
         return;
     }
-    for (int k = 0; k < 8; k++) {
-        uint32_t n = k < 4 ? layout->n_sources : layout->n_targets;
-        uint32_t area = k < 4 ? map->source_area : map->target_area;
+    for (int k = 0; k < 12; k++) {
+        uint32_t n = k < 8 ? layout->n_sources : layout->n_targets;
+        uint32_t area = k < 8 ? map->source_area : map->target_area;
         if (begin[k] == VLY_NO_TRACE || i < begin[k] || i - begin[k] >= n)
             continue;
         result->weight = names[k];

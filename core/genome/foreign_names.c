@@ -78,6 +78,8 @@ static const vly_foreign rows[] = {
 #include "kernels/models/each_model.h"
 #define VLY_PLASTICITY_READ "core/genome/foreign_rule.h"
 #include "kernels/rules/each_plasticity.h"
+#define VLY_PLASTICITY_READ "core/genome/foreign_rule.h"
+#include "kernels/rules/each_short_term.h"
 #undef FOREIGN_KEYS
 /* models */
 #define VLY_MODEL_READ "core/genome/foreign_model.h"
@@ -219,14 +221,14 @@ static const vly_foreign rows[] = {
 /* plasticity rules */
 #define VLY_PLASTICITY_READ "core/genome/foreign_rule.h"
 #include "kernels/rules/each_plasticity.h"
+#define VLY_PLASTICITY_READ "core/genome/foreign_rule.h"
+#include "kernels/rules/each_short_term.h"
     NEAR("stdp_nn_symm_synapse", "stdp", "with nearest = true"),
     NONE("stdp_nn_restr_synapse",
          "no rule pairs a spike once only; nearest: stdp with nearest = true"),
     NONE("stdp_nn_pre_centered_synapse",
          "no rule forgets a trace after one pair; nearest: stdp with nearest = "
          "true"),
-    NONE("tsodyks_synapse", "no rule of short-term plasticity yet"),
-    NONE("tsodyks2_synapse", "no rule of short-term plasticity yet"),
     NONE("clopath_synapse", "no rule reads a potential; nearest: stdp_triplet"),
     NONE("urbanczik_synapse", "no rule reads a potential"),
     IN("[plasticity", "Wmax", "w_max"),

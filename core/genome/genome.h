@@ -166,7 +166,8 @@ typedef struct vly_plasticity {
     const char
         *suffix;    /* of w_max_<suffix>: the unit of the weights; "" none */
     double *params; /* [info->n_params]; owned */
-    double w_max;   /* bound of every weight; below 0: inhibition */
+    double w_max;   /* bound of every weight; below 0: inhibition; 0: the rule
+                     * is one of short-term plasticity and has none */
     bool dendritic; /* the delay is on the target's side */
     bool nearest;
     bool frozen;
@@ -204,6 +205,7 @@ typedef struct vly_pair {
     vly_value delay_ms; /* NUMBER, UNIFORM, NORMAL, LOGNORMAL or EXPONENTIAL */
     uint32_t port;      /* 0, 1 or VLY_PORT_BY_SIGN */
     const vly_plasticity *plasticity; /* of the genome; NULL: does not learn */
+    const vly_plasticity *short_term; /* of the genome; NULL: none */
     vly_origin origin;
 } vly_pair;
 

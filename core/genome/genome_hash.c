@@ -175,6 +175,8 @@ static void put_pair(vly_text *text, const vly_pair *pair)
         put_space(text, &pair->space);
     if (pair->plasticity)
         put_plasticity(text, pair->plasticity);
+    if (pair->short_term)
+        put_plasticity(text, pair->short_term);
 }
 
 static void put_stimulus(vly_text *text, const vly_stimulus *stimulus)

@@ -138,8 +138,10 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->port = map->port;
     if (!map->has_port && genome->areas[cell->to].model->n_ports == 2)
         pair->port = VLY_PORT_BY_SIGN;
-    pair->plasticity = map->plasticity;
-    if (!map->has_port && map->plasticity)
+    bool learns = map->plasticity && !map->plasticity->info->short_term;
+    pair->plasticity = learns ? map->plasticity : NULL;
+    pair->short_term = learns ? NULL : map->plasticity;
+    if (!map->has_port && learns)
         pair->port =
             vly_plasticity_port(map->plasticity, genome->areas[cell->to].model);
     pair->origin.kind = VLY_ORIGIN_FILE;

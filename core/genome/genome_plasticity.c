@@ -52,7 +52,8 @@ static bool key_known(const vly_plasticity *of, const char *word)
 {
     char key[VLY_NAME_MAX + 1];
     for (const vly_key *k = vly_keys_plasticity; k->name; k++)
-        if (vly_key_matches(k->name, word))
+        if (vly_plasticity_has_key(of->info, k->name) &&
+            vly_key_matches(k->name, word))
             return true;
     for (uint32_t i = 0; i < of->info->n_params; i++) {
         param_key(of, i, key, sizeof(key));
@@ -79,6 +80,15 @@ static vly_status refuse_unit(vly_reader *reader, const vly_toml_node *node,
     return VLY_OK;
 }
 
+static vly_status refuse_stay(vly_reader *reader, const vly_toml_node *node,
+                              const vly_plasticity *of)
+{
+    return vly_reader_fail_key(
+        reader, node,
+        "%.80s: rule %s has no such key: its weights stay as they are",
+        node->key, of->info->id);
+}
+
 /* A hint if the word is a name of another simulator; VLY_OK otherwise. */
 static vly_status refuse_foreign(vly_reader *reader, const vly_toml_node *node,
                                  const vly_plasticity *of)
@@ -93,6 +103,8 @@ static vly_status refuse_foreign(vly_reader *reader, const vly_toml_node *node,
                                        "%s: rule %s has no such key: %s",
                                        node->key, id, row->note);
         bool bound = strcmp(row->ours, STEM) == 0;
+        if (bound && of->info->short_term)
+            return refuse_stay(reader, node, of);
         return vly_reader_fail_key(
             reader, node, "%s: rule %s calls it %s%s%s%s%s", node->key, id,
             row->ours, bound && *of->suffix ? "_" : "", bound ? of->suffix : "",
@@ -107,10 +119,15 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
     vly_suggest suggest = {0};
     char hint[VLY_HINT_SIZE];
     vly_status status;
+    for (const vly_key *key = vly_keys_plasticity; key->name; key++)
+        if (!vly_plasticity_has_key(of->info, key->name) &&
+            vly_key_matches(key->name, node->key))
+            return refuse_stay(reader, node, of);
     VLY_TRY(refuse_foreign(reader, node, of));
     VLY_TRY(refuse_unit(reader, node, of));
     for (const vly_key *key = vly_keys_plasticity; key->name; key++)
-        if (strcmp(key->name, "modulator") == 0 && !of->info->modulated)
+        if (!vly_plasticity_has_key(of->info, key->name) ||
+            (strcmp(key->name, "modulator") == 0 && !of->info->modulated))
             continue;
         else if (strchr(key->name, '*'))
             vly_suggest_also(&suggest, key->name);
@@ -167,10 +184,66 @@ out:
     return status;
 }
 
+/* The nearest of w_max and w_max_<unit> for the unit of any port; NULL: none is
+ * near, or two are as near. */
+static const char *bound_near(const char *word, char out[VLY_NAME_MAX + 1])
+{
+    uint32_t best = UINT32_MAX;
+    bool alone = false;
+    for (uint32_t m = 0; m < vly_model_count(); m++) {
+        const vly_model_info *model = vly_model_at(m);
+        for (uint32_t port = 0; port < model->n_ports; port++) {
+            vly_suggest suggest = {0};
+            char key[VLY_NAME_MAX + 1];
+            const char *suffix = model->ports[port].suffix;
+            snprintf(key, sizeof(key), STEM "%s%s", *suffix ? "_" : "", suffix);
+            vly_suggest_offer(&suggest, word, key);
+            if (!suggest.best || suggest.distance > best ||
+                (suggest.distance == best && strcmp(out, key) == 0))
+                continue;
+            alone = suggest.distance < best;
+            best = suggest.distance;
+            memcpy(out, key, sizeof(key));
+        }
+    }
+    return alone ? out : NULL;
+}
+
+/* There is no bound: a key that is one misspelt, or with the name that another
+ * simulator has for it. */
+static vly_status refuse_no_bound(vly_reader *reader,
+                                  const vly_toml_node *table,
+                                  const vly_plasticity *of)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < table->n_children; i++) {
+        const vly_toml_node *child = &table->u.children[i];
+        char near[VLY_NAME_MAX + 1];
+        if (key_known(of, child->key))
+            continue;
+        VLY_TRY(refuse_foreign(reader, child, of));
+        if (bound_near(child->key, near))
+            return vly_reader_fail_key(
+                reader, child,
+                "unknown key %.80s in a [plasticity] of rule %s, did you mean "
+                "%s?",
+                child->key, of->info->id, near);
+    }
+    status = vly_reader_fail_key(
+        reader, table,
+        "[plasticity.%s] has no " STEM ", wanted " STEM
+        "_<unit>, the bound of its weights in the unit of weight_<unit>, also "
+        "for a rule that has none in NEST (stdp_pl)",
+        table->key);
+out:
+    return status;
+}
+
 static vly_status read_bound(vly_reader *reader, const vly_toml_node *table,
                              vly_plasticity *to)
 {
     const vly_toml_node *found = NULL;
+    char near[VLY_NAME_MAX + 1];
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < table->n_children; i++) {
         const vly_toml_node *child = &table->u.children[i];
@@ -182,20 +255,19 @@ static vly_status read_bound(vly_reader *reader, const vly_toml_node *table,
                                        "both %.80s and %.80s, wanted one",
                                        found->key, child->key);
         to->suffix = known_suffix(suffix);
-        if (!to->suffix)
+        if (!to->suffix) {
+            const char *other = bound_near(child->key, near);
             return vly_reader_fail_key(reader, child,
                                        "%.80s: no port has this unit, wanted "
-                                       "that of weight_<unit>",
-                                       child->key);
+                                       "that of weight_<unit>%s%s%s",
+                                       child->key,
+                                       other ? ", did you mean " : "",
+                                       other ? other : "", other ? "?" : "");
+        }
         found = child;
     }
     if (!found)
-        return vly_reader_fail_key(
-            reader, table,
-            "[plasticity.%s] has no " STEM ", wanted " STEM
-            "_<unit>, the bound of its weights in the unit of weight_<unit>, "
-            "also for a rule that has none in NEST (stdp_pl)",
-            table->key);
+        return refuse_no_bound(reader, table, to);
     VLY_TRY(vly_value_ranged(reader, found, found->key, -VLY_WEIGHT_MAX,
                              VLY_WEIGHT_MAX, &to->w_max));
     if (to->w_max == 0)
@@ -263,8 +335,7 @@ static vly_status check_params(vly_reader *reader, const vly_toml_node *table,
                                const vly_plasticity *to)
 {
     const vly_plasticity_input input = {.params = to->params,
-                                        .w_max = to->w_max < 0 ? -to->w_max
-                                                               : to->w_max,
+                                        .w_max = vly_plasticity_size(to->w_max),
                                         .unit = 1,
                                         .dt_ms = reader->genome->dt_ms};
     const char *unfit = to->info->check_of(&input);
@@ -311,12 +382,14 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_nomem(reader, strlen(node->key) + 1, "a name");
     VLY_TRY(read_rule(reader, node, to));
     to->suffix = "";
-    VLY_TRY(read_bound(reader, node, to));
+    if (!to->info->short_term)
+        VLY_TRY(read_bound(reader, node, to));
     for (uint32_t i = 0; i < node->n_children; i++)
         if (!key_known(to, node->u.children[i].key))
             return refuse_key(reader, &node->u.children[i], to);
     VLY_TRY(read_params(reader, node, to));
-    VLY_TRY(read_options(reader, node, to));
+    if (!to->info->short_term)
+        VLY_TRY(read_options(reader, node, to));
     VLY_TRY(check_params(reader, node, to));
     VLY_TRY(vly_modulator_read(reader, node, to));
 out:
@@ -387,9 +460,11 @@ void vly_plasticities_resolve(vly_text *text, const vly_reader *reader)
         vly_text_put(text, "\n[plasticity.\"%s\"]\nrule = \"%s\"", of->name,
                      of->info->id);
         vly_text_origin(text, &origin, NULL);
-        vly_text_put(text, STEM "%s%s = %s", *of->suffix ? "_" : "", of->suffix,
-                     vly_toml_print_number(of->w_max, number));
-        vly_text_origin(text, &of->w_max_origin, NULL);
+        if (!of->info->short_term) {
+            vly_text_put(text, STEM "%s%s = %s", *of->suffix ? "_" : "",
+                         of->suffix, vly_toml_print_number(of->w_max, number));
+            vly_text_origin(text, &of->w_max_origin, NULL);
+        }
         for (uint32_t p = 0; p < of->info->n_params; p++) {
             param_key(of, p, key, sizeof(key));
             vly_text_put(text, "%s = %s", key,
@@ -398,6 +473,8 @@ void vly_plasticities_resolve(vly_text *text, const vly_reader *reader)
         }
         origin = origin_of(table, "modulator");
         vly_modulator_resolve(text, reader, of, &origin);
+        if (of->info->short_term)
+            continue;
         put_option(text, table, "delay",
                    of->dendritic ? "\"dendritic\"" : "\"axonal\"");
         put_option(text, table, "nearest", of->nearest ? "true" : "false");

@@ -87,7 +87,7 @@ vly_status vly_weight_record_read(vly_reader *reader, const vly_toml_node *node)
                                    "interval, wanted interval_ms or "
                                    "interval_bursts");
     VLY_TRY(find_map(reader, name, &map));
-    if (!map->plasticity)
+    if (!map->plasticity || map->plasticity->info->short_term)
         return vly_reader_fail(reader, name,
                                "map %s does not learn: its weights do not "
                                "change, wanted a map with plasticity",

@@ -412,6 +412,9 @@ static vly_status read_part(vly_reader *reader, const vly_toml_node *use,
     names.areas = areas && areas->kind == VLY_TOML_TABLE ? areas : NULL;
     if (names.bound)
         VLY_TRY(check_bound(reader, names.bound, names.areas));
+    const vly_toml_node *maps = vly_toml_get(&reader->root, "map");
+    if (maps && maps->kind == VLY_TOML_ARRAY)
+        names.n_maps = maps->n_children;
     VLY_TRY(vly_use_rename(reader, &part->root, &names));
     VLY_TRY(take_file(reader, use, part, &names));
 out:

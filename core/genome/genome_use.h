@@ -21,6 +21,7 @@ typedef struct vly_use_names {
     const char *prefix;         /* "V1/" or "" */
     const vly_toml_node *areas; /* its [area], a table, or NULL */
     const vly_toml_node *bound; /* `areas` of the [use], or NULL */
+    uint32_t n_maps; /* [[map]]s of the genome that come before its own */
 } vly_use_names;
 
 /* Renames everything in the tree of an included file (genome_use_names.c):

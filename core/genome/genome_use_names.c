@@ -183,17 +183,35 @@ out:
 
 /* ---- tables ----------------------------------------------------------- */
 
+/* A map is named by its id, or "map:N" if it has none: then N counts from the
+ * first map of the file, and has to count from that of the genome. */
+static vly_status rename_map(vly_reader *reader, const vly_use_names *names,
+                             char **place)
+{
+    static const char word[] = "map:";
+    const char *digits = *place + strlen(word);
+    uint32_t n = 0;
+    if (strncmp(*place, word, strlen(word)) != 0 || strlen(digits) > 9 ||
+        strspn(digits, "0123456789") != strlen(digits))
+        return put_prefix(reader, names, place);
+    for (const char *c = digits; *c; c++)
+        n = 10 * n + (uint32_t)(*c - '0');
+    return set_text(reader, place, vly_format("map:%u", n + names->n_maps));
+}
+
 static vly_status rename_entry(vly_reader *reader, vly_toml_node *entry,
                                const vly_use_names *names)
 {
     static const char *const ends[] = {"from", "to"};
-    static const char *const words[] = {"id", "morphology", "plasticity",
-                                        "map"};
+    static const char *const words[] = {"id", "morphology", "plasticity"};
+    vly_toml_node *map = vly_toml_child(entry, "map");
     vly_toml_node *except = vly_toml_child(entry, "except");
     vly_status status = VLY_OK;
     for (int i = 0; i < 2; i++)
         VLY_TRY(rename_areas(reader, vly_toml_child(entry, ends[i]), names));
-    for (int i = 0; i < 4; i++) {
+    if (map && map->kind == VLY_TOML_STRING)
+        VLY_TRY(rename_map(reader, names, &map->u.string));
+    for (int i = 0; i < 3; i++) {
         vly_toml_node *word = vly_toml_child(entry, words[i]);
         if (word && word->kind == VLY_TOML_STRING)
             VLY_TRY(put_prefix(reader, names, &word->u.string));

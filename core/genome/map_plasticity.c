@@ -51,8 +51,11 @@ static vly_status find(vly_reader *reader, const vly_toml_node *node,
     if (rule_of(name))
         return vly_reader_fail(reader, node,
                                "no [plasticity.%s], wanted one with rule = "
-                               "\"%s\" and the bound w_max_<unit>",
-                               name, rule_of(name));
+                               "\"%s\"%s",
+                               name, rule_of(name),
+                               vly_plasticity_find(rule_of(name))->short_term
+                                   ? ""
+                                   : " and the bound w_max_<unit>");
     vly_suggest_choice(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no [plasticity.%.80s]%s", name,
                            *hint                    ? hint
@@ -216,6 +219,22 @@ out:
     return status;
 }
 
+/* Gains of short-term plasticity are those of no FEAGI area's psp. */
+static vly_status check_short_term(vly_reader *reader, const vly_map_entry *map,
+                                   const vly_toml_node *node)
+{
+    for (uint32_t i = 0; i < map->n_cells; i++) {
+        const vly_area *to = &reader->genome->areas[map->cells[i].to];
+        if (to->model->flags & VLY_AREA_FEAGI)
+            return vly_reader_fail(
+                reader, node,
+                "area %s is of model %s, whose events have a gain already, the "
+                "psp, wanted another model for short-term plasticity (%s)",
+                to->name, to->model->id, map->plasticity->info->id);
+    }
+    return VLY_OK;
+}
+
 /* ---- maps --------------------------------------------------------------- */
 
 vly_status vly_map_plasticity(vly_reader *reader, vly_map_entry *map)
@@ -225,6 +244,8 @@ vly_status vly_map_plasticity(vly_reader *reader, vly_map_entry *map)
     if (!node)
         return VLY_OK;
     VLY_TRY(find(reader, node, &map->plasticity));
+    if (map->plasticity->info->short_term)
+        return check_short_term(reader, map, node);
     for (uint32_t i = 0; i < map->n_cells; i++)
         VLY_TRY(check_cell(reader, map, node, &map->cells[i]));
 out:

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "kernels/models/table_hash.h"
 #include "kernels/rules/plasticity_rules.h"
+#include "kernels/rules/short_term_rules.h"
 
 #define LN2 0.69314718055994530942
 #define TRACE_PRE false
@@ -37,21 +38,34 @@ uint32_t vly_plasticity_most(const vly_plasticity_input *input)
 
 #define VLY_PLASTICITY_READ "core/genome/plasticity_table_read.h"
 #include "kernels/rules/each_plasticity.h"
+#define SHORT_TERM 1
+#define VLY_PLASTICITY_READ "core/genome/plasticity_table_read.h"
+#include "kernels/rules/each_short_term.h"
+#undef SHORT_TERM
+
+_Static_assert(VLY_SHORT_TERM_MAX_COEFS <= VLY_SHORT_TERM_COEFS,
+               "a rule of short-term plasticity has more coefficients");
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static vly_plasticity_info rules[] = {
 #define VLY_EACH_PLASTICITY(rule) {.id = #rule},
 #include "kernels/rules/plasticity.def"
+#define VLY_EACH_SHORT_TERM(rule) {.id = #rule},
+#include "kernels/rules/short_term.def"
 };
 
 /* The hash is computed from a text, so it cannot be a constant. */
 static void fill(void)
 {
     uint32_t i = 0;
-#define VLY_EACH_PLASTICITY(rule)                                              \
+#define FILL(rule)                                                             \
     rules[i] = rule##_head;                                                    \
     rules[i++].table_hash = vly_model_text_hash(rule##_hash_text);
+#define VLY_EACH_PLASTICITY(rule) FILL(rule)
 #include "kernels/rules/plasticity.def"
+#define VLY_EACH_SHORT_TERM(rule) FILL(rule)
+#include "kernels/rules/short_term.def"
+#undef FILL
 }
 
 uint32_t vly_plasticity_count(void)
@@ -75,6 +89,11 @@ const vly_plasticity_info *vly_plasticity_find(const char *id)
     return NULL;
 }
 
+bool vly_plasticity_has_key(const vly_plasticity_info *info, const char *key)
+{
+    return !info->short_term || strcmp(key, "rule") == 0;
+}
+
 bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param)
 {
     return strcmp(info->params[param].unit, "weight") == 0;
@@ -82,8 +101,11 @@ bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param)
 
 bool vly_plasticity_fixed(const vly_plasticity_info *info, uint32_t param)
 {
-    for (uint32_t t = 0; t < info->n_traces; t++)
-        if (info->traces[t].param == param)
+    for (uint32_t i = 0; i < info->n_traces; i++)
+        if (info->traces[i].param == param)
+            return true;
+    for (uint32_t i = 0; i < info->n_starts; i++)
+        if (info->starts[i].param == param)
             return true;
     return info->modulated &&
            (param == info->modulator_tau || param == info->modulator_interval);
@@ -115,12 +137,17 @@ void vly_plasticity_coefs(const vly_plasticity_info *info,
     info->coefs_of(input, words);
 }
 
-double vly_trace_bursts(double tau_ms, double dt_ms)
+static double halvings(double tau_ms, double dt_ms, double n)
 {
-    double exact = tau_ms / dt_ms * (15.0 * LN2);
+    double exact = tau_ms / dt_ms * (n * LN2);
     double bursts = vly_floor(exact);
     bursts += bursts < exact ? 1.0 : 0.0;
     return bursts > 1.0 ? bursts : 1.0;
+}
+
+double vly_trace_bursts(double tau_ms, double dt_ms)
+{
+    return halvings(tau_ms, dt_ms, 15.0);
 }
 
 double vly_trace_tau_max(double dt_ms)
@@ -144,4 +171,37 @@ void vly_plasticity_traces(const vly_plasticity_info *info,
         to->rate = (float)(dt_ms / tau_ms);
         to->bursts = (uint32_t)vly_trace_bursts(tau_ms, dt_ms);
     }
+}
+
+uint32_t vly_short_term_bursts(const vly_plasticity_info *info,
+                               const double *params, double dt_ms)
+{
+    double most = 1.0;
+    for (uint32_t i = 0; i < info->n_traces; i++) {
+        double bursts = halvings(params[info->traces[i].param], dt_ms, 24.0);
+        most = bursts > most ? bursts : most;
+    }
+    /* vly_trace_bursts is within VLY_TRACE_BURSTS_MAX, this within twice it */
+    return (uint32_t)most;
+}
+
+vly_short_term vly_short_term_start(const vly_plasticity_info *info,
+                                    const double *params)
+{
+    vly_short_term state = vly_short_term_rest();
+    for (uint32_t i = 0; i < info->n_starts; i++) {
+        float value =
+            vly_float_store(params[info->starts[i].param], -1.0f, 1.0f);
+        switch (info->starts[i].state) {
+        case VLY_START_X:
+            state.x = value;
+            break;
+        case VLY_START_U:
+            state.u = value;
+            break;
+        default:
+            state.y = value;
+        }
+    }
+    return state;
 }

@@ -2,12 +2,14 @@
  * The tables of plasticity rules (kernels/rules/NAME.def) as data and
  * functions: for checks, messages, documentation, and for the coefficients and
  * traces that a backend reads. ("Rule" alone is a rule of connections:
- * rule_info.h.)
+ * rule_info.h.) Rules of short-term plasticity are among them: their weights
+ * stay as they are, so they have no bound and no functions pre and post.
  */
 #ifndef VOLLEY_GENOME_PLASTICITY_INFO_H
 #define VOLLEY_GENOME_PLASTICITY_INFO_H
 
 #include "genome/model_info.h"
+#include "kernels/rules/short_term.h"
 
 #define VLY_TRACE_BURSTS_MAX (UINT32_C(1) << 24)
 /* m is at most this: a weight is an int16 */
@@ -19,6 +21,15 @@ typedef struct vly_trace_info {
     uint32_t index;
     uint32_t param; /* its time constant */
 } vly_trace_info;
+
+/* The state of a source that a parameter of short-term plasticity gives at the
+ * start of a run. */
+#define VLY_SHORT_TERM_COEFS 16u /* most of a rule */
+enum { VLY_START_X, VLY_START_U, VLY_START_Y };
+typedef struct vly_start_info {
+    uint32_t state; /* VLY_START_* */
+    uint32_t param;
+} vly_start_info;
 
 /* What the expressions of a table read. */
 typedef struct vly_plasticity_input {
@@ -33,6 +44,11 @@ typedef struct vly_plasticity_input {
 typedef int32_t vly_plasticity_step(int32_t m, const uint32_t *coefs,
                                     const float x[2], const float y[2]);
 
+/* Short-term plasticity: the state after a spike that comes h bursts after the
+ * one before. */
+typedef vly_short_term vly_short_term_step(vly_short_term state,
+                                           const uint32_t *coefs, uint32_t h);
+
 typedef struct vly_plasticity_info {
     const char *id;
     const char *text;
@@ -42,17 +58,21 @@ typedef struct vly_plasticity_info {
     const vly_param_info *params; /* unit "weight": the unit of the weights */
     const vly_coef_info *coefs;
     const vly_trace_info *traces;
+    const vly_start_info *starts; /* short-term plasticity, otherwise none */
     uint32_t n_params;
     uint32_t n_coefs;
     uint32_t n_traces;
     bool modulated;         /* its synapses have an eligibility */
     uint32_t modulator_tau; /* parameters, if it is modulated */
     uint32_t modulator_interval;
+    uint32_t n_starts;
+    bool short_term;
     void (*coefs_of)(const vly_plasticity_input *input, uint32_t *words);
     /* the condition that inconsistent parameters violate; NULL: consistent */
     const char *(*check_of)(const vly_plasticity_input *input);
     vly_plasticity_step *pre;
     vly_plasticity_step *post;
+    vly_short_term_step *spike; /* short-term plasticity, otherwise NULL */
 } vly_plasticity_info;
 
 /* NULL if there is no such rule. [any-thread] */
@@ -60,11 +80,14 @@ const vly_plasticity_info *vly_plasticity_find(const char *id);
 const vly_plasticity_info *vly_plasticity_at(uint32_t index);
 uint32_t vly_plasticity_count(void);
 
+/* Whether the rule has this key of vly_keys_plasticity: of short-term
+ * plasticity only `rule`. */
+bool vly_plasticity_has_key(const vly_plasticity_info *info, const char *key);
 /* Whether the parameter is in the unit of the weights. */
 bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param);
 
-/* Whether the parameter is a time that states depend on: those of the traces
- * and of the modulator. They stay while a net runs. */
+/* Whether the parameter stays as compiled while a net runs: a time that states
+ * depend on (of the traces, of the modulator), or a value at the start. */
 bool vly_plasticity_fixed(const vly_plasticity_info *info, uint32_t param);
 /* The nearest whole number of bursts; 0: less than half a burst. */
 double vly_plasticity_interval(double interval_ms, double dt_ms);
@@ -75,6 +98,11 @@ void vly_plasticity_modulator(const vly_plasticity_info *info,
                               vly_learning_trace *modulator,
                               uint32_t *interval);
 
+/* The magnitude of a bound with a sign: w_max of vly_plasticity_input. */
+static inline double vly_plasticity_size(double w_max)
+{
+    return w_max < 0.0 ? -w_max : w_max;
+}
 /* w_max in 2^-16 of the unit: the bound of m */
 uint32_t vly_plasticity_most(const vly_plasticity_input *input);
 /* words [n_coefs] */
@@ -92,5 +120,13 @@ void vly_plasticity_traces(const vly_plasticity_info *info,
                            const double *params, double dt_ms,
                            vly_learning_trace source[2],
                            vly_learning_trace target[2]);
+/* Short-term plasticity: bursts after which a spike leaves no trace, 24
+ * halvings of the longest time constant: less than a gain resolves. */
+uint32_t vly_short_term_bursts(const vly_plasticity_info *info,
+                               const double *params, double dt_ms);
+/* The state of every source at the start of a run. Its age is 0 bursts, or
+ * none if y is below 0. */
+vly_short_term vly_short_term_start(const vly_plasticity_info *info,
+                                    const double *params);
 
 #endif

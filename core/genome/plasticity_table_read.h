@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Turns the table and the functions of one plasticity rule into data and
- * functions. Not guarded: each_plasticity.h includes it for every rule.
+ * functions. Not guarded: each_plasticity.h includes it for every rule, and
+ * each_short_term.h with SHORT_TERM defined.
  */
 #define JOIN2(a, b, c) a##b##c
 #define JOIN(a, b, c) JOIN2(a, b, c)
@@ -43,6 +44,13 @@ enum NAME(modulator) {
 #define VLY_MODULATOR(tau, interval) +NAME(param_##interval)
 #include VLY_PLASTICITY_TABLE
 };
+
+#if defined(SHORT_TERM)
+static const vly_start_info NAME(starts)[] = {
+#define VLY_START(state, param) {VLY_START_##state, NAME(param_##param)},
+#include VLY_PLASTICITY_TABLE
+};
+#endif
 
 static const char NAME(hash_text)[] =
 #include "kernels/rules/rule_text.h"
@@ -91,6 +99,15 @@ _Static_assert(sizeof(RULE(_coef)) == sizeof(NAME(coefs)) /
                                           sizeof(uint32_t),
                "the struct of a rule has the coefficients of its table");
 
+#if defined(SHORT_TERM)
+static vly_short_term NAME(spike)(vly_short_term state, const uint32_t *coefs,
+                                  uint32_t h)
+{
+    RULE(_coef) c;
+    memcpy(&c, coefs, sizeof(c));
+    return RULE(_spike)(state, c, h);
+}
+#else
 static int32_t NAME(pre)(int32_t m, const uint32_t *coefs, const float x[2],
                          const float y[2])
 {
@@ -106,6 +123,16 @@ static int32_t NAME(post)(int32_t m, const uint32_t *coefs, const float x[2],
     memcpy(&c, coefs, sizeof(c));
     return RULE(_post)(m, c, x[0], x[1], y[0], y[1]);
 }
+#endif
+
+#if defined(SHORT_TERM)
+#define FUNCTIONS                                                              \
+    .starts = NAME(starts),                                                    \
+    .n_starts = sizeof(NAME(starts)) / sizeof(vly_start_info),                 \
+    .short_term = true, .spike = NAME(spike)
+#else
+#define FUNCTIONS .pre = NAME(pre), .post = NAME(post)
+#endif
 
 #define VLY_PLASTICITY(rule_id, rule_text, rule_source)                        \
     static const vly_plasticity_info NAME(head) = {                            \
@@ -124,11 +151,11 @@ static int32_t NAME(post)(int32_t m, const uint32_t *coefs, const float x[2],
         .modulator_interval = NAME(modulator_interval),                        \
         .coefs_of = NAME(coefs_of),                                            \
         .check_of = NAME(check_of),                                            \
-        .pre = NAME(pre),                                                      \
-        .post = NAME(post),                                                    \
+        FUNCTIONS,                                                             \
     };
 #include VLY_PLASTICITY_TABLE
 
+#undef FUNCTIONS
 #undef RULE
 #undef NAME
 #undef JOIN

@@ -143,6 +143,10 @@ vly_status vly_backend_check(const void *table, vly_backend *backend,
                                 "learning_read, learning_write or learning_set",
                                 error);
     }
+    if ((copy.flags & VLY_BACKEND_SHORT_TERM) == 0)
+        copy.short_term_set = NULL;
+    else if (!copy.short_term_set)
+        return function_missing(VLY_BACKEND_INTERFACE, "short_term_set", error);
     *backend = copy;
 out:
     return status;
@@ -163,6 +167,14 @@ vly_status vly_backend_supports(const vly_backend *table,
         if ((desc->projections[p].flags & VLY_PROJECTION_PLASTIC) != 0)
             return vly_fail(why, VLY_E_UNSUPPORTED,
                             "map %s is plastic, and this backend cannot learn",
+                            desc->projections[p].map);
+    for (uint32_t p = 0;
+         !(table->flags & VLY_BACKEND_SHORT_TERM) && p < desc->n_projections;
+         p++)
+        if ((desc->projections[p].flags & VLY_PROJECTION_SHORT_TERM) != 0)
+            return vly_fail(why, VLY_E_UNSUPPORTED,
+                            "map %s has short-term plasticity, which this "
+                            "backend does not know",
                             desc->projections[p].map);
     for (uint32_t p = 0;
          !(table->flags & VLY_BACKEND_MODULATES) && p < desc->n_projections;

@@ -60,6 +60,11 @@ static const char *near_id(const vly_registry *registry, const char *id,
         snprintf(text + used, bytes - used, "?");
         return text;
     }
+    /* one letter from cpu, but not meant so */
+    if (strcmp(id, "gpu") == 0) {
+        snprintf(text, bytes, ": no backend for GPUs is installed");
+        return text;
+    }
     for (uint32_t i = 0; i < registry->count; i++)
         vly_suggest_offer(&near, id, registry->entries[i]->id);
     return vly_suggest_text(&near, text, bytes);

@@ -33,6 +33,7 @@
     X(learning_read)                                                           \
     X(learning_write)                                                          \
     X(learning_set)                                                            \
+    X(short_term_set)                                                          \
     X(state_digest)
 
 typedef enum probe_call {

@@ -296,15 +296,17 @@ static vly_status learning_write(vly_backend_net *net, uint32_t projection,
     return status;
 }
 
-static vly_status learning_set(vly_backend_net *net, uint32_t projection,
-                               const vly_learning_desc *learning,
-                               vly_error *error)
-{
-    vly_status status = VLY_OK;
-    SEEN(net->slot, learning_set, net->burst,
-         net->inner->learning_set(net->net, projection, learning, error));
-    return status;
-}
+#define RULE_SET(name, type)                                                   \
+    static vly_status name(vly_backend_net *net, uint32_t projection,          \
+                           const type *rule, vly_error *error)                 \
+    {                                                                          \
+        vly_status status = VLY_OK;                                            \
+        SEEN(net->slot, name, net->burst,                                      \
+             net->inner->name(net->net, projection, rule, error));             \
+        return status;                                                         \
+    }
+RULE_SET(learning_set, vly_learning_desc)
+RULE_SET(short_term_set, vly_short_term_desc)
 
 static vly_status state_digest(vly_backend_net *net, uint64_t *digest,
                                vly_error *error)
@@ -405,6 +407,7 @@ static void fill_table(probe_slot *slot, const vly_backend *inner)
     slot->table.learning_read = inner->learning_read ? learning_read : NULL;
     slot->table.learning_write = inner->learning_write ? learning_write : NULL;
     slot->table.learning_set = inner->learning_set ? learning_set : NULL;
+    slot->table.short_term_set = inner->short_term_set ? short_term_set : NULL;
     if (!may_go_elsewhere(slot->probe)) {
         slot->table.weights_read = inner->weights_read ? weights_read : NULL;
         slot->table.weights_write = inner->weights_write ? weights_write : NULL;

@@ -40,8 +40,10 @@ vly_status vly_digest_log_open(const char *path,
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "a digest log");
     vly_status status = vly_writer_open(path, false, &made->writer, error);
-    if (status == VLY_OK)
+    if (status == VLY_OK) {
+        vly_writer_set_lines(made->writer);
         status = put_header(made->writer, header, error);
+    }
     if (status != VLY_OK) {
         vly_writer_abandon(made->writer);
         vly_free(made);
@@ -65,6 +67,7 @@ vly_status vly_digest_log_resume(const char *path,
         vly_free(made);
         return status;
     }
+    vly_writer_set_lines(made->writer);
     *log = made;
     return VLY_OK;
 }

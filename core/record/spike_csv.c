@@ -102,6 +102,7 @@ static vly_status open_csv(const char *path, bool replace,
     VLY_TRY(make_csv(areas, n_areas, dt_ms, &made, error));
     status = vly_writer_open(path, replace, &made->writer, error);
     if (status == VLY_OK) {
+        vly_writer_set_lines(made->writer);
         status =
             vly_writer_text(made->writer, VLY_SPIKE_CSV_HEADER "\n", error);
     }
@@ -142,6 +143,7 @@ vly_status vly_spike_csv_resume(const char *path, const vly_spike_area *areas,
         free_csv(made);
         return status;
     }
+    vly_writer_set_lines(made->writer);
     *csv = made;
 out:
     return status;

@@ -33,6 +33,10 @@ vly_status vly_writer_resume(const char *path, uint64_t n_bytes,
 /* The same for an open one: discards everything after n_bytes. */
 vly_status vly_writer_rewind(vly_writer *writer, uint64_t n_bytes,
                              vly_error *error);
+/* The file is text that grows line by line. If a write fails (a full disk), it
+ * is cut after its last whole line, and the message tells it. A pipe keeps what
+ * it was given. */
+void vly_writer_set_lines(vly_writer *writer);
 /* A second descriptor of the file: the lock stays until this one is closed too.
  * -1: it could not be duplicated. */
 int vly_writer_hold(const vly_writer *writer);

@@ -11,6 +11,7 @@
  * all warps costs six times its length: work that the mail and the segments
  * need comes first, all other work while they are in flight.
  */
+#include "learner_kernels.h"
 #include "resident_run.cuh"
 #include "segment_marks.cuh"
 
@@ -75,6 +76,8 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
 static const void *pick(const vly_cuda_view *view,
                         const vly_cuda_resident *resident)
 {
+    if (resident->n_newest != 0)
+        return vly_cuda_learners_kernel(view, resident);
     return resident->step != 0 ? vly_cuda_shifted_kernel(view, resident)
                                : pick_run(view, resident);
 }
@@ -85,7 +88,13 @@ uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
     return fired_lines(*resident) * sizeof(uint4) + sizeof(resident_shared) +
            resident->n_marks * sizeof(vly_cuda_marks) +
            ((uint64_t)view->max_delay * resident->slice + view->max_delay) *
-               sizeof(uint32_t);
+               sizeof(uint32_t) +
+           (resident->n_newest == 0
+                ? 0
+                : (view->max_delay + VLY_CUDA_LEARNER_WORDS + 3) *
+                          sizeof(uint32_t) +
+                      (uint64_t)resident->n_newest * VLY_CUDA_NEWEST_BYTES +
+                      VLY_CUDA_LEARNER_BYTES);
 }
 
 cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,

@@ -215,9 +215,14 @@ enum {
 #define VLY_CUDA_AGE_PERIOD (1u << 29)
 #define VLY_CUDA_AGE_NEVER (1u << 30)
 
+/* x k bursts after its spike is x * factor[k]: the numbers of vly_trace_at. */
+#define VLY_CUDA_FACTORS (1u << 16) /* of a table at most */
 typedef struct vly_cuda_trace {
+    const float *factor; /* [n_factors] */
+    uint32_t n_factors;  /* bursts, or FACTORS if there are more */
     float rate;
     uint32_t bursts; /* 0: the rule does not have it */
+    uint32_t reserved;
 } vly_cuda_trace;
 
 /* The two words of a modulator in a snapshot. */
@@ -275,10 +280,47 @@ typedef struct vly_cuda_learning {
     vly_cuda_modulator *modulator; /* [1] */
 } vly_cuda_learning;
 
-typedef struct vly_cuda_learnings {
-    const vly_cuda_learning *list; /* [n] on the device */
-    uint32_t n;
+/* The order of kernels/rules/short_term.def. */
+enum {
+#define VLY_EACH_SHORT_TERM(id) VLY_CUDA_SHORT_##id,
+#include "kernels/rules/short_term.def"
+    VLY_CUDA_N_SHORT_RULES
+};
+
+/* A source of a map with short-term plasticity, in 16 bytes. */
+typedef struct vly_cuda_source {
+    float x;
+    float u;
+    float y;
+    uint32_t last; /* burst of its last spike */
+} vly_cuda_source;
+
+/* A projection with short-term plasticity. */
+typedef struct vly_cuda_short_term {
+    const uint64_t *row;    /* [n_sources + 1] */
+    const uint32_t *target; /* global ids */
+    const int16_t *weight;
+    const uint8_t *delay;  /* NULL: all 0 */
+    vly_cuda_source *head; /* [n_sources] after the spikes that arrived */
+    vly_cuda_source *tail; /* [n_sources] after those not under way any more */
+    uint32_t coefs[VLY_CUDA_RULE_COEFS];
+    uint32_t rule; /* VLY_CUDA_SHORT_* */
+    uint32_t bursts;
+    uint32_t source_first;
+    uint32_t n_sources;
+    uint32_t base_delay;
+    uint32_t reach; /* base_delay and the largest further delay */
+    uint32_t port;  /* 2: by sign */
+    uint32_t shift;
+    uint32_t most_parts; /* of a row: a warp each */
     uint32_t reserved;
+} vly_cuda_short_term;
+
+typedef struct vly_cuda_learnings {
+    const vly_cuda_learning *list;         /* [n] on the device */
+    const vly_cuda_short_term *short_term; /* [n_short] on the device */
+    uint32_t n;
+    uint32_t n_short;
 } vly_cuda_learnings;
 
 /* As vly_cuda_launch_global. */
@@ -290,6 +332,20 @@ cudaError_t vly_cuda_launch_learning(const vly_cuda_view *view,
 cudaError_t vly_cuda_launch_learning_flush(const vly_cuda_learnings *learnings,
                                            uint64_t burst, uint32_t n_blocks,
                                            cudaStream_t stream);
+/* short_term.cu, between launches: the head becomes the tail; the events of the
+ * spikes of burst `fired` that arrive in `burst` or later are delivered (sign
+ * 1) or taken away (-1), and the head goes on; ages are renewed, at least once
+ * in 2^28 bursts. */
+cudaError_t vly_cuda_launch_short_term_reset(const vly_cuda_short_term *s,
+                                             cudaStream_t stream);
+cudaError_t vly_cuda_launch_short_term_again(const vly_cuda_view *view,
+                                             const vly_cuda_short_term *s,
+                                             uint64_t burst, uint64_t fired,
+                                             uint32_t sign,
+                                             cudaStream_t stream);
+cudaError_t vly_cuda_launch_short_term_renew(const vly_cuda_short_term *s,
+                                             uint64_t burst,
+                                             cudaStream_t stream);
 /* *sum += hashes of words [0, n), which are words [at, at + n) of the weights
  * of a snapshot */
 cudaError_t vly_cuda_launch_weights_digest(const uint32_t *words, uint64_t n,
@@ -378,6 +434,8 @@ typedef struct vly_cuda_resident {
     uint32_t n_marks;    /* in the shared memory of a block, of both parts */
     uint32_t threads;    /* of a block at least: 512, 256 or 128 */
     uint32_t step;       /* of the classes of shifts; 0: there are none */
+    uint32_t n_newest;   /* targets of maps that learn, of a block; 0: nothing
+                          * learns (learner_kernels.h) */
 } vly_cuda_resident;
 
 #define VLY_CUDA_MAIL_LINES 7u

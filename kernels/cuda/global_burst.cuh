@@ -16,6 +16,7 @@
 
 #if VLY_CUDA_LEARNS
 #include "learning_rows.cuh"
+#include "short_term.cuh"
 #endif
 
 #include "global_update.cuh"
@@ -232,6 +233,7 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
             __syncthreads();
         }
         learning_deliver(view, learnings, burst);
+        short_term_deliver(view, learnings, burst);
 #endif
         deliver_burst(view, launch, burst, k);
         __syncthreads();
@@ -248,6 +250,7 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
                             &n_candidates);
 #if VLY_CUDA_LEARNS
         learning_arrivals(view, learnings, burst);
+        short_term_arrivals(view, learnings, burst);
 #endif
         __syncthreads();
         arrivals += 2 * gridDim.x;

@@ -32,10 +32,21 @@ struct learning_row {
     float x[2]; /* and before this one */
 };
 
+/* Beyond the table. */
+static __device__ __noinline__ float
+learning_decay_far(float x, uint32_t age, float rate, uint32_t bursts)
+{
+    return vly_trace_at(x, age, rate, bursts);
+}
+
 static __device__ __forceinline__ float
 learning_decay(const vly_cuda_trace &trace, float x, uint32_t age)
 {
-    return vly_trace_at(x, age, trace.rate, trace.bursts);
+    if (age < trace.n_factors)
+        return x * __ldg(trace.factor + age);
+    return age < trace.bursts
+               ? learning_decay_far(x, age, trace.rate, trace.bursts)
+               : 0.0f;
 }
 
 static __device__ __forceinline__ float
@@ -44,25 +55,39 @@ learning_after(const vly_cuda_learning &l, float before)
     return (l.flags & VLY_CUDA_LEARNING_NEAREST) != 0 ? 1.0f : before + 1.0f;
 }
 
-static __device__ __forceinline__ learning_row
-learning_row_of(const vly_cuda_learning &l, uint32_t k, uint32_t burst,
-                uint32_t flushed, int32_t youngest)
+/* The row of a source whose last arrival was in burst `arrived`, with these
+ * traces before it. */
+static __device__ __forceinline__ learning_row learning_row_from(
+    const vly_cuda_learning &l, uint32_t arrived, float before0, float before1,
+    uint32_t burst, uint32_t flushed, int32_t youngest)
 {
     const uint32_t dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
     learning_row row;
-    row.arrived = burst - __ldcg(l.arrived + k);
+    row.arrived = burst - arrived;
     const int32_t since = (int32_t)(row.arrived - dendritic);
     const int32_t oldest = (int32_t)(burst - flushed);
     /* later spikes of targets meet no trace of this source */
     const int32_t least = (int32_t)row.arrived - (int32_t)l.reach + 1;
     row.youngest = youngest > least ? youngest : least;
     row.oldest = oldest < since ? oldest : since;
+    row.before[0] = before0;
+    row.before[1] = before1;
     for (int t = 0; t < 2; t++) {
-        row.before[t] = l.before[t] != nullptr ? __ldcg(l.before[t] + k) : 0.0f;
         row.after[t] = learning_after(l, row.before[t]);
         row.x[t] = learning_decay(l.source[t], row.after[t], row.arrived);
     }
     return row;
+}
+
+static __device__ __forceinline__ learning_row
+learning_row_of(const vly_cuda_learning &l, uint32_t k, uint32_t burst,
+                uint32_t flushed, int32_t youngest)
+{
+    return learning_row_from(
+        l, __ldcg(l.arrived + k),
+        l.before[0] != nullptr ? __ldcg(l.before[0] + k) : 0.0f,
+        l.before[1] != nullptr ? __ldcg(l.before[1] + k) : 0.0f, burst, flushed,
+        youngest);
 }
 
 static __device__ __forceinline__ float
@@ -95,17 +120,23 @@ learning_fold_ring(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
                    const learning_row &row, uint32_t burst, uint32_t i,
                    uint32_t count, int32_t m)
 {
-    const uint64_t ring = (uint64_t)i * (l.mask + 1);
-    uint32_t at = count;
-    while ((int32_t)(burst - __ldcg(l.post + ring + ((at - 1) & l.mask))) <=
-           row.oldest)
+    const uint64_t first = (uint64_t)i * (l.mask + 1);
+    const uint32_t *ring = l.post + first;
+    uint32_t at = count - VLY_CUDA_NEWEST; /* those are known to be */
+    /* one spike that is not to be folded is always there; by steps of eight,
+     * since each is a read that waits */
+    while (count - at + 8 <= l.mask &&
+           (int32_t)(burst - __ldcg(ring + ((at - 8) & l.mask))) <= row.oldest)
+        at -= 8;
+    while ((int32_t)(burst - __ldcg(ring + ((at - 1) & l.mask))) <= row.oldest)
         at--;
+    uint32_t next = __ldcg(ring + (at & l.mask));
     for (; at != count; at++) {
-        const uint64_t slot = ring + (at & l.mask);
-        const int32_t age = (int32_t)(burst - __ldcg(l.post + slot));
+        const int32_t age = (int32_t)(burst - next);
+        next = __ldcg(ring + ((at + 1) & l.mask));
         if (age < row.youngest)
             break;
-        m = learning_post<RULE>(l, rule, row, age, slot, m);
+        m = learning_post<RULE>(l, rule, row, age, first + (at & l.mask), m);
     }
     return m;
 }

@@ -166,7 +166,7 @@ store_command(const vly_cuda_view &view, const vly_cuda_resident &resident,
 {
     if (is_logged(resident, at))
         log_list(view, block.shared->list[(resident.tag + at.k) & 1],
-                 at.n_before, {block.shared->log_from, true});
+                 at.n_before, {block.shared->log_from, true, nullptr, 0});
     const uint64_t n_events = warp_sum(neuron_events(view, neuron));
     neuron->n_fired = 0;
     if (threadIdx.x % 32 == 0 && n_events != 0)
@@ -224,12 +224,13 @@ run_command(const vly_cuda_view &view, const vly_cuda_resident &resident,
         add_inputs(resident, linger, waiting, block, at->k - first, tag,
                    at->base);
         if (roles.updates)
-            update_block<MODEL, true>(view, resident, block, burst, at->base,
-                                      neuron, &n_events);
-        exchange<true>(view, resident, block, roles, burst, at->k, at->base,
-                       at->n_before, is_logged(resident, *at), neuron);
+            update_block<MODEL, true>(view, resident, block, {}, burst, at->k,
+                                      at->base, neuron, &n_events);
+        exchange<true>(view, resident, block, {}, roles, burst, at->k, at->base,
+                       at->n_before, is_logged(resident, *at), NOTHING_LEARNS,
+                       neuron);
         __syncthreads();
-        finish_burst<true>(view, launch, resident, block, roles, burst, at);
+        finish_burst<true>(view, launch, resident, block, {}, roles, burst, at);
     }
 }
 

@@ -43,9 +43,8 @@ assign_roles(const vly_cuda_resident &resident, bool keep)
 /* The threads that deliver what is not urgent, while others wait for mail or
  * have neurons. */
 static __device__ __forceinline__ list_groups
-later_groups(const vly_cuda_resident &resident, bool keep)
+later_groups(const vly_cuda_resident &resident, bool keep, uint32_t shift)
 {
-    const uint32_t shift = resident.part[VLY_CUDA_LATER].shift;
     const uint32_t waiting =
         (resident.lines * resident.n_blocks + 31) / 32 * 32;
     const uint32_t neurons = neuron_threads(resident, keep);

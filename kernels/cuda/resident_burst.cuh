@@ -8,6 +8,7 @@
 
 #include "allow_shared.cuh"
 #include "resident_block.cuh"
+#include "resident_learning.cuh"
 
 #define USUAL_THREADS VLY_CUDA_RESIDENT_THREADS
 #define FEW_THREADS 768u
@@ -17,12 +18,17 @@
 template <int MODEL, bool KEEP>
 static __device__ __forceinline__ void
 update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
-             const resident_block &block, uint64_t burst, uint32_t base,
-             resident_neuron *neuron, uint64_t *n_events)
+             const resident_block &block, const resident_learner &learner,
+             uint64_t burst, uint32_t k, uint32_t base, resident_neuron *neuron,
+             uint64_t *n_events)
 {
     if constexpr (KEEP) {
         neuron_update<MODEL, true>(view, block, burst, threadIdx.x, base,
                                    neuron);
+#if RESIDENT_LEARNS
+        if (neuron->fired != 0)
+            learner_fired(learner, burst, neuron->id, threadIdx.x);
+#endif
     } else {
         for (uint32_t low = 0; low < resident.slice; low += blockDim.x) {
             const uint32_t number = low + threadIdx.x;
@@ -34,6 +40,12 @@ update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
             neuron->drawn = drawn[0];
             neuron_update<MODEL, false>(view, block, burst, number, base,
                                         neuron);
+#if RESIDENT_LEARNS
+            if (neuron->fired != 0) {
+                learner_fired(learner, burst, neuron->id, number);
+                learner_check(learner, k, neuron->id, number);
+            }
+#endif
             neuron_account(view, burst, neuron);
             *n_events += neuron_events(view, neuron);
             neuron_store<MODEL>(view, neuron);
@@ -62,16 +74,22 @@ keep_account(const vly_cuda_view &view, resident_shared *shared,
 
 /* From the update of a burst to the spikes of all blocks, with other work in
  * between: draws for the next burst, record of this one, log and delivery of
- * the previous one, which has n_before spikes in the list. */
+ * the previous one, which has n_before spikes in the list; arrivals: slot of
+ * the next burst, to whose maps that learn spikes are delivered, or
+ * NOTHING_LEARNS. */
 template <bool KEEP>
 static __device__ __forceinline__ void
 exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
-         const resident_block &block, const warp_roles &roles, uint64_t burst,
-         uint32_t k, uint32_t base, uint32_t n_before, bool logs,
+         const resident_block &block, const resident_learner &learner,
+         const warp_roles &roles, uint64_t burst, uint32_t k, uint32_t base,
+         uint32_t n_before, bool logs, uint32_t arrivals,
          resident_neuron *neuron)
 {
     resident_shared *shared = block.shared;
     const uint32_t tag = resident.tag + k + 1;
+#if RESIDENT_LEARNS
+    const bool is_full = learner_is_full(learner, k);
+#endif
     uint32_t *at = roles.sends ? send_place(resident, tag) : nullptr;
     /* The warp that sends waits for those that update. All wait: warps that had
      * only arrived took issue slots from the late ones and from it, and with a
@@ -84,16 +102,30 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
         if (roles.keeps)
             end_phase(shared, 1);
     }
+#if RESIDENT_LEARNS
+    learner_make_room(learner, burst, k, is_full);
+    if (KEEP && roles.updates && neuron->fired != 0)
+        learner_check(learner, k, neuron->id, threadIdx.x);
+    if (roles.keeps)
+        learner_follow(learner, k);
+#endif
     if (KEEP && roles.updates) {
         neuron_draw(view, shared, burst + 1, k + 1, false, neuron);
         neuron_account(view, burst, neuron);
     }
     const uint32_t *list = shared->list[(tag + 1) & 1];
     if (logs)
-        log_list(view, list, n_before, {shared->log_from, true});
+        log_list(view, list, n_before, {shared->log_from, true, nullptr, 0});
     if (resident.split != 0)
-        deliver_list(block, VLY_CUDA_LATER, resident, list, n_before, base,
-                     later_groups(resident, KEEP), NOT_READ, false);
+        deliver_list(
+            block, VLY_CUDA_LATER, resident, list, n_before, base,
+            later_groups(resident, KEEP, resident.part[VLY_CUDA_LATER].shift),
+            NOT_READ, false);
+#if RESIDENT_LEARNS
+    if (arrivals != NOTHING_LEARNS)
+        learner_deliver(view, resident, block, learner, burst + 1, arrivals,
+                        KEEP, false);
+#endif
     if (roles.waits)
         receive_mail<KEEP>(resident, block, tag, blockDim.x - 1 - threadIdx.x);
     if (roles.keeps)
@@ -108,6 +140,7 @@ struct launch_state {
     uint32_t room;     /* spikes until the log is checked again */
     uint32_t turn;     /* bursts until this block logs one */
     uint32_t n_before; /* spikes of the burst before in the list */
+    uint32_t head;     /* log position of the next spike, modulo 2^32 */
     bool more;         /* there is a next burst */
 };
 
@@ -129,6 +162,7 @@ start_launch(const vly_cuda_view &view, const vly_cuda_launch &launch,
     at.k = 0;
     at.turn = blockIdx.x;
     at.n_before = 0;
+    at.head = (uint32_t)launch.head;
     at.more = launch.n_bursts > 0 && at.room >= view.n_neurons;
     return at;
 }
@@ -139,7 +173,8 @@ template <bool KEEP>
 static __device__ __forceinline__ void
 finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
              const vly_cuda_resident &resident, const resident_block &block,
-             const warp_roles &roles, uint64_t burst, launch_state *at)
+             const resident_learner &learner, const warp_roles &roles,
+             uint64_t burst, launch_state *at)
 {
     resident_shared *shared = block.shared;
     const uint32_t tag = resident.tag + at->k + 1;
@@ -156,6 +191,16 @@ finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
         total += count_over(shared, got.y);
     if (roles.keeps)
         keep_account(view, shared, block.counts, tag, burst, at->slot, total);
+    list_log over = {0, false, nullptr, 0};
+#if RESIDENT_LEARNS
+    over.own = learner.log;
+    over.own_mask = learner.maps->log_mask;
+    over.start = at->head;
+    log_list(view, list, got.x, over);
+    if (roles.keeps)
+        learner.starts[at->slot] = at->head;
+    at->head += total;
+#endif
     at->k++;
     at->n_before = got.x;
     at->turn = at->turn == 0 ? resident.n_blocks - 1 : at->turn - 1;
@@ -169,9 +214,12 @@ finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
         deliver_list(block, VLY_CUDA_URGENT, resident, list, got.x, at->base,
                      urgent, part, true);
     __syncthreads();
-    if (got.y != 0)
+    if (got.y != 0) {
+        over.start = shared->log_from + got.x;
+        over.writes = is_logged(resident, *at);
         take_over<KEEP>(view, resident, block, tag, at->base, got.y, at->more,
-                        {shared->log_from + got.x, is_logged(resident, *at)});
+                        over);
+    }
     if (roles.keeps)
         end_phase(shared, 0);
 }

@@ -12,6 +12,10 @@
 #if !defined(RESIDENT_SHIFTED)
 #define RESIDENT_SHIFTED 0
 #endif
+/* 1: maps learn; burst_learners.cu. */
+#if !defined(RESIDENT_LEARNS)
+#define RESIDENT_LEARNS 0
+#endif
 
 /* Moves one class of shifts down, if the place is beyond the first. Takes the
  * smaller value: place - ring_words wraps if it is not. */
@@ -57,11 +61,13 @@ static __device__ __forceinline__ const uint4 *class_segments(uint4 c)
     return (const uint4 *)((uint64_t)c.y << 32 | c.x);
 }
 
-/* Destination in the log for the spikes of a list, if it is the block's turn.
- */
+/* Destination in the log for the spikes of a list, if it is the block's turn,
+ * and in the log that the block keeps for itself if maps learn. */
 struct list_log {
     uint64_t start; /* place of the first entry */
     bool writes;
+    uint32_t *own; /* or NULL */
+    uint32_t own_mask;
 };
 
 static __device__ __forceinline__ void write_log(const vly_cuda_view &view,
@@ -222,6 +228,10 @@ static __device__ __forceinline__ void log_list(const vly_cuda_view &view,
     if (log.writes)
         for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
             write_log(view, log, i, list[i]);
+    if (RESIDENT_LEARNS && log.own != nullptr)
+        for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
+            log.own[((uint32_t)log.start + i) & log.own_mask] =
+                list[i] & ID_MASK;
 }
 
 /* Spikes of the burst before the launch, from the log. */

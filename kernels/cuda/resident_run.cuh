@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The kernel of the resident plan, a launch of many bursts, and which of its
  * instances a net needs: burst_resident.cu has those of nets whose weights have
- * no shifts, burst_shifted.cu, which defines RESIDENT_SHIFTED, the others.
+ * no shifts, burst_shifted.cu, which defines RESIDENT_SHIFTED, the others, and
+ * burst_learners.cu, which defines RESIDENT_LEARNS, those with maps that learn.
  */
 #ifndef VOLLEY_CUDA_RESIDENT_RUN_CUH
 #define VOLLEY_CUDA_RESIDENT_RUN_CUH
@@ -16,7 +17,12 @@ template <int MODEL, bool KEEP, uint32_t THREADS>
 static __global__ void __launch_bounds__(THREADS, 1)
     run_resident(const __grid_constant__ vly_cuda_view view,
                  const __grid_constant__ vly_cuda_launch launch,
-                 const __grid_constant__ vly_cuda_resident resident)
+                 const __grid_constant__ vly_cuda_resident resident
+#if RESIDENT_LEARNS
+                 ,
+                 const __grid_constant__ vly_cuda_learners learners
+#endif
+    )
 {
     extern __shared__ uint4 dynamic[];
     const resident_block block = make_block(view, resident, dynamic);
@@ -27,6 +33,18 @@ static __global__ void __launch_bounds__(THREADS, 1)
         sources_load(view, launch.burst, shared);
     uint64_t n_events = 0;
     launch_state at = start_launch(view, launch, resident, block);
+#if RESIDENT_LEARNS
+    const resident_learner &learner =
+        make_learner(view, learners, resident, block);
+    __syncthreads();
+    learner_load(view, launch, block, learner);
+    if (at.more)
+        learner_deliver(view, resident, block, learner, launch.burst, at.slot,
+                        KEEP, true);
+    __syncthreads();
+#else
+    const resident_learner learner = {};
+#endif
     if (at.more)
         deliver_log(view, launch, resident, block, at.base);
     resident_neuron neuron;
@@ -41,17 +59,33 @@ static __global__ void __launch_bounds__(THREADS, 1)
         const uint64_t burst = launch.burst + at.k;
         if (launch.input_row != nullptr)
             take_inputs(launch, resident, block, at.k, at.base);
+        uint32_t arrivals = NOTHING_LEARNS;
+#if RESIDENT_LEARNS
+        arrivals = learner_slot(view, launch, learner, at.k, at.room, at.slot);
+#endif
         if (roles.updates)
-            update_block<MODEL, KEEP>(view, resident, block, burst, at.base,
-                                      &neuron, &n_events);
-        exchange<KEEP>(view, resident, block, roles, burst, at.k, at.base,
-                       at.n_before, is_logged(resident, at), &neuron);
+            update_block<MODEL, KEEP>(view, resident, block, learner, burst,
+                                      at.k, at.base, &neuron, &n_events);
+        exchange<KEEP>(view, resident, block, learner, roles, burst, at.k,
+                       at.base, at.n_before, is_logged(resident, at), arrivals,
+                       &neuron);
         __syncthreads();
-        finish_burst<KEEP>(view, launch, resident, block, roles, burst, &at);
+        finish_burst<KEEP>(view, launch, resident, block, learner, roles, burst,
+                           &at);
+#if RESIDENT_LEARNS
+        if (at.more && arrivals == NOTHING_LEARNS) {
+            learner_deliver(view, resident, block, learner, burst + 1, at.slot,
+                            KEEP, true);
+            __syncthreads();
+        }
+#endif
     }
     if (is_logged(resident, at))
         log_list(view, shared->list[(resident.tag + at.k) & 1], at.n_before,
-                 {shared->log_from, true});
+                 {shared->log_from, true, nullptr, 0});
+#if RESIDENT_LEARNS
+    learner_store(learner, at.k);
+#endif
     if (KEEP && at.k > 0) {
         neuron_store<MODEL>(view, &neuron);
         n_events = neuron_events(view, &neuron);
@@ -59,6 +93,29 @@ static __global__ void __launch_bounds__(THREADS, 1)
     if (at.k > 0)
         block_store(view, launch, resident, block, at.k, n_events, roles);
 }
+
+#if RESIDENT_LEARNS
+
+/* Fewer instances, since each has all rules. */
+template <bool KEEP, uint32_t THREADS>
+static const void *pick_resident(uint32_t model)
+{
+    if constexpr (KEEP) {
+        switch (model) {
+        case VLY_CUDA_MODEL_lif_psc_delta:
+            return (const void *)
+                run_resident<VLY_CUDA_MODEL_lif_psc_delta, KEEP, THREADS>;
+        case VLY_CUDA_MODEL_lif_psc_alpha:
+            return (const void *)
+                run_resident<VLY_CUDA_MODEL_lif_psc_alpha, KEEP, THREADS>;
+        default:
+            break;
+        }
+    }
+    return (const void *)run_resident<VLY_CUDA_N_MODELS, KEEP, THREADS>;
+}
+
+#else
 
 template <bool KEEP, uint32_t THREADS>
 static const void *pick_resident(uint32_t model)
@@ -77,6 +134,8 @@ static const void *pick_resident(uint32_t model)
         return (const void *)run_resident<VLY_CUDA_N_MODELS, KEEP, THREADS>;
     }
 }
+
+#endif
 
 static const void *pick_run(const vly_cuda_view *view,
                             const vly_cuda_resident *resident)

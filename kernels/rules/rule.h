@@ -58,12 +58,18 @@ VLY_FN VLY_F32 vly_log_f32(VLY_F32 x)
     return (p + f) + 0.693359375f * n;
 }
 
-/* x^mu for x in [0, 2^30], mu in [0, 4]; 0^0 is 1. mu 0 and 1 are exact. */
+/* x^mu for x 0 or in [2^-24, 2^30], mu in [0, 4]; 0^0 is 1. mu 0 and 1 are
+ * exact. Below 2^-40, the smallest constant of the numeric contract, x counts
+ * as 0. */
 VLY_FN VLY_F32 vly_power_f32(VLY_F32 x, VLY_F32 mu)
 {
-    VLY_F32 base = x > 1.0e-30f ? x : 1.0e-30f;
+#if defined(__CUDACC__) /* mu is that of a map: all threads take one branch */
+    if (mu == 1.0f || mu == 0.0f)
+        return mu == 0.0f ? 1.0f : x;
+#endif
+    VLY_F32 base = x > 9.0949470e-13f ? x : 9.0949470e-13f;
     VLY_F32 y = vly_exp_f32(mu * vly_log_f32(base));
-    y = x > 1.0e-30f ? y : 0.0f;
+    y = x > 9.0949470e-13f ? y : 0.0f;
     y = mu == 1.0f ? x : y;
     return mu == 0.0f ? 1.0f : y;
 }

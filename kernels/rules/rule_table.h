@@ -8,11 +8,14 @@
  *       what the rule does, in the names of its parameters, for `volley doc`
  *   VLY_TRACE(side, index, param)
  *       trace x<index> (side PRE, of the source) or y<index> (side POST, of the
- *       target); param: its time constant, in ms. Index 0 or 1.
+ *       target); param: its time constant, in ms. Index 0 or 1; of short-term
+ *       plasticity every time constant, from 0 on.
  *   VLY_MODULATOR(tau, interval)
  *       the rule's functions change an eligibility, which a modulator turns
  *       into weights (eligibility.h). Parameters, in ms: tau, the decay of the
  *       modulator; interval, from one change of the weights to the next
+ *   VLY_START(state, param)
+ *       short-term plasticity: X, U or Y of a source at the start of a run
  *   VLY_PARAM(name, unit, init, lo, hi, text)
  *       a number that a user sets. Unit "weight": in the unit of the map's
  *       weights; its key ends with the suffix of the target's port (eta_ns).
@@ -48,6 +51,9 @@
 #endif
 #ifndef VLY_MODULATOR
 #define VLY_MODULATOR(tau, interval)
+#endif
+#ifndef VLY_START
+#define VLY_START(state, param)
 #endif
 #ifndef VLY_PARAM
 #define VLY_PARAM(name, unit, init, lo, hi, text)

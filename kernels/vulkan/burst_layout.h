@@ -100,6 +100,65 @@ VLY_STRUCT(vly_vulkan_tile)
 #define VLY_VULKAN_INDEX_PARTS 10u
 #define VLY_VULKAN_PART_QUADS 255u
 
+/* ---- maps that learn --------------------------------------------------- */
+
+/* Flags of vly_learning_desc. */
+#define VLY_VULKAN_LEARNING_DENDRITIC 2u
+#define VLY_VULKAN_LEARNING_NEAREST 4u
+#define VLY_VULKAN_LEARNING_FROZEN 8u
+/* What is longer ago than the first gets the second as its age. */
+#define VLY_VULKAN_AGE_PERIOD 0x20000000u
+#define VLY_VULKAN_AGE_NEVER 0x40000000u
+#define VLY_VULKAN_RULE_COEFS 8u
+
+VLY_STRUCT(vly_vulkan_trace)
+{
+    VLY_F32 rate;
+    VLY_U32 bursts; /* 0: the rule does not have it */
+};
+
+/* What most synapses need of a target, in one read: a quad. */
+VLY_STRUCT(vly_vulkan_newest)
+{
+    VLY_U32 last;     /* burst of the newest spike */
+    VLY_U32 count;    /* spikes so far, modulo 2^32 */
+    VLY_F32 after[2]; /* traces y after the newest */
+};
+
+/* A projection that learns; addresses of arrays as in vly_common_traces.
+ * Synapse j is number j mod 2^block_shift of block j >> block_shift. */
+VLY_STRUCT(vly_vulkan_learning)
+{
+    VLY_U64 row;            /* [n_sources + 1] numbers of synapses, 64 bits */
+    VLY_U64 blocks;         /* [] pairs of addresses: targets and weights */
+    VLY_U64 arrived;        /* [n_sources] */
+    VLY_U64 before[2];      /* [n_sources]; 0: the rule has no such trace */
+    VLY_U64 newest;         /* [n_targets] */
+    VLY_U64 post;           /* [n_targets][mask + 1] */
+    VLY_U64 post_before[2]; /* or 0 */
+    VLY_U64 flushed; /* burst up to which all rows are up to date, and the
+                        burst that begins with a flush */
+    vly_vulkan_trace source[2];
+    vly_vulkan_trace target[2];
+    VLY_U32 coefs[VLY_VULKAN_RULE_COEFS];
+    VLY_U32 flags;
+    VLY_U32 source_first;
+    VLY_U32 n_sources;
+    VLY_U32 target_first;
+    VLY_U32 n_targets;
+    VLY_U32 base_delay;
+    VLY_U32 lag;
+    VLY_U32 reach;
+    VLY_U32 mask;
+    VLY_U32 port;
+    VLY_U32 sign; /* 1, or -1 modulo 2^32 */
+    VLY_U32 shift;
+    VLY_U32 block_shift;
+    VLY_U32 n_parts; /* of a row at least, each by LANES invocations */
+};
+
+/* ---- bursts ------------------------------------------------------------ */
+
 /* One burst. Sums of 64 bits are two words: the low one carries. */
 VLY_STRUCT(vly_vulkan_record)
 {
@@ -155,6 +214,7 @@ VLY_STRUCT(vly_vulkan_view)
     VLY_U64 kept;        /* [n_neurons] counts of the first stimulus of each, of
                             four bursts; 0: they are drawn in every burst */
     VLY_U64 slice_tiles; /* [n_slices + 1] first tile of each; fused only */
+    VLY_U64 learnings;   /* projections that learn, by rule */
     VLY_U32 log_mask;
     VLY_U32 log_room; /* spikes that may lie in it when a burst begins */
     VLY_U32 record_mask;
@@ -178,9 +238,11 @@ VLY_STRUCT(vly_vulkan_push)
 {
     VLY_U64 view;  /* address */
     VLY_U32 k;     /* burst of the launch */
-    VLY_U32 first; /* update: its first tile; restore: the group */
-    VLY_U32 count; /* update: its tiles; restore: bursts ago */
-    VLY_U32 reserved;
+    VLY_U32 first; /* update: its first tile; restore: the group; learning: the
+                      first projection */
+    VLY_U32 count; /* update: its tiles; restore: bursts ago; learning: the
+                      projections */
+    VLY_U32 all;   /* flush: 1: all of them, at the first burst of the launch */
 };
 
 #endif

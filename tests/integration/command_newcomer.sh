@@ -106,6 +106,7 @@ done
 if [ -n "$gpus" ]; then
     says "did you mean $gpus?"
 else
+    says "no backend for GPUs is installed (usable: "
     holds sh -c '! grep -q "did you mean" err'
 fi
 if [ "${gpus#cuda}" != "$gpus" ]; then

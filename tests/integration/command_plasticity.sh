@@ -151,6 +151,75 @@ expect 0 inspect "$genomes/../tests/fuzz/corpus/connectome/learning.vlc"
 holds grep -q '^p  *stdp  *0\.\.2  axonal$' out
 holds grep -q '^t  *stdp_triplet  *-3\.\.0  dendritic$' out
 
+# ---- short-term plasticity ----
+cat >fades.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+ms = 60
+[area.E]
+model = "lif_psc_delta"
+neurons = 200
+[plasticity.d]
+rule = "tsodyks2"
+tau_rec_ms = 50
+[[map]]
+id = "m"
+from = "E"
+to = "E"
+rule = "fixed_in_degree"
+in_degree = 20
+weight_mv = { uniform = [-1, 1] }
+delay_ms = { uniform = [0.3, 9] }
+plasticity = "d"
+[[stimulus]]
+kind = "poisson"
+to = "E"
+rate_hz = 9000
+weight_mv = 0.3
+END
+expect 0 check fades.toml
+holds grep -q '^d  *tsodyks2  *stay  *that of the map$' out
+checks=$((checks + 1))
+grep -q "events are multiples" err && bad "a note of events that are fine"
+expect 0 check fades.toml --set plasticity.d.U=0.0001
+says "[plasticity.d], map m (E -> E): an event after a silence is at most 0.0001 mV, but events are multiples of 6.1e-05: it may be off by 30.5%"
+expect 0 resolve fades.toml
+prints "u_start = -1  # default"
+cp out resolved.toml
+expect 0 check fades.toml
+hashes=$(grep hash out)
+expect 0 check resolved.toml
+holds [ "$hashes" = "$(grep hash out)" ]
+expect 0 validate fades.toml --backends cpu:1,cpu:2,cpu:3 --quiet
+# changed while events are under way, moved, kept, continued and repeated
+changes="--change 203=plasticity.d.U=0.9 --change 300=plasticity.d.U=0.1"
+expect 0 run fades.toml --backend cpu:1 $changes --quiet --json all.json
+digests() { sed -n 's/.*"\(state_digest\|digest\)": *"\([0-9a-f]*\)".*/\2/p' "$1"; }
+holds [ -n "$(digests all.json)" ]
+expect 0 run fades.toml --backend cpu:2 $changes --swap 210=cpu:1 \
+    --swap 333=cpu:2 --quiet --json moved.json
+holds [ "$(digests all.json)" = "$(digests moved.json)" ]
+expect 0 run fades.toml --backend cpu:2 --ms 25 \
+    --change 203=plasticity.d.U=0.9 --checkpoint half --quiet
+expect 0 run fades.toml --resume half --backend cpu:1 \
+    --change 300=plasticity.d.U=0.1 --quiet --json rest.json
+holds [ "$(digests all.json)" = "$(digests rest.json)" ]
+expect 0 run fades.toml --set plasticity.d.U=0.9 --quiet --json other.json
+holds [ "$(digests all.json)" != "$(digests other.json)" ]
+expect 0 run fades.toml $changes --quiet -o kept
+expect 0 rerun kept --quiet
+expect 0 run fades.toml --quiet --save-connectome fades.vlc
+expect 0 inspect fades.vlc
+holds grep -q '^m  *tsodyks2  *stay  *that of the map$' out
+expect 0 doc tsodyks
+prints "plasticity rule tsodyks: "
+prints "tau_psc_ms"
+checks=$((checks + 1))
+grep -q w_max out && bad "short-term plasticity has no w_max"
+expect 2 run fades.toml --change 100=plasticity.d.tau_rec_ms=1 --quiet
+says "plasticity.d.tau_rec_ms cannot change in a running net"
+
 # ---- doc ----
 for rule in stdp stdp_power stdp_triplet stdp_inhibitory stdp_reward; do
     expect 0 doc

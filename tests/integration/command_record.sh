@@ -288,9 +288,16 @@ says "they are reported again"
 holds cmp wrong.vls right.vls
 # statistics cover the time since then, and the summary has its range
 holds [ "$(value first_burst wrong.json)" -eq 80 ]
-# samples are taken between two bursts and not told again
+# samples are taken between two bursts and not told again; one before the
+# snapshot stays
 flaky run fields.toml --record wrong.vls
 holds [ $? -eq 3 ]
+sed 's/interval_ms = 2.5/interval_ms = 7/' fields.toml >seldom.toml
+flaky run seldom.toml --record wrong.vls
+holds [ $? -eq 0 ]
+says "they are reported again"
+expect 0 run seldom.toml --threads 1 --quiet --bursts 300 --record right.vls
+holds cmp wrong.vls right.vls
 
 # ---- calls that are wrong ----
 expect 2 run small.toml --threads 1 --quiet --record-format vls --record x
@@ -305,6 +312,30 @@ holds [ $? -eq 4 ]
 says "full.vls: cannot be written"
 expect 0 inspect full.vls
 prints "without its end"
+# text ends after its last whole line, wherever the disk became full. Telemetry of a
+# short run has three lines at least.
+expect 0 run small.toml --threads 1 --quiet --record lines.csv \
+    --digest-log lines.log
+for name in csv log; do
+    option=--record
+    [ $name = csv ] || option=--digest-log
+    for blocks in 3 9 10 11 17; do
+        [ $((blocks * 512)) -lt "$(wc -c <lines.$name)" ] || bad "lines.$name"
+        limited $blocks run small.toml --threads 1 --quiet $option cut.$name
+        holds [ $? -eq 4 ]
+        says "cut.$name: cannot be written: File too large"
+        says "; it ends after its last whole line"
+        holds [ "$(tail -c 1 cut.$name | wc -l)" -eq 1 ]
+        holds [ "$(wc -c <cut.$name)" -gt $((blocks * 512 - 100)) ]
+        head -n "$(wc -l <cut.$name)" lines.$name >lines.head
+        holds cmp cut.$name lines.head
+    done
+done
+limited 2 run small.toml --threads 1 --quiet --telemetry cut.jsonl \
+    --telemetry-every 1
+holds [ $? -eq 4 ]
+says "cut.jsonl: cannot be written: File too large"
+holds [ "$(tail -c 1 cut.jsonl | wc -l)" -eq 1 ]
 if [ -w /dev/full ]; then
     expect 4 run small.toml --threads 1 --quiet --record /dev/full \
         --record-format stream

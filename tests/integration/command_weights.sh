@@ -172,6 +172,47 @@ holds cmp failed.csv sound.csv
 holds [ "$(value state_digest failed.json)" = \
     "$(value state_digest sound.json)" ]
 
+# what it told since the snapshot was wrong: a sample before the snapshot stays,
+# spikes after it are told again
+VOLLEY_PLUGIN_PATH=${VOLLEY_PLUGIN_PATH:-}:$test_plugins/flaky.so
+export VOLLEY_PLUGIN_PATH
+sed 's/^interval_ms = 50/interval_bursts = 70/' recorded.toml >often.toml
+lies="--quiet --bursts 400 --on-device-error cpu:2 --failover-every 40
+    --pace --pace-hz 10000"
+expect 0 run often.toml --quiet --bursts 400 --backend cpu:1 --weights right.w \
+    --record-weights right.csv --record right.s --json right.json
+# shellcheck disable=SC2086 # words of a call
+{
+    expect 0 run often.toml $lies --backend flaky,at=100,wrong=90 \
+        --record-weights wrong.csv --record wrong.s --weights wrong.w \
+        --json wrong.json
+    says "results of flaky:0 from burst 80 on were wrong; they are reported again"
+    for name in csv s w; do
+        holds [ "$(wc -l <right.$name)" -gt 30 ]
+        holds cmp wrong.$name right.$name
+    done
+    holds [ "$(value state_digest wrong.json)" = \
+        "$(value state_digest right.json)" ]
+    # a sample after the snapshot is not told again: the run ends
+    expect 3 run often.toml $lies --backend flaky,at=150,wrong=130 \
+        --record-weights ended.csv
+    says "results of flaky:0 from burst 120 on were wrong"
+    # the device fails in the very call that reads a sample, or all weights
+    for at in 70 140 400; do
+        expect 0 run often.toml $lies --backend "flaky,in=read,at=$at" \
+            --record-weights wrong.csv --weights wrong.w --json wrong.json
+        holds grep -q '"reason": "flaky: device lost' wrong.json
+        holds cmp wrong.csv right.csv
+        holds cmp wrong.w right.w
+    done
+    # and where a rule is changed
+    expect 0 run often.toml $lies --backend flaky,in=set,at=100 \
+        --record-weights wrong.csv --change 105=plasticity.p.frozen=true
+    expect 0 run often.toml --quiet --bursts 400 --backend cpu:1 \
+        --record-weights right.csv --change 105=plasticity.p.frozen=true
+    holds cmp wrong.csv right.csv
+}
+
 # ---- a run begins with the weights of another ----
 start() { # start FILE POPULATION
     cat <<END
@@ -331,6 +372,65 @@ holds grep -q '"changes": \[\]' late/summary.json
 expect 0 run learn.toml --quiet --bursts 60 --inject wrong:to=cpu --weights x.csv \
     --change 30=plasticity.p.frozen=true
 rm x.csv
+
+# ---- a file that cannot be written: at once, not after a long run ----
+long="--quiet --bursts 1000000000000"
+sed 's/^in_degree = 6/in_degree = 200/' learn.toml >many.toml
+for option in --weights --json "--probe check --probe-out"; do
+    [ -c /dev/full ] || break
+    # shellcheck disable=SC2086 # words of a call
+    expect 4 run learn.toml $long $option /dev/full
+    says "/dev/full: cannot be written: No space left"
+done
+# shellcheck disable=SC2086 # words of a call
+{
+    expect 4 run learn.toml $long --weights missing/w.csv
+    says "missing/w.csv: cannot be written: No such file"
+    if [ "$hdf5" = 1 ]; then
+        expect 4 run learn.toml $long --weights missing/w.h5
+        says "missing/w.h5: cannot be written: No such file"
+    fi
+    checks=$((checks + 1))
+    (ulimit -f 1 && exec "$volley" run learn.toml $long --weights x.csv) \
+        >out 2>err
+    code=$?
+    [ $code -eq 4 ] || bad "weights above ulimit -f: $code, wanted 4"
+    says "x.csv: cannot be written: it needs "
+    says "and the limit of a file is "
+    mkdir disk
+    # shellcheck disable=SC2016 # the inner shell's words
+    on_disk='mount -t tmpfs -o size=64k none disk && v=$1 && shift && "$v" "$@"'
+    if unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk' 2>err; then
+        checks=$((checks + 1))
+        unshare -rm sh -c "$on_disk" sh "$volley" run many.toml $long \
+            --weights disk/x.csv >out 2>err
+        code=$?
+        [ $code -eq 4 ] || bad "weights on a small disk: $code, wanted 4"
+        says "disk/x.csv: cannot be written: it needs "
+        says " or more, and its disk has 65.5 kB free"
+    else
+        echo "no small disk: mounting one is not permitted here"
+    fi
+}
+# samples on a disk that becomes full end after a whole line
+checks=$((checks + 1))
+(ulimit -f 7 && exec "$volley" run recorded.toml --quiet \
+    --record-weights short.csv) >out 2>err
+code=$?
+[ $code -eq 4 ] || bad "samples above ulimit -f: $code, wanted 4"
+says "short.csv: cannot be written: File too large; it ends after its last whole line"
+holds [ "$(wc -l <short.csv)" -gt 20 ]
+head -n "$(wc -l <short.csv)" whole/weights.csv >whole.head
+holds cmp short.csv whole.head
+# pipes and devices that take bytes are written at the end
+expect 0 run learn.toml --quiet --bursts 100 --weights /dev/null
+expect 0 run learn.toml --quiet --bursts 100 --weights -
+cp out piped
+"$volley" run learn.toml --quiet --bursts 100 --weights /dev/stdout 2>err |
+    cat >out
+holds cmp out piped
+expect 0 run learn.toml --quiet --bursts 100 -o placed --weights placed/w.csv
+holds cmp placed/w.csv piped
 
 # ---- refused ----
 expect 2 run learn.toml --quiet --record-weights x.csv

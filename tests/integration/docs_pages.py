@@ -16,7 +16,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 SPAN = re.compile(r"`(volley [^`]*)`")
 # texts that define a format, a table of records or a reference
-LONG = {"core/connectome/README.md", "core/checkpoint/README.md",
+LONG = {"core/connectome/FORMAT.md", "core/checkpoint/README.md",
         "core/monitor/RECORDS.md", "genomes/KEYS.md", "bench/README.md",
         "bench/METHOD.md"}
 README_LINES, PAGE_LINES = 150, 120

@@ -8,6 +8,7 @@ import gc
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -367,6 +368,60 @@ class Interrupt(unittest.TestCase):
             net.run(1)
 
 
+    def test_ctrl_c_while_a_function_makes_a_handle(self):
+        """Ctrl-C in each C function that makes a handle: it comes out when the
+        function has returned, and nothing that was made is lost."""
+        small = ("format = 1\n[run]\ndt_ms = 1\nbursts = 5\n"
+                 "[area.E]\nmodel = \"lif_psc_delta\"\nneurons = 3\n")
+        lib = volley._library.lib()
+        ends = ("genome_destroy", "connectome_destroy", "net_destroy", "state_destroy")
+        live = set()
+        kept = {}
+
+        def watch(name, interrupts):
+            function = kept[name] = getattr(lib, "vly_" + name)
+
+            def made(*arguments):
+                status = function(*arguments)
+                if status == 0:
+                    live.add(arguments[-2]._obj.value)
+                if interrupts:
+                    os.kill(os.getpid(), signal.SIGINT)
+                return status
+
+            def freed(handle):
+                live.discard(getattr(handle, "value", handle))
+                function(handle)
+            setattr(lib, "vly_" + name, freed if name in ends else made)
+
+        def use(folder):
+            with volley.load(small, "cpu:1") as net, net.snapshot() as state:
+                path = os.path.join(folder, "state")
+                state.save(path)
+                net._connectome.save(os.path.join(folder, "net.vlc"))
+                with volley.State.load(path) as again, \
+                        volley.Net(net._connectome, "cpu:1", state=again) as other:
+                    other.run(1)
+            with volley.Connectome.load(os.path.join(folder, "net.vlc")):
+                pass
+
+        makers = ("genome_read", "connectome_build", "connectome_load", "net_create",
+                  "net_resume", "net_snapshot", "state_load")
+        for one in makers:
+            with self.subTest(one), tempfile.TemporaryDirectory() as folder:
+                for name in makers + ends:
+                    watch(name, name == one)
+                try:
+                    with self.assertRaises(KeyboardInterrupt):
+                        use(folder)
+                finally:
+                    for name, function in kept.items():
+                        setattr(lib, "vly_" + name, function)
+                gc.collect()
+                self.assertEqual(live, set())
+                live.clear()
+
+
 class Module(unittest.TestCase):
     def test_plugins_and_version(self):
         found = {plugin["id"]: plugin for plugin in volley.plugins()}
@@ -409,6 +464,43 @@ class Module(unittest.TestCase):
             f"{volley.version()} True",
             "volley.load needs NumPy: pip install numpy",
             "module volley has no attribute nothing"])
+
+    def run_command(self, folder, **names):
+        """python -m volley version of a copy of the package in folder; the first
+        program volley on PATH is another one."""
+        other = os.path.join(folder, "other")
+        os.makedirs(other, exist_ok=True)
+        path = os.path.join(other, "volley")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho any program\n")
+        os.chmod(path, 0o755)
+        env = {key: value for key, value in os.environ.items() if key != "VOLLEY_LIBRARY"}
+        env.update(names, PYTHONPATH=folder, PATH=other + os.pathsep + env["PATH"])
+        return subprocess.run([sys.executable, "-m", "volley", "doc"],
+                              capture_output=True, text=True, check=False, env=env)
+
+    def test_the_command_is_that_of_the_module(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = os.path.join(folder, "volley")
+            shutil.copytree(os.path.dirname(volley.__file__), package)
+            done = self.run_command(folder)
+            self.assertEqual((done.returncode, done.stdout), (4, ""))
+            self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertIn("volley: there is no command volley in the installation of "
+                          f"this module ({package})", done.stderr)
+            done = self.run_command(folder,
+                                    VOLLEY_LIBRARY=os.environ["VOLLEY_LIBRARY"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("lif_psc_delta", done.stdout)
+            os.mkdir(os.path.join(package, "bin"))
+            shutil.copy(os.path.join(folder, "other", "volley"),
+                        os.path.join(package, "bin", "volley"))
+            self.assertEqual(self.run_command(folder).stdout, "any program\n")
+            with open(os.path.join(package, "bin", "volley"), "wb") as file:
+                file.write(b"\0 no program")
+            done = self.run_command(folder)
+            self.assertEqual(done.returncode, 4)
+            self.assertIn("bin/volley cannot be started: ", done.stderr)
 
     def test_a_library_that_is_none(self):
         code = "import volley; volley.version()"

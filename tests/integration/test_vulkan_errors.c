@@ -77,6 +77,33 @@ static void test_few_sums(void **state)
     vly_connectome_destroy(small);
 }
 
+/* 640,000 events in one burst for one invocation: Mesa's driver for processors
+ * ends its loops after 65,535 iterations. */
+static void test_many_events(void **state)
+{
+    (void)state;
+    device_require(registry, "vulkan");
+    static const char all_at_once[] =
+        "format = 1\n[run]\ndt_ms = 0.5\nbursts = 40\n[area.A]\n"
+        "model = \"lif_psc_delta\"\nneurons = 800\ni_e_pa = 1000\n"
+        "[[map]]\nfrom = \"A\"\nto = \"A\"\nrule = \"all_to_all\"\n"
+        "weight_mv = 0.001\ndelay_ms = 4\n";
+    vly_connectome *wide = device_build(all_at_once);
+    static const char *const specs[] = {
+        "cpu:1", "vulkan:0,plan=global,size=1,lanes=1,groups=1"};
+    uint64_t digests[2];
+    for (int i = 0; i < 2; i++) {
+        vly_net *net = NULL;
+        assert_ok(vly_net_create(wide, registry, specs[i], 1, &net, &error),
+                  error);
+        assert_ok(vly_net_run(net, 20, &error), error);
+        assert_ok(vly_net_state_digest(net, &digests[i], &error), error);
+        vly_net_destroy(net);
+    }
+    assert_true(digests[0] == digests[1]);
+    vly_connectome_destroy(wide);
+}
+
 /* ---- the command ------------------------------------------------------- */
 
 /* Exit code of the command, and its stderr. */
@@ -145,8 +172,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_swap),     cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_few_sums), cmocka_unit_test(test_command),
-        cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_few_sums), cmocka_unit_test(test_many_events),
+        cmocka_unit_test(test_command),  cmocka_unit_test(test_fault),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown) ? 1 : 0;
 }

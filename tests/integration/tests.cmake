@@ -63,6 +63,13 @@ if(TARGET vulkan)
     add_dependencies(test_random_genomes vulkan)
     vly_test_register(test_random_genomes_vulkan LABELS vulkan TIMEOUT 600
                       COMMAND test_random_genomes 0 200 vulkan)
+    # the run that swaps goes from the device to the processor and back
+    vly_test_register(test_random_genomes_vulkan_from LABELS vulkan TIMEOUT 900
+        COMMAND test_random_genomes 200 100 cpu:2,vulkan:0,block=64,launch=5,groups=7)
+    vly_test_register(test_random_genomes_vulkan_to LABELS vulkan TIMEOUT 900
+        COMMAND test_random_genomes 300 100 vulkan:0,lanes=4,together=1,cpu:3)
+    vly_test_register(test_random_genomes_vulkan_more LABELS vulkan slow
+        COMMAND test_random_genomes 400 400 vulkan:0,cpu:2)
 endif()
 
 # ---- odd shapes, on every backend -----------------------------------------
@@ -133,6 +140,8 @@ vly_test(test_science_stdp LABELS integration
 vly_test(test_science_stdp_rates LABELS integration
          SOURCES test_science_stdp_rates.c science_net.c science_weights.c
          LIBRARIES m DEPENDS cpu)
+vly_test(test_science_short_term LABELS integration
+         SOURCES test_science_short_term.c science_net.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_learning LABELS integration
          SOURCES test_science_learning.c science_weights.c spike_statistics.c
          LIBRARIES m DEPENDS cpu ARGUMENTS short)
@@ -161,12 +170,22 @@ vly_test(test_science_microcircuit LABELS integration slow TIMEOUT 3600
 set(VOLLEY_TEST_AREA engine)
 vly_test(test_engine_swap LABELS integration
          SOURCES test_engine_swap.c ../unit/engine_fixture.c DEPENDS cpu)
+vly_test(test_learning_swap LABELS integration
+         SOURCES test_learning_swap.c ../unit/engine_fixture.c DEPENDS cpu)
 if(TARGET vulkan)
+    add_dependencies(test_learning_swap vulkan)
+    vly_test_register(test_learning_swap_vulkan LABELS vulkan TIMEOUT 600
+        COMMAND test_learning_swap vulkan:0)
+    vly_test_register(test_learning_swap_vulkan_blocks LABELS vulkan TIMEOUT 600
+        COMMAND test_learning_swap vulkan:0,block=64,launch=7,lanes=2,groups=3)
     add_dependencies(test_engine_swap vulkan)
     vly_test_register(test_engine_swap_vulkan LABELS vulkan TIMEOUT 300
                       COMMAND test_engine_swap vulkan:0)
 endif()
 if(TARGET cuda)
+    add_dependencies(test_learning_swap cuda)
+    vly_test_register(test_learning_swap_cuda LABELS gpu TIMEOUT 300
+                      COMMAND test_learning_swap cuda:0)
     add_dependencies(test_engine_swap cuda)
     vly_test_register(test_engine_swap_cuda LABELS gpu TIMEOUT 300
                       COMMAND test_engine_swap cuda:0)
@@ -217,6 +236,8 @@ vly_test(test_tools_memory LABELS integration TIMEOUT 600
          LIBRARIES volley_command_parts volley_conformance m DEPENDS cpu template)
 vly_test(test_tools_guard LABELS integration SOURCES test_tools_guard.c
          LIBRARIES volley_command_parts volley_conformance m)
+vly_test(test_run_change LABELS integration SOURCES test_run_change.c
+         LIBRARIES volley_command_parts volley_conformance m DEPENDS cpu)
 vly_test(test_metrics_server LABELS integration SOURCES test_metrics_server.c
          LIBRARIES volley_command_parts volley_conformance m)
 vly_test(test_json_reader LABELS integration SOURCES test_json_reader.c
@@ -234,7 +255,8 @@ vly_test(test_feagi_import LABELS integration
          LIBRARIES volley_second volley_command_parts volley_conformance m DEPENDS cpu)
 vly_test(test_feagi_refuse LABELS integration
          SOURCES test_feagi_refuse.c LIBRARIES volley_command_parts volley_conformance m)
-set(command_programs test_tools_memory test_tools_guard test_metrics_server
+set(command_programs test_tools_memory test_tools_guard test_run_change
+    test_metrics_server
     test_json_reader test_feagi_import test_feagi_refuse)
 foreach(name IN LISTS command_programs)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
@@ -278,7 +300,7 @@ if(VOLLEY_SANITIZE MATCHES "thread")
     # that it knows, which a loop that computes does not do.
     list(REMOVE_ITEM command_tests stop sweep)
 endif()
-list(APPEND command_tests checkpoint formats record weights)
+list(APPEND command_tests change checkpoint formats record weights)
 foreach(name IN LISTS command_tests)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 900
         PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh
@@ -286,6 +308,20 @@ foreach(name IN LISTS command_tests)
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
                 $<TARGET_FILE:json_check> $<TARGET_FILE:schema_check>
                 $<BOOL:${VOLLEY_SONATA}>)
+endforeach()
+
+# networks that learn on a device
+foreach(device "vulkan;vulkan;VOLLEY_REQUIRE_VULKAN" "cuda;gpu;VOLLEY_REQUIRE_GPU")
+    list(GET device 0 id)
+    list(GET device 1 label)
+    list(GET device 2 required)
+    if(TARGET ${id})
+        vly_test_register(test_command_learning_${id} LABELS ${label} TIMEOUT 900
+            PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_learning.sh
+                    $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
+                    ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
+                    $<TARGET_FILE:json_check> ${id}:0 ${required})
+    endif()
 endforeach()
 
 # one call that fails: the first ones of each kind, and each one in every way

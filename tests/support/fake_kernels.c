@@ -5,6 +5,7 @@
 
 #include "fake_cuda.h"
 #include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/learner_kernels.h"
 #include "kernels/cuda/partition_layout.h"
 
 /* nothing is made of what most of them are given */
@@ -40,7 +41,8 @@ cudaError_t vly_cuda_launch_learning(const vly_cuda_view *view,
                                      const vly_cuda_learnings *learnings,
                                      uint32_t n_blocks, cudaStream_t stream)
 {
-    if (view->input == NULL || learnings->list == NULL)
+    if (view->input == NULL ||
+        (learnings->list == NULL && learnings->short_term == NULL))
         return cudaErrorInvalidValue;
     pass(launch);
     return cudaSuccess;
@@ -69,6 +71,28 @@ cudaError_t vly_cuda_launch_modulators(const vly_cuda_view *view,
     return n_given == 0 || given != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+cudaError_t vly_cuda_launch_short_term_reset(const vly_cuda_short_term *s,
+                                             cudaStream_t stream)
+{
+    return s->head != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_short_term_again(const vly_cuda_view *view,
+                                             const vly_cuda_short_term *s,
+                                             uint64_t burst, uint64_t fired,
+                                             uint32_t sign, cudaStream_t stream)
+{
+    return view->input != NULL && fired < burst ? cudaSuccess
+                                                : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_short_term_renew(const vly_cuda_short_term *s,
+                                             uint64_t burst,
+                                             cudaStream_t stream)
+{
+    return s->tail != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 cudaError_t vly_cuda_launch_weights_digest(const uint32_t *words, uint64_t n,
                                            uint64_t at, uint64_t *sum,
                                            cudaStream_t stream)
@@ -81,6 +105,51 @@ cudaError_t vly_cuda_launch_restore(const vly_cuda_view *view, uint64_t burst,
                                     cudaStream_t stream)
 {
     return view->groups != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_learners(const vly_cuda_view *view,
+                                     const vly_cuda_launch *launch,
+                                     const vly_cuda_resident *resident,
+                                     const vly_cuda_learners *learners,
+                                     cudaStream_t stream)
+{
+    if (learners->n == 0 || learners->log == NULL)
+        return cudaErrorInvalidValue;
+    pass(launch);
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_learners_flush(const vly_cuda_view *view,
+                                           const vly_cuda_resident *resident,
+                                           const vly_cuda_learners *learners,
+                                           uint64_t burst, cudaStream_t stream)
+{
+    return learners->log != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_learner_count(const vly_cuda_learning *learning,
+                                          uint32_t n_blocks, uint64_t *at,
+                                          cudaStream_t stream)
+{
+    return at != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_learner_move(const vly_cuda_learning *learning,
+                                         const vly_cuda_learner *learner,
+                                         uint32_t n_blocks, uint16_t *number,
+                                         uint32_t *cursor, uint32_t outwards,
+                                         cudaStream_t stream)
+{
+    return cursor != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_learner_states(const vly_cuda_learning *learning,
+                                           const vly_cuda_learner *learner,
+                                           uint32_t n_blocks, uint32_t burst,
+                                           uint32_t outwards,
+                                           cudaStream_t stream)
+{
+    return learner->source != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,

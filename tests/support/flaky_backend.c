@@ -207,6 +207,16 @@ static vly_status flaky_learning_set(vly_backend_net *net, uint32_t projection,
                : inner->learning_set(net->inner, projection, learning, error);
 }
 
+static vly_status flaky_short_term_set(vly_backend_net *net,
+                                       uint32_t projection,
+                                       const vly_short_term_desc *short_term,
+                                       vly_error *error)
+{
+    return fails(net, "set") ? lost(error)
+                             : inner->short_term_set(net->inner, projection,
+                                                     short_term, error);
+}
+
 /* The plugin within is loaded by its path, given when this one is built. */
 static vly_status init(const vly_host *host, vly_error *error)
 {
@@ -233,6 +243,7 @@ static vly_status init(const vly_host *host, vly_error *error)
     flaky.learning_read = flaky_learning_read;
     flaky.learning_write = flaky_learning_write;
     flaky.learning_set = flaky_learning_set;
+    flaky.short_term_set = flaky_short_term_set;
     return VLY_OK;
 }
 

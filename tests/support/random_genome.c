@@ -451,12 +451,15 @@ static void put_later_kinds(maker *m)
 
 /* ---- the whole -------------------------------------------------------- */
 
-char *random_genome(uint64_t seed, random_rules rules,
-                    random_coverage *coverage, char **edges)
+char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
+                    char **edges)
 {
     static const double steps[] = {0.1, 0.25, 0.5, 1};
-    maker m = {
-        .state = seed * 0xD1342543DE82EF95u + 1, .bursts = 150, .rules = rules};
+    maker m = {.state = seed * 0xD1342543DE82EF95u + 1,
+               .bursts = 150,
+               .plastic = (more & RANDOM_PLASTIC) != 0,
+               .modulated = (more & RANDOM_MODULATED) != 0,
+               .short_term = (more & RANDOM_SHORT_TERM) != 0};
     m.dt_ms = steps[whole(&m, 0, 3)];
     choose_areas(&m);
     put(&m, "# random genome %llu\n", (unsigned long long)seed);
@@ -483,6 +486,7 @@ char *random_genome(uint64_t seed, random_rules rules,
         *edges = NULL;
     put_space_and_file(&m, edges);
     put_plastic_maps(&m);
+    put_short_term_maps(&m);
     char *whole_text = malloc(m.length + 32);
     if (m.failed || !whole_text) {
         free(m.text);

@@ -133,7 +133,12 @@
     X(plasticity_nearest)                                                      \
     X(plasticity_frozen)                                                       \
     X(plasticity_negative)                                                     \
-    X(plasticity_distribution)
+    X(plasticity_distribution)                                                 \
+    X(short_term_tsodyks2)                                                     \
+    X(short_term_tsodyks)                                                      \
+    X(short_term_facilitation)                                                 \
+    X(short_term_start)                                                        \
+    X(short_term_delays)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,
@@ -142,12 +147,13 @@ enum {
         COVER_COUNT
 };
 
-/* Rules that the maps of a genome may learn by. */
-typedef enum random_rules {
-    RANDOM_RULES_NONE,
-    RANDOM_RULES_PLAIN, /* those without a modulator */
-    RANDOM_RULES_ALL
-} random_rules;
+/* Maps that may be added to a genome. */
+enum {
+    RANDOM_PLASTIC = 1,
+    RANDOM_SHORT_TERM = 2,
+    RANDOM_MODULATED = 4, /* of the plastic ones also with a modulator */
+    RANDOM_ALL = RANDOM_PLASTIC | RANDOM_SHORT_TERM | RANDOM_MODULATED
+};
 
 typedef struct random_coverage {
     uint32_t genomes;
@@ -161,9 +167,9 @@ extern const char *const random_coverage_names[COVER_COUNT];
 /* The text of genome number `seed`; the caller frees it. What it has is added
  * to *coverage. NULL: no memory. *edges: what has to stand in the file
  * RANDOM_EDGES_FILE beside it, the caller's too; NULL if it names no file. With
- * edges NULL genomes name none, and are the same otherwise. Maps that learn by
- * these rules are added. */
-char *random_genome(uint64_t seed, random_rules rules,
-                    random_coverage *coverage, char **edges);
+ * edges NULL genomes name none, and are the same otherwise. more: RANDOM_*,
+ * maps that are added. */
+char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
+                    char **edges);
 
 #endif

@@ -28,7 +28,9 @@ typedef struct maker {
     size_t length;
     size_t capacity;
     bool failed;
-    random_rules rules; /* of maps that learn */
+    bool plastic;    /* maps that learn too */
+    bool modulated;  /* of these also with a modulator */
+    bool short_term; /* and with short-term plasticity */
     bool has[COVER_COUNT];
     double dt_ms;
     uint32_t bursts;
@@ -58,6 +60,8 @@ void put_more_maps(maker *m, uint32_t index);
 void put_space_and_file(maker *m, char **edges);
 /* random_plasticity.c */
 void put_plastic_maps(maker *m);
+/* random_short_term.c */
+void put_short_term_maps(maker *m);
 /* random_area.c */
 void choose_areas(maker *m);
 void put_area(maker *m, uint32_t index);

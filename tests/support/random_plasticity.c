@@ -97,8 +97,7 @@ static void put_plastic_map(maker *m, uint32_t index)
     const area *target = &m->areas[to];
     int rule = (int)whole(m, 0, 4);
     bool negative = chance(m, 30);
-    if (target->model == FEAGI ||
-        (rule == REWARD && m->rules != RANDOM_RULES_ALL))
+    if (target->model == FEAGI || (rule == REWARD && !m->modulated))
         return;
     const char *unit = suffix(target->model);
     double most = strong(target->model) * between(m, 0.1, 0.6);
@@ -125,7 +124,7 @@ static void put_plastic_map(maker *m, uint32_t index)
 
 void put_plastic_maps(maker *m)
 {
-    if (m->rules == RANDOM_RULES_NONE)
+    if (!m->plastic)
         return;
     uint32_t n = whole(m, 0, 3);
     for (uint32_t k = 0; k < n; k++)

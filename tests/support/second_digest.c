@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The connectome's digest once more, by the description in
- * core/connectome/README.md: plain loops over a saved file, every synapse
+ * core/connectome/FORMAT.md: plain loops over a saved file, every synapse
  * beside all others of its source and target.
  */
 #include "second_simulator.h"
 
 #include "second_learning.h"
+#include "second_short_term.h"
 
 #include <string.h>
 
@@ -207,6 +208,22 @@ static void add_learning(const second_file *file, uint64_t index, lanes *sum)
     add_key(sum, key);
 }
 
+static void add_short_term(const second_file *file, uint64_t index, lanes *sum)
+{
+    const second_short_term *s = file->projections[index].short_term;
+    const unsigned char *p = file->bytes + get(file->bytes + 176, 8);
+    lanes key = key_of(11, index);
+    while (get(p, 4) != index)
+        p += 80;
+    add_text(&key, file, get(p + 8, 4));
+    add_words(&key, p + 16, 1, 8); /* hash of the rule's table */
+    add_word(&key, get(p + 4, 4)); /* flags */
+    add_word(&key, s->bursts);
+    add_words(&key, (const unsigned char *)(const void *)s->coefs,
+              (int)s->n_coefs, 4);
+    add_key(sum, key);
+}
+
 static void add_projection(const second_file *file, uint64_t index, lanes *sum)
 {
     const unsigned char *record = section(file, 3) + 96 * index;
@@ -218,6 +235,8 @@ static void add_projection(const second_file *file, uint64_t index, lanes *sum)
     add_key(sum, key);
     if (p->learning)
         add_learning(file, index, sum);
+    if (p->short_term)
+        add_short_term(file, index, sum);
     for (uint64_t s = 0; s < from->n; s++) {
         key = key_of(7, index);
         add_word(&key, from->first + s);

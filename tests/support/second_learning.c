@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "second_short_term.h"
 #include "second_simulator.h"
 
 /* ---- numbers ------------------------------------------------------------ */
@@ -25,7 +26,7 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* e^x for x from -80 to 80, as core/connectome/README.md and the papers say:
+/* e^x for x from -80 to 80, as core/connectome/FORMAT.md and the papers say:
  * ln 2 in two parts, a series of degree 7. */
 float second_exp_single(float x)
 {
@@ -287,7 +288,7 @@ void second_learning_end(second_learning *l)
 
 /* ---- digest ------------------------------------------------------------- */
 
-static void add_word(uint64_t *at, uint64_t *digest, uint32_t word)
+void second_digest_word(uint64_t *at, uint64_t *digest, uint32_t word)
 {
     uint64_t mixed = second_mix64((UINT64_C(1) << 32) + (*at >> 32));
     *digest += second_mix64(mixed ^ (*at << 32 | word));
@@ -298,9 +299,9 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
                             uint64_t *at, uint64_t *digest)
 {
     for (uint64_t i = 0; i < l->row[l->n_sources]; i++)
-        add_word(at, digest, (uint32_t)l->m[i]);
+        second_digest_word(at, digest, (uint32_t)l->m[i]);
     for (uint64_t i = 0; l->reward && i < l->row[l->n_sources]; i++)
-        add_word(at, digest, (uint32_t)l->reward->c[i]);
+        second_digest_word(at, digest, (uint32_t)l->reward->c[i]);
     for (int t = 0; t < 4; t++) {
         uint32_t n = t < 2 ? l->n_sources : l->n_targets;
         const uint64_t *last = l->last[t / 2];
@@ -310,17 +311,17 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
             for (uint32_t k = 0; k < n; k++) {
                 uint64_t age = burst + 1 - last[k];
                 int gone = last[k] == 0 || age >= l->bursts[t];
-                add_word(at, digest,
-                         ages   ? (gone ? UINT32_MAX : (uint32_t)age)
-                         : gone ? 0
-                                : bits_of(l->after[t][k]));
+                second_digest_word(at, digest,
+                                   ages   ? (gone ? UINT32_MAX : (uint32_t)age)
+                                   : gone ? 0
+                                          : bits_of(l->after[t][k]));
             }
     }
     if (l->reward) {
         uint32_t words[2];
         second_reward_words(l->reward, burst, words);
-        add_word(at, digest, words[0]);
-        add_word(at, digest, words[1]);
+        second_digest_word(at, digest, words[0]);
+        second_digest_word(at, digest, words[1]);
     }
 }
 
@@ -347,6 +348,11 @@ int second_learnings_begin(second_file *file, second_history *history)
     for (uint32_t p = 0; p < file->n_projections; p++) {
         second_projection *map = &file->projections[p];
         second_learning *l = map->learning;
+        if (map->short_term) {
+            map->short_term->n_sources = file->areas[map->source_area].n;
+            if (second_short_term_begin(map->short_term))
+                return -1;
+        }
         if (!l)
             continue;
         l->base_delay = map->base_delay;
@@ -365,9 +371,12 @@ void second_learnings_end(second_file *file, second_history *history)
 {
     free(history->fired);
     free(history->none);
-    for (uint32_t p = 0; p < file->n_projections; p++)
+    for (uint32_t p = 0; p < file->n_projections; p++) {
         if (file->projections[p].learning)
             second_learning_end(file->projections[p].learning);
+        if (file->projections[p].short_term)
+            second_short_term_end(file->projections[p].short_term);
+    }
 }
 
 /* Spikes of the modulator's area in this burst. */
@@ -422,9 +431,17 @@ uint64_t second_learnings_digest(const second_file *file, uint64_t burst)
 {
     uint64_t digest = 0;
     uint64_t at = 0;
-    for (uint32_t p = 0; p < file->n_projections; p++)
-        if (file->projections[p].learning)
-            second_learning_digest(file->projections[p].learning, burst, &at,
-                                   &digest);
+    for (uint32_t p = 0; p < file->n_projections; p++) {
+        const second_projection *map = &file->projections[p];
+        uint64_t reach = map->base_delay;
+        for (uint64_t i = 0; map->delay && i < map->n; i++)
+            if (map->base_delay + map->delay[i] > reach)
+                reach = map->base_delay + map->delay[i];
+        if (map->learning)
+            second_learning_digest(map->learning, burst, &at, &digest);
+        if (map->short_term)
+            second_short_term_digest(map->short_term, burst, reach, &at,
+                                     &digest);
+    }
     return digest;
 }

@@ -36,8 +36,6 @@ typedef struct second_learning {
     second_reward *reward; /* NULL: weights change at once */
 } second_learning;
 
-/* e^x as singles have it. */
-float second_exp_single(float x);
 /* Initial weights are those of the file. 0, or -1 without memory. */
 int second_learning_begin(second_learning *l, const int16_t *weight);
 void second_learning_end(second_learning *l);
@@ -56,5 +54,10 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
                             uint64_t *at, uint64_t *digest);
 /* Largest distance of a weight to the doubles, as a share of w_max. */
 double second_learning_distance(const second_learning *l);
+
+/* e^x for x from -80 to 80 */
+float second_exp_single(float x);
+/* Adds word *at of a snapshot's weights, and counts it. */
+void second_digest_word(uint64_t *at, uint64_t *digest, uint32_t word);
 
 #endif

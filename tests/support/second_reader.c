@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads a saved connectome for the second simulator, by the description in
- * core/connectome/README.md and nothing else; checks every checksum.
+ * core/connectome/FORMAT.md and nothing else; checks every checksum.
  */
 #include "second_simulator.h"
 
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "second_learning.h"
+#include "second_short_term.h"
 
 enum { N_SECTIONS = 17, BLOCK = 1 << 20 };
 
@@ -266,12 +267,33 @@ static void read_projection(const second_file *file, uint32_t index)
     projection->delay = get64(p + 64) ? at(file, get64(p + 64)) : NULL;
 }
 
+static int read_short_term(second_file *file, const unsigned char *p)
+{
+    second_short_term *s = calloc(1, sizeof *s);
+    if (!s)
+        return -1;
+    file->projections[get32(p)].short_term = s;
+    snprintf(s->rule, sizeof s->rule, "%s", text_at(file, get32(p + 8)));
+    s->n_coefs = get32(p + 12);
+    s->coefs = at(file, get64(p + 24));
+    s->bursts = get32(p + 32);
+    s->params = at(file, get64(p + 72));
+    return 0;
+}
+
 /* The records after the last section: 0, or -1 without memory. */
 static int read_learning(second_file *file)
 {
     const unsigned char *h = file->bytes;
     for (uint64_t k = 0; k < get64(h + 184) / 80; k++) {
         const unsigned char *p = h + get64(h + 176) + 80 * k;
+        const unsigned char *map =
+            section(file, 3, NULL) + 96 * (uint64_t)get32(p);
+        if ((get32(map + 16) & 4u) != 0) {
+            if (read_short_term(file, p))
+                return -1;
+            continue;
+        }
         second_learning *l = calloc(1, sizeof *l);
         if (!l)
             return -1;
@@ -373,6 +395,7 @@ void second_file_free(second_file *file)
         if (file->projections[k].learning)
             free(file->projections[k].learning->reward);
         free(file->projections[k].learning);
+        free(file->projections[k].short_term);
     }
     free(file->projections);
     free(file->stimuli);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "second_learning.h"
+#include "second_short_term.h"
 
 /* What one neuron's update needs from outside. */
 typedef struct arrivals {
@@ -459,6 +460,11 @@ static void send(world *w, uint32_t area, uint32_t k, uint32_t gain)
             w->result->events += projection->row[k + 1] - projection->row[k];
             continue;
         }
+        int64_t share = 0; /* of short-term plasticity */
+        if (projection->short_term)
+            share = second_short_term_fire(projection->short_term, k, w->burst);
+        if (share < 0)
+            abort();
         for (uint64_t i = projection->row[k]; i < projection->row[k + 1]; i++) {
             int64_t weight =
                 projection->weight[i] * (INT64_C(1) << projection->shift);
@@ -470,6 +476,9 @@ static void send(world *w, uint32_t area, uint32_t k, uint32_t gain)
                 arrival += projection->delay[i];
             if (projection->uses_gain)
                 weight *= gain;
+            if (projection->short_term)
+                weight = second_short_term_event(projection->weight[i], share,
+                                                 projection->shift);
             add_event(w, arrival, projection->target[i], port, weight);
             w->result->events++;
         }
@@ -581,6 +590,10 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
             result->distance =
                 fmax(result->distance,
                      second_learning_distance(file->projections[p].learning));
+    for (uint32_t p = 0; p < file->n_projections; p++)
+        if (file->projections[p].short_term)
+            result->distance = fmax(result->distance,
+                                    file->projections[p].short_term->distance);
     second_learnings_end(file, &w.history);
     return 0;
 }

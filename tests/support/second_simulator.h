@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A second simulator, to check the engine against: slow, plain loops, own
  * reader of the saved connectome. What it knows it has from design.md,
- * core/connectome/README.md and the papers. It shares no header with the engine
+ * core/connectome/FORMAT.md and the papers. It shares no header with the engine
  * but the steps of the models with two ports (second_ports.c), which the tests
  * test_science_* check against doubles.
  */
@@ -60,8 +60,9 @@ typedef struct second_projection {
     const uint64_t *row;
     const uint32_t *target;
     const int16_t *weight;
-    const uint8_t *delay;             /* NULL: all 0 */
-    struct second_learning *learning; /* NULL: its weights stay */
+    const uint8_t *delay;                 /* NULL: all 0 */
+    struct second_learning *learning;     /* NULL: its weights stay */
+    struct second_short_term *short_term; /* NULL: its spikes have no gains */
 } second_projection;
 
 typedef struct second_spike_input {
@@ -139,7 +140,8 @@ typedef struct second_result {
     uint64_t digest;
     uint64_t state_digest;
     uint64_t *bursts; /* [n_bursts] burst digests; NULL: not wanted */
-    double distance;  /* of weights that learn to doubles, share of w_max */
+    double distance;  /* of weights that learn to doubles, share of w_max, and
+                       * of gains of short-term plasticity */
     FILE *spike_log;  /* "burst neuron gain" a line; NULL: not wanted */
     /* called before each burst, to change the network; NULL: nothing does */
     void (*before)(second_file *file, uint64_t burst, void *arg);

@@ -7,6 +7,7 @@ add_library(volley_second STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_ports.c
     ${CMAKE_CURRENT_LIST_DIR}/second_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reward.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/second_simulator.c)
 target_include_directories(volley_second PUBLIC ${CMAKE_CURRENT_LIST_DIR}
                                          PRIVATE ${CMAKE_SOURCE_DIR})
@@ -20,6 +21,7 @@ add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_area.c
     ${CMAKE_CURRENT_LIST_DIR}/random_genome.c
     ${CMAKE_CURRENT_LIST_DIR}/random_plasticity.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/random_space.c
     ${CMAKE_CURRENT_LIST_DIR}/random_voxels.c)
 target_include_directories(volley_random_genome PUBLIC

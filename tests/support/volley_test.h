@@ -16,6 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* see VOLLEY_SANITIZE in CMakeLists.txt */
+#if defined(__SANITIZE_ADDRESS__) &&                                           \
+    (defined(__SSP__) || defined(__SSP_STRONG__) || defined(__SSP_ALL__))
+#error "AddressSanitizer with -fstack-protector: AVX-512 stores may fault"
+#endif
+
 /* cmocka returns the number of failures: 256 of them would be exit code 0. */
 #define VLY_TEST_MAIN(tests)                                                   \
     int main(void)                                                             \

@@ -33,7 +33,7 @@ if(TARGET cuda)
 endif()
 if(TARGET vulkan)
     add_dependencies(test_conformance vulkan)
-    foreach(spec vulkan:0 vulkan:0,size=16,launch=7,lanes=1,groups=2
+    foreach(spec vulkan:0 vulkan:0,size=16,launch=7,lanes=1,groups=2,block=64
             vulkan:0,plan=sliced)
         string(MAKE_C_IDENTIFIER "test_conformance_${spec}" name)
         vly_test_register(${name} LABELS vulkan TIMEOUT 600

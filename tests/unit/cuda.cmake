@@ -89,8 +89,9 @@ if(TARGET cuda)
         set(emulated_kernels)
         set(emulated_sources)
         foreach(file burst_global burst_learning modulator burst_resident burst_shifted
+                burst_learners build_learners
                 burst_partition burst_narrow build_rows build_segments
-                build_partition publish spike_log)
+                build_partition publish short_term spike_log)
             list(APPEND emulated_kernels
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file}.cu)
             list(APPEND emulated_sources ${emulated}/${file}.cpp)
@@ -104,9 +105,10 @@ if(TARGET cuda)
                 partition_block.cuh partition_burst.cuh partition_config.cuh
                 partition_deliver.cuh partition_layout.h partition_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh
-                resident_deliver.cuh resident_mail.cuh
+                resident_deliver.cuh resident_learning.cuh resident_mail.cuh
+                learner_kernels.h
                 resident_run.cuh resident_update.cuh segment_marks.cuh
-                shift_classes.h update_neuron.cuh)
+                shift_classes.h short_term.cuh update_neuron.cuh)
             list(APPEND emulated_headers
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file})
         endforeach()

@@ -7,6 +7,8 @@ endforeach()
 vly_test(test_engine_modulate LABELS unit
          SOURCES test_engine_modulate.c engine_fixture.c
          LIBRARIES volley_second DEPENDS cpu)
+vly_test(test_engine_short_term LABELS unit
+         SOURCES test_engine_short_term.c engine_fixture.c DEPENDS cpu template)
 vly_test(test_engine_areas LABELS unit
          SOURCES test_engine_areas.c engine_fixture.c
          DEPENDS cpu minor_0 minor_1)

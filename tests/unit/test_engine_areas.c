@@ -80,9 +80,10 @@ static void same_however_counted(void **state)
         for (uint32_t flags = 0; flags < 2; flags++) {
             net = fixture_net(&f, i % 2 ? "cpu:2" : "cpu:1");
             wrap(net);
-            assert_int_equal(wrapped.flags, VLY_BACKEND_AREA_SPIKES |
-                                                VLY_BACKEND_HOST |
-                                                VLY_BACKEND_LEARNS);
+            assert_int_equal(wrapped.flags,
+                             VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST |
+                                 VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM |
+                                 VLY_BACKEND_MODULATES);
             wrapped.flags =
                 flags ? wrapped.flags : VLY_BACKEND_HOST | VLY_BACKEND_LEARNS;
             vly_net_count_areas(net, 1);

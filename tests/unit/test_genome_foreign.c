@@ -192,6 +192,42 @@ static void keys_of_plasticity(void **state)
     }
 }
 
+static void keys_of_short_term(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule;
+        const char *key;
+        const char *answer;
+    } cases[] = {
+        {"tsodyks2", "u",
+         "rule tsodyks2 calls it u_start, and the share of a "
+         "spike is U"},
+        {"tsodyks2", "x", "rule tsodyks2 calls it x_start"},
+        {"tsodyks2", "tau_rec", "rule tsodyks2 calls it tau_rec_ms"},
+        {"tsodyks2", "tau_f", "rule tsodyks2 calls it tau_fac_ms"},
+        {"tsodyks", "tau_psc", "rule tsodyks calls it tau_psc_ms"},
+        {"tsodyks", "y", "rule tsodyks calls it y_start"},
+        {"tsodyks", "Wmax",
+         "rule tsodyks has no such key: its weights stay as they are"},
+        {"tsodyks", "w_max_pa",
+         "rule tsodyks has no such key: its weights stay as they are"},
+        {"tsodyks2", "frozen",
+         "rule tsodyks2 has no such key: its weights stay as they are"},
+        {"tsodyks2", "delay",
+         "rule tsodyks2 has no such key: its weights stay as they are"},
+    };
+    for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512], wanted[512];
+        snprintf(text, sizeof(text),
+                 AREA "[plasticity.p]\nrule = \"%s\"\n%s = 1\n", cases[i].rule,
+                 cases[i].key);
+        snprintf(wanted, sizeof(wanted), "t:7:1: %s: %s", cases[i].key,
+                 cases[i].answer);
+        assert_refused(text, wanted);
+    }
+}
+
 static void plasticity_rules(void **state)
 {
     (void)state;
@@ -210,7 +246,10 @@ static void plasticity_rules(void **state)
         {"stdp_dopamine_synapse",
          ", did you mean stdp_reward? with modulator = the area that its "
          "volume_transmitter reads"},
-        {"tsodyks2_synapse", ": no rule of short-term plasticity yet"},
+        {"tsodyks2_synapse", ", did you mean tsodyks2? U, tau_rec and tau_fac "
+                             "are those of the map"},
+        {"tsodyks_synapse", ", did you mean tsodyks?"},
+        {"TsodyksMarkramSynapse", ", did you mean tsodyks?"},
     };
     for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[512], wanted[512];
@@ -306,6 +345,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(keys_of_models),
     cmocka_unit_test(keys_of_tables),
     cmocka_unit_test(keys_of_plasticity),
+    cmocka_unit_test(keys_of_short_term),
     cmocka_unit_test(plasticity_rules),
     cmocka_unit_test(models),
     cmocka_unit_test(rules_kinds_and_generators),

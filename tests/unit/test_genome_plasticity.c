@@ -182,6 +182,89 @@ static void overrides(void **state)
                         "plasticiti, did you mean plasticity?");
 }
 
+/* Maps without an id are counted in their own file. */
+static void included_records(void **state)
+{
+    static const char *const named[] = {"m",     "map:3", "a/m",
+                                        "map:6", "b/m",   "map:9"};
+    char path[512], text[2048];
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *g = NULL;
+    (void)state;
+    snprintf(path, sizeof path, VLY_TEST_BINARY_DIR "/samples.%d.toml",
+             (int)getpid());
+#define SAMPLES                                                                \
+    "[[map]]\nfrom = \"E\"\nto = \"E\"\nrule = \"one_to_one\"\n"               \
+    "weight_pa = 1\n[[map]]\nfrom = \"E\"\nto = \"E\"\n"                       \
+    "rule = \"one_to_one\"\nweight_pa = 1\n" LEARNS                            \
+    "[[record]]\nwhat = \"weights\"\nmap = \"m\"\ninterval_bursts = 5\n"       \
+    "[[record]]\nwhat = \"weights\"\nmap = \"map:3\"\ninterval_bursts = 5\n"
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("format = 1\n[area.E]\nmodel = \"lif_psc_exp\"\nneurons = 10\n" TABLE
+              MAP LEARNS SAMPLES,
+          file);
+    fclose(file);
+    snprintf(text, sizeof text,
+             HEAD TABLE MAP LEARNS SAMPLES
+             "[use.a]\nfile = \"%s\"\n[use.b]\nfile = \"%s\"\n",
+             path, path);
+    assert_ok(vly_genome_parse(text, strlen(text), "t", NULL, 0, &g, &error),
+              error);
+    assert_int_equal(g->n_weight_records, 6);
+    for (uint32_t r = 0; r < 6; r++)
+        assert_string_equal(g->weight_records[r].map, named[r]);
+    assert_string_equal(g->pairs[5].map, "map:6");
+    assert_string_equal(g->pairs[5].plasticity->name, "a/p");
+    vly_genome *again = genome_of(g->resolved);
+    for (uint32_t r = 0; r < 6; r++)
+        assert_string_equal(again->weight_records[r].map, named[r]);
+    assert_true(same(g->hash, again->hash));
+    vly_genome_destroy(again);
+    vly_genome_destroy(g);
+    unlink(path);
+}
+
+/* A misspelt bound is an unknown key, not a missing one. */
+static void bound_misspelt(void **state)
+{
+    static const struct {
+        const char *key;
+        const char *said;
+    } cases[] = {
+        {"w_mx_pa = 3", "unknown key w_mx_pa in a [plasticity] of rule stdp, "
+                        "did you mean w_max_pa?"},
+        {"wmax_pa = 3", "unknown key wmax_pa in a [plasticity] of rule stdp, "
+                        "did you mean w_max_pa?"},
+        {"lambda = 0.1\nw_maxx_mv = 3",
+         "unknown key w_maxx_mv in a [plasticity] of rule stdp, did you mean "
+         "w_max_mv?"},
+        {"Wmax = 3", "Wmax: rule stdp calls it w_max"},
+        {"w_max_pA = 3", "w_max_pA: no port has this unit, wanted that of "
+                         "weight_<unit>, did you mean w_max_pa?"},
+        {"lambda = 0.1", "[plasticity.p] has no w_max, wanted w_max_<unit>"},
+        {"w_max_foo = 3", "w_max_foo: no port has this unit, wanted that of "
+                          "weight_<unit>"},
+        {"lambd = 0.1", "[plasticity.p] has no w_max, wanted w_max_<unit>"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        vly_genome *genome = NULL;
+        vly_error error = VLY_ERROR_INIT;
+        char text[1024];
+        snprintf(text, sizeof text,
+                 HEAD "[plasticity.p]\nrule = \"stdp\"\n%s\n" MAP LEARNS,
+                 cases[i].key);
+        assert_int_equal(
+            vly_genome_parse(text, strlen(text), "t", NULL, 0, &genome, &error),
+            VLY_E_PARSE);
+        if (!strstr(error.message, cases[i].said))
+            fail_msg("%s: %s", cases[i].said, error.message);
+        assert_int_equal(strstr(error.message, "did you mean") != NULL,
+                         strstr(cases[i].said, "did you mean") != NULL);
+    }
+}
+
 static void unused_tables_are_noted(void **state)
 {
     (void)state;
@@ -253,10 +336,11 @@ static void included(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(values),       cmocka_unit_test(ports),
-    cmocka_unit_test(hashes),       cmocka_unit_test(resolved),
-    cmocka_unit_test(overrides),    cmocka_unit_test(unused_tables_are_noted),
-    cmocka_unit_test(at_most_4096), cmocka_unit_test(included),
+    cmocka_unit_test(values),         cmocka_unit_test(ports),
+    cmocka_unit_test(hashes),         cmocka_unit_test(resolved),
+    cmocka_unit_test(overrides),      cmocka_unit_test(unused_tables_are_noted),
+    cmocka_unit_test(at_most_4096),   cmocka_unit_test(included),
+    cmocka_unit_test(bound_misspelt), cmocka_unit_test(included_records),
 };
 
 VLY_TEST_MAIN(tests)

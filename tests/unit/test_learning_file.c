@@ -219,15 +219,80 @@ static void crafted_records(void **state)
     free(bytes);
 }
 
-/* Any word of the records, and where they are: refused, or no crash. */
-static void crafted_anywhere(void **state)
+#define GAINS                                                                  \
+    HEAD "[plasticity.s]\nrule = \"tsodyks\"\nx_start = 0.5\n[[map]]\n"        \
+         "id = \"s\"\nfrom = \"E\"\nto = \"E\"\nrule = \"all_to_all\"\n"       \
+         "weight_pa = 2\ndelay_ms = { uniform = [1, 5] }\n"                    \
+         "plasticity = \"s\"\n"
+
+/* Records of short-term plasticity. */
+static void crafted_gains(void **state)
 {
     (void)state;
+    static const crafted_word words[] = {
+        {RECORD(projection), 99, "its projection"},
+        {RECORD(flags), 1, "its flags or traces"},
+        {RECORD(rule), 0, "its rule"},
+        {RECORD(rule_hash), 1, "its rule has another table"},
+        {RECORD(n_coefs), 1000000, "its number of coefficients"},
+        {RECORD(coefs), 0x7fffffc0, "its coefficients"},
+        {RECORD(most), 0, "are not those of its parameters"},
+        {RECORD(most), 0x7fffffff, "are not those of its parameters"},
+        {RECORD(params), 0x7fffffc0, "its parameters"},
+        {RECORD(source), 1, "its flags or traces"},
+        {RECORD(target) + 12, 1, "its flags or traces"},
+    };
+    size_t n;
+    vly_file_header header;
+    vly_file_section table[VLY_SECTIONS];
+    vly_file_learning record;
+    unsigned char *bytes = saved(GAINS, &n);
+    unsigned char *copy = malloc(n);
+    memcpy(&header, bytes, sizeof header);
+    memcpy(table, bytes + sizeof header, sizeof table);
+    memcpy(&record, bytes + header.learning, sizeof record);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        memcpy(copy, bytes, n);
+        memcpy(copy + header.learning + words[i].at, &words[i].word, 4);
+        mend(copy, VLY_SECTIONS);
+        spill(copy, n);
+        assert_damaged("short-term plasticity of projection 0 (map s): ");
+        assert_damaged(words[i].text);
+    }
+    for (uint32_t c = 0; c < record.n_coefs; c++) {
+        memcpy(copy, bytes, n);
+        copy[record.coefs + 4 * c] ^= 1;
+        mend(copy, VLY_SECTION_COEFS);
+        spill(copy, n);
+        assert_damaged("are not those of its parameters");
+    }
+    /* flags that go with no other */
+    for (uint32_t flags = 0; flags < 8; flags++) {
+        memcpy(copy, bytes, n);
+        memcpy(copy + table[VLY_SECTION_PROJECTIONS].offset +
+                   offsetof(vly_file_projection, flags),
+               &flags, 4);
+        mend(copy, VLY_SECTION_PROJECTIONS);
+        spill(copy, n);
+        vly_error error = VLY_ERROR_INIT;
+        vly_connectome *c = NULL;
+        assert_int_equal(vly_connectome_load(path, 1, &c, &error),
+                         flags == VLY_PROJECTION_SHORT_TERM ? VLY_OK
+                                                            : VLY_E_PARSE);
+        vly_connectome_destroy(c);
+    }
+    free(copy);
+    free(bytes);
+}
+
+/* Any word of the records, and where they are: refused, or no crash. */
+static void anywhere(const char *text)
+{
     static const uint32_t nonsense[] = {0, 1, 80, 0x7fffffff, 0xffffffff};
     vly_error error = VLY_ERROR_INIT;
     size_t n, refused_n = 0, tried = 0;
     vly_file_header header;
-    unsigned char *bytes = saved(EVERYTHING, &n);
+    unsigned char *bytes = saved(text, &n);
     unsigned char *copy = malloc(n);
     memcpy(&header, bytes, sizeof header);
     uint64_t end = header.learning + header.learning_bytes;
@@ -253,6 +318,13 @@ static void crafted_anywhere(void **state)
     assert_true(refused_n > tried / 2);
     free(copy);
     free(bytes);
+}
+
+static void crafted_anywhere(void **state)
+{
+    (void)state;
+    anywhere(EVERYTHING);
+    anywhere(GAINS);
 }
 
 /* The records' place in the header, with right checksums. */
@@ -344,6 +416,7 @@ static const struct CMUnitTest tests[] = {
                                     remove_path),
     cmocka_unit_test_setup_teardown(flipped, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_records, make_path, remove_path),
+    cmocka_unit_test_setup_teardown(crafted_gains, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_anywhere, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_place, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_arrays, make_path, remove_path),

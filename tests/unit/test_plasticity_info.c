@@ -37,7 +37,8 @@ static void tables_are_whole(void **state)
         assert_true(info->n_traces > 0 && info->n_traces <= 4);
         for (uint32_t t = 0; t < info->n_traces; t++) {
             const vly_trace_info *trace = &info->traces[t];
-            assert_true(trace->index < 2 && trace->param < info->n_params);
+            assert_true(trace->index < (info->short_term ? 3 : 2));
+            assert_true(trace->param < info->n_params);
             assert_string_equal(info->params[trace->param].unit, "ms");
         }
         for (uint32_t c = 0; c < info->n_coefs; c++)

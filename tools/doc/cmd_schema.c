@@ -301,7 +301,9 @@ static void put_rules(json_writer *json, const vly_key_section *section)
         json_text(json, "description", info->text);
         json_object_end(json);
         for (const vly_key *key = section->keys; key->name != NULL; key++)
-            if (strchr(key->name, '*') != NULL)
+            if (!vly_plasticity_has_key(info, key->name))
+                continue;
+            else if (strchr(key->name, '*') != NULL)
                 put_suffixed(json, section, key);
             else if (strcmp(key->name, "rule") != 0)
                 put_key(json, section, key, key->name);

@@ -71,6 +71,8 @@ bool doc_plasticity_print(const char *name)
                    tool_number_text(param->lo), tool_number_text(param->hi),
                    param->text);
     }
+    if (info->short_term)
+        return true;
     tool_print("\nw_max_<unit> is wanted too, the bound of the weights: "
                "`volley doc plasticity`;\nthe order of events: `volley doc "
                "learning`\n");

@@ -131,12 +131,18 @@ static void print_learning(const vly_connectome *connectome)
         const vly_connectome_projection *at = &connectome->projections[i];
         const vly_learning_desc *learning =
             connectome->desc.projections[i].learning;
-        if (learning == NULL)
+        const vly_connectome_learning *rule = vly_connectome_rule(at);
+        if (rule == NULL)
             continue;
         if (!any)
             tool_print("\n%-14s %-20s %22s  %s\n", "map", "learns by",
                        "weights", "delay");
         any = true;
+        if (learning == NULL) { /* short-term plasticity */
+            tool_print("%-14s %-20s %22s  %s\n", at->map, rule->info->id,
+                       "stay", "that of the map");
+            continue;
+        }
         double most = learning->most * at->unit * 0x1p-16;
         bool negative = learning->flags & VLY_LEARNING_NEGATIVE;
         char weights[64];

@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/set_check.h"
+#include "genome/toml_tree.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 
@@ -42,62 +44,87 @@ static change_part *of(const run_job *job)
 
 /* ---- what is asked ------------------------------------------------------ */
 
-/* "PATH=VALUE": a number, true or false; path is owned then. */
-static bool read_value(const char *text, run_change *change)
+/* "PATH=VALUE", where VALUE is a number, true or false; path is owned then.
+ * what: all that was given, for the message
+ * wanted: its form, for the message */
+static vly_status read_value(const char *text, const char *what,
+                             const char *wanted, run_change *change,
+                             vly_error *error)
 {
     const char *equals = strrchr(text, '=');
     if (equals == NULL || equals == text)
-        return false;
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: wanted %splasticity.p.frozen=true", what, wanted);
     bool is_true = strcmp(equals + 1, "true") == 0;
     change->value = is_true ? 1.0 : 0.0;
     if (!is_true && strcmp(equals + 1, "false") != 0 &&
         !tool_read_number(equals + 1, &change->value))
-        return false;
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: the value is \"%s\", wanted a number, true or "
+                        "false",
+                        what, equals + 1);
     change->path = vly_format("%.*s", (int)(equals - text), text);
-    return change->path != NULL;
+    return change->path != NULL
+               ? VLY_OK
+               : vly_fail_nomem(error, strlen(text), "a change");
 }
 
 /* "BURST=PATH=VALUE" */
-static bool read_change(const char *text, run_change *change)
+static vly_status read_change(const char *text, run_change *change,
+                              vly_error *error)
 {
-    char number[24];
+    static const char wanted[] = "BURST=PATH=VALUE, as in 1000=";
+    char what[160];
+    char number[24] = "";
     const char *equals = strchr(text, '=');
     size_t n = equals != NULL ? (size_t)(equals - text) : 0;
-    if (n == 0 || n >= sizeof number)
-        return false;
-    memcpy(number, text, n);
-    number[n] = '\0';
-    return tool_read_count(number, &change->burst) &&
-           read_value(equals + 1, change);
+    snprintf(what, sizeof what, "--change %.140s", text);
+    if (equals == NULL || strchr(equals + 1, '=') == NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: wanted %splasticity.p.frozen=true", what, wanted);
+    if (n < sizeof number)
+        memcpy(number, text, n);
+    if (!tool_read_count(number, &change->burst))
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: the burst is \"%.*s\", wanted a whole number",
+                        what, (int)(n < 80 ? n : 80), text);
+    return read_value(equals + 1, what, wanted, change, error);
 }
 
-/* After those of the same burst; takes over the path. */
-static vly_status insert(change_part *part, const run_change *change,
-                         vly_error *error)
+/* Room for one more. Errors  E_NOMEM */
+static vly_status reserve(change_part *part, vly_error *error)
 {
-    uint32_t k = part->n_changes;
     run_change *grown = vly_realloc(part->changes, (size_t)part->n_changes + 1,
                                     sizeof *part->changes);
     if (grown == NULL)
         return vly_fail_nomem(error, sizeof *grown, "a change");
     part->changes = grown;
-    for (; k > part->next && grown[k - 1].burst > change->burst; k--)
-        grown[k] = grown[k - 1];
-    grown[k] = *change;
-    part->n_changes++;
     return VLY_OK;
+}
+
+/* After those of the same burst, in reserved room; takes over the path. */
+static void insert(change_part *part, const run_change *change)
+{
+    uint32_t k = part->n_changes;
+    run_change *all = part->changes;
+    for (; k > part->next && all[k - 1].burst > change->burst; k--)
+        all[k] = all[k - 1];
+    all[k] = *change;
+    part->n_changes++;
 }
 
 vly_status run_change_plan(run_job *job, uint64_t burst, const char *path,
                            double value, vly_error *error)
 {
     run_change change = {.burst = burst, .value = value};
+    vly_status status = VLY_OK;
+    VLY_TRY(reserve(of(job), error));
     change.path = vly_strdup(path);
     if (change.path == NULL)
-        return vly_fail_nomem(error, strlen(path), "a change");
-    vly_status status = insert(of(job), &change, error);
-    if (status != VLY_OK)
-        vly_free(change.path);
+        status = vly_fail_nomem(error, strlen(path), "a change");
+    else
+        insert(of(job), &change);
+out:
     return status;
 }
 
@@ -108,17 +135,11 @@ static vly_status read_changes(run_job *job, const tool_args *args,
     vly_status status = VLY_OK;
     for (uint32_t k = 0; (text = tool_text_at(args, "change", k)); k++) {
         run_change change = {0};
-        if (!read_change(text, &change))
-            return vly_fail(error, VLY_E_INVALID,
-                            "--change %s: wanted BURST=PATH=VALUE, as in "
-                            "1000=plasticity.p.frozen=true",
-                            text);
-        status = insert(of(job), &change, error);
-        if (status != VLY_OK) {
-            vly_free(change.path);
-            return status;
-        }
+        VLY_TRY(reserve(of(job), error));
+        VLY_TRY(read_change(text, &change, error));
+        insert(of(job), &change);
     }
+out:
     return status;
 }
 
@@ -135,12 +156,22 @@ static vly_status check_length(run_job *job, vly_error *error)
     return VLY_OK;
 }
 
-/* Names that do not exist are refused before the first burst; a checkpoint has
- * the changes before its burst. */
-static vly_status check_paths(run_job *job, vly_error *error)
+static vly_status refuse(const run_change *change, vly_status status,
+                         const vly_error *why, vly_error *error)
+{
+    char value[VLY_NUMBER_SIZE];
+    return vly_fail(error, status, "--change %" PRIu64 "=%s=%s: %s",
+                    change->burst, change->path,
+                    vly_toml_print_number(change->value, value), why->message);
+}
+
+/* Wrong names and values are refused before the first burst, in the order in
+ * which the changes will be made. A checkpoint has the changes before its
+ * burst. */
+static vly_status check_changes(run_job *job, vly_error *error)
 {
     change_part *part = of(job);
-    double off = 0;
+    vly_set_trial *trial = NULL;
     vly_status status = VLY_OK;
     while (part->next < part->n_changes &&
            part->changes[part->next].burst < job->first_burst) {
@@ -152,8 +183,21 @@ static vly_status check_paths(run_job *job, vly_error *error)
     }
     part->first = part->next;
 
-    for (uint32_t k = part->next; k < part->n_changes && status == VLY_OK; k++)
-        status = vly_net_rounding(job->net, part->changes[k].path, &off, error);
+    if (part->next < part->n_changes)
+        VLY_TRY(vly_set_trial_create(job->net, &trial, error));
+    for (uint32_t k = part->next; k < part->n_changes; k++) {
+        const run_change *change = &part->changes[k];
+        const vly_planned_set planned = {change->burst, change->path,
+                                         change->value};
+        vly_error why = VLY_ERROR_INIT;
+        status = vly_set_trial_add(trial, &planned, &why);
+        if (status != VLY_OK) {
+            status = refuse(change, status, &why, error);
+            goto out;
+        }
+    }
+out:
+    vly_set_trial_destroy(trial);
     return status;
 }
 
@@ -178,8 +222,7 @@ static vly_status reach(run_job *job, vly_error *error)
         vly_error why = VLY_ERROR_INIT;
         status = vly_net_set(job->net, change->path, change->value, &why);
         if (status != VLY_OK)
-            return vly_fail(error, status, "--change %" PRIu64 "=%s: %s",
-                            change->burst, change->path, why.message);
+            return refuse(change, status, &why, error);
         part->next++;
         tell(job, change);
     }
@@ -200,17 +243,18 @@ static vly_status obey(run_job *job, const char *argument, json_writer *json,
 {
     change_part *part = of(job);
     run_change change = {.burst = vly_net_burst(job->net)};
-    if (!read_value(argument, &change)) {
-        vly_fail(why, VLY_E_INVALID,
-                 "set %s: wanted PATH=VALUE, as in plasticity.p.frozen=true",
-                 argument);
+    char what[160];
+    snprintf(what, sizeof what, "set %.150s", argument);
+    /* all that can fail comes before the value is set */
+    if (reserve(part, why) != VLY_OK ||
+        read_value(argument, what, "PATH=VALUE, as in ", &change, why) !=
+            VLY_OK)
         return VLY_OK;
-    }
-    if (vly_net_set(job->net, change.path, change.value, why) != VLY_OK ||
-        insert(part, &change, why) != VLY_OK) {
+    if (vly_net_set(job->net, change.path, change.value, why) != VLY_OK) {
         vly_free(change.path);
         return VLY_OK;
     }
+    insert(part, &change);
     part->next++;
     json_text(json, "path", change.path);
     json_number(json, "value", change.value);
@@ -267,7 +311,7 @@ const run_part run_part_change = {
     .options = options,
     .read = read_changes,
     .at = {[RUN_CHECK] = check_length,
-           [RUN_CLAIM] = check_paths,
+           [RUN_CLAIM] = check_changes,
            [RUN_REACH] = reach},
     .due = due,
     .command = "set",

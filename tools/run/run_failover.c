@@ -14,9 +14,7 @@
 #include "base/thread.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
-#include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
-#include "tools/run/run_weights.h"
 
 static const tool_option options[] = {
     {"on-device-error", 0, false, TOOL_TEXT, "NAME",
@@ -27,21 +25,13 @@ static const tool_option options[] = {
      1, 9e15},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* Positions of the recordings at the engine's last snapshot. */
-typedef struct run_kept {
-    bool known;  /* false in a run without fail-over or with checkpoints */
-    bool marked; /* the position in the recording is not known yet */
-    uint64_t burst;
-    vly_spike_place spikes;
-    vly_digest_place digests;
-} run_kept;
-
 typedef struct failover_part {
     const char *backend;   /* backend to continue on; NULL: the run ends */
     uint64_t every;        /* bursts; 0: chosen by the cost of a snapshot */
     run_failure *failures; /* [n_failures] */
     uint32_t n_failures;
-    run_kept kept;
+    bool kept;           /* all parts know where they were at the snapshot */
+    uint64_t kept_burst; /* of it */
 } failover_part;
 
 static failover_part *of(const run_job *job)
@@ -124,88 +114,31 @@ static void note_end(run_job *job, const vly_failover_event *event)
 
 /* ---- recordings -------------------------------------------------------- */
 
-/* A mark does not wait for the writing thread. Its position is read when it is
- * needed, or before the next mark. */
-static vly_status find_place(run_job *job, vly_error *error)
-{
-    run_kept *kept = &of(job)->kept;
-    if (!kept->marked)
-        return VLY_OK;
-    kept->marked = false;
-    return run_record_marked(run_output_state(job)->record, &kept->spikes,
-                             error);
-}
-
 /* Errors are ignored here: a recording that cannot be written ends the run one
  * burst later. */
 static void keep_places(run_job *job)
 {
-    run_kept *kept = &of(job)->kept;
+    failover_part *part = of(job);
     vly_error error = VLY_ERROR_INIT;
-    vly_status status = VLY_OK;
-    kept->known = false;
+    part->kept_burst = vly_net_burst(job->net);
     /* only one mark is possible and a checkpoint may hold it; a run with
      * checkpoints can be resumed instead */
-    if (run_checkpoint_state(job)->checkpoint != NULL)
-        return;
-    kept->burst = vly_net_burst(job->net);
-    if (run_output_state(job)->output.path != NULL) {
-        VLY_TRY(find_place(job, &error));
-        VLY_TRY(run_record_mark(run_output_state(job)->record, &error));
-        kept->marked = true;
-    }
-    if (run_output_state(job)->digests != NULL)
-        VLY_TRY(vly_digest_log_flush(run_output_state(job)->digests,
-                                     &kept->digests, &error));
-    VLY_TRY(run_weights_keep(job, &error));
-    kept->known = true;
-out:
-    return;
+    part->kept = run_checkpoint_state(job)->checkpoint == NULL &&
+                 run_parts_keep(job, &error) == VLY_OK;
 }
 
 /* Not 0: the recordings end at the snapshot. */
 static int cut_recordings(run_job *job)
 {
-    run_kept *kept = &of(job)->kept;
+    const failover_part *part = of(job);
     vly_error error = VLY_ERROR_INIT;
-    vly_status status = VLY_OK;
-    if (run_output_state(job)->record == NULL &&
-        run_output_state(job)->digests == NULL &&
-        run_weights_state(job)->writer == NULL &&
-        run_output_state(job)->output.path == NULL &&
-        run_output_state(job)->digest_log == NULL &&
-        run_weights_state(job)->path == NULL)
+    const run_cut can = run_parts_can_cut(job, part->kept_burst);
+    if (can == RUN_CUT_NOTHING)
         return 1;
-    /* closed at the end of the run: they cannot be cut */
-    if ((run_output_state(job)->output.path != NULL &&
-         run_output_state(job)->record == NULL) ||
-        (run_output_state(job)->digest_log != NULL &&
-         run_output_state(job)->digests == NULL) ||
-        (run_weights_state(job)->path != NULL &&
-         run_weights_state(job)->writer == NULL))
+    if (can == RUN_CUT_NOT || !part->kept)
         return 0;
-
-    if (!kept->known)
-        return 0;
-    /* a sample is recorded between two calls of the engine and cannot be cut
-     * off */
-    if (run_output_state(job)->sample.n_reports > 0 &&
-        run_output_state(job)->sample.last > kept->burst)
-        return 0;
-    if (run_weights_state(job)->writer != NULL &&
-        run_weights_state(job)->last > kept->burst)
-        return 0;
-    if (run_output_state(job)->record != NULL) {
-        VLY_TRY(find_place(job, &error));
-        VLY_TRY(run_record_rewind(run_output_state(job)->record, &kept->spikes,
-                                  kept->burst, &error));
-    }
-    if (run_output_state(job)->digests != NULL)
-        VLY_TRY(vly_digest_log_rewind(run_output_state(job)->digests,
-                                      &kept->digests, &error));
-    VLY_TRY(run_weights_cut(job, kept->burst, &error));
-    return 1;
-out:
+    if (run_parts_cut(job, part->kept_burst, &error) == VLY_OK)
+        return 1;
     tool_message("%s", error.message);
     return 0;
 }

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "tools/cli/output_room.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
@@ -91,7 +92,7 @@ static const char *output(const run_job *job, uint32_t k)
 /* Checked after the folder is made, since the file may be in it. */
 static vly_status check_summary(run_job *job, vly_error *error)
 {
-    return tool_output_check(job->plan.json, error);
+    return output_probe(job->plan.json, error);
 }
 
 const run_part run_part_summary = {

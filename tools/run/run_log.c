@@ -84,6 +84,8 @@ vly_status run_folder_lines(const run_job *job, const char *path, bool *resumes,
     } else {
         status = vly_writer_open(path, false, writer, error);
     }
+    if (status == VLY_OK)
+        vly_writer_set_lines(*writer);
 out:
     return status;
 }

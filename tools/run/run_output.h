@@ -39,6 +39,13 @@ typedef struct run_output {
     double export_s;
 } run_output;
 
+/* Positions in the files at the last snapshot of fail-over. */
+typedef struct run_kept {
+    bool marked; /* that in the recording is not known yet */
+    vly_spike_place spikes;
+    vly_digest_place digests;
+} run_kept;
+
 /* The state of the part. */
 typedef struct record_part {
     const char *file;       /* --record; NULL: none */
@@ -50,6 +57,7 @@ typedef struct record_part {
     run_record *record;     /* writes it */
     run_sample sample;      /* fields of it */
     vly_digest_log *digests;
+    run_kept kept;
 } record_part;
 static inline record_part *run_output_state(const run_job *job)
 {

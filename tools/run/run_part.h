@@ -61,6 +61,13 @@ typedef enum run_members {
     RUN_N_MEMBERS
 } run_members;
 
+/* Whether what a part wrote since a snapshot of fail-over can be discarded. */
+typedef enum run_cut {
+    RUN_CUT_NOTHING, /* it writes nothing that a device told */
+    RUN_CUT_WHOLE,   /* by cut */
+    RUN_CUT_NOT      /* a file is closed, or has what is not told again */
+} run_cut;
+
 typedef struct run_part {
     const char *name;
     size_t state_bytes;         /* of run_part_state; begins as zeros */
@@ -123,6 +130,14 @@ typedef struct run_part {
     /* Lines of the metrics endpoint, to be freed with vly_free; NULL: memory
      * ran out. [any-thread] */
     char *(*metrics)(run_job *job);
+
+    /* ---- fail-over: a part with one of these has all ---- */
+    /* A snapshot was taken: the files are to be cut here if what the device
+     * tells after it turns out to be wrong. */
+    vly_status (*keep)(run_job *job, vly_error *error);
+    run_cut (*can_cut)(const run_job *job, uint64_t kept_burst);
+    /* Back to the last keep, which has succeeded. */
+    vly_status (*cut)(run_job *job, uint64_t kept_burst, vly_error *error);
 
     /* ---- the end ---- */
     void (*last)(run_job *job); /* after the last burst */
@@ -214,6 +229,12 @@ const run_part *run_parts_command(const char *line, const char **argument);
 const char *run_command_argument(const char *line, const char *word);
 /* Lines of all parts. NULL: memory ran out */
 char *run_parts_metrics(run_job *job);
+
+/* Up to the first that fails. */
+vly_status run_parts_keep(run_job *job, vly_error *error);
+/* RUN_CUT_NOT if one cannot, otherwise RUN_CUT_WHOLE if one has to. */
+run_cut run_parts_can_cut(const run_job *job, uint64_t kept_burst);
+vly_status run_parts_cut(run_job *job, uint64_t kept_burst, vly_error *error);
 
 void run_parts_last(run_job *job);
 /* Calls all parts and returns the first failure. */

@@ -300,6 +300,38 @@ char *run_parts_metrics(run_job *job)
     return all;
 }
 
+/* ---- fail-over ---------------------------------------------------------- */
+
+vly_status run_parts_keep(run_job *job, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < N_PARTS && status == VLY_OK; i++)
+        if (parts[i]->keep != NULL)
+            status = parts[i]->keep(job, error);
+    return status;
+}
+
+run_cut run_parts_can_cut(const run_job *job, uint64_t kept_burst)
+{
+    run_cut all = RUN_CUT_NOTHING;
+    for (uint32_t i = 0; i < N_PARTS && all != RUN_CUT_NOT; i++) {
+        const run_cut one = parts[i]->can_cut != NULL
+                                ? parts[i]->can_cut(job, kept_burst)
+                                : RUN_CUT_NOTHING;
+        all = one > all ? one : all;
+    }
+    return all;
+}
+
+vly_status run_parts_cut(run_job *job, uint64_t kept_burst, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < N_PARTS && status == VLY_OK; i++)
+        if (parts[i]->cut != NULL)
+            status = parts[i]->cut(job, kept_burst, error);
+    return status;
+}
+
 /* ---- the end ------------------------------------------------------------ */
 
 void run_parts_last(run_job *job)

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "probe/probe.h"
 #include "record/writer.h"
+#include "tools/cli/output_room.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 
@@ -115,7 +116,7 @@ static vly_status attach(run_job *job, vly_error *error)
     vly_status status = VLY_OK;
     if (plan->points == NULL && plan->n_faults == 0)
         return VLY_OK;
-    VLY_TRY(tool_output_check(plan->out, error));
+    VLY_TRY(output_probe(plan->out, error));
     VLY_TRY(create(plan, &of(job)->probe, error));
     status = vly_probe_attach(of(job)->probe, job->registry, error);
 out:

@@ -161,6 +161,64 @@ static vly_status take(run_job *job, vly_error *error)
                : status;
 }
 
+/* ---- fail-over ---------------------------------------------------------- */
+
+/* A mark does not wait for the writing thread. Its position is read when it is
+ * needed, or before the next mark. */
+static vly_status find_place(record_part *part, vly_error *error)
+{
+    if (!part->kept.marked)
+        return VLY_OK;
+    part->kept.marked = false;
+    return run_record_marked(part->record, &part->kept.spikes, error);
+}
+
+static vly_status keep(run_job *job, vly_error *error)
+{
+    record_part *part = run_output_state(job);
+    vly_status status = VLY_OK;
+    if (part->output.path != NULL) {
+        VLY_TRY(find_place(part, error));
+        VLY_TRY(run_record_mark(part->record, error));
+        part->kept.marked = true;
+    }
+    if (part->digests != NULL)
+        status =
+            vly_digest_log_flush(part->digests, &part->kept.digests, error);
+out:
+    return status;
+}
+
+/* A sample is recorded between two calls of the engine and is not told
+ * again. */
+static run_cut can_cut(const run_job *job, uint64_t kept_burst)
+{
+    const record_part *part = run_output_state(job);
+    /* closed at the end of the run */
+    if ((part->output.path != NULL && part->record == NULL) ||
+        (part->digest_log != NULL && part->digests == NULL) ||
+        (part->sample.n_reports > 0 && part->sample.last > kept_burst))
+        return RUN_CUT_NOT;
+    return part->record != NULL || part->digests != NULL ? RUN_CUT_WHOLE
+                                                         : RUN_CUT_NOTHING;
+}
+
+static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
+{
+    record_part *part = run_output_state(job);
+    vly_status status = VLY_OK;
+    if (part->record != NULL) {
+        VLY_TRY(find_place(part, error));
+        VLY_TRY(run_record_rewind(part->record, &part->kept.spikes, kept_burst,
+                                  error));
+    }
+    if (part->digests != NULL)
+        status =
+            vly_digest_log_rewind(part->digests, &part->kept.digests, error);
+out:
+    return status;
+}
+
 static void put_path(const run_job *job, json_writer *json)
 {
     /* that path is relative to the folder in which the run was started */
@@ -230,6 +288,9 @@ const run_part run_part_record = {
            [RUN_FLUSH] = flush,
            [RUN_BEGIN] = listen_to_net,
            [RUN_TAKE] = take},
+    .keep = keep,
+    .can_cut = can_cut,
+    .cut = cut,
     .finish = finish,
     .due = run_sample_due,
     .print = {[RUN_LINES_HEAD] = print_head, [RUN_LINES] = run_output_print},

@@ -149,13 +149,17 @@ vly_status run_sample_look(run_job *job, vly_error *error)
 {
     run_sample *sample = &run_output_state(job)->sample;
     uint64_t burst = vly_net_burst(job->net);
+    bool taken = false;
     vly_status status = VLY_OK;
     if (burst == sample->last)
         return VLY_OK;
     for (uint32_t r = 0; r < sample->n_reports; r++)
-        if (burst % sample->reports[r].interval == 0)
+        if (burst % sample->reports[r].interval == 0) {
             VLY_TRY(take(job, r, error));
-    sample->last = burst;
+            taken = true;
+        }
+    if (taken)
+        sample->last = burst;
 out:
     return status;
 }

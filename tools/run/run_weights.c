@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
+#include "tools/cli/output_room.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
@@ -93,6 +94,12 @@ static vly_status choose(run_job *job, vly_error *error)
                : VLY_OK;
 }
 
+/* Checked after the folder is made, since the file may be in it. */
+static vly_status check_final(run_job *job, vly_error *error)
+{
+    return output_probe(run_weights_state(job)->final, error);
+}
+
 /* ---- open --------------------------------------------------------------- */
 
 /* Synapses of a map, over all its pairs of areas. */
@@ -153,10 +160,13 @@ static vly_status open_samples(run_job *job, vly_error *error)
     part->flush_ns = vly_clock_ns();
     if (from != NULL) {
         part->n_lines = from->n_entries;
-        return vly_writer_resume(part->path, from->n_bytes, &part->writer,
-                                 error);
+        VLY_TRY(
+            vly_writer_resume(part->path, from->n_bytes, &part->writer, error));
+        vly_writer_set_lines(part->writer);
+        return VLY_OK;
     }
     VLY_TRY(vly_writer_open(part->path, false, &part->writer, error));
+    vly_writer_set_lines(part->writer);
     const char *suffix = recorded_suffix(job);
     status = vly_writer_print(part->writer, error,
                               "burst,time_ms,map,from,source,to,target,"
@@ -173,6 +183,7 @@ static vly_status claim(run_job *job, vly_error *error)
     VLY_TRY(run_weights_list(job, error));
     if (part->path != NULL)
         VLY_TRY(open_samples(job, error));
+    VLY_TRY(output_room(part->final, run_weights_bytes(job), error));
     if (part->final != NULL &&
         vly_export_format_of(part->final) != VLY_EXPORT_SONATA)
         status = run_files_claim(part->final, &part->saved, error);
@@ -273,9 +284,10 @@ static vly_status take(run_job *job, vly_error *error)
     if (part->writer == NULL || burst == part->last)
         return VLY_OK;
     for (uint32_t r = 0; r < genome->n_weight_records; r++)
-        if (burst % genome->weight_records[r].interval == 0)
+        if (burst % genome->weight_records[r].interval == 0) {
             VLY_TRY(put_record(job, &genome->weight_records[r], error));
-    part->last = burst;
+            part->last = burst;
+        }
     /* a killed run loses at most a second */
     if (now - part->flush_ns >= flush_ns) {
         part->flush_ns = now;
@@ -316,22 +328,36 @@ bool run_weights_place(run_job *job, vly_recording *place, vly_status *status,
     return true;
 }
 
-vly_status run_weights_keep(run_job *job, vly_error *error)
+/* ---- fail-over ---------------------------------------------------------- */
+
+static vly_status keep(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
     if (part->writer == NULL)
         return VLY_OK;
     vly_status status = vly_writer_flush(part->writer, error);
     part->kept = vly_writer_tell(part->writer);
+    part->kept_lines = part->n_lines;
     return status;
 }
 
-vly_status run_weights_cut(run_job *job, uint64_t burst, vly_error *error)
+/* As with samples of fields: they are not told again. */
+static run_cut can_cut(const run_job *job, uint64_t kept_burst)
+{
+    const weights_part *part = run_weights_state(job);
+    if (part->path == NULL)
+        return RUN_CUT_NOTHING;
+    return part->writer != NULL && part->last <= kept_burst ? RUN_CUT_WHOLE
+                                                            : RUN_CUT_NOT;
+}
+
+static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
+    (void)kept_burst;
     if (part->writer == NULL)
         return VLY_OK;
-    part->last = burst;
+    part->n_lines = part->kept_lines;
     return vly_writer_rewind(part->writer, part->kept, error);
 }
 
@@ -352,20 +378,21 @@ static vly_status check_resume(run_job *job, vly_error *error)
 
 /* ---- the end ------------------------------------------------------------ */
 
+/* Also of a run that failed, unless its net did; and of one whose samples could
+ * not be written. */
 static vly_status finish(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
     vly_writer *writer = part->writer;
-    vly_status status = VLY_OK;
     part->writer = NULL;
-    VLY_TRY(vly_writer_close(writer, error));
-    if (job->result.error.status != VLY_OK)
-        return VLY_OK;
-    VLY_TRY(run_weights_count(job, error));
+    const vly_status closed = vly_writer_close(writer, error);
+    vly_error *next = closed == VLY_OK ? error : NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(run_weights_count(job, next));
     part->counted = true;
-    status = run_weights_save(job, error);
+    status = run_weights_save(job, next);
 out:
-    return status;
+    return closed != VLY_OK ? closed : status;
 }
 
 static void deinit(run_job *job)
@@ -394,10 +421,14 @@ const run_part run_part_weights = {
     .read = read_options,
     .output = output,
     .at = {[RUN_CHOOSE] = choose,
+           [RUN_LOCK] = check_final,
            [RUN_FIT] = check_resume,
            [RUN_CLAIM] = claim,
            [RUN_FLUSH] = flush,
            [RUN_TAKE] = take},
+    .keep = keep,
+    .can_cut = can_cut,
+    .cut = cut,
     .finish = finish,
     .due = due,
     .print = {[RUN_LINES_HEAD] = print_head, [RUN_LINES] = run_weights_print},

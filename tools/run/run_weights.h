@@ -49,8 +49,9 @@ typedef struct weights_part {
     uint64_t last;    /* bursts done at the last sample */
     uint64_t n_lines; /* samples in the file, those before a resume too */
     uint64_t flush_ns;
-    uint64_t note_ns; /* when telemetry is due */
-    uint64_t kept;    /* bytes of path at the snapshot of fail-over */
+    uint64_t note_ns;    /* when telemetry is due */
+    uint64_t kept;       /* bytes of path at the snapshot of fail-over, ... */
+    uint64_t kept_lines; /* ... and samples */
 } weights_part;
 static inline weights_part *run_weights_state(const struct run_job *job)
 {
@@ -62,17 +63,13 @@ static inline weights_part *run_weights_state(const struct run_job *job)
  * Errors  those of writing, as *status */
 bool run_weights_place(struct run_job *job, struct vly_recording *place,
                        vly_status *status, vly_error *error);
-/* For fail-over: notes the present end of the file; cuts the file there.
- * Errors  those of writing */
-vly_status run_weights_keep(struct run_job *job, vly_error *error);
-vly_status run_weights_cut(struct run_job *job, uint64_t burst,
-                           vly_error *error);
-
 /* ---- run_weights_save.c ------------------------------------------------- */
 
 /* Errors  E_NOMEM */
 vly_status run_weights_block_make(run_weights_block *block, vly_error *error);
 void run_weights_block_deinit(run_weights_block *block);
+/* Bytes that --weights has at least; 0 without it. */
+uint64_t run_weights_bytes(const struct run_job *job);
 /* Writes all weights of the maps that learn to --weights.
  * Errors  those of reading and writing */
 vly_status run_weights_save(struct run_job *job, vly_error *error);

@@ -145,6 +145,23 @@ out:
     return status;
 }
 
+uint64_t run_weights_bytes(const run_job *job)
+{
+    const weights_part *part = run_weights_state(job);
+    uint64_t n_bytes = 0;
+    for (uint32_t m = 0; part->final != NULL && m < part->n_maps; m++) {
+        const vly_net_projection_info *info = &part->maps[m].info;
+        /* two ids and a weight of 8 bytes each, or the shortest line */
+        const uint64_t each =
+            vly_export_format_of(part->final) == VLY_EXPORT_SONATA
+                ? 24
+                : strlen(info->map) + strlen(info->source) +
+                      strlen(info->target) + sizeof ",,0,,0,0";
+        n_bytes += info->n_synapses * each;
+    }
+    return n_bytes;
+}
+
 vly_status run_weights_save(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);

@@ -179,6 +179,7 @@ vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
     }
     VLY_TRY(watch_devices_open(devices, &made->devices, error));
     VLY_TRY(vly_writer_open(path, false, &made->writer, error));
+    vly_writer_set_lines(made->writer);
     *lines = made;
     made = NULL;
 out:

@@ -23,7 +23,11 @@
  *        vly_snapshot.weights; learning_read, learning_write and learning_set
  *        in place of reserved pointers of vly_backend. A host gives a net that
  *        learns only to a backend with VLY_BACKEND_LEARNS
- *   1.6  rules with an eligibility: vly_learning_desc.modulator, interval and
+ *   1.6  short-term plasticity: vly_projection_desc.short_term with
+ *        vly_short_term_desc; short_term_set in place of a reserved pointer of
+ *        vly_backend. A host gives a net with it only to a backend with
+ *        VLY_BACKEND_SHORT_TERM
+ *        rules with an eligibility: vly_learning_desc.modulator, interval and
  *        modulator_area; eligibilities and modulators in vly_snapshot.weights;
  *        vly_run.modulations. A host gives a net with such a rule only to a
  *        backend with VLY_BACKEND_MODULATES
@@ -271,6 +275,9 @@ enum {
 enum {
     VLY_PROJECTION_GAIN = 1u,    /* FEAGI target: an event adds weight * gain */
     VLY_PROJECTION_PLASTIC = 2u, /* weights may change while the net runs */
+    /* 1.6: an event adds weight * the gain of its spike; not with one of the
+     * others */
+    VLY_PROJECTION_SHORT_TERM = 4u,
 };
 
 enum {
@@ -336,6 +343,31 @@ VLY_SEAL(vly_learning_desc, 88);
 /* Size that a backend of any minor may rely on. */
 #define VLY_LEARNING_BYTES_1_5 72u
 
+/* 1.6: gains of the spikes of a projection's sources: a rule of short-term
+ * plasticity of kernels/rules.
+ *
+ * Each source has a state (vly_short_term of kernels/rules/short_term.h). Each
+ * of its spikes, in the order of their bursts, replaces the state by that of
+ * the rule's function, with h the bursts since the spike before (from burst
+ * `bursts` on, and without one, the function gets vly_short_term_rest), and
+ * has the gain of the new state: 0 to 2^16. Its event at a synapse of weight w
+ * adds vly_short_term_event(w, gain, shift), which is (w * gain + (2^15 >>
+ * shift)) >> (16 - shift), an arithmetic shift, in place of w << shift. With
+ * VLY_PORT_BY_SIGN w chooses the port, also where 0 is added.
+ *
+ * The gains are those of a spike train, so it makes no difference whether they
+ * are computed when a spike is fired or when it arrives. */
+typedef struct vly_short_term_desc {
+    uint32_t struct_size;
+    uint32_t flags;        /* 0 */
+    const char *rule;      /* id in kernels/rules */
+    uint64_t rule_hash;    /* of the rule's table; a mismatch is refused */
+    const uint32_t *coefs; /* [n_coefs] in the order of the rule's table */
+    uint32_t n_coefs;
+    uint32_t bursts; /* at most 2^26 */
+} vly_short_term_desc;
+VLY_SEAL(vly_short_term_desc, 40);
+
 /* Synapses of one map from one area to one area, in rows by source. The rows
  * of source k are [row[k], row[k + 1]); targets ascend within a row. An event
  * of a spike in burst t arrives in burst t + base_delay + delay[i]. */
@@ -359,13 +391,17 @@ typedef struct vly_projection_desc {
     /* 1.5, valid only if projection_size covers it; NULL unless
      * VLY_PROJECTION_PLASTIC is set; then delay is NULL. */
     const vly_learning_desc *learning;
+    /* 1.6, valid only if projection_size covers it; NULL unless
+     * VLY_PROJECTION_SHORT_TERM is set. */
+    const vly_short_term_desc *short_term;
 } vly_projection_desc;
-VLY_SEAL(vly_projection_desc, 80);
-/* Size that a backend of any minor may rely on, the size with a shift, and with
- * learning. */
+VLY_SEAL(vly_projection_desc, 88);
+/* Size that a backend of any minor may rely on, the size with a shift, with
+ * learning, and with short-term plasticity. */
 #define VLY_PROJECTION_BYTES_1_0 64u
 #define VLY_PROJECTION_BYTES_1_4 72u
 #define VLY_PROJECTION_BYTES_1_5 80u
+#define VLY_PROJECTION_BYTES_1_6 88u
 /* The shifts are multiples of this one. */
 #define VLY_SHIFT_STEP 6u
 #define VLY_SHIFT_MAX 12u
@@ -446,7 +482,15 @@ typedef struct vly_snapshot {
      * trace that is 0 because of its age, or that never had a spike: 0 and
      * UINT32_MAX. 1.6: of a rule with an eligibility then the modulator after
      * its last change, float, and bursts since, in the same way. NULL if no
-     * projection is plastic. */
+     * projection is plastic.
+     * 1.6: projections with short-term plasticity are among them, in the same
+     * order: float x [n], u [n], y [n] and uint32 age [n] over the neurons of
+     * the source area: the state after the spikes of bursts before T = burst -
+     * (base_delay + delay_max), but at least 0, and the bursts from the last
+     * of them to T. Those that come after T are in the fired sets: from them
+     * and this state follow the gains of all events under way. A state whose
+     * age is `bursts` or more: vly_short_term_rest and UINT32_MAX; one whose y
+     * is below 0 has the age UINT32_MAX. */
     void *weights;
     uint64_t n_weight_bytes; /* a multiple of 4 */
 } vly_snapshot;
@@ -546,8 +590,11 @@ enum {
     /* 1.5: takes nets with plastic projections; learning_read, learning_write
      * and learning_set are there. */
     VLY_BACKEND_LEARNS = 8u,
+    /* 1.6: takes projections with short-term plasticity; short_term_set is
+     * there. */
+    VLY_BACKEND_SHORT_TERM = 16u,
     /* 1.6: of these also rules with an eligibility, and modulators */
-    VLY_BACKEND_MODULATES = 16u,
+    VLY_BACKEND_MODULATES = 32u,
 };
 
 /* Every function that can fail returns a status and, if error is not NULL, a
@@ -630,7 +677,13 @@ typedef struct vly_backend {
     vly_status (*learning_set)(vly_backend_net *net, uint32_t projection,
                                const vly_learning_desc *learning,
                                vly_error *error);
-    void *reserved[4]; /* NULL */
+    /* 1.6: Replaces the coefs between two bursts. The states of the snapshot
+     * stay; the gains of all events that are not delivered yet are computed
+     * again. The words are copied. [optional] without VLY_BACKEND_SHORT_TERM */
+    vly_status (*short_term_set)(vly_backend_net *net, uint32_t projection,
+                                 const vly_short_term_desc *short_term,
+                                 vly_error *error);
+    void *reserved[3]; /* NULL */
 } vly_backend;
 VLY_SEAL(vly_backend, 200);
 

@@ -329,9 +329,10 @@ VLY_API vly_status vly_net_write(vly_net *net, const char *area,
 /* Sets a parameter from the next burst on: path "area.E.tau_m_ms",
  * "stimulus.ext.rate_hz", "stimulus.ext.weight", "stimulus.drive.amplitude",
  * "plasticity.p.lambda", "plasticity.p.frozen" (1: weights stay as they are, 0:
- * they learn; traces go on). Time constants and w_max of a rule stay as
- * compiled. Checks its range and the input bound 2^30; on failure nothing
- * changes. */
+ * they learn; traces go on), "plasticity.d.U" of short-term plasticity (for
+ * every event that is not delivered yet). Time constants, w_max and values at
+ * the start of a rule stay as compiled. Checks its range and the input bound
+ * 2^30; on failure nothing changes. */
 VLY_API vly_status vly_net_set(vly_net *net, const char *path, double value,
                                vly_error *error);
 /* The same with one value for each neuron of the area. */

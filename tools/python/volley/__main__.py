@@ -5,13 +5,24 @@ import sys
 
 from . import _where
 
+CANNOT_READ = 4  # the command's exit code for a file that is missing
+
+
+def _end(text):
+    sys.stderr.write(f"volley: {text}\n")
+    sys.exit(CANNOT_READ)
+
 
 def main():
     path = _where.command()
     if path is None:
-        sys.exit("volley: there is no command volley beside this module, and none in the "
-                 "folders of PATH")
-    os.execv(path, ["volley"] + sys.argv[1:])
+        _end(f"there is no command volley in the installation of this module "
+             f"({os.path.dirname(_where.__file__)}): install volley-engine again, or set "
+             "VOLLEY_LIBRARY to BUILD/lib/libvolley.so of a build")
+    try:
+        os.execv(path, ["volley"] + sys.argv[1:])
+    except OSError as why:
+        _end(f"{path} cannot be started: {why.strerror}")
 
 
 if __name__ == "__main__":

@@ -211,6 +211,10 @@ def made_error(status: int, message: bytes) -> Error:
                  lib().vly_status_exit_code(status))
 
 
+# what a function makes that is not named after it
+_MADE = {"net_snapshot": "state"}
+
+
 def call(name: str, *arguments: Any) -> None:
     """Calls a function that can fail; its message is raised."""
     error = ErrorStruct(struct_size=ctypes.sizeof(ErrorStruct))
@@ -223,9 +227,18 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def make(name: str, *arguments: Any) -> ctypes.c_void_p:
-    """Calls a function that returns a handle in its last argument but one."""
+    """Calls a function that returns a handle in its last argument but one.
+
+    Python lets Ctrl-C out when the function of C has returned. What it has made has
+    no name then and is freed here."""
     handle = ctypes.c_void_p()
-    call(name, *arguments, ctypes.byref(handle))
+    try:
+        call(name, *arguments, ctypes.byref(handle))
+    except BaseException:
+        made = _MADE.get(name, name.split("_", maxsplit=1)[0]) + "_destroy"
+        if handle.value is not None and made in FUNCTIONS:
+            getattr(lib(), "vly_" + made)(handle)
+        raise
     return handle
 
 

@@ -20,7 +20,7 @@ from ._genome import floats, numbers
 from ._library import (AreaStats, Stats, call, check_whole, lib, made_error,
                        make, registry, word)
 from ._recording import FieldRecording, Recording, SpikeRecording
-from ._run import Runner
+from ._run import Interrupt, Runner
 from ._spikes import Area, Spikes, statistics
 
 # relative rounding error from which a warning is given
@@ -61,15 +61,19 @@ class Net(Runner):
         self._start()
         compiled = connectome._hold()
         try:
-            if state is None:
-                self._h = make("net_create", compiled, registry(), name,
-                               threads)
-            else:
-                self._h = make("net_resume", compiled, registry(), name,
-                               threads, state._handle)
-        finally:
-            if self._h is None:
-                connectome._leave()
+            with Interrupt():  # the net reads the connectome until close
+                try:
+                    self._h = (
+                        make("net_create", compiled, registry(), name, threads)
+                        if state is None else
+                        make("net_resume", compiled, registry(), name, threads,
+                             state._handle))
+                finally:
+                    if self._h is None:
+                        connectome._leave()
+        except BaseException:
+            self.close()
+            raise
         stats = self._stats()
         self.dt_ms: float = stats.dt_ms
         self._total = int(stats.neurons)

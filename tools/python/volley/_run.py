@@ -33,7 +33,7 @@ Progress = Union[bool, Callable[[int, int], Any], None]
 OnSpikes = Callable[[int, "npt.NDArray[np.uint32]"], Any]
 
 
-class _Interrupt:
+class Interrupt:
     """Holds Ctrl-C back while it is open, so that it cannot come out in the
     middle of a function that C calls; check() lets it out."""
 
@@ -41,7 +41,7 @@ class _Interrupt:
         self._seen: Optional[Any] = None
         self._before: Any = None
 
-    def __enter__(self) -> "_Interrupt":
+    def __enter__(self) -> "Interrupt":
         if threading.current_thread() is threading.main_thread():
             before = signal.getsignal(signal.SIGINT)
             if callable(before):
@@ -208,7 +208,7 @@ class Runner(Handle):
             function = SPIKES_FN(told)
             lib().vly_net_on_spikes(self._handle, function, None)
         try:
-            with _Interrupt() as interrupt:
+            with Interrupt() as interrupt:
                 self._run_pieces(n, _Bar() if progress is True else
                                  progress or None, interrupt, raised)
         finally:
@@ -218,7 +218,7 @@ class Runner(Handle):
                 self.spikes = own.spikes
         return self.spikes if own else None
 
-    def _run_pieces(self, n: int, progress: Any, interrupt: _Interrupt,
+    def _run_pieces(self, n: int, progress: Any, interrupt: Interrupt,
                     raised: List[BaseException]) -> None:
         samplers = [one for one in self._recordings
                     if isinstance(one, FieldRecording)]

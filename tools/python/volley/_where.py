@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
 from typing import Iterator, Optional
 
 SONAME = "libvolley.so.0.2"  # of this version: test_package fails otherwise
@@ -50,15 +49,16 @@ def library() -> str:
 
 
 def command() -> Optional[str]:
-    """Path of the command `volley` that belongs to this package, or else of the one
-    on the path; None if there is neither."""
+    """Path of the command `volley` that belongs to the library that VOLLEY_LIBRARY
+    names, or to this package; None if there is none. A program of that name on PATH
+    may be any other."""
     named = os.environ.get("VOLLEY_LIBRARY")  # BUILD/lib/libvolley.so
     beside = [os.path.dirname(os.path.dirname(os.path.abspath(named)))] if named else []
     for folder in (*beside, _HERE, *_prefixes()):
         path = os.path.join(folder, "bin", "volley")
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
-    return shutil.which("volley")
+    return None
 
 
 def genomes_folder() -> Optional[str]:

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Maps that learn in the plan with accumulators in shared memory: memory, and
+ * moves between the rows of a projection and the blocks.
+ */
+#include "cuda_learners.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "cuda_error.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
+
+static_assert(sizeof(vly_cuda_arrival) == 16, "one read");
+
+static uint32_t low_of(uint32_t first, uint32_t n_blocks)
+{
+    return first / n_blocks;
+}
+
+/* Numbers of the neurons [first, first + n) in the blocks, from low_of on. */
+static uint32_t span_of(uint32_t first, uint32_t n, uint32_t n_blocks)
+{
+    uint32_t last = n > 0 ? first + n - 1 : first;
+    return last / n_blocks - low_of(first, n_blocks) + 1;
+}
+
+const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard)
+{
+    const vly_net_desc *desc = shard->net->desc;
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        const vly_learning_desc *learning = vly_common_learning(desc, p);
+        n += learning != NULL;
+        if (learning != NULL && vly_common_modulated(learning))
+            return "maps learn by a modulator: only plan global can run them";
+        if (vly_common_short_term_of(desc, p) != NULL)
+            return "maps have short-term plasticity: only plan global can run "
+                   "them";
+    }
+    return n > VLY_CUDA_LEARNERS ? "more than 8 maps learn" : NULL;
+}
+
+uint64_t vly_cuda_learners_mean(const vly_cuda_shard *shard, uint32_t n_blocks)
+{
+    const vly_net_desc *desc = shard->net->desc;
+    uint64_t most = 0;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        const vly_projection_desc *map = vly_cuda_projection_desc(desc, p);
+        uint64_t n = vly_cuda_area_desc(desc, map->source_area)->n_neurons;
+        if (vly_common_learning(desc, p) == NULL || n == 0)
+            continue;
+        uint64_t mean = map->row[n] / (n * n_blocks);
+        most = mean > most ? mean : most;
+    }
+    return most;
+}
+
+uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,
+                                  uint32_t n_blocks)
+{
+    const vly_net_desc *desc = shard->net->desc;
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        if (vly_common_learning(desc, p) == NULL)
+            continue;
+        const vly_area_desc *target = vly_cuda_area_desc(
+            desc, vly_cuda_projection_desc(desc, p)->target_area);
+        n += span_of(target->first, target->n_neurons, n_blocks);
+    }
+    return n;
+}
+
+/* Log2 of the threads that share the synapses of a source: a mean of them. */
+static uint32_t choose_shift(uint64_t n_synapses, uint64_t n_rows)
+{
+    uint64_t mean = n_rows > 0 ? n_synapses / n_rows : 0;
+    uint32_t shift = 2;
+    while (shift < 5 && (UINT64_C(1) << shift) < mean)
+        shift++;
+    return shift;
+}
+
+static vly_status check(cudaError_t code, vly_error *error)
+{
+    return vly_cuda_check((int)code, "synapses that learn", error);
+}
+
+/* ---- create ------------------------------------------------------------ */
+
+static uint64_t rows_of(const vly_cuda_shard *shard, uint32_t p)
+{
+    return (uint64_t)shard->resident.n_blocks *
+           shard->plastic.list[p].n_sources;
+}
+
+/* Where the synapses of each block and source are. */
+static vly_status create_index(vly_cuda_shard *shard, uint32_t p, uint64_t **at,
+                               vly_error *error)
+{
+    const vly_cuda_learning *l = &shard->plastic.list[p];
+    cudaStream_t stream = (cudaStream_t)shard->stream;
+    uint64_t n = rows_of(shard, p);
+    vly_status status = VLY_OK;
+    if (n >= UINT32_MAX)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "too many sources for plan resident");
+    VLY_TRY(vly_cuda_device_alloc(shard, n + 1, sizeof **at, at, error));
+    VLY_TRY(
+        check(cudaMemsetAsync(*at, 0, (n + 1) * sizeof **at, stream), error));
+    VLY_TRY(check(
+        vly_cuda_launch_learner_count(l, shard->resident.n_blocks, *at, stream),
+        error));
+    VLY_TRY(check(vly_cuda_launch_row_sums(*at, (uint32_t)n, stream), error));
+out:
+    return status;
+}
+
+static vly_status create_one(vly_cuda_shard *shard, uint32_t p,
+                             uint32_t newest_at, vly_error *error)
+{
+    const vly_cuda_learning *l = &shard->plastic.list[p];
+    vly_cuda_learner *made = &shard->learners.view.blocks[p];
+    uint32_t n_blocks = shard->resident.n_blocks;
+    uint64_t n = vly_cuda_learning_synapses(shard, p);
+    uint64_t *at = NULL;
+    uint16_t *number = NULL;
+    vly_status status = VLY_OK;
+    made->low = low_of(l->target_first, n_blocks);
+    made->n_newest = span_of(l->target_first, l->n_targets, n_blocks);
+    made->newest_at = newest_at;
+    made->shift = choose_shift(n, rows_of(shard, p));
+    VLY_TRY(create_index(shard, p, &at, error));
+    made->at = at;
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *number, &number, error));
+    made->number = number;
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *made->master, &made->master,
+                                  error));
+    VLY_TRY(vly_cuda_device_alloc(shard, rows_of(shard, p),
+                                  sizeof *made->source, &made->source, error));
+    shard->learners.bytes += n * (sizeof *number + sizeof *made->master +
+                                  sizeof *l->target + sizeof *l->master);
+out:
+    return status;
+}
+
+/* Ids of the last bursts in each block: those of all neurons for max_delay
+ * bursts and one more. */
+static vly_status create_log(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_cuda_learners *view = &shard->learners.view;
+    uint64_t n_blocks = shard->resident.n_blocks;
+    uint64_t wanted =
+        (uint64_t)shard->net->desc->n_neurons * (shard->view.max_delay + 1);
+    uint64_t room = 1;
+    vly_status status = VLY_OK;
+    while (room < wanted)
+        room *= 2;
+    if (room > UINT32_MAX)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "too many neurons for plan resident");
+    view->log_mask = (uint32_t)(room - 1);
+    VLY_TRY(vly_cuda_device_alloc(shard, n_blocks * room, sizeof *view->log,
+                                  &view->log, error));
+    VLY_TRY(vly_cuda_device_alloc(
+        shard, 2 * n_blocks + 1, sizeof *view->flushed, &view->flushed, error));
+    view->full = view->flushed + n_blocks;
+    view->wanted = view->full + n_blocks;
+out:
+    return status;
+}
+
+static vly_status create_all(vly_cuda_shard *shard, uint32_t n,
+                             vly_error *error)
+{
+    vly_cuda_learner_set *set = &shard->learners;
+    uint32_t newest_at = 0;
+    uint64_t most = 0;
+    vly_status status = VLY_OK;
+    set->view.base_delay = UINT32_MAX;
+    set->view.n = n;
+    for (uint32_t p = 0; p < n; p++) {
+        VLY_TRY(create_one(shard, p, newest_at, error));
+        newest_at += set->view.blocks[p].n_newest;
+        most = rows_of(shard, p) > most ? rows_of(shard, p) : most;
+        if (shard->plastic.list[p].base_delay < set->view.base_delay)
+            set->view.base_delay = shard->plastic.list[p].base_delay;
+    }
+    VLY_TRY(vly_cuda_device_alloc(shard, most, sizeof *set->cursor,
+                                  &set->cursor, error));
+    VLY_TRY(create_log(shard, error));
+    memcpy(set->view.list, shard->plastic.list, n * sizeof *set->view.list);
+out:
+    return status;
+}
+
+/* ---- moves ------------------------------------------------------------- */
+
+static vly_status move(vly_cuda_shard *shard, uint32_t p, uint16_t *number,
+                       uint32_t outwards, vly_error *error)
+{
+    vly_cuda_learner_set *set = &shard->learners;
+    cudaStream_t stream = (cudaStream_t)shard->stream;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        check(cudaMemsetAsync(set->cursor, 0,
+                              rows_of(shard, p) * sizeof *set->cursor, stream),
+              error));
+    VLY_TRY(check(vly_cuda_launch_learner_move(&shard->plastic.list[p],
+                                               &set->view.blocks[p],
+                                               shard->resident.n_blocks, number,
+                                               set->cursor, outwards, stream),
+                  error));
+out:
+    return status;
+}
+
+static vly_status states(vly_cuda_shard *shard, uint32_t p, uint32_t outwards,
+                         vly_error *error)
+{
+    return check(vly_cuda_launch_learner_states(
+                     &shard->plastic.list[p], &shard->learners.view.blocks[p],
+                     shard->resident.n_blocks, (uint32_t)shard->net->burst,
+                     outwards, (cudaStream_t)shard->stream),
+                 error);
+}
+
+/* Nothing is to be folded before net->burst, and no ring is full. */
+static vly_status begin_flushed(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_cuda_learners *view = &shard->learners.view;
+    uint32_t n = shard->resident.n_blocks;
+    uint32_t *words = NULL;
+    vly_status status = vly_cuda_alloc(shard, 2 * UINT64_C(1) * n + 1,
+                                       sizeof *words, &words, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t b = 0; b < n; b++) {
+        words[b] = (uint32_t)shard->net->burst;
+        words[n + b] = 0;
+    }
+    words[2 * n] = (uint32_t)shard->net->burst;
+    status = vly_cuda_upload(shard, view->flushed, words,
+                             (2 * UINT64_C(1) * n + 1) * sizeof *words, error);
+    vly_cuda_release(shard, words);
+    return status;
+}
+
+vly_status vly_cuda_learners_in(vly_cuda_shard *shard, bool weights,
+                                vly_error *error)
+{
+    vly_cuda_learners *view = &shard->learners.view;
+    vly_status status = VLY_OK;
+    memcpy(view->list, shard->plastic.list, view->n * sizeof *view->list);
+    for (uint32_t p = 0; p < shard->learners.view.n; p++) {
+        if (weights)
+            VLY_TRY(move(shard, p, NULL, 0, error));
+        VLY_TRY(states(shard, p, 0, error));
+    }
+    if (shard->learners.view.n > 0)
+        VLY_TRY(begin_flushed(shard, error));
+out:
+    return status;
+}
+
+vly_status vly_cuda_learners_out(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (shard->learners.view.n == 0)
+        return VLY_OK;
+    VLY_TRY(check(vly_cuda_launch_learners_flush(
+                      &shard->view, &shard->resident, &shard->learners.view,
+                      shard->net->burst, (cudaStream_t)shard->stream),
+                  error));
+    for (uint32_t p = 0; p < shard->learners.view.n; p++) {
+        VLY_TRY(move(shard, p, NULL, 1, error));
+        VLY_TRY(states(shard, p, 1, error));
+    }
+out:
+    return status;
+}
+
+/* ---- create and release ------------------------------------------------- */
+
+vly_status vly_cuda_learners_create(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_cuda_learner_set *set = &shard->learners;
+    uint32_t n = shard->plastic.view.n;
+    vly_status status = VLY_OK;
+    memset(set, 0, sizeof *set);
+    if (n == 0)
+        return VLY_OK;
+    VLY_TRY(create_all(shard, n, error));
+    for (uint32_t p = 0; p < n; p++) {
+        uint16_t *number = NULL;
+        memcpy(&number, &set->view.blocks[p].number, sizeof number);
+        VLY_TRY(move(shard, p, number, 0, error));
+        VLY_TRY(states(shard, p, 0, error));
+    }
+    VLY_TRY(begin_flushed(shard, error));
+out:
+    return status;
+}
+
+static void release_const(vly_cuda_shard *shard, const void *at)
+{
+    void *memory = NULL;
+    memcpy(&memory, &at, sizeof memory);
+    vly_cuda_device_release(shard, memory);
+}
+
+void vly_cuda_learners_release(vly_cuda_shard *shard)
+{
+    vly_cuda_learner_set *set = &shard->learners;
+    for (uint32_t p = 0; p < set->view.n; p++) {
+        release_const(shard, set->view.blocks[p].at);
+        release_const(shard, set->view.blocks[p].number);
+        vly_cuda_device_release(shard, set->view.blocks[p].master);
+        vly_cuda_device_release(shard, set->view.blocks[p].source);
+    }
+    vly_cuda_device_release(shard, set->cursor);
+    vly_cuda_device_release(shard, set->view.log);
+    vly_cuda_device_release(shard, set->view.flushed); /* and full, wanted */
+    memset(set, 0, sizeof *set);
+}

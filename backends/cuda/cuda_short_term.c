@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Projections with short-term plasticity, on a device. The kernels are in
+ * kernels/cuda/short_term.cuh.
+ */
+#include "cuda_short_term.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "backends/common/common_short_term.h"
+#include "cuda_device.h"
+#include "cuda_error.h"
+#include "cuda_linger.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
+#include "cuda_short.h"
+
+static_assert(sizeof(vly_cuda_source) == 16, "one read");
+
+/* ---- create ------------------------------------------------------------ */
+
+vly_status vly_cuda_short_term_reserve(vly_cuda_shard *shard, uint32_t n,
+                                       vly_error *error)
+{
+    vly_cuda_plastic *plastic = &shard->plastic;
+    vly_status status = VLY_OK;
+    if (n == 0)
+        return VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->short_list,
+                           &plastic->short_list, error));
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->short_projection,
+                           &plastic->short_projection, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *plastic->short_on_device,
+                                  &plastic->short_on_device, error));
+    plastic->view.short_term = plastic->short_on_device;
+out:
+    return status;
+}
+
+static vly_status put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
+                      const void *from, void *out, vly_error *error)
+{
+    void *made = NULL;
+    vly_status status = vly_cuda_device_alloc(shard, count, size, &made, error);
+    if (status == VLY_OK && count > 0)
+        status = vly_cuda_upload(shard, made, from, count * size, error);
+    if (status == VLY_OK)
+        memcpy(out, &made, sizeof made);
+    return status;
+}
+
+static vly_status put_rows(vly_cuda_shard *shard,
+                           const vly_common_short_term *t,
+                           vly_cuda_short_term *s, vly_error *error)
+{
+    const vly_projection_desc *map = t->projection;
+    uint64_t n = map->row[t->n_sources];
+    vly_status status = VLY_OK;
+    VLY_TRY(put(shard, t->n_sources + UINT64_C(1), sizeof *map->row, map->row,
+                &s->row, error));
+    VLY_TRY(put(shard, n, sizeof *map->target, map->target, &s->target, error));
+    VLY_TRY(put(shard, n, sizeof *map->weight, map->weight, &s->weight, error));
+    if (map->delay != NULL && map->delay_max > 0)
+        VLY_TRY(put(shard, n, 1, map->delay, &s->delay, error));
+out:
+    return status;
+}
+
+static vly_status put_sources(vly_cuda_shard *shard,
+                              const vly_common_short_term *t,
+                              const vly_common_sources *sources,
+                              vly_cuda_short_term *s, vly_error *error)
+{
+    vly_cuda_source *made = NULL;
+    vly_status status =
+        vly_cuda_alloc(shard, t->n_sources, sizeof *made, &made, error);
+    for (uint32_t k = 0; k < t->n_sources && status == VLY_OK; k++)
+        made[k] = (vly_cuda_source){sources->state[k].x, sources->state[k].u,
+                                    sources->state[k].y, sources->last[k]};
+    if (status == VLY_OK)
+        status = put(shard, t->n_sources, sizeof *made, made, &s->tail, error);
+    if (status == VLY_OK)
+        status = put(shard, t->n_sources, sizeof *made, made, &s->head, error);
+    vly_cuda_release(shard, made);
+    return status;
+}
+
+static void describe(const vly_cuda_shard *shard,
+                     const vly_common_short_term *t, vly_cuda_short_term *s)
+{
+    const vly_projection_desc *map = t->projection;
+    /* a mean row has 32 synapses a part */
+    uint64_t mean =
+        t->n_sources > 0 ? map->row[t->n_sources] / t->n_sources : 0;
+    *s = (vly_cuda_short_term){
+        .rule = t->rule->index,
+        .bursts = t->desc->bursts,
+        .source_first =
+            vly_cuda_area_desc(shard->net->desc, map->source_area)->first,
+        .n_sources = t->n_sources,
+        .base_delay = map->base_delay,
+        .reach = vly_common_short_term_reach(t),
+        .port = map->port,
+        .shift = vly_common_shift(shard->net->desc, map),
+        .most_parts = (uint32_t)(mean / 32 + 1)};
+    memcpy(s->coefs, t->coefs, t->desc->n_coefs * sizeof *s->coefs);
+}
+
+vly_status vly_cuda_short_term_create(vly_cuda_shard *shard,
+                                      uint32_t projection,
+                                      const uint32_t *words, vly_error *error)
+{
+    vly_cuda_plastic *plastic = &shard->plastic;
+    vly_cuda_short_term *s = &plastic->short_list[plastic->view.n_short];
+    vly_common_heap heap = {.bytes = 0};
+    vly_common_short_term t;
+    vly_common_sources sources;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_short_term_create(&heap, shard->net->desc, projection,
+                                         &t, error));
+    VLY_TRY(vly_common_sources_create(&heap, &t, &sources, error));
+    (void)vly_common_sources_load(&t, &sources, words, shard->net->burst);
+    describe(shard, &t, s);
+    VLY_TRY(put_rows(shard, &t, s, error));
+    VLY_TRY(put_sources(shard, &t, &sources, s, error));
+    plastic->short_projection[plastic->view.n_short++] = projection;
+out:
+    vly_common_release_all(&heap);
+    return status;
+}
+
+vly_status vly_cuda_short_term_put(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_cuda_plastic *plastic = &shard->plastic;
+    if (plastic->view.n_short == 0)
+        return VLY_OK;
+    return vly_cuda_upload(shard, plastic->short_on_device, plastic->short_list,
+                           plastic->view.n_short * sizeof *plastic->short_list,
+                           error);
+}
+
+/* ---- events under way -------------------------------------------------- */
+
+/* Brings the head from the tail to this burst, and delivers what is under way
+ * for later ones (sign 1), or takes it away (-1). */
+static vly_status replay(vly_cuda_shard *shard, uint32_t i, uint32_t sign,
+                         vly_error *error)
+{
+    const vly_cuda_short_term *s = &shard->plastic.short_list[i];
+    cudaStream_t stream = (cudaStream_t)shard->stream;
+    uint64_t burst = shard->net->burst;
+    vly_status status =
+        vly_cuda_check((int)vly_cuda_launch_short_term_reset(s, stream),
+                       "restoring states", error);
+    for (uint32_t age = s->reach; age > s->base_delay && status == VLY_OK;
+         age--)
+        if (age <= burst)
+            status = vly_cuda_check(
+                (int)vly_cuda_launch_short_term_again(
+                    &shard->view, s, burst, burst - age, sign, stream),
+                "restoring events", error);
+    return status;
+}
+
+vly_status vly_cuda_short_term_restore(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < shard->plastic.view.n_short && status == VLY_OK;
+         i++)
+        status = replay(shard, i, 1, error);
+    return status;
+}
+
+vly_status vly_cuda_short_term_renew(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < shard->plastic.view.n_short && status == VLY_OK;
+         i++)
+        status =
+            vly_cuda_check((int)vly_cuda_launch_short_term_renew(
+                               &shard->plastic.short_list[i], shard->net->burst,
+                               (cudaStream_t)shard->stream),
+                           "renewing ages", error);
+    return status;
+}
+
+vly_status vly_cuda_short_term_set(vly_backend_net *net, uint32_t projection,
+                                   const vly_short_term_desc *short_term,
+                                   vly_error *error)
+{
+    vly_cuda_shard *shard = &net->shards[0];
+    uint32_t i = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_short_term_set(net->desc, projection, short_term,
+                                            error));
+    while (shard->plastic.short_projection[i] != projection)
+        i++;
+    vly_cuda_short_term *s = &shard->plastic.short_list[i];
+    VLY_TRY(vly_cuda_enter(shard->device, error));
+    vly_cuda_short_forget(shard);
+    vly_cuda_settle(shard);
+    VLY_TRY(replay(shard, i, UINT32_MAX, error));
+    memcpy(s->coefs, short_term->coefs, short_term->n_coefs * sizeof *s->coefs);
+    VLY_TRY(replay(shard, i, 1, error));
+    VLY_TRY(vly_cuda_short_term_put(shard, error));
+out:
+    return status;
+}
+
+/* ---- out --------------------------------------------------------------- */
+
+vly_status vly_cuda_short_term_save(vly_cuda_shard *shard, uint32_t i,
+                                    uint32_t *words, uint32_t **end,
+                                    vly_error *error)
+{
+    const vly_cuda_short_term *s = &shard->plastic.short_list[i];
+    vly_cuda_source *tail = NULL;
+    vly_common_heap heap = {.bytes = 0};
+    vly_common_short_term t;
+    vly_common_sources sources;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_short_term_create(&heap, shard->net->desc,
+                                         shard->plastic.short_projection[i], &t,
+                                         error));
+    VLY_TRY(vly_common_sources_create(&heap, &t, &sources, error));
+    VLY_TRY(vly_cuda_alloc(shard, s->n_sources, sizeof *tail, &tail, error));
+    if (s->n_sources > 0)
+        VLY_TRY(vly_cuda_download(shard, tail, s->tail,
+                                  s->n_sources * sizeof *tail, error));
+    for (uint32_t k = 0; k < s->n_sources; k++) {
+        sources.state[k] = (vly_short_term){tail[k].x, tail[k].u, tail[k].y, 0};
+        sources.last[k] = tail[k].last;
+    }
+    *end = vly_common_sources_save(&t, &sources, shard->net->burst, words);
+out:
+    vly_cuda_release(shard, tail);
+    vly_common_release_all(&heap);
+    return status;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Projections that learn: their dispatches in a burst, flushes, and the way of
+ * weights and traces to the host and back. A burst with them is
+ *     flush | inputs, delivery, rows that learn | update | arrivals, spikes |
+ * with a barrier at each |; nearly always no ring is full, and the flush reads
+ * one word. The shaders are kernels/vulkan/learn_*.comp.
+ */
+#include "vulkan_learning.h"
+
+#include <string.h>
+
+#include "backends/common/common_traces.h"
+
+/* bursts after which the host flushes, so that ages are renewed */
+#define PERIOD (UINT64_C(1) << 28)
+
+uint32_t vly_vulkan_learning_find(const vly_backend_net *net,
+                                  uint32_t projection)
+{
+    uint32_t i = 0;
+    while (i < net->plastic.n && net->plastic.map[i].projection != projection)
+        i++;
+    return i;
+}
+
+/* ---- dispatches -------------------------------------------------------- */
+
+static uint32_t count_of(const vly_backend_net *net, uint32_t rule)
+{
+    return net->plastic.first[rule + 1] - net->plastic.first[rule];
+}
+
+bool vly_vulkan_learning_uses(const vly_backend_net *net, uint32_t shader)
+{
+    if (shader >= VLY_VULKAN_LEARN && shader < VLY_VULKAN_FLUSH)
+        return count_of(net, shader - VLY_VULKAN_LEARN) > 0;
+    if (shader >= VLY_VULKAN_FLUSH && shader < VLY_VULKAN_EVENTS)
+        return count_of(net, shader - VLY_VULKAN_FLUSH) > 0;
+    return shader == VLY_VULKAN_EVENTS && net->plastic.n > 0;
+}
+
+enum { ROWS, EVENTS, RENEWING }; /* of vly_vulkan_plastic_map.groups */
+
+/* Projections [first, end) by one shader: in one dispatch, or on a processor
+ * each in its own (choose_groups of vulkan_plastic.c). */
+static void dispatch_maps(vly_backend_net *net, VkCommandBuffer commands,
+                          VkPipeline pipeline, vly_vulkan_push push,
+                          uint32_t end, uint32_t work)
+{
+    while (push.first < end) {
+        push.count = net->device->is_cpu ? 1 : end - push.first;
+        vly_vulkan_dispatch(net, commands, pipeline, push,
+                            net->plastic.map[push.first].groups[work]);
+        push.first += push.count;
+    }
+}
+
+/* All rows; shader: that of the first rule. */
+static void dispatch_rules(vly_backend_net *net, VkCommandBuffer commands,
+                           const VkPipeline *pipelines, uint32_t shader,
+                           uint32_t k, uint32_t all)
+{
+    const uint32_t *first = net->plastic.first;
+    for (uint32_t rule = 0; rule < VLY_VULKAN_N_RULES; rule++)
+        dispatch_maps(
+            net, commands, pipelines[shader + rule],
+            (vly_vulkan_push){.k = k, .first = first[rule], .all = all},
+            first[rule + 1], ROWS);
+}
+
+void vly_vulkan_learning_flush(vly_backend_net *net, VkCommandBuffer commands,
+                               const VkPipeline *pipelines, uint32_t k)
+{
+    dispatch_rules(net, commands, pipelines, VLY_VULKAN_FLUSH, k, 0);
+}
+
+void vly_vulkan_learning_deliver(vly_backend_net *net, VkCommandBuffer commands,
+                                 const VkPipeline *pipelines, uint32_t k)
+{
+    dispatch_rules(net, commands, pipelines, VLY_VULKAN_LEARN, k, 0);
+}
+
+void vly_vulkan_learning_events(vly_backend_net *net, VkCommandBuffer commands,
+                                const VkPipeline *pipelines, uint32_t k)
+{
+    dispatch_maps(net, commands, pipelines[VLY_VULKAN_EVENTS],
+                  (vly_vulkan_push){.k = k}, net->plastic.n, EVENTS);
+}
+
+/* ---- flushes ----------------------------------------------------------- */
+
+/* All synapses are brought up to date at net->burst. */
+static vly_status flush(vly_backend_net *net, vly_error *error)
+{
+    VkPipeline pipelines[VLY_VULKAN_N_SHADERS] = {VK_NULL_HANDLE};
+    vly_status status = VLY_OK;
+    for (uint32_t i = VLY_VULKAN_FLUSH; i <= VLY_VULKAN_RENEW; i++)
+        if (i == VLY_VULKAN_RENEW || vly_vulkan_learning_uses(net, i))
+            VLY_TRY(vly_vulkan_pipeline_get(net->device, &net->pipelines,
+                                            &net->shape, i, &pipelines[i],
+                                            error));
+    *net->launch = (vly_vulkan_launch){.burst = net->burst};
+    VLY_TRY(vly_vulkan_once(net, error));
+    dispatch_rules(net, net->once, pipelines, VLY_VULKAN_FLUSH, 0, 1);
+    vly_vulkan_barrier(net->once);
+    dispatch_maps(net, net->once, pipelines[VLY_VULKAN_RENEW],
+                  (vly_vulkan_push){.k = 0}, net->plastic.n, RENEWING);
+    VLY_TRY(vly_vulkan_once_end(net, "bringing weights up to date", error));
+    net->plastic.flushed = net->burst;
+out:
+    return status;
+}
+
+vly_status vly_vulkan_learning_prepare(vly_backend_net *net, vly_error *error)
+{
+    if (net->plastic.n == 0 || net->burst - net->plastic.flushed < PERIOD)
+        return VLY_OK;
+    return flush(net, error);
+}
+
+/* ---- weights, block by block ------------------------------------------- */
+
+/* Of weights [first, first + count) of projection number i of those that learn,
+ * those that are in one block with the first: n from byte `offset` of it on. */
+typedef struct piece {
+    vly_vulkan_buffer *block;
+    uint64_t offset;
+    uint64_t n;
+} piece;
+
+static piece piece_of(const vly_backend_net *net, uint32_t i, uint64_t first,
+                      uint64_t count)
+{
+    uint32_t shift = net->plastic.block_shift;
+    uint64_t size = UINT64_C(1) << shift;
+    uint64_t at = first & (size - 1);
+    return (piece){.block = net->plastic.map[i].weights[first >> shift],
+                   .offset = at * sizeof(uint32_t),
+                   .n = count < size - at ? count : size - at};
+}
+
+static vly_status get_weights(vly_backend_net *net, uint32_t i, uint64_t first,
+                              uint64_t count, void *words, vly_error *error)
+{
+    uint8_t *to = words;
+    vly_status status = VLY_OK;
+    while (count > 0 && status == VLY_OK) {
+        piece p = piece_of(net, i, first, count);
+        uint64_t bytes = p.n * sizeof(uint32_t);
+        status = vly_vulkan_download(net, to, p.block, p.offset, bytes, error);
+        first += p.n;
+        count -= p.n;
+        to += bytes;
+    }
+    return status;
+}
+
+static vly_status put_weights(vly_backend_net *net, uint32_t i, uint64_t first,
+                              uint64_t count, const int32_t *masters,
+                              vly_error *error)
+{
+    vly_status status = VLY_OK;
+    while (count > 0 && status == VLY_OK) {
+        piece p = piece_of(net, i, first, count);
+        status = vly_vulkan_upload(net, p.block, p.offset, masters,
+                                   p.n * sizeof *masters, error);
+        first += p.n;
+        count -= p.n;
+        masters += p.n;
+    }
+    return status;
+}
+
+/* ---- snapshot ---------------------------------------------------------- */
+
+/* n elements of a buffer; NULL: there is nothing to read */
+static vly_status get(vly_backend_net *net, void *to,
+                      const vly_vulkan_buffer *from, uint64_t bytes,
+                      vly_error *error)
+{
+    if (to == NULL || bytes == 0)
+        return VLY_OK;
+    return vly_vulkan_download(net, to, from, 0, bytes, error);
+}
+
+static vly_status get_counts(vly_backend_net *net,
+                             const vly_vulkan_plastic_map *map,
+                             vly_common_traces *t, vly_error *error)
+{
+    vly_vulkan_newest *newest = NULL;
+    vly_status status = vly_common_alloc(&net->heap, t->n_targets,
+                                         sizeof *newest, &newest, error);
+    if (status == VLY_OK)
+        status =
+            get(net, newest, map->newest, t->n_targets * sizeof *newest, error);
+    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++)
+        t->count[i] = newest[i].count;
+    vly_common_release(&net->heap, newest);
+    return status;
+}
+
+/* Words of the traces, after a flush. */
+static vly_status save_traces(vly_backend_net *net,
+                              const vly_vulkan_plastic_map *map,
+                              uint32_t *words, vly_error *error)
+{
+    vly_common_heap heap = {.bytes = 0};
+    vly_common_traces t;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_traces_create(&heap, net->desc, map->projection, &t, error));
+    uint64_t posts = vly_common_traces_posts(&t);
+    VLY_TRY(get(net, t.arrived, map->arrived, t.n_sources * sizeof *t.arrived,
+                error));
+    VLY_TRY(get_counts(net, map, &t, error));
+    VLY_TRY(get(net, t.post, map->post, posts * sizeof *t.post, error));
+    for (uint32_t k = 0; k < 2; k++) {
+        VLY_TRY(get(net, t.before[k], map->before[k],
+                    t.n_sources * sizeof(float), error));
+        VLY_TRY(get(net, t.post_before[k], map->post_before[k],
+                    posts * sizeof(float), error));
+    }
+    (void)vly_common_traces_save(&t, (uint32_t)net->burst, words);
+out:
+    vly_common_release_all(&heap);
+    return status;
+}
+
+vly_status vly_vulkan_learning_save(vly_backend_net *net, uint32_t *words,
+                                    vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (net->plastic.n == 0)
+        return VLY_OK;
+    VLY_TRY(flush(net, error));
+    for (uint32_t p = 0; p < net->desc->n_projections; p++) {
+        uint32_t i = vly_vulkan_learning_find(net, p);
+        if (i == net->plastic.n)
+            continue;
+        const vly_vulkan_plastic_map *map = &net->plastic.map[i];
+        VLY_TRY(get_weights(net, i, 0, map->n_synapses, words, error));
+        VLY_TRY(save_traces(net, map, words + map->n_synapses, error));
+        words += vly_common_learning_words(net->desc, p);
+    }
+out:
+    return status;
+}
+
+/* ---- weights ----------------------------------------------------------- */
+
+static const char *name_of(const vly_backend_net *net, uint32_t projection)
+{
+    return vly_common_projection_desc(net->desc, projection)->map;
+}
+
+/* Number of a projection among those that learn; all its weights are up to
+ * date. */
+static vly_status begin(vly_backend_net *net, uint32_t projection,
+                        uint64_t first, uint64_t count, uint32_t *i,
+                        vly_error *error)
+{
+    vly_status status = VLY_OK;
+    *i = vly_vulkan_learning_find(net, projection);
+    if (*i == net->plastic.n)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "projection %u does not learn", projection);
+    uint64_t n = net->plastic.map[*i].n_synapses;
+    if (first > n || count > n - first)
+        return vly_support_fail(
+            error, VLY_E_INVALID,
+            "map %s: %llu weights from %llu, but there are %llu",
+            name_of(net, projection), (unsigned long long)count,
+            (unsigned long long)first, (unsigned long long)n);
+    VLY_TRY(vly_vulkan_enter(net->device, error));
+    status = flush(net, error);
+out:
+    return status;
+}
+
+vly_status vly_vulkan_learning_read(vly_backend_net *net, uint32_t projection,
+                                    uint64_t first, uint64_t count,
+                                    int32_t *masters, vly_error *error)
+{
+    uint32_t i = 0;
+    vly_status status = begin(net, projection, first, count, &i, error);
+    return status == VLY_OK ? get_weights(net, i, first, count, masters, error)
+                            : status;
+}
+
+vly_status vly_vulkan_learning_write(vly_backend_net *net, uint32_t projection,
+                                     uint64_t first, uint64_t count,
+                                     const int32_t *masters, vly_error *error)
+{
+    uint32_t i = 0;
+    vly_status status = begin(net, projection, first, count, &i, error);
+    if (status != VLY_OK)
+        return status;
+    uint32_t most = vly_common_learning(net->desc, projection)->most;
+    for (uint64_t j = 0; j < count; j++)
+        if (masters[j] < 0 || (uint32_t)masters[j] > most)
+            return vly_support_fail(
+                error, VLY_E_INVALID,
+                "map %s: weight %d of synapse %llu, wanted 0 to %u",
+                name_of(net, projection), masters[j],
+                (unsigned long long)(first + j), most);
+    return put_weights(net, i, first, count, masters, error);
+}
+
+vly_status vly_vulkan_learning_set(vly_backend_net *net, uint32_t projection,
+                                   const vly_learning_desc *learning,
+                                   vly_error *error)
+{
+    uint32_t i = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(begin(net, projection, 0, 0, &i, error));
+    vly_vulkan_learning *l = &net->plastic.list[i];
+    const vly_learning_desc *was = vly_common_learning(net->desc, projection);
+    if (learning->n_coefs != was->n_coefs)
+        return vly_support_fail(
+            error, VLY_E_INVALID, "map %s: %u coefficients, wanted %u",
+            name_of(net, projection), learning->n_coefs, was->n_coefs);
+    memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
+    l->flags = (l->flags & ~VLY_VULKAN_LEARNING_FROZEN) |
+               (learning->flags & VLY_VULKAN_LEARNING_FROZEN);
+    status = vly_vulkan_upload(net, net->plastic.table, i * sizeof *l, l,
+                               sizeof *l, error);
+out:
+    return status;
+}
