@@ -130,7 +130,7 @@ says "is 99999 1/s, wanted -16383 to 16383"
 expect 2 run reward.toml --quiet --change 100=plasticity.r.rewards=1
 says "did you mean reward?"
 expect 2 run learns.toml --quiet --change 10=plasticity.a.reward=1
-says "plasticity a) has no parameter reward"
+says "plasticity.a has no modulator: its rule is stdp_inhibitory"
 
 # ---- resolve ----
 expect 0 resolve learns.toml
