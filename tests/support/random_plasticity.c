@@ -97,7 +97,8 @@ static void put_plastic_map(maker *m, uint32_t index)
     const area *target = &m->areas[to];
     int rule = (int)whole(m, 0, 4);
     bool negative = chance(m, 30);
-    if (target->model == FEAGI || (rule == REWARD && !m->modulated))
+    if (target->model == FEAGI ||
+        (rule == REWARD && (m->more & RANDOM_MODULATED) == 0))
         return;
     const char *unit = suffix(target->model);
     double most = strong(target->model) * between(m, 0.1, 0.6);
@@ -124,7 +125,7 @@ static void put_plastic_map(maker *m, uint32_t index)
 
 void put_plastic_maps(maker *m)
 {
-    if (!m->plastic)
+    if ((m->more & RANDOM_PLASTIC) == 0)
         return;
     uint32_t n = whole(m, 0, 3);
     for (uint32_t k = 0; k < n; k++)
