@@ -6,6 +6,7 @@
 
 #include "backends/common/common_modulator.h"
 #include "backends/common/common_traces.h"
+#include "backends/common/common_weights.h"
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
