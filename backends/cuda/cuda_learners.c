@@ -30,7 +30,10 @@ const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard)
     const vly_net_desc *desc = shard->net->desc;
     uint32_t n = 0;
     for (uint32_t p = 0; p < desc->n_projections; p++) {
-        n += vly_common_learning(desc, p) != NULL;
+        const vly_learning_desc *learning = vly_common_learning(desc, p);
+        n += learning != NULL;
+        if (learning != NULL && vly_common_modulated(learning))
+            return "maps learn by a modulator: only plan global can run them";
         if (vly_common_short_term_of(desc, p) != NULL)
             return "maps have short-term plasticity: only plan global can run "
                    "them";

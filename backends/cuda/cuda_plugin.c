@@ -32,11 +32,11 @@ static void deinit(void)
 
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
-    .flags =
-        VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM,
+    .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS |
+             VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
-    .supports = vly_common_supports_short_term,
+    .supports = vly_common_supports_all,
     .net_create = vly_cuda_net_create,
     .net_destroy = vly_cuda_net_destroy,
     .net_info = vly_cuda_net_info,

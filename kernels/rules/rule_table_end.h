@@ -4,6 +4,7 @@
 #undef VLY_PLASTICITY
 #undef VLY_EQUATIONS
 #undef VLY_TRACE
+#undef VLY_MODULATOR
 #undef VLY_START
 #undef VLY_PARAM
 #undef VLY_COEF

@@ -152,5 +152,10 @@ if [ "$id" = vulkan ]; then
     says "vulkan option block=3: wanted a power of two up to "
     expect 5 run learn.toml --quiet --backend vulkan:0,memory=40
     says "out of memory"
+    sed -e 's/^rule = "stdp"$/rule = "stdp_reward"/' -e '/^lambda = /d' \
+        -e '/^mu_plus = /d' learn.toml >reward.toml
+    expect 0 run reward.toml --quiet --backend cpu:1
+    expect 3 run reward.toml --quiet --backend vulkan:0
+    says "map ex learns by stdp_reward, and this backend has no modulators"
 fi
 done_checks

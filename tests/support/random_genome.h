@@ -127,6 +127,8 @@
     X(plasticity_stdp_power)                                                   \
     X(plasticity_stdp_triplet)                                                 \
     X(plasticity_stdp_inhibitory)                                              \
+    X(plasticity_stdp_reward)                                                  \
+    X(plasticity_modulator)                                                    \
     X(plasticity_dendritic)                                                    \
     X(plasticity_nearest)                                                      \
     X(plasticity_frozen)                                                       \
@@ -145,6 +147,14 @@ enum {
         COVER_COUNT
 };
 
+/* Maps that may be added to a genome. */
+enum {
+    RANDOM_PLASTIC = 1,
+    RANDOM_SHORT_TERM = 2,
+    RANDOM_MODULATED = 4, /* of the plastic ones also with a modulator */
+    RANDOM_ALL = RANDOM_PLASTIC | RANDOM_SHORT_TERM | RANDOM_MODULATED
+};
+
 typedef struct random_coverage {
     uint32_t genomes;
     uint32_t count[COVER_COUNT]; /* genomes that have it, not occurrences */
@@ -159,7 +169,6 @@ extern const char *const random_coverage_names[COVER_COUNT];
  * RANDOM_EDGES_FILE beside it, the caller's too; NULL if it names no file. With
  * edges NULL genomes name none, and are the same otherwise. more: RANDOM_*,
  * maps that are added. */
-enum { RANDOM_PLASTIC = 1, RANDOM_SHORT_TERM = 2 };
 char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
                     char **edges);
 

@@ -45,7 +45,7 @@ vly_old_plugin(4
 vly_old_plugin(5
     e166c900b6cc520801b205827dd2006de2e67af0283e855c2052ee10e9df6144)
 vly_old_plugin(6
-    a74dfe76160675adfc3325d77a9f5d24be025fd7b1654830d34beb079f3f64ea)
+    7defbfa6312280fc3d44d1aa7e6316489d895d33f7eeacdab872008f8052aaff)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")
