@@ -104,8 +104,7 @@ vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
  * and of one that has all, also those of short-term plasticity. */
 vly_status vly_common_supports_learning(const vly_net_desc *desc,
                                         vly_error *error);
-vly_status vly_common_supports_all(const vly_net_desc *desc,
-                                          vly_error *error);
+vly_status vly_common_supports_all(const vly_net_desc *desc, vly_error *error);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
 const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,
