@@ -56,7 +56,8 @@ typedef struct vly_common_rule {
     uint32_t n_coefs;
     uint32_t n_source; /* traces */
     uint32_t n_target;
-    uint32_t window; /* 1: a rule of windows */
+    uint32_t modulated; /* 1: it has an eligibility and a modulator */
+    uint32_t window;    /* 1: a rule of windows */
     uint32_t reserved;
 } vly_common_rule;
 
@@ -68,6 +69,8 @@ const vly_common_rule *vly_common_rule_find(const char *id);
 /* how a projection learns; NULL: not at all */
 const vly_learning_desc *vly_common_learning(const vly_net_desc *desc,
                                              uint32_t projection);
+/* Whether a rule has an eligibility and a modulator. */
+bool vly_common_modulated(const vly_learning_desc *learning);
 /* words of a projection, or of all, in the weights of a snapshot */
 uint64_t vly_common_learning_words(const vly_net_desc *desc,
                                    uint32_t projection);
@@ -100,8 +103,9 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
 /* Whether the net can run on a backend that has every model: the models are
  * known, their tables are the same, and the description is consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
-/* The same of a backend that has every rule of STDP too, and of one that has
- * every rule: those of windows and of short-term plasticity. */
+/* The same of a backend that has every rule of STDP without a modulator too,
+ * and of one that has every rule: those with a modulator, of windows and of
+ * short-term plasticity. */
 vly_status vly_common_supports_learning(const vly_net_desc *desc,
                                         vly_error *error);
 vly_status vly_common_supports_all(const vly_net_desc *desc, vly_error *error);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/models/table_hash.h"
+#include "kernels/rules/eligibility.h"
 
 enum {
 #define VLY_EACH_PLASTICITY(id) RULE_##id,
@@ -37,6 +38,12 @@ const vly_learning_desc *vly_common_learning(const vly_net_desc *desc,
     return p->learning;
 }
 
+bool vly_common_modulated(const vly_learning_desc *learning)
+{
+    return learning->struct_size >= sizeof *learning &&
+           learning->modulator.bursts != 0;
+}
+
 uint64_t vly_common_learning_words(const vly_net_desc *desc,
                                    uint32_t projection)
 {
@@ -48,7 +55,9 @@ uint64_t vly_common_learning_words(const vly_net_desc *desc,
     if (!learning)
         return 0;
     uint64_t n_targets = vly_common_area_desc(desc, p->target_area)->n_neurons;
-    uint64_t words = p->row[n_sources];
+    bool modulated = vly_common_modulated(learning);
+    uint64_t words = (modulated ? 2 : 1) * p->row[n_sources];
+    words += modulated ? 2 : 0;
     for (uint32_t i = 0; i < 2; i++) {
         words += learning->source[i].bursts != 0 ? 2 * n_sources : 0;
         words += learning->target[i].bursts != 0 ? 2 * n_targets : 0;
@@ -130,6 +139,24 @@ static vly_status check_trace(const char *map, const vly_learning_trace *trace,
                       "10.5");
 }
 
+static vly_status check_modulator(const char *map, const vly_common_rule *rule,
+                                  const vly_learning_desc *learning,
+                                  vly_error *error)
+{
+    static const vly_learning_trace none = {0.0f, 0};
+    bool given = learning->struct_size >= sizeof *learning;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_trace(map, given ? &learning->modulator : &none,
+                        rule->modulated, error));
+    if (rule->modulated && learning->interval == 0)
+        status = vly_support_fail(error, VLY_E_INVALID,
+                                  "map %s: an interval of 0 bursts, wanted at "
+                                  "least 1",
+                                  map);
+out:
+    return status;
+}
+
 static vly_status check_rule(const char *map, const vly_learning_desc *learning,
                              vly_error *error)
 {
@@ -149,6 +176,7 @@ static vly_status check_rule(const char *map, const vly_learning_desc *learning,
             map, rule->id, (unsigned long long)learning->rule_hash,
             learning->n_coefs, vly_support_plugin, (unsigned long long)hash,
             rule->n_coefs);
+    VLY_TRY(check_modulator(map, rule, learning, error));
     bool window = (learning->flags & VLY_LEARNING_WINDOW) != 0;
     if (window != (rule->window != 0) ||
         (window && learning->source[0].bursts != learning->target[0].bursts))
@@ -174,7 +202,7 @@ vly_status vly_common_check_learning(const vly_net_desc *desc,
 {
     const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
     const vly_learning_desc *learning = vly_common_learning(desc, projection);
-    if (!learning || learning->struct_size < sizeof *learning)
+    if (!learning || learning->struct_size < VLY_LEARNING_BYTES_1_5)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "map %s: plastic, but without a rule", p->map);
     bool window = (learning->flags & VLY_LEARNING_WINDOW) != 0;
@@ -205,6 +233,12 @@ vly_status vly_common_check_learning(const vly_net_desc *desc,
                                 "map %s: max_delay is %u, wanted at least "
                                 "twice the dendritic delay %u",
                                 p->map, desc->max_delay, p->base_delay);
+    if (vly_common_modulated(learning) &&
+        learning->modulator_area >= desc->n_areas &&
+        learning->modulator_area != UINT32_MAX)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: modulated by area %u of %u", p->map,
+                                learning->modulator_area, desc->n_areas);
     return check_rule(p->map, learning, error);
 }
 
@@ -223,6 +257,14 @@ static vly_status check_masters(const vly_net_desc *desc, uint32_t projection,
                                     "%d, wanted 0 to %u",
                                     p->map, (unsigned long long)i,
                                     (int32_t)words[i], learning->most);
+    for (uint64_t i = n; vly_common_modulated(learning) && i < 2 * n; i++)
+        if (words[i] + VLY_ELIGIBILITY_MOST > 2u * VLY_ELIGIBILITY_MOST)
+            return vly_support_fail(error, VLY_E_INVALID,
+                                    "snapshot: map %s: synapse %llu has "
+                                    "eligibility %d, wanted -%d to %d",
+                                    p->map, (unsigned long long)(i - n),
+                                    (int32_t)words[i], VLY_ELIGIBILITY_MOST,
+                                    VLY_ELIGIBILITY_MOST);
     return VLY_OK;
 }
 

@@ -20,6 +20,10 @@
 #define VLY_WINDOW() +1
 #include VLY_PLASTICITY_TABLE
     ,
+    .modulated = 0
+#define VLY_MODULATOR(tau, interval) +1
+#include VLY_PLASTICITY_TABLE
+    ,
     .n_source = 0
 #define PRE 1
 #define POST 0

@@ -2,6 +2,7 @@
  * The arguments of a run: whether it may begin, and what ends it early.
  */
 #include "backend_common.h"
+#include "common_modulator.h"
 
 /* Nets of one port, without branches: most inputs are valid. */
 static bool all_fit(const vly_net_desc *desc, const vly_run *run)
@@ -63,7 +64,11 @@ vly_status vly_common_check_run(const vly_net_desc *desc, int32_t failed,
                                 "one for each of %u neurons",
                                 (unsigned long long)run->spikes_capacity,
                                 desc->n_neurons);
-    return check_inputs(desc, run, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_modulations_check(desc, run, error));
+    status = check_inputs(desc, run, error);
+out:
+    return status;
 }
 
 void vly_common_run_begin(vly_run *run)
@@ -76,7 +81,7 @@ void vly_common_run_begin(vly_run *run)
 
 uint64_t *vly_common_run_areas(const vly_run *run)
 {
-    return run->struct_size >= sizeof *run ? run->area_spikes : NULL;
+    return run->struct_size >= VLY_RUN_BYTES_1_1 ? run->area_spikes : NULL;
 }
 
 bool vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run)

@@ -164,6 +164,13 @@ static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
             error, VLY_E_UNSUPPORTED,
             "map %s is plastic: the %s backend cannot learn yet", p->map,
             vly_support_plugin);
+    const vly_learning_desc *learning = vly_common_learning(desc, index);
+    if (learning != NULL && vly_common_modulated(learning) &&
+        (rules & VLY_BACKEND_MODULATES) == 0)
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "map %s learns by %s: the %s backend has no modulators yet", p->map,
+            learning->rule, vly_support_plugin);
     const vly_area_desc *target = vly_common_area_desc(desc, p->target_area);
     uint32_t gain = (target->flags & VLY_AREA_FEAGI) != 0;
     if (((p->flags & VLY_PROJECTION_GAIN) != 0) != gain)
@@ -280,6 +287,8 @@ vly_status vly_common_supports_learning(const vly_net_desc *desc,
 
 vly_status vly_common_supports_all(const vly_net_desc *desc, vly_error *error)
 {
-    return check_net(
-        desc, VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM | WINDOWS, error);
+    return check_net(desc,
+                     VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM |
+                         VLY_BACKEND_MODULATES | WINDOWS,
+                     error);
 }

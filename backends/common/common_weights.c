@@ -13,10 +13,12 @@ uint64_t vly_common_trace_words(const vly_net_desc *desc, uint32_t projection)
 {
     if (vly_common_short_term_of(desc, projection) != NULL)
         return vly_common_learning_words(desc, projection);
-    return vly_common_learning(desc, projection) != NULL
-               ? vly_common_learning_words(desc, projection) -
-                     synapses_of(desc, projection)
-               : 0;
+    const vly_learning_desc *learning = vly_common_learning(desc, projection);
+    if (learning == NULL)
+        return 0;
+    const uint64_t n = synapses_of(desc, projection);
+    return vly_common_learning_words(desc, projection) -
+           (vly_common_modulated(learning) ? 2 * n : n);
 }
 
 uint64_t vly_common_trace_words_most(const vly_net_desc *desc)

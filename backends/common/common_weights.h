@@ -7,8 +7,9 @@
 
 #include "backends/common/backend_common.h"
 
-/* Words of the traces of a projection in the weights of a snapshot, after those
- * of its synapses; and the most of all projections. */
+/* Words of the traces and of the modulator of a projection in the weights of a
+ * snapshot, after the weights and eligibilities of its synapses; and the most
+ * of all projections. */
 uint64_t vly_common_trace_words(const vly_net_desc *desc, uint32_t projection);
 uint64_t vly_common_trace_words_most(const vly_net_desc *desc);
 

@@ -45,6 +45,12 @@ static vly_status create_one(vly_backend_net *net, uint32_t projection,
     memcpy(l->coefs, l->t.desc->coefs, l->t.desc->n_coefs * sizeof(uint32_t));
     VLY_TRY(vly_common_alloc(&net->heap, desc->row[l->t.n_sources],
                              sizeof(int32_t), &l->master, error));
+    if (vly_common_modulated(l->t.desc)) {
+        VLY_TRY(vly_common_alloc(&net->heap, desc->row[l->t.n_sources],
+                                 sizeof(int32_t), &l->eligibility, error));
+        VLY_TRY(
+            vly_common_alloc(&net->heap, l->t.n_targets, 1, &l->recent, error));
+    }
     for (uint32_t k = 0; k < 2 && !vly_cpu_has_window(l); k++) {
         VLY_TRY(create_decay(net, &l->t.desc->source[k], &l->source[k], error));
         VLY_TRY(create_decay(net, &l->t.desc->target[k], &l->target[k], error));
@@ -171,7 +177,14 @@ void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot)
         if (n_synapses > 0)
             memcpy(l->master, words, n_synapses * sizeof *words);
         words += n_synapses;
+        if (l->eligibility && n_synapses > 0)
+            memcpy(l->eligibility, words, n_synapses * sizeof *words);
+        words += l->eligibility ? n_synapses : 0;
         words = vly_common_traces_load(&l->t, words, burst);
+        if (l->eligibility) {
+            vly_common_modulator_load(&l->modulator, words);
+            words += VLY_COMMON_MODULATOR_WORDS;
+        }
         load_dendrites(net, l);
         if (vly_cpu_has_window(l))
             vly_cpu_window_load(l);

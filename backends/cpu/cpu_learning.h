@@ -16,6 +16,7 @@
 #ifndef VOLLEY_CPU_LEARNING_H
 #define VOLLEY_CPU_LEARNING_H
 
+#include "backends/common/common_modulator.h"
 #include "backends/common/common_traces.h"
 #include "cpu_learning_kernels.h"
 #include "cpu_net.h"
@@ -40,7 +41,10 @@ struct vly_cpu_learning {
     uint32_t index; /* of the projection */
     uint32_t shift; /* of the weights */
     uint32_t *coefs;
-    int32_t *master; /* [synapses] */
+    int32_t *master;      /* [synapses] */
+    int32_t *eligibility; /* [synapses] what the rule changes; NULL: master */
+    vly_common_modulator modulator;
+    uint8_t *recent; /* [n_targets] 1: fired since the last flush */
     vly_cpu_decay source[2];
     vly_cpu_decay target[2];
     uint32_t *flushed; /* [n_threads] burst */
@@ -89,6 +93,25 @@ void vly_cpu_window_step(vly_backend_net *net, uint32_t thread,
 /* Delivers the arrivals of the burst to the thread's slice. */
 void vly_cpu_window_deliver(vly_backend_net *net, const vly_cpu_thread *thread,
                             const vly_cpu_projection *projection);
+/* Folds the spikes of targets so far into the thread's slice. */
+void vly_cpu_learning_flush_slice(vly_backend_net *net,
+                                  const vly_cpu_projection *projection,
+                                  uint32_t thread);
+
+/* ---- cpu_modulator.c ---------------------------------------------------- */
+
+/* Marks the targets of the slice that fired since its last flush. false: they
+ * are too many for fold_recent to be faster, or the rule has no eligibility, so
+ * that flushes are rare. */
+bool vly_cpu_modulator_recent(const vly_backend_net *net,
+                              const vly_cpu_learning *l, uint32_t thread);
+/* Turns eligibilities of the thread's slice into weights, if this burst is one
+ * of the interval's. */
+void vly_cpu_modulator_sweep(vly_backend_net *net,
+                             const vly_cpu_projection *projection,
+                             uint32_t thread);
+/* The burst is at its end. [one thread] */
+void vly_cpu_modulators_end(vly_backend_net *net, const vly_run *run);
 
 /* ---- cpu_learning_state.c ----------------------------------------------- */
 

@@ -181,7 +181,7 @@ static void deliver(const vly_cpu_rows *rows, const vly_cpu_learning_row *row)
 {
     for (uint64_t j = row->begin; j < row->end; j++) {
         uint32_t value =
-            (uint32_t)((rows->master[j] + 0x8000) >> 16) * rows->sign;
+            (uint32_t)((rows->weight[j] + 0x8000) >> 16) * rows->sign;
         rows->input[rows->target[j] - rows->first] += value << rows->shift;
     }
 }
@@ -190,6 +190,8 @@ static void deliver(const vly_cpu_rows *rows, const vly_cpu_learning_row *row)
 #include "kernels/rules/each_plasticity.h"
 
 #define FOLD(id) [VLY_CPU_RULE_##id] = fold_##id,
+#define RECENT(id) [VLY_CPU_RULE_##id] = fold_recent_##id,
+#define SWEEP(id) [VLY_CPU_RULE_##id] = sweep_##id,
 #define ARRIVE(id) [VLY_CPU_RULE_##id] = arrive_##id,
 #define WINDOW_ROW(id) [VLY_CPU_RULE_##id] = window_row_##id,
 #define WINDOW_COLUMN(id) [VLY_CPU_RULE_##id] = window_column_##id,
@@ -197,6 +199,11 @@ const vly_cpu_learning_kernels ISA_NAME2(VLY_CPU_ISA) = {
     .fold =
         {
 #define VLY_EACH_PLASTICITY FOLD
+#include "kernels/rules/plasticity.def"
+        },
+    .fold_recent =
+        {
+#define VLY_EACH_PLASTICITY RECENT
 #include "kernels/rules/plasticity.def"
         },
     .arrive =
@@ -212,6 +219,11 @@ const vly_cpu_learning_kernels ISA_NAME2(VLY_CPU_ISA) = {
     .window_column =
         {
 #define VLY_EACH_PLASTICITY WINDOW_COLUMN
+#include "kernels/rules/plasticity.def"
+        },
+    .sweep =
+        {
+#define VLY_EACH_PLASTICITY SWEEP
 #include "kernels/rules/plasticity.def"
         },
     .deliver = deliver,

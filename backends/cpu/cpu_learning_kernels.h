@@ -35,7 +35,9 @@ typedef struct vly_cpu_posts {
 /* What the rows of a projection have in common in one burst. */
 typedef struct vly_cpu_rows {
     const uint32_t *target; /* of all rows */
-    int32_t *master;
+    const uint8_t *recent;  /* [n_targets], for fold_recent */
+    int32_t *master;        /* what the rule changes */
+    const int32_t *weight;  /* what is delivered */
     const uint32_t *coefs;
     vly_cpu_posts posts;
     vly_cpu_decay source[2];
@@ -96,9 +98,15 @@ enum {
 
 typedef struct vly_cpu_learning_kernels {
     vly_cpu_fold *fold[VLY_CPU_N_RULES];
+    /* the same if only targets with rows->recent have such spikes */
+    vly_cpu_fold *fold_recent[VLY_CPU_N_RULES];
     vly_cpu_arrive *arrive[VLY_CPU_N_RULES];
     vly_cpu_window_row *window_row[VLY_CPU_N_RULES];
     vly_cpu_window_column *window_column[VLY_CPU_N_RULES];
+    /* n eligibilities become weights by the modulator d, and fade. */
+    void (*sweep[VLY_CPU_N_RULES])(const uint32_t *coefs, float d,
+                                   int32_t *restrict weight,
+                                   int32_t *restrict eligibility, uint64_t n);
     /* delivers the row; the weights do not change */
     void (*deliver)(const vly_cpu_rows *rows, const vly_cpu_learning_row *row);
 } vly_cpu_learning_kernels;

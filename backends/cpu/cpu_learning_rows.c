@@ -9,7 +9,9 @@ static vly_cpu_rows rows_of(const vly_backend_net *net,
     const vly_cpu_area *area = &net->areas[l->t.projection->target_area];
     vly_cpu_rows rows = {
         .target = l->t.projection->target,
-        .master = l->master,
+        .master = l->eligibility ? l->eligibility : l->master,
+        .weight = l->master,
+        .recent = l->recent,
         .coefs = l->coefs,
         .posts = {.mask = l->t.mask,
                   .newest = l->t.newest,
@@ -95,9 +97,11 @@ void vly_cpu_learning_deliver(vly_backend_net *net,
 
 /* ---- flushes ------------------------------------------------------------ */
 
-static void flush_slice(vly_backend_net *net,
-                        const vly_cpu_projection *projection, uint32_t thread)
+void vly_cpu_learning_flush_slice(vly_backend_net *net,
+                                  const vly_cpu_projection *projection,
+                                  uint32_t thread)
 {
+    const vly_cpu_learning_kernels *kernels = net->kernels->learning;
     vly_cpu_learning *l = projection->learning;
     if (vly_cpu_has_window(l)) {
         vly_cpu_window_step(net, thread, projection);
@@ -106,12 +110,15 @@ static void flush_slice(vly_backend_net *net,
     uint32_t part = thread - projection->first_slice;
     bool frozen = (l->t.flags & VLY_LEARNING_FROZEN) != 0;
     vly_cpu_rows rows = rows_of(net, l);
+    vly_cpu_fold *fold = vly_cpu_modulator_recent(net, l, thread)
+                             ? kernels->fold_recent[l->rule->index]
+                             : kernels->fold[l->rule->index];
     for (uint32_t k = 0; k < l->t.n_sources && !frozen; k++) {
         vly_cpu_learning_row row =
             row_of(l, &rows, k, vly_cpu_row_part(projection, k, part),
                    l->flushed[thread], 1);
         if (row.youngest <= row.oldest)
-            net->kernels->learning->fold[l->rule->index](&rows, &row);
+            fold(&rows, &row);
     }
     l->flushed[thread] = rows.burst;
     l->full[(size_t)thread * 64] = 0;
@@ -151,7 +158,10 @@ void vly_cpu_learning_begin(vly_backend_net *net, const vly_cpu_thread *thread)
             continue;
         }
         if (period || l->full[(size_t)thread->index * 64] != 0)
-            flush_slice(net, &net->projections[l->index], thread->index);
+            vly_cpu_learning_flush_slice(net, &net->projections[l->index],
+                                         thread->index);
+        vly_cpu_modulator_sweep(net, &net->projections[l->index],
+                                thread->index);
         if (period)
             renew(net, l, thread);
     }
@@ -164,7 +174,8 @@ static void flush_task(void *arg, uint32_t task)
     for (uint32_t n = 0; n < net->n_learning; n++) {
         uint32_t a = net->learning[n].t.projection->target_area;
         if (thread->low[a] < thread->high[a])
-            flush_slice(net, &net->projections[net->learning[n].index], task);
+            vly_cpu_learning_flush_slice(
+                net, &net->projections[net->learning[n].index], task);
     }
 }
 

@@ -12,6 +12,34 @@ static RULE_PART(_coef) LOOP(coefs)(const vly_cpu_rows *rows)
     return c;
 }
 
+/* 1: the rule changes eligibilities. */
+enum {
+    LOOP(eligible) = 0
+#define VLY_MODULATOR(tau, interval) +1
+#include VLY_PLASTICITY_TABLE
+};
+
+/* Without a modulator there is nothing to do. */
+static void LOOP(sweep)(const uint32_t *coefs, float d,
+                        int32_t *restrict weight, int32_t *restrict eligibility,
+                        uint64_t n)
+{
+    RULE_PART(_coef) c;
+    memcpy(&c, coefs, sizeof c);
+#define VLY_MODULATOR(tau, interval)                                           \
+    VECTORISE                                                                  \
+    for (uint64_t i = 0; i < n; i++) {                                         \
+        int32_t e = eligibility[i];                                            \
+        weight[i] = RULE_PART(_weight)(weight[i], e, c, d);                    \
+        eligibility[i] = RULE_PART(_fade)(e, c);                               \
+    }
+#include VLY_PLASTICITY_TABLE
+    (void)d;
+    (void)weight;
+    (void)eligibility;
+    (void)n;
+}
+
 /* Spikes of one target, oldest first. */
 INLINE int32_t LOOP(fold_target)(const vly_cpu_rows *rows,
                                  const vly_cpu_learning_row *row,
@@ -75,6 +103,30 @@ INLINE void LOOP(fold_with)(const vly_cpu_rows *rows,
     }
 }
 
+static void LOOP(fold_recent)(const vly_cpu_rows *rows,
+                              const vly_cpu_learning_row *row)
+{
+    RULE_PART(_coef) c = LOOP(coefs)(rows);
+    const uint8_t *restrict recent = rows->recent;
+    uint32_t found[BLOCK];
+    for (uint64_t begin = row->begin; begin < row->end; begin += BLOCK) {
+        uint64_t left = row->end - begin;
+        uint32_t n = left < BLOCK ? (uint32_t)left : BLOCK;
+        uint32_t n_found = 0;
+        const uint32_t *target = rows->target + begin;
+        int32_t *master = rows->master + begin;
+        for (uint32_t j = 0; j < n; j++) {
+            found[n_found] = j;
+            n_found += recent[target[j] - rows->first];
+        }
+        for (uint32_t s = 0; s < n_found; s++) {
+            uint32_t j = found[s];
+            master[j] = LOOP(fold_target)(rows, row, c, target[j] - rows->first,
+                                          master[j]);
+        }
+    }
+}
+
 /* The arrival itself, after the folds. */
 INLINE void LOOP(arrive_with)(const vly_cpu_rows *rows,
                               const vly_cpu_learning_row *row, const float *x,
@@ -92,11 +144,13 @@ INLINE void LOOP(arrive_with)(const vly_cpu_rows *rows,
         uint32_t n = left < BLOCK ? (uint32_t)left : BLOCK;
         const uint32_t *target = rows->target + begin;
         int32_t *restrict master = rows->master + begin;
+        const int32_t *weight = rows->weight + begin;
         target_traces(rows, target, n, y0, y1);
         VECTORISE
         for (uint32_t j = 0; j < n; j++) {
             int32_t m = RULE_PART(_pre)(master[j], c, x0, x1, y0[j], y1[j]);
             master[j] = m;
+            m = LOOP(eligible) ? weight[j] : m;
             value[j] = ((uint32_t)((m + 0x8000) >> 16) * sign) << shift;
         }
         for (uint32_t j = 0; j < n; j++)

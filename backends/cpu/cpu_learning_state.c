@@ -11,6 +11,17 @@
 
 /* ---- words of a snapshot ------------------------------------------------ */
 
+/* Traces, and the modulator. */
+static uint32_t *save_traces(const vly_backend_net *net,
+                             const vly_cpu_learning *l, uint32_t *words)
+{
+    words = vly_common_traces_save(&l->t, (uint32_t)net->burst, words);
+    if (!l->eligibility)
+        return words;
+    vly_common_modulator_save(&l->modulator, words);
+    return words + VLY_COMMON_MODULATOR_WORDS;
+}
+
 void vly_cpu_learning_save(vly_backend_net *net, uint32_t *words)
 {
     vly_cpu_learning_flush(net);
@@ -24,8 +35,11 @@ void vly_cpu_learning_save(vly_backend_net *net, uint32_t *words)
         uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         if (n_synapses > 0)
             memcpy(words, l->master, n_synapses * sizeof *words);
-        words = vly_common_traces_save(&l->t, (uint32_t)net->burst,
-                                       words + n_synapses);
+        words += n_synapses;
+        if (l->eligibility && n_synapses > 0)
+            memcpy(words, l->eligibility, n_synapses * sizeof *words);
+        words += l->eligibility ? n_synapses : 0;
+        words = save_traces(net, l, words);
     }
 }
 
@@ -65,8 +79,11 @@ vly_status vly_cpu_learning_digest(vly_backend_net *net, uint64_t *digest,
         uint64_t n_synapses = l->t.projection->row[l->t.n_sources];
         *digest += digest_words(l->master, n_synapses, at);
         at += n_synapses;
-        const uint32_t *end =
-            vly_common_traces_save(&l->t, (uint32_t)net->burst, traces);
+        if (l->eligibility) {
+            *digest += digest_words(l->eligibility, n_synapses, at);
+            at += n_synapses;
+        }
+        const uint32_t *end = save_traces(net, l, traces);
         *digest += digest_words(traces, (uint64_t)(end - traces), at);
         at += (uint64_t)(end - traces);
     }

@@ -43,7 +43,7 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST | VLY_BACKEND_LEARNS |
-             VLY_BACKEND_SHORT_TERM,
+             VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES,
     .device_count = device_count,
     .device_info = device_info,
     .supports = vly_common_supports_all,

@@ -93,6 +93,7 @@ static void end_burst(void *arg)
         digest += net->threads[j].digest;
     }
     vly_cpu_learning_arrived(net);
+    vly_cpu_modulators_end(net, run);
     job->status = join_fired(net, total, run, job->error);
     if (run->digests != NULL)
         run->digests[run->n_bursts_done] = digest;

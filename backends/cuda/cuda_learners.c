@@ -35,6 +35,8 @@ const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard)
         if (learning != NULL && (learning->flags & VLY_LEARNING_WINDOW) != 0)
             return "maps learn by a rule of windows: only plan global can run "
                    "them";
+        if (learning != NULL && vly_common_modulated(learning))
+            return "maps learn by a modulator: only plan global can run them";
         if (vly_common_short_term_of(desc, p) != NULL)
             return "maps have short-term plasticity: only plan global can run "
                    "them";

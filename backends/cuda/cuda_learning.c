@@ -7,12 +7,14 @@
 #include <assert.h>
 #include <string.h>
 
+#include "backends/common/common_modulator.h"
 #include "backends/common/common_traces.h"
 #include "backends/common/common_weights.h"
 #include "cuda_device.h"
 #include "cuda_error.h"
 #include "cuda_linger.h"
 #include "cuda_memory.h"
+#include "cuda_modulator.h"
 #include "cuda_net.h"
 #include "cuda_short.h"
 #include "cuda_short_term.h"
@@ -244,12 +246,16 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t projection,
     vly_common_traces t;
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_traces_create(&heap, desc, projection, &t, error));
-    (void)vly_common_traces_load(&t, words + t.projection->row[t.n_sources],
-                                 (uint32_t)snapshot->burst);
+    uint64_t n = t.projection->row[t.n_sources];
+    bool modulated = vly_common_modulated(t.desc);
+    const uint32_t *end = vly_common_traces_load(
+        &t, words + (modulated ? 2 : 1) * n, (uint32_t)snapshot->burst);
     push_dendrites(desc, snapshot, &t);
     describe(shard, &t, l);
     VLY_TRY(put_synapses(shard, &t, words, l, error));
     VLY_TRY(put_traces(shard, &t, l, error));
+    VLY_TRY(vly_cuda_modulator_create(shard, projection, n, words + n, end, l,
+                                      error));
 out:
     vly_common_release_all(&heap);
     return status;

@@ -15,7 +15,10 @@ typedef struct vly_cuda_plastic {
     vly_cuda_short_term *short_on_device; /* view.short_term */
     vly_cuda_short_term *short_list;      /* [view.n_short] on the host */
     uint32_t *short_projection;           /* [view.n_short] */
-    uint64_t flushed; /* burst of the last flush by the host */
+    uint64_t flushed;      /* burst of the last flush by the host */
+    uint64_t swept;        /* burst of the last change by eligibilities */
+    vly_cuda_given *given; /* [given_room] on the device */
+    uint64_t given_room;
 } vly_cuda_plastic;
 
 /* The description without the projections that learn or have short-term

@@ -4,6 +4,7 @@
  */
 #include "cuda_learning.h"
 
+#include "backends/common/common_modulator.h"
 #include "backends/common/common_traces.h"
 #include "backends/common/common_weights.h"
 #include "cuda_error.h"
@@ -69,6 +70,11 @@ static vly_status save_traces(vly_cuda_shard *shard, uint32_t i,
                                      shard->plastic.projection[i], &t, error));
     VLY_TRY(get_traces(shard, i, &t, error));
     *end = vly_common_traces_save(&t, (uint32_t)shard->net->burst, words);
+    const vly_cuda_learning *l = &shard->plastic.list[i];
+    if (l->interval != 0) {
+        VLY_TRY(get(shard, *end, l->modulator, sizeof *l->modulator, error));
+        *end += VLY_COMMON_MODULATOR_WORDS;
+    }
 out:
     vly_common_release_all(&heap);
     return status;
@@ -98,7 +104,13 @@ vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
         uint64_t n = vly_cuda_learning_synapses(shard, i);
         VLY_TRY(get(shard, words, plastic->list[i].master, n * sizeof *words,
                     error));
-        VLY_TRY(save_traces(shard, i++, words + n, &words, error));
+        words += n;
+        if (plastic->list[i].interval != 0) {
+            VLY_TRY(get(shard, words, plastic->list[i].eligibility,
+                        n * sizeof *words, error));
+            words += n;
+        }
+        VLY_TRY(save_traces(shard, i++, words, &words, error));
     }
 out:
     return status;
@@ -135,6 +147,14 @@ static vly_status digest_one(vly_cuda_shard *shard, uint32_t i,
                                (cudaStream_t)shard->stream),
                            "digest of weights", error));
     *at += n;
+    if (shard->plastic.list[i].interval != 0) {
+        VLY_TRY(vly_cuda_check(
+            (int)vly_cuda_launch_weights_digest(
+                (const uint32_t *)shard->plastic.list[i].eligibility, n, *at,
+                &shard->done->digest, (cudaStream_t)shard->stream),
+            "digest of eligibilities", error));
+        *at += n;
+    }
     VLY_TRY(
         digest_words(shard, traces, (uint64_t)(end - traces), copy, at, error));
 out:

@@ -32,8 +32,8 @@ static void deinit(void)
 
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
-    .flags =
-        VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM,
+    .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS |
+             VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
     .supports = vly_common_supports_all,

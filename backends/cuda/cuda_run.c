@@ -12,6 +12,7 @@
 #include "cuda_input.h"
 #include "cuda_linger.h"
 #include "cuda_memory.h"
+#include "cuda_modulator.h"
 #include "cuda_net.h"
 #include "cuda_plans.h"
 #include "cuda_range.h"
@@ -59,6 +60,8 @@ static vly_status enqueue(vly_cuda_shard *shard, const vly_run *run,
     if (status == VLY_OK)
         status = vly_cuda_learning_prepare(shard, error);
     if (status == VLY_OK)
+        status = vly_cuda_modulator_begin(shard, error);
+    if (status == VLY_OK)
         status = vly_cuda_done_next(shard, error);
     if (status != VLY_OK)
         return status;
@@ -76,7 +79,10 @@ static vly_status enqueue(vly_cuda_shard *shard, const vly_run *run,
     if (code == cudaSuccess && vly_cuda_run_areas(run) != NULL)
         code = vly_cuda_launch_count_areas(&shard->view, launch,
                                            shard->area_spikes, stream);
-    return vly_cuda_check((int)code, "running bursts", error);
+    status = vly_cuda_check((int)code, "running bursts", error);
+    if (status == VLY_OK && vly_cuda_modulates(shard))
+        status = vly_cuda_modulator_end(shard, run, launch, error);
+    return status;
 }
 
 /* Copies done, records and spikes by area to the host; the device sorts spikes
@@ -235,8 +241,10 @@ static vly_cuda_launch next_launch(const vly_cuda_shard *shard,
         .n_bursts = left < shard->net->launch_bursts
                         ? (uint32_t)left
                         : shard->net->launch_bursts,
-        .keep = record || vly_cuda_run_areas(run) != NULL,
+        .keep = record || vly_cuda_run_areas(run) != NULL ||
+                vly_cuda_modulates(shard),
     };
+    launch.n_bursts = vly_cuda_modulator_bursts(shard, launch.n_bursts);
     if (run->stop != NULL && __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0)
         launch.n_bursts = 1;
     return launch;
@@ -277,7 +285,8 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
         vly_cuda_run_areas(run) != NULL ? reserve_areas(shard, error) : VLY_OK;
     if (status != VLY_OK)
         return status;
-    int is_short = vly_cuda_short_fits(shard, run, &launch);
+    int is_short =
+        !vly_cuda_modulates(shard) && vly_cuda_short_fits(shard, run, &launch);
     if (!is_short)
         vly_cuda_settle(shard);
     status =

@@ -45,6 +45,13 @@ typedef struct vly_connectome_learning {
                            * plasticity */
 } vly_connectome_learning;
 
+/* Values that a file has of it: the parameters, w_max, and the number of the
+ * modulator's area if the rule has a modulator. */
+static inline uint32_t vly_learning_values(const vly_plasticity_info *info)
+{
+    return info->n_params + (info->modulated ? 2 : 1);
+}
+
 /* The source of the desc's projection of the same index. */
 typedef struct vly_connectome_projection {
     const char *map;

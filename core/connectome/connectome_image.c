@@ -210,7 +210,7 @@ static void put_learning(image_writer *writer, uint32_t p)
     record->most = learning ? learning->most : fast->bursts;
     record->name = put_text(writer, given->name);
     record->params = put(writer, VLY_SECTION_PARAMS, given->params,
-                         (uint64_t)given->info->n_params + 1);
+                         vly_learning_values(given->info));
     if (!learning)
         return;
     memcpy(record->source, learning->source, sizeof(record->source));

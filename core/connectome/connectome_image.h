@@ -182,7 +182,8 @@ typedef struct vly_file_learning {
     uint32_t name;
     vly_learning_trace source[2];
     vly_learning_trace target[2];
-    uint64_t params; /* those of the rule, then w_max, or 0 */
+    uint64_t params; /* those of the rule, then w_max, or 0; of a rule with a
+                        modulator its area, 4294967295: none */
 } vly_file_learning;
 VLY_SEAL(vly_file_learning, 80);
 

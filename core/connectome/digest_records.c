@@ -170,6 +170,10 @@ static key learning_key(const vly_learning_desc *learning, uint32_t p)
         k = key_add_trace(k, &learning->target[i]);
     for (uint32_t c = 0; c < learning->n_coefs; c++)
         k = key_add(k, learning->coefs[c]);
+    if (learning->modulator.bursts != 0) {
+        k = key_add_trace(k, &learning->modulator);
+        k = key_add(key_add(k, learning->interval), learning->modulator_area);
+    }
     return k;
 }
 

@@ -42,11 +42,15 @@ void vly_learning_layout_of(const vly_net_desc *desc, uint32_t projection,
         layout->short_term[k] = VLY_NO_TRACE;
     layout->short_term_age = VLY_NO_TRACE;
     layout->n_synapses = learning ? of->row[layout->n_sources] : 0;
-    uint64_t at =
-        traces_place(learning ? learning->source : none, layout->n_sources,
-                     layout->n_synapses, layout->x, layout->x_age);
+    bool modulated = learning && learning->modulator.bursts != 0;
+    layout->e = modulated ? layout->n_synapses : VLY_NO_TRACE;
+    uint64_t at = traces_place(
+        learning ? learning->source : none, layout->n_sources,
+        (modulated ? 2 : 1) * layout->n_synapses, layout->x, layout->x_age);
     at = traces_place(learning ? learning->target : none, layout->n_targets, at,
                       layout->y, layout->y_age);
+    layout->modulator = modulated ? at : VLY_NO_TRACE;
+    at += modulated ? 2 : 0;
     if (of->short_term) {
         for (uint64_t k = 0; k < 3; k++)
             layout->short_term[k] = k * layout->n_sources;
@@ -110,6 +114,13 @@ void vly_learning_start(const vly_net_desc *desc,
         for (uint64_t i = 0; i < layout.n_synapses; i++) {
             int32_t weight = projection->weight[i];
             words[i] = (uint32_t)(weight < 0 ? -weight : weight) << 16;
+        }
+        for (uint64_t i = 0; layout.e != VLY_NO_TRACE && i < layout.n_synapses;
+             i++)
+            words[layout.e + i] = 0;
+        if (layout.modulator != VLY_NO_TRACE) {
+            words[layout.modulator] = 0;
+            words[layout.modulator + 1] = VLY_NEVER;
         }
         traces_start(layout.x, layout.x_age, layout.n_sources, words);
         traces_start(layout.y, layout.y_age, layout.n_targets, words);

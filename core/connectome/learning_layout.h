@@ -27,6 +27,8 @@ typedef struct vly_learning_layout {
     uint64_t x_age[2];
     uint64_t y[2]; /* values of y0, y1 [n_targets] */
     uint64_t y_age[2];
+    uint64_t e;             /* eligibilities [n_synapses], or VLY_NO_TRACE */
+    uint64_t modulator;     /* its value, then its age, or VLY_NO_TRACE */
     uint64_t short_term[3]; /* x, u, y [n_sources], or VLY_NO_TRACE */
     uint64_t short_term_age;
 } vly_learning_layout;

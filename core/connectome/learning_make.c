@@ -134,6 +134,9 @@ vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
     desc->most = vly_plasticity_most(&input);
     vly_plasticity_traces(info, plasticity->params, input.dt_ms, desc->source,
                           desc->target);
+    vly_plasticity_modulator(info, plasticity->params, input.dt_ms,
+                             &desc->modulator, &desc->interval);
+    desc->modulator_area = info->modulated ? plasticity->modulator : 0;
     *learning = desc;
     return VLY_OK;
 }
@@ -143,16 +146,19 @@ vly_status vly_learning_given(const vly_maker *maker, const vly_made_pair *made,
 {
     const vly_plasticity *plasticity = made->pair->plasticity;
     uint32_t n = plasticity->info->n_params;
+    uint32_t n_values = vly_learning_values(plasticity->info);
     vly_connectome_learning *given =
         vly_storage_alloc(maker->storage, 1, sizeof(*given), true);
     double *values =
-        vly_storage_alloc(maker->storage, (size_t)n + 1, sizeof(*values), true);
+        vly_storage_alloc(maker->storage, n_values, sizeof(*values), true);
     char *name = vly_storage_text(maker->storage, plasticity->name);
     if (!given || !values || !name)
-        return vly_fail_nomem(maker->error, (n + 1) * sizeof(*values),
+        return vly_fail_nomem(maker->error, n_values * sizeof(*values),
                               "how a map learns");
     memcpy(values, plasticity->params, n * sizeof(*values));
     values[n] = plasticity->w_max;
+    if (plasticity->info->modulated)
+        values[n + 1] = plasticity->modulator;
     *given = (vly_connectome_learning){.name = name,
                                        .info = plasticity->info,
                                        .params = values,

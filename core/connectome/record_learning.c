@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "connectome/record_reader.h"
 
 /* A trace ends after 15 halvings, 10.4 of its time constants. */
@@ -64,17 +65,33 @@ static bool flags_good(const vly_plasticity_info *info, uint32_t flags)
            (!info->window || (flags & VLY_LEARNING_WINDOW));
 }
 
+static bool modulator_good(const vly_plasticity_info *info,
+                           const double *params, uint32_t n_areas, double dt_ms)
+{
+    double area = params[info->n_params + 1];
+    double interval =
+        vly_plasticity_interval(params[info->modulator_interval], dt_ms);
+    return (area == (double)VLY_NO_MODULATOR ||
+            (area >= 0.0 && area < n_areas && area == vly_floor(area))) &&
+           vly_trace_bursts(params[info->modulator_tau], dt_ms) <=
+               VLY_TRACE_BURSTS_MAX &&
+           interval >= 1.0 && interval < 4294967296.0;
+}
+
 /* Coefficients are made of these again when one is changed. */
 static bool params_good(const vly_record_reader *reader,
                         const vly_file_learning *record,
                         const vly_plasticity_info *info, const double *params)
 {
     double w_max = params[info->n_params];
+    uint32_t n_areas = reader->file->header.n_areas;
     bool negative = (record->flags & VLY_LEARNING_NEGATIVE) != 0;
     const vly_plasticity_input input = {.params = params,
                                         .w_max = negative ? -w_max : w_max,
                                         .unit = 1.0,
                                         .dt_ms = reader->file->header.dt_ms};
+    if (info->modulated && !modulator_good(info, params, n_areas, input.dt_ms))
+        return false;
     for (uint32_t i = 0; i < info->n_params; i++)
         if (!(params[i] >= info->params[i].lo &&
               params[i] <= info->params[i].hi))
@@ -100,7 +117,7 @@ static const char *record_fault(const vly_record_reader *reader,
         !flags_good(info, record->flags))
         return "its bound or flags";
     *params = vly_file_array(reader->file, VLY_SECTION_PARAMS, record->params,
-                             (uint64_t)info->n_params + 1, VLY_FILE_ALIGN);
+                             vly_learning_values(info), VLY_FILE_ALIGN);
     if (!*params || !params_good(reader, record, info, *params))
         return "its parameters";
     return traces_good(info, record) ? NULL : "its traces";
@@ -156,6 +173,10 @@ static vly_status learning_read(vly_record_reader *reader, uint64_t index,
                                 .most = record.most};
     memcpy(desc->source, record.source, sizeof(desc->source));
     memcpy(desc->target, record.target, sizeof(desc->target));
+    vly_plasticity_modulator(info, params, file->header.dt_ms, &desc->modulator,
+                             &desc->interval);
+    if (info->modulated)
+        desc->modulator_area = (uint32_t)params[info->n_params + 1];
     reader->projection_descs[p].learning = desc;
     reader->projections[p].learning = given;
     return VLY_OK;

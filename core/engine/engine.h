@@ -62,6 +62,8 @@ typedef struct vly_engine_buffers {
                             * counts of its ids */
     vly_input *inputs;     /* [inputs_capacity] */
     uint64_t inputs_capacity;
+    vly_input *modulations; /* [n_modulations] of the same memory */
+    uint64_t n_modulations;
 } vly_engine_buffers;
 
 struct vly_net {
@@ -216,7 +218,7 @@ vly_status vly_net_revive(vly_net *net, const vly_state *state,
 vly_status vly_net_rerun(vly_net *net, uint64_t until, vly_error *error);
 
 /* Inputs of bursts [burst, burst + n) in buffers.inputs: spike lists and
- * injection, sorted, summed, clamped. */
+ * injection, sorted, summed, clamped; values for modulators apart. */
 vly_status vly_net_inputs(vly_net *net, uint64_t n_bursts, uint64_t *n_inputs,
                           vly_error *error);
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "engine/engine.h"
+#include "engine/net_modulate.h"
 
 /* Limit of one injection, in units of the accumulator: 2^22 of them can be
  * summed in int64 without overflow, and the sum is clamped far below. */
@@ -263,6 +264,29 @@ static void clamp_inputs(const vly_pending_input *entries, uint64_t n,
     }
 }
 
+/* Nearly all nets have no modulator: then the inputs are not read again. */
+static vly_status modulations_apart(vly_net *net, uint64_t *n_inputs,
+                                    vly_error *error)
+{
+    const vly_connectome *connectome = net->connectome;
+    vly_engine_buffers *buffers = &net->buffers;
+    bool modulated = false;
+    vly_status status = VLY_OK;
+    buffers->n_modulations = 0;
+    for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
+        modulated = modulated || vly_projection_modulated(connectome, p);
+    if (!modulated || *n_inputs == 0)
+        return VLY_OK;
+    VLY_TRY(reserve(buffers, 2 * *n_inputs, error));
+    buffers->modulations = buffers->inputs + *n_inputs;
+    buffers->n_modulations =
+        vly_modulations_apart(connectome->desc.n_neurons, buffers->inputs,
+                              *n_inputs, buffers->modulations);
+    *n_inputs -= buffers->n_modulations;
+out:
+    return status;
+}
+
 vly_status vly_net_inputs(vly_net *net, uint64_t n_bursts, uint64_t *n_inputs,
                           vly_error *error)
 {
@@ -283,6 +307,7 @@ vly_status vly_net_inputs(vly_net *net, uint64_t n_bursts, uint64_t *n_inputs,
             clamp_inputs(net->pending.entries + from, n, net->buffers.inputs);
         *n_inputs = n;
     }
+    VLY_TRY(modulations_apart(net, n_inputs, error));
 out:
     vly_pending_deinit(&taken);
     return status;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/net_modulate.h"
 #include "genome/foreign_names.h"
 
 /* The suffix of weights at the projection's target; "" none. */
@@ -36,6 +37,12 @@ static bool is_start(const vly_plasticity_info *info, uint32_t param)
     return false;
 }
 
+static bool is_of_modulator(const vly_plasticity_info *info, uint32_t param)
+{
+    return info->modulated &&
+           (param == info->modulator_tau || param == info->modulator_interval);
+}
+
 /* Parameters whose names with a unit are offered. */
 #define NAMES_MAX 16u
 
@@ -49,6 +56,7 @@ static vly_status refuse_key(const vly_connectome_learning *given,
     char names[NAMES_MAX][VLY_WORD_MAX + 1];
     if ((strncmp(key, "w_max", 5) == 0 && (key[5] == 0 || key[5] == '_')) ||
         strcmp(key, "delay") == 0 || strcmp(key, "nearest") == 0 ||
+        (info->modulated && strcmp(key, "modulator") == 0) ||
         strcmp(key, "rule") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "plasticity.%s.%s cannot change in a running net, "
@@ -65,6 +73,8 @@ static vly_status refuse_key(const vly_connectome_learning *given,
     }
     if (!info->short_term)
         vly_foreign_offer(&near, key, "frozen");
+    if (info->modulated)
+        vly_foreign_offer(&near, key, VLY_MODULATE_KEY);
     return vly_fail(error, VLY_E_INVALID,
                     "%s (plasticity %s) has no parameter %s%s", info->id,
                     given->name, key,
@@ -97,8 +107,9 @@ static vly_status find_value(const vly_connectome *connectome, uint32_t p,
                             "plasticity.%s.%s cannot change in a running net: "
                             "%s",
                             given->name, key,
-                            is_start(info, i)
-                                ? "it is of the start"
+                            is_start(info, i) ? "it is of the start"
+                            : is_of_modulator(info, i)
+                                ? "the modulator goes by it"
                                 : "the traces of past spikes decay by it");
         if (!(value >= param->lo && value <= param->hi))
             return vly_fail(error, VLY_E_INVALID,
@@ -116,6 +127,8 @@ vly_status vly_learning_key_check(const vly_connectome *connectome, uint32_t p,
     const vly_plasticity_info *info =
         vly_connectome_rule(&connectome->projections[p])->info;
     uint32_t at = 0;
+    if (info->modulated && strcmp(key, VLY_MODULATE_KEY) == 0)
+        return VLY_OK;
     double good = 0.0; /* of frozen; of a parameter its default */
     for (uint32_t i = 0; i < info->n_params; i++)
         if (param_named(info, i, suffix_of(connectome, p), key))
@@ -161,6 +174,8 @@ vly_status vly_net_set_learning(vly_net *net, const char *name, const char *key,
     uint32_t n_found = 0;
     uint32_t at = 0;
     vly_status status = VLY_OK;
+    if (strcmp(key, VLY_MODULATE_KEY) == 0)
+        return vly_net_modulate_now(net, net->burst, name, value, false, error);
     VLY_TRY(vly_net_change_begin(net, &change, error));
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
         const vly_connectome_learning *given =

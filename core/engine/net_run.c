@@ -170,6 +170,8 @@ static vly_status give_memory(vly_net *net, bool record, vly_run *run,
     if (record)
         VLY_TRY(reserve_spikes(net, error));
     run->inputs = buffers->inputs;
+    run->modulations = buffers->modulations;
+    run->n_modulations = buffers->n_modulations;
     run->stop = net->rerunning ? NULL : &net->stop;
     run->digests = buffers->digests;
     run->spike_counts = buffers->spike_counts;

@@ -11,6 +11,8 @@
 #include "connectome/connectome_digest.h"
 #include "connectome/learning_layout.h"
 #include "engine/engine.h"
+#include "engine/net_modulate.h"
+#include "kernels/rules/eligibility.h"
 
 static vly_status wrong(vly_error *error, const char *what, uint64_t found,
                         uint64_t wanted)
@@ -115,7 +117,11 @@ static vly_status check_pending(const vly_state *state, vly_error *error)
 {
     for (uint64_t i = 0; i < state->pending.n; i++) {
         const vly_pending_input *entry = &state->pending.entries[i];
-        if (entry->neuron >= state->n_neurons || entry->port > 1)
+        /* behind the neurons: for the modulator of a projection */
+        bool modulates = entry->neuron >= state->n_neurons &&
+                         state->snapshot.n_weight_bytes != 0;
+        if (entry->port > 1 || (modulates && entry->port != 0) ||
+            (!modulates && entry->neuron >= state->n_neurons))
             return vly_fail(error, VLY_E_PARSE,
                             "input for neuron %" PRIu32 " of %" PRIu32
                             ", port %" PRIu32,
@@ -291,6 +297,24 @@ static bool runs_fit(const uint32_t *value, const uint32_t *age, uint32_t n,
     return true;
 }
 
+/* Any eligibility; a modulator that is finite and has not expired. */
+static bool modulator_fits(const vly_learning_desc *learning,
+                           const vly_learning_layout *layout,
+                           const uint32_t *words)
+{
+    if (layout->e == VLY_NO_TRACE)
+        return true;
+    for (uint64_t i = 0; i < layout->n_synapses; i++)
+        if (words[layout->e + i] + VLY_ELIGIBILITY_MOST >
+            2u * VLY_ELIGIBILITY_MOST)
+            return false;
+    uint32_t value = words[layout->modulator];
+    uint32_t age = words[layout->modulator + 1];
+    return (value == 0 && age == VLY_NEVER) ||
+           ((value & 0x7f800000u) != 0x7f800000u && age != 0 &&
+            age < learning->modulator.bursts);
+}
+
 /* Shares within their bounds; without a past, or with an age below `bursts`. */
 static bool short_term_fits(const vly_short_term_desc *short_term,
                             const vly_learning_layout *layout,
@@ -330,7 +354,8 @@ static bool weights_fit(const vly_learning_desc *learning,
     for (uint64_t i = 0; i < layout->n_synapses; i++)
         if (words[i] > learning->most)
             return false;
-    return side_fits(learning, layout->n_sources, layout->x, layout->x_age,
+    return modulator_fits(learning, layout, words) &&
+           side_fits(learning, layout->n_sources, layout->x, layout->x_age,
                      learning->source, words) &&
            side_fits(learning, layout->n_targets, layout->y, layout->y_age,
                      learning->target, words);
@@ -438,6 +463,14 @@ static vly_status fits_pending(const vly_state *state,
     uint32_t area = 0;
     for (uint64_t i = 0; i < state->pending.n; i++) {
         const vly_pending_input *entry = &state->pending.entries[i];
+        if (entry->neuron >= desc->n_neurons) {
+            uint32_t p = entry->neuron - desc->n_neurons;
+            if (p >= desc->n_projections ||
+                !vly_projection_modulated(connectome, p))
+                return misfit(error, "input of a neuron", entry->neuron,
+                              desc->n_neurons);
+            continue;
+        }
         const vly_area_desc *target = area_from(desc, &area, entry->neuron);
         if (entry->port >= target->n_ports)
             return misfit(error, "input of a port", entry->port,

@@ -140,10 +140,24 @@ static void name_weight(const vly_net_desc *desc, uint32_t p,
     result->map = map->map;
     result->weight = "weight";
     result->synapse = i;
+    bool eligible = layout->e != VLY_NO_TRACE && i >= layout->e &&
+                    i - layout->e < layout->n_synapses;
+    if (eligible) {
+        result->weight = "eligibility";
+        result->synapse = i -= layout->e;
+    }
     if (i < layout->n_synapses) {
         result->source = desc->areas[map->source_area].first +
                          vly_projection_source(desc, p, i);
         result->target = map->target[i];
+        return;
+    }
+    if (layout->modulator != VLY_NO_TRACE && i >= layout->modulator) {
+        result->weight =
+            i == layout->modulator ? "modulator" : "age of the modulator";
+        result->synapse = 0;
+        result->source = desc->areas[map->source_area].first;
+        result->target = desc->areas[map->target_area].first;
         return;
     }
     for (int k = 0; k < 12; k++) {

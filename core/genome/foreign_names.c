@@ -229,7 +229,6 @@ static const vly_foreign rows[] = {
     NONE("stdp_nn_pre_centered_synapse",
          "no rule forgets a trace after one pair; nearest: stdp with nearest = "
          "true"),
-    NONE("stdp_dopamine_synapse", "no rule has a third factor yet"),
     NONE("clopath_synapse", "no rule reads a potential; nearest: stdp_triplet"),
     NONE("urbanczik_synapse", "no rule reads a potential"),
     IN("[plasticity", "Wmax", "w_max"),

@@ -157,6 +157,8 @@ typedef struct vly_tiles {
     uint32_t skip[3];
 } vly_tiles;
 
+#define VLY_NO_MODULATOR UINT32_MAX
+
 /* A [plasticity.NAME]: how the synapses of the maps that name it learn. */
 typedef struct vly_plasticity {
     char *name;
@@ -169,6 +171,7 @@ typedef struct vly_plasticity {
     bool dendritic; /* the delay is on the target's side */
     bool nearest;
     bool frozen;
+    uint32_t modulator;  /* area whose spikes raise it; VLY_NO_MODULATOR */
     vly_origin *origins; /* [info->n_params]; owned */
     vly_origin origin;
     vly_origin w_max_origin;

@@ -148,6 +148,8 @@ static void put_plasticity(vly_text *text, const vly_plasticity *plasticity)
     put_u64(text, plasticity->dendritic);
     put_u64(text, plasticity->nearest);
     put_u64(text, plasticity->frozen);
+    if (plasticity->info->modulated)
+        put_u64(text, plasticity->modulator);
 }
 
 static void put_pair(vly_text *text, const vly_pair *pair)

@@ -150,6 +150,9 @@ const vly_key vly_keys_plasticity[] = {
     {"delay", VLY_FORM_TEXT,
      "whose time the delay adds to: \"axonal\" (default, the source's) or "
      "\"dendritic\" (the target's, as in NEST)"},
+    {"modulator", VLY_FORM_TEXT,
+     "of stdp_reward: the area whose spikes raise the modulator; default none: "
+     "the host raises it"},
     {"nearest", VLY_FORM_BOOL,
      "a spike pairs with the nearest one only; default false"},
     {"frozen", VLY_FORM_BOOL, "weights stay as they are; default false"},

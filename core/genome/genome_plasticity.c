@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "genome/foreign_names.h"
+#include "genome/genome_modulator.h"
 #include "genome/genome_value.h"
 
 #define STEM "w_max"
@@ -125,7 +126,8 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(refuse_foreign(reader, node, of));
     VLY_TRY(refuse_unit(reader, node, of));
     for (const vly_key *key = vly_keys_plasticity; key->name; key++)
-        if (!vly_plasticity_has_key(of->info, key->name))
+        if (!vly_plasticity_has_key(of->info, key->name) ||
+            (strcmp(key->name, "modulator") == 0 && !of->info->modulated))
             continue;
         else if (strchr(key->name, '*'))
             vly_suggest_also(&suggest, key->name);
@@ -397,6 +399,7 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
     if (!to->info->short_term)
         VLY_TRY(read_options(reader, node, to));
     VLY_TRY(check_params(reader, node, to));
+    VLY_TRY(vly_modulator_read(reader, node, to));
 out:
     return status;
 }
@@ -476,6 +479,8 @@ void vly_plasticities_resolve(vly_text *text, const vly_reader *reader)
                          vly_toml_print_number(of->params[p], number));
             vly_text_origin(text, &of->origins[p], NULL);
         }
+        origin = origin_of(table, "modulator");
+        vly_modulator_resolve(text, reader, of, &origin);
         if (of->info->short_term)
             continue;
         put_option(text, table, "delay",

@@ -242,6 +242,23 @@ out:
     return status;
 }
 
+/* The area that modulates a [plasticity]: one name. */
+static vly_status rename_modulators(vly_reader *reader, vly_toml_node *table,
+                                    const vly_use_names *names)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0;
+         table && table->kind == VLY_TOML_TABLE && i < table->n_children; i++) {
+        vly_toml_node *node =
+            vly_toml_child(&table->u.children[i], "modulator");
+        if (node && node->kind == VLY_TOML_STRING)
+            VLY_TRY(set_text(reader, &node->u.string,
+                             area_name(names, node->u.string)));
+    }
+out:
+    return status;
+}
+
 vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names)
 {
@@ -250,6 +267,8 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
     vly_toml_node *models = vly_toml_child(root, "model");
     vly_status status = VLY_OK;
     VLY_TRY(rename_lists(reader, root, names));
+    VLY_TRY(
+        rename_modulators(reader, vly_toml_child(root, "plasticity"), names));
     vly_toml_node *areas = vly_toml_child(root, "area");
     for (uint32_t i = 0; names->areas && i < areas->n_children; i++) {
         vly_toml_node *model = vly_toml_child(&areas->u.children[i], "model");

@@ -107,7 +107,28 @@ bool vly_plasticity_fixed(const vly_plasticity_info *info, uint32_t param)
     for (uint32_t i = 0; i < info->n_starts; i++)
         if (info->starts[i].param == param)
             return true;
-    return false;
+    return info->modulated &&
+           (param == info->modulator_tau || param == info->modulator_interval);
+}
+
+double vly_plasticity_interval(double interval_ms, double dt_ms)
+{
+    return vly_floor(interval_ms / dt_ms + 0.5);
+}
+
+void vly_plasticity_modulator(const vly_plasticity_info *info,
+                              const double *params, double dt_ms,
+                              vly_learning_trace *modulator, uint32_t *interval)
+{
+    *modulator = (vly_learning_trace){0.0f, 0};
+    *interval = 0;
+    if (!info->modulated)
+        return;
+    double tau_ms = params[info->modulator_tau];
+    modulator->rate = (float)(dt_ms / tau_ms);
+    modulator->bursts = (uint32_t)vly_trace_bursts(tau_ms, dt_ms);
+    *interval = (uint32_t)vly_plasticity_interval(
+        params[info->modulator_interval], dt_ms);
 }
 
 void vly_plasticity_coefs(const vly_plasticity_info *info,

@@ -62,6 +62,9 @@ typedef struct vly_plasticity_info {
     uint32_t n_params;
     uint32_t n_coefs;
     uint32_t n_traces;
+    bool modulated;         /* its synapses have an eligibility */
+    uint32_t modulator_tau; /* parameters, if it is modulated */
+    uint32_t modulator_interval;
     uint32_t n_starts;
     bool short_term;
     bool window; /* a rule of windows: rule.h */
@@ -84,9 +87,17 @@ bool vly_plasticity_has_key(const vly_plasticity_info *info, const char *key);
 /* Whether the parameter is in the unit of the weights. */
 bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param);
 
-/* Whether the parameter stays as compiled while a net runs: a time constant, or
- * a value at the start. */
+/* Whether the parameter stays as compiled while a net runs: a time that states
+ * depend on (of the traces, of the modulator), or a value at the start. */
 bool vly_plasticity_fixed(const vly_plasticity_info *info, uint32_t param);
+/* The nearest whole number of bursts; 0: less than half a burst. */
+double vly_plasticity_interval(double interval_ms, double dt_ms);
+/* Decay of the modulator and bursts between changes of the weights; both 0 if
+ * the rule has none. */
+void vly_plasticity_modulator(const vly_plasticity_info *info,
+                              const double *params, double dt_ms,
+                              vly_learning_trace *modulator,
+                              uint32_t *interval);
 
 /* The magnitude of a bound with a sign: w_max of vly_plasticity_input. */
 static inline double vly_plasticity_size(double w_max)

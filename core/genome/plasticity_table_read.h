@@ -31,6 +31,20 @@ static const vly_trace_info NAME(traces)[] = {
 #include VLY_PLASTICITY_TABLE
 };
 
+enum NAME(modulator) {
+    NAME(modulated) = 0
+#define VLY_MODULATOR(tau, interval) +1
+#include VLY_PLASTICITY_TABLE
+    ,
+    NAME(modulator_tau) = 0
+#define VLY_MODULATOR(tau, interval) +NAME(param_##tau)
+#include VLY_PLASTICITY_TABLE
+    ,
+    NAME(modulator_interval) = 0
+#define VLY_MODULATOR(tau, interval) +NAME(param_##interval)
+#include VLY_PLASTICITY_TABLE
+};
+
 #if defined(SHORT_TERM)
 static const vly_start_info NAME(starts)[] = {
 #define VLY_START(state, param) {VLY_START_##state, NAME(param_##param)},
@@ -58,6 +72,8 @@ static const bool NAME(window) = false
 #define UNIT (input->unit)
 #define MOST ((double)vly_plasticity_most(input))
 #define DT (input->dt_ms)
+#define INTERVAL                                                               \
+    vly_plasticity_interval(input->params[NAME(modulator_interval)], DT)
 
 static void NAME(coefs_of)(const vly_plasticity_input *input, uint32_t *words)
 {
@@ -81,6 +97,7 @@ static const char *NAME(check_of)(const vly_plasticity_input *input)
 #undef UNIT
 #undef MOST
 #undef DT
+#undef INTERVAL
 
 _Static_assert(sizeof(RULE(_coef)) == sizeof(NAME(coefs)) /
                                           sizeof(vly_coef_info) *
@@ -135,6 +152,9 @@ static int32_t NAME(post)(int32_t m, const uint32_t *coefs, const float x[2],
         .n_coefs = sizeof(NAME(coefs)) / sizeof(vly_coef_info),                \
         .n_traces = sizeof(NAME(traces)) / sizeof(vly_trace_info),             \
         .window = NAME(window),                                                \
+        .modulated = NAME(modulated) != 0,                                     \
+        .modulator_tau = NAME(modulator_tau),                                  \
+        .modulator_interval = NAME(modulator_interval),                        \
         .coefs_of = NAME(coefs_of),                                            \
         .check_of = NAME(check_of),                                            \
         FUNCTIONS,                                                             \

@@ -186,6 +186,16 @@ vly_status vly_backend_supports(const vly_backend *table,
                             "map %s has short-term plasticity, which this "
                             "backend does not know",
                             desc->projections[p].map);
+    for (uint32_t p = 0;
+         !(table->flags & VLY_BACKEND_MODULATES) && p < desc->n_projections;
+         p++) {
+        const vly_learning_desc *learning = desc->projections[p].learning;
+        if (learning && learning->modulator.bursts != 0)
+            return vly_fail(why, VLY_E_UNSUPPORTED,
+                            "map %s learns by %s, and this backend has no "
+                            "modulators",
+                            desc->projections[p].map, learning->rule);
+    }
     return table->supports(desc, why);
 }
 

@@ -78,7 +78,8 @@ static vly_status interfaces_ask(registry_entry *entry)
                 entry->backend.flags &= ~(uint32_t)VLY_BACKEND_LEARNS;
             if ((entry->plugin.abi_version & 0xffffu) < 6) {
                 entry->backend.flags |= VLY_BACKEND_NO_WINDOWS;
-                entry->backend.flags &= ~(uint32_t)VLY_BACKEND_SHORT_TERM;
+                entry->backend.flags &=
+                    ~(uint32_t)(VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES);
             }
         }
         used += (size_t)snprintf(entry->interfaces + used,

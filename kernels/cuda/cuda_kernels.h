@@ -228,6 +228,12 @@ typedef struct vly_cuda_trace {
     uint32_t reserved;
 } vly_cuda_trace;
 
+/* The two words of a modulator in a snapshot. */
+typedef struct vly_cuda_modulator {
+    float value;
+    uint32_t age;
+} vly_cuda_modulator;
+
 #define VLY_CUDA_NEWEST 12u
 
 /* What nearly all synapses need of a target. Half of them need no more than the
@@ -272,8 +278,14 @@ typedef struct vly_cuda_learning {
     uint32_t sign; /* 1, or -1 modulo 2^32 */
     uint32_t shift;
     uint32_t most_parts; /* of a row: a warp each */
-    uint32_t window;     /* D */
-    uint32_t reserved;
+    uint32_t window;     /* D of a rule of windows */
+    /* rules with an eligibility; otherwise interval is 0, pointers NULL */
+    uint32_t interval; /* bursts */
+    uint32_t modulator_first;
+    uint32_t n_modulator;
+    vly_cuda_trace modulator_trace;
+    int32_t *eligibility;          /* [synapses] */
+    vly_cuda_modulator *modulator; /* [1] */
 } vly_cuda_learning;
 
 /* The order of kernels/rules/short_term.def. */
@@ -347,6 +359,28 @@ cudaError_t vly_cuda_launch_short_term_renew(const vly_cuda_short_term *s,
 cudaError_t vly_cuda_launch_weights_digest(const uint32_t *words, uint64_t n,
                                            uint64_t at, uint64_t *sum,
                                            cudaStream_t stream);
+
+/* ---- modulator.cu: eligibilities, between launches --------------------- */
+
+/* A value of the host for a modulator. */
+typedef struct vly_cuda_given {
+    uint64_t burst;
+    uint32_t number; /* of the map among those that learn */
+    int32_t value;
+} vly_cuda_given;
+
+/* Weights of the maps whose interval divides the burst change; all maps are
+ * flushed. */
+cudaError_t vly_cuda_launch_sweep(const vly_cuda_learnings *learnings,
+                                  uint64_t burst, uint32_t n_blocks,
+                                  cudaStream_t stream);
+/* After a launch that keeps its spikes: all modulators at its end. given
+ * [n_given] on the device, sorted by burst. */
+cudaError_t vly_cuda_launch_modulators(const vly_cuda_view *view,
+                                       const vly_cuda_learnings *learnings,
+                                       const vly_cuda_launch *launch,
+                                       const vly_cuda_given *given,
+                                       uint32_t n_given, cudaStream_t stream);
 
 /* ---- burst_resident.cu: accumulators in shared memory ------------------ */
 

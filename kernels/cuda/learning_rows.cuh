@@ -215,13 +215,15 @@ learning_part(const vly_cuda_learning &l, const learning_row &row,
               uint32_t *input)
 {
     const plastic_rule<RULE> rule(l.coefs);
+    int32_t *const changed =
+        plastic_rule<RULE>::eligible ? l.eligibility : l.master;
     const bool folds = row.youngest <= row.oldest;
     const uint64_t end = l.row[k + 1];
     uint64_t j = l.row[k] + 32ull * part + threadIdx.x % 32;
     for (; j < end; j += 32ull * n_parts) {
         const uint32_t target = __ldg(l.target + j);
         const uint32_t i = target - l.target_first;
-        int32_t m = __ldcg(l.master + j);
+        int32_t m = __ldcg(changed + j);
         const int32_t was = m;
         if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0) {
             const uint4 *at = (const uint4 *)(l.newest + i);
@@ -237,7 +239,9 @@ learning_part(const vly_cuda_learning &l, const learning_row &row,
             }
         }
         if (m != was)
-            l.master[j] = m;
+            changed[j] = m;
+        if (plastic_rule<RULE>::eligible && input != nullptr)
+            m = __ldcg(l.master + j);
         if (input != nullptr)
             atomicAdd(input + target, ((uint32_t)((m + 0x8000) >> 16) * l.sign)
                                           << l.shift);

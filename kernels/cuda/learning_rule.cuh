@@ -7,6 +7,11 @@
 #define RULE_PART(part) RULE_PASTE(RULE_PASTE(vly_, VLY_PLASTICITY_ID), part)
 
 template <> struct plastic_rule<RULE_PASTE(VLY_CUDA_RULE_, VLY_PLASTICITY_ID)> {
+    enum { /* 1: it changes eligibilities */
+           eligible = 0
+#define VLY_MODULATOR(tau, interval) +1
+#include VLY_PLASTICITY_TABLE
+    };
     RULE_PART(_coef) c;
     __device__ __forceinline__ explicit plastic_rule(const uint32_t *coefs)
     {

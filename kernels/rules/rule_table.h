@@ -10,6 +10,10 @@
  *       trace x<index> (side PRE, of the source) or y<index> (side POST, of the
  *       target); param: its time constant, in ms. Index 0 or 1; of short-term
  *       plasticity every time constant, from 0 on.
+ *   VLY_MODULATOR(tau, interval)
+ *       the rule's functions change an eligibility, which a modulator turns
+ *       into weights (eligibility.h). Parameters, in ms: tau, the decay of the
+ *       modulator; interval, from one change of the weights to the next
  *   VLY_WINDOW()
  *       a rule of windows (rule.h), onto FEAGI areas only; its traces are runs
  *       of bursts, and `param` of VLY_TRACE is the window in bursts
@@ -36,8 +40,8 @@
  *
  * Expressions are C over doubles: P(name) a parameter; W_MAX the bound of a
  * weight and UNIT the unit of the map's weights (2^-q 2^shift), both in the
- * weights' unit; MOST the bound in 2^-16 of UNIT; DT the burst in ms; functions
- * of core/base/number.h.
+ * weights' unit; MOST the bound in 2^-16 of UNIT; DT the burst in ms; INTERVAL
+ * that of VLY_MODULATOR in bursts; functions of core/base/number.h.
  */
 #ifndef VLY_PLASTICITY
 #define VLY_PLASTICITY(id, text, source)
@@ -50,6 +54,9 @@
 #endif
 #ifndef VLY_WINDOW
 #define VLY_WINDOW()
+#endif
+#ifndef VLY_MODULATOR
+#define VLY_MODULATOR(tau, interval)
 #endif
 #ifndef VLY_START
 #define VLY_START(state, param)

@@ -5,6 +5,7 @@
 #undef VLY_EQUATIONS
 #undef VLY_TRACE
 #undef VLY_WINDOW
+#undef VLY_MODULATOR
 #undef VLY_START
 #undef VLY_PARAM
 #undef VLY_COEF

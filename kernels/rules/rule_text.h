@@ -6,4 +6,5 @@
 #define VLY_PLASTICITY(id, text, source) "L " #id
 #define VLY_WINDOW() " W"
 #define VLY_TRACE(side, index, param) " T " #side " " #index
+#define VLY_MODULATOR(tau, interval) " M " #tau " " #interval
 #define VLY_COEF(name, type, expression) " C " #name " " #type " " #expression

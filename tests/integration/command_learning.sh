@@ -154,5 +154,10 @@ if [ "$id" = vulkan ]; then
     says "out of memory"
     expect 3 run "$genomes/coactivity.toml" --quiet --backend vulkan:0
     says "the vulkan backend does not learn by rule feagi_stdp yet"
+    sed -e 's/^rule = "stdp"$/rule = "stdp_reward"/' -e '/^lambda = /d' \
+        -e '/^mu_plus = /d' learn.toml >reward.toml
+    expect 0 run reward.toml --quiet --backend cpu:1
+    expect 3 run reward.toml --quiet --backend vulkan:0
+    says "map ex learns by stdp_reward, and this backend has no modulators"
 fi
 done_checks

@@ -74,6 +74,64 @@ grep -q "multiples of" err && bad "a note of changes that are not lost"
 expect 0 check --paper learns.toml
 holds grep -q '^memory  *connectome 3[.0-9]* kB' out
 
+# ---- a modulator: by an area, by the host, repeated by rerun ----
+cat >reward.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 400
+[area.E]
+model = "lif_psc_delta"
+neurons = 40
+v_mv = { uniform = [-70, -50] }
+[area.VTA]
+model = "lif_psc_delta"
+neurons = 3
+[plasticity.r]
+rule = "stdp_reward"
+w_max_mv = 3
+a_plus_mv = 0.5
+a_minus_mv = 0.3
+tau_c_ms = 60
+interval_ms = 2
+modulator = "VTA"
+[[map]]
+id = "m"
+from = "E"
+to = "E"
+rule = "fixed_in_degree"
+in_degree = 6
+weight_mv = 1
+plasticity = "r"
+[[stimulus]]
+kind = "poisson"
+to = "*"
+rate_hz = 500
+weight_mv = 8
+END
+expect 0 check reward.toml
+holds grep -q '^r  *stdp_reward  *0\.\.3  *axonal, modulated by VTA$' out
+expect 0 check reward.toml --set plasticity.r.a_plus_mv=1e-9
+says "changes an eligibility by 1e-09 mV, but eligibilities are multiples of"
+expect 0 validate reward.toml --backends cpu:1,cpu:3 --state-every 10 --quiet
+expect 0 run reward.toml -o r0 --quiet --backend cpu:2
+for value in 30 -30; do
+    rm -rf r1
+    expect 0 run reward.toml -o r1 --backend cpu:2 \
+        --change 100=plasticity.r.reward=$value
+    prints "changes           burst 100: plasticity.r.reward = $value"
+    expect 0 rerun r1 --quiet --backend cpu:3
+    holds eval "! cmp -s r0/summary.json r1/summary.json"
+    holds [ "$(sed -n 's/.*"state_digest": *"\([^"]*\).*/\1/p' r0/summary.json)" != \
+        "$(sed -n 's/.*"state_digest": *"\([^"]*\).*/\1/p' r1/summary.json)" ]
+done
+expect 2 run reward.toml --quiet --change 100=plasticity.r.reward=99999
+says "is 99999 1/s, wanted -16383 to 16383"
+expect 2 run reward.toml --quiet --change 100=plasticity.r.rewards=1
+says "did you mean reward?"
+expect 2 run learns.toml --quiet --change 10=plasticity.a.reward=1
+says "plasticity.a has no modulator: its rule is stdp_inhibitory"
+
 # ---- resolve ----
 expect 0 resolve learns.toml
 cp out resolved.toml
@@ -163,7 +221,7 @@ expect 2 run fades.toml --change 100=plasticity.d.tau_rec_ms=1 --quiet
 says "plasticity.d.tau_rec_ms cannot change in a running net"
 
 # ---- doc ----
-for rule in stdp stdp_power stdp_triplet stdp_inhibitory; do
+for rule in stdp stdp_power stdp_triplet stdp_inhibitory stdp_reward; do
     expect 0 doc
     prints "$rule "
     expect 0 doc "$rule"

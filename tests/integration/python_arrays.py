@@ -272,6 +272,38 @@ class Synapses(unittest.TestCase):
             off = np.abs(got.weight[again] / weights[order] - 1)
             self.assertLessEqual(off.max(), worst * (1 + 1e-9))
 
+    def test_reward_changes_weights(self):
+        genome = {
+            "run": {"dt_ms": 0.5},
+            "area": {"E": {"model": "lif_psc_delta", "neurons": 40}},
+            "plasticity": {"r": {"rule": "stdp_reward", "w_max_mv": 3,
+                                 "a_plus_mv": 0.1, "tau_c_ms": 60}},
+            "map": [{"id": "m", "from": "E", "to": "E", "weight_mv": 1,
+                     "rule": "fixed_in_degree", "in_degree": 6,
+                     "plasticity": "r"}],
+            "stimulus": [{"kind": "poisson", "to": "E", "rate_hz": 500,
+                          "weight_mv": 8}]}
+        with volley.load(genome, "cpu:1") as net:
+            net.run(200)
+            self.assertTrue((net.weights("m") == net.weights("m")[0]).all())
+            net.modulate("r", 4)
+            net.modulate("r", -1.25, burst=210)
+            net.run(100)
+            given = net.weights("m")
+            self.assertGreater(np.ptp(given), 0.01)
+            for wrong, words in (
+                    (("q", 1), r"no synapse learns by a \[plasticity.q\]"),
+                    (("r", 1e9), "wanted -16383 to 16383"),
+                    (("r", 1, 7), "burst 7 is done")):
+                with self.assertRaisesRegex(volley.Error, words):
+                    net.modulate(*wrong)
+        with volley.load(genome, "cpu:2") as net:
+            net.run(200)
+            net.set("plasticity.r.reward", 4)
+            net.modulate("r", -1.25, 210)
+            net.run(100)
+            np.testing.assert_array_equal(net.weights("m"), given)
+
     def test_areas_are_chosen(self):
         with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
             whole = net.synapses()

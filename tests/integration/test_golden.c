@@ -153,6 +153,9 @@ static uint32_t plasticity_of(const vly_connectome *connectome)
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
         const vly_projection_desc *map = &connectome->desc.projections[p];
         flags |= map->learning ? VLY_BACKEND_LEARNS : 0;
+        flags |= map->learning && map->learning->modulator.bursts != 0
+                     ? VLY_BACKEND_MODULATES
+                     : 0;
         flags |= map->short_term ? VLY_BACKEND_SHORT_TERM : 0;
     }
     return flags;
@@ -192,6 +195,7 @@ static bool cannot_learn(const row *r, const char *text,
     if (status != VLY_E_UNSUPPORTED ||
         (!strstr(error.message, "cannot learn") &&
          !strstr(error.message, "does not learn by rule feagi_stdp") &&
+         !strstr(error.message, "has no modulators") &&
          !strstr(error.message, "has short-term plasticity")))
         fail_msg("%s on %s: status %d: %s", r->genome, text, (int)status,
                  error.message);

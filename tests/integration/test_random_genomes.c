@@ -43,9 +43,8 @@ static uint64_t n_genomes = 300;
 static test_run runs[BACKENDS_MAX + 1] = {
     {"cpu:1", NULL}, {"cpu:4", NULL}, {"cpu:3", "cpu:2"}};
 static uint32_t n_runs = 3;
-static bool all_learn = true;      /* all backends; else no map is plastic */
-static bool all_short_term = true; /* the same of short-term plasticity */
-static bool all_windows = true;    /* the same of rules of windows */
+/* Maps that all backends can run: RANDOM_*. */
+static unsigned more = RANDOM_ALL;
 
 static char own_folder[512]; /* for the files of one genome */
 static random_coverage coverage;
@@ -250,11 +249,7 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
 {
     vly_error error = {.struct_size = sizeof error};
     candidate c = {.seed = seed};
-    c.text = random_genome(seed,
-                           (all_learn ? RANDOM_PLASTIC : 0) |
-                               (all_windows ? RANDOM_WINDOWS : 0) |
-                               (all_short_term ? RANDOM_SHORT_TERM : 0),
-                           &coverage, &c.edges);
+    c.text = random_genome(seed, more, &coverage, &c.edges);
     if (!c.text)
         return false;
     snprintf(c.path, sizeof c.path, "%.400s/random.connectome", own_folder);
@@ -291,10 +286,15 @@ static void need_devices(vly_registry *registry)
         if (vly_registry_interface(registry, id, VLY_BACKEND_INTERFACE, &table,
                                    &error) == VLY_OK) {
             const vly_backend *backend = table;
-            all_learn = all_learn && (backend->flags & VLY_BACKEND_LEARNS) != 0;
-            all_windows = all_windows && strcmp(id, "vulkan") != 0;
-            all_short_term = all_short_term &&
-                             (backend->flags & VLY_BACKEND_SHORT_TERM) != 0;
+            more &= (backend->flags & VLY_BACKEND_LEARNS) != 0
+                        ? RANDOM_ALL
+                        : RANDOM_SHORT_TERM;
+            if ((backend->flags & VLY_BACKEND_SHORT_TERM) == 0)
+                more &= ~(unsigned)RANDOM_SHORT_TERM;
+            if (strcmp(id, "vulkan") == 0)
+                more &= ~(unsigned)RANDOM_WINDOWS;
+            if ((backend->flags & VLY_BACKEND_MODULATES) == 0)
+                more &= ~(unsigned)RANDOM_MODULATED;
             continue;
         }
         if (device_is_required(id))
@@ -339,11 +339,15 @@ static void test_coverage(void **state)
         if (k == COVER_file_sonata)
             continue;
 #endif
-        if (k == COVER_plasticity_feagi_stdp && !all_windows)
-            continue;
-        if (k >= COVER_short_term_tsodyks2
-                ? !all_short_term
-                : k >= COVER_plasticity_stdp && !all_learn)
+        unsigned wanted_of =
+            k < COVER_plasticity_stdp        ? 0
+            : k >= COVER_short_term_tsodyks2 ? RANDOM_SHORT_TERM
+            : k == COVER_plasticity_stdp_reward ||
+                    k == COVER_plasticity_modulator
+                ? RANDOM_MODULATED
+            : k == COVER_plasticity_feagi_stdp ? RANDOM_WINDOWS
+                                               : RANDOM_PLASTIC;
+        if ((more & wanted_of) != wanted_of)
             continue;
         n_missing += coverage.count[k] < wanted;
     }

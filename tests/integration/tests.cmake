@@ -150,6 +150,12 @@ foreach(name brunel vogels song)
         LABELS integration slow TIMEOUT 600
         COMMAND test_science_learning ${name})
 endforeach()
+vly_test(test_science_reward LABELS integration
+         SOURCES test_science_reward.c DEPENDS cpu ARGUMENTS short)
+vly_test_register(test_science_reward_hour LABELS integration slow TIMEOUT 3600
+    COMMAND test_science_reward hour 1 2 3 4)
+vly_test_register(test_science_reward_none LABELS integration slow TIMEOUT 3600
+    COMMAND test_science_reward unrewarded 1 2 3)
 vly_test(test_science_vogels LABELS integration slow TIMEOUT 600
          SOURCES test_science_vogels.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)

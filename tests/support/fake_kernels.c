@@ -55,6 +55,22 @@ cudaError_t vly_cuda_launch_learning_flush(const vly_cuda_learnings *learnings,
     return learnings->list != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+cudaError_t vly_cuda_launch_sweep(const vly_cuda_learnings *learnings,
+                                  uint64_t burst, uint32_t n_blocks,
+                                  cudaStream_t stream)
+{
+    return learnings->list != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_modulators(const vly_cuda_view *view,
+                                       const vly_cuda_learnings *learnings,
+                                       const vly_cuda_launch *launch,
+                                       const vly_cuda_given *given,
+                                       uint32_t n_given, cudaStream_t stream)
+{
+    return n_given == 0 || given != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 cudaError_t vly_cuda_launch_short_term_reset(const vly_cuda_short_term *s,
                                              cudaStream_t stream)
 {

@@ -455,11 +455,8 @@ char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
                     char **edges)
 {
     static const double steps[] = {0.1, 0.25, 0.5, 1};
-    maker m = {.state = seed * 0xD1342543DE82EF95u + 1,
-               .bursts = 150,
-               .plastic = (more & RANDOM_PLASTIC) != 0,
-               .windows = (more & RANDOM_WINDOWS) != 0,
-               .short_term = (more & RANDOM_SHORT_TERM) != 0};
+    maker m = {
+        .state = seed * 0xD1342543DE82EF95u + 1, .bursts = 150, .more = more};
     m.dt_ms = steps[whole(&m, 0, 3)];
     choose_areas(&m);
     put(&m, "# random genome %llu\n", (unsigned long long)seed);

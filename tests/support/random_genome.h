@@ -127,6 +127,8 @@
     X(plasticity_stdp_power)                                                   \
     X(plasticity_stdp_triplet)                                                 \
     X(plasticity_stdp_inhibitory)                                              \
+    X(plasticity_stdp_reward)                                                  \
+    X(plasticity_modulator)                                                    \
     X(plasticity_feagi_stdp)                                                   \
     X(plasticity_dendritic)                                                    \
     X(plasticity_nearest)                                                      \
@@ -146,6 +148,16 @@ enum {
         COVER_COUNT
 };
 
+/* Maps that may be added to a genome. */
+enum {
+    RANDOM_PLASTIC = 1,
+    RANDOM_SHORT_TERM = 2,
+    RANDOM_MODULATED = 4, /* of the plastic ones also with a modulator */
+    RANDOM_WINDOWS = 8,   /* and onto FEAGI areas */
+    RANDOM_ALL =
+        RANDOM_PLASTIC | RANDOM_SHORT_TERM | RANDOM_MODULATED | RANDOM_WINDOWS
+};
+
 typedef struct random_coverage {
     uint32_t genomes;
     uint32_t count[COVER_COUNT]; /* genomes that have it, not occurrences */
@@ -160,7 +172,6 @@ extern const char *const random_coverage_names[COVER_COUNT];
  * RANDOM_EDGES_FILE beside it, the caller's too; NULL if it names no file. With
  * edges NULL genomes name none, and are the same otherwise. more: RANDOM_*,
  * maps that are added; WINDOWS: with PLASTIC, those onto FEAGI areas too. */
-enum { RANDOM_PLASTIC = 1, RANDOM_SHORT_TERM = 2, RANDOM_WINDOWS = 4 };
 char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
                     char **edges);
 

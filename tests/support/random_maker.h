@@ -28,9 +28,7 @@ typedef struct maker {
     size_t length;
     size_t capacity;
     bool failed;
-    bool plastic;    /* maps that learn too */
-    bool windows;    /* onto FEAGI areas too */
-    bool short_term; /* and with short-term plasticity */
+    unsigned more; /* RANDOM_*: maps that are added */
     bool has[COVER_COUNT];
     double dt_ms;
     uint32_t bursts;

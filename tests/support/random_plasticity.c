@@ -5,7 +5,26 @@
 
 #include "random_maker.h"
 
-enum { STDP, POWER, TRIPLET, INHIBITORY };
+enum { STDP, POWER, TRIPLET, INHIBITORY, REWARD };
+
+/* From one burst to the whole run between two changes of the weights; now and
+ * then eligibilities that saturate. */
+static void put_reward_params(maker *m, const char *unit, double most,
+                              const double tau[2])
+{
+    double size = most * (chance(m, 10) ? 20 : between(m, 0.05, 1));
+    put(m, "a_plus%s = %.4g\na_minus%s = %.4g\n", unit, size, unit,
+        size * between(m, 0, 1.5));
+    put(m, "tau_c_ms = %.4g\ntau_n_ms = %.4g\n", 5 * tau[0], tau[1]);
+    put(m, "increment = %.4g\nbase = %.4g\n", between(m, -40, 80),
+        chance(m, 50) ? 0 : between(m, -5, 5));
+    put(m, "interval_ms = %.4g\n",
+        chance(m, 30) ? 1 : between(m, 1, chance(m, 20) ? 100 : 12));
+    if (chance(m, 70)) {
+        put(m, "modulator = \"a%u\"\n", (unsigned)whole(m, 0, m->n_areas - 1));
+        cover(m, COVER_plasticity_modulator);
+    }
+}
 
 static void put_rule_params(maker *m, int rule, const char *unit, double most)
 {
@@ -20,6 +39,10 @@ static void put_rule_params(maker *m, int rule, const char *unit, double most)
         return;
     }
     put(m, "tau_plus_ms = %.4g\ntau_minus_ms = %.4g\n", tau[0], tau[1]);
+    if (rule == REWARD) {
+        put_reward_params(m, unit, most, tau + 2);
+        return;
+    }
     if (rule == TRIPLET) {
         put(m, "tau_x_ms = %.4g\ntau_y_ms = %.4g\n", tau[2], tau[3]);
         put(m, "a2_plus = %.4g\na2_minus = %.4g\na3_plus = %.4g\n", 0.3 * rate,
@@ -104,17 +127,19 @@ static void put_window_map(maker *m, uint32_t index, uint32_t from, uint32_t to,
 static void put_plastic_map(maker *m, uint32_t index)
 {
     static const char *const rules[] = {"stdp", "stdp_power", "stdp_triplet",
-                                        "stdp_inhibitory"};
+                                        "stdp_inhibitory", "stdp_reward"};
     uint32_t from = whole(m, 0, m->n_areas - 1);
     uint32_t to = whole(m, 0, m->n_areas - 1);
     const area *target = &m->areas[to];
-    int rule = (int)whole(m, 0, 3);
+    int rule = (int)whole(m, 0, 4);
     bool negative = chance(m, 30);
     if (target->model == FEAGI) {
-        if (m->windows)
+        if ((m->more & RANDOM_WINDOWS) != 0)
             put_window_map(m, index, from, to, negative);
         return;
     }
+    if (rule == REWARD && (m->more & RANDOM_MODULATED) == 0)
+        return;
     const char *unit = suffix(target->model);
     double most = strong(target->model) * between(m, 0.1, 0.6);
     double w_max = negative ? -most : most;
@@ -140,7 +165,7 @@ static void put_plastic_map(maker *m, uint32_t index)
 
 void put_plastic_maps(maker *m)
 {
-    if (!m->plastic)
+    if ((m->more & RANDOM_PLASTIC) == 0)
         return;
     uint32_t n = whole(m, 0, 3);
     for (uint32_t k = 0; k < n; k++)

@@ -61,7 +61,7 @@ static void put_short_term_map(maker *m, uint32_t index)
 
 void put_short_term_maps(maker *m)
 {
-    if (!m->short_term)
+    if ((m->more & RANDOM_SHORT_TERM) == 0)
         return;
     uint32_t n = whole(m, 0, 3);
     for (uint32_t k = 0; k < n; k++)

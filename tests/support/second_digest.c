@@ -199,6 +199,12 @@ static void add_learning(const second_file *file, uint64_t index, lanes *sum)
     add_words(&key, p + 40, 8, 4); /* traces */
     add_words(&key, (const unsigned char *)(const void *)l->coefs,
               (int)l->n_coefs, 4);
+    if (l->reward) {
+        add_words(&key, (const unsigned char *)&l->reward->rate, 1, 4);
+        add_word(&key, l->reward->bursts);
+        add_word(&key, l->reward->interval);
+        add_word(&key, l->reward->area);
+    }
     add_key(sum, key);
 }
 

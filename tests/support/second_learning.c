@@ -176,6 +176,11 @@ static void learn(second_learning *l, int post, uint64_t i, uint32_t source,
         return;
     for (int t = 0; t < 4; t++)
         s[t] = trace(l, t, t < 2 ? source : target, burst, &d[t]);
+    if (l->reward) {
+        second_reward_pair(l->reward, post, i, s[post ? 0 : 2],
+                           d[post ? 0 : 2]);
+        return;
+    }
     change c = rule_of(l, post, l->m[i], l->exact[i], s, d);
     float size = fabsf(c.single) * 65536.0f + 0.5f;
     int64_t step = size < 2147483520.0f ? (int64_t)size : INT64_C(2147483520);
@@ -248,6 +253,8 @@ int second_learning_begin(second_learning *l, const int16_t *weight)
     l->m = calloc(n + 1, sizeof *l->m);
     l->exact = calloc(n + 1, sizeof *l->exact);
     int fails = !l->m || !l->exact;
+    if (l->reward)
+        fails |= second_reward_begin(l, n) != 0;
     for (int side = 0; side < 2; side++) {
         size_t k = (side == 0 ? l->n_sources : l->n_targets) + (size_t)1;
         l->last[side] = calloc(k, sizeof **l->last);
@@ -271,6 +278,8 @@ void second_learning_end(second_learning *l)
 {
     free(l->m);
     free(l->exact);
+    if (l->reward)
+        second_reward_end(l->reward);
     free(l->last[0]);
     free(l->last[1]);
     free(l->frames[0]);
@@ -305,6 +314,8 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
 {
     for (uint64_t i = 0; i < l->row[l->n_sources]; i++)
         second_digest_word(at, digest, (uint32_t)l->m[i]);
+    for (uint64_t i = 0; l->reward && i < l->row[l->n_sources]; i++)
+        second_digest_word(at, digest, (uint32_t)l->reward->c[i]);
     for (int t = 0; t < 4; t++) {
         uint32_t n = t < 2 ? l->n_sources : l->n_targets;
         const uint64_t *last = l->last[t / 2];
@@ -322,6 +333,12 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
                                    : gone ? 0
                                           : bits_of(l->after[t][k]));
             }
+    }
+    if (l->reward) {
+        uint32_t words[2];
+        second_reward_words(l->reward, burst, words);
+        second_digest_word(at, digest, words[0]);
+        second_digest_word(at, digest, words[1]);
     }
 }
 
@@ -382,6 +399,19 @@ void second_learnings_end(second_file *file, second_history *history)
     }
 }
 
+/* Spikes of the modulator's area in this burst. */
+static uint32_t modulator_spikes(const second_file *file,
+                                 const second_history *history, uint64_t burst,
+                                 uint32_t area)
+{
+    uint32_t n = 0;
+    const char *fired =
+        history->fired + burst % history->n_slots * history->n_neurons;
+    for (uint32_t k = 0; area < file->n_areas && k < file->areas[area].n; k++)
+        n += fired[file->areas[area].first + k] != 0;
+    return n;
+}
+
 /* Who fired `ago` bursts ago. */
 static const char *fired_ago(const second_history *history, uint64_t burst,
                              uint32_t ago)
@@ -412,6 +442,12 @@ void second_learnings_step(second_file *file, const second_history *history,
         const char *arrived = fired_ago(history, burst, l->base_delay) +
                               file->areas[map->source_area].first;
         const char *fired = fired_ago(history, burst, lag) + l->first;
+        if (l->reward && !after)
+            second_reward_sweep(l, burst);
+        if (l->reward && after)
+            second_reward_fire(
+                l->reward, burst,
+                modulator_spikes(file, history, burst, l->reward->area));
         if (after)
             second_learning_fire(l, burst, arrived, fired);
         else

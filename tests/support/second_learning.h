@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "second_reward.h"
+
 /* How the synapses of one projection learn, as the file has it. */
 typedef struct second_learning {
     char rule[32];
@@ -31,8 +33,10 @@ typedef struct second_learning {
     uint64_t
         *last[2];    /* [n_sources], [n_targets] burst + 1 of the last event */
     float *after[4]; /* x0, x1 [n_sources], y0, y1 [n_targets] */
-    double *smooth[4]; /* the same in doubles */
-    char *frames[2]; /* of a rule of windows: 2 D + 1 bursts, a byte a neuron */
+    double *smooth[4];     /* the same in doubles */
+    char *frames[2];       /* of a rule of windows: 2 D + 1 bursts, a byte a
+                              neuron */
+    second_reward *reward; /* NULL: weights change at once */
 } second_learning;
 
 /* Initial weights are those of the file. 0, or -1 without memory. */

@@ -307,6 +307,12 @@ static int read_learning(second_file *file)
             l->rate[t] = get_f32(p + 40 + 8 * t);
             l->bursts[t] = get32(p + 44 + 8 * t);
         }
+        if (strcmp(l->rule, "stdp_reward") != 0)
+            continue;
+        l->reward = calloc(1, sizeof *l->reward);
+        if (!l->reward)
+            return -1;
+        second_reward_read(l->reward, at(file, get64(p + 72)), file->dt_ms);
     }
     return 0;
 }
@@ -386,6 +392,8 @@ void second_file_free(second_file *file)
     }
     free(file->areas);
     for (uint32_t k = 0; file->projections && k < file->n_projections; k++) {
+        if (file->projections[k].learning)
+            free(file->projections[k].learning->reward);
         free(file->projections[k].learning);
         free(file->projections[k].short_term);
     }

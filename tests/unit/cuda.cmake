@@ -88,7 +88,7 @@ if(TARGET cuda)
         set(emulated ${CMAKE_BINARY_DIR}/emulated_cuda)
         set(emulated_kernels)
         set(emulated_sources)
-        foreach(file burst_global burst_learning burst_resident burst_shifted
+        foreach(file burst_global burst_learning modulator burst_resident burst_shifted
                 burst_learners build_learners
                 burst_partition burst_narrow build_rows build_segments
                 build_partition publish short_term spike_log)
@@ -100,7 +100,7 @@ if(TARGET cuda)
         foreach(file allow_shared.cuh area_update.cuh cuda_kernels.h
                 global_burst.cuh global_update.cuh grid_barrier.cuh
                 learning_rows.cuh learning_rule.cuh learning_window.cuh
-                line_access.cuh
+                line_access.cuh modulator_rule.cuh
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh
                 partition_deliver.cuh partition_layout.h partition_run.cuh
@@ -149,6 +149,10 @@ if(TARGET cuda)
                 TIMEOUT 600 COMMAND volley_command conformance
                 $<TARGET_FILE:emulated_cuda> --case plastic_window/${case})
         endforeach()
+        vly_test(test_cuda_modulator_emulated LABELS unit ALONE TIMEOUT 600
+            SOURCES test_cuda_modulator.c engine_fixture.c
+            DEPENDS cpu emulated_cuda DEFINITIONS
+                TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
         vly_test(test_cuda_shifts_emulated LABELS unit ALONE TIMEOUT 600
             SOURCES test_cuda_shifts.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda

@@ -45,7 +45,7 @@ vly_old_plugin(4
 vly_old_plugin(5
     e166c900b6cc520801b205827dd2006de2e67af0283e855c2052ee10e9df6144)
 vly_old_plugin(6
-    c199da4db523cd40d68f581ec49cb35557ee7c5c28752269de1edb3364ce3efa)
+    455b4e9a5908d5c28371788754e5037d70269944a473a7d6986f726ac9742a4e)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

@@ -243,7 +243,9 @@ static void plasticity_rules(void **state)
                                  "shares of w_max here"},
         {"vogels_sprekeler_synapse", ", did you mean stdp_inhibitory?"},
         {"stdp_nn_symm_synapse", ", did you mean stdp? with nearest = true"},
-        {"stdp_dopamine_synapse", ": no rule has a third factor yet"},
+        {"stdp_dopamine_synapse",
+         ", did you mean stdp_reward? with modulator = the area that its "
+         "volume_transmitter reads"},
         {"tsodyks2_synapse", ", did you mean tsodyks2? U, tau_rec and tau_fac "
                              "are those of the map"},
         {"tsodyks_synapse", ", did you mean tsodyks?"},

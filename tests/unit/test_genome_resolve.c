@@ -60,9 +60,7 @@ static void every_random_genome(void **state)
     random_coverage coverage;
     memset(&coverage, 0, sizeof(coverage));
     for (uint64_t seed = 1; seed <= 200; seed++) {
-        char *text = random_genome(
-            seed, RANDOM_PLASTIC | RANDOM_SHORT_TERM | RANDOM_WINDOWS,
-            &coverage, NULL);
+        char *text = random_genome(seed, RANDOM_ALL, &coverage, NULL);
         assert_non_null(text);
         vly_genome *genome = genome_of(text);
         vly_genome *again = genome_of(genome->resolved);

@@ -34,13 +34,18 @@ void learning_print(const vly_genome *genome)
         snprintf(weights, sizeof weights, "%.4g..%.4g",
                  at->w_max < 0.0 ? at->w_max : 0.0,
                  at->w_max < 0.0 ? 0.0 : at->w_max);
-        tool_print("%-14s %-20s %-18s %s%s%s\n", at->name, at->info->id,
+        tool_print("%-14s %-20s %-18s %s%s%s%s%s\n", at->name, at->info->id,
                    weights,
                    at->info->window ? "-"
                    : at->dendritic  ? "dendritic"
                                     : "axonal",
                    at->nearest ? ", nearest neighbours" : "",
-                   at->frozen ? ", frozen" : "");
+                   at->frozen ? ", frozen" : "",
+                   at->info->modulated ? ", modulated by " : "",
+                   !at->info->modulated ? ""
+                   : at->modulator == VLY_NO_MODULATOR
+                       ? "the host"
+                       : genome->areas[at->modulator].name);
     }
 }
 
@@ -140,12 +145,14 @@ static void note(const vly_genome *genome, const vly_pair *pair,
         snprintf(off, sizeof off, "it is off by %.3g%%",
                  100.0 * (error < 0.0 ? -error : error));
     vly_place_print(genome, &plasticity->origin, place);
-    tool_message("note: %s[plasticity.%s], map %s (%s -> %s): %s changes a "
-                 "weight by %.3g%s%s, but weights are multiples of %.3g: %s",
+    bool modulated = plasticity->info->modulated;
+    tool_message("note: %s[plasticity.%s], map %s (%s -> %s): %s changes %s "
+                 "by %.3g%s%s, but %s are multiples of %.3g: %s",
                  place, plasticity->name, pair->map,
                  genome->areas[pair->from].name, genome->areas[pair->to].name,
-                 kind->what, size * of->unit, *unit ? " " : "", unit, of->unit,
-                 off);
+                 kind->what, modulated ? "an eligibility" : "a weight",
+                 size * of->unit, *unit ? " " : "", unit,
+                 modulated ? "eligibilities" : "weights", of->unit, off);
 }
 
 /* An event is a whole number of units of its port, also after a gain: whether

@@ -300,6 +300,18 @@ VLY_API vly_status vly_net_inject_many(vly_net *net, uint64_t burst,
                                        const uint32_t *indices,
                                        const double *values, uint32_t n,
                                        vly_error *error);
+/* Adds value (1/s) to the modulator of [plasticity.NAME] in a burst not yet
+ * done: reward, or punishment below 0. It counts from the burst after that one
+ * and decays as the table says (tau_n_ms). Values of one burst are summed and
+ * rounded to 2^-16. They are part of the state until then, and the modulator
+ * is afterwards: snapshots, swaps, fail-over and checkpoints keep them.
+ * vly_net_set("plasticity.NAME.reward", value) is the same in the next burst.
+ * Errors  E_INVALID the burst is done; no synapse learns by that table, or its
+ *         rule has no modulator; value is not between -16383 and 16383, or
+ *         rounds to 0 */
+VLY_API vly_status vly_net_modulate(vly_net *net, uint64_t burst,
+                                    const char *plasticity, double value,
+                                    vly_error *error);
 /* The neurons (global ids, ascending) that fired in the last burst done;
  * borrowed until the next call on net. */
 VLY_API vly_status vly_net_fired(vly_net *net, const uint32_t **ids,

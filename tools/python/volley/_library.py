@@ -142,6 +142,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "net_on_spikes": (None, [_PTR, SPIKES_FN, _PTR]),
     "net_inject_many":
         (_I32, [_PTR, _U64, _STR, _U32, _PTR, _PTR, _U32, _ERR]),
+    "net_modulate": (_I32, [_PTR, _U64, _STR, _F64, _ERR]),
     "net_fired": (_I32, [_PTR, _OUT, ctypes.POINTER(_U32), _ERR]),
     "net_read": (_I32, [_PTR, _STR, _STR, _U32, _U32, _PTR, _ERR]),
     "net_write": (_I32, [_PTR, _STR, _STR, _U32, _U32, _PTR, _ERR]),

@@ -157,6 +157,19 @@ class Net(Runner):
         if given.size and self._largest.get((area, port), 0.0) is not None:
             self._look_at(area, port, given)
 
+    @_alone
+    def modulate(self, plasticity: str, value: float,
+                 burst: Optional[int] = None) -> None:
+        """Reward: adds value (1/s) to the modulator of [plasticity.NAME] in a
+        future burst (the next one). It counts from the burst after that one.
+
+        Raises  Error: no map learns by that table, its rule has no modulator,
+                value is not between -16383 and 16383, the burst is done
+        """
+        call("net_modulate", self._handle,
+             self.burst if burst is None else burst,
+             word(plasticity, "a plasticity"), value)
+
     def _look_at(self, area: str, port: int, values: Any) -> None:
         """Warns once if units are coarse for the injected values."""
         unit = self.areas[area].units[port]

@@ -26,9 +26,14 @@
  *   1.6  short-term plasticity: vly_projection_desc.short_term with
  *        vly_short_term_desc; short_term_set in place of a reserved pointer of
  *        vly_backend. A host gives a net with it only to a backend with
- *        VLY_BACKEND_SHORT_TERM. Rules of windows: VLY_LEARNING_WINDOW, at
- *        FEAGI targets too. A host never gives a net with them to a plugin
- *        that was built with an older minor
+ *        VLY_BACKEND_SHORT_TERM
+ *        rules with an eligibility: vly_learning_desc.modulator, interval and
+ *        modulator_area; eligibilities and modulators in vly_snapshot.weights;
+ *        vly_run.modulations. A host gives a net with such a rule only to a
+ *        backend with VLY_BACKEND_MODULATES
+ *        rules of windows: VLY_LEARNING_WINDOW, at FEAGI targets too. A host
+ *        never gives a net with them to a plugin that was built with an older
+ *        minor
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -315,6 +320,15 @@ VLY_SEAL(vly_learning_trace, 8);
  * The result depends on spike trains only. A backend may evaluate a synapse
  * when an event arrives and not before.
  *
+ * 1.6: a rule with an eligibility (kernels/rules/eligibility.h) changes an
+ * int32 e of each synapse, at first 0, where others change m. In every burst
+ * that is a multiple of `interval`, before the arrivals and after all events of
+ * earlier bursts, each m and e change by the rule's functions `weight` and
+ * `fade`, with the modulator d of that burst. d is a trace, at first 0, that
+ * the rule's function `modulator` changes at the end of a burst in which
+ * neurons of modulator_area fired or a value was given (vly_run.modulations).
+ * FROZEN: e stays too, and d goes on.
+ *
  * With WINDOW (then without DENDRITIC and NEAREST, and every rate is 0) neither
  * arrivals nor the delay matter: the trace of a neuron is its run, the number
  * of bursts in a row with a spike that ended with its last one, at most D =
@@ -332,8 +346,14 @@ typedef struct vly_learning_desc {
     uint32_t most;                /* at most 32767 << 16 */
     vly_learning_trace source[2]; /* x0, x1 */
     vly_learning_trace target[2]; /* y0, y1 */
+    /* 1.6, valid only if struct_size covers it, otherwise 0 */
+    vly_learning_trace modulator; /* bursts 0: no eligibility, no modulator */
+    uint32_t interval;            /* bursts, at least 1 with a modulator */
+    uint32_t modulator_area;      /* UINT32_MAX: none */
 } vly_learning_desc;
-VLY_SEAL(vly_learning_desc, 72);
+VLY_SEAL(vly_learning_desc, 88);
+/* Size that a backend of any minor may rely on. */
+#define VLY_LEARNING_BYTES_1_5 72u
 
 /* 1.6: gains of the spikes of a projection's sources: a rule of short-term
  * plasticity of kernels/rules.
@@ -466,13 +486,16 @@ typedef struct vly_snapshot {
     uint32_t *fired;      /* [n_fired] */
     uint32_t *fired_gain; /* [n_fired] */
     /* 1.5: for each plastic projection, in their order: int32 m of each
-     * synapse; then for each trace x of its rule float [n] and uint32 [n] over
+     * synapse; 1.6: of a rule with an eligibility int32 e of each synapse; then
+     * for each trace x of its rule float [n] and uint32 [n] over
      * the neurons of the source area: the trace after the last arrival before
      * `burst`, and bursts since; then each trace y over the target area: after
      * the last spike whose burst + lag is before `burst`, and bursts since. A
      * trace that is 0 because of its age, or that never had a spike: 0 and
      * UINT32_MAX. With WINDOW a trace x is that after the last spike of the
-     * source, as y. NULL if no projection is plastic.
+     * source, as y. 1.6: of a rule with an eligibility then the modulator after
+     * its last change, float, and bursts since, in the same way. NULL if no
+     * projection is plastic.
      * 1.6: projections with short-term plasticity are among them, in the same
      * order: float x [n], u [n], y [n] and uint32 age [n] over the neurons of
      * the source area: the state after the spikes of bursts before T = burst -
@@ -527,10 +550,16 @@ typedef struct vly_run {
      * bursts by area, added to; NULL: not wanted. Requested only from backends
      * with VLY_BACKEND_AREA_SPIKES; from others ids are requested instead. */
     uint64_t *area_spikes;
+    /* 1.6, valid only if struct_size covers it: values for modulators, one for
+     * each burst and projection, sorted by them. `neuron` is the projection,
+     * `value` in units of 2^-16, |value| < 2^30; port is 0. */
+    const vly_input *modulations; /* [n_modulations] */
+    uint64_t n_modulations;
 } vly_run;
-VLY_SEAL(vly_run, 152);
-/* Size that a backend of any minor may rely on. */
+VLY_SEAL(vly_run, 168);
+/* Size that a backend of any minor may rely on, and that with area_spikes. */
 #define VLY_RUN_BYTES_1_0 144u
+#define VLY_RUN_BYTES_1_1 152u
 
 typedef struct vly_device_info {
     uint32_t struct_size;
@@ -577,6 +606,8 @@ enum {
     /* 1.6: takes projections with short-term plasticity; short_term_set is
      * there. */
     VLY_BACKEND_SHORT_TERM = 16u,
+    /* 1.6: of these also rules with an eligibility, and modulators */
+    VLY_BACKEND_MODULATES = 32u,
 };
 
 /* Every function that can fail returns a status and, if error is not NULL, a

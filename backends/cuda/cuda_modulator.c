@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Modulators on a device: see cuda_modulator.h.
+ */
+#include "cuda_modulator.h"
+
+#include <string.h>
+
+#include "backends/common/common_modulator.h"
+#include "cuda_error.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
+
+/* ---- create ------------------------------------------------------------ */
+
+static vly_status put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
+                      const void *from, void *out, vly_error *error)
+{
+    void *made = NULL;
+    vly_status status = vly_cuda_device_alloc(shard, count, size, &made, error);
+    if (status == VLY_OK && count > 0)
+        status = vly_cuda_upload(shard, made, from, count * size, error);
+    if (status == VLY_OK)
+        memcpy(out, &made, sizeof made);
+    return status;
+}
+
+vly_status vly_cuda_modulator_create(vly_cuda_shard *shard, uint32_t projection,
+                                     uint64_t n_synapses, const uint32_t *words,
+                                     const uint32_t *traces_end,
+                                     vly_cuda_learning *l, vly_error *error)
+{
+    const vly_net_desc *desc = shard->net->desc;
+    const vly_learning_desc *learning = vly_common_learning(desc, projection);
+    vly_status status = VLY_OK;
+    if (!vly_common_modulated(learning))
+        return VLY_OK;
+    l->interval = learning->interval;
+    l->modulator_trace.rate = learning->modulator.rate;
+    l->modulator_trace.bursts = learning->modulator.bursts;
+    if (learning->modulator_area < desc->n_areas) {
+        const vly_area_desc *area =
+            vly_cuda_area_desc(desc, learning->modulator_area);
+        l->modulator_first = area->first;
+        l->n_modulator = area->n_neurons;
+    }
+    VLY_TRY(
+        put(shard, n_synapses, sizeof *words, words, &l->eligibility, error));
+    VLY_TRY(
+        put(shard, 1, sizeof *l->modulator, traces_end, &l->modulator, error));
+    shard->plastic.swept = UINT64_MAX;
+out:
+    return status;
+}
+
+bool vly_cuda_modulates(const vly_cuda_shard *shard)
+{
+    for (uint32_t i = 0; i < shard->plastic.view.n; i++)
+        if (shard->plastic.list[i].interval != 0)
+            return true;
+    return false;
+}
+
+/* ---- launches ---------------------------------------------------------- */
+
+uint32_t vly_cuda_modulator_bursts(const vly_cuda_shard *shard, uint32_t n)
+{
+    for (uint32_t i = 0; i < shard->plastic.view.n; i++) {
+        const vly_cuda_learning *l = &shard->plastic.list[i];
+        if (l->interval == 0)
+            continue;
+        uint64_t left = l->interval - shard->net->burst % l->interval;
+        n = left < n ? (uint32_t)left : n;
+    }
+    return n;
+}
+
+static bool is_due(const vly_cuda_shard *shard)
+{
+    bool due = false;
+    for (uint32_t i = 0; i < shard->plastic.view.n; i++) {
+        const vly_cuda_learning *l = &shard->plastic.list[i];
+        due |= l->interval != 0 && shard->net->burst % l->interval == 0;
+    }
+    return due;
+}
+
+/* A launch without room for a burst is repeated: weights change once. */
+vly_status vly_cuda_modulator_begin(vly_cuda_shard *shard, vly_error *error)
+{
+    uint64_t burst = shard->net->burst;
+    vly_status status = VLY_OK;
+    if (!is_due(shard) || shard->plastic.swept == burst)
+        return VLY_OK;
+    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_learning_flush(
+                               &shard->plastic.view, burst, shard->n_blocks,
+                               (cudaStream_t)shard->stream),
+                           "bringing weights up to date", error));
+    shard->plastic.flushed = burst;
+    VLY_TRY(vly_cuda_check(
+        (int)vly_cuda_launch_sweep(&shard->plastic.view, burst, shard->n_blocks,
+                                   (cudaStream_t)shard->stream),
+        "changing weights", error));
+    shard->plastic.swept = burst;
+out:
+    return status;
+}
+
+/* ---- values of the host ------------------------------------------------ */
+
+/* The number among the projections that learn. */
+static uint32_t number_of(const vly_cuda_shard *shard, uint32_t projection)
+{
+    uint32_t i = 0;
+    while (i < shard->plastic.view.n &&
+           shard->plastic.projection[i] != projection)
+        i++;
+    return i;
+}
+
+/* Values of the launch's bursts, on the device. */
+static vly_status send_given(vly_cuda_shard *shard, const vly_run *run,
+                             const vly_cuda_launch *launch, uint32_t *n,
+                             vly_error *error)
+{
+    vly_cuda_plastic *plastic = &shard->plastic;
+    vly_cuda_given *list = NULL;
+    uint64_t n_all = run->struct_size >= sizeof *run ? run->n_modulations : 0;
+    uint32_t found = 0;
+    vly_status status = VLY_OK;
+    *n = 0;
+    if (n_all == 0)
+        return VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n_all, sizeof *list, &list, error));
+    for (uint64_t i = 0; i < n_all; i++) {
+        const vly_input *at = &run->modulations[i];
+        if (at->burst < launch->burst ||
+            at->burst - launch->burst >= launch->n_bursts)
+            continue;
+        list[found++] = (vly_cuda_given){.burst = at->burst,
+                                         .number = number_of(shard, at->neuron),
+                                         .value = at->value};
+    }
+    if (found > plastic->given_room) {
+        vly_cuda_device_release(shard, plastic->given);
+        plastic->given = NULL;
+        plastic->given_room = 0;
+        VLY_TRY(vly_cuda_device_alloc(shard, n_all, sizeof *list,
+                                      &plastic->given, error));
+        plastic->given_room = n_all;
+    }
+    if (found > 0)
+        VLY_TRY(vly_cuda_upload(shard, plastic->given, list,
+                                found * sizeof *list, error));
+    *n = found;
+out:
+    vly_cuda_release(shard, list);
+    return status;
+}
+
+vly_status vly_cuda_modulator_end(vly_cuda_shard *shard, const vly_run *run,
+                                  const vly_cuda_launch *launch,
+                                  vly_error *error)
+{
+    uint32_t n_given = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(send_given(shard, run, launch, &n_given, error));
+    VLY_TRY(vly_cuda_check(
+        (int)vly_cuda_launch_modulators(&shard->view, &shard->plastic.view,
+                                        launch, shard->plastic.given, n_given,
+                                        (cudaStream_t)shard->stream),
+        "modulators", error));
+out:
+    return status;
+}

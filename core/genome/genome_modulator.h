@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The key `modulator` of a [plasticity.NAME].
+ */
+#ifndef VOLLEY_GENOME_GENOME_MODULATOR_H
+#define VOLLEY_GENOME_GENOME_MODULATOR_H
+
+#include "genome/genome_reader.h"
+#include "genome/genome_resolve.h"
+
+/* Reads the area whose spikes raise the modulator; its parameters are read.
+ * Refuses the key beside a rule without a modulator, and times that do not fit
+ * dt_ms. */
+vly_status vly_modulator_read(vly_reader *reader, const vly_toml_node *table,
+                              vly_plasticity *to);
+/* The key as TOML; nothing without it. */
+void vly_modulator_resolve(vly_text *text, const vly_reader *reader,
+                           const vly_plasticity *of, const vly_origin *origin);
+
+#endif

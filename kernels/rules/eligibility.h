@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The words of rules whose synapses have an eligibility: what STDP has found
+ * out about a synapse, and what a modulator turns into a change of its weight
+ * later.
+ *
+ * Such a rule has the same two functions as others, but they change the
+ * eligibility e instead of the weight m. Every `interval` bursts, before the
+ * arrivals of the burst, with d the modulator of that burst:
+ *     m = vly_NAME_weight(m, e, c, d), then e = vly_NAME_fade(e, c)
+ * and in each burst with a spike of the modulator's area, or with a value
+ * given by the host, after all else:
+ *     d = vly_NAME_modulator(d, c, number of spikes, value given)
+ * where d has decayed as a trace does. Each synapse alone: no result depends
+ * on the order of synapses.
+ *
+ * e is an int32 in units of 2^-16 of the unit of its map, of either sign.
+ */
+#ifndef VOLLEY_RULES_ELIGIBILITY_H
+#define VOLLEY_RULES_ELIGIBILITY_H
+
+#include "rule.h"
+
+#define VLY_ELIGIBILITY_MOST 2147483520 /* 2^31 - 128: as a float, exact */
+/* A value given by the host is a whole number of 2^-16. */
+#define VLY_MODULATOR_UNIT 1.52587890625e-5f
+
+/* e in units of the map. A conversion of more than 24 bits is rounded as the
+ * compiler likes in GLSL, so it is done in two exact ones and a sum. */
+VLY_FN VLY_F32 vly_eligibility_f32(VLY_I32 e)
+{
+    VLY_I32 size = e < 0 ? -e : e;
+    VLY_F32 high = VLY_TO_F32(size >> 12) * 4096.0f;
+    VLY_F32 f = (high + VLY_TO_F32(size & 4095)) * 1.52587890625e-5f;
+    return e < 0 ? -f : f;
+}
+
+/* e changed by de units of the map, rounded half away from 0. */
+VLY_FN VLY_I32 vly_eligibility_change(VLY_I32 e, VLY_F32 de)
+{
+    VLY_F32 size = (de < 0.0f ? -de : de) * 65536.0f + 0.5f;
+    size = size < 2147483520.0f ? size : 2147483520.0f;
+    VLY_I32 d = VLY_TO_I32(size);
+    VLY_I32 room_up = e > 0 ? VLY_ELIGIBILITY_MOST - e : VLY_ELIGIBILITY_MOST;
+    VLY_I32 room_down = e < 0 ? VLY_ELIGIBILITY_MOST + e : VLY_ELIGIBILITY_MOST;
+    d = de < 0.0f ? -(d < room_down ? d : room_down)
+                  : (d < room_up ? d : room_up);
+    return e + d;
+}
+
+/* e times a factor in [0, 1), rounded toward 0: it reaches 0. */
+VLY_FN VLY_I32 vly_eligibility_fade(VLY_I32 e, VLY_F32 factor)
+{
+    VLY_F32 f = vly_eligibility_f32(e);
+    VLY_F32 size = ((f < 0.0f ? -f : f) * 65536.0f) * factor;
+    VLY_I32 left = VLY_TO_I32(size);
+    return e < 0 ? -left : left;
+}
+
+#endif
