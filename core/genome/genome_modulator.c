@@ -3,8 +3,8 @@
  */
 #include "genome/genome_modulator.h"
 
-static vly_status refuse(vly_reader *reader, const vly_toml_node *node,
-                         const vly_plasticity *of)
+vly_status vly_modulator_refuse(vly_reader *reader, const vly_toml_node *node,
+                                const vly_plasticity *of)
 {
     const char *ids[2] = {NULL, NULL};
     for (uint32_t i = 0, n = 0; i < vly_plasticity_count() && n < 2; i++)
@@ -64,8 +64,6 @@ vly_status vly_modulator_read(vly_reader *reader, const vly_toml_node *table,
     vly_area_list areas = {0};
     vly_status status = VLY_OK;
     to->modulator = VLY_NO_MODULATOR;
-    if (node && !to->info->modulated)
-        return refuse(reader, node, to);
     if (!to->info->modulated)
         return VLY_OK;
     VLY_TRY(check_times(reader, table, to));

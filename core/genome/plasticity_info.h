@@ -83,7 +83,7 @@ const vly_plasticity_info *vly_plasticity_at(uint32_t index);
 uint32_t vly_plasticity_count(void);
 
 /* Whether the rule has this key of vly_keys_plasticity: of short-term
- * plasticity only `rule`. */
+ * plasticity only `rule`; `modulator` only a rule with an eligibility. */
 bool vly_plasticity_has_key(const vly_plasticity_info *info, const char *key);
 /* Whether the parameter is in the unit of the weights. */
 bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param);
