@@ -33,51 +33,6 @@ static_assert(VLY_CUDA_AGE_NEVER == VLY_COMMON_AGE_NEVER &&
                   VLY_CUDA_AGE_PERIOD == VLY_COMMON_AGE_PERIOD,
               "what traces are filled with");
 
-/* ---- what does not learn ----------------------------------------------- */
-
-/* Whether the projection is kept apart from the rows of plans. */
-static bool is_apart(const vly_net_desc *desc, uint32_t projection)
-{
-    return vly_common_learning(desc, projection) != NULL ||
-           vly_common_short_term_of(desc, projection) != NULL;
-}
-
-vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
-                                   const vly_net_desc **fixed, vly_error *error)
-{
-    const vly_net_desc *desc = shard->net->desc;
-    vly_net_desc *made = NULL;
-    unsigned char *kept = NULL;
-    uint32_t n = 0;
-    for (uint32_t p = 0; p < desc->n_projections; p++)
-        n += is_apart(desc, p);
-    *fixed = desc;
-    if (n == 0)
-        return VLY_OK;
-    vly_status status = vly_cuda_alloc(shard, 1, sizeof *made, &made, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, desc->n_projections,
-                                desc->projection_size, &kept, error);
-    if (status != VLY_OK)
-        return status;
-    *made = *desc;
-    made->projections = (const vly_projection_desc *)(const void *)kept;
-    made->n_projections = 0;
-    made->n_synapses = 0;
-    for (uint32_t p = 0; p < desc->n_projections; p++) {
-        const vly_projection_desc *map = vly_cuda_projection_desc(desc, p);
-        if (is_apart(desc, p))
-            continue;
-        memcpy(kept + (size_t)made->n_projections * desc->projection_size, map,
-               desc->projection_size);
-        made->n_projections++;
-        made->n_synapses +=
-            map->row[vly_cuda_area_desc(desc, map->source_area)->n_neurons];
-    }
-    *fixed = made;
-    return VLY_OK;
-}
-
 bool vly_cuda_learns(const vly_cuda_shard *shard)
 {
     return shard->store.fixed->n_projections != shard->net->desc->n_projections;
