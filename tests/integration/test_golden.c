@@ -161,8 +161,8 @@ static uint32_t plasticity_of(const vly_connectome *connectome)
     return flags;
 }
 
-/* Whether the net learns and the backend of spec does not: then it must refuse
- * the net and say so. */
+/* Whether the backend of spec lacks a kind of plasticity that the net has: then
+ * it must refuse the net and say so. */
 static bool cannot_learn(const row *r, const char *text,
                          const vly_connectome *connectome)
 {
