@@ -75,8 +75,10 @@ bool vly_common_modulated(const vly_learning_desc *learning);
 uint64_t vly_common_learning_words(const vly_net_desc *desc,
                                    uint32_t projection);
 uint64_t vly_common_weight_words(const vly_net_desc *desc);
-/* The description without the projections that learn, made in the heap; desc
- * itself if nothing learns. */
+/* Whether a projection learns or has short-term plasticity. */
+bool vly_common_apart(const vly_net_desc *desc, uint32_t projection);
+/* The description without those, made in the heap; desc itself if there are
+ * none. */
 vly_status vly_common_fixed(vly_common_heap *heap, const vly_net_desc *desc,
                             const vly_net_desc **fixed, vly_error *error);
 /* Whether the description of a plastic projection is consistent and its rule is

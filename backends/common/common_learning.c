@@ -73,7 +73,13 @@ uint64_t vly_common_weight_words(const vly_net_desc *desc)
     return words;
 }
 
-/* ---- what does not learn ------------------------------------------------ */
+/* ---- projections without any of it -------------------------------------- */
+
+bool vly_common_apart(const vly_net_desc *desc, uint32_t projection)
+{
+    return vly_common_learning(desc, projection) != NULL ||
+           vly_common_short_term_of(desc, projection) != NULL;
+}
 
 static vly_net_desc copy_fixed(const vly_net_desc *desc, unsigned char *kept)
 {
@@ -83,7 +89,7 @@ static vly_net_desc copy_fixed(const vly_net_desc *desc, unsigned char *kept)
     made.n_synapses = 0;
     for (uint32_t p = 0; p < desc->n_projections; p++) {
         const vly_projection_desc *map = vly_common_projection_desc(desc, p);
-        if (vly_common_learning(desc, p) != NULL)
+        if (vly_common_apart(desc, p))
             continue;
         memcpy(kept + (size_t)made.n_projections * desc->projection_size, map,
                desc->projection_size);
@@ -102,11 +108,10 @@ vly_status vly_common_fixed(vly_common_heap *heap, const vly_net_desc *desc,
     vly_status status = VLY_OK;
     uint32_t n = 0;
     for (uint32_t p = 0; p < desc->n_projections; p++)
-        n += vly_common_learning(desc, p) != NULL;
-    if (n == 0) {
-        *fixed = desc;
+        n += vly_common_apart(desc, p);
+    *fixed = desc;
+    if (n == 0)
         return VLY_OK;
-    }
     VLY_TRY(vly_common_alloc(heap, 1, sizeof *made, &made, error));
     VLY_TRY(vly_common_alloc(heap, desc->n_projections, desc->projection_size,
                              &kept, error));

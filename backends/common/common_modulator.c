@@ -106,13 +106,13 @@ vly_status vly_common_modulations_check(const vly_net_desc *desc,
         if (i > 0 &&
             (at->burst < at[-1].burst ||
              (at->burst == at[-1].burst && at->neuron <= at[-1].neuron)))
-            return vly_support_fail(error, VLY_E_INVALID,
-                                    "modulation %llu: burst %llu after burst "
-                                    "%llu, wanted them sorted by burst and "
-                                    "projection",
-                                    (unsigned long long)i,
-                                    (unsigned long long)at->burst,
-                                    (unsigned long long)at[-1].burst);
+            return vly_support_fail(
+                error, VLY_E_INVALID,
+                "modulation %llu: burst %llu, projection "
+                "%u after burst %llu, projection %u, "
+                "wanted them sorted, each pair once",
+                (unsigned long long)i, (unsigned long long)at->burst,
+                at->neuron, (unsigned long long)at[-1].burst, at[-1].neuron);
     }
     return VLY_OK;
 }

@@ -144,22 +144,6 @@ void vly_cpu_learning_arrived(vly_backend_net *net)
 
 /* ---- from a snapshot ---------------------------------------------------- */
 
-/* Spikes of targets that are on their way in dendrites. */
-static void load_dendrites(const vly_backend_net *net, vly_cpu_learning *l)
-{
-    uint32_t a = l->t.projection->target_area;
-    uint32_t burst = (uint32_t)net->burst;
-    uint32_t age = net->burst < l->t.lag ? burst : l->t.lag;
-    for (; age > 0; age--) {
-        const uint32_t *ids;
-        const uint32_t *gains;
-        const uint32_t *row = vly_cpu_history_set(net, age, &ids, &gains);
-        for (uint32_t i = row[a]; i < row[a + 1]; i++)
-            vly_common_traces_push(&l->t, ids[i] - net->areas[a].first,
-                                   burst - age + l->t.lag);
-    }
-}
-
 void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot)
 {
     static const uint32_t none; /* where all areas are empty */
@@ -185,7 +169,7 @@ void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot)
             vly_common_modulator_load(&l->modulator, words);
             words += VLY_COMMON_MODULATOR_WORDS;
         }
-        load_dendrites(net, l);
+        vly_common_traces_dendrites(&l->t, net->desc, snapshot);
         if (vly_cpu_has_window(l))
             vly_cpu_window_load(l);
         for (uint32_t j = 0; j < net->n_threads; j++)

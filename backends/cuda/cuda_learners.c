@@ -13,16 +13,12 @@
 
 static_assert(sizeof(vly_cuda_arrival) == 16, "one read");
 
-static uint32_t low_of(uint32_t first, uint32_t n_blocks)
-{
-    return first / n_blocks;
-}
-
-/* Numbers of the neurons [first, first + n) in the blocks, from low_of on. */
+/* Numbers of the neurons [first, first + n) in the blocks, from first /
+ * n_blocks on. */
 static uint32_t span_of(uint32_t first, uint32_t n, uint32_t n_blocks)
 {
     uint32_t last = n > 0 ? first + n - 1 : first;
-    return last / n_blocks - low_of(first, n_blocks) + 1;
+    return last / n_blocks - first / n_blocks + 1;
 }
 
 const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard)
@@ -127,21 +123,20 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t p,
     uint32_t n_blocks = shard->resident.n_blocks;
     uint64_t n = vly_cuda_learning_synapses(shard, p);
     uint64_t *at = NULL;
-    uint16_t *number = NULL;
     vly_status status = VLY_OK;
-    made->low = low_of(l->target_first, n_blocks);
+    made->low = l->target_first / n_blocks;
     made->n_newest = span_of(l->target_first, l->n_targets, n_blocks);
     made->newest_at = newest_at;
     made->shift = choose_shift(n, rows_of(shard, p));
     VLY_TRY(create_index(shard, p, &at, error));
     made->at = at;
-    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *number, &number, error));
-    made->number = number;
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *made->number, &made->number,
+                                  error));
     VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *made->master, &made->master,
                                   error));
     VLY_TRY(vly_cuda_device_alloc(shard, rows_of(shard, p),
                                   sizeof *made->source, &made->source, error));
-    shard->learners.bytes += n * (sizeof *number + sizeof *made->master +
+    shard->learners.bytes += n * (sizeof *made->number + sizeof *made->master +
                                   sizeof *l->target + sizeof *l->master);
 out:
     return status;
@@ -234,7 +229,7 @@ static vly_status begin_flushed(vly_cuda_shard *shard, vly_error *error)
     vly_cuda_learners *view = &shard->learners.view;
     uint32_t n = shard->resident.n_blocks;
     uint32_t *words = NULL;
-    vly_status status = vly_cuda_alloc(shard, 2 * UINT64_C(1) * n + 1,
+    vly_status status = vly_cuda_alloc(shard, UINT64_C(2) * n + 1,
                                        sizeof *words, &words, error);
     if (status != VLY_OK)
         return status;
@@ -244,7 +239,7 @@ static vly_status begin_flushed(vly_cuda_shard *shard, vly_error *error)
     }
     words[2 * n] = (uint32_t)shard->net->burst;
     status = vly_cuda_upload(shard, view->flushed, words,
-                             (2 * UINT64_C(1) * n + 1) * sizeof *words, error);
+                             (UINT64_C(2) * n + 1) * sizeof *words, error);
     vly_cuda_release(shard, words);
     return status;
 }
@@ -295,9 +290,7 @@ vly_status vly_cuda_learners_create(vly_cuda_shard *shard, vly_error *error)
         return VLY_OK;
     VLY_TRY(create_all(shard, n, error));
     for (uint32_t p = 0; p < n; p++) {
-        uint16_t *number = NULL;
-        memcpy(&number, &set->view.blocks[p].number, sizeof number);
-        VLY_TRY(move(shard, p, number, 0, error));
+        VLY_TRY(move(shard, p, set->view.blocks[p].number, 0, error));
         VLY_TRY(states(shard, p, 0, error));
     }
     VLY_TRY(begin_flushed(shard, error));
@@ -305,19 +298,12 @@ out:
     return status;
 }
 
-static void release_const(vly_cuda_shard *shard, const void *at)
-{
-    void *memory = NULL;
-    memcpy(&memory, &at, sizeof memory);
-    vly_cuda_device_release(shard, memory);
-}
-
 void vly_cuda_learners_release(vly_cuda_shard *shard)
 {
     vly_cuda_learner_set *set = &shard->learners;
     for (uint32_t p = 0; p < set->view.n; p++) {
-        release_const(shard, set->view.blocks[p].at);
-        release_const(shard, set->view.blocks[p].number);
+        vly_cuda_device_release(shard, set->view.blocks[p].at);
+        vly_cuda_device_release(shard, set->view.blocks[p].number);
         vly_cuda_device_release(shard, set->view.blocks[p].master);
         vly_cuda_device_release(shard, set->view.blocks[p].source);
     }

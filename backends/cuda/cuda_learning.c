@@ -34,72 +34,12 @@ static_assert(VLY_CUDA_AGE_NEVER == VLY_COMMON_AGE_NEVER &&
                   VLY_CUDA_AGE_PERIOD == VLY_COMMON_AGE_PERIOD,
               "what traces are filled with");
 
-/* ---- what does not learn ----------------------------------------------- */
-
-/* Whether the projection is kept apart from the rows of plans. */
-static bool is_apart(const vly_net_desc *desc, uint32_t projection)
-{
-    return vly_common_learning(desc, projection) != NULL ||
-           vly_common_short_term_of(desc, projection) != NULL;
-}
-
-vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
-                                   const vly_net_desc **fixed, vly_error *error)
-{
-    const vly_net_desc *desc = shard->net->desc;
-    vly_net_desc *made = NULL;
-    unsigned char *kept = NULL;
-    uint32_t n = 0;
-    for (uint32_t p = 0; p < desc->n_projections; p++)
-        n += is_apart(desc, p);
-    *fixed = desc;
-    if (n == 0)
-        return VLY_OK;
-    vly_status status = vly_cuda_alloc(shard, 1, sizeof *made, &made, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, desc->n_projections,
-                                desc->projection_size, &kept, error);
-    if (status != VLY_OK)
-        return status;
-    *made = *desc;
-    made->projections = (const vly_projection_desc *)(const void *)kept;
-    made->n_projections = 0;
-    made->n_synapses = 0;
-    for (uint32_t p = 0; p < desc->n_projections; p++) {
-        const vly_projection_desc *map = vly_cuda_projection_desc(desc, p);
-        if (is_apart(desc, p))
-            continue;
-        memcpy(kept + (size_t)made->n_projections * desc->projection_size, map,
-               desc->projection_size);
-        made->n_projections++;
-        made->n_synapses +=
-            map->row[vly_cuda_area_desc(desc, map->source_area)->n_neurons];
-    }
-    *fixed = made;
-    return VLY_OK;
-}
-
 bool vly_cuda_learns(const vly_cuda_shard *shard)
 {
     return shard->store.fixed->n_projections != shard->net->desc->n_projections;
 }
 
 /* ---- create ------------------------------------------------------------ */
-
-/* count elements on the device, filled from the host. */
-static vly_status put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
-                      const void *from, void *out, vly_error *error)
-{
-    void *made = NULL;
-    if (from == NULL && count > 0)
-        return VLY_OK;
-    vly_status status = vly_cuda_device_alloc(shard, count, size, &made, error);
-    if (status == VLY_OK && count > 0)
-        status = vly_cuda_upload(shard, made, from, count * size, error);
-    if (status == VLY_OK)
-        memcpy(out, &made, sizeof made);
-    return status;
-}
 
 /* The last spikes of each target: those of its ring. */
 static vly_status put_newest(vly_cuda_shard *shard, const vly_common_traces *t,
@@ -118,8 +58,8 @@ static vly_status put_newest(vly_cuda_shard *shard, const vly_common_traces *t,
         made[i].count = t->count[i];
     }
     if (status == VLY_OK)
-        status =
-            put(shard, t->n_targets, sizeof *made, made, &l->newest, error);
+        status = vly_cuda_put(shard, t->n_targets, sizeof *made, made,
+                              &l->newest, error);
     vly_cuda_release(shard, made);
     return status;
 }
@@ -137,7 +77,8 @@ static vly_status put_factors(vly_cuda_shard *shard,
         return status;
     for (uint32_t k = 0; k < n; k++)
         factor[k] = vly_trace_at(1.0f, k, trace->rate, trace->bursts);
-    status = put(shard, n, sizeof *factor, factor, &made->factor, error);
+    status =
+        vly_cuda_put(shard, n, sizeof *factor, factor, &made->factor, error);
     made->n_factors = n;
     made->rate = trace->rate;
     made->bursts = trace->bursts;
@@ -153,15 +94,16 @@ static vly_status put_traces(vly_cuda_shard *shard, const vly_common_traces *t,
     if ((t->flags & VLY_LEARNING_WINDOW) != 0)
         return vly_cuda_window_put(shard, &t->window,
                                    (uint32_t)shard->net->burst, l, error);
-    VLY_TRY(put(shard, t->n_sources, sizeof *l->arrived, t->arrived,
-                &l->arrived, error));
+    VLY_TRY(vly_cuda_put(shard, t->n_sources, sizeof *l->arrived, t->arrived,
+                         &l->arrived, error));
     VLY_TRY(put_newest(shard, t, l, error));
-    VLY_TRY(put(shard, posts, sizeof *l->post, t->post, &l->post, error));
+    VLY_TRY(
+        vly_cuda_put(shard, posts, sizeof *l->post, t->post, &l->post, error));
     for (uint32_t k = 0; k < 2; k++) {
-        VLY_TRY(put(shard, t->n_sources, sizeof(float), t->before[k],
-                    &l->before[k], error));
-        VLY_TRY(put(shard, posts, sizeof(float), t->post_before[k],
-                    &l->post_before[k], error));
+        VLY_TRY(vly_cuda_put(shard, t->n_sources, sizeof(float), t->before[k],
+                             &l->before[k], error));
+        VLY_TRY(vly_cuda_put(shard, posts, sizeof(float), t->post_before[k],
+                             &l->post_before[k], error));
         VLY_TRY(put_factors(shard, &t->desc->source[k], &l->source[k], error));
         VLY_TRY(put_factors(shard, &t->desc->target[k], &l->target_trace[k],
                             error));
@@ -179,33 +121,16 @@ static vly_status put_synapses(vly_cuda_shard *shard,
     const uint32_t flags[2] = {(uint32_t)shard->net->burst, UINT32_MAX};
     uint64_t n = map->row[t->n_sources];
     vly_status status = VLY_OK;
-    VLY_TRY(put(shard, t->n_sources + UINT64_C(1), sizeof *map->row, map->row,
-                &l->row, error));
-    VLY_TRY(put(shard, n, sizeof *map->target, map->target, &l->target, error));
-    VLY_TRY(put(shard, n, sizeof *words, words, &l->master, error));
-    VLY_TRY(put(shard, 2, sizeof *flags, flags, &l->flushed, error));
+    VLY_TRY(vly_cuda_put(shard, t->n_sources + UINT64_C(1), sizeof *map->row,
+                         map->row, &l->row, error));
+    VLY_TRY(vly_cuda_put(shard, n, sizeof *map->target, map->target, &l->target,
+                         error));
+    VLY_TRY(vly_cuda_put(shard, n, sizeof *words, words, &l->master, error));
+    VLY_TRY(vly_cuda_put(shard, 2, sizeof *flags, flags, &l->flushed, error));
     /* a burst with this number begins with a flush of nothing */
     l->full = l->flushed + 1;
 out:
     return status;
-}
-
-/* Spikes of targets that are on their way in dendrites. */
-static void push_dendrites(const vly_net_desc *desc,
-                           const vly_snapshot *snapshot, vly_common_traces *t)
-{
-    const vly_area_desc *target =
-        vly_cuda_area_desc(desc, t->projection->target_area);
-    uint32_t n = snapshot->n_fired_bursts;
-    uint32_t from = n > t->lag ? n - t->lag : 0;
-    for (uint32_t j = from; j < n; j++) {
-        uint32_t burst = (uint32_t)snapshot->burst - n + j;
-        for (uint64_t i = snapshot->fired_row[j];
-             i < snapshot->fired_row[j + 1]; i++)
-            if (snapshot->fired[i] - target->first < target->n_neurons)
-                vly_common_traces_push(t, snapshot->fired[i] - target->first,
-                                       burst + t->lag);
-    }
 }
 
 static void describe(const vly_cuda_shard *shard, const vly_common_traces *t,
@@ -250,7 +175,7 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t projection,
     bool modulated = vly_common_modulated(t.desc);
     const uint32_t *end = vly_common_traces_load(
         &t, words + (modulated ? 2 : 1) * n, (uint32_t)snapshot->burst);
-    push_dendrites(desc, snapshot, &t);
+    vly_common_traces_dendrites(&t, desc, snapshot);
     describe(shard, &t, l);
     VLY_TRY(put_synapses(shard, &t, words, l, error));
     VLY_TRY(put_traces(shard, &t, l, error));

@@ -21,13 +21,7 @@ typedef struct vly_cuda_plastic {
     uint64_t given_room;
 } vly_cuda_plastic;
 
-/* The description without the projections that learn or have short-term
- * plasticity: what plans read. Its memory is the shard's; the net's own if
- * there is none. */
-vly_status vly_cuda_learning_fixed(vly_cuda_shard *shard,
-                                   const vly_net_desc **fixed,
-                                   vly_error *error);
-/* Whether there is any. */
+/* Whether projections learn or have short-term plasticity. */
 bool vly_cuda_learns(const vly_cuda_shard *shard);
 /* Everything of the projections that learn, from the snapshot. */
 vly_status vly_cuda_learning_create(vly_cuda_shard *shard,

@@ -277,6 +277,20 @@ vly_status vly_cuda_upload(vly_cuda_shard *shard, void *device,
                 "copy to the device", error);
 }
 
+vly_status vly_cuda_put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
+                        const void *from, void *out, vly_error *error)
+{
+    void *made = NULL;
+    if (from == NULL && count > 0)
+        return VLY_OK;
+    vly_status status = vly_cuda_device_alloc(shard, count, size, &made, error);
+    if (status == VLY_OK && count > 0)
+        status = vly_cuda_upload(shard, made, from, count * size, error);
+    if (status == VLY_OK)
+        memcpy(out, &made, sizeof made);
+    return status;
+}
+
 vly_status vly_cuda_download(vly_cuda_shard *shard, void *words,
                              const void *device, uint64_t bytes,
                              vly_error *error)

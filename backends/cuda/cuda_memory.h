@@ -26,6 +26,10 @@ vly_status vly_cuda_memory_start(vly_error *error);
 void vly_cuda_memory_stop(void);
 vly_status vly_cuda_upload(vly_cuda_shard *shard, void *device,
                            const void *words, uint64_t bytes, vly_error *error);
+/* count elements on the device, filled from the host; *out: a pointer to them,
+ * left as it is if from is NULL and count is not 0. */
+vly_status vly_cuda_put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
+                        const void *from, void *out, vly_error *error);
 vly_status vly_cuda_download(vly_cuda_shard *shard, void *words,
                              const void *device, uint64_t bytes,
                              vly_error *error);

@@ -12,18 +12,6 @@
 
 /* ---- create ------------------------------------------------------------ */
 
-static vly_status put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
-                      const void *from, void *out, vly_error *error)
-{
-    void *made = NULL;
-    vly_status status = vly_cuda_device_alloc(shard, count, size, &made, error);
-    if (status == VLY_OK && count > 0)
-        status = vly_cuda_upload(shard, made, from, count * size, error);
-    if (status == VLY_OK)
-        memcpy(out, &made, sizeof made);
-    return status;
-}
-
 vly_status vly_cuda_modulator_create(vly_cuda_shard *shard, uint32_t projection,
                                      uint64_t n_synapses, const uint32_t *words,
                                      const uint32_t *traces_end,
@@ -43,10 +31,10 @@ vly_status vly_cuda_modulator_create(vly_cuda_shard *shard, uint32_t projection,
         l->modulator_first = area->first;
         l->n_modulator = area->n_neurons;
     }
-    VLY_TRY(
-        put(shard, n_synapses, sizeof *words, words, &l->eligibility, error));
-    VLY_TRY(
-        put(shard, 1, sizeof *l->modulator, traces_end, &l->modulator, error));
+    VLY_TRY(vly_cuda_put(shard, n_synapses, sizeof *words, words,
+                         &l->eligibility, error));
+    VLY_TRY(vly_cuda_put(shard, 1, sizeof *l->modulator, traces_end,
+                         &l->modulator, error));
     shard->plastic.swept = UINT64_MAX;
 out:
     return status;

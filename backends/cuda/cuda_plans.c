@@ -198,13 +198,6 @@ vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error)
     status = try_room(shard, &why);
     if (status == VLY_E_NOMEM)
         return stay(shard, &why);
-    if (shard->plan->learning_out != NULL) {
-        vly_status moved = shard->plan->learning_out(shard, error);
-        if (moved == VLY_OK)
-            moved = vly_cuda_synchronize(shard, "another plan", error);
-        if (moved != VLY_OK)
-            return moved;
-    }
     shard->n_changes++;
     shard->plan->release(shard);
     vly_cuda_store_release(shard);

@@ -56,9 +56,10 @@ static int set_blocks(vly_cuda_shard *shard, uint32_t n_blocks,
 }
 
 /* Nets with maps that learn, as measured on an H100: 853 neurons a block and
- * long rows (Morrison 2007) took 55.7 us a burst, in plan global 48.8; 341
- * neurons (hpc_benchmark, scale 4) take 31.5 instead of 35.8; 758 neurons and
- * short rows 118 instead of 181 (bench/results/plastic.csv). */
+ * long rows (Morrison 2007) took 362 ms for 6,000 bursts, in plan global 324
+ * (one run each). 341 neurons (hpc_benchmark, scale 4) take 31.5 us a burst
+ * instead of 35.8; 758 neurons and short rows 118 instead of 181
+ * (bench/results/plastic.csv). */
 static bool is_learning_poor(const vly_cuda_shard *shard)
 {
     return shard->resident.slice > LEARNING_NEURONS &&

@@ -142,7 +142,7 @@ vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
     shard->net = net;
     shard->device = device;
     vly_status status =
-        vly_cuda_learning_fixed(shard, &shard->store.fixed, error);
+        vly_common_fixed(&shard->heap, net->desc, &shard->store.fixed, error);
     if (status != VLY_OK)
         return status;
     shard->resident.split = net->wanted.split == VLY_CUDA_AUTO

@@ -37,18 +37,6 @@ out:
     return status;
 }
 
-static vly_status put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
-                      const void *from, void *out, vly_error *error)
-{
-    void *made = NULL;
-    vly_status status = vly_cuda_device_alloc(shard, count, size, &made, error);
-    if (status == VLY_OK && count > 0)
-        status = vly_cuda_upload(shard, made, from, count * size, error);
-    if (status == VLY_OK)
-        memcpy(out, &made, sizeof made);
-    return status;
-}
-
 static vly_status put_rows(vly_cuda_shard *shard,
                            const vly_common_short_term *t,
                            vly_cuda_short_term *s, vly_error *error)
@@ -56,12 +44,14 @@ static vly_status put_rows(vly_cuda_shard *shard,
     const vly_projection_desc *map = t->projection;
     uint64_t n = map->row[t->n_sources];
     vly_status status = VLY_OK;
-    VLY_TRY(put(shard, t->n_sources + UINT64_C(1), sizeof *map->row, map->row,
-                &s->row, error));
-    VLY_TRY(put(shard, n, sizeof *map->target, map->target, &s->target, error));
-    VLY_TRY(put(shard, n, sizeof *map->weight, map->weight, &s->weight, error));
+    VLY_TRY(vly_cuda_put(shard, t->n_sources + UINT64_C(1), sizeof *map->row,
+                         map->row, &s->row, error));
+    VLY_TRY(vly_cuda_put(shard, n, sizeof *map->target, map->target, &s->target,
+                         error));
+    VLY_TRY(vly_cuda_put(shard, n, sizeof *map->weight, map->weight, &s->weight,
+                         error));
     if (map->delay != NULL && map->delay_max > 0)
-        VLY_TRY(put(shard, n, 1, map->delay, &s->delay, error));
+        VLY_TRY(vly_cuda_put(shard, n, 1, map->delay, &s->delay, error));
 out:
     return status;
 }
@@ -78,9 +68,11 @@ static vly_status put_sources(vly_cuda_shard *shard,
         made[k] = (vly_cuda_source){sources->state[k].x, sources->state[k].u,
                                     sources->state[k].y, sources->last[k]};
     if (status == VLY_OK)
-        status = put(shard, t->n_sources, sizeof *made, made, &s->tail, error);
+        status = vly_cuda_put(shard, t->n_sources, sizeof *made, made, &s->tail,
+                              error);
     if (status == VLY_OK)
-        status = put(shard, t->n_sources, sizeof *made, made, &s->head, error);
+        status = vly_cuda_put(shard, t->n_sources, sizeof *made, made, &s->head,
+                              error);
     vly_cuda_release(shard, made);
     return status;
 }

@@ -191,10 +191,13 @@ out:
 /* ---- work groups -------------------------------------------------------- */
 
 /* On a processor a work group has so little to do that no invocation comes near
- * VLY_VULKAN_ITERATIONS, whatever fires: ITEMS parts of rows, of which each
- * synapse folds a full ring. */
+ * the driver's limit, whatever fires. VLY_VULKAN_ITERATIONS go to ITEMS parts
+ * of rows, of which each synapse folds a full ring, and as many to the spikes
+ * of the whole net, among which the parts are found: such a driver enters the
+ * loops of learn_rows.comp, six of them, for spikes of other areas too. */
 #define ITERATIONS VLY_VULKAN_ITERATIONS
 #define ITEMS UINT64_C(8)
+#define LOOPS UINT64_C(8)
 #define RING_MOST 8192u
 
 static uint32_t longest_row(const vly_common_traces *t)
@@ -238,19 +241,22 @@ static vly_status choose_groups(const vly_backend_net *net,
     synapses = synapses > 0 ? synapses : 1;
     uint64_t parts = divide_up(longest_row(t), lanes * synapses);
     l->n_parts = parts > 1 ? (uint32_t)parts : 1;
-    uint64_t rows = (uint64_t)t->n_sources * l->n_parts * lanes;
+    uint64_t rows =
+        divide_up((uint64_t)t->n_sources * l->n_parts * lanes, items);
+    uint64_t spikes = divide_up(
+        LOOPS * net->desc->n_neurons * l->n_parts * lanes, ITERATIONS);
     uint64_t events = 2 * (uint64_t)net->desc->n_neurons; /* both ends */
     uint64_t posts = ring * t->n_targets + t->n_sources;
     if (ring <= RING_MOST &&
-        groups_for(net, divide_up(rows, items), &map->groups[0]) &&
+        groups_for(net, rows > spikes ? rows : spikes, &map->groups[0]) &&
         groups_for(net, divide_up(events, ITERATIONS), &map->groups[1]) &&
         groups_for(net, divide_up(posts, ITERATIONS), &map->groups[2]))
         return VLY_OK;
     return vly_support_fail(
         error, VLY_E_UNSUPPORTED,
-        "map %s: %u sources, rows of up to %u synapses and rings of %llu "
-        "spikes are too many for the vulkan backend on a processor",
-        t->projection->map, t->n_sources, longest_row(t),
+        "map %s: %u sources of %u neurons, rows of up to %u synapses and rings "
+        "of %llu spikes are too many for the vulkan backend on a processor",
+        t->projection->map, t->n_sources, net->desc->n_neurons, longest_row(t),
         (unsigned long long)ring);
 }
 

@@ -125,13 +125,14 @@ static vly_status projections_view(vly_maker *maker, vly_connectome *connectome)
             descs[p].flags |= VLY_PROJECTION_PLASTIC;
             VLY_TRY(vly_learning_view(maker, made, projections[p].unit,
                                       &descs[p].learning));
-            VLY_TRY(vly_learning_given(maker, made, &projections[p].learning));
+            VLY_TRY(vly_learning_given(maker, made->pair->plasticity,
+                                       &projections[p].learning));
         }
         if (made->pair->short_term) {
             descs[p].flags |= VLY_PROJECTION_SHORT_TERM;
             VLY_TRY(vly_short_term_view(maker, made, &descs[p].short_term));
-            VLY_TRY(
-                vly_short_term_given(maker, made, &projections[p].short_term));
+            VLY_TRY(vly_learning_given(maker, made->pair->short_term,
+                                       &projections[p].short_term));
         }
         net->n_synapses += made->n_synapses;
         uint32_t reach = vly_projection_reach(&descs[p]);

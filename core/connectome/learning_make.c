@@ -141,10 +141,10 @@ vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
     return VLY_OK;
 }
 
-vly_status vly_learning_given(const vly_maker *maker, const vly_made_pair *made,
+vly_status vly_learning_given(const vly_maker *maker,
+                              const vly_plasticity *plasticity,
                               const vly_connectome_learning **learning)
 {
-    const vly_plasticity *plasticity = made->pair->plasticity;
     uint32_t n = plasticity->info->n_params;
     uint32_t n_values = vly_learning_values(plasticity->info);
     vly_connectome_learning *given =
@@ -154,7 +154,7 @@ vly_status vly_learning_given(const vly_maker *maker, const vly_made_pair *made,
     char *name = vly_storage_text(maker->storage, plasticity->name);
     if (!given || !values || !name)
         return vly_fail_nomem(maker->error, n_values * sizeof(*values),
-                              "how a map learns");
+                              "the rule of a map");
     memcpy(values, plasticity->params, n * sizeof(*values));
     values[n] = plasticity->w_max;
     if (plasticity->info->modulated)

@@ -25,9 +25,10 @@ void vly_learning_clamp(vly_made_pair *made, int32_t q);
  * Errors  E_NOMEM */
 vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
                              double unit, const vly_learning_desc **learning);
-/* The rule as given. Its parameters and w_max are one array.
- * Errors  E_NOMEM */
-vly_status vly_learning_given(const vly_maker *maker, const vly_made_pair *made,
+/* The rule as given, also one of short-term plasticity, whose w_max is 0. Its
+ * values (vly_learning_values) are one array. Errors  E_NOMEM */
+vly_status vly_learning_given(const vly_maker *maker,
+                              const vly_plasticity *plasticity,
                               const vly_connectome_learning **learning);
 
 #endif

@@ -75,7 +75,7 @@ static bool modulator_good(const vly_plasticity_info *info,
             (area >= 0.0 && area < n_areas && area == vly_floor(area))) &&
            vly_trace_bursts(params[info->modulator_tau], dt_ms) <=
                VLY_TRACE_BURSTS_MAX &&
-           interval >= 1.0 && interval < 4294967296.0;
+           interval >= 1.0 && interval <= VLY_INTERVAL_BURSTS_MAX;
 }
 
 /* Coefficients are made of these again when one is changed. */
@@ -92,18 +92,14 @@ static bool params_good(const vly_record_reader *reader,
                                         .dt_ms = reader->file->header.dt_ms};
     if (info->modulated && !modulator_good(info, params, n_areas, input.dt_ms))
         return false;
-    for (uint32_t i = 0; i < info->n_params; i++)
-        if (!(params[i] >= info->params[i].lo &&
-              params[i] <= info->params[i].hi))
-            return false;
     return w_max - w_max == 0.0 && (negative ? w_max < 0.0 : w_max > 0.0) &&
            !info->check_of(&input);
 }
 
-static const char *record_fault(const vly_record_reader *reader,
-                                const vly_file_learning *record,
-                                const vly_plasticity_info *info,
-                                const uint32_t **coefs, const double **params)
+const char *vly_record_rule(const vly_record_reader *reader,
+                            const vly_file_learning *record,
+                            const vly_plasticity_info *info,
+                            const uint32_t **coefs, const double **params)
 {
     if (record->rule_hash != info->table_hash)
         return "its rule has another table";
@@ -111,14 +107,33 @@ static const char *record_fault(const vly_record_reader *reader,
         return "its number of coefficients";
     *coefs = vly_file_array(reader->file, VLY_SECTION_COEFS, record->coefs,
                             record->n_coefs, VLY_FILE_ALIGN);
-    if (!*coefs || !coefs_good(info, record, *coefs))
+    if (!*coefs)
+        return "its coefficients";
+    *params = vly_file_array(reader->file, VLY_SECTION_PARAMS, record->params,
+                             vly_learning_values(info), VLY_FILE_ALIGN);
+    if (!*params)
+        return "its parameters";
+    for (uint32_t i = 0; i < info->n_params; i++)
+        if (!((*params)[i] >= info->params[i].lo &&
+              (*params)[i] <= info->params[i].hi))
+            return "its parameters";
+    return NULL;
+}
+
+static const char *record_fault(const vly_record_reader *reader,
+                                const vly_file_learning *record,
+                                const vly_plasticity_info *info,
+                                const uint32_t **coefs, const double **params)
+{
+    const char *fault = vly_record_rule(reader, record, info, coefs, params);
+    if (fault)
+        return fault;
+    if (!coefs_good(info, record, *coefs))
         return "its coefficients";
     if (record->most > (info->window ? FEAGI_MOST : VLY_MASTER_MAX) ||
         !flags_good(info, record->flags))
         return "its bound or flags";
-    *params = vly_file_array(reader->file, VLY_SECTION_PARAMS, record->params,
-                             vly_learning_values(info), VLY_FILE_ALIGN);
-    if (!*params || !params_good(reader, record, info, *params))
+    if (!params_good(reader, record, info, *params))
         return "its parameters";
     return traces_good(info, record) ? NULL : "its traces";
 }

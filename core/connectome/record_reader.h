@@ -27,6 +27,13 @@ vly_status vly_record_areas(vly_record_reader *reader);
 /* record_learning.c: how projections learn; after the projections. Errors
  * E_PARSE, E_NOMEM */
 vly_status vly_record_learnings(vly_record_reader *reader);
+/* record_learning.c: the arrays of a record, and what is wrong with its rule,
+ * their sizes or the range of a parameter; NULL: nothing.
+ * coefs, params  valid only if nothing is */
+const char *vly_record_rule(const vly_record_reader *reader,
+                            const vly_file_learning *record,
+                            const vly_plasticity_info *info,
+                            const uint32_t **coefs, const double **params);
 /* record_short_term.c: that of projection p. Errors E_PARSE, E_NOMEM */
 vly_status vly_record_short_term(vly_record_reader *reader,
                                  const vly_file_learning *record, uint32_t p);

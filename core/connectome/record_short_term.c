@@ -15,10 +15,6 @@ static bool params_good(const vly_record_reader *reader,
 {
     const vly_plasticity_input input = {
         .params = params, .unit = 1.0, .dt_ms = reader->file->header.dt_ms};
-    for (uint32_t i = 0; i < info->n_params; i++)
-        if (!(params[i] >= info->params[i].lo &&
-              params[i] <= info->params[i].hi))
-            return false;
     for (uint32_t i = 0; i < info->n_traces; i++)
         if (!(vly_trace_bursts(params[info->traces[i].param], input.dt_ms) <=
               VLY_TRACE_BURSTS_MAX))
@@ -52,17 +48,10 @@ static const char *record_fault(const vly_record_reader *reader,
                                 const vly_plasticity_info *info,
                                 const uint32_t **coefs, const double **params)
 {
-    if (record->rule_hash != info->table_hash)
-        return "its rule has another table";
-    if (record->n_coefs != info->n_coefs)
-        return "its number of coefficients";
-    *coefs = vly_file_array(reader->file, VLY_SECTION_COEFS, record->coefs,
-                            record->n_coefs, VLY_FILE_ALIGN);
-    *params = vly_file_array(reader->file, VLY_SECTION_PARAMS, record->params,
-                             (uint64_t)info->n_params + 1, VLY_FILE_ALIGN);
-    if (!*coefs)
-        return "its coefficients";
-    if (!*params || !params_good(reader, info, *params))
+    const char *fault = vly_record_rule(reader, record, info, coefs, params);
+    if (fault)
+        return fault;
+    if (!params_good(reader, info, *params))
         return "its parameters";
     if (!words_good(reader, record, info, *coefs, *params))
         return "its coefficients are not those of its parameters";

@@ -3,8 +3,6 @@
  */
 #include "connectome/short_term_make.h"
 
-#include <string.h>
-
 #include "base/error.h"
 
 vly_status vly_short_term_view(const vly_maker *maker,
@@ -33,26 +31,5 @@ vly_status vly_short_term_view(const vly_maker *maker,
         .n_coefs = info->n_coefs,
         .bursts = vly_short_term_bursts(info, plasticity->params, input.dt_ms)};
     *short_term = desc;
-    return VLY_OK;
-}
-
-vly_status vly_short_term_given(const vly_maker *maker,
-                                const vly_made_pair *made,
-                                const vly_connectome_learning **short_term)
-{
-    const vly_plasticity *plasticity = made->pair->short_term;
-    uint32_t n = plasticity->info->n_params;
-    vly_connectome_learning *given =
-        vly_storage_alloc(maker->storage, 1, sizeof(*given), true);
-    double *values =
-        vly_storage_alloc(maker->storage, (size_t)n + 1, sizeof(*values), true);
-    char *name = vly_storage_text(maker->storage, plasticity->name);
-    if (!given || !values || !name)
-        return vly_fail_nomem(maker->error, (n + 1) * sizeof(*values),
-                              "the short-term plasticity of a map");
-    memcpy(values, plasticity->params, n * sizeof(*values));
-    *given = (vly_connectome_learning){
-        .name = name, .info = plasticity->info, .params = values};
-    *short_term = given;
     return VLY_OK;
 }

@@ -11,10 +11,5 @@
 vly_status vly_short_term_view(const vly_maker *maker,
                                const vly_made_pair *made,
                                const vly_short_term_desc **short_term);
-/* The rule as given. After its parameters comes a 0, in the place of w_max.
- * Errors  E_NOMEM */
-vly_status vly_short_term_given(const vly_maker *maker,
-                                const vly_made_pair *made,
-                                const vly_connectome_learning **short_term);
 
 #endif

@@ -106,8 +106,7 @@ struct vly_net {
     vly_failover *failover; /* NULL: not asked for */
     bool rerunning;         /* replaying the bursts since the snapshot */
     bool muted;             /* and callbacks are not called for them */
-    bool on_trial;          /* no device: changes are checked only (set_check.c)
-                             */
+    bool on_trial;          /* no device: changes are only tried */
 };
 
 /* The layout of the words of a state: one area. */

@@ -273,9 +273,11 @@ static vly_status modulations_apart(vly_net *net, uint64_t *n_inputs,
     bool modulated = false;
     vly_status status = VLY_OK;
     buffers->n_modulations = 0;
+    if (*n_inputs == 0)
+        return VLY_OK;
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
         modulated = modulated || vly_projection_modulated(connectome, p);
-    if (!modulated || *n_inputs == 0)
+    if (!modulated)
         return VLY_OK;
     VLY_TRY(reserve(buffers, 2 * *n_inputs, error));
     buffers->modulations = buffers->inputs + *n_inputs;

@@ -109,7 +109,7 @@ static vly_status find_value(const vly_connectome *connectome, uint32_t p,
                             given->name, key,
                             is_start(info, i) ? "it is of the start"
                             : is_of_modulator(info, i)
-                                ? "the modulator goes by it"
+                                ? "the modulator depends on it"
                                 : "the traces of past spikes decay by it");
         if (!(value >= param->lo && value <= param->hi))
             return vly_fail(error, VLY_E_INVALID,

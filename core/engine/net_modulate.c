@@ -14,7 +14,9 @@
 #include "genome/foreign_names.h"
 
 #define VALUE_UNIT 65536.0
-#define VALUE_MOST 16383.0 /* 1/s; 2^30 units are refused by backends */
+/* 1/s. The sum of a burst is clamped to VLY_INPUT_MAX units, as all input is.
+ */
+#define VALUE_MOST 16383.0
 
 bool vly_projection_modulated(const vly_connectome *connectome, uint32_t p)
 {

@@ -400,7 +400,7 @@ vly_status vly_net_weights_write(vly_net *net, const char *map, uint32_t part,
     if (!connectome->desc.projections[p].learning)
         return vly_fail(error, VLY_E_INVALID,
                         "map %s does not learn: its weights can be read, but "
-                        "not written; wanted a map with plasticity",
+                        "not written; wanted a map that learns",
                         name);
     if (count == 0)
         return VLY_OK;

@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 
 struct vly_set_trial {
-    vly_net net; /* borrows everything but `live` */
+    vly_net net; /* borrows everything but `live` and `pending` */
 };
 
 vly_status vly_set_trial_create(const vly_net *net, vly_set_trial **trial,
@@ -51,5 +51,6 @@ void vly_set_trial_destroy(vly_set_trial *trial)
     if (!trial)
         return;
     vly_live_deinit(&trial->net.live);
+    vly_pending_deinit(&trial->net.pending); /* values for modulators */
     vly_free(trial);
 }

@@ -117,7 +117,7 @@ static vly_status check_pending(const vly_state *state, vly_error *error)
 {
     for (uint64_t i = 0; i < state->pending.n; i++) {
         const vly_pending_input *entry = &state->pending.entries[i];
-        /* behind the neurons: for the modulator of a projection */
+        /* numbers after those of the neurons: modulators of projections */
         bool modulates = entry->neuron >= state->n_neurons &&
                          state->snapshot.n_weight_bytes != 0;
         if (entry->port > 1 || (modulates && entry->port != 0) ||

@@ -3,8 +3,8 @@
  */
 #include "genome/genome_modulator.h"
 
-static vly_status refuse(vly_reader *reader, const vly_toml_node *node,
-                         const vly_plasticity *of)
+vly_status vly_modulator_refuse(vly_reader *reader, const vly_toml_node *node,
+                                const vly_plasticity *of)
 {
     const char *ids[2] = {NULL, NULL};
     for (uint32_t i = 0, n = 0; i < vly_plasticity_count() && n < 2; i++)
@@ -38,8 +38,17 @@ static vly_status check_times(vly_reader *reader, const vly_toml_node *table,
                                tau, vly_toml_print_number(tau_ms, found), most,
                                dt);
     }
+    const double bursts = vly_plasticity_interval(interval_ms, dt_ms);
     node = vly_toml_get(table, interval);
-    if (vly_plasticity_interval(interval_ms, dt_ms) >= 1.0)
+    if (bursts > VLY_INTERVAL_BURSTS_MAX) {
+        vly_toml_print_number(dt_ms * VLY_INTERVAL_BURSTS_MAX, most);
+        return vly_reader_fail(
+            reader, node ? node : table,
+            "%s is %s, wanted at most %s ms (2^32 - 1 "
+            "bursts of dt_ms = %s)",
+            interval, vly_toml_print_number(interval_ms, found), most, dt);
+    }
+    if (bursts >= 1.0)
         return VLY_OK;
     return vly_reader_fail(reader, node ? node : table,
                            "%s is %s, less than half a burst, wanted at least "
@@ -55,8 +64,6 @@ vly_status vly_modulator_read(vly_reader *reader, const vly_toml_node *table,
     vly_area_list areas = {0};
     vly_status status = VLY_OK;
     to->modulator = VLY_NO_MODULATOR;
-    if (node && !to->info->modulated)
-        return refuse(reader, node, to);
     if (!to->info->modulated)
         return VLY_OK;
     VLY_TRY(check_times(reader, table, to));

@@ -7,9 +7,11 @@
 #include "genome/genome_reader.h"
 #include "genome/genome_resolve.h"
 
+/* Refuses the key beside a rule without a modulator. */
+vly_status vly_modulator_refuse(vly_reader *reader, const vly_toml_node *node,
+                                const vly_plasticity *of);
 /* Reads the area whose spikes raise the modulator; its parameters are read.
- * Refuses the key beside a rule without a modulator, and times that do not fit
- * dt_ms. */
+ * Refuses times that do not fit dt_ms. */
 vly_status vly_modulator_read(vly_reader *reader, const vly_toml_node *table,
                               vly_plasticity *to);
 /* The key as TOML; nothing without it. */

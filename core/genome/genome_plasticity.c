@@ -122,12 +122,13 @@ static vly_status refuse_key(vly_reader *reader, const vly_toml_node *node,
     for (const vly_key *key = vly_keys_plasticity; key->name; key++)
         if (!vly_plasticity_has_key(of->info, key->name) &&
             vly_key_matches(key->name, node->key))
-            return refuse_stay(reader, node, of);
+            return strcmp(key->name, "modulator") == 0
+                       ? vly_modulator_refuse(reader, node, of)
+                       : refuse_stay(reader, node, of);
     VLY_TRY(refuse_foreign(reader, node, of));
     VLY_TRY(refuse_unit(reader, node, of));
     for (const vly_key *key = vly_keys_plasticity; key->name; key++)
-        if (!vly_plasticity_has_key(of->info, key->name) ||
-            (strcmp(key->name, "modulator") == 0 && !of->info->modulated))
+        if (!vly_plasticity_has_key(of->info, key->name))
             continue;
         else if (strchr(key->name, '*'))
             vly_suggest_also(&suggest, key->name);

@@ -90,7 +90,7 @@ vly_status vly_weight_record_read(vly_reader *reader, const vly_toml_node *node)
     if (!map->plasticity || map->plasticity->info->short_term)
         return vly_reader_fail(reader, name,
                                "map %s does not learn: its weights do not "
-                               "change, wanted a map with plasticity",
+                               "change, wanted a map that learns",
                                map->label);
     VLY_TRY(read_range(reader, node, &record));
     VLY_TRY(vly_record_interval(reader, node, &record.interval));

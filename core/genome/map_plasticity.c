@@ -253,7 +253,8 @@ out:
     return status;
 }
 
-/* Gains of short-term plasticity are those of no FEAGI area's psp. */
+/* An event has one gain. Onto a FEAGI area it is the psp of the source, so
+ * short-term plasticity has no place there. */
 static vly_status check_short_term(vly_reader *reader, const vly_map_entry *map,
                                    const vly_toml_node *node)
 {

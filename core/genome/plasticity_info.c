@@ -91,6 +91,8 @@ const vly_plasticity_info *vly_plasticity_find(const char *id)
 
 bool vly_plasticity_has_key(const vly_plasticity_info *info, const char *key)
 {
+    if (strcmp(key, "modulator") == 0)
+        return info->modulated;
     return !info->short_term || strcmp(key, "rule") == 0;
 }
 

@@ -12,6 +12,9 @@
 #include "kernels/rules/short_term.h"
 
 #define VLY_TRACE_BURSTS_MAX (UINT32_C(1) << 24)
+#define VLY_INTERVAL_BURSTS_MAX UINT32_MAX
+/* most coefficients of a rule of short-term plasticity */
+#define VLY_SHORT_TERM_COEFS 16u
 /* m is at most this: a weight is an int16 */
 #define VLY_MASTER_MAX (INT32_C(32767) << 16)
 
@@ -24,7 +27,6 @@ typedef struct vly_trace_info {
 
 /* The state of a source that a parameter of short-term plasticity gives at the
  * start of a run. */
-#define VLY_SHORT_TERM_COEFS 16u /* most of a rule */
 enum { VLY_START_X, VLY_START_U, VLY_START_Y };
 typedef struct vly_start_info {
     uint32_t state; /* VLY_START_* */
@@ -82,7 +84,7 @@ const vly_plasticity_info *vly_plasticity_at(uint32_t index);
 uint32_t vly_plasticity_count(void);
 
 /* Whether the rule has this key of vly_keys_plasticity: of short-term
- * plasticity only `rule`. */
+ * plasticity only `rule`; `modulator` only a rule with an eligibility. */
 bool vly_plasticity_has_key(const vly_plasticity_info *info, const char *key);
 /* Whether the parameter is in the unit of the weights. */
 bool vly_plasticity_scaled(const vly_plasticity_info *info, uint32_t param);

@@ -6,6 +6,11 @@
 #define RESIDENT_LEARNS 1
 #include "resident_run.cuh"
 
+static_assert(sizeof(vly_cuda_view) + sizeof(vly_cuda_launch) +
+                      sizeof(vly_cuda_resident) + sizeof(vly_cuda_learners) <=
+                  4096,
+              "arguments of a kernel, before CUDA 12.1");
+
 static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
     flush_learners(const __grid_constant__ vly_cuda_view view,
                    const __grid_constant__ vly_cuda_resident resident,

@@ -85,16 +85,15 @@ static const void *pick(const vly_cuda_view *view,
 uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
                                  const vly_cuda_resident *resident)
 {
-    return fired_lines(*resident) * sizeof(uint4) + sizeof(resident_shared) +
-           resident->n_marks * sizeof(vly_cuda_marks) +
-           ((uint64_t)view->max_delay * resident->slice + view->max_delay) *
-               sizeof(uint32_t) +
-           (resident->n_newest == 0
-                ? 0
-                : (view->max_delay + VLY_CUDA_LEARNER_WORDS + 3) *
-                          sizeof(uint32_t) +
-                      (uint64_t)resident->n_newest * VLY_CUDA_NEWEST_BYTES +
-                      VLY_CUDA_LEARNER_BYTES);
+    const uint32_t ring = view->max_delay * resident->slice;
+    const uint64_t block = fired_lines(*resident) * sizeof(uint4) +
+                           sizeof(resident_shared) +
+                           resident->n_marks * sizeof(vly_cuda_marks);
+    if (resident->n_newest == 0)
+        return block + ((uint64_t)ring + view->max_delay) * sizeof(uint32_t);
+    return block + learner_words(ring, view->max_delay) * sizeof(uint32_t) +
+           (uint64_t)resident->n_newest * VLY_CUDA_NEWEST_BYTES +
+           VLY_CUDA_LEARNER_BYTES;
 }
 
 cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,

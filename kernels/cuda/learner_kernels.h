@@ -25,7 +25,7 @@ typedef struct vly_cuda_arrival {
  * n_sources + k], at[b * n_sources + k + 1]), targets ascending. */
 typedef struct vly_cuda_learner {
     const uint64_t *at;       /* [n_blocks * n_sources + 1] */
-    const uint16_t *number;   /* of the target in its block */
+    uint16_t *number;         /* of the target in its block */
     int32_t *master;          /* as vly_cuda_learning.master */
     vly_cuda_arrival *source; /* [n_blocks][n_sources] */
     uint32_t newest_at;       /* in shared memory, in targets ... */
@@ -86,7 +86,7 @@ cudaError_t vly_cuda_launch_learner_states(const vly_cuda_learning *learning,
                                            uint32_t n_blocks, uint32_t burst,
                                            uint32_t outwards,
                                            cudaStream_t stream);
-/* Occupancy is that of the plan: allows its shared memory. */
+/* The kernel of such a launch, whose shared memory must be allowed. */
 const void *vly_cuda_learners_kernel(const vly_cuda_view *view,
                                      const vly_cuda_resident *resident);
 

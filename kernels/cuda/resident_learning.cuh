@@ -12,15 +12,25 @@
 #ifndef VOLLEY_CUDA_RESIDENT_LEARNING_CUH
 #define VOLLEY_CUDA_RESIDENT_LEARNING_CUH
 
+#include "learner_kernels.h"
 #include "resident_block.cuh"
 
 #define NOTHING_LEARNS 0xffffffffu
 
+/* Words of the ring, of two counts for each burst and of a learner, rounded up
+ * to 16 bytes. */
+static __host__ __device__ __forceinline__ uint32_t
+learner_words(uint32_t ring_words, uint32_t max_delay)
+{
+    return (ring_words + 2 * max_delay + VLY_CUDA_LEARNER_WORDS + 3) / 4 * 4;
+}
+
 #if RESIDENT_LEARNS
 
-#include "learner_kernels.h"
 #include "learning_rows.cuh"
 
+/* A block whose flush is less than this older than that of another need not
+ * flush again. */
 #define FOLLOW_BURSTS 64
 
 /* Shared memory behind the counts. */
@@ -36,12 +46,6 @@ struct resident_learner {
 static_assert(sizeof(vly_cuda_learners) + sizeof(resident_learner) <=
                   VLY_CUDA_LEARNER_BYTES,
               "room of a block");
-
-static __host__ __device__ __forceinline__ uint32_t
-learner_words(uint32_t ring_words, uint32_t max_delay)
-{
-    return (ring_words + 2 * max_delay + VLY_CUDA_LEARNER_WORDS + 3) / 4 * 4;
-}
 
 /* With a copy of the maps, in shared memory: reads cost little there, and
  * registers are few. All threads; ready after the next barrier. */

@@ -286,9 +286,8 @@ static void need_devices(vly_registry *registry)
         if (vly_registry_interface(registry, id, VLY_BACKEND_INTERFACE, &table,
                                    &error) == VLY_OK) {
             const vly_backend *backend = table;
-            more &= (backend->flags & VLY_BACKEND_LEARNS) != 0
-                        ? RANDOM_ALL
-                        : RANDOM_SHORT_TERM;
+            if ((backend->flags & VLY_BACKEND_LEARNS) == 0)
+                more &= ~(unsigned)(RANDOM_PLASTIC | RANDOM_MODULATED);
             if ((backend->flags & VLY_BACKEND_SHORT_TERM) == 0)
                 more &= ~(unsigned)RANDOM_SHORT_TERM;
             if (strcmp(id, "vulkan") == 0)

@@ -96,7 +96,12 @@ static void test_many_events(void **state)
         vly_net *net = NULL;
         assert_ok(vly_net_create(wide, registry, specs[i], 1, &net, &error),
                   error);
+        vly_stats stats = {.struct_size = sizeof stats};
         assert_ok(vly_net_run(net, 20, &error), error);
+        assert_ok(vly_net_stats(net, &stats, &error), error);
+        assert_true(stats.spikes >= 800);
+        /* all of them arrive within the delay */
+        assert_ok(vly_net_run(net, 8, &error), error);
         assert_ok(vly_net_state_digest(net, &digests[i], &error), error);
         vly_net_destroy(net);
     }

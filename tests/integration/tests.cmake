@@ -61,13 +61,22 @@ endif()
 
 if(TARGET vulkan)
     add_dependencies(test_random_genomes vulkan)
-    vly_test_register(test_random_genomes_vulkan LABELS vulkan TIMEOUT 600
-                      COMMAND test_random_genomes 0 200 vulkan)
-    # the run that swaps goes from the device to the processor and back
-    vly_test_register(test_random_genomes_vulkan_from LABELS vulkan TIMEOUT 900
-        COMMAND test_random_genomes 200 100 cpu:2,vulkan:0,block=64,launch=5,groups=7)
-    vly_test_register(test_random_genomes_vulkan_to LABELS vulkan TIMEOUT 900
-        COMMAND test_random_genomes 300 100 vulkan:0,lanes=4,together=1,cpu:3)
+    # _from, _to: the run that swaps goes from the device to the processor and back.
+    # On a processor a genome takes more than a second: most of them are slow tests.
+    set(vulkan_options vulkan)
+    set(vulkan_from_options cpu:2,vulkan:0,block=64,launch=5,groups=7)
+    set(vulkan_to_options vulkan:0,lanes=4,together=1,cpu:3)
+    foreach(part "vulkan;0;40" "vulkan_from;200;20" "vulkan_to;300;20")
+        list(GET part 0 name)
+        list(GET part 1 first)
+        list(GET part 2 n)
+        math(EXPR others "${first} + ${n}")
+        math(EXPR n_others "100 - ${n}")
+        vly_test_register(test_random_genomes_${name} LABELS vulkan
+            COMMAND test_random_genomes ${first} ${n} ${${name}_options})
+        vly_test_register(test_random_genomes_${name}_others LABELS vulkan slow
+            COMMAND test_random_genomes ${others} ${n_others} ${${name}_options})
+    endforeach()
     vly_test_register(test_random_genomes_vulkan_more LABELS vulkan slow
         COMMAND test_random_genomes 400 400 vulkan:0,cpu:2)
 endif()
@@ -114,7 +123,9 @@ if(TARGET vulkan)
         COMMAND test_device_shapes vulkan:0 vulkan:0,plan=sliced,size=128
                 vulkan:0,together=1,size=128,groups=3)
     vly_test_register(test_golden_vulkan LABELS vulkan TIMEOUT 600
-        COMMAND test_golden small vulkan:0 vulkan:0,plan=sliced,sums=500)
+        COMMAND test_golden short vulkan:0 vulkan:0,plan=sliced,sums=500)
+    vly_test_register(test_golden_vulkan_long LABELS vulkan slow
+        COMMAND test_golden long vulkan:0 vulkan:0,plan=sliced,sums=500)
     vly_test(test_vulkan_errors LABELS vulkan TIMEOUT 300
         SOURCES test_vulkan_errors.c device_errors.c DEPENDS cpu vulkan)
     vly_test_register(test_golden_vulkan_large LABELS vulkan slow

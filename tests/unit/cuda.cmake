@@ -153,6 +153,10 @@ if(TARGET cuda)
             SOURCES test_cuda_modulator.c engine_fixture.c
             DEPENDS cpu emulated_cuda DEFINITIONS
                 TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
+        vly_test(test_cuda_learners_emulated LABELS unit ALONE TIMEOUT 600
+            SOURCES test_cuda_learners.c engine_fixture.c
+            DEPENDS cpu emulated_cuda DEFINITIONS
+                TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
         vly_test(test_cuda_shifts_emulated LABELS unit ALONE TIMEOUT 600
             SOURCES test_cuda_shifts.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda

@@ -193,7 +193,10 @@ static void as_second_simulator(void **state)
     assert_true(found.spikes > 100);
     assert_true(found.digest == result.digest);
     assert_true(found.state == result.state_digest);
-    assert_true(result.distance <= 2e-5);
+    /* shares of w_max: a change is computed in a few float operations, each off
+     * by 2^-24 of it, and the changes of a synapse are a few w_max in all;
+     * 1.2e-7 was seen */
+    assert_true(result.distance <= 1e-6);
     fixture_deinit(&f);
 }
 

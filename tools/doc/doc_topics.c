@@ -226,11 +226,13 @@ static const doc_topic topics[] = {
      "burst t - d. Of two that meet in the same burst neither\nsees the other. "
      "An arrival changes the weight (depression) before it is delivered; a\n"
      "spike of the target potentiates. A trace counts as 0 from 10.4 time "
-     "constants on.\n\n"
+     "constants on.\nWith stdp_reward both change the synapse's eligibility, "
+     "which changes the weight\nevery interval.\n\n"
      "Onto FEAGI areas synapses learn by feagi_stdp (`volley doc feagi_stdp`), "
      "which looks at\nwindows of bursts: a spike counts in its own burst, "
      "without its delay, and what a burst\nchanges is delivered from the "
-     "next one on.\n\nShort-term plasticity (tsodyks2, tsodyks) changes no "
+     "next one on.\n\n"
+     "Short-term plasticity (tsodyks2, tsodyks) changes no "
      "weight: a spike is delivered\nwith a gain that depends on the spikes of "
      "its source before.\n",
      doc_plasticity_order},

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Maps that learn in the CUDA plan "resident" beside the CPU backend: rings of
+ * spikes that fill, delays of one burst and longer, runs of any length, weights
+ * written in between; and which nets that plan refuses. TEST_PLUGIN: the
+ * kernels on the processor.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine_fixture.h"
+
+#define RESIDENT "cuda:0,plan=resident"
+#define BURSTS 360u
+
+/* S fires around the swap, then not for more spikes of each neuron of A than a
+ * ring holds (64), while its traces last: without a flush its synapses would
+ * miss some. */
+#define HEAD                                                                   \
+    "format = 1\n[run]\ndt_ms = 0.5\nbursts = 360\n"                           \
+    "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 24\nt_ref_ms = 0.5\n"      \
+    "v_mv = { uniform = [-70, -50] }\n"                                        \
+    "[area.S]\nmodel = \"lif_psc_delta\"\nneurons = 9\n"                       \
+    "[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\nrate_hz = 5000\n"           \
+    "weight_mv = 15\n"                                                         \
+    "[[stimulus]]\nkind = \"poisson\"\nto = \"S\"\nrate_hz = 900\n"            \
+    "weight_mv = 25\nstart_ms = 42\nstop_ms = 50\n"                            \
+    "[[stimulus]]\nkind = \"poisson\"\nto = \"S\"\nrate_hz = 900\n"            \
+    "weight_mv = 25\nstart_ms = 170\n"
+
+#define LEARNS(name, from, rule, map)                                          \
+    "[plasticity." name "]\n" rule "\n[[map]]\nid = \"" name                   \
+    "\"\nfrom = \"" from "\"\nto = \"A\"\nrule = \"fixed_in_degree\"\n"        \
+    "in_degree = 5\nplasticity = \"" name "\"\n" map "\n"
+
+/* All delays above one burst: the plan delivers while mail is in flight. */
+#define FAR                                                                    \
+    LEARNS("far", "S",                                                         \
+           "rule = \"stdp\"\nw_max_mv = 2\nlambda = 0.01\n"                    \
+           "tau_plus_ms = 100\ndelay = \"dendritic\"",                         \
+           "weight_mv = { uniform = [0, 1.8] }\ndelay_ms = 2")                 \
+    LEARNS("triplets", "A", "rule = \"stdp_triplet\"\nw_max_mv = -1",          \
+           "weight_mv = -0.4\ndelay_ms = 1")
+/* One burst: it delivers after the exchange. */
+#define NEAR                                                                   \
+    LEARNS("near", "S",                                                        \
+           "rule = \"stdp_power\"\nw_max_mv = 1\nw_0_mv = 0.2\n"               \
+           "tau_plus_ms = 100\nnearest = true",                                \
+           "weight_mv = 0.3\ndelay_ms = 0.5")
+
+static void init(fixture *f, const char *text)
+{
+    char path[1024];
+    (void)snprintf(path, sizeof path, "%s:%s/cpu.so", TEST_PLUGIN,
+                   VLY_TEST_PLUGIN_DIR);
+    setenv("VOLLEY_PLUGIN_PATH", path, 1);
+    fixture_init(f, text);
+}
+
+/* On one backend up to burst 90, then on the other, weights written there. */
+static fingerprint run(fixture *f, const char *first, const char *then,
+                       uint32_t piece)
+{
+    static const double weights[3] = {0.25, 1.75, 1.0};
+    vly_net *net = fixture_net(f, first);
+    fingerprint found = {0};
+    for (uint32_t done = 0; done < BURSTS;) {
+        uint32_t end = done < 90 ? 90 : BURSTS;
+        uint32_t next = end - done < piece ? end : done + piece;
+        if (done == 90) {
+            assert_ok(vly_net_swap(net, then, 0, &f->error), f->error);
+            assert_ok(
+                vly_net_weights_write(net, "far", 0, 4, 3, weights, &f->error),
+                f->error);
+        }
+        found = fixture_run(f, net, next - done);
+        done = next;
+    }
+    vly_net_destroy(net);
+    return found;
+}
+
+static void is_the_cpu(const char *text)
+{
+    static const struct {
+        const char *first;
+        const char *then;
+        uint32_t piece;
+    } cases[] = {{RESIDENT, RESIDENT, BURSTS},
+                 {RESIDENT, "cpu:2", 7},
+                 {"cuda:0,plan=global", RESIDENT, BURSTS}};
+    fixture f;
+    init(&f, text);
+    fingerprint wanted = run(&f, "cpu:1", "cpu:2", BURSTS);
+    assert_true(wanted.spikes > UINT64_C(24) * BURSTS / 3);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fingerprint found =
+            run(&f, cases[i].first, cases[i].then, cases[i].piece);
+        assert_same(&found, &wanted);
+    }
+    fixture_deinit(&f);
+}
+
+static void early(void **state)
+{
+    (void)state;
+    is_the_cpu(HEAD FAR);
+}
+
+static void late(void **state)
+{
+    (void)state;
+    is_the_cpu(HEAD FAR NEAR);
+}
+
+/* Without a name the net gets the plan. */
+static void is_chosen(void **state)
+{
+    fixture f;
+    (void)state;
+    init(&f, HEAD FAR);
+    vly_net *net = fixture_net(&f, "cuda");
+    vly_stats stats = {.struct_size = sizeof stats};
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    assert_memory_equal(stats.plan, "resident with learning: ", 24);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
+static void refuses(const char *text, const char *why)
+{
+    fixture f;
+    vly_net *net = NULL;
+    init(&f, text);
+    vly_status status =
+        vly_net_create(f.connectome, f.registry, RESIDENT, 0, &net, &f.error);
+    assert_fails(status, VLY_E_UNSUPPORTED, &f.error, why);
+    assert_null(net);
+    fixture_deinit(&f);
+}
+
+static void are_refused(void **state)
+{
+    char many[8192] = HEAD;
+    (void)state;
+    refuses(HEAD LEARNS("r", "S",
+                        "rule = \"stdp_reward\"\nw_max_mv = 1\n"
+                        "a_plus_mv = 0.1\na_minus_mv = 0.1\n"
+                        "modulator = \"A\"",
+                        "weight_mv = 0.3\ndelay_ms = 1"),
+            "plan=resident: maps learn by a modulator: only plan global");
+    refuses(HEAD LEARNS("s", "S", "rule = \"tsodyks2\"",
+                        "weight_mv = 0.3\ndelay_ms = 1"),
+            "plan=resident: maps have short-term plasticity: only plan");
+    strcat(many, "[plasticity.p]\nrule = \"stdp\"\nw_max_mv = 1\n");
+    for (int i = 0; i < 9; i++) {
+        char map[256];
+        (void)snprintf(map, sizeof map,
+                       "[[map]]\nid = \"m%d\"\nfrom = \"A\"\nto = \"A\"\n"
+                       "rule = \"one_to_one\"\nweight_mv = 0.1\n"
+                       "delay_ms = 1\nplasticity = \"p\"\n",
+                       i);
+        strcat(many, map);
+    }
+    refuses(many, "plan=resident: more than 8 maps learn");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(early), cmocka_unit_test(late),
+    cmocka_unit_test(is_chosen), cmocka_unit_test(are_refused)};
+VLY_TEST_MAIN(tests)
