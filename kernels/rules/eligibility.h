@@ -18,20 +18,17 @@
 #ifndef VOLLEY_RULES_ELIGIBILITY_H
 #define VOLLEY_RULES_ELIGIBILITY_H
 
+#include "conversion.h"
 #include "rule.h"
 
 #define VLY_ELIGIBILITY_MOST 2147483520 /* 2^31 - 128: as a float, exact */
 /* A value given by the host is a whole number of 2^-16. */
 #define VLY_MODULATOR_UNIT 1.52587890625e-5f
 
-/* e in units of the map. A conversion of more than 24 bits is rounded as the
- * compiler likes in GLSL, so it is done in two exact ones and a sum. */
+/* e in units of the map. */
 VLY_FN VLY_F32 vly_eligibility_f32(VLY_I32 e)
 {
-    VLY_I32 size = e < 0 ? -e : e;
-    VLY_F32 high = VLY_TO_F32(size >> 12) * 4096.0f;
-    VLY_F32 f = (high + VLY_TO_F32(size & 4095)) * 1.52587890625e-5f;
-    return e < 0 ? -f : f;
+    return vly_i32_f32(e) * 1.52587890625e-5f;
 }
 
 /* e changed by de units of the map, rounded half away from 0. */
@@ -54,6 +51,13 @@ VLY_FN VLY_I32 vly_eligibility_fade(VLY_I32 e, VLY_F32 factor)
     VLY_F32 size = ((f < 0.0f ? -f : f) * 65536.0f) * factor;
     VLY_I32 left = VLY_TO_I32(size);
     return e < 0 ? -left : left;
+}
+
+/* A modulator as it is stored: as other floats of the state it is never below
+ * 2^-40 in size, where a device may take it for 0 (kernels/models/model.h). */
+VLY_FN VLY_F32 vly_modulator_store(VLY_F32 d)
+{
+    return (VLY_BITS(d) & 0x7fffffffu) < 0x2b800000u ? 0.0f : d;
 }
 
 #endif

@@ -13,6 +13,7 @@
 #ifndef VOLLEY_RULES_SHORT_TERM_H
 #define VOLLEY_RULES_SHORT_TERM_H
 
+#include "conversion.h"
 #include "kernels/models/exponential.h"
 
 /* Of one source. y below 0: no spike is known; then x and u are those that the
@@ -45,10 +46,10 @@ VLY_FN vly_short_term vly_short_term_known(vly_short_term s, VLY_U32 h,
     return s.y < 0.0f || h < bursts ? s : rest;
 }
 
-/* e^(-h rate) */
+/* e^(-h rate); h is below 2^26 where the result is used */
 VLY_FN VLY_F32 vly_short_term_decay(VLY_U32 h, VLY_F32 rate)
 {
-    return vly_exp_f32(-(VLY_TO_F32(h) * rate));
+    return vly_exp_f32(-(vly_u32_f32(h) * rate));
 }
 
 /* A share in units of 2^-16, to the nearest; 0 to 65536. */
@@ -65,8 +66,8 @@ VLY_FN VLY_U32 vly_short_term_gain(VLY_F32 share)
  * shift) taken away after it: together an arithmetic one. */
 VLY_FN VLY_I32 vly_short_term_event(VLY_I32 weight, VLY_U32 gain, VLY_U32 shift)
 {
-    VLY_U32 half = 0x8000u >> shift;
-    VLY_U32 product = VLY_TO_U32(weight) * gain + half + 0x80000000u;
+    VLY_U32 middle = 0x8000u >> shift;
+    VLY_U32 product = VLY_TO_U32(weight) * gain + middle + 0x80000000u;
     return VLY_TO_I32(product >> (16u - shift)) - VLY_TO_I32(0x8000u << shift);
 }
 

@@ -54,8 +54,9 @@ VLY_FN VLY_I32 vly_stdp_reward_fade(VLY_I32 e, vly_stdp_reward_coef c)
 VLY_FN VLY_F32 vly_stdp_reward_modulator(VLY_F32 d, vly_stdp_reward_coef c,
                                          VLY_U32 n_spikes, VLY_I32 given)
 {
-    VLY_F32 spikes = VLY_TO_F32(n_spikes) * c.increment;
-    return d + (spikes + VLY_TO_F32(given) * VLY_MODULATOR_UNIT);
+    VLY_F32 spikes = vly_u32_f32(n_spikes) * c.increment;
+    VLY_F32 more = spikes + vly_i32_f32(given) * VLY_MODULATOR_UNIT;
+    return vly_modulator_store(d + more);
 }
 
 #endif

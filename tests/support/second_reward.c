@@ -111,7 +111,8 @@ void second_reward_fire(second_reward *r, uint64_t burst, uint32_t n_spikes)
     float n = modulator(r, burst, &smooth);
     int32_t given = r->is_given ? r->given : 0;
     if (n_spikes != 0 || r->is_given) {
-        r->n = n + ((float)n_spikes * r->coefs[INCREMENT] + single(given));
+        n += (float)n_spikes * r->coefs[INCREMENT] + single(given);
+        r->n = fabsf(n) < 0x1p-40f ? 0.0f : n;
         r->smooth =
             smooth + n_spikes * (double)r->coefs[INCREMENT] + given / 65536.0;
         r->last = burst + 1;
