@@ -30,6 +30,13 @@ enum {
     VLY_VULKAN_N_RULES
 };
 
+/* The order of kernels/rules/short_term.def. */
+enum {
+#define VLY_EACH_SHORT_TERM(id) VLY_VULKAN_SHORT_##id,
+#include "kernels/rules/short_term.def"
+    VLY_VULKAN_N_SHORT_RULES
+};
+
 enum {
     VLY_VULKAN_UPDATE, /* one for each model */
     VLY_VULKAN_DELIVER = VLY_VULKAN_N_MODELS,
@@ -37,10 +44,15 @@ enum {
     VLY_VULKAN_SORT,
     VLY_VULKAN_LEARN, /* delivers what learns, one for each rule */
     VLY_VULKAN_FLUSH = VLY_VULKAN_LEARN + VLY_VULKAN_N_RULES, /* the same */
-    VLY_VULKAN_EVENTS = VLY_VULKAN_FLUSH + VLY_VULKAN_N_RULES,
+    /* changes modulators, the same */
+    VLY_VULKAN_MODULATE = VLY_VULKAN_FLUSH + VLY_VULKAN_N_RULES,
+    VLY_VULKAN_EVENTS = VLY_VULKAN_MODULATE + VLY_VULKAN_N_RULES,
     VLY_VULKAN_RENEW,
-    VLY_VULKAN_SLICES, /* delivers, plan sliced */
-    VLY_VULKAN_FUSED,  /* does all of a burst, one for each model */
+    VLY_VULKAN_ROWS, /* short-term plasticity, one for each of its rules */
+    VLY_VULKAN_STATES = VLY_VULKAN_ROWS + VLY_VULKAN_N_SHORT_RULES, /* same */
+    /* delivers, plan sliced */
+    VLY_VULKAN_SLICES = VLY_VULKAN_STATES + VLY_VULKAN_N_SHORT_RULES,
+    VLY_VULKAN_FUSED, /* does all of a burst, one for each model */
     VLY_VULKAN_N_SHADERS = VLY_VULKAN_FUSED + VLY_VULKAN_N_MODELS
 };
 

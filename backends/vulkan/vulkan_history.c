@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "vulkan_short_term.h"
+
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
 /* Shaders count in 32 bits. */
 #define LOG_MOST (UINT64_C(1) << 31)
@@ -236,5 +238,8 @@ vly_status vly_vulkan_history_load(vly_backend_net *net,
     if (status == VLY_OK)
         status = load_records(net, snapshot, error);
     net->head = n;
-    return status == VLY_OK ? vly_vulkan_restore(net, error) : status;
+    if (status == VLY_OK)
+        status = vly_vulkan_restore(net, error);
+    return status == VLY_OK ? vly_vulkan_short_term_restore(net, error)
+                            : status;
 }

@@ -2,6 +2,7 @@
  * Projections that learn: their dispatches in a burst, flushes, and the way of
  * weights and traces to the host and back. A burst with them is
  *     flush | inputs, delivery, rows that learn | update | arrivals, spikes |
+ *     modulators |
  * with a barrier at each |; nearly always no ring is full, and the flush reads
  * one word. The shaders are kernels/vulkan/learn_*.comp.
  */
@@ -9,7 +10,12 @@
 
 #include <string.h>
 
+#include "backends/common/common_modulator.h"
 #include "backends/common/common_traces.h"
+#include "backends/common/common_weights.h"
+#include "vulkan_blocks.h"
+#include "vulkan_modulator.h"
+#include "vulkan_short_term.h"
 
 /* bursts after which the host flushes, so that ages are renewed */
 #define PERIOD (UINT64_C(1) << 28)
@@ -30,12 +36,21 @@ static uint32_t count_of(const vly_backend_net *net, uint32_t rule)
     return net->plastic.first[rule + 1] - net->plastic.first[rule];
 }
 
+/* Whether the rule has a modulator, and a map of the net learns by it. */
+static bool is_modulated(const vly_backend_net *net, uint32_t rule)
+{
+    return count_of(net, rule) > 0 &&
+           net->plastic.map[net->plastic.first[rule]].modulator != NULL;
+}
+
 bool vly_vulkan_learning_uses(const vly_backend_net *net, uint32_t shader)
 {
     if (shader >= VLY_VULKAN_LEARN && shader < VLY_VULKAN_FLUSH)
         return count_of(net, shader - VLY_VULKAN_LEARN) > 0;
-    if (shader >= VLY_VULKAN_FLUSH && shader < VLY_VULKAN_EVENTS)
+    if (shader >= VLY_VULKAN_FLUSH && shader < VLY_VULKAN_MODULATE)
         return count_of(net, shader - VLY_VULKAN_FLUSH) > 0;
+    if (shader >= VLY_VULKAN_MODULATE && shader < VLY_VULKAN_EVENTS)
+        return is_modulated(net, shader - VLY_VULKAN_MODULATE);
     return shader == VLY_VULKAN_EVENTS && net->plastic.n > 0;
 }
 
@@ -87,6 +102,21 @@ void vly_vulkan_learning_events(vly_backend_net *net, VkCommandBuffer commands,
                   (vly_vulkan_push){.k = k}, net->plastic.n, EVENTS);
 }
 
+void vly_vulkan_learning_modulate(vly_backend_net *net,
+                                  VkCommandBuffer commands,
+                                  const VkPipeline *pipelines, uint32_t k)
+{
+    for (uint32_t rule = 0; rule < VLY_VULKAN_N_RULES; rule++) {
+        const uint32_t n = count_of(net, rule); /* an invocation each */
+        if (is_modulated(net, rule))
+            vly_vulkan_dispatch(
+                net, commands, pipelines[VLY_VULKAN_MODULATE + rule],
+                (vly_vulkan_push){
+                    .k = k, .first = net->plastic.first[rule], .count = n},
+                (n - 1) / net->shape.size + 1);
+    }
+}
+
 /* ---- flushes ----------------------------------------------------------- */
 
 /* All synapses are brought up to date at net->burst. */
@@ -95,7 +125,8 @@ static vly_status flush(vly_backend_net *net, vly_error *error)
     VkPipeline pipelines[VLY_VULKAN_N_SHADERS] = {VK_NULL_HANDLE};
     vly_status status = VLY_OK;
     for (uint32_t i = VLY_VULKAN_FLUSH; i <= VLY_VULKAN_RENEW; i++)
-        if (i == VLY_VULKAN_RENEW || vly_vulkan_learning_uses(net, i))
+        if (i == VLY_VULKAN_RENEW ||
+            (i < VLY_VULKAN_MODULATE && vly_vulkan_learning_uses(net, i)))
             VLY_TRY(vly_vulkan_pipeline_get(net->device, &net->pipelines,
                                             &net->shape, i, &pipelines[i],
                                             error));
@@ -113,61 +144,13 @@ out:
 
 vly_status vly_vulkan_learning_prepare(vly_backend_net *net, vly_error *error)
 {
-    if (net->plastic.n == 0 || net->burst - net->plastic.flushed < PERIOD)
-        return VLY_OK;
-    return flush(net, error);
-}
-
-/* ---- weights, block by block ------------------------------------------- */
-
-/* Of weights [first, first + count) of projection number i of those that learn,
- * those that are in one block with the first: n from byte `offset` of it on. */
-typedef struct piece {
-    vly_vulkan_buffer *block;
-    uint64_t offset;
-    uint64_t n;
-} piece;
-
-static piece piece_of(const vly_backend_net *net, uint32_t i, uint64_t first,
-                      uint64_t count)
-{
-    uint32_t shift = net->plastic.block_shift;
-    uint64_t size = UINT64_C(1) << shift;
-    uint64_t at = first & (size - 1);
-    return (piece){.block = net->plastic.map[i].weights[first >> shift],
-                   .offset = at * sizeof(uint32_t),
-                   .n = count < size - at ? count : size - at};
-}
-
-static vly_status get_weights(vly_backend_net *net, uint32_t i, uint64_t first,
-                              uint64_t count, void *words, vly_error *error)
-{
-    uint8_t *to = words;
     vly_status status = VLY_OK;
-    while (count > 0 && status == VLY_OK) {
-        piece p = piece_of(net, i, first, count);
-        uint64_t bytes = p.n * sizeof(uint32_t);
-        status = vly_vulkan_download(net, to, p.block, p.offset, bytes, error);
-        first += p.n;
-        count -= p.n;
-        to += bytes;
-    }
-    return status;
-}
-
-static vly_status put_weights(vly_backend_net *net, uint32_t i, uint64_t first,
-                              uint64_t count, const int32_t *masters,
-                              vly_error *error)
-{
-    vly_status status = VLY_OK;
-    while (count > 0 && status == VLY_OK) {
-        piece p = piece_of(net, i, first, count);
-        status = vly_vulkan_upload(net, p.block, p.offset, masters,
-                                   p.n * sizeof *masters, error);
-        first += p.n;
-        count -= p.n;
-        masters += p.n;
-    }
+    if (net->plastic.n_short > 0 &&
+        net->burst - net->plastic.short_renewed >= PERIOD)
+        VLY_TRY(vly_vulkan_short_term_renew(net, error));
+    if (net->plastic.n > 0 && net->burst - net->plastic.flushed >= PERIOD)
+        status = flush(net, error);
+out:
     return status;
 }
 
@@ -199,6 +182,49 @@ static vly_status get_counts(vly_backend_net *net,
     return status;
 }
 
+/* The runs of both sides. */
+static vly_status get_window(vly_backend_net *net,
+                             const vly_vulkan_plastic_map *map,
+                             vly_common_window *to, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (int side = 0; side < 2 && status == VLY_OK; side++) {
+        uint64_t n = to->n[side];
+        uint32_t *words = NULL;
+        status =
+            vly_common_alloc(&net->heap, n, 2 * sizeof *words, &words, error);
+        if (status == VLY_OK)
+            status =
+                get(net, words, map->runs[side], n * 2 * sizeof *words, error);
+        for (uint64_t i = 0; i < n && status == VLY_OK; i++) {
+            to->run[side][i] = words[2 * i];
+            to->last[side][i] = words[2 * i + 1];
+        }
+        vly_common_release(&net->heap, words);
+    }
+    return status;
+}
+
+static vly_status get_traces(vly_backend_net *net,
+                             const vly_vulkan_plastic_map *map,
+                             vly_common_traces *t, vly_error *error)
+{
+    uint64_t posts = vly_common_traces_posts(t);
+    vly_status status = VLY_OK;
+    VLY_TRY(get(net, t->arrived, map->arrived,
+                t->n_sources * sizeof *t->arrived, error));
+    VLY_TRY(get_counts(net, map, t, error));
+    VLY_TRY(get(net, t->post, map->post, posts * sizeof *t->post, error));
+    for (uint32_t k = 0; k < 2; k++) {
+        VLY_TRY(get(net, t->before[k], map->before[k],
+                    t->n_sources * sizeof(float), error));
+        VLY_TRY(get(net, t->post_before[k], map->post_before[k],
+                    posts * sizeof(float), error));
+    }
+out:
+    return status;
+}
+
 /* Words of the traces, after a flush. */
 static vly_status save_traces(vly_backend_net *net,
                               const vly_vulkan_plastic_map *map,
@@ -209,20 +235,37 @@ static vly_status save_traces(vly_backend_net *net,
     vly_status status = VLY_OK;
     VLY_TRY(
         vly_common_traces_create(&heap, net->desc, map->projection, &t, error));
-    uint64_t posts = vly_common_traces_posts(&t);
-    VLY_TRY(get(net, t.arrived, map->arrived, t.n_sources * sizeof *t.arrived,
-                error));
-    VLY_TRY(get_counts(net, map, &t, error));
-    VLY_TRY(get(net, t.post, map->post, posts * sizeof *t.post, error));
-    for (uint32_t k = 0; k < 2; k++) {
-        VLY_TRY(get(net, t.before[k], map->before[k],
-                    t.n_sources * sizeof(float), error));
-        VLY_TRY(get(net, t.post_before[k], map->post_before[k],
-                    posts * sizeof(float), error));
-    }
+    if ((t.flags & VLY_LEARNING_WINDOW) != 0)
+        VLY_TRY(get_window(net, map, &t.window, error));
+    else
+        VLY_TRY(get_traces(net, map, &t, error));
     (void)vly_common_traces_save(&t, (uint32_t)net->burst, words);
 out:
     vly_common_release_all(&heap);
+    return status;
+}
+
+/* Weights, eligibilities, traces, modulator. */
+static vly_status save_map(vly_backend_net *net, uint32_t i, uint32_t *words,
+                           vly_error *error)
+{
+    const vly_vulkan_plastic_map *map = &net->plastic.map[i];
+    const uint64_t n = map->blocks.n_synapses;
+    uint32_t *end =
+        words + vly_common_learning_words(net->desc, map->projection);
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_vulkan_blocks_get(net, map->blocks.weights, 0, n, words, error));
+    words += n;
+    if (map->modulator != NULL) {
+        VLY_TRY(vly_vulkan_blocks_get(net, map->blocks.eligibilities, 0, n,
+                                      words, error));
+        words += n;
+        VLY_TRY(vly_vulkan_modulator_save(
+            net, map, end - VLY_COMMON_MODULATOR_WORDS, error));
+    }
+    status = save_traces(net, map, words, error);
+out:
     return status;
 }
 
@@ -230,80 +273,62 @@ vly_status vly_vulkan_learning_save(vly_backend_net *net, uint32_t *words,
                                     vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (net->plastic.n == 0)
-        return VLY_OK;
-    VLY_TRY(flush(net, error));
+    if (net->plastic.n > 0)
+        VLY_TRY(flush(net, error));
     for (uint32_t p = 0; p < net->desc->n_projections; p++) {
         uint32_t i = vly_vulkan_learning_find(net, p);
-        if (i == net->plastic.n)
-            continue;
-        const vly_vulkan_plastic_map *map = &net->plastic.map[i];
-        VLY_TRY(get_weights(net, i, 0, map->n_synapses, words, error));
-        VLY_TRY(save_traces(net, map, words + map->n_synapses, error));
+        uint32_t s = vly_vulkan_short_term_find(net, p);
+        if (i < net->plastic.n)
+            VLY_TRY(save_map(net, i, words, error));
+        if (s < net->plastic.n_short)
+            VLY_TRY(vly_vulkan_short_term_save(net, s, words, error));
         words += vly_common_learning_words(net->desc, p);
     }
 out:
     return status;
 }
 
-/* ---- weights ----------------------------------------------------------- */
+/* ---- weights ------------------------------------------------------------ */
 
-static const char *name_of(const vly_backend_net *net, uint32_t projection)
+/* All weights are up to date. */
+static vly_status begin(vly_backend_net *net, vly_error *error)
 {
-    return vly_common_projection_desc(net->desc, projection)->map;
+    vly_status status = vly_vulkan_enter(net->device, error);
+    return status == VLY_OK ? flush(net, error) : status;
 }
 
-/* Number of a projection among those that learn; all its weights are up to
- * date. */
-static vly_status begin(vly_backend_net *net, uint32_t projection,
-                        uint64_t first, uint64_t count, uint32_t *i,
-                        vly_error *error)
+static vly_vulkan_buffer *const *weights_of(const vly_backend_net *net,
+                                            uint32_t projection)
 {
-    vly_status status = VLY_OK;
-    *i = vly_vulkan_learning_find(net, projection);
-    if (*i == net->plastic.n)
-        return vly_support_fail(error, VLY_E_INVALID,
-                                "projection %u does not learn", projection);
-    uint64_t n = net->plastic.map[*i].n_synapses;
-    if (first > n || count > n - first)
-        return vly_support_fail(
-            error, VLY_E_INVALID,
-            "map %s: %llu weights from %llu, but there are %llu",
-            name_of(net, projection), (unsigned long long)count,
-            (unsigned long long)first, (unsigned long long)n);
-    VLY_TRY(vly_vulkan_enter(net->device, error));
-    status = flush(net, error);
-out:
-    return status;
+    return net->plastic.map[vly_vulkan_learning_find(net, projection)]
+        .blocks.weights;
 }
 
 vly_status vly_vulkan_learning_read(vly_backend_net *net, uint32_t projection,
                                     uint64_t first, uint64_t count,
                                     int32_t *masters, vly_error *error)
 {
-    uint32_t i = 0;
-    vly_status status = begin(net, projection, first, count, &i, error);
-    return status == VLY_OK ? get_weights(net, i, first, count, masters, error)
-                            : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_range(net->desc, projection, first, count, error));
+    VLY_TRY(begin(net, error));
+    status = vly_vulkan_blocks_get(net, weights_of(net, projection), first,
+                                   count, masters, error);
+out:
+    return status;
 }
 
 vly_status vly_vulkan_learning_write(vly_backend_net *net, uint32_t projection,
                                      uint64_t first, uint64_t count,
                                      const int32_t *masters, vly_error *error)
 {
-    uint32_t i = 0;
-    vly_status status = begin(net, projection, first, count, &i, error);
-    if (status != VLY_OK)
-        return status;
-    uint32_t most = vly_common_learning(net->desc, projection)->most;
-    for (uint64_t j = 0; j < count; j++)
-        if (masters[j] < 0 || (uint32_t)masters[j] > most)
-            return vly_support_fail(
-                error, VLY_E_INVALID,
-                "map %s: weight %d of synapse %llu, wanted 0 to %u",
-                name_of(net, projection), masters[j],
-                (unsigned long long)(first + j), most);
-    return put_weights(net, i, first, count, masters, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_masters(net->desc, projection, first, count,
+                                     masters, error));
+    VLY_TRY(begin(net, error));
+    status = vly_vulkan_blocks_set(net, weights_of(net, projection), first,
+                                   count, masters, error);
+out:
+    return status;
 }
 
 vly_status vly_vulkan_learning_set(vly_backend_net *net, uint32_t projection,
@@ -312,13 +337,11 @@ vly_status vly_vulkan_learning_set(vly_backend_net *net, uint32_t projection,
 {
     uint32_t i = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(begin(net, projection, 0, 0, &i, error));
+    VLY_TRY(
+        vly_common_check_learning_set(net->desc, projection, learning, error));
+    VLY_TRY(begin(net, error));
+    i = vly_vulkan_learning_find(net, projection);
     vly_vulkan_learning *l = &net->plastic.list[i];
-    const vly_learning_desc *was = vly_common_learning(net->desc, projection);
-    if (learning->n_coefs != was->n_coefs)
-        return vly_support_fail(
-            error, VLY_E_INVALID, "map %s: %u coefficients, wanted %u",
-            name_of(net, projection), learning->n_coefs, was->n_coefs);
     memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
     l->flags = (l->flags & ~VLY_VULKAN_LEARNING_FROZEN) |
                (learning->flags & VLY_VULKAN_LEARNING_FROZEN);

@@ -34,6 +34,10 @@ void vly_vulkan_learning_deliver(vly_backend_net *net, VkCommandBuffer commands,
                                  const VkPipeline *pipelines, uint32_t k);
 void vly_vulkan_learning_events(vly_backend_net *net, VkCommandBuffer commands,
                                 const VkPipeline *pipelines, uint32_t k);
+/* After those, where net->plastic.modulates. */
+void vly_vulkan_learning_modulate(vly_backend_net *net,
+                                  VkCommandBuffer commands,
+                                  const VkPipeline *pipelines, uint32_t k);
 /* The weights of a snapshot. */
 vly_status vly_vulkan_learning_save(vly_backend_net *net, uint32_t *words,
                                     vly_error *error);

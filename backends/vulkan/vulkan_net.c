@@ -8,15 +8,19 @@
 #include <string.h>
 
 #include "vulkan_learning.h"
+#include "vulkan_short_term.h"
 
 /* as in kernels/vulkan/burst_view.glsl */
 _Static_assert(sizeof(vly_vulkan_area) == 312, "AREA_BYTES");
-_Static_assert(sizeof(vly_vulkan_view) == 184, "VIEW_BYTES");
+_Static_assert(sizeof(vly_vulkan_view) == 192, "VIEW_BYTES");
 _Static_assert(sizeof(vly_vulkan_group) == 24, "a group is 24 bytes");
-_Static_assert(sizeof(vly_vulkan_learning) == 200, "LEARNING_BYTES");
+_Static_assert(sizeof(vly_vulkan_learning) == 256, "LEARNING_BYTES");
+_Static_assert(sizeof(vly_vulkan_short) == 96, "SHORT_BYTES");
+_Static_assert(sizeof(vly_vulkan_block) == 24, "a block is 24 bytes");
+_Static_assert(sizeof(vly_vulkan_source) == 16, "a read of 16 bytes");
 _Static_assert(sizeof(vly_vulkan_newest) == 16, "a read of 16 bytes");
 _Static_assert(sizeof(vly_vulkan_record) == 40, "a record is 40 bytes");
-_Static_assert(offsetof(vly_vulkan_params, launch) == 184, "no hole");
+_Static_assert(offsetof(vly_vulkan_params, launch) == 192, "no hole");
 
 /* ---- options ----------------------------------------------------------- */
 
@@ -188,6 +192,8 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = vly_vulkan_learning_count(net, error);
     if (status == VLY_OK)
+        status = vly_vulkan_short_term_count(net, error);
+    if (status == VLY_OK)
         status = vly_vulkan_dynamics_create(net, error);
     if (status == VLY_OK)
         status = vly_vulkan_plan_choose(net, &wanted->plan, error);
@@ -224,7 +230,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     net_options wanted;
     vly_vulkan_device *device = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports_learning(desc, error));
+    VLY_TRY(vly_common_supports_all(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
     VLY_TRY(
@@ -289,12 +295,14 @@ vly_status vly_vulkan_net_info(const vly_backend_net *net, vly_net_info *info,
             bytes, net->shape.is_short ? 2 : 4, VLY_VULKAN_LAUNCH_BURSTS);
     else
         snprintf(info->plan, sizeof info->plan,
-                 "global%s: %u work groups of %u deliver, %u invocations a "
+                 "global%s%s: %u work groups of %u deliver, %u invocations a "
                  "row; %u groups of rows, %.2f bytes a synapse; inputs of %u "
                  "bursts in global memory; up to %u bursts a submission",
-                 net->plastic.n > 0 ? " with learning" : "", net->shape.groups,
-                 net->shape.size, net->shape.lanes, net->n_groups, bytes,
-                 net->view->ring, VLY_VULKAN_LAUNCH_BURSTS);
+                 net->plastic.n > 0 ? " with learning" : "",
+                 net->plastic.n_short > 0 ? " with short-term plasticity" : "",
+                 net->shape.groups, net->shape.size, net->shape.lanes,
+                 net->n_groups, bytes, net->view->ring,
+                 VLY_VULKAN_LAUNCH_BURSTS);
 out:
     return status;
 }

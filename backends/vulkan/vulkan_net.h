@@ -82,36 +82,63 @@ typedef struct vly_vulkan_timestamps {
     uint64_t at[5];   /* begin, end; of one burst: begin, delivered, end */
 } vly_vulkan_timestamps;
 
+/* Synapses of a projection, a word each in blocks. */
+typedef struct vly_vulkan_blocks {
+    vly_vulkan_buffer **targets;
+    vly_vulkan_buffer **weights;
+    vly_vulkan_buffer **eligibilities; /* of NULL: there are none */
+    uint64_t n_synapses;
+} vly_vulkan_blocks;
+
 /* A projection that learns; the device has its arrays. */
 typedef struct vly_vulkan_plastic_map {
-    vly_vulkan_buffer **targets; /* blocks of synapses */
-    vly_vulkan_buffer **weights;
+    vly_vulkan_blocks blocks;
     vly_vulkan_buffer *arrived;
     vly_vulkan_buffer *before[2]; /* NULL: the rule has no such trace */
     vly_vulkan_buffer *newest;
     vly_vulkan_buffer *post;
     vly_vulkan_buffer *post_before[2];
-    uint64_t n_synapses;
+    vly_vulkan_buffer *runs[2];   /* NULL: no rule of windows */
+    vly_vulkan_buffer *modulator; /* NULL: the rule has none */
     uint32_t projection;
     uint32_t groups[3]; /* work groups for rows, events, renewing */
 } vly_vulkan_plastic_map;
 
-/* Projections that learn, by rule, and within a rule in the order of the net.
- */
+/* A projection with short-term plasticity. */
+typedef struct vly_vulkan_short_map {
+    vly_vulkan_blocks blocks;
+    vly_vulkan_buffer *head;
+    vly_vulkan_buffer *tail;
+    uint32_t projection;
+    uint32_t delay_max;
+    uint32_t groups[2]; /* work groups for rows, states */
+} vly_vulkan_short_map;
+
+/* Projections with plasticity, by rule, and within a rule in the order of the
+ * net. */
 typedef struct vly_vulkan_plastic {
-    vly_vulkan_learning *list;   /* [n] as on the device */
-    vly_vulkan_plastic_map *map; /* [n] */
-    vly_vulkan_buffer *table;    /* list on the device */
-    uint64_t flushed;            /* burst of the last flush by the host */
-    uint32_t n;                  /* 0: nothing learns */
-    uint32_t block_shift;        /* synapses of a block */
-    uint32_t block_wanted;       /* option block=N; 0: by the device */
+    vly_vulkan_learning *list;       /* [n] as on the device */
+    vly_vulkan_plastic_map *map;     /* [n] */
+    vly_vulkan_buffer *table;        /* list on the device */
+    vly_vulkan_short *short_list;    /* [n_short] as on the device */
+    vly_vulkan_short_map *short_map; /* [n_short] */
+    vly_vulkan_buffer *short_table;  /* short_list on the device */
+    vly_vulkan_buffer *given; /* TO_DEVICE: values for modulators; NULL: none */
+    uint64_t flushed;         /* burst of the last flush by the host */
+    uint64_t short_renewed;   /* the same of ages of sources */
+    uint32_t n;               /* 0: nothing learns */
+    uint32_t n_short;         /* 0: no short-term plasticity */
+    uint32_t modulates;       /* 1: a rule has a modulator */
+    uint32_t block_shift;     /* synapses of a block */
+    uint32_t block_wanted;    /* option block=N; 0: by the device */
     uint32_t first[VLY_VULKAN_N_RULES + 1]; /* of each rule in list */
+    uint32_t short_first[VLY_VULKAN_N_SHORT_RULES + 1];
 } vly_vulkan_plastic;
 
 struct vly_backend_net {
     const vly_net_desc *desc;
-    const vly_net_desc *fixed; /* the same without projections that learn */
+    const vly_net_desc *fixed; /* the same without projections that learn or
+                                  have short-term plasticity */
     vly_vulkan_device *device;
     vly_common_heap heap;
     vly_vulkan_buffer *buffers;

@@ -13,9 +13,12 @@
 #include "fused_spirv.h"
 #include "learn_events_spirv.h"
 #include "learn_flush_spirv.h"
+#include "learn_modulator_spirv.h"
 #include "learn_renew_spirv.h"
 #include "learn_rows_spirv.h"
 #include "restore_spirv.h"
+#include "short_rows_spirv.h"
+#include "short_states_spirv.h"
 #include "sort_spirv.h"
 #include "update_spirv.h"
 
@@ -47,6 +50,18 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
     [VLY_VULKAN_FLUSH + VLY_VULKAN_RULE_##                                     \
         id] = {learn_flush_##id##_spirv, sizeof learn_flush_##id##_spirv},
 #include "kernels/rules/plasticity.def"
+#define VLY_EACH_PLASTICITY(id)                                                \
+    [VLY_VULKAN_MODULATE + VLY_VULKAN_RULE_##id] = {                           \
+        learn_modulator_##id##_spirv, sizeof learn_modulator_##id##_spirv},
+#include "kernels/rules/plasticity.def"
+#define VLY_EACH_SHORT_TERM(id)                                                \
+    [VLY_VULKAN_ROWS + VLY_VULKAN_SHORT_##                                     \
+        id] = {short_rows_##id##_spirv, sizeof short_rows_##id##_spirv},
+#include "kernels/rules/short_term.def"
+#define VLY_EACH_SHORT_TERM(id)                                                \
+    [VLY_VULKAN_STATES + VLY_VULKAN_SHORT_##                                   \
+        id] = {short_states_##id##_spirv, sizeof short_states_##id##_spirv},
+#include "kernels/rules/short_term.def"
 };
 
 vly_status vly_vulkan_layout_create(vly_vulkan_device *device, vly_error *error)

@@ -3,6 +3,7 @@
  */
 #include "vulkan_learning.h"
 #include "vulkan_net.h"
+#include "vulkan_short_term.h"
 
 const char vly_support_plugin[] = "vulkan";
 
@@ -12,13 +13,17 @@ static void deinit(void)
     vly_support_stop();
 }
 
+#define FLAGS                                                                  \
+    (VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM |   \
+     VLY_BACKEND_MODULATES)
+
 /* flags are completed by init */
 static vly_backend backend = {
     .struct_size = sizeof(vly_backend),
-    .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS,
+    .flags = FLAGS,
     .device_count = vly_vulkan_device_count,
     .device_info = vly_vulkan_device_info,
-    .supports = vly_common_supports_learning,
+    .supports = vly_common_supports_all,
     .net_create = vly_vulkan_net_create,
     .net_destroy = vly_vulkan_net_destroy,
     .net_info = vly_vulkan_net_info,
@@ -31,6 +36,7 @@ static vly_backend backend = {
     .learning_read = vly_vulkan_learning_read,
     .learning_write = vly_vulkan_learning_write,
     .learning_set = vly_vulkan_learning_set,
+    .short_term_set = vly_vulkan_short_term_set,
 };
 
 static vly_status init(const vly_host *host, vly_error *error)
@@ -42,7 +48,7 @@ static vly_status init(const vly_host *host, vly_error *error)
         vly_support_stop();
         return status;
     }
-    backend.flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS;
+    backend.flags = FLAGS;
     if (vly_vulkan_is_emulated())
         backend.flags |= VLY_BACKEND_EMULATED;
 out:

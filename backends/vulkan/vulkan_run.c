@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "vulkan_learning.h"
+#include "vulkan_modulator.h"
 
 #define FIRST_BURSTS 16u    /* before a submission has been timed */
 #define LAUNCH_NS 50000000u /* 50 ms */
@@ -58,6 +59,8 @@ static vly_status run_bursts(vly_backend_net *net, const vly_run *run,
 {
     int record = (run->flags & VLY_RUN_RECORD) != 0;
     vly_status status = vly_vulkan_inputs_send(net, run, input_from, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_modulations_send(net, run, error);
     if (status == VLY_OK && record)
         status = prepare_record(net, run, error);
     if (status == VLY_OK)

@@ -72,6 +72,8 @@ static const char *why_not(const vly_backend_net *net)
         return "it has FEAGI areas";
     if (net->plastic.n > 0)
         return "it has maps that learn";
+    if (net->plastic.n_short > 0)
+        return "it has maps with short-term plasticity";
     if (net->view->ring > 1)
         return "delays of one map differ";
     if (desc->n_neurons == 0)

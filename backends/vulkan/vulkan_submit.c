@@ -4,13 +4,15 @@
  * bursts. A burst is two dispatches with a barrier after each:
  *     inputs, delivery | barrier | stimuli, update, spikes to the log | barrier
  * or one of all of it (vulkan_fused.c). Maps that learn add a dispatch beside
- * the first, and one before and one after both (vulkan_learning.c).
+ * the first, and one before and one after both (vulkan_learning.c), those with
+ * short-term plasticity one beside each (vulkan_short_term.c).
  */
 #include "vulkan_net.h"
 
 #include <string.h>
 
 #include "vulkan_learning.h"
+#include "vulkan_short_term.h"
 
 #define MAX_DISPATCH 65535u /* work groups of one, on every device */
 
@@ -188,6 +190,7 @@ static bool is_used(const vly_backend_net *net, uint32_t shader)
     if (shader >= VLY_VULKAN_FUSED)
         return net->is_fused && net->tiles[shader - VLY_VULKAN_FUSED].n > 0;
     return shader == VLY_VULKAN_SORT || vly_vulkan_learning_uses(net, shader) ||
+           vly_vulkan_short_term_uses(net, shader) ||
            (shader == delivery_shader(net) && !net->is_fused);
 }
 
@@ -255,6 +258,7 @@ static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
         dispatch_barrier(commands);
         vly_vulkan_learning_deliver(net, commands, pipelines, k);
     }
+    vly_vulkan_short_term_deliver(net, commands, pipelines, k);
     if (net->is_fused)
         record_fused(net, commands, pipelines, k);
     else
@@ -263,11 +267,16 @@ static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
     if (timed)
         stamp(net, commands, 3);
     if (!net->is_fused) {
+        vly_vulkan_short_term_states(net, commands, pipelines, k);
         record_updates(net, commands, pipelines, k);
         dispatch_barrier(commands);
     }
     if (net->plastic.n > 0) {
         vly_vulkan_learning_events(net, commands, pipelines, k);
+        dispatch_barrier(commands);
+    }
+    if (net->plastic.modulates) {
+        vly_vulkan_learning_modulate(net, commands, pipelines, k);
         dispatch_barrier(commands);
     }
     if (timed)

@@ -106,6 +106,8 @@ VLY_STRUCT(vly_vulkan_tile)
 #define VLY_VULKAN_LEARNING_DENDRITIC 2u
 #define VLY_VULKAN_LEARNING_NEAREST 4u
 #define VLY_VULKAN_LEARNING_FROZEN 8u
+#define VLY_VULKAN_LEARNING_WINDOW 16u
+#define VLY_VULKAN_LEARNING_GAIN 0x80000000u /* FEAGI targets */
 /* What is longer ago than the first gets the second as its age. */
 #define VLY_VULKAN_AGE_PERIOD 0x20000000u
 #define VLY_VULKAN_AGE_NEVER 0x40000000u
@@ -125,21 +127,45 @@ VLY_STRUCT(vly_vulkan_newest)
     VLY_F32 after[2]; /* traces y after the newest */
 };
 
-/* A projection that learns; addresses of arrays as in vly_common_traces.
- * Synapse j is number j mod 2^block_shift of block j >> block_shift. */
+/* Of a projection whose synapses have an eligibility. */
+VLY_STRUCT(vly_vulkan_modulator)
+{
+    VLY_F32 value;    /* after its last change */
+    VLY_U32 age;      /* as in vly_common_modulator */
+    VLY_U32 n_spikes; /* of its area in the burst at hand */
+    VLY_U32 reserved;
+};
+
+/* A value that the host did not give. */
+#define VLY_VULKAN_NOT_GIVEN 0x80000000u
+
+/* Rows in blocks: synapse j is number j mod 2^shift of block j >> shift. */
+VLY_STRUCT(vly_vulkan_block)
+{
+    VLY_U64 targets; /* addresses of a word a synapse */
+    VLY_U64 weights;
+    VLY_U64 eligibilities; /* 0: the rule has none */
+};
+
+/* A projection that learns; addresses of arrays as in vly_common_traces. */
 VLY_STRUCT(vly_vulkan_learning)
 {
     VLY_U64 row;            /* [n_sources + 1] numbers of synapses, 64 bits */
-    VLY_U64 blocks;         /* [] pairs of addresses: targets and weights */
+    VLY_U64 blocks;         /* [] of vly_vulkan_block */
     VLY_U64 arrived;        /* [n_sources] */
     VLY_U64 before[2];      /* [n_sources]; 0: the rule has no such trace */
     VLY_U64 newest;         /* [n_targets] */
     VLY_U64 post;           /* [n_targets][mask + 1] */
     VLY_U64 post_before[2]; /* or 0 */
-    VLY_U64 flushed; /* burst up to which all rows are up to date, and the
-                        burst that begins with a flush */
+    VLY_U64 flushed;   /* burst up to which all rows are up to date, and the
+                          burst that begins with a flush */
+    VLY_U64 modulator; /* vly_vulkan_modulator; 0: the rule has none */
+    VLY_U64 runs[2];   /* rule of windows: [n_sources] and [n_targets] pairs:
+                          run and last burst of vly_common_window */
+    VLY_U64 recent;    /* [2] burst of the newest spike of each side */
     vly_vulkan_trace source[2];
     vly_vulkan_trace target[2];
+    vly_vulkan_trace modulator_trace;
     VLY_U32 coefs[VLY_VULKAN_RULE_COEFS];
     VLY_U32 flags;
     VLY_U32 source_first;
@@ -154,7 +180,50 @@ VLY_STRUCT(vly_vulkan_learning)
     VLY_U32 sign; /* 1, or -1 modulo 2^32 */
     VLY_U32 shift;
     VLY_U32 block_shift;
-    VLY_U32 n_parts; /* of a row at least, each by LANES invocations */
+    VLY_U32 n_parts;         /* of a row at least, each by LANES invocations */
+    VLY_U32 interval;        /* bursts; 0: no eligibility */
+    VLY_U32 modulator_first; /* neurons whose spikes change the modulator */
+    VLY_U32 n_modulator;
+    VLY_U32 window; /* bursts */
+};
+
+/* ---- short-term plasticity --------------------------------------------- */
+
+/* A source after one of its spikes: a quad. */
+VLY_STRUCT(vly_vulkan_source)
+{
+    VLY_F32 x;
+    VLY_F32 u;
+    VLY_F32 y;
+    VLY_U32 last; /* burst of the spike */
+};
+
+/* What a dispatch of short-term plasticity does: the burst push.k of a launch,
+ * or once between launches. AGAIN: with the spikes that were delivered push.k
+ * bursts before LAUNCH.burst. */
+#define VLY_VULKAN_SHORT_BURST 0u
+#define VLY_VULKAN_SHORT_AGAIN 1u /* rows: events are added; states: head */
+#define VLY_VULKAN_SHORT_AWAY 2u  /* rows: events are taken away */
+#define VLY_VULKAN_SHORT_RESET 3u /* states: the head becomes the tail */
+#define VLY_VULKAN_SHORT_RENEW 4u /* states: ages stay below 31 bits */
+
+/* A projection with short-term plasticity. The second word of a synapse is as
+ * above: weight, delay and port. */
+VLY_STRUCT(vly_vulkan_short)
+{
+    VLY_U64 row;    /* [n_sources + 1] */
+    VLY_U64 blocks; /* [] of vly_vulkan_block */
+    VLY_U64 head;   /* [n_sources] after the spikes that arrived */
+    VLY_U64 tail;   /* [n_sources] after those without an event under way */
+    VLY_U32 coefs[VLY_VULKAN_RULE_COEFS];
+    VLY_U32 bursts;
+    VLY_U32 source_first;
+    VLY_U32 n_sources;
+    VLY_U32 base_delay;
+    VLY_U32 reach; /* bursts from a spike to its last event */
+    VLY_U32 shift; /* of weights */
+    VLY_U32 block_shift;
+    VLY_U32 n_parts;
 };
 
 /* ---- bursts ------------------------------------------------------------ */
@@ -190,6 +259,8 @@ VLY_STRUCT(vly_vulkan_launch)
     VLY_U64 input_row;    /* address of [n_bursts + 1], 0 without inputs */
     VLY_U64 sorted_ids;   /* addresses: spikes in order, for the host */
     VLY_U64 sorted_gains; /* 0: not wanted */
+    VLY_U64 given;        /* address of [learnings][LAUNCH_BURSTS] values for
+                             modulators, or 0 */
     VLY_U32 n_bursts;
     VLY_U32 keep; /* 1: spikes from head on are still to be read */
 };
@@ -215,6 +286,7 @@ VLY_STRUCT(vly_vulkan_view)
                             four bursts; 0: they are drawn in every burst */
     VLY_U64 slice_tiles; /* [n_slices + 1] first tile of each; fused only */
     VLY_U64 learnings;   /* projections that learn, by rule */
+    VLY_U64 shorts;      /* those with short-term plasticity, by rule */
     VLY_U32 log_mask;
     VLY_U32 log_room; /* spikes that may lie in it when a burst begins */
     VLY_U32 record_mask;
@@ -242,7 +314,8 @@ VLY_STRUCT(vly_vulkan_push)
                       first projection */
     VLY_U32 count; /* update: its tiles; restore: bursts ago; learning: the
                       projections */
-    VLY_U32 all;   /* flush: 1: all of them, at the first burst of the launch */
+    VLY_U32 all;   /* flush: 1: all of them, at the first burst of the launch;
+                      short-term plasticity: VLY_VULKAN_SHORT_* */
 };
 
 #endif

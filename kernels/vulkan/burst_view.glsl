@@ -40,6 +40,10 @@ layout(buffer_reference, std430, buffer_reference_align = 16) buffer quad_at
 {
     uvec4 v;
 };
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer block_at
+{
+    vly_vulkan_block v;
+};
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer tile_at
 {
     vly_vulkan_tile v;
@@ -69,7 +73,7 @@ layout(push_constant, std430) uniform push_block
 /* sizes as in C: a test of the backend compares them */
 #define VIEW view_at(push.view).v
 #define AREA_BYTES 312ul
-#define VIEW_BYTES 184ul
+#define VIEW_BYTES 192ul
 /* computed without reading the view first: after a barrier only the device's
  * cache holds data, and every read of an address costs its latency */
 #define LAUNCH launch_at(push.view + VIEW_BYTES).v

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The last part of a burst of projections that learn, after the update: what
  * arrived goes into the traces of sources, what fired into the rings of
- * targets. No rule is needed for it. A ring that is full asks for a flush at
+ * targets, or into the runs of both with a rule of windows, and is counted for
+ * modulators. No rule is needed for it. A ring that is full asks for a flush at
  * the begin of the next burst.
  */
 #version 460
@@ -14,8 +15,7 @@ layout(local_size_x_id = 0) in;
 
 uint id_of(vly_vulkan_record record, uint spike)
 {
-    return word_of(VIEW.log_ids, (uint(record.start) + spike) & VIEW.log_mask)
-        .v;
+    return word_of(VIEW.log_ids, place_of(record, spike)).v;
 }
 
 /* A trace of source k before the arrival of now. */
@@ -77,6 +77,34 @@ void fire(uint i, uint burst)
         word_of(map.flushed, 1u).v = burst + 1u;
 }
 
+/* Neuron i of a side fired: its run of bursts in a row with a spike. */
+void lengthen_run(uint side, uint i, uint burst)
+{
+    pair_at run = pair_at(map.runs[side] + 8ul * uint64_t(i));
+    uvec2 was = run.v; /* run, last burst */
+    uint longer = was.x < map.window ? was.x + 1u : map.window;
+    run.v = uvec2(was.x != 0u && was.y + 1u == burst ? longer : 1u, burst);
+    word_of(map.recent, side).v = burst;
+}
+
+/* Neuron id fired. */
+void neuron_fired(uint id, uint burst)
+{
+    uint source = id - map.source_first;
+    uint target = id - map.target_first;
+    if (has_flag(VLY_VULKAN_LEARNING_WINDOW)) {
+        if (source < map.n_sources)
+            lengthen_run(0u, source, burst);
+        if (target < map.n_targets)
+            lengthen_run(1u, target, burst);
+        return;
+    }
+    if (target < map.n_targets)
+        fire(target, burst);
+    if (id - map.modulator_first < map.n_modulator)
+        atomicAdd(modulator_at(map.modulator).v.n_spikes, 1u);
+}
+
 void main()
 {
     if (push.k >= LAUNCH.n_bursts)
@@ -87,12 +115,10 @@ void main()
         return;
     for (uint p = push.first; p < push.first + push.count; p++) {
         load_learning(p);
-        if (burst >= uint64_t(map.base_delay))
+        if (burst >= uint64_t(map.base_delay) &&
+            !has_flag(VLY_VULKAN_LEARNING_WINDOW))
             arrivals(burst);
-        for (uint n = INVOCATION; n < record.count; n += INVOCATIONS) {
-            uint i = id_of(record, n) - map.target_first;
-            if (i < map.n_targets)
-                fire(i, uint(burst));
-        }
+        for (uint n = INVOCATION; n < record.count; n += INVOCATIONS)
+            neuron_fired(id_of(record, n), uint(burst));
     }
 }

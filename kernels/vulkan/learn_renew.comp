@@ -20,6 +20,19 @@ void renew(uint64_t base, uint64_t n, uint64_t step, uint now)
     }
 }
 
+/* What is too long ago for a window is forgotten. */
+void forget_runs(uint side, uint n, uint now)
+{
+    word_at recent = word_of(map.recent, side);
+    for (uint i = INVOCATION; i < n; i += INVOCATIONS) {
+        pair_at run = pair_at(map.runs[side] + 8ul * uint64_t(i));
+        if (now - run.v.y > map.window)
+            run.v = uvec2(0u);
+    }
+    if (INVOCATION == 0u && now - recent.v > map.window)
+        recent.v = now - VLY_VULKAN_AGE_NEVER;
+}
+
 void main()
 {
     uint now = uint(LAUNCH.burst);
@@ -27,6 +40,11 @@ void main()
         load_learning(p);
         if (INVOCATION == 0u)
             word_of(map.flushed, 0u).v = now;
+        if (has_flag(VLY_VULKAN_LEARNING_WINDOW)) {
+            forget_runs(0u, map.n_sources, now);
+            forget_runs(1u, map.n_targets, now);
+            continue;
+        }
         renew(map.arrived, uint64_t(map.n_sources), 1ul, now);
         renew(map.newest, uint64_t(map.n_targets), 4ul, now);
         renew(map.post, ring_of_target(map.n_targets), 1ul, now);

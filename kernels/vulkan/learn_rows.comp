@@ -8,7 +8,9 @@
  *
  * Each target has its last spikes in a ring. If one was full after the last
  * burst, the next one begins with a flush: all rows are brought up to date.
- * That changes no result. Built with FLUSH, this shader does that.
+ * That changes no result. Built with FLUSH, this shader does that. Rules with
+ * an eligibility flush in every interval, and turn eligibilities into weights
+ * on the way. For rules of windows see learn_window.glsl.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -17,25 +19,13 @@
 #include "kernels/vulkan/burst_begin.glsl"
 #include "kernels/vulkan/learning.glsl"
 
-#include "kernels/rules/shader_rule.glsl"
+#include "kernels/vulkan/rule_coefs.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint LANES = 32u; /* that share a row */
 
-RULE_PART(_coef) coefs;
-uint now; /* burst modulo 2^32 */
-
-#define VLY_LOAD_F32(word) VLY_FLOAT(word)
-#define VLY_LOAD_U32(word) (word)
-
-void load_coefs()
-{
-    uint k = 0u;
-#define VLY_COEF(name, type, expression)                                       \
-    coefs.name = VLY_LOAD_##type(map.coefs[k]);                                \
-    k++;
-#include "kernels/rules/shader_rule_table.glsl"
-}
+uint now;      /* burst modulo 2^32 */
+uint now_slot; /* of the accumulators, in this burst */
 
 /* The functions of the rule. Usual values of a coefficient, which make one
  * cheaper, are compiled apart. */
@@ -83,6 +73,8 @@ struct row_state {
     float after1;
     float x0; /* and before this one */
     float x1;
+    bool sweeps; /* eligibilities become weights, by this modulator */
+    float modulator;
 };
 
 row_state row_of(uint k, uint flushed, int youngest)
@@ -102,10 +94,19 @@ row_state row_of(uint k, uint flushed, int youngest)
     row.after1 = after(row.before1);
     row.x0 = decayed(map.source[0], row.after0, row.arrived);
     row.x1 = decayed(map.source[1], row.after1, row.arrived);
+    row.sweeps = false;
+    row.modulator = 0.0f;
     return row;
 }
 
 /* ---- synapses ---------------------------------------------------------- */
+
+/* An arrival at a target. inputs: address of the accumulators. */
+void deliver_weight(uint64_t inputs, uint target, int m)
+{
+    uint value = (uint((m + 0x8000) >> 16) * map.sign) << map.shift;
+    atomicAdd(word_of(inputs, target).v, value);
+}
 
 /* One spike of a target, of this age; slot: its place among all rings. */
 int fold_spike(row_state row, int age, uint64_t slot, int m)
@@ -170,52 +171,64 @@ target_state target_seen(target_state target, uint i)
     return target;
 }
 
-/* The synapse whose target and weight are at these addresses. inputs: address
- * of the accumulators to which the arrival is delivered. */
-void visit_synapse(row_state row, word_at target_word, word_at weight,
+/* Spikes of the target, and the arrival, change m. */
+int learned(row_state row, uint i, int m)
+{
+    target_state of = target_of(i);
+    if (row.youngest <= row.oldest && int(now - of.last) <= row.oldest)
+        m = fold_target(row, i, of.count, m);
+#if !defined(FLUSH)
+    of = target_seen(of, i);
+    m = pre(m, row.x0, row.x1, decayed(map.target[0], of.after0, now - of.last),
+            decayed(map.target[1], of.after1, now - of.last));
+#endif
+    return m;
+}
+
+/* Turns an eligibility, which is up to date, into weight. */
+int swept(int e, word_at weight, float d)
+{
+#define VLY_MODULATOR(tau, interval)                                           \
+    weight.v = uint(RULE_PART(_weight)(int(weight.v), e, coefs, d));           \
+    e = RULE_PART(_fade)(e, coefs);
+#include "kernels/rules/shader_rule_table.glsl"
+    return e;
+}
+
+/* Synapse j of the block. inputs: address of the accumulators to which the
+ * arrival is delivered. */
+void visit_synapse(row_state row, vly_vulkan_block block, uint64_t j,
                    uint64_t inputs)
 {
-    uint target = target_word.v;
-    uint i = target - map.target_first;
-    int m = int(weight.v);
+    uint target = word_at(block.targets + 4ul * j).v;
+    word_at weight = word_at(block.weights + 4ul * j);
+    word_at changed =
+        word_at((HAS_ELIGIBILITY != 0u ? block.eligibilities : block.weights) +
+                4ul * j);
+    int m = int(changed.v);
     int was = m;
     if (!has_flag(VLY_VULKAN_LEARNING_FROZEN)) {
-        target_state of = target_of(i);
-        if (row.youngest <= row.oldest && int(now - of.last) <= row.oldest)
-            m = fold_target(row, i, of.count, m);
-#if !defined(FLUSH)
-        of = target_seen(of, i);
-        m = pre(m, row.x0, row.x1,
-                decayed(map.target[0], of.after0, now - of.last),
-                decayed(map.target[1], of.after1, now - of.last));
-#endif
+        m = learned(row, target - map.target_first, m);
+        if (row.sweeps && m != 0) /* an eligibility of 0 changes nothing */
+            m = swept(m, weight, row.modulator);
     }
     if (m != was)
-        weight.v = uint(m);
+        changed.v = uint(m);
 #if !defined(FLUSH)
-    uint value = (uint((m + 0x8000) >> 16) * map.sign) << map.shift;
-    atomicAdd(word_of(inputs, target).v, value);
+    deliver_weight(inputs, target, HAS_ELIGIBILITY != 0u ? int(weight.v) : m);
 #endif
 }
 
-/* Synapses from, from + step, ... of row k, block by block. */
+/* Synapses from, from + step, ... of row k. */
 void visit_row(row_state row, uint k, uint from, uint step, uint64_t inputs)
 {
-    uint64_t j = long_at(map.row + 8ul * uint64_t(k)).v;
-    uint64_t end = long_at(map.row + 8ul * uint64_t(k) + 8ul).v;
-    uint64_t size = 1ul << map.block_shift;
-    for (j += uint64_t(from); j < end;) {
-        uint64_t block = j >> map.block_shift;
-        uint64_t pair = map.blocks + 16ul * block;
-        uint64_t first = block << map.block_shift;
-        uint64_t targets = long_at(pair).v - 4ul * first;
-        uint64_t weights = long_at(pair + 8ul).v - 4ul * first;
-        uint64_t last = first + size < end ? first + size : end;
-        for (; j < last; j += uint64_t(step))
-            visit_synapse(row, word_at(targets + 4ul * j),
-                          word_at(weights + 4ul * j), inputs);
-    }
+    row_walk walk = walk_from(map.row + 8ul * uint64_t(k), from);
+    while (walk_block(walk, map.blocks, map.block_shift))
+        for (; walk.j < walk.last; walk.j += uint64_t(step))
+            visit_synapse(row, walk.block, walk.j, inputs);
 }
+
+#include "kernels/vulkan/learn_window.glsl"
 
 /* ---- a burst ----------------------------------------------------------- */
 
@@ -224,17 +237,28 @@ bool is_full()
     return word_of(map.flushed, 1u).v == now;
 }
 
+/* Whether eligibilities become weights before the arrivals of this burst. */
+bool is_due(uint64_t burst)
+{
+    return HAS_ELIGIBILITY != 0u && burst % uint64_t(map.interval) == 0ul;
+}
+
 #if defined(FLUSH)
 
-void flush_rows()
+void flush_rows(bool sweeps)
 {
     uint flushed = word_of(map.flushed, 0u).v;
     uint64_t items = uint64_t(map.n_sources) * uint64_t(map.n_parts);
+    float d = 0.0f;
+    if (sweeps)
+        d = modulator_value(modulator_at(map.modulator).v);
     for (uint64_t q = uint64_t(TEAM); q < items; q += uint64_t(TEAMS)) {
         uint k = uint(q / uint64_t(map.n_parts));
         uint part = uint(q % uint64_t(map.n_parts));
         row_state row = row_of(k, flushed, 1);
-        if (row.youngest <= row.oldest)
+        row.sweeps = sweeps;
+        row.modulator = d;
+        if (row.youngest <= row.oldest || sweeps)
             visit_row(row, k, LANES * part + LANE, LANES * map.n_parts, 0ul);
     }
 }
@@ -249,11 +273,16 @@ void main()
     now = uint(burst);
     for (uint p = push.first; p < push.first + push.count; p++) {
         load_learning(p);
-        if (has_flag(VLY_VULKAN_LEARNING_FROZEN) ||
-            (push.all == 0u && !is_full()))
+        if (has_flag(VLY_VULKAN_LEARNING_FROZEN))
+            continue;
+        bool sweeps = push.all == 0u && is_due(burst);
+        if (HAS_WINDOW == 0u && push.all == 0u && !sweeps && !is_full())
             continue;
         load_coefs();
-        flush_rows();
+        if (HAS_WINDOW != 0u)
+            change_windows(burst);
+        else
+            flush_rows(sweeps);
     }
 }
 
@@ -263,20 +292,21 @@ void main()
 void deliver_spikes(vly_vulkan_record record, uint flushed, uint64_t inputs)
 {
     int youngest = has_flag(VLY_VULKAN_LEARNING_DENDRITIC) ? 0 : 1;
-    uint shift = 0u; /* 2^shift parts of a row */
-    while (shift < 5u && record.count < TEAMS >> (shift + 1u))
-        shift++;
-    uint n_parts = map.n_parts > 1u << shift ? map.n_parts : 1u << shift;
+    uint n_parts = max(map.n_parts, 1u << parts_shift(record.count, TEAMS));
     uint64_t items = uint64_t(record.count) * uint64_t(n_parts);
     for (uint64_t q = uint64_t(TEAM); q < items; q += uint64_t(TEAMS)) {
         uint part = uint(q % uint64_t(n_parts));
         uint spike = uint(q / uint64_t(n_parts));
-        uint at = (uint(record.start) + spike) & VIEW.log_mask;
+        uint at = place_of(record, spike);
         uint k = word_of(VIEW.log_ids, at).v - map.source_first;
         if (k >= map.n_sources)
             continue;
-        visit_row(row_of(k, flushed, youngest), k, LANES * part + LANE,
-                  LANES * n_parts, inputs);
+        uint from = LANES * part + LANE;
+        if (HAS_WINDOW != 0u)
+            deliver_unchanged(k, from, LANES * n_parts, inputs, at);
+        else
+            visit_row(row_of(k, flushed, youngest), k, from, LANES * n_parts,
+                      inputs);
     }
 }
 
@@ -289,20 +319,20 @@ void main()
     if (!begin_burst(burst, head))
         return;
     now = uint(burst);
-    uint slot = uint(burst % uint64_t(VIEW.ring));
+    now_slot = uint(burst % uint64_t(VIEW.ring));
     for (uint p = push.first; p < push.first + push.count; p++) {
         load_learning(p);
         load_coefs();
-        uint flushed = is_full() ? now : word_of(map.flushed, 0u).v;
-        /* No invocation reads it before the barrier: all see that a ring is
-         * full. */
-        if (is_full() && gl_GlobalInvocationID.x == 0u)
+        bool flushes = HAS_WINDOW != 0u || is_due(burst) || is_full();
+        uint flushed = flushes ? now : word_of(map.flushed, 0u).v;
+        /* No invocation reads it before the barrier: all see that this burst
+         * began with a flush. */
+        if (flushes && gl_GlobalInvocationID.x == 0u)
             word_of(map.flushed, 0u).v = now;
         if (burst >= uint64_t(map.base_delay))
-            deliver_spikes(record_of(burst - uint64_t(map.base_delay)).v,
-                           flushed,
-                           slot_row(VIEW.inputs,
-                                    slot * VIEW.n_ports + map.port));
+            deliver_spikes(
+                record_of(burst - uint64_t(map.base_delay)).v, flushed,
+                slot_row(VIEW.inputs, now_slot * VIEW.n_ports + map.port));
     }
 }
 

@@ -6,7 +6,7 @@
 #ifndef VOLLEY_VULKAN_LEARNING_GLSL
 #define VOLLEY_VULKAN_LEARNING_GLSL
 
-#include "kernels/vulkan/burst_view.glsl"
+#include "kernels/vulkan/row_blocks.glsl"
 
 #include "kernels/rules/rule.h"
 
@@ -15,8 +15,13 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer learning_at
     vly_vulkan_learning v;
 };
 
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer modulator_at
+{
+    vly_vulkan_modulator v;
+};
+
 /* size as in C: a test of the backend compares them */
-#define LEARNING_BYTES 200ul
+#define LEARNING_BYTES 256ul
 
 /* The projection at hand, read once: a compiler would read it again after every
  * store. */
@@ -49,6 +54,13 @@ float decayed(vly_vulkan_trace trace, float x, uint age)
     return vly_trace_at(x, age, trace.rate, trace.bursts);
 }
 
+/* The modulator in the burst to come. */
+float modulator_value(vly_vulkan_modulator m)
+{
+    return vly_trace_at(m.value, m.age, map.modulator_trace.rate,
+                        map.modulator_trace.bursts);
+}
+
 /* A trace after an event, from the one before it. */
 float after(float before)
 {
@@ -66,16 +78,5 @@ uint64_t ring_of_target(uint i)
 {
     return uint64_t(i) * (uint64_t(map.mask) + 1ul);
 }
-
-/* An invocation's teams: LANES that work together. */
-#define TEAMS (gl_NumWorkGroups.x * (gl_WorkGroupSize.x / LANES))
-#define TEAM                                                                   \
-    (gl_LocalInvocationIndex / LANES * gl_NumWorkGroups.x + gl_WorkGroupID.x)
-#define LANE (gl_LocalInvocationIndex % LANES)
-
-/* Invocations of the dispatch. */
-#define INVOCATIONS (gl_NumWorkGroups.x * gl_WorkGroupSize.x)
-#define INVOCATION                                                             \
-    (gl_WorkGroupID.x * gl_WorkGroupSize.x + gl_LocalInvocationIndex)
 
 #endif

@@ -164,19 +164,6 @@ static uint32_t plasticity_of(const vly_connectome *connectome)
     return flags;
 }
 
-/* Whether a map of the net learns by a rule of windows, which the Vulkan
- * backend refuses by name. */
-static bool needs_windows(const vly_connectome *connectome, const char *text)
-{
-    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
-        const vly_learning_desc *learning =
-            connectome->desc.projections[p].learning;
-        if (learning && (learning->flags & VLY_LEARNING_WINDOW))
-            return strncmp(text, "vulkan", strlen("vulkan")) == 0;
-    }
-    return false;
-}
-
 /* Whether the backend of spec lacks a kind of plasticity that the net has: then
  * it must refuse the net and say so. */
 static bool cannot_learn(const row *r, const char *text,
@@ -190,14 +177,12 @@ static bool cannot_learn(const row *r, const char *text,
     if (wanted == 0 || vly_backend_spec_parse(text, &spec, NULL) != VLY_OK ||
         vly_registry_device(registry, &spec, 1, &backend, &device, NULL) !=
             VLY_OK ||
-        ((backend->flags & wanted) == wanted &&
-         !needs_windows(connectome, text)))
+        (backend->flags & wanted) == wanted)
         return false;
     vly_status status =
         vly_net_create(connectome, registry, text, 1, &net, &error);
     if (status != VLY_E_UNSUPPORTED ||
         (!strstr(error.message, "cannot learn") &&
-         !strstr(error.message, "does not learn by rule feagi_stdp") &&
          !strstr(error.message, "has no modulators") &&
          !strstr(error.message, "has short-term plasticity")))
         fail_msg("%s on %s: status %d: %s", r->genome, text, (int)status,

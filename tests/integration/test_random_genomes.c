@@ -290,8 +290,6 @@ static void need_devices(vly_registry *registry)
                 more &= ~(unsigned)(RANDOM_PLASTIC | RANDOM_MODULATED);
             if ((backend->flags & VLY_BACKEND_SHORT_TERM) == 0)
                 more &= ~(unsigned)RANDOM_SHORT_TERM;
-            if (strcmp(id, "vulkan") == 0)
-                more &= ~(unsigned)RANDOM_WINDOWS;
             if ((backend->flags & VLY_BACKEND_MODULATES) == 0)
                 more &= ~(unsigned)RANDOM_MODULATED;
             continue;
