@@ -28,12 +28,15 @@ typedef struct vly_conformance_change {
     uint32_t step;
 } vly_conformance_change;
 
-/* changes are [n_changes], by burst. */
+/* changes are [n_changes], by burst; modulations [n_modulations], as in
+ * vly_run. */
 typedef struct vly_conformance_case {
     const char *name;
     const char *genome; /* TOML: nets/NAME.toml; its [run] has the bursts */
     const vly_conformance_change *changes;
+    const vly_input *modulations;
     uint32_t n_changes;
+    uint32_t n_modulations;
     uint32_t every_allocation; /* 1: also with every allocation failing once */
     char about[96];            /* first line of the genome */
 } vly_conformance_case;

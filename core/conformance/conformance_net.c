@@ -110,6 +110,30 @@ static vly_status make_inputs(conformance_net *net, vly_error *error)
     return VLY_OK;
 }
 
+/* Of n_all entries that ascend by burst those of bursts [burst, burst + n);
+ * *found: their number. NULL: there are none. */
+static const vly_input *part_of(const vly_input *all, uint64_t n_all,
+                                uint64_t burst, uint64_t n, uint64_t *found)
+{
+    uint64_t from = 0;
+    while (from < n_all && all[from].burst < burst)
+        from++;
+    uint64_t to = from;
+    while (to < n_all && all[to].burst < burst + n)
+        to++;
+    *found = to - from;
+    return to > from ? all + from : NULL;
+}
+
+void conformance_net_given(const conformance_net *net, uint64_t burst,
+                           uint64_t n, vly_run *run)
+{
+    run->inputs = part_of(net->inputs, net->n_inputs, burst, n, &run->n_inputs);
+    run->modulations =
+        part_of(net->entry->modulations, net->entry->n_modulations, burst, n,
+                &run->n_modulations);
+}
+
 /* ---- the net ----------------------------------------------------------- */
 
 vly_status conformance_net_init(conformance_net *net,

@@ -95,6 +95,34 @@ static bool refuse_runs(trial *t)
     return refuse_run(t, &run, "record without spikes");
 }
 
+/* Values for projection 0, which has a modulator where `modulated`. */
+static bool refuse_modulations(trial *t)
+{
+    const vly_projection_desc *map = t->net->connectome->desc.projections;
+    bool modulated = t->desc->n_projections > 0 && map->learning != NULL &&
+                     map->learning->modulator.bursts != 0;
+    const vly_input wrong[][2] = {
+        {{.burst = t->burst, .neuron = t->desc->n_projections}},
+        {{.burst = t->burst}},
+        {{.burst = t->burst, .port = 1}},
+        {{.burst = t->burst + 1}, {.burst = t->burst}},
+        {{.burst = t->burst}, {.burst = t->burst}}};
+    static const char *const what[] = {
+        "a value for a modulator of a projection that there is not",
+        "a value for a projection without a modulator",
+        "a value for port 1 of a modulator", "modulations whose bursts descend",
+        "two values for one modulator and burst"};
+    if ((t->backend->flags & VLY_BACKEND_MODULATES) == 0)
+        return true;
+    for (uint32_t i = 0; i < sizeof what / sizeof what[0]; i++) {
+        vly_run run = {.struct_size = sizeof run, .modulations = wrong[i]};
+        run.n_modulations = i < 3 ? 1 : 2;
+        if (!(i == 1 && modulated) && !refuse_run(t, &run, what[i]))
+            return false;
+    }
+    return true;
+}
+
 /* ---- reads and writes -------------------------------------------------- */
 
 static bool refuse_fields(trial *t)
@@ -397,8 +425,8 @@ static bool refuse_all(trial *t)
     vly_net_desc small = t->net->connectome->desc;
     vly_snapshot snapshot = {.struct_size = 8};
     small.struct_size = 8;
-    return refuse_runs(t) && refuse_fields(t) && refuse_coefs(t) &&
-           refuse_stimuli(t) && refuse_weights(t) &&
+    return refuse_runs(t) && refuse_modulations(t) && refuse_fields(t) &&
+           refuse_coefs(t) && refuse_stimuli(t) && refuse_weights(t) &&
            refused(t, t->backend->snapshot_read(t->made, &snapshot, &error),
                    &error, true, "snapshot_read with struct_size 8") &&
            refuse_desc(t, &small, "a net with struct_size 8") &&

@@ -370,10 +370,13 @@ static bool scenario_rewrite(trial *t)
 
 /* ---- other hosts, other nets ------------------------------------------- */
 
-/* Calls of a host of version 1.0, and of one that knows more than we do. */
+/* Calls of a host of version 1.0, which cannot give modulations, and of one
+ * that knows more than we do. */
 static bool scenario_versions(trial *t)
 {
-    const trial_call old = {.record = 2, .struct_size = VLY_RUN_BYTES_1_0};
+    const bool gives = t->net->entry->n_modulations > 0;
+    const trial_call old = {.record = 2,
+                            .struct_size = gives ? 0 : VLY_RUN_BYTES_1_0};
     const trial_call newer = {.record = 2,
                               .struct_size = (uint32_t)sizeof(vly_run) + 32};
     return start(t) && trial_advance(t, t->net->n_bursts / 2, &old) &&

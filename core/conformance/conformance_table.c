@@ -131,9 +131,53 @@ static const struct {
                CHANGES(changed_models),  CHANGES(changed_feagi),
                CHANGES(changed_stimuli), CHANGES(changed_ports)};
 
-static const char *const every_allocation[] = {
-    "delays",    "mixed", "feagi_divided", "conductances", "plastic_dendritic",
-    "short_term"};
+/* ---- values for modulators ---------------------------------------------- */
+
+#define GIVEN(at, projection, units)                                           \
+    {                                                                          \
+        .burst = at, .neuron = projection, .value = units                      \
+    }
+
+/* 65536 is 1/s. Before the first burst, in bursts that begin with a change of
+ * weights and in others, one after the other, of more than 24 bits, 0 alone (it
+ * decays and has a new age), and after the last change. */
+static const vly_input given_rewards[] = {
+    GIVEN(0, 0, 0x120000),
+    GIVEN(3, 0, -0x80000),
+    GIVEN(3, 1, 0x50000),
+    GIVEN(3, 2, 0x1000001),
+    GIVEN(6, 0, 0x30000),
+    GIVEN(7, 0, 0x3ffff),
+    GIVEN(8, 0, 1),
+    GIVEN(60, 2, 0x2345679),
+    GIVEN(61, 2, -0x1ffffff),
+    GIVEN(62, 1, -0x3000003),
+    GIVEN(99, 2, 0),
+    GIVEN(100, 2, 0x40000),
+    GIVEN(101, 2, -0x2000001),
+    GIVEN(102, 0, 0),
+    GIVEN(123, 2, 0x3fffffff),
+    GIVEN(124, 2, -0x3ffffffe),
+    GIVEN(150, 0, 0x800000),
+    GIVEN(160, 1, 0x7654321),
+    GIVEN(198, 0, 0x10000),
+    GIVEN(199, 0, 0x10000),
+};
+
+static const struct {
+    const char *name;
+    const vly_input *given;
+    size_t n;
+} modulations[] = {{"plastic_reward", given_rewards,
+                    sizeof given_rewards / sizeof given_rewards[0]}};
+
+static const char *const every_allocation[] = {"delays",
+                                               "mixed",
+                                               "feagi_divided",
+                                               "conductances",
+                                               "plastic_dendritic",
+                                               "short_term",
+                                               "plastic_reward"};
 
 /* ---- genomes and digests ----------------------------------------------- */
 
@@ -170,6 +214,11 @@ vly_conformance_case vly_conformance_get(uint32_t index)
         if (strcmp(changes[i].name, entry.name) == 0) {
             entry.changes = changes[i].changes;
             entry.n_changes = (uint32_t)changes[i].n;
+        }
+    for (size_t i = 0; i < sizeof modulations / sizeof modulations[0]; i++)
+        if (strcmp(modulations[i].name, entry.name) == 0) {
+            entry.modulations = modulations[i].given;
+            entry.n_modulations = (uint32_t)modulations[i].n;
         }
     for (size_t i = 0; i < sizeof every_allocation / sizeof every_allocation[0];
          i++)

@@ -233,19 +233,6 @@ static void step_deinit(step *s)
     guarded_deinit(&s->beyond);
 }
 
-static void step_inputs(const trial *t, uint64_t n, vly_run *run)
-{
-    const conformance_net *net = t->net;
-    uint64_t from = 0;
-    while (from < net->n_inputs && net->inputs[from].burst < t->burst)
-        from++;
-    uint64_t to = from;
-    while (to < net->n_inputs && net->inputs[to].burst < t->burst + n)
-        to++;
-    run->inputs = to > from ? net->inputs + from : NULL;
-    run->n_inputs = to - from;
-}
-
 static bool step_init(step *s, const trial *t, const trial_call *call,
                       uint64_t n)
 {
@@ -264,7 +251,7 @@ static bool step_init(step *s, const trial *t, const trial_call *call,
         s->made.tail[i] = s->beyond.bytes;
     run->n_bursts = n;
     run->stop = call->stop;
-    step_inputs(t, n, run);
+    conformance_net_given(t->net, t->burst, n, run);
     if (!call->quiet) {
         run->digests = (uint64_t *)(void *)s->buffers[DIGESTS].bytes;
         run->spike_counts = (uint32_t *)(void *)s->buffers[COUNTS].bytes;

@@ -42,6 +42,9 @@ vly_status conformance_net_init(conformance_net *net,
                                 const vly_conformance_case *entry,
                                 vly_error *error);
 void conformance_net_deinit(conformance_net *net);
+/* Inputs and modulations of a run of n bursts from `burst` on. */
+void conformance_net_given(const conformance_net *net, uint64_t burst,
+                           uint64_t n, vly_run *run);
 
 /* ---- a run of it ------------------------------------------------------- */
 

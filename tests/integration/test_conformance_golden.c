@@ -12,6 +12,7 @@
 
 #include "conformance/conformance.h"
 #include "connectome/connectome.h"
+#include "second_learning.h"
 #include "second_simulator.h"
 
 enum { MAX_CHANGES = 64 };
@@ -62,9 +63,21 @@ static void apply(second_file *file, const vly_conformance_change *change,
     column->elements = words;
 }
 
+static void give(second_file *file, const vly_input *given)
+{
+    const second_learning *l = file->projections[given->neuron].learning;
+    if (l == NULL || l->reward == NULL)
+        fail_msg("projection %u has no modulator", given->neuron);
+    l->reward->is_given = 1;
+    l->reward->given = given->value;
+}
+
 static void before_burst(second_file *file, uint64_t burst, void *arg)
 {
     change_state *state = arg;
+    for (uint32_t i = 0; i < state->entry.n_modulations; i++)
+        if (state->entry.modulations[i].burst == burst)
+            give(file, &state->entry.modulations[i]);
     while (state->done < state->entry.n_changes &&
            state->entry.changes[state->done].burst == burst) {
         const vly_conformance_change *change =
