@@ -1,74 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_learning_swap [OTHER]: a net that learns by every rule, with delays of
- * both kinds, on cpu:1 and on another backend (cpu:3): moved after every so
+ * test_learning_swap [OTHER]: nets with plasticity by every rule, with delays
+ * of both kinds, on cpu:1 and on another backend (cpu:3): moved after every so
  * many bursts, by way of files, or on the other one all the time, with rules
- * changed and frozen and weights written on the way. Spikes, state, weights and
- * traces are those of the net that never moves.
+ * changed and frozen, weights written and modulators changed on the way.
+ * Spikes, state, weights and traces are those of the net that never moves. STDP
+ * has a net of its own, which every plan of a backend can run.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "../unit/engine_fixture.h"
 #include "device_test.h"
+#include "learning_genomes.h"
 
-#define BURSTS 420u
+#define MAPS_MOST 5u
 #define WEIGHTS_MOST 1200u
 #define WRITTEN 10u /* weights of a map before this one may be by act() */
 
 static const char *other = "cpu:3";
 static vly_registry *registry; /* to ask whether there is one */
 
-static const char *const maps[] = {"power", "triplet", "pairs", "inhibits",
-                                   "nearest"};
+/* A net, and what its user does before a burst. */
+typedef struct subject {
+    const char *genome;
+    uint64_t bursts;
+    uint64_t least_spikes;
+    const char *maps[MAPS_MOST + 1]; /* that learn; NULL after the last */
+    void (*act)(fixture *f, vly_net *net, uint64_t burst);
+    uint64_t acts[8]; /* bursts before which it does something; 0: no more */
+} subject;
 
-/* R fires in nearly every burst, so that rings of spikes are full. */
-static const char *const genome_all_rules =
-    "format = 1\n[run]\ndt_ms = 0.5\nbursts = 420\n"
-    "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 40\n"
-    "v_mv = { uniform = [-70, -50] }\n"
-    "[area.B]\nmodel = \"lif_psc_exp2\"\nneurons = 30\ni_e_pa = 400\n"
-    "[area.R]\nmodel = \"lif_psc_delta\"\nneurons = 4\nt_ref_ms = 0\n"
-    "[plasticity.power]\nrule = \"stdp_power\"\nw_max_mv = 3\nlambda = 0.1\n"
-    "delay = \"dendritic\"\n"
-    "[plasticity.triplet]\nrule = \"stdp_triplet\"\nw_max_pa = 90\n"
-    "a2_minus = 0.02\na3_plus = 0.02\n"
-    "[plasticity.pairs]\nrule = \"stdp\"\nw_max_mv = 2\nlambda = 0.05\n"
-    "mu_plus = 0.3\nmu_minus = 0\n"
-    "[plasticity.inhibits]\nrule = \"stdp_inhibitory\"\nw_max_mv = -2\n"
-    "eta_mv = 0.01\n"
-    "[plasticity.nearest]\nrule = \"stdp\"\nw_max_pa = -60\nnearest = true\n"
-    "delay = \"dendritic\"\n"
-    "[[map]]\nid = \"plain\"\nfrom = \"A\"\nto = \"B\"\n"
-    "rule = \"fixed_in_degree\"\nin_degree = 5\n"
-    "weight_pa = { uniform = [10, 40] }\ndelay_ms = { uniform = [1, 4] }\n"
-    "[[map]]\nid = \"power\"\nfrom = \"A\"\nto = \"A\"\n"
-    "rule = \"fixed_in_degree\"\nin_degree = 20\n"
-    "weight_mv = { uniform = [0, 3] }\ndelay_ms = 2\nplasticity = \"power\"\n"
-    "[[map]]\nid = \"triplet\"\nfrom = \"A\"\nto = \"B\"\n"
-    "rule = \"all_to_all\"\nweight_pa = { uniform = [0, 90] }\n"
-    "delay_ms = 0.5\nplasticity = \"triplet\"\n"
-    "[[map]]\nid = \"pairs\"\nfrom = \"B\"\nto = \"R\"\n"
-    "rule = \"all_to_all\"\nweight_mv = 1\ndelay_ms = 3.5\n"
-    "plasticity = \"pairs\"\n"
-    "[[map]]\nid = \"inhibits\"\nfrom = \"B\"\nto = \"A\"\n"
-    "rule = \"all_to_all\"\nweight_mv = -0.1\ndelay_ms = 1\n"
-    "plasticity = \"inhibits\"\n"
-    "[[map]]\nid = \"nearest\"\nfrom = \"B\"\nto = \"B\"\n"
-    "rule = \"fixed_in_degree\"\nin_degree = 9\nweight_pa = -5\n"
-    "delay_ms = 1.5\nplasticity = \"nearest\"\n"
-    "[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\nrate_hz = 900\n"
-    "weight_mv = 8\n"
-    "[[stimulus]]\nkind = \"poisson\"\nto = \"R\"\nrate_hz = 9000\n"
-    "weight_mv = 30\n";
-
-/* ---- a user ------------------------------------------------------------ */
+/* ---- users ------------------------------------------------------------- */
 
 static void set(fixture *f, vly_net *net, const char *path, double value)
 {
     assert_ok(vly_net_set(net, path, value, &f->error), f->error);
 }
 
-static void act(fixture *f, vly_net *net, uint64_t burst)
+static void act_stdp(fixture *f, vly_net *net, uint64_t burst)
 {
     double w[7] = {0, 1.5, 0.25, 2, 0.001, 1, 2};
     if (burst == 60)
@@ -86,17 +55,70 @@ static void act(fixture *f, vly_net *net, uint64_t burst)
         set(f, net, "plasticity.inhibits.eta_mv", 0.04);
 }
 
-static bool acts_at(uint64_t burst)
+static const subject stdp = {
+    .genome = genome_stdp,
+    .bursts = 420,
+    .least_spikes = 1500,
+    .maps = {"power", "triplet", "pairs", "inhibits", "nearest"},
+    .act = act_stdp,
+    .acts = {60, 100, 140, 180, 300}};
+
+/* A value for a modulator; a move loses those of later bursts. */
+static void give(fixture *f, vly_net *net, uint64_t burst, const char *map,
+                 double value)
 {
-    return burst == 60 || burst == 100 || burst == 140 || burst == 180 ||
-           burst == 300;
+    assert_ok(vly_net_modulate(net, burst, map, value, &f->error), f->error);
 }
 
-/* The first burst from `burst` on at which somebody acts or the net moves. */
-static uint64_t next_stop(uint64_t burst, uint64_t every)
+static void act_others(fixture *f, vly_net *net, uint64_t burst)
+{
+    double w[7] = {0, 1.5, 0.25, 2, 0.001, 1, 2};
+    if (burst == 30) {
+        give(f, net, 30, "given", 400.25);
+        give(f, net, 30, "reward", 1 / 65536.0);
+    }
+    if (burst == 60) {
+        set(f, net, "plasticity.reward.frozen", 1);
+        set(f, net, "plasticity.fade.U", 0.2);
+    }
+    if (burst == 100) {
+        set(f, net, "plasticity.reward.frozen", 0);
+        set(f, net, "plasticity.steps.frozen", 1);
+        set(f, net, "plasticity.given.base", -1);
+        give(f, net, 100, "reward", 900);
+        give(f, net, 100, "given", -16000.123);
+    }
+    if (burst == 140) {
+        set(f, net, "plasticity.steps.frozen", 0);
+        set(f, net, "plasticity.steps.ltp_multiplier", 5);
+        set(f, net, "plasticity.use.U", 0.6);
+        assert_ok(vly_net_weights_write(net, "reward", 0, 3, 7, w, &f->error),
+                  f->error);
+    }
+    if (burst == 180)
+        give(f, net, 180, "given", 3000);
+}
+
+static const subject others = {.genome = genome_other_rules,
+                               .bursts = 240,
+                               .least_spikes = 700,
+                               .maps = {"reward", "given", "steps"},
+                               .act = act_others,
+                               .acts = {30, 60, 100, 140, 180}};
+
+static bool acts_at(const subject *s, uint64_t burst)
+{
+    bool acts = false;
+    for (const uint64_t *at = s->acts; *at != 0; at++)
+        acts |= *at == burst;
+    return acts;
+}
+
+/* The first burst after `burst` before which the user acts or the net moves. */
+static uint64_t next_stop(const subject *s, uint64_t burst, uint64_t every)
 {
     uint64_t at = burst + 1;
-    while (at < BURSTS && !acts_at(at) && (every == 0 || at % every != 0))
+    while (at < s->bursts && !acts_at(s, at) && (every == 0 || at % every != 0))
         at++;
     return at;
 }
@@ -105,18 +127,18 @@ static uint64_t next_stop(uint64_t burst, uint64_t every)
 
 typedef struct outcome {
     fingerprint print;
-    double w[sizeof maps / sizeof maps[0]][WEIGHTS_MOST];
+    double w[MAPS_MOST][WEIGHTS_MOST];
 } outcome;
 
-static void take(fixture *f, vly_net *net, outcome *all)
+static void take(fixture *f, const subject *s, vly_net *net, outcome *all)
 {
     all->print = fixture_run(f, net, 0);
-    for (size_t m = 0; m < sizeof maps / sizeof maps[0]; m++) {
+    for (size_t m = 0; s->maps[m] != NULL; m++) {
         vly_net_projection_info info = {.struct_size = sizeof info};
-        assert_ok(vly_net_projection(net, maps[m], 0, &info, &f->error),
+        assert_ok(vly_net_projection(net, s->maps[m], 0, &info, &f->error),
                   f->error);
         assert_true(info.n_synapses > 0 && info.n_synapses <= WEIGHTS_MOST);
-        assert_ok(vly_net_weights_read(net, maps[m], 0, 0, info.n_synapses,
+        assert_ok(vly_net_weights_read(net, s->maps[m], 0, 0, info.n_synapses,
                                        all->w[m], NULL, NULL, &f->error),
                   f->error);
     }
@@ -136,29 +158,30 @@ static void assert_same_outcome(const outcome *a, const outcome *b)
 }
 
 /* every: bursts after which the net moves; 0: never */
-static outcome *live(fixture *f, const char *first, uint64_t every)
+static outcome *live(fixture *f, const subject *s, const char *first,
+                     uint64_t every)
 {
     outcome *all = new_outcome();
     vly_net *net = fixture_net(f, first);
     bool moved = false;
-    for (uint64_t t = 0; t < BURSTS;) {
-        act(f, net, t);
+    for (uint64_t t = 0; t < s->bursts;) {
+        s->act(f, net, t);
         if (every != 0 && t % every == 0) {
             moved = !moved;
             assert_ok(vly_net_swap(net, moved ? other : first, 1, &f->error),
                       f->error);
         }
-        uint64_t n = next_stop(t, every) - t;
+        uint64_t n = next_stop(s, t, every) - t;
         assert_ok(vly_net_run(net, n, &f->error), f->error);
         t += n;
     }
-    take(f, net, all);
+    take(f, s, net, all);
     vly_net_destroy(net);
     return all;
 }
 
 /* The same; at each move the net ends and another one continues from a file. */
-static outcome *live_in_files(fixture *f, uint64_t every)
+static outcome *live_in_files(fixture *f, const subject *s, uint64_t every)
 {
     char path[] = "/tmp/volley_learn_XXXXXX";
     int file = mkstemp(path);
@@ -167,9 +190,9 @@ static outcome *live_in_files(fixture *f, uint64_t every)
     bool moved = false;
     assert_true(file >= 0);
     close(file);
-    for (uint64_t t = 0; t < BURSTS;) {
+    for (uint64_t t = 0; t < s->bursts;) {
         vly_state *state = NULL;
-        act(f, net, t);
+        s->act(f, net, t);
         if (t % every == 0) {
             moved = !moved;
             assert_ok(vly_net_snapshot(net, &state, &f->error), f->error);
@@ -183,11 +206,11 @@ static outcome *live_in_files(fixture *f, uint64_t every)
                       f->error);
             vly_state_destroy(state);
         }
-        uint64_t n = next_stop(t, every) - t;
+        uint64_t n = next_stop(s, t, every) - t;
         assert_ok(vly_net_run(net, n, &f->error), f->error);
         t += n;
     }
-    take(f, net, all);
+    take(f, s, net, all);
     vly_net_destroy(net);
     unlink(path);
     return all;
@@ -195,28 +218,27 @@ static outcome *live_in_files(fixture *f, uint64_t every)
 
 /* ---- tests ------------------------------------------------------------- */
 
-static fixture *start(void)
+static fixture *start(const subject *s)
 {
     static fixture f;
     device_require(registry, other);
-    fixture_init(&f, genome_all_rules);
+    fixture_init(&f, s->genome);
     return &f;
 }
 
-static void test_stays(void **state)
+static void check_stays(const subject *s)
 {
-    (void)state;
-    fixture *f = start();
-    outcome *wanted = live(f, "cpu:1", 0);
-    assert_true(wanted->print.spikes > 1500);
-    outcome *found = live(f, other, 0);
+    fixture *f = start(s);
+    outcome *wanted = live(f, s, "cpu:1", 0);
+    assert_true(wanted->print.spikes > s->least_spikes);
+    outcome *found = live(f, s, other, 0);
     assert_same_outcome(found, wanted);
     /* every map has learned */
     outcome *before = new_outcome();
     vly_net *net = fixture_net(f, "cpu:1");
-    take(f, net, before);
+    take(f, s, net, before);
     vly_net_destroy(net);
-    for (size_t m = 0; m < sizeof maps / sizeof maps[0]; m++)
+    for (size_t m = 0; s->maps[m] != NULL; m++)
         assert_memory_not_equal(before->w[m] + WRITTEN, found->w[m] + WRITTEN,
                                 sizeof found->w[m] -
                                     WRITTEN * sizeof found->w[m][0]);
@@ -226,22 +248,45 @@ static void test_stays(void **state)
     fixture_deinit(f);
 }
 
-static void test_moves(void **state)
+/* lengths: bursts from one move to the next; 0 after the last. */
+static void check_moves(const subject *s, const uint64_t *lengths)
 {
-    (void)state;
-    fixture *f = start();
-    outcome *wanted = live(f, "cpu:1", 0);
-    static const uint64_t lengths[] = {3, 20, 90};
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-        outcome *found = live(f, "cpu:1", lengths[i]);
+    fixture *f = start(s);
+    outcome *wanted = live(f, s, "cpu:1", 0);
+    for (; *lengths != 0; lengths++) {
+        outcome *found = live(f, s, "cpu:1", *lengths);
         assert_same_outcome(found, wanted);
         free(found);
-        found = live_in_files(f, 2 * lengths[i] + 1);
+        found = live_in_files(f, s, 2 * *lengths + 1);
         assert_same_outcome(found, wanted);
         free(found);
     }
     free(wanted);
     fixture_deinit(f);
+}
+
+static void test_stays(void **state)
+{
+    (void)state;
+    check_stays(&stdp);
+}
+
+static void test_moves(void **state)
+{
+    (void)state;
+    check_moves(&stdp, (const uint64_t[]){3, 20, 90, 0});
+}
+
+static void test_others_stay(void **state)
+{
+    (void)state;
+    check_stays(&others);
+}
+
+static void test_others_move(void **state)
+{
+    (void)state;
+    check_moves(&others, (const uint64_t[]){5, 33, 0});
 }
 
 /* 50 bursts and the digest of the state, or why they could not be made. */
@@ -264,7 +309,7 @@ static vly_status try_net(fixture *f, const char *spec, uint64_t *state)
 static void test_little_memory(void **state)
 {
     (void)state;
-    fixture *f = start();
+    fixture *f = start(&others);
     if (strncmp(other, "vulkan", 6) != 0) {
         print_message("skipped: %s has no option memory=N\n", other);
         fixture_deinit(f);
@@ -289,30 +334,23 @@ static void test_little_memory(void **state)
     fixture_deinit(f);
 }
 
-/* 40,000 synapses for one invocation: Mesa's driver for processors ends its
- * loops after 65,535 iterations, so that weights would miss changes. */
+/* 40,000 synapses of each kind of plasticity for one invocation: Mesa's driver
+ * for processors ends its loops after 65,535 iterations, so that weights would
+ * miss changes. */
 static void test_much_for_one(void **state)
 {
     (void)state;
-    static const char *const genome_wide =
-        "format = 1\n[run]\ndt_ms = 0.5\nbursts = 100\n"
-        "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 200\n"
-        "[plasticity.p]\nrule = \"stdp\"\nw_max_mv = 0.2\n"
-        "[[map]]\nfrom = \"A\"\nto = \"A\"\nrule = \"all_to_all\"\n"
-        "weight_mv = 0.1\ndelay_ms = 1\nplasticity = \"p\"\n"
-        "[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\nrate_hz = 400\n"
-        "weight_mv = 20\n";
     fixture f;
     device_require(registry, other);
     bool is_vulkan = strncmp(other, "vulkan", 6) == 0;
     fixture_init(&f, genome_wide);
     vly_net *net = fixture_net(&f, "cpu:1");
-    fingerprint wanted = fixture_run(&f, net, 100);
+    fingerprint wanted = fixture_run(&f, net, 60);
     vly_net_destroy(net);
     assert_true(wanted.spikes > 1000);
     net =
         fixture_net(&f, is_vulkan ? "vulkan:0,size=1,lanes=1,groups=1" : other);
-    fingerprint found = fixture_run(&f, net, 100);
+    fingerprint found = fixture_run(&f, net, 60);
     assert_same(&found, &wanted);
     vly_net_destroy(net);
     fixture_deinit(&f);
@@ -323,15 +361,6 @@ static void test_much_for_one(void **state)
 static void test_source_among_many(void **state)
 {
     (void)state;
-    static const char *const genome_one =
-        "format = 1\n[run]\ndt_ms = 0.5\nbursts = 15\n"
-        "[area.B]\nmodel = \"lif_psc_delta\"\nneurons = 13000\n"
-        "i_e_pa = 1000\n"
-        "[area.S]\nmodel = \"lif_psc_delta\"\nneurons = 1\ni_e_pa = 1000\n"
-        "[plasticity.p]\nrule = \"stdp\"\nw_max_mv = 0.2\n"
-        "[[map]]\nid = \"p\"\nfrom = \"S\"\nto = \"B\"\n"
-        "rule = \"all_to_all\"\nweight_mv = 0.1\ndelay_ms = 1\n"
-        "plasticity = \"p\"\n";
     const char *const specs[2] = {"cpu:1", other};
     fingerprint found[2];
     fixture f;
@@ -370,6 +399,8 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays),
         cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_others_stay),
+        cmocka_unit_test(test_others_move),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_much_for_one),
         cmocka_unit_test(test_source_among_many),

@@ -43,5 +43,7 @@ if(TARGET vulkan)
             COMMAND test_conformance ${spec} [p-z]*/*)
     endforeach()
     vly_vulkan_validated(test_conformance_vulkan_validated
-                         test_conformance vulkan:0)
+                         test_conformance vulkan:0 [a-o]*/*)
+    vly_vulkan_validated(test_conformance_vulkan_validated_p_to_z
+                         test_conformance vulkan:0 [p-z]*/*)
 endif()
