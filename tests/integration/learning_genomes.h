@@ -89,11 +89,12 @@ static const char genome_other_rules[] =
     "[[stimulus]]\nkind = \"poisson\"\nto = \"D\"\nrate_hz = 900\n"
     "weight_mv = 9\n";
 
-/* Every neuron is a source of 200 synapses of each kind of plasticity. */
+/* Every neuron is a source of 300 synapses of each kind of plasticity. At first
+ * all of them fire at once. */
 static const char genome_wide[] =
     "format = 1\n[run]\ndt_ms = 0.5\nbursts = 60\n"
-    "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 200\n"
-    "[area.F]\nmodel = \"feagi\"\nneurons = 200\nfiring_threshold = 3\n"
+    "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 300\ni_e_pa = 1000\n"
+    "[area.F]\nmodel = \"feagi\"\nneurons = 300\nfiring_threshold = 3\n"
     "[plasticity.p]\nrule = \"stdp\"\nw_max_mv = 0.2\n"
     "[plasticity.r]\nrule = \"stdp_reward\"\nw_max_mv = 0.2\nbase = 9\n"
     "interval_ms = 1.5\na_plus_mv = 0.02\n"

@@ -334,7 +334,7 @@ static void test_little_memory(void **state)
     fixture_deinit(f);
 }
 
-/* 40,000 synapses of each kind of plasticity for one invocation: Mesa's driver
+/* 90,000 synapses of each kind of plasticity for one invocation: Mesa's driver
  * for processors ends its loops after 65,535 iterations, so that weights would
  * miss changes. */
 static void test_much_for_one(void **state)
