@@ -30,6 +30,40 @@ static void as_float(void **state)
     assert_true(vly_eligibility_f32(-MOST) == -32767.998046875f);
 }
 
+/* As the compiler converts them; in GLSL only these functions are sure to. */
+static void whole_numbers(void **state)
+{
+    (void)state;
+    for (uint64_t n = 0; n < 200000; n++) {
+        int32_t i = number(n);
+        uint32_t u = (uint32_t)vly_mix64(n) >> n % 32;
+        assert_true(vly_i32_f32(i) == (float)i);
+        assert_true(vly_u32_f32(u) == (float)u);
+    }
+    assert_true(vly_u32_f32(UINT32_MAX) == 4294967296.0f);
+    assert_true(vly_i32_f32(0x1000001) == 16777216.0f);
+    assert_true(vly_i32_f32(-0x1000003) == -16777220.0f);
+    assert_int_equal(vly_bits(vly_i32_f32(0)), 0);
+}
+
+/* Smaller than 2^-40 it is 0, without a sign. */
+static void stored_modulator(void **state)
+{
+    (void)state;
+    const vly_stdp_reward_coef c = {.increment = 0.0f};
+    const float least = 0x1p-40f;
+    assert_true(vly_stdp_reward_modulator(least, c, 1, 0) == least);
+    assert_true(vly_stdp_reward_modulator(-least, c, 1, 0) == -least);
+    for (float d = -0x1p-41f; d < least; d += 0x1p-42f)
+        assert_int_equal(vly_bits(vly_stdp_reward_modulator(d, c, 9, 0)), 0);
+    float d = 4.0f; /* it decays from one burst to the next, never tiny */
+    for (uint32_t n = 0; n < 1000; n++) {
+        d = vly_stdp_reward_modulator(d * 0.75f, c, 1, 0);
+        assert_true(d == 0.0f || d >= least);
+    }
+    assert_true(d == 0.0f);
+}
+
 static void changed(void **state)
 {
     (void)state;
@@ -102,7 +136,10 @@ static void rule(void **state)
     assert_int_equal(vly_stdp_reward_post(e, c, 0.0f, 0.0f, 9.0f, 0.0f), e);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(as_float), cmocka_unit_test(changed),
-    cmocka_unit_test(faded), cmocka_unit_test(rule)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(as_float),
+                                          cmocka_unit_test(whole_numbers),
+                                          cmocka_unit_test(stored_modulator),
+                                          cmocka_unit_test(changed),
+                                          cmocka_unit_test(faded),
+                                          cmocka_unit_test(rule)};
 VLY_TEST_MAIN(tests)

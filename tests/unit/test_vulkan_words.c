@@ -13,12 +13,13 @@
 #include "kernels/models/digest.h"
 #include "kernels/models/exponential.h"
 #include "kernels/models/feagi.h"
+#include "kernels/rules/tsodyks.h"
 #include "test_vulkan_words_spirv.h"
 #include "volley_test.h"
 
 #define N (1u << 18)
 #define WORDS_IN 8u
-#define WORDS_OUT 14u
+#define WORDS_OUT 20u
 
 static const char *const names[WORDS_OUT] = {
     "philox",        "digest, low",
@@ -28,6 +29,9 @@ static const char *const names[WORDS_OUT] = {
     "gain",          "driven psp",
     "x * y + z",     "x * y - (x * y)",
     "(x + z) - x",   "x * 0.1 + x * 0.9",
+    "whole number",  "whole number below 0",
+    "gained event",  "resources",
+    "use",           "gain of a spike",
 };
 
 /* The ends of what a word can be come more often than by chance. */
@@ -66,6 +70,30 @@ static void make_given(uint32_t *given)
     }
 }
 
+/* A source after a spike, from random shares and up to 2^26 bursts. */
+static vly_short_term spike_in_c(const uint32_t *w)
+{
+    const float share = 1.0f / 65536.0f;
+    const vly_tsodyks_coef c = {.U = (float)(w[2] >> 16) * share,
+                                .rec = 2e-7f,
+                                .fac = 3e-8f,
+                                .psc = 0.1f,
+                                .by_rec = -1.25f,
+                                .by_psc = -0.25f};
+    vly_short_term s = {.x = (float)(w[0] >> 16) * share,
+                        .u = (float)(w[1] >> 16) * share};
+    s.y = (1.0f - s.x) * 0.5f;
+    return vly_tsodyks_spike(s, c, w[3] & 0x03ffffffu);
+}
+
+/* weight * 2^shift * gain * 2^-16, to the nearest, a half upwards */
+static int32_t event_in_c(int16_t weight, uint32_t gain, uint32_t shift)
+{
+    int64_t exact = (int64_t)weight * gain + (0x8000 >> shift);
+    int64_t unit = INT64_C(1) << (16 - shift);
+    return (int32_t)(exact >= 0 ? exact / unit : -((unit - 1 - exact) / unit));
+}
+
 static void run_in_c(const uint32_t *w, uint32_t *out)
 {
     const float far = 1e12f;
@@ -91,6 +119,14 @@ static void run_in_c(const uint32_t *w, uint32_t *out)
         vly_bits(vly_store(x * y - vly_store(x * y, -far, far), -far, far));
     out[12] = vly_bits(vly_store((x + z) - x, -far, far));
     out[13] = vly_bits(vly_store(x * 0.1f + x * 0.9f, -far, far));
+    out[14] = vly_bits((float)w[0]);
+    out[15] = vly_bits((float)((int32_t)(w[0] >> 1) - 0x40000000));
+    out[16] = (uint32_t)event_in_c((int16_t)(w[0] & 0xffff), w[1] % 65537u,
+                                   6u * (w[2] % 3u));
+    vly_short_term s = spike_in_c(w);
+    out[17] = vly_bits(s.x);
+    out[18] = vly_bits(s.u);
+    out[19] = s.gain;
 }
 
 static void compare(uint32_t device, const uint32_t *given,

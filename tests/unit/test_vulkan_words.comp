@@ -10,9 +10,10 @@
 #include "kernels/models/exponential.h"
 #include "kernels/models/feagi.h"
 #include "kernels/models/philox.h"
+#include "kernels/rules/tsodyks.h"
 
 #define WORDS_IN 8u
-#define WORDS_OUT 14u
+#define WORDS_OUT 20u
 
 layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, std430) readonly buffer Given { uint given[]; };
@@ -50,4 +51,24 @@ void main()
     /* real numbers would give z and x */
     made[to + 12u] = floatBitsToUint(vly_store((x + z) - x, -1e12, 1e12));
     made[to + 13u] = floatBitsToUint(vly_store(x * 0.1 + x * 0.9, -1e12, 1e12));
+    made[to + 14u] = floatBitsToUint(vly_u32_f32(w0));
+    made[to + 15u] = floatBitsToUint(vly_i32_f32(int(w0 >> 1) - 0x40000000));
+    made[to + 16u] = uint(vly_short_term_event(bitfieldExtract(int(w0), 0, 16),
+                                               w1 % 65537u, 6u * (w2 % 3u)));
+    vly_short_term s;
+    s.x = float(w0 >> 16) * 1.52587890625e-5;
+    s.u = float(w1 >> 16) * 1.52587890625e-5;
+    s.y = (1.0 - s.x) * 0.5;
+    s.gain = 0u;
+    vly_tsodyks_coef c;
+    c.U = float(w2 >> 16) * 1.52587890625e-5;
+    c.rec = 2e-7;
+    c.fac = 3e-8;
+    c.psc = 0.1;
+    c.by_rec = -1.25;
+    c.by_psc = -0.25;
+    s = vly_tsodyks_spike(s, c, w3 & 0x03ffffffu);
+    made[to + 17u] = floatBitsToUint(s.x);
+    made[to + 18u] = floatBitsToUint(s.u);
+    made[to + 19u] = s.gain;
 }
