@@ -144,20 +144,125 @@ expect 0 run learn.toml --quiet --backend cpu:2 --json cpu.json
 holds same cpu.json own.json
 holds cmp cpu.csv own.csv
 
+# ---- reward, windows, short-term plasticity ----
+cat >others.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 200
+[area.A]
+model = "lif_psc_delta"
+neurons = 30
+v_mv = { uniform = [-70, -50] }
+[area.D]
+model = "lif_psc_delta"
+neurons = 3
+[area.F]
+model = "feagi"
+neurons = 12
+firing_threshold = 2
+[plasticity.r]
+rule = "stdp_reward"
+w_max_mv = 3
+a_plus_mv = 0.5
+a_minus_mv = 0.3
+tau_c_ms = 30
+tau_n_ms = 4
+increment = 20
+interval_ms = 3.5
+modulator = "D"
+[plasticity.w]
+rule = "feagi_stdp"
+w_max = 40
+plasticity_window = 2
+[plasticity.s]
+rule = "tsodyks2"
+tau_rec_ms = 40
+[plasticity.u]
+rule = "tsodyks"
+U = 0.3
+tau_rec_ms = 25
+[[map]]
+id = "rewarded"
+from = "A"
+to = "A"
+rule = "fixed_in_degree"
+in_degree = 6
+weight_mv = { uniform = [0, 3] }
+delay_ms = 1
+plasticity = "r"
+[[map]]
+id = "stepped"
+from = "A"
+to = "F"
+rule = "fixed_in_degree"
+in_degree = 5
+weight = { uniform = [0, 40] }
+delay_ms = 1
+plasticity = "w"
+[[map]]
+id = "fades"
+from = "A"
+to = "D"
+rule = "all_to_all"
+weight_mv = 0.4
+delay_ms = { uniform = [0.5, 6] }
+plasticity = "s"
+[[map]]
+id = "used"
+from = "D"
+to = "A"
+rule = "all_to_all"
+weight_mv = -2
+delay_ms = 1.5
+plasticity = "u"
+[[stimulus]]
+kind = "poisson"
+to = ["A", "D"]
+rate_hz = 500
+weight_mv = 8
+END
+changes="--change 40=plasticity.r.reward=40 --change 61=plasticity.r.reward=-9
+    --change 70=plasticity.r.frozen=true --change 75=plasticity.s.U=0.2
+    --change 90=plasticity.r.frozen=false --change 95=plasticity.w.frozen=true
+    --change 120=plasticity.u.U=0.6"
+expect 0 validate others.toml --backends "cpu:2,$other" --bursts 60 \
+    --state-every 10
+prints identical
+# shellcheck disable=SC2086 # words of a call
+{
+    expect 0 run others.toml --quiet --backend cpu:1 --json cpu.json \
+        --weights cpu.csv $changes
+    expect 0 run others.toml --quiet --backend "$other" --json own.json \
+        --weights own.csv $changes
+    holds same cpu.json own.json
+    holds cmp cpu.csv own.csv
+    expect 0 run others.toml --quiet --backend "$other" --json own.json \
+        --swap 50=cpu:2 --swap "80=$other" $changes
+    holds same cpu.json own.json
+}
+expect 0 run others.toml --quiet --backend cpu:1 --json cpu.json
+holds eval '! same own.json cpu.json'
+set -- cpu:2 "$other"
+for resumes in "$other" cpu:1; do
+    expect 0 run others.toml --quiet --backend "$1" --bursts 77 --checkpoint ck
+    expect 0 run others.toml --quiet --backend "$resumes" --resume ck \
+        --json own.json
+    holds same cpu.json own.json
+    rm -f ck
+    shift
+done
+
 # ---- refused ----
 if [ "$id" = vulkan ]; then
     expect 3 run learn.toml --quiet --backend vulkan:0,plan=sliced
     says "plan=sliced is not for this net: it has maps that learn"
+    expect 3 run "$genomes/tsodyks.toml" --quiet \
+        --backend vulkan:0,plan=sliced
+    says "plan=sliced is not for this net: it has maps with short-term plasticity"
     expect 2 run learn.toml --quiet --backend vulkan:0,block=3
     says "vulkan option block=3: wanted a power of two up to "
     expect 5 run learn.toml --quiet --backend vulkan:0,memory=40
     says "out of memory"
-    expect 3 run "$genomes/coactivity.toml" --quiet --backend vulkan:0
-    says "the vulkan backend does not learn by rule feagi_stdp yet"
-    sed -e 's/^rule = "stdp"$/rule = "stdp_reward"/' -e '/^lambda = /d' \
-        -e '/^mu_plus = /d' learn.toml >reward.toml
-    expect 0 run reward.toml --quiet --backend cpu:1
-    expect 3 run reward.toml --quiet --backend vulkan:0
-    says "map ex learns by stdp_reward, and this backend has no modulators"
 fi
 done_checks
