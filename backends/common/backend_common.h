@@ -82,10 +82,9 @@ bool vly_common_apart(const vly_net_desc *desc, uint32_t projection);
 vly_status vly_common_fixed(vly_common_heap *heap, const vly_net_desc *desc,
                             const vly_net_desc **fixed, vly_error *error);
 /* Whether the description of a plastic projection is consistent and its rule is
- * known. windows: rules of windows are too. */
+ * known. */
 vly_status vly_common_check_learning(const vly_net_desc *desc,
-                                     uint32_t projection, bool windows,
-                                     vly_error *error);
+                                     uint32_t projection, vly_error *error);
 /* common_short_term.c: the gains of a projection's spikes; NULL: none */
 const vly_short_term_desc *vly_common_short_term_of(const vly_net_desc *desc,
                                                     uint32_t projection);
@@ -102,15 +101,10 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
 
 /* ---- common_supports.c ------------------------------------------------- */
 
-/* Whether the net can run on a backend that has every model: the models are
- * known, their tables are the same, and the description is consistent. */
+/* Whether the net can run on a backend that has every model and every rule of
+ * plasticity: they are known, their tables are the same, and the description is
+ * consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
-/* The same of a backend that has every rule of STDP without a modulator too,
- * and of one that has every rule: those with a modulator, of windows and of
- * short-term plasticity. */
-vly_status vly_common_supports_learning(const vly_net_desc *desc,
-                                        vly_error *error);
-vly_status vly_common_supports_all(const vly_net_desc *desc, vly_error *error);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
 const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,

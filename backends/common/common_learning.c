@@ -202,8 +202,7 @@ out:
 }
 
 vly_status vly_common_check_learning(const vly_net_desc *desc,
-                                     uint32_t projection, bool windows,
-                                     vly_error *error)
+                                     uint32_t projection, vly_error *error)
 {
     const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
     const vly_learning_desc *learning = vly_common_learning(desc, projection);
@@ -211,11 +210,6 @@ vly_status vly_common_check_learning(const vly_net_desc *desc,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "map %s: plastic, but without a rule", p->map);
     bool window = (learning->flags & VLY_LEARNING_WINDOW) != 0;
-    if (window && !windows)
-        return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                                "map %s: the %s backend does not learn by rule "
-                                "%s yet",
-                                p->map, vly_support_plugin, learning->rule);
     if (p->delay != NULL || p->port > 1 ||
         (!window && (p->flags & VLY_PROJECTION_GAIN) != 0))
         return vly_support_fail(error, VLY_E_INVALID,

@@ -134,11 +134,8 @@ static vly_status check_port(const vly_area_desc *area, uint32_t port,
                             area->name, area->n_ports);
 }
 
-/* beside the flags of a backend: it has the rules of windows */
-#define WINDOWS (UINT32_C(1) << 31)
-
 static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
-                                   uint32_t rules, vly_error *error)
+                                   vly_error *error)
 {
     const vly_projection_desc *p = vly_common_projection_desc(desc, index);
     if (p->source_area >= desc->n_areas || p->target_area >= desc->n_areas)
@@ -152,25 +149,6 @@ static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
             "map %s: delay %u + %u, wanted 1 to %u + 255 and "
             "at most max_delay",
             p->map, p->base_delay, p->delay_max, desc->max_delay);
-    bool plastic = (p->flags & VLY_PROJECTION_PLASTIC) != 0;
-    bool gains = (p->flags & VLY_PROJECTION_SHORT_TERM) != 0;
-    if (gains && (rules & VLY_BACKEND_SHORT_TERM) == 0)
-        return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                                "map %s has short-term plasticity, which the "
-                                "%s backend does not know yet",
-                                p->map, vly_support_plugin);
-    if (plastic && (rules & VLY_BACKEND_LEARNS) == 0)
-        return vly_support_fail(
-            error, VLY_E_UNSUPPORTED,
-            "map %s is plastic: the %s backend cannot learn yet", p->map,
-            vly_support_plugin);
-    const vly_learning_desc *learning = vly_common_learning(desc, index);
-    if (learning != NULL && vly_common_modulated(learning) &&
-        (rules & VLY_BACKEND_MODULATES) == 0)
-        return vly_support_fail(
-            error, VLY_E_UNSUPPORTED,
-            "map %s learns by %s: the %s backend has no modulators yet", p->map,
-            learning->rule, vly_support_plugin);
     const vly_area_desc *target = vly_common_area_desc(desc, p->target_area);
     uint32_t gain = (target->flags & VLY_AREA_FEAGI) != 0;
     if (((p->flags & VLY_PROJECTION_GAIN) != 0) != gain)
@@ -179,10 +157,9 @@ static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
                                 gain ? "without gains" : "with gains",
                                 target->name, gain ? "FEAGI's" : "not FEAGI's");
     vly_status status = check_port(target, p->port, p->map, error);
-    if (status == VLY_OK && plastic)
-        status = vly_common_check_learning(desc, index, (rules & WINDOWS) != 0,
-                                           error);
-    if (status == VLY_OK && gains)
+    if (status == VLY_OK && (p->flags & VLY_PROJECTION_PLASTIC) != 0)
+        status = vly_common_check_learning(desc, index, error);
+    if (status == VLY_OK && (p->flags & VLY_PROJECTION_SHORT_TERM) != 0)
         status = vly_common_check_short_term(desc, index, error);
     return status;
 }
@@ -249,9 +226,7 @@ static vly_status check_stimulus(const vly_net_desc *desc,
     return VLY_OK;
 }
 
-/* rules: VLY_BACKEND_* that the backend has, and WINDOWS */
-static vly_status check_net(const vly_net_desc *desc, uint32_t rules,
-                            vly_error *error)
+vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
 {
     if (!desc)
         return vly_support_fail(error, VLY_E_INVALID, "no net description");
@@ -267,28 +242,9 @@ static vly_status check_net(const vly_net_desc *desc, uint32_t rules,
                                   "the areas have %llu neurons, the net %u",
                                   (unsigned long long)first, desc->n_neurons);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++)
-        status = check_projection(desc, i, rules, error);
+        status = check_projection(desc, i, error);
     for (uint32_t i = 0; i < desc->n_stimuli && status == VLY_OK; i++)
         status =
             check_stimulus(desc, vly_common_stimulus_desc(desc, i), i, error);
     return status;
-}
-
-vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
-{
-    return check_net(desc, 0, error);
-}
-
-vly_status vly_common_supports_learning(const vly_net_desc *desc,
-                                        vly_error *error)
-{
-    return check_net(desc, VLY_BACKEND_LEARNS, error);
-}
-
-vly_status vly_common_supports_all(const vly_net_desc *desc, vly_error *error)
-{
-    return check_net(desc,
-                     VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM |
-                         VLY_BACKEND_MODULATES | WINDOWS,
-                     error);
 }

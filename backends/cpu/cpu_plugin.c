@@ -46,7 +46,7 @@ static const vly_backend backend = {
              VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES,
     .device_count = device_count,
     .device_info = device_info,
-    .supports = vly_common_supports_all,
+    .supports = vly_common_supports,
     .net_create = vly_cpu_net_create,
     .net_destroy = vly_cpu_net_destroy,
     .net_info = vly_cpu_net_info,

@@ -36,7 +36,7 @@ static const vly_backend backend = {
              VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
-    .supports = vly_common_supports_all,
+    .supports = vly_common_supports,
     .net_create = vly_cuda_net_create,
     .net_destroy = vly_cuda_net_destroy,
     .net_info = vly_cuda_net_info,
