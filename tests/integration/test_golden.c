@@ -149,48 +149,6 @@ static bool is_too_small(const char *text, const vly_connectome *connectome)
            info.memory_bytes / 8 < connectome->desc.n_synapses;
 }
 
-/* What the backend must have for the net's plasticity: VLY_BACKEND_*. */
-static uint32_t plasticity_of(const vly_connectome *connectome)
-{
-    uint32_t flags = 0;
-    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
-        const vly_projection_desc *map = &connectome->desc.projections[p];
-        flags |= map->learning ? VLY_BACKEND_LEARNS : 0;
-        flags |= map->learning && map->learning->modulator.bursts != 0
-                     ? VLY_BACKEND_MODULATES
-                     : 0;
-        flags |= map->short_term ? VLY_BACKEND_SHORT_TERM : 0;
-    }
-    return flags;
-}
-
-/* Whether the backend of spec lacks a kind of plasticity that the net has: then
- * it must refuse the net and say so. */
-static bool cannot_learn(const row *r, const char *text,
-                         const vly_connectome *connectome)
-{
-    vly_backend_spec spec;
-    vly_device_spec device = {.struct_size = sizeof device};
-    const vly_backend *backend = NULL;
-    vly_net *net = NULL;
-    const uint32_t wanted = plasticity_of(connectome);
-    if (wanted == 0 || vly_backend_spec_parse(text, &spec, NULL) != VLY_OK ||
-        vly_registry_device(registry, &spec, 1, &backend, &device, NULL) !=
-            VLY_OK ||
-        (backend->flags & wanted) == wanted)
-        return false;
-    vly_status status =
-        vly_net_create(connectome, registry, text, 1, &net, &error);
-    if (status != VLY_E_UNSUPPORTED ||
-        (!strstr(error.message, "cannot learn") &&
-         !strstr(error.message, "has no modulators") &&
-         !strstr(error.message, "has short-term plasticity")))
-        fail_msg("%s on %s: status %d: %s", r->genome, text, (int)status,
-                 error.message);
-    printf("%s on %s: %s\n", r->genome, text, error.message);
-    return true;
-}
-
 static uint64_t check_row(const row *r)
 {
     char path[512];
@@ -213,8 +171,6 @@ static uint64_t check_row(const row *r)
                    (unsigned long long)connectome->desc.n_synapses);
             continue;
         }
-        if (cannot_learn(r, specs[k], connectome))
-            continue;
         if (trace_engine(connectome, registry, specs[k], r->bursts, NULL, 0, &t,
                          &error) &&
             device_refuses(r->genome, specs[k],
