@@ -149,6 +149,10 @@ if(TARGET cuda)
                 TIMEOUT 600 COMMAND volley_command conformance
                 $<TARGET_FILE:emulated_cuda> --case plastic_window/${case})
         endforeach()
+        # values of the host for modulators
+        vly_test_register(test_cuda_given_emulated LABELS unit TIMEOUT 600
+            COMMAND volley_command conformance $<TARGET_FILE:emulated_cuda>
+                    --case plastic_reward/pieces_7)
         vly_test(test_cuda_modulator_emulated LABELS unit ALONE TIMEOUT 600
             SOURCES test_cuda_modulator.c engine_fixture.c
             DEPENDS cpu emulated_cuda DEFINITIONS
