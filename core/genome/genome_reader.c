@@ -74,6 +74,37 @@ vly_status vly_reader_fail_key(vly_reader *reader, const vly_toml_node *node,
     return fail_at(reader, node, node->key_line, node->key_column, sentence);
 }
 
+/* A long text begins after its three quotes, or on the next line: then it has
+ * one line more in the file than in its value. */
+vly_status vly_reader_fail_in(vly_reader *reader, const vly_toml_node *node,
+                              uint32_t at, const char *format, ...)
+{
+    char sentence[800];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    const char *text = node->kind == VLY_TOML_STRING ? node->u.string : "";
+    uint32_t n_lines = 0;
+    uint32_t before = 0;
+    uint32_t column = 0;
+    for (uint32_t i = 0; text[i]; i++) {
+        n_lines += text[i] == '\n';
+        if (i < at) {
+            before += text[i] == '\n';
+            column = text[i] == '\n' ? 0 : column + 1;
+        }
+    }
+    bool is_long = node->end_line > node->line;
+    uint32_t skipped = is_long && node->end_line - node->line > n_lines;
+    if (before + skipped == 0)
+        column += node->column + (is_long ? 3 : 1);
+    else
+        column += 1;
+    return fail_at(reader, node, node->line + before + skipped, column,
+                   sentence);
+}
+
 /* Takes the text over. */
 static vly_status keep_note(vly_reader *reader, char *text)
 {
