@@ -111,6 +111,7 @@ struct vly_neuron_model {
     char unfit[120]; /* the condition on a reset, or "" */
     vly_node *reset_value;
     vly_node *threshold;
+    uint32_t cut; /* state that equations do not take beyond the threshold */
     uint64_t hash;
 };
 

@@ -11,22 +11,27 @@
 
 /* ---- what a reset must be below ----------------------------------------- */
 
-/* spike = "x >= a", reset = "x = b" with parameters a and b: without b below a
+/* Of spike = "x >= a" equations do not take x beyond a, where the neuron would
+ * have fired: x may grow without bound (AdEx), and others depend on it.
+ * spike = "x >= a", reset = "x = b" with parameters a and b: without b below a
  * the neuron would fire for ever. */
 static void find_reset(vly_neuron_model *model)
 {
     const vly_node *spike = model->spike;
+    model->cut = UINT32_MAX;
     if (spike->kind != VLY_NODE_AT_MOST && spike->kind != VLY_NODE_LESS)
         return;
     if (spike->b->kind != VLY_NODE_STATE || !spike->a->host)
         return;
+    if (spike->kind == VLY_NODE_AT_MOST)
+        model->cut = (uint32_t)spike->b->index;
     for (uint32_t i = 0; i < model->reset.n; i++) {
         const vly_statement *at = &model->reset.items[i];
         if (at->target != (uint32_t)spike->b->index || at->add)
             continue;
         model->reset_value = at->node->host ? at->node : NULL;
-        model->threshold = spike->a;
     }
+    model->threshold = spike->a;
     if (!model->reset_value)
         return;
     bool named = model->reset_value->kind == VLY_NODE_PARAM &&
@@ -135,10 +140,11 @@ static bool method_fits(vly_neuron_model *model)
 static bool build(vly_neuron_model *model)
 {
     if (!lists_take(model) || !vly_neuron_read(model) ||
-        !vly_neuron_linear(model) || !method_fits(model) ||
-        !vly_neuron_emit(model))
+        !vly_neuron_linear(model) || !method_fits(model))
         return false;
     find_reset(model);
+    if (!vly_neuron_emit(model))
+        return false;
     vly_neuron_say_scheme(model);
     /* A propagator's constant changes with dc where the constant of any row
      * that it can reach does. */

@@ -87,6 +87,11 @@ static void advance_exact(vly_emitter *e, vly_coef_kind kind, vly_env *to)
 static void put(vly_emitter *e, vly_env *to, const vly_env *from,
                 uint32_t state, uint32_t value)
 {
+    if (state == e->model->cut) {
+        uint32_t most = vly_emit(e, e->model->threshold);
+        uint32_t less = op(e, VLY_PROGRAM_LESS, value, most);
+        value = vly_emit_select(e, less, value, most);
+    }
     if (e->model->states[state].hold && e->ready != VLY_NO_VALUE)
         value = vly_emit_select(e, e->ready, value, from->state[state]);
     to->state[state] = value;
