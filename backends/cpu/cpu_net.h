@@ -50,10 +50,10 @@ typedef struct vly_cpu_area {
                         every 64 neurons: 1 = look inside */
     uint32_t *field[VLY_PROGRAM_MAX_FIELDS]; /* [n] each */
     vly_cpu_column *coef;                    /* [model->n_coefs] */
-    const vly_program *from; /* of a user's model, or NULL */
+    const vly_program *from;                 /* of a user's model, or NULL */
     vly_cpu_program *program;
     vly_common_model own; /* what model points to, then */
-    uint32_t *stimuli; /* [n_stimuli] indices */
+    uint32_t *stimuli;    /* [n_stimuli] indices */
     uint32_t n_stimuli;
     uint32_t reserved;
 } vly_cpu_area;

@@ -16,8 +16,8 @@ typedef struct planner {
     const vly_cpu_area *area;
     vly_cpu_program *made;
     vly_cpu_run_program *run;
-    uint8_t same[VLY_PROGRAM_MAX_OPS]; /* one word for all neurons */
-    uint32_t last[VLY_PROGRAM_MAX_OPS]; /* last operation that reads it */
+    uint8_t same[VLY_PROGRAM_MAX_OPS];     /* one word for all neurons */
+    uint32_t last[VLY_PROGRAM_MAX_OPS];    /* last operation that reads it */
     uint32_t becomes[VLY_PROGRAM_MAX_OPS]; /* field, or NO_PLACE */
     uint32_t field_read[VLY_PROGRAM_MAX_FIELDS]; /* last reader of its start */
     uint8_t taken[VLY_PROGRAM_MAX_OPS];          /* blocks in use */
@@ -30,9 +30,9 @@ static void find_same(planner *p)
     for (uint32_t i = 0; i < p->from->n_ops; i++) {
         const vly_program_op *op = &p->from->ops[i];
         uint32_t reads = vly_common_program_reads(op);
-        p->same[i] = reads > 0 || op->code == VLY_PROGRAM_NUMBER ||
-                     (op->code == VLY_PROGRAM_COEF &&
-                      p->area->coef[op->a].uniform != 0);
+        p->same[i] =
+            reads > 0 || op->code == VLY_PROGRAM_NUMBER ||
+            (op->code == VLY_PROGRAM_COEF && p->area->coef[op->a].uniform != 0);
         for (uint32_t k = 0; k < reads; k++)
             if (!p->same[vly_common_program_operand(op, k)])
                 p->same[i] = 0;
@@ -217,7 +217,8 @@ static void fill_steps(planner *p, uint32_t **places)
         const vly_program_op *op = &p->from->ops[i];
         if (p->same[i])
             compute_same(p, i, places);
-        else if (op->code == VLY_PROGRAM_FIELD && made->place[i] < made->n_blocks)
+        else if (op->code == VLY_PROGRAM_FIELD &&
+                 made->place[i] < made->n_blocks)
             made->steps[made->n_steps++] = copy_step(p, i);
         else if (op->code != VLY_PROGRAM_FIELD && op->code != VLY_PROGRAM_COEF)
             made->steps[made->n_steps++] = step_of(p, i);
@@ -243,12 +244,12 @@ static vly_status alloc_all(vly_common_heap *heap, const vly_program *from,
 {
     uint32_t n = from->n_ops;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_alloc(heap, n, sizeof *made->steps, &made->steps,
-                             error));
+    VLY_TRY(
+        vly_common_alloc(heap, n, sizeof *made->steps, &made->steps, error));
     VLY_TRY(vly_common_alloc(heap, n, sizeof(uint32_t), &made->words, error));
     VLY_TRY(vly_common_alloc(heap, n, sizeof(uint32_t), &made->place, error));
-    VLY_TRY(vly_common_alloc(heap, n + VLY_PROGRAM_MAX_FIELDS,
-                             sizeof(uint32_t), &made->column, error));
+    VLY_TRY(vly_common_alloc(heap, n + VLY_PROGRAM_MAX_FIELDS, sizeof(uint32_t),
+                             &made->column, error));
     VLY_TRY(vly_common_alloc(heap, 1, sizeof **p, p, error));
     VLY_TRY(vly_common_alloc(heap, 2 * n + VLY_PROGRAM_MAX_FIELDS,
                              sizeof(uint32_t *), places, error));

@@ -123,7 +123,7 @@ UNARY(decay_mean, vly_decay_mean_f32(x))
 /* these do not depend on which operand is which */
 WHOLE(negate, x ^ 0x80000000u)
 WHOLE(absolute, x & 0x7fffffffu)
-WHOLE(both, x & y)
+WHOLE(both, x &y)
 WHOLE(either, x | y)
 WHOLE(negation, x ^ 1u)
 WHOLE(is_zero, x == 0u ? 1u : 0u)

@@ -100,8 +100,8 @@ bool vly_storage_model(vly_storage *storage, const vly_model_info *model)
     for (size_t i = 0; i < storage->n_models; i++)
         if (storage->models[i] == model)
             return true;
-    const vly_model_info **grown = vly_realloc(
-        storage->models, storage->n_models + 1, sizeof(*grown));
+    const vly_model_info **grown =
+        vly_realloc(storage->models, storage->n_models + 1, sizeof(*grown));
     if (!grown)
         return false;
     vly_model_hold(model);

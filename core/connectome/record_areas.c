@@ -35,8 +35,8 @@ static vly_status model_find(const vly_record_reader *reader, const char *text,
     if (*model)
         return VLY_OK;
     const vly_model_info *made = NULL;
-    VLY_TRY(vly_model_define(text, reader->file->path, &made,
-                             reader->file->error));
+    VLY_TRY(
+        vly_model_define(text, reader->file->path, &made, reader->file->error));
     if (vly_storage_model(storage, made))
         *model = made;
     vly_model_drop(made); /* the storage holds it */

@@ -43,13 +43,15 @@ const vly_key vly_keys_model[] = {
 
 const vly_key vly_keys_neuron[] = {
     {"param", VLY_FORM_ANY, "parameters: { tau_m = \"10 ms\", ... }"},
-    {"port", VLY_FORM_ANY, "inputs and their units: { ex = \"pA\" }; of two "
-                           "the sign of a weight chooses one"},
+    {"port", VLY_FORM_ANY,
+     "inputs and their units: { ex = \"pA\" }; of two "
+     "the sign of a weight chooses one"},
     {"state", VLY_FORM_ANY, "variables and their start: { v = \"e_l\" }"},
     {"eq", VLY_FORM_TEXT, "a line each: v' = ..., or a name = ..."},
     {"update", VLY_FORM_TEXT, "instead of eq: assignments of one burst"},
-    {"on", VLY_FORM_TEXTS, "what an arrival at a port does: "
-                           "{ ex = \"i_ex += in\" }"},
+    {"on", VLY_FORM_TEXTS,
+     "what an arrival at a port does: "
+     "{ ex = \"i_ex += in\" }"},
     {"spike", VLY_FORM_TEXT, "condition: \"v >= v_th\""},
     {"reset", VLY_FORM_TEXT, "after a spike: \"v = v_reset; w += b\""},
     {"refractory", VLY_FORM_TEXT, "a time; what is marked hold stands still"},

@@ -122,8 +122,8 @@ out:
 
 static vly_status freeze_file(vly_reader *reader)
 {
-    static const char *const tables[] = {"area",      "model",  "map",
-                                         "stimulus",  "record", "morphology",
+    static const char *const tables[] = {"area",       "model",  "map",
+                                         "stimulus",   "record", "morphology",
                                          "plasticity", "neuron"};
     vly_status status;
     VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
@@ -195,8 +195,8 @@ out:
 static vly_status take_file(vly_reader *reader, const vly_toml_node *use,
                             vly_reader *part, const vly_use_names *names)
 {
-    static const char *const groups[] = {"area",      "model",  "map",
-                                         "stimulus",  "record", "morphology",
+    static const char *const groups[] = {"area",       "model",  "map",
+                                         "stimulus",   "record", "morphology",
                                          "plasticity", "neuron"};
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {

@@ -278,8 +278,8 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
              vly_toml_get(neurons, model->u.string)))
             VLY_TRY(put_prefix(reader, names, &model->u.string));
     }
-    for (uint32_t i = 0; models && models->kind == VLY_TOML_TABLE &&
-                         i < models->n_children;
+    for (uint32_t i = 0;
+         models && models->kind == VLY_TOML_TABLE && i < models->n_children;
          i++) {
         vly_toml_node *type = vly_toml_child(&models->u.children[i], "type");
         if (type && type->kind == VLY_TOML_STRING &&

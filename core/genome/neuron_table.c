@@ -13,8 +13,7 @@
 
 /* A string, or a number as a text without a unit. */
 static vly_status text_read(vly_reader *reader, const vly_toml_node *node,
-                            const char *what, bool number,
-                            vly_neuron_text *out)
+                            const char *what, bool number, vly_neuron_text *out)
 {
     char digits[VLY_NUMBER_SIZE];
     char *copy = NULL;
@@ -43,8 +42,7 @@ out:
 
 /* "10 ms" or { value = "10 ms", range = ["1 ms", "20 ms"], text = "..." } */
 static vly_status name_read(vly_reader *reader, const vly_toml_node *node,
-                            const char *what, bool number,
-                            vly_neuron_name *out)
+                            const char *what, bool number, vly_neuron_name *out)
 {
     vly_status status = VLY_OK;
     *out = (vly_neuron_name){.name = node->key, .place = node};
@@ -67,10 +65,8 @@ static vly_status name_read(vly_reader *reader, const vly_toml_node *node,
     if (range->kind != VLY_TOML_ARRAY || range->n_children != 2)
         return vly_reader_wrong(reader, range, "range",
                                 "[lowest, highest] with units");
-    VLY_TRY(
-        text_read(reader, &range->u.children[0], "range", true, &out->lo));
-    VLY_TRY(
-        text_read(reader, &range->u.children[1], "range", true, &out->hi));
+    VLY_TRY(text_read(reader, &range->u.children[0], "range", true, &out->lo));
+    VLY_TRY(text_read(reader, &range->u.children[1], "range", true, &out->hi));
 out:
     return status;
 }
@@ -91,8 +87,8 @@ static vly_status names_read(vly_reader *reader, const vly_toml_node *table,
     VLY_TRY(
         vly_reader_alloc(reader, group->n_children + 1, sizeof *names, &names));
     for (uint32_t i = 0; i < group->n_children; i++)
-        VLY_TRY(name_read(reader, &group->u.children[i], what, number,
-                          &names[i]));
+        VLY_TRY(
+            name_read(reader, &group->u.children[i], what, number, &names[i]));
     *out = names;
     *n = group->n_children;
 out:
@@ -144,14 +140,13 @@ static vly_status parts_read(vly_reader *reader, const vly_toml_node *node,
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         const vly_toml_node *part = vly_toml_get(node, parts[i].key);
         if (part)
-            VLY_TRY(
-                text_read(reader, part, parts[i].key, false, parts[i].to));
+            VLY_TRY(text_read(reader, part, parts[i].key, false, parts[i].to));
     }
-    VLY_TRY(names_read(reader, node, "param", true, &to->params,
-                       &to->n_params));
+    VLY_TRY(
+        names_read(reader, node, "param", true, &to->params, &to->n_params));
     VLY_TRY(names_read(reader, node, "port", false, &to->ports, &to->n_ports));
-    VLY_TRY(names_read(reader, node, "state", true, &to->states,
-                       &to->n_states));
+    VLY_TRY(
+        names_read(reader, node, "state", true, &to->states, &to->n_states));
     status = arrivals_read(reader, node, to);
 out:
     return status;

@@ -71,8 +71,8 @@ static void fill_coefs(vly_user_model *user)
     for (uint32_t i = 0; i < n; i++) {
         (void)snprintf(user->coef_names[i], sizeof user->coef_names[i], "c%u",
                        i);
-        user->coefs[i] = (vly_coef_info){
-            user->coef_names[i], vly_neuron_coef_type(user->neuron, i)};
+        user->coefs[i] = (vly_coef_info){user->coef_names[i],
+                                         vly_neuron_coef_type(user->neuron, i)};
         if (vly_neuron_coef_driven(user->neuron, i))
             user->roles[n_roles++] = (vly_role_info){VLY_ROLE_DRIVE, i};
     }

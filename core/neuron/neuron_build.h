@@ -31,9 +31,9 @@ typedef struct vly_state {
     vly_unit unit;
     vly_node *rate; /* right side of its equation, or NULL */
     bool hold;
-    bool exact;       /* solved by the propagator */
-    uint32_t row;     /* of the exact system */
-    vly_node *linear; /* not exact: rate = constant + linear x + rest, */
+    bool exact;         /* solved by the propagator */
+    uint32_t row;       /* of the exact system */
+    vly_node *linear;   /* not exact: rate = constant + linear x + rest, */
     vly_node *constant; /* NULL: 0 */
     vly_node *rest;
 } vly_state;

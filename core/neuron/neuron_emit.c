@@ -102,9 +102,9 @@ uint32_t vly_emit_state(vly_emitter *emitter, uint32_t state)
     vly_env *env = emitter->env;
     const vly_neuron_field *field = &emitter->model->fields[state];
     if (env->dirty[state] && !env->raw) {
-        env->state[state] = vly_emit_op(
-            emitter, VLY_PROGRAM_STORE, env->state[state],
-            vly_float_bits(field->lo), vly_float_bits(field->hi));
+        env->state[state] =
+            vly_emit_op(emitter, VLY_PROGRAM_STORE, env->state[state],
+                        vly_float_bits(field->lo), vly_float_bits(field->hi));
         env->dirty[state] = false;
     }
     return env->state[state];
@@ -203,8 +203,8 @@ static uint32_t call(vly_emitter *emitter, const vly_node *node)
     case VLY_FUNCTION_SIGMOID:
         return sigmoid(emitter, a);
     case VLY_FUNCTION_TANH: { /* 2 sigmoid(2 x) - 1 */
-        uint32_t s = sigmoid(
-            emitter, vly_emit_op(emitter, VLY_PROGRAM_ADD, a, a, 0));
+        uint32_t s =
+            sigmoid(emitter, vly_emit_op(emitter, VLY_PROGRAM_ADD, a, a, 0));
         return vly_emit_op(emitter, VLY_PROGRAM_SUBTRACT,
                            vly_emit_op(emitter, VLY_PROGRAM_ADD, s, s, 0),
                            vly_emit_number(emitter, 1.0f), 0);
@@ -276,8 +276,7 @@ static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
     uint32_t value;
     if (node->numeric)
         return vly_emit_number(
-            emitter,
-            (float)vly_node_value(model, node, NULL, 0.0, 0.0, NULL));
+            emitter, (float)vly_node_value(model, node, NULL, 0.0, 0.0, NULL));
     if (node->host && !node->truth)
         return vly_emit_coef(emitter, &(vly_coef){.node = node});
     switch (node->kind) {

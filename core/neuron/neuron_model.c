@@ -75,7 +75,8 @@ static bool lists_take(vly_neuron_model *model)
 {
     const vly_neuron_source *s = model->source;
     vly_arena *arena = &model->arena;
-    model->params = vly_arena_take(arena, s->n_params + 1, sizeof *model->params);
+    model->params =
+        vly_arena_take(arena, s->n_params + 1, sizeof *model->params);
     model->decimals =
         vly_arena_take(arena, s->n_params + 1, sizeof *model->decimals);
     model->ports = vly_arena_take(arena, s->n_ports + 1, sizeof *model->ports);
@@ -89,10 +90,10 @@ static bool lists_take(vly_neuron_model *model)
            model->port_units && model->fields && model->states;
 }
 
-static bool sizes_good(const vly_neuron_source *source,
-                       vly_neuron_fault *fault)
+static bool sizes_good(const vly_neuron_source *source, vly_neuron_fault *fault)
 {
-    static const char *const what[] = {"parameters", "ports", "state variables"};
+    static const char *const what[] = {"parameters", "ports",
+                                       "state variables"};
     const uint32_t found[] = {source->n_params, source->n_ports,
                               source->n_states};
     const uint32_t least[] = {0, 1, 1};
@@ -165,8 +166,7 @@ static bool build(vly_neuron_model *model)
 }
 
 vly_status vly_neuron_compile(const vly_neuron_source *source,
-                              vly_neuron_model **model,
-                              vly_neuron_fault *fault)
+                              vly_neuron_model **model, vly_neuron_fault *fault)
 {
     memset(fault, 0, sizeof *fault);
     if (!sizes_good(source, fault))

@@ -123,8 +123,7 @@ static void remove_unused(vly_neuron_model *model)
     model->program.fired = place[model->program.fired];
 }
 
-static uint32_t type_of(const vly_neuron_model *model,
-                        const vly_program_op *op)
+static uint32_t type_of(const vly_neuron_model *model, const vly_program_op *op)
 {
     switch (op->code) {
     case VLY_PROGRAM_FIELD:

@@ -43,9 +43,9 @@ static vly_text text_of(vly_neuron_model *model, const vly_neuron_text *from)
 static bool name_good(vly_neuron_model *model, const char *name,
                       const void *place)
 {
-    static const char *const taken[] = {"dt",  "in",   "if",  "then", "else",
-                                        "and", "or",   "not", "hold", "rises",
-                                        "uniform", "normal", "refractory"};
+    static const char *const taken[] = {
+        "dt",  "in",   "if",    "then",    "else",   "and",       "or",
+        "not", "hold", "rises", "uniform", "normal", "refractory"};
     size_t n = strlen(name);
     vly_unit unit;
     int decimal;
@@ -56,17 +56,19 @@ static bool name_good(vly_neuron_model *model, const char *name,
                      name);
     for (size_t i = 0; i < n; i++)
         if (!isalnum((unsigned char)name[i]) && name[i] != '_')
-            return fault(model, place, "name \"%.60s\", wanted letters, digits "
-                                       "and _",
+            return fault(model, place,
+                         "name \"%.60s\", wanted letters, digits "
+                         "and _",
                          name);
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (strcmp(name, taken[i]) == 0)
-            return fault(model, place, "%s is a word of the language, wanted "
-                                       "another name",
+            return fault(model, place,
+                         "%s is a word of the language, wanted "
+                         "another name",
                          name);
     if (vly_function_find(name, n) != VLY_FUNCTIONS)
-        return fault(model, place,
-                     "%s is a function, wanted another name", name);
+        return fault(model, place, "%s is a function, wanted another name",
+                     name);
     if (vly_unit_symbol(name, n, &unit, &decimal))
         return fault(model, place, "%s is a unit, wanted another name", name);
     if (vly_names_find(&model->names, name, n))
@@ -88,8 +90,8 @@ static bool name_add(vly_neuron_model *model, const char *name,
         names->items = items;
         names->room = room;
     }
-    names->items[names->n++] = (vly_named){
-        .name = name, .kind = kind, .index = index, .unit = unit};
+    names->items[names->n++] =
+        (vly_named){.name = name, .kind = kind, .index = index, .unit = unit};
     return true;
 }
 
@@ -144,8 +146,8 @@ static const char *key_of(vly_neuron_model *model, const char *name,
     char suffix[VLY_UNIT_TEXT];
     char key[128];
     vly_unit_suffix(unit, suffix);
-    int n = snprintf(key, sizeof key, "%s%s%s", name, *suffix ? "_" : "",
-                     suffix);
+    int n =
+        snprintf(key, sizeof key, "%s%s%s", name, *suffix ? "_" : "", suffix);
     return vly_arena_text(&model->arena, key, (size_t)n);
 }
 
@@ -179,8 +181,8 @@ static bool params_read(vly_neuron_model *model)
             return false;
         *to = (vly_neuron_param){
             .key = key_of(model, from->name, q.written),
-            .name = vly_arena_text(&model->arena, from->name,
-                                   strlen(from->name)),
+            .name =
+                vly_arena_text(&model->arena, from->name, strlen(from->name)),
             .unit = q.written,
             .text = from->text ? vly_arena_text(&model->arena, from->text,
                                                 strlen(from->text))
@@ -226,8 +228,8 @@ static bool ports_read(vly_neuron_model *model)
                          from->name, unit);
         vly_unit_suffix(unit, suffix);
         model->ports[i] = (vly_neuron_port){
-            .name = vly_arena_text(&model->arena, from->name,
-                                   strlen(from->name)),
+            .name =
+                vly_arena_text(&model->arena, from->name, strlen(from->name)),
             .unit = vly_arena_text(&model->arena, unit, strlen(unit)),
             .suffix = vly_arena_text(&model->arena, suffix, strlen(suffix))};
         if (!model->ports[i].name || !model->ports[i].unit ||
@@ -266,12 +268,14 @@ static bool state_read(vly_neuron_model *model, uint32_t i)
         return false;
     vly_text_skip(&text);
     if (*text.at)
-        return vly_fault_at(&text, text.at, "unexpected text after the start "
-                                            "of %s",
+        return vly_fault_at(&text, text.at,
+                            "unexpected text after the start "
+                            "of %s",
                             from->name);
     if (state->start->truth)
-        return vly_fault_at(&text, text.text, "%s starts with a condition, "
-                                              "wanted a value",
+        return vly_fault_at(&text, text.text,
+                            "%s starts with a condition, "
+                            "wanted a value",
                             from->name);
     state->unit = state->start->unit;
     vly_unit_print(state->unit, unit);
@@ -318,7 +322,12 @@ static bool statement_add(vly_neuron_model *model, vly_statements *list,
     return true;
 }
 
-typedef enum text_part { PART_EQ, PART_UPDATE, PART_ARRIVAL, PART_RESET } text_part;
+typedef enum text_part {
+    PART_EQ,
+    PART_UPDATE,
+    PART_ARRIVAL,
+    PART_RESET
+} text_part;
 
 /* The left side up to and with = or +=; *minus for -= */
 static bool target_read(vly_neuron_model *model, vly_text *text, text_part part,
@@ -350,8 +359,8 @@ static bool target_read(vly_neuron_model *model, vly_text *text, text_part part,
     if (to->derivative && part != PART_EQ)
         return vly_fault_at(text, *name, "a derivative is only for `eq`");
     if (part == PART_EQ && to->add)
-        return vly_fault_at(text, *name, "%s= in an equation, wanted =",
-                            *minus ? "-" : "+");
+        return vly_fault_at(text, *name,
+                            "%s= in an equation, wanted =", *minus ? "-" : "+");
     to->local = !found || found->kind == VLY_NODE_LOCAL || found->alias;
     if (found && !to->local && found->kind != VLY_NODE_STATE)
         return vly_fault_at(text, *name,
@@ -387,13 +396,13 @@ static bool units_fit(vly_neuron_model *model, vly_text *text,
     vly_unit_print(to->node->unit, found);
     vly_unit per_time = to->node->unit;
     (void)vly_unit_times(per_time, (vly_unit){.ms = 1}, -1, &per_time);
-    return vly_fault_at(
-        text, text->text + to->at, "%s%s has the unit %s, the right side has %s%s",
-        model->fields[to->target].name, to->derivative ? "'" : "", wanted,
-        found,
-        to->derivative && vly_unit_equal(unit, per_time)
-            ? ": a time constant is missing"
-            : "");
+    return vly_fault_at(text, text->text + to->at,
+                        "%s%s has the unit %s, the right side has %s%s",
+                        model->fields[to->target].name,
+                        to->derivative ? "'" : "", wanted, found,
+                        to->derivative && vly_unit_equal(unit, per_time)
+                            ? ": a time constant is missing"
+                            : "");
 }
 
 /* A name that `eq` or `update` makes: an alias stands for its expression. */
@@ -422,8 +431,8 @@ static bool local_add(vly_neuron_model *model, vly_text *text, text_part part,
     return true;
 }
 
-static bool statement_read(vly_neuron_model *model, vly_text *text, text_part part,
-                           vly_statements *list)
+static bool statement_read(vly_neuron_model *model, vly_text *text,
+                           text_part part, vly_statements *list)
 {
     vly_statement made = {0};
     const char *name = NULL;
@@ -435,8 +444,9 @@ static bool statement_read(vly_neuron_model *model, vly_text *text, text_part pa
     if (!made.node)
         return false;
     if (made.node->truth)
-        return vly_fault_at(text, name, "a condition on the right side, wanted "
-                                        "if ... then ... else ...");
+        return vly_fault_at(text, name,
+                            "a condition on the right side, wanted "
+                            "if ... then ... else ...");
     if (minus)
         made.node = vly_node_negate(&model->arena, made.node);
     vly_text_skip(text);
@@ -515,9 +525,12 @@ static bool refractory_read(vly_neuron_model *model)
                      "\"t_ref\" in ms");
     if (model->refractory->kind == VLY_NODE_PARAM)
         model->refractory_param = (uint32_t)model->refractory->index;
-    model->fields[model->n_states] = (vly_neuron_field){
-        .key = "refractory", .name = "refractory", .unit = "bursts",
-        .type = VLY_TYPE_U32, .lo = 0, .hi = 4294967040.0f};
+    model->fields[model->n_states] = (vly_neuron_field){.key = "refractory",
+                                                        .name = "refractory",
+                                                        .unit = "bursts",
+                                                        .type = VLY_TYPE_U32,
+                                                        .lo = 0,
+                                                        .hi = 4294967040.0f};
     model->n_fields++;
     return true;
 }
@@ -603,6 +616,5 @@ bool vly_neuron_read(vly_neuron_model *model)
             return false;
     model->spike = whole_text(model, &source->spike, true);
     return model->spike &&
-           statements_read(model, &source->reset, PART_RESET, 0,
-                           &model->reset);
+           statements_read(model, &source->reset, PART_RESET, 0, &model->reset);
 }

@@ -51,7 +51,8 @@ static uint32_t change(vly_emitter *e, vly_coef_kind kind, uint32_t row,
         if (!model->reach[row][j])
             continue;
         uint32_t term = vly_emit_coef(
-            e, &(vly_coef){.kind = kind, .row = row, .column = j, .held = held});
+            e,
+            &(vly_coef){.kind = kind, .row = row, .column = j, .held = held});
         if (j < n)
             term = op(e, VLY_PROGRAM_MULTIPLY, term,
                       e->env->state[model->exact[j]]);
@@ -142,8 +143,8 @@ static uint32_t exponential(vly_emitter *e, vly_env *env, const vly_env *from,
 }
 
 /* x + h rate(env) */
-static uint32_t explicit_step(vly_emitter *e, vly_env *env,
-                              const vly_env *from, uint32_t i, uint32_t h)
+static uint32_t explicit_step(vly_emitter *e, vly_env *env, const vly_env *from,
+                              uint32_t i, uint32_t h)
 {
     uint32_t rate = at(e, env, e->model->states[i].rate);
     return op(e, VLY_PROGRAM_ADD, from->state[i],
@@ -251,15 +252,18 @@ static size_t put_names(const vly_neuron_model *model, bool exact, char *out,
 void vly_neuron_say_scheme(vly_neuron_model *model)
 {
     static const char *const methods[VLY_METHODS] = {
-        "exponential Euler at the middle of the burst, 2nd order", "",
         "exponential Euler at the middle of the burst, 2nd order",
-        "Heun, 2nd order", "Runge-Kutta, 4th order", "Euler, 1st order"};
+        "",
+        "exponential Euler at the middle of the burst, 2nd order",
+        "Heun, 2nd order",
+        "Runge-Kutta, 4th order",
+        "Euler, 1st order"};
     char exact[100] = "";
     char rest[100] = "";
     size_t n_exact = put_names(model, true, exact, sizeof exact);
     size_t n_rest = put_names(model, false, rest, sizeof rest);
-    (void)snprintf(model->scheme, sizeof model->scheme, "%s%s%s%s%s%s",
-                   exact, n_exact ? " exactly (matrix exponential)" : "",
+    (void)snprintf(model->scheme, sizeof model->scheme, "%s%s%s%s%s%s", exact,
+                   n_exact ? " exactly (matrix exponential)" : "",
                    n_exact && n_rest ? "; " : "", rest, n_rest ? ": " : "",
                    n_rest ? methods[model->method] : "");
     if (model->n_exact + n_rest == 0)

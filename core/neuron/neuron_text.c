@@ -88,8 +88,8 @@ static bool take(vly_text *text, char c)
 
 static bool is_reserved(const char *at, size_t n)
 {
-    static const char *const words[] = {"if",  "then", "else", "and",
-                                        "or",  "not",  "hold"};
+    static const char *const words[] = {"if", "then", "else", "and",
+                                        "or", "not",  "hold"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (word_is(at, n, words[i]))
             return true;
@@ -161,8 +161,8 @@ static vly_node *named(vly_text *text, const char *at, size_t n)
         if (node) {
             node->index = found ? (int32_t)found->index : 0;
             node->unit = found ? found->unit : (vly_unit){.ms = 1};
-            node->host = node->kind == VLY_NODE_PARAM ||
-                         node->kind == VLY_NODE_DT;
+            node->host =
+                node->kind == VLY_NODE_PARAM || node->kind == VLY_NODE_DT;
         }
         return node;
     }
@@ -335,9 +335,9 @@ static vly_node *product(vly_text *text)
         vly_node *right = unary(text);
         if (!right)
             return NULL;
-        left = vly_node_binary(
-            text, at, *at == '*' ? VLY_NODE_MULTIPLY : VLY_NODE_DIVIDE, left,
-            right);
+        left = vly_node_binary(text, at,
+                               *at == '*' ? VLY_NODE_MULTIPLY : VLY_NODE_DIVIDE,
+                               left, right);
     }
     return NULL;
 }
@@ -378,8 +378,7 @@ static vly_node *compare(vly_text *text)
     if (!right)
         return NULL;
     bool swap = *at == '>';
-    return vly_node_binary(text, at,
-                           equal ? VLY_NODE_AT_MOST : VLY_NODE_LESS,
+    return vly_node_binary(text, at, equal ? VLY_NODE_AT_MOST : VLY_NODE_LESS,
                            swap ? right : left, swap ? left : right);
 }
 
@@ -405,8 +404,8 @@ static vly_node *both(vly_text *text)
         if (!take_word(text, "and"))
             return left;
         vly_node *right = negation(text);
-        left = right ? vly_node_binary(text, at, VLY_NODE_AND, left, right)
-                     : NULL;
+        left =
+            right ? vly_node_binary(text, at, VLY_NODE_AND, left, right) : NULL;
     }
     return NULL;
 }

@@ -9,9 +9,9 @@
 
 /* What a function takes and gives. */
 typedef enum takes {
-    PURE,  /* a pure number, gives one */
-    SAME,  /* arguments of one unit, gives that unit */
-    ROOT,  /* gives the square root of the unit */
+    PURE, /* a pure number, gives one */
+    SAME, /* arguments of one unit, gives that unit */
+    ROOT, /* gives the square root of the unit */
     TIMES /* propagator: times, gives ms */
 } takes;
 
@@ -120,8 +120,8 @@ static bool same_unit(vly_text *text, const char *at, vly_node_kind kind,
 static bool truths(vly_text *text, const char *at, vly_node_kind kind,
                    const vly_node *a, const vly_node *b)
 {
-    bool wanted = kind == VLY_NODE_AND || kind == VLY_NODE_OR ||
-                  kind == VLY_NODE_NOT;
+    bool wanted =
+        kind == VLY_NODE_AND || kind == VLY_NODE_OR || kind == VLY_NODE_NOT;
     if (a->truth == wanted && (!b || b->truth == wanted))
         return true;
     vly_fault_at(text, at,
@@ -230,8 +230,7 @@ static bool check_call(vly_text *text, const char *at, const row *f,
             *unit = a->unit;
         else if (f->takes == SAME &&
                  !same_unit(text, at, VLY_NODE_IF,
-                            arguments[0]->any ? arguments[i - 1]
-                                              : arguments[0],
+                            arguments[0]->any ? arguments[i - 1] : arguments[0],
                             a, unit))
             return false;
     }

@@ -79,9 +79,9 @@ typedef struct vly_text {
     const void *place;
     const char *text;
     const char *at;
-    bool inputs;  /* ports may be named */
-    bool rises;   /* rises( ) may be used */
-    bool in;      /* `in` is the arriving input of port in_port */
+    bool inputs; /* ports may be named */
+    bool rises;  /* rises( ) may be used */
+    bool in;     /* `in` is the arriving input of port in_port */
     uint32_t in_port;
     uint32_t depth;
 } vly_text;

@@ -14,10 +14,10 @@ typedef struct symbol {
 } symbol;
 
 static const symbol symbols[] = {
-    {"V", {1, 0, 0, 0}, 3},     {"A", {0, 1, 0, 0}, 12},
-    {"s", {0, 0, 1, 0}, 3},     {"S", {-1, 1, 0, 0}, 9},
-    {"F", {-1, 1, 1, 0}, 12},   {"Ohm", {1, -1, 0, 0}, -9},
-    {"Hz", {0, 0, -1, 0}, -3},  {"M", {0, 0, 0, 1}, 3},
+    {"V", {1, 0, 0, 0}, 3},    {"A", {0, 1, 0, 0}, 12},
+    {"s", {0, 0, 1, 0}, 3},    {"S", {-1, 1, 0, 0}, 9},
+    {"F", {-1, 1, 1, 0}, 12},  {"Ohm", {1, -1, 0, 0}, -9},
+    {"Hz", {0, 0, -1, 0}, -3}, {"M", {0, 0, 0, 1}, 3},
     {"C", {0, 1, 1, 0}, 15},
 };
 
@@ -26,9 +26,8 @@ typedef struct prefix {
     int decimal;
 } prefix;
 
-static const prefix prefixes[] = {{'f', -15}, {'p', -12}, {'n', -9},
-                                  {'u', -6},  {'m', -3},  {'k', 3},
-                                  {'M', 6},   {'G', 9}};
+static const prefix prefixes[] = {{'f', -15}, {'p', -12}, {'n', -9}, {'u', -6},
+                                  {'m', -3},  {'k', 3},   {'M', 6},  {'G', 9}};
 
 /* Names of common units without a factor, for printing. */
 static const struct {
@@ -189,8 +188,8 @@ void vly_unit_suffix(const char *text, char out[VLY_UNIT_TEXT])
          *at && used + 6 < VLY_UNIT_TEXT; at++) {
         if (*at == '/' || *at == '*') {
             const char *word = *at == '/' ? (used ? "_per_" : "per_") : "_";
-            used += (size_t)snprintf(out + used, VLY_UNIT_TEXT - used, "%s",
-                                     word);
+            used +=
+                (size_t)snprintf(out + used, VLY_UNIT_TEXT - used, "%s", word);
         } else if (isalnum((unsigned char)*at) && !(*at == '1' && used == 0)) {
             out[used++] = (char)tolower((unsigned char)*at);
         }

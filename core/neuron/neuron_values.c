@@ -298,10 +298,10 @@ const char *vly_neuron_unfit(const vly_neuron_model *model,
 {
     double values[VLY_NEURON_COEFS_MAX];
     if (model->reset_value) {
-        double at = vly_node_value(model, model->reset_value, params, dt_ms,
-                                   0.0, NULL);
-        double threshold = vly_node_value(model, model->threshold, params,
-                                          dt_ms, 0.0, NULL);
+        double at =
+            vly_node_value(model, model->reset_value, params, dt_ms, 0.0, NULL);
+        double threshold =
+            vly_node_value(model, model->threshold, params, dt_ms, 0.0, NULL);
         if (!(vly_float_store(at, -(float)COEF_MAX, (float)COEF_MAX) <
               vly_float_store(threshold, -(float)COEF_MAX, (float)COEF_MAX)))
             return model->unfit;

@@ -16,8 +16,8 @@ VLY_FN VLY_F32 vly_inverse_f32(VLY_F32 x)
 {
     VLY_U32 sign = VLY_BITS(x) & 0x80000000u;
     VLY_F32 size = VLY_FLOAT(VLY_BITS(x) & 0x7fffffffu);
-    size = size > 9.09494702e-13f ? size : 9.09494702e-13f;   /* 2^-40 */
-    size = size < 1.20892582e24f ? size : 1.20892582e24f; /* 2^80 */
+    size = size > 9.09494702e-13f ? size : 9.09494702e-13f; /* 2^-40 */
+    size = size < 1.20892582e24f ? size : 1.20892582e24f;   /* 2^80 */
     VLY_F32 y = VLY_FLOAT(0x7ef311c3u - VLY_BITS(size));
     y = y * (2.0f - size * y);
     y = y * (2.0f - size * y);
