@@ -101,7 +101,15 @@ static void check_saved(const row *r, const vly_connectome *connectome)
              VLY_TEST_BINARY_DIR, (long)getpid());
     assert_ok(vly_connectome_save(connectome, path, &error), error);
     assert_ok(vly_connectome_load(path, 1, &again, &error), error);
+    trace t = {0};
+    int status = trace_second(path, r->bursts, &t);
     unlink(path);
+    assert_int_equal(status, 0);
+    if (t.digest != r->digest || t.state_digest != r->state_digest)
+        fail_msg("%s by the second simulator: digests %016" PRIx64
+                 " %016" PRIx64,
+                 r->genome, t.digest, t.state_digest);
+    trace_free(&t);
     check(r, again, specs[0], NULL, " from a file");
     vly_connectome_destroy(again);
 }

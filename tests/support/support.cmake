@@ -5,6 +5,7 @@ add_library(volley_second STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_digest.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/second_ports.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_program.c
     ${CMAKE_CURRENT_LIST_DIR}/second_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reward.c
     ${CMAKE_CURRENT_LIST_DIR}/second_short_term.c
