@@ -16,6 +16,7 @@ struct vly_user_model {
     vly_model_info info;
     vly_neuron_model *neuron;
     char *definition;
+    size_t n_table; /* bytes of it before the program */
     atomic_uint users;
     vly_port_info ports[VLY_NEURON_PORTS_MAX];
     vly_param_info params[VLY_NEURON_PARAMS_MAX];
@@ -132,6 +133,7 @@ static vly_user_model *user_make(const char *name, vly_neuron_model *neuron,
 {
     vly_user_model *user = vly_calloc(1, sizeof *user);
     char *id = vly_strdup(name);
+    size_t n_table = definition ? strlen(definition) : 0;
     definition = with_program(definition, neuron);
     if (!user || !id || !definition) {
         vly_free(user);
@@ -142,6 +144,7 @@ static vly_user_model *user_make(const char *name, vly_neuron_model *neuron,
     }
     user->neuron = neuron;
     user->definition = definition;
+    user->n_table = n_table;
     atomic_init(&user->users, 1);
     user->info.id = id;
     user->info.text = "";
@@ -178,6 +181,11 @@ void vly_model_drop(const vly_model_info *model)
 const char *vly_model_definition(const vly_model_info *model)
 {
     return model->user ? model->user->definition : NULL;
+}
+
+size_t vly_model_table_bytes(const vly_model_info *model)
+{
+    return model->user ? model->user->n_table : 0;
 }
 
 const vly_program *vly_model_program(const vly_model_info *model)
