@@ -24,6 +24,7 @@ static uint32_t n_specs = 2;
 static uint64_t first = 0;
 static uint64_t count = 12;
 static uint64_t n_firing;
+static uint64_t n_refused;
 static vly_registry *registry;
 static vly_error error = {.struct_size = sizeof error};
 
@@ -95,6 +96,13 @@ static void random_models(void **state)
             fail_msg("seed %" PRIu64 ": %s\n%s", seed, error.message, text);
         check_resolved(seed, genome);
         status = vly_connectome_build(genome, 2, &connectome, &error);
+        /* an expression of random parameters may be too large */
+        if (status == VLY_E_PARSE && strstr(error.message, "division by 0")) {
+            n_refused++;
+            vly_genome_destroy(genome);
+            free(text);
+            continue;
+        }
         if (status != VLY_OK)
             fail_msg("seed %" PRIu64 ": %s\n%s", seed, error.message, text);
         free(text);
@@ -104,9 +112,11 @@ static void random_models(void **state)
         vly_connectome_destroy(connectome);
     }
     vly_registry_destroy(registry);
-    printf("%" PRIu64 " genomes of %d models, %" PRIu64 " with spikes\n", count,
-           MODELS, n_firing);
-    assert_true(10 * n_firing >= 9 * count);
+    printf("%" PRIu64 " genomes of %d models: %" PRIu64 " with spikes, %" PRIu64
+           " refused\n",
+           count, MODELS, n_firing, n_refused);
+    assert_true(10 * n_firing >= 9 * (count - n_refused));
+    assert_true(4 * n_refused <= count);
 }
 
 int main(int argc, char **argv)

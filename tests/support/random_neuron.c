@@ -64,7 +64,7 @@ static void leaf(maker *m, bool states)
     else if (kind < 7)
         put(m, "k%u", roll(m, m->n_params));
     else
-        put(m, "%u.%u", roll(m, 3), roll(m, 100));
+        put(m, "%u.%02u", roll(m, 3), 1 + roll(m, 99));
 }
 
 static void expression(maker *m, uint32_t depth, bool states);
