@@ -13,7 +13,7 @@
 #include "backends/common/backend_common.h"
 
 /* Neurons of a block: some ten blocks of values fit into the first cache. */
-#define VLY_CPU_BLOCK 256u
+#define VLY_CPU_BLOCK 512u
 
 /* Which operands are one word for all neurons. */
 enum {
@@ -22,9 +22,20 @@ enum {
     VLY_CPU_ONE_C = 4,
 };
 
+/* Steps that do two operations, each still rounded: a product that only one sum
+ * reads, a comparison that only one choice between its sides reads. */
+enum {
+    VLY_CPU_TIMES_PLUS = VLY_PROGRAM_CODES, /* a b + c */
+    VLY_CPU_TIMES_MINUS,                    /* a b - c */
+    VLY_CPU_MINUS_TIMES,                    /* c - a b */
+    VLY_CPU_LESSER,                         /* a < b ? a : b */
+    VLY_CPU_GREATER,                        /* b < a ? a : b */
+    VLY_CPU_CODES
+};
+
 /* d, a, b, c: places, numbers of words' arrays. */
 typedef struct vly_cpu_program_step {
-    uint8_t code; /* vly_program_code */
+    uint8_t code; /* vly_program_code, VLY_CPU_* */
     uint8_t ones;
     uint16_t d;
     uint16_t a;

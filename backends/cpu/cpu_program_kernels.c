@@ -111,6 +111,45 @@ typedef struct view {
         }                                                                      \
     }
 
+/* body uses x, y and z; x and y are not both the same for all */
+#define TERNARY_LOOP(x_is, y_is, z_is, body)                                   \
+    VECTORISE                                                                  \
+    for (uint32_t i = 0; i < n; i++) {                                         \
+        float x = (x_is);                                                      \
+        float y = (y_is);                                                      \
+        float z = (z_is);                                                      \
+        float xy = x * y;                                                      \
+        d[i] = vly_bits(body);                                                 \
+    }
+#define TERNARY(name, body)                                                    \
+    static void name(const view *v)                                            \
+    {                                                                          \
+        HEAD(v);                                                               \
+        const uint32_t *c = v->c;                                              \
+        const uint32_t *p =                                                    \
+            (v->ones & VLY_CPU_ONE_A) ? a : b; /* x y is y x */                \
+        const uint32_t *q = (v->ones & VLY_CPU_ONE_A) ? b : a;                 \
+        const float one = vly_float(p[0]);                                     \
+        const float all = vly_float(c[0]);                                     \
+        if (v->ones & (VLY_CPU_ONE_A | VLY_CPU_ONE_B)) {                       \
+            if (v->ones & VLY_CPU_ONE_C) {                                     \
+                TERNARY_LOOP(vly_float(q[i]), one, all, body)                  \
+            } else {                                                           \
+                TERNARY_LOOP(vly_float(q[i]), one, vly_float(c[i]), body)      \
+            }                                                                  \
+        } else if (v->ones & VLY_CPU_ONE_C) {                                  \
+            TERNARY_LOOP(vly_float(a[i]), vly_float(b[i]), all, body)          \
+        } else {                                                               \
+            TERNARY_LOOP(vly_float(a[i]), vly_float(b[i]), vly_float(c[i]),    \
+                         body)                                                 \
+        }                                                                      \
+    }
+
+TERNARY(times_plus, xy + z)
+TERNARY(times_minus, xy - z)
+TERNARY(minus_times, z - xy)
+BINARY(lesser, vly_bits(x < y ? x : y))
+BINARY(greater, vly_bits(y < x ? x : y))
 BINARY(add, vly_bits(x + y))
 BINARY(subtract, vly_bits(x - y))
 BINARY(multiply, vly_bits(x *y))
@@ -180,7 +219,12 @@ static void input(const view *v, float scale)
 static void run_step(const vly_cpu_program_call *call,
                      const vly_cpu_program_step *step)
 {
-    static void (*const loops[VLY_PROGRAM_CODES])(const view *) = {
+    static void (*const loops[VLY_CPU_CODES])(const view *) = {
+        [VLY_CPU_TIMES_PLUS] = times_plus,
+        [VLY_CPU_TIMES_MINUS] = times_minus,
+        [VLY_CPU_MINUS_TIMES] = minus_times,
+        [VLY_CPU_LESSER] = lesser,
+        [VLY_CPU_GREATER] = greater,
         [VLY_PROGRAM_ADD] = add,
         [VLY_PROGRAM_SUBTRACT] = subtract,
         [VLY_PROGRAM_MULTIPLY] = multiply,
