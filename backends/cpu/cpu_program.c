@@ -255,6 +255,8 @@ static vly_cpu_program_step step_of(const planner *p, uint32_t i)
     }
     if (op->code == VLY_PROGRAM_INPUT)
         step.port = (uint16_t)op->a;
+    if (op->code == VLY_PROGRAM_UNIFORM)
+        step.lo = op->a;
     if (op->code == VLY_PROGRAM_STORE) {
         step.lo = op->b;
         step.hi = op->c;
@@ -390,8 +392,8 @@ static void put_field(const vly_cpu_program *program, uint32_t f,
         field[i] = from[one ? 0 : i];
 }
 
-void vly_cpu_program_step_block(const vly_cpu_area *area,
-                                vly_cpu_run_program *run, uint32_t *blocks,
+void vly_cpu_program_step_block(const vly_backend_net *net,
+                                const vly_cpu_area *area, uint32_t *blocks,
                                 uint32_t at, uint32_t n, uint8_t *flags)
 {
     const vly_cpu_program *program = area->program;
@@ -417,10 +419,13 @@ void vly_cpu_program_step_block(const vly_cpu_area *area,
                                  .n_steps = program->n_steps,
                                  .n = n,
                                  .place = places,
+                                 .id = area->first + at,
+                                 .key = net->desc->seed_input,
+                                 .burst = net->burst,
                                  .scale = {area->scale[0], area->scale[1]}};
     for (uint32_t i = 0; i < area->n_ports; i++)
         call.input[i] = slot + i * area->stride + at;
-    run(&call);
+    net->kernels->program(&call);
     for (uint32_t i = 0; i < area->n_ports; i++)
         memset(slot + i * area->stride + at, 0, n * sizeof *slot);
     uint32_t place = program->place[from->fired];

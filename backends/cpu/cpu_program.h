@@ -42,7 +42,7 @@ typedef struct vly_cpu_program_step {
     uint16_t b;
     uint16_t c;
     uint16_t port; /* of INPUT */
-    uint32_t lo;   /* of STORE */
+    uint32_t lo;   /* of STORE; stream of UNIFORM */
     uint32_t hi;
 } vly_cpu_program_step;
 
@@ -70,7 +70,12 @@ typedef struct vly_cpu_program_call {
     uint32_t *const *place;
     const uint32_t *input[2];
     float scale[2];
+    uint32_t id; /* of the first neuron */
+    uint64_t key;
+    uint64_t burst;
 } vly_cpu_program_call;
+
+struct vly_backend_net;
 
 typedef void vly_cpu_run_program(const vly_cpu_program_call *call);
 
@@ -84,8 +89,9 @@ vly_status vly_cpu_program_make(vly_common_heap *heap,
 void vly_cpu_program_free(vly_common_heap *heap, vly_cpu_program *program);
 /* Neurons [at, at + n) of the area, n at most VLY_CPU_BLOCK; flags [n]. Sets
  * their inputs to 0. */
-void vly_cpu_program_step_block(const struct vly_cpu_area *area,
-                                vly_cpu_run_program *run, uint32_t *blocks,
-                                uint32_t at, uint32_t n, uint8_t *flags);
+void vly_cpu_program_step_block(const struct vly_backend_net *net,
+                                const struct vly_cpu_area *area,
+                                uint32_t *blocks, uint32_t at, uint32_t n,
+                                uint8_t *flags);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "kernels/models/philox.h"
 #include "kernels/models/program.h"
 
 #define RUN3(isa) vly_cpu_run_program_##isa
@@ -216,6 +217,24 @@ static void input(const view *v, float scale)
         d[i] = vly_bits((float)(int32_t)a[i] * scale);
 }
 
+static void uniform(const view *v, const vly_cpu_program_call *call,
+                    uint32_t stream)
+{
+    uint32_t *d = v->d;
+    const uint32_t key_low = (uint32_t)call->key;
+    const uint32_t key_high = (uint32_t)(call->key >> 32);
+    const uint32_t t_low = (uint32_t)call->burst;
+    const uint32_t t_high = (uint32_t)(call->burst >> 32);
+    const uint32_t id = call->id;
+    const uint32_t n = v->n;
+    VECTORISE
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t u =
+            vly_philox_burst(key_low, key_high, t_low, t_high, id + i, stream);
+        d[i] = vly_bits((float)(int32_t)(u >> 8) * 5.9604644775390625e-8f);
+    }
+}
+
 static void run_step(const vly_cpu_program_call *call,
                      const vly_cpu_program_step *step)
 {
@@ -247,6 +266,10 @@ static void run_step(const vly_cpu_program_call *call,
     if (step->code == VLY_PROGRAM_INPUT) {
         v.a = call->input[step->port];
         input(&v, call->scale[step->port]);
+        return;
+    }
+    if (step->code == VLY_PROGRAM_UNIFORM) {
+        uniform(&v, call, step->lo);
         return;
     }
     v.a = call->place[step->a];

@@ -92,10 +92,10 @@ static void random_models(void **state)
         char *text = random_neuron_genome(seed, MODELS);
         vly_status status = vly_genome_parse(text, strlen(text), "random.toml",
                                              NULL, 0, &genome, &error);
-        if (status != VLY_OK)
-            fail_msg("seed %" PRIu64 ": %s\n%s", seed, error.message, text);
-        check_resolved(seed, genome);
-        status = vly_connectome_build(genome, 2, &connectome, &error);
+        if (status == VLY_OK) {
+            check_resolved(seed, genome);
+            status = vly_connectome_build(genome, 2, &connectome, &error);
+        }
         /* an expression of random parameters may be too large */
         if (status == VLY_E_PARSE && strstr(error.message, "division by 0")) {
             n_refused++;

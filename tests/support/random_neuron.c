@@ -21,6 +21,7 @@ typedef struct maker {
     uint32_t n_ports;
     uint32_t n_locals;
     bool inputs; /* ports may be named */
+    bool draws;  /* uniform( ) may be used */
 } maker;
 
 static uint32_t roll(maker *m, uint32_t n)
@@ -61,6 +62,8 @@ static void leaf(maker *m, bool states)
         put(m, "p%u", roll(m, m->n_ports));
     else if (states && m->n_locals && kind == 5)
         put(m, "x%u", roll(m, m->n_locals));
+    else if (kind == 6 && m->draws && roll(m, 2) == 0)
+        put(m, "uniform()");
     else if (kind < 7)
         put(m, "k%u", roll(m, m->n_params));
     else
@@ -149,6 +152,7 @@ static void expression(maker *m, uint32_t depth, bool states)
 
 static void names(maker *m)
 {
+    m->draws = false;
     for (uint32_t i = 0; i < m->n_params; i++)
         put(m, "param.k%u = %s%u.%02u\n", i, roll(m, 4) == 0 ? "-" : "",
             roll(m, 3), roll(m, 99) + 1);
@@ -159,8 +163,10 @@ static void names(maker *m)
     for (uint32_t i = 0; i < m->n_states; i++) {
         put(m, "state.s%u = ", i);
         if (roll(m, 3) == 0)
-            put(m, "{ value = \"k%u\", range = [-%u, %u] }\n",
-                roll(m, m->n_params), 1 + roll(m, 100), 1 + roll(m, 1000));
+            put(m, "{ value = 0.%u, range = [-%u, %u] }\n", roll(m, 10),
+                1 + roll(m, 100), 1 + roll(m, 1000));
+        else if (roll(m, 3) == 0)
+            put(m, "\"k%u\"\n", roll(m, m->n_params));
         else
             put(m, "0.%02u\n", roll(m, 100));
     }
@@ -172,7 +178,7 @@ static void equations(maker *m, bool holds)
     static const char *const methods[] = {"auto", "auto", "auto",
                                           "heun", "rk4",  "euler"};
     put(m, "method = \"%s\"\neq = \"\"\"\n", methods[roll(m, 6)]);
-    m->inputs = false;
+    m->inputs = m->draws = false;
     m->n_locals = 0;
     uint32_t n_aliases = roll(m, 3);
     for (uint32_t i = 0; i < n_aliases; i++) {
@@ -202,7 +208,7 @@ static void equations(maker *m, bool holds)
 static void assignments(maker *m, bool holds)
 {
     put(m, "update = \"\"\"\n");
-    m->inputs = true;
+    m->inputs = m->draws = true;
     m->n_locals = 0;
     uint32_t n = m->n_states + roll(m, 4);
     for (uint32_t i = 0; i < n; i++) {
@@ -219,6 +225,8 @@ static void assignments(maker *m, bool holds)
         put(m, " + p%u%s\n", roll(m, m->n_ports),
             holds && roll(m, 3) == 0 ? " hold" : "");
     }
+    for (uint32_t i = 0; i < m->n_ports; i++) /* every port is read */
+        put(m, "s%u += 0.5*p%u\n", roll(m, m->n_states), i);
     put(m, "\"\"\"\n");
 }
 
@@ -241,6 +249,7 @@ static void model(maker *m, uint32_t index)
         put(m, "spike = \"rises(s%u, 0.5)\"\n", roll(m, m->n_states));
     else if (roll(m, 4) == 0) {
         m->n_locals = 0;
+        m->draws = true;
         put(m, "spike = \"");
         condition(m, 2, true);
         put(m, "\"\n");

@@ -150,7 +150,8 @@ static int single(const op *o, const uint32_t *v, float *out)
 }
 
 /* 1 if neuron k fires, 0 if not. An unknown operation ends the process. */
-int second_step_program(second_area *area, uint32_t k, const float in[2])
+int second_step_program(const second_file *file, second_area *area, uint32_t k,
+                        uint64_t burst, const float in[2])
 {
     second_program *program = area->program;
     uint32_t *v = program->values;
@@ -165,6 +166,11 @@ int second_step_program(second_area *area, uint32_t k, const float in[2])
             v[i] = coef(area, o->a, k);
         else if (is(o, "INPUT"))
             v[i] = vly_bits(in[o->a]);
+        else if (is(o, "UNIFORM"))
+            v[i] = vly_bits((float)(second_draw(file->seed_input, burst,
+                                                area->first + k, o->a) >>
+                                    8) *
+                            0x1p-24f);
         else if (is(o, "NEGATE"))
             v[i] = v[o->a] ^ 0x80000000u;
         else if (is(o, "ABSOLUTE"))

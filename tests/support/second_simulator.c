@@ -43,7 +43,7 @@ static void add_event(world *w, uint64_t burst, uint32_t neuron, uint32_t port,
 /* ---- numbers ---------------------------------------------------------- */
 
 /* Philox4x32-10, Salmon et al. 2011, doi:10.1145/2063384.2063405 */
-static uint32_t draw(uint64_t seed, uint64_t t, uint32_t neuron,
+uint32_t second_draw(uint64_t seed, uint64_t t, uint32_t neuron,
                      uint32_t stream)
 {
     uint64_t block = t >> 2;
@@ -427,7 +427,7 @@ static void stimulate(world *w)
             continue;
         for (uint32_t k = 0; k < stimulus->n; k++) {
             uint32_t id = stimulus->first + k;
-            uint32_t u = draw(file->seed_input, t, id, stimulus->stream);
+            uint32_t u = second_draw(file->seed_input, t, id, stimulus->stream);
             int64_t count = count_events(file, stimulus, u);
             if (count > 0 || stimulus->always)
                 add_event(w, t, id, stimulus->port,
@@ -456,12 +456,13 @@ static int update(world *w, second_area *area, uint32_t k, uint32_t *gain)
         fires = step_izhikevich(area, k, in);
     const float ins[2] = {in, (float)a.sum[1] * area->scale[1]};
     if (area->model == SECOND_OWN)
-        fires = second_step_program(area, k, ins);
+        fires = second_step_program(file, area, k, w->burst, ins);
     else if (area->model >= SECOND_COND)
         fires =
             second_step_ports(area, k, in, (float)a.sum[1] * area->scale[1]);
     if (area->model == SECOND_FEAGI && a.any) {
-        uint32_t luck = draw(file->seed_input, w->burst, id, 0x66656167u);
+        uint32_t luck =
+            second_draw(file->seed_input, w->burst, id, 0x66656167u);
         fires = step_feagi(area, k, in, luck, &psp);
         *gain = psp << file->feagi_q;
         uint32_t degree = file->out_degree[id];

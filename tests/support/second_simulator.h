@@ -116,6 +116,13 @@ typedef struct second_file {
     second_stimulus *stimuli;
 } second_file;
 
+/* Word t & 3 of the Philox block of burst t, a neuron and a stream. */
+uint32_t second_draw(uint64_t seed, uint64_t t, uint32_t neuron,
+                     uint32_t stream);
+/* 1 if neuron k fires. */
+int second_step_program(const second_file *file, second_area *area, uint32_t k,
+                        uint64_t burst, const float in[2]);
+
 /* 0, or -1 with a sentence on stderr. */
 int second_file_read(const char *path, second_file *file);
 void second_file_free(second_file *file);
@@ -133,7 +140,6 @@ int second_check_columns(const second_area *area);
 /* NULL: no program that can be read */
 second_program *second_program_read(const char *definition);
 void second_program_free(second_program *program);
-int second_step_program(second_area *area, uint32_t k, const float in[2]);
 int second_step_ports(second_area *area, uint32_t k, float in0, float in1);
 /* second_check_columns of them */
 int second_check_ports(const second_area *area);
