@@ -105,6 +105,18 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
  * plasticity: they are known, their tables are the same, and the description is
  * consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
+/* The same of a backend that runs users' models as well. */
+vly_status vly_common_supports_programs(const vly_net_desc *desc,
+                                        vly_error *error);
+/* The program of an area; NULL: it has a built-in model. */
+const vly_program *vly_common_program(const vly_net_desc *desc, uint32_t i);
+/* common_program.c: whether all its operations make sense */
+vly_status vly_common_check_program(const vly_area_desc *area,
+                                    const vly_program *program,
+                                    vly_error *error);
+/* The operands that are values: how many, and the k-th. */
+uint32_t vly_common_program_reads(const vly_program_op *op);
+uint32_t vly_common_program_operand(const vly_program_op *op, uint32_t k);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
 const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,

@@ -4,6 +4,7 @@
  */
 #include "backend_common.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define STRIDED(type, base, size, i)                                           \
@@ -72,7 +73,7 @@ uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron)
 static vly_status check_sizes(const vly_net_desc *desc, vly_error *error)
 {
     if (desc->struct_size < sizeof(vly_net_desc) ||
-        (desc->n_areas > 0 && desc->area_size < sizeof(vly_area_desc)) ||
+        (desc->n_areas > 0 && desc->area_size < VLY_AREA_BYTES_1_0) ||
         (desc->n_projections > 0 &&
          desc->projection_size < VLY_PROJECTION_BYTES_1_0) ||
         (desc->n_stimuli > 0 &&
@@ -89,6 +90,23 @@ static vly_status check_sizes(const vly_net_desc *desc, vly_error *error)
             error, VLY_E_INVALID,
             "net description: feagi_q is %u, wanted 0 to 16", desc->feagi_q);
     return VLY_OK;
+}
+
+const vly_program *vly_common_program(const vly_net_desc *desc, uint32_t i)
+{
+    return desc->area_size >= sizeof(vly_area_desc)
+               ? vly_common_area_desc(desc, i)->program
+               : NULL;
+}
+
+static vly_status check_first(const vly_area_desc *area, uint64_t first,
+                              vly_error *error)
+{
+    if (area->first == first)
+        return VLY_OK;
+    return vly_support_fail(error, VLY_E_INVALID,
+                            "area %s: first neuron is %u, wanted %llu",
+                            area->name, area->first, (unsigned long long)first);
 }
 
 static vly_status check_area(const vly_area_desc *area, uint64_t first,
@@ -116,11 +134,7 @@ static vly_status check_area(const vly_area_desc *area, uint64_t first,
             area->name, area->n_ports, area->n_fields, area->n_coefs,
             area->flags, model->id, vly_support_plugin, model->n_ports,
             model->n_fields, model->n_coefs, model->flags);
-    if (area->first != first)
-        return vly_support_fail(
-            error, VLY_E_INVALID, "area %s: first neuron is %u, wanted %llu",
-            area->name, area->first, (unsigned long long)first);
-    return VLY_OK;
+    return check_first(area, first, error);
 }
 
 static vly_status check_port(const vly_area_desc *area, uint32_t port,
@@ -226,7 +240,9 @@ static vly_status check_stimulus(const vly_net_desc *desc,
     return VLY_OK;
 }
 
-vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
+/* programs: of users' models, too */
+static vly_status check_net(const vly_net_desc *desc, bool programs,
+                            vly_error *error)
 {
     if (!desc)
         return vly_support_fail(error, VLY_E_INVALID, "no net description");
@@ -234,7 +250,18 @@ vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
     uint64_t first = 0;
     for (uint32_t i = 0; i < desc->n_areas && status == VLY_OK; i++) {
         const vly_area_desc *area = vly_common_area_desc(desc, i);
-        status = check_area(area, first, error);
+        const vly_program *program = vly_common_program(desc, i);
+        if (program && !programs)
+            status = vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                      "area %s: the %s backend does not run "
+                                      "models of users yet",
+                                      area->name, vly_support_plugin);
+        else if (program)
+            status = vly_common_check_program(area, program, error);
+        else
+            status = check_area(area, first, error);
+        if (status == VLY_OK && program)
+            status = check_first(area, first, error);
         first += area->n_neurons;
     }
     if (status == VLY_OK && first != desc->n_neurons)
@@ -247,4 +274,15 @@ vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
         status =
             check_stimulus(desc, vly_common_stimulus_desc(desc, i), i, error);
     return status;
+}
+
+vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
+{
+    return check_net(desc, false, error);
+}
+
+vly_status vly_common_supports_programs(const vly_net_desc *desc,
+                                        vly_error *error)
+{
+    return check_net(desc, true, error);
 }

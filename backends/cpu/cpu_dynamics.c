@@ -50,6 +50,30 @@ static void note_uniform(vly_cpu_area *area)
             area->all_uniform = 0;
 }
 
+/* Blocks for the largest number that the areas need, whatever coefficients
+ * become uniform later: at most one a value. */
+static vly_status program_create(vly_backend_net *net, vly_cpu_area *area,
+                                 vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_cpu_program_make(&net->heap, area, net->kernels->program, error));
+    for (uint32_t j = 0; j < net->n_threads; j++) {
+        vly_cpu_thread *thread = &net->threads[j];
+        uint32_t n = area->from->n_ops;
+        if (n <= thread->n_blocks)
+            continue;
+        vly_common_release(&net->heap, thread->blocks);
+        thread->blocks = NULL;
+        thread->n_blocks = 0;
+        VLY_TRY(vly_common_alloc(&net->heap, (uint64_t)n * VLY_CPU_BLOCK,
+                                 sizeof(uint32_t), &thread->blocks, error));
+        thread->n_blocks = n;
+    }
+out:
+    return status;
+}
+
 vly_status vly_cpu_dynamics_create(vly_backend_net *net, vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -61,6 +85,8 @@ vly_status vly_cpu_dynamics_create(vly_backend_net *net, vly_error *error)
                                error));
         }
         note_uniform(area);
+        if (area->from)
+            VLY_TRY(program_create(net, area, error));
     }
 out:
     return status;
@@ -75,9 +101,18 @@ vly_status vly_cpu_coef_write(vly_backend_net *net, uint32_t index,
     vly_cpu_area *area = &net->areas[index];
     vly_cpu_column made;
     VLY_TRY(set_column(net, area, column, 1, &made, error));
-    vly_common_release(&net->heap, area->coef[coef].own);
-    vly_common_release(&net->heap, area->coef[coef].fill);
+    vly_cpu_column old = area->coef[coef];
     area->coef[coef] = made;
+    if (area->from) {
+        status = vly_cpu_program_make(&net->heap, area, net->kernels->program,
+                                      error);
+        if (status != VLY_OK) {
+            area->coef[coef] = old;
+            old = made;
+        }
+    }
+    vly_common_release(&net->heap, old.own);
+    vly_common_release(&net->heap, old.fill);
     note_uniform(area);
 out:
     return status;
@@ -101,6 +136,31 @@ static void collect(vly_cpu_thread *thread, uint32_t first, uint32_t n)
         }
     }
     thread->n_fired = n_fired;
+}
+
+static void finish(const vly_backend_net *net, vly_cpu_thread *thread,
+                   uint32_t begin, uint32_t n)
+{
+    uint32_t gain = 1u << net->desc->feagi_q;
+    for (uint32_t i = begin; i < thread->n_fired; i++)
+        thread->gains[i] = gain;
+    thread->n_candidates += n;
+}
+
+/* Of a user's model. */
+static void update_program(vly_backend_net *net, vly_cpu_thread *thread,
+                           vly_cpu_area *area, uint32_t low, uint32_t high)
+{
+    uint32_t begin = thread->n_fired;
+    for (uint32_t at = low; at < high; at += VLY_CPU_BLOCK) {
+        uint32_t n = high - at < VLY_CPU_BLOCK ? high - at : VLY_CPU_BLOCK;
+        if (area->n_stimuli > 0)
+            vly_cpu_stimulus_add(net, area, at, at + n);
+        vly_cpu_program_step_block(net, area, thread->blocks, at, n,
+                                   thread->flags);
+        collect(thread, area->first + at, n);
+    }
+    finish(net, thread, begin, high - low);
 }
 
 static void update_all(vly_backend_net *net, vly_cpu_thread *thread,
@@ -127,10 +187,7 @@ static void update_all(vly_backend_net *net, vly_cpu_thread *thread,
         step(&chunk);
         collect(thread, area->first + at, chunk.n);
     }
-    uint32_t gain = 1u << net->desc->feagi_q;
-    for (uint32_t i = begin; i < thread->n_fired; i++)
-        thread->gains[i] = gain;
-    thread->n_candidates += high - low;
+    finish(net, thread, begin, high - low);
 }
 
 /* ---- FEAGI areas ------------------------------------------------------- */
@@ -236,6 +293,8 @@ void vly_cpu_dynamics(vly_backend_net *net, vly_cpu_thread *thread)
             vly_cpu_stimulus_draw(net, thread, area);
             if (area->mark != NULL)
                 update_candidates(net, thread, area, low, high);
+            else if (area->from != NULL)
+                update_program(net, thread, area, low, high);
             else
                 update_all(net, thread, area, low, high);
         }

@@ -14,6 +14,8 @@
 #define ISA_NAME2(isa) ISA_NAME3(isa)
 #define ISA_LEARNING3(isa) vly_cpu_learning_kernels_##isa
 #define ISA_LEARNING2(isa) ISA_LEARNING3(isa)
+#define ISA_PROGRAM3(isa) vly_cpu_run_program_##isa
+#define ISA_PROGRAM2(isa) ISA_PROGRAM3(isa)
 #define ISA_TEXT3(isa) #isa
 #define ISA_TEXT2(isa) ISA_TEXT3(isa)
 
@@ -113,6 +115,8 @@ static uint64_t digest(const uint32_t *restrict ids,
     return sum;
 }
 
+extern vly_cpu_run_program ISA_PROGRAM2(VLY_CPU_ISA);
+
 /* ---- the table --------------------------------------------------------- */
 
 #define UNIFORM(model) [VLY_CPU_MODEL_##model] = step_uniform_##model,
@@ -123,6 +127,7 @@ const vly_cpu_kernels ISA_NAME2(VLY_CPU_ISA) = {
     .learning = &ISA_LEARNING2(VLY_CPU_ISA),
     .step_uniform = {VLY_ONE_PORT_MODELS(UNIFORM) VLY_TWO_PORT_MODELS(UNIFORM)},
     .step_each = {VLY_ONE_PORT_MODELS(EACH) VLY_TWO_PORT_MODELS(EACH)},
+    .program = ISA_PROGRAM2(VLY_CPU_ISA),
     .draw = draw_all,
     .add = add,
     .digest = digest,

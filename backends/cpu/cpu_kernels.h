@@ -9,6 +9,7 @@
 
 #include "cpu_learning_kernels.h"
 #include "cpu_models.h"
+#include "cpu_program.h"
 
 /* Neurons of one call: state, inputs and flags of a chunk stay in L1. */
 #define VLY_CPU_CHUNK 512u
@@ -42,6 +43,7 @@ typedef struct vly_cpu_kernels {
     /* by model: coefficients all uniform (coef[j][0]), or one each */
     vly_cpu_step *step_uniform[VLY_CPU_N_MODELS];
     vly_cpu_step *step_each[VLY_CPU_N_MODELS];
+    vly_cpu_run_program *program;
     void (*draw)(const vly_cpu_draw *draw);
     /* input += base + count * step; nothing where count is 0, unless always */
     void (*add)(uint32_t *input, const uint16_t *counts, uint32_t n,

@@ -142,6 +142,23 @@ static vly_status create_ring(vly_backend_net *net, vly_cpu_area *area,
     return status;
 }
 
+/* A user's model is described by its area. */
+static void find_model(vly_backend_net *net, uint32_t a, vly_cpu_area *area)
+{
+    const vly_area_desc *desc = vly_common_area_desc(net->desc, a);
+    area->from = vly_common_program(net->desc, a);
+    if (!area->from) {
+        area->model = vly_common_model_find(desc->model);
+        return;
+    }
+    area->own = (vly_common_model){.id = desc->model,
+                                   .index = UINT32_MAX,
+                                   .n_ports = desc->n_ports,
+                                   .n_fields = desc->n_fields,
+                                   .n_coefs = desc->n_coefs};
+    area->model = &area->own;
+}
+
 static vly_status create_areas(vly_backend_net *net, vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -158,7 +175,7 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
     for (uint32_t a = 0; a < net->n_areas && status == VLY_OK; a++) {
         const vly_area_desc *desc = vly_common_area_desc(net->desc, a);
         vly_cpu_area *area = &net->areas[a];
-        area->model = vly_common_model_find(desc->model);
+        find_model(net, a, area);
         area->name = desc->name;
         area->first = desc->first;
         area->n = desc->n_neurons;
@@ -167,6 +184,9 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
         area->scale[1] = desc->scale[1];
         area->now = (uint32_t)(net->burst % area->ring);
         status = create_ring(net, area, error);
+        if (status == VLY_OK)
+            status = vly_common_alloc(&net->heap, desc->n_coefs,
+                                      sizeof *area->coef, &area->coef, error);
         for (uint32_t i = 0; i < desc->n_fields && status == VLY_OK; i++)
             status = vly_common_alloc(&net->heap, area->n, sizeof(uint32_t),
                                       &area->field[i], error);
@@ -273,7 +293,7 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
                               vly_backend_net **net, vly_error *error)
 {
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports(desc, error));
+    VLY_TRY(vly_common_supports_programs(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     if (!device || device->index != 0 || device->n_threads == 0)
         return vly_support_fail(error, VLY_E_INVALID,

@@ -18,6 +18,7 @@
 
 #include "backends/common/backend_common.h"
 #include "cpu_kernels.h"
+#include "cpu_program.h"
 
 #define VLY_CPU_SLICE 64u /* neurons: a line of marks, four of inputs */
 
@@ -47,9 +48,12 @@ typedef struct vly_cpu_area {
     uint32_t **slot; /* [2 ring] inputs: [n] a port, 2's complement */
     uint8_t **mark;  /* [2 ring] FEAGI: [n] 1 = candidate, then one byte for
                         every 64 neurons: 1 = look inside */
-    uint32_t *field[VLY_CPU_MAX_FIELDS]; /* [n] each */
-    vly_cpu_column coef[VLY_CPU_MAX_COEFS];
-    uint32_t *stimuli; /* [n_stimuli] indices */
+    uint32_t *field[VLY_PROGRAM_MAX_FIELDS]; /* [n] each */
+    vly_cpu_column *coef;                    /* [model->n_coefs] */
+    const vly_program *from;                 /* of a user's model, or NULL */
+    vly_cpu_program *program;
+    vly_common_model own; /* what model points to, then */
+    uint32_t *stimuli;    /* [n_stimuli] indices */
     uint32_t n_stimuli;
     uint32_t reserved;
 } vly_cpu_area;
@@ -96,13 +100,15 @@ typedef struct vly_cpu_thread {
     uint32_t *area_end; /* [n_areas] fired up to and with this area */
     uint64_t *drawn;    /* [n_stimuli] Philox block in counts; ~0: none */
     uint8_t *flags;     /* [VLY_CPU_CHUNK] */
+    uint32_t *blocks;   /* of programs; NULL: none */
     uint64_t digest;    /* of the burst */
     uint64_t n_events;  /* of the run */
     uint64_t n_candidates;
     uint64_t delivery_ns;
     uint64_t dynamics_ns;
     uint64_t exchange_ns;
-    uint8_t pad[24]; /* a thread's counters share no line with another's */
+    uint64_t n_blocks;
+    uint8_t pad[8]; /* a thread's counters share no line with another's */
 } vly_cpu_thread;
 
 struct vly_backend_net {

@@ -43,10 +43,11 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST | VLY_BACKEND_LEARNS |
-             VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES,
+             VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES |
+             VLY_BACKEND_PROGRAMS,
     .device_count = device_count,
     .device_info = device_info,
-    .supports = vly_common_supports,
+    .supports = vly_common_supports_programs,
     .net_create = vly_cpu_net_create,
     .net_destroy = vly_cpu_net_destroy,
     .net_info = vly_cpu_net_info,

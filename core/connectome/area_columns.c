@@ -77,7 +77,7 @@ static uint32_t first_unfit(neuron_reader *reader, uint32_t n_neurons,
     uint32_t n = reader_uniform(reader) ? 1 : n_neurons;
     for (uint32_t i = 0; i < n; i++) {
         reader_at(reader, i);
-        *text = reader->model->check_of(&reader->input);
+        *text = vly_model_unfit(reader->model, &reader->input);
         if (*text)
             return i;
     }
@@ -93,12 +93,12 @@ static void coefs_compare(neuron_reader *reader, uint32_t n_neurons,
     const vly_model_info *model = reader->model;
     uint32_t *first = words + model->n_coefs;
     reader_at(reader, 0);
-    model->coefs_of(&reader->input, first);
+    vly_model_coefs(model, &reader->input, first);
     if (reader_uniform(reader))
         return;
     for (uint32_t i = 1; i < n_neurons; i++) {
         reader_at(reader, i);
-        model->coefs_of(&reader->input, words);
+        vly_model_coefs(model, &reader->input, words);
         for (uint32_t c = 0; c < model->n_coefs; c++)
             varies[c] |= words[c] != first[c];
     }
@@ -135,7 +135,7 @@ static void coefs_fill(neuron_reader *reader, uint32_t n_neurons,
             n = n_neurons;
     for (uint32_t i = 0; i < n; i++) {
         reader_at(reader, i);
-        model->coefs_of(&reader->input, words);
+        vly_model_coefs(model, &reader->input, words);
         for (uint32_t c = 0; c < model->n_coefs; c++)
             if (i == 0 || !columns[c].uniform)
                 out[(size_t)(columns[c].words - out) + i] = words[c];
@@ -276,7 +276,7 @@ static void state_fill(neuron_reader *reader, const vly_param_column *given,
                 at[f] = given[f].values
                             ? given[f].values[given[f].uniform ? 0 : i]
                             : (double)NAN;
-            model->fields_of(&reader->input, at, values);
+            vly_model_fields(model, &reader->input, at, values);
         }
         for (uint32_t f = 0; f < model->n_fields; f++)
             state[(size_t)f * n_neurons + i] =

@@ -135,7 +135,9 @@ static uint64_t put_area(image_writer *writer, uint32_t a, uint64_t state_word)
     const vly_area_desc *desc = &writer->connectome->desc.areas[a];
     vly_file_area *record = &writer->areas[a];
     record->name = put_text(writer, area->name);
-    record->model = put_text(writer, area->model->id);
+    /* a user's model is its definition */
+    const char *definition = vly_model_definition(area->model);
+    record->model = put_text(writer, definition ? definition : area->model->id);
     record->model_hash = area->model->table_hash;
     record->first = area->first;
     record->n_neurons = area->n_neurons;

@@ -36,7 +36,7 @@ static vly_status areas_view(vly_maker *maker, vly_connectome *connectome)
             .has_voxels = from->has_voxels,
             .neurons_per_voxel = from->has_voxels ? from->neurons_per_voxel : 1,
             .params = made->params};
-        if (!area->name)
+        if (!area->name || !vly_storage_model(storage, model))
             return vly_fail_nomem(maker->error, strlen(from->name) + 1,
                                   "a name");
         descs[a] = (vly_area_desc){.name = area->name,
@@ -48,7 +48,8 @@ static vly_status areas_view(vly_maker *maker, vly_connectome *connectome)
                                    .n_ports = model->n_ports,
                                    .coefs = made->coefs,
                                    .n_coefs = model->n_coefs,
-                                   .n_fields = model->n_fields};
+                                   .n_fields = model->n_fields,
+                                   .program = vly_model_program(model)};
         for (int i = 0; i < 3; i++) {
             area->voxels[i] = from->has_voxels ? from->voxels[i] : 0;
             area->at[i] = from->at[i];

@@ -93,8 +93,28 @@ void vly_storage_release(vly_storage *storage, const void *block,
     storage->n_bytes -= bytes;
 }
 
+bool vly_storage_model(vly_storage *storage, const vly_model_info *model)
+{
+    if (!model->user)
+        return true;
+    for (size_t i = 0; i < storage->n_models; i++)
+        if (storage->models[i] == model)
+            return true;
+    const vly_model_info **grown =
+        vly_realloc(storage->models, storage->n_models + 1, sizeof(*grown));
+    if (!grown)
+        return false;
+    vly_model_hold(model);
+    storage->models = grown;
+    storage->models[storage->n_models++] = model;
+    return true;
+}
+
 void vly_storage_deinit(vly_storage *storage)
 {
+    for (size_t i = 0; i < storage->n_models; i++)
+        vly_model_drop(storage->models[i]);
+    vly_free(storage->models);
     for (size_t i = 0; i < storage->n_blocks; i++)
         vly_free(storage->blocks[i]);
     vly_free(storage->blocks);

@@ -28,6 +28,8 @@ typedef struct vly_storage {
     uint64_t n_bytes;
     void *mapped;
     size_t n_mapped;
+    const struct vly_model_info **models; /* users' models, each held */
+    size_t n_models;
     vly_hash digest; /* vly_connectome_digest's, once has_digest is set */
     _Atomic bool has_digest;
 } vly_storage;
@@ -35,6 +37,9 @@ typedef struct vly_storage {
 /* NULL without memory. Cleared if clear. Freed with the storage. */
 void *vly_storage_alloc(vly_storage *storage, size_t count, size_t size,
                         bool clear);
+/* Holds a model until the storage ends; false without memory. */
+bool vly_storage_model(vly_storage *storage,
+                       const struct vly_model_info *model);
 /* Takes ownership of a block; false without memory: the caller still owns it.
  */
 bool vly_storage_adopt(vly_storage *storage, void *block, uint64_t bytes);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "genome/user_model.h"
 
 const char *vly_record_text(const vly_record_reader *reader, uint32_t at)
 {
@@ -18,6 +19,33 @@ const char *vly_record_text(const vly_record_reader *reader, uint32_t at)
 
 /* ---- areas ------------------------------------------------------------ */
 
+/* The model of an id, or of the definition of a user's one, which areas
+ * share. */
+static vly_status model_find(const vly_record_reader *reader, const char *text,
+                             const vly_model_info **model)
+{
+    vly_storage *storage = reader->storage;
+    vly_status status = VLY_OK;
+    *model = vly_model_find(text);
+    if (*model || text[0] != '[')
+        return VLY_OK;
+    for (size_t i = 0; i < storage->n_models && !*model; i++)
+        if (strcmp(vly_model_definition(storage->models[i]), text) == 0)
+            *model = storage->models[i];
+    if (*model)
+        return VLY_OK;
+    const vly_model_info *made = NULL;
+    VLY_TRY(
+        vly_model_define(text, reader->file->path, &made, reader->file->error));
+    if (vly_storage_model(storage, made))
+        *model = made;
+    vly_model_drop(made); /* the storage holds it */
+    if (!*model)
+        status = vly_fail_nomem(reader->file->error, 0, "a neuron model");
+out:
+    return status;
+}
+
 static vly_status model_check(const vly_record_reader *reader,
                               const vly_file_area *record,
                               vly_connectome_area *area)
@@ -26,7 +54,9 @@ static vly_status model_check(const vly_record_reader *reader,
     area->name = vly_record_text(reader, record->name);
     if (!id || !area->name)
         return vly_file_damaged(reader->file, "an area without name or model");
-    area->model = vly_model_find(id);
+    vly_status status = model_find(reader, id, &area->model);
+    if (status != VLY_OK)
+        return status;
     if (!area->model)
         return vly_fail(reader->file->error, VLY_E_PARSE,
                         "%s: area %s: unknown model %s", reader->file->path,
@@ -198,6 +228,7 @@ static vly_status area_read(vly_record_reader *reader, uint32_t a,
     desc->n_ports = record.n_ports;
     desc->n_coefs = record.n_coefs;
     desc->n_fields = record.n_fields;
+    desc->program = vly_model_program(area->model);
     *state_word += (uint64_t)record.n_neurons * record.n_fields;
     *first += record.n_neurons;
 out:

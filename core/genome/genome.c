@@ -27,6 +27,7 @@
 #include "genome/genome_use.h"
 #include "genome/genome_value.h"
 #include "genome/spike_source.h"
+#include "genome/user_model.h"
 
 /* ---- [run] and the top -------------------------------------------------- */
 
@@ -154,6 +155,7 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(read_title(reader));
     VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
     VLY_TRY(read_run(reader));
+    VLY_TRY(vly_neurons_read(reader));
     VLY_TRY(vly_models_read(reader));
     VLY_TRY(vly_areas_read(reader));
     VLY_TRY(vly_plasticities_read(reader));
@@ -357,6 +359,9 @@ void vly_genome_destroy(vly_genome *genome)
         return;
     for (uint32_t i = 0; i < genome->n_areas; i++)
         vly_area_deinit(&genome->areas[i]);
+    for (uint32_t i = 0; i < genome->n_neuron_models; i++)
+        vly_model_drop(genome->neuron_models[i]);
+    vly_free(genome->neuron_models);
     for (uint32_t i = 0; i < genome->n_pairs; i++) {
         vly_free(genome->pairs[i].map);
         vly_free(genome->pairs[i].stream);

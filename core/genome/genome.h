@@ -307,6 +307,8 @@ typedef struct vly_genome {
     uint64_t seed_network;
     uint64_t seed_state;
     uint64_t seed_input;
+    const vly_model_info **neuron_models; /* of [neuron.NAME]; each held */
+    uint32_t n_neuron_models;
     vly_area *areas;
     uint32_t n_areas;
     uint32_t n_neurons;

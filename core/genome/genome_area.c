@@ -15,6 +15,7 @@
 #include "genome/genome_space.h"
 #include "genome/genome_step.h"
 #include "genome/genome_value.h"
+#include "genome/user_model.h"
 
 /* ---- models ------------------------------------------------------------- */
 
@@ -32,6 +33,12 @@ static void put_models(bool named, char *out, size_t size)
                                  vly_model_at(i)->id);
 }
 
+static const vly_model_info *find(const vly_reader *reader, const char *id)
+{
+    const vly_model_info *own = vly_neuron_find(reader->genome, id);
+    return own ? own : vly_model_find(id);
+}
+
 static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
                            const char *what, const char *id, bool named)
 {
@@ -40,6 +47,8 @@ static vly_status no_model(vly_reader *reader, const vly_toml_node *node,
     const vly_toml_node *models = vly_toml_get(&reader->root, "model");
     for (uint32_t i = 0; named && models && i < models->n_children; i++)
         vly_foreign_offer(&suggest, id, models->u.children[i].key);
+    for (uint32_t i = 0; i < reader->genome->n_neuron_models; i++)
+        vly_foreign_offer(&suggest, id, reader->genome->neuron_models[i]->id);
     for (uint32_t i = 0; i < vly_model_count(); i++)
         vly_foreign_offer(&suggest, id, vly_model_at(i)->id);
     if (named && vly_generator_kind(id))
@@ -66,7 +75,7 @@ static vly_status model_type(vly_reader *reader, const vly_toml_node *node,
                                    node->key);
     vly_status status = VLY_OK;
     VLY_TRY(vly_reader_string(reader, type, "type", &id));
-    *model = vly_model_find(id);
+    *model = find(reader, id);
     status = *model ? VLY_OK : no_model(reader, type, "type", id, false);
 out:
     return status;
@@ -168,9 +177,10 @@ static vly_status read_model(vly_reader *reader, const vly_toml_node *node)
     vly_area area = {0};
     VLY_TRY(vly_reader_table(reader, node, "model"));
     VLY_TRY(vly_reader_name(reader, node, "model", node->key));
-    if (vly_model_find(node->key))
+    if (find(reader, node->key))
         return vly_reader_fail_key(reader, node,
-                                   "[model.%s] has the name of a built-in "
+                                   "[model.%s] has the name of a [neuron] or "
+                                   "built-in "
                                    "model, wanted another name",
                                    node->key);
     VLY_TRY(model_type(reader, node, &area.model));
@@ -292,7 +302,7 @@ static vly_status find_model(vly_reader *reader, const vly_toml_node *node,
     *table = vly_toml_get(vly_toml_get(&reader->root, "model"), name);
     if (*table)
         status = model_type(reader, *table, &area->model);
-    else if (!(area->model = vly_model_find(name)))
+    else if (!(area->model = find(reader, name)))
         status = no_model(reader, item, "model", name, true);
     if (status != VLY_OK)
         return status;

@@ -63,6 +63,8 @@ static void put_area(vly_text *text, const vly_area *area)
     const vly_model_info *model = area->model;
     put_string(text, area->name);
     put_string(text, model->id);
+    if (model->user)
+        put_string(text, vly_model_definition(model));
     put_u64(text, area->n_neurons);
     put_u64(text, area->has_voxels);
     for (int i = 0; i < 3; i++)

@@ -18,6 +18,7 @@ const vly_key vly_keys_top[] = {
     {"var", VLY_FORM_NUMBERS, "names for expressions: \"=4*order\""},
     {"model", VLY_FORM_NAMED, "a model with parameters, for several areas"},
     {"use", VLY_FORM_NAMED, "another genome as a part of this one"},
+    {"neuron", VLY_FORM_NAMED, "a model of your own: `volley doc neuron`"},
     {"area", VLY_FORM_NAMED, "neurons of one model; at most 4096"},
     {"map", VLY_FORM_LIST, "synapses between areas"},
     {"stimulus", VLY_FORM_LIST, "input without synapses"},
@@ -40,11 +41,37 @@ const vly_key vly_keys_run[] = {
 const vly_key vly_keys_model[] = {
     {"type", VLY_FORM_TYPE, "a model's id: `volley doc` lists them"}, END};
 
+const vly_key vly_keys_neuron[] = {
+    {"param", VLY_FORM_ANY, "parameters: { tau_m = \"10 ms\", ... }"},
+    {"port", VLY_FORM_ANY,
+     "inputs and their units: { ex = \"pA\" }; of two "
+     "the sign of a weight chooses one"},
+    {"state", VLY_FORM_ANY, "variables and their start: { v = \"e_l\" }"},
+    {"eq", VLY_FORM_TEXT, "a line each: v' = ..., or a name = ..."},
+    {"update", VLY_FORM_TEXT, "instead of eq: assignments of one burst"},
+    {"on", VLY_FORM_TEXTS,
+     "what an arrival at a port does: "
+     "{ ex = \"i_ex += in\" }"},
+    {"spike", VLY_FORM_TEXT, "condition: \"v >= v_th\""},
+    {"reset", VLY_FORM_TEXT, "after a spike: \"v = v_reset; w += b\""},
+    {"refractory", VLY_FORM_TEXT, "a time; what is marked hold stands still"},
+    {"method", VLY_FORM_TEXT,
+     "auto, exact, exponential, heun, rk4 or euler; default auto"},
+    {"input", VLY_FORM_TEXT,
+     "parameter that dc stimuli add to; default i_e, if there is one"},
+    END};
+
+const vly_key vly_keys_neuron_value[] = {
+    {"value", VLY_FORM_TEXT, "of a parameter, or start of a variable"},
+    {"range", VLY_FORM_ANY, "[lowest, highest], with units"},
+    {"text", VLY_FORM_TEXT, "what it is, for `volley doc`"},
+    END};
+
 const vly_key vly_keys_area[] = {
     {"neurons", VLY_FORM_WHOLE, "how many"},
     {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},
     {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},
-    {"model", VLY_FORM_MODEL, "a [model] or a model's id"},
+    {"model", VLY_FORM_MODEL, "a [model], a [neuron] or a model's id"},
     {"at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"},
     {"positions", VLY_FORM_SECTION, "of single neurons, for rule distance"},
     END};
@@ -352,6 +379,9 @@ const vly_key_section vly_key_sections[] = {
     {"top", "the genome", vly_keys_top, false, false},
     {"run", "[run]", vly_keys_run, false, false},
     {"model", "[model.NAME]", vly_keys_model, true, false},
+    {"neuron", "[neuron.NAME]", vly_keys_neuron, false, false},
+    {"neuron.value", "a value of a [neuron]", vly_keys_neuron_value, false,
+     false},
     {"use", "[use.NAME]", vly_keys_use, false, false},
     {"area", "[area.NAME]", vly_keys_area, true, false},
     {"area.poisson", "[area.NAME] with a generator", vly_keys_area_poisson,

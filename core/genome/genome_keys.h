@@ -64,6 +64,8 @@ typedef struct vly_key_section {
 extern const vly_key vly_keys_top[];
 extern const vly_key vly_keys_run[];
 extern const vly_key vly_keys_model[];
+extern const vly_key vly_keys_neuron[];
+extern const vly_key vly_keys_neuron_value[];
 extern const vly_key vly_keys_area[];
 extern const vly_key vly_keys_area_poisson[];
 extern const vly_key vly_keys_area_spikes[];

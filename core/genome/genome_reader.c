@@ -74,6 +74,47 @@ vly_status vly_reader_fail_key(vly_reader *reader, const vly_toml_node *node,
     return fail_at(reader, node, node->key_line, node->key_column, sentence);
 }
 
+/* The column of a text's first character, and 1 in *skipped if that is on the
+ * next line: a long text begins after its three quotes, or there; then it has
+ * one line more in the file than in its value. */
+static uint32_t text_start(const vly_toml_node *node, uint32_t *skipped)
+{
+    uint32_t n_lines = 0;
+    uint32_t n_characters = 0;
+    for (const char *at = node->u.string; *at; at++) {
+        n_lines += *at == '\n';
+        n_characters += ((unsigned char)*at & 0xc0u) != 0x80u;
+    }
+    uint32_t lines = node->end_line - node->line;
+    bool is_long = node->end_line > node->line ||
+                   node->end_column - node->column == n_characters + 6;
+    *skipped = is_long && lines > n_lines ? 1 : 0;
+    return *skipped ? 1 : node->column + (is_long ? 3 : 1);
+}
+
+vly_status vly_reader_fail_in(vly_reader *reader, const vly_toml_node *node,
+                              uint32_t at, const char *format, ...)
+{
+    char sentence[800];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    if (node->kind != VLY_TOML_STRING)
+        return fail_at(reader, node, node->line, node->column, sentence);
+    uint32_t line = 0;
+    uint32_t column = text_start(node, &line);
+    line += node->line;
+    for (uint32_t i = 0; node->u.string[i] && i < at; i++) {
+        line += node->u.string[i] == '\n';
+        if (node->u.string[i] == '\n')
+            column = 1;
+        else if (((unsigned char)node->u.string[i + 1] & 0xc0u) != 0x80u)
+            column++;
+    }
+    return fail_at(reader, node, line, column, sentence);
+}
+
 /* Takes the text over. */
 static vly_status keep_note(vly_reader *reader, char *text)
 {

@@ -15,6 +15,7 @@
 #define VLY_AREAS_MAX 4096u
 #define VLY_VARS_MAX 4096u
 #define VLY_PLASTICITIES_MAX 4096u
+#define VLY_NEURON_MODELS_MAX 1024u
 #define VLY_PAIRS_MAX 65536u
 #define VLY_STIMULI_MAX 65536u
 #define VLY_VECTORS_MAX 4096u
@@ -89,6 +90,10 @@ vly_status vly_reader_fail(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_reader_fail_key(vly_reader *reader, const vly_toml_node *node,
                                const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* E_PARSE at character `at` of a text. */
+vly_status vly_reader_fail_in(vly_reader *reader, const vly_toml_node *node,
+                              uint32_t at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* "file:line:col: sentence" (for a table: at its name) to the notes of the
  * genome: the value was read, but perhaps not as the user expects. Equal notes
  * count once. E_NOMEM */

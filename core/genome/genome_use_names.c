@@ -263,8 +263,9 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names)
 {
     static const char *const tables[] = {"area", "model", "morphology",
-                                         "plasticity"};
+                                         "plasticity", "neuron"};
     vly_toml_node *models = vly_toml_child(root, "model");
+    vly_toml_node *neurons = vly_toml_child(root, "neuron");
     vly_status status = VLY_OK;
     VLY_TRY(rename_lists(reader, root, names));
     VLY_TRY(
@@ -273,10 +274,19 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
     for (uint32_t i = 0; names->areas && i < areas->n_children; i++) {
         vly_toml_node *model = vly_toml_child(&areas->u.children[i], "model");
         if (model && model->kind == VLY_TOML_STRING &&
-            vly_toml_get(models, model->u.string))
+            (vly_toml_get(models, model->u.string) ||
+             vly_toml_get(neurons, model->u.string)))
             VLY_TRY(put_prefix(reader, names, &model->u.string));
     }
-    for (int t = 0; t < 4; t++) {
+    for (uint32_t i = 0;
+         models && models->kind == VLY_TOML_TABLE && i < models->n_children;
+         i++) {
+        vly_toml_node *type = vly_toml_child(&models->u.children[i], "type");
+        if (type && type->kind == VLY_TOML_STRING &&
+            vly_toml_get(neurons, type->u.string))
+            VLY_TRY(put_prefix(reader, names, &type->u.string));
+    }
+    for (int t = 0; t < 5; t++) {
         vly_toml_node *table = vly_toml_child(root, tables[t]);
         for (uint32_t i = 0;
              table && table->kind == VLY_TOML_TABLE && i < table->n_children;

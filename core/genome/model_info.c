@@ -106,6 +106,38 @@ static uint32_t coef_word(uint32_t type, double value)
 #define VLY_MODEL_READ "core/genome/model_table_read.h"
 #include "kernels/models/each_model.h"
 
+void vly_model_coefs(const vly_model_info *model, const vly_model_input *input,
+                     uint32_t *words)
+{
+    double values[VLY_PROGRAM_MAX_COEFS];
+    if (!model->user) {
+        model->coefs_of(input, words);
+        return;
+    }
+    vly_user_coefs(model->user, input, values);
+    for (uint32_t c = 0; c < model->n_coefs; c++)
+        words[c] = coef_word(model->coefs[c].type, values[c]);
+}
+
+void vly_model_fields(const vly_model_info *model, const vly_model_input *input,
+                      const double *given, double *values)
+{
+    if (!model->user) {
+        model->fields_of(input, given, values);
+        return;
+    }
+    for (uint32_t f = 0; f < model->n_fields; f++)
+        values[f] = given ? given[f] : NO_VALUE;
+    vly_user_fields(model->user, input, values);
+}
+
+const char *vly_model_unfit(const vly_model_info *model,
+                            const vly_model_input *input)
+{
+    return model->user ? vly_user_unfit(model->user, input)
+                       : model->check_of(input);
+}
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static vly_model_info models[] = {
 #define VLY_EACH_MODEL(model) {.id = #model},

@@ -6,6 +6,7 @@
 #define VOLLEY_GENOME_MODEL_INFO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <volley/plugin.h>
@@ -67,6 +68,8 @@ typedef struct vly_model_input {
     double voxel[3];
 } vly_model_input;
 
+typedef struct vly_user_model vly_user_model; /* user_model.c */
+
 typedef struct vly_model_info {
     const char *id;
     uint32_t flags; /* VLY_AREA_FEAGI or 0 */
@@ -85,6 +88,8 @@ typedef struct vly_model_info {
     uint32_t n_params;
     uint32_t n_fields;
     uint32_t n_coefs;
+    vly_user_model *user; /* a [neuron]; then the functions are NULL: call
+                           * vly_model_coefs and the like */
     /* values of all coefficients of one neuron: words[n_coefs] as stored
      * (F32 through vly_float_store with the bounds +-2^40) */
     void (*coefs_of)(const vly_model_input *input, uint32_t *words);
@@ -97,6 +102,32 @@ typedef struct vly_model_info {
      * ("v_reset_mv below v_th_mv"); NULL: consistent */
     const char *(*check_of)(const vly_model_input *input);
 } vly_model_info;
+
+/* Of a built-in model or a user's. With a user's the caller holds the model. */
+void vly_model_coefs(const vly_model_info *model, const vly_model_input *input,
+                     uint32_t *words);
+void vly_model_fields(const vly_model_info *model, const vly_model_input *input,
+                      const double *given, double *values);
+const char *vly_model_unfit(const vly_model_info *model,
+                            const vly_model_input *input);
+
+/* One more user, or one less, of a user's model, which the last one frees;
+ * nothing for a built-in one and (drop) NULL. [any-thread] */
+void vly_model_hold(const vly_model_info *model);
+void vly_model_drop(const vly_model_info *model);
+/* The table [neuron.NAME] as TOML; NULL: a built-in model */
+const char *vly_model_definition(const vly_model_info *model);
+/* Its first bytes: the table without the program after it. */
+size_t vly_model_table_bytes(const vly_model_info *model);
+const vly_program *vly_model_program(const vly_model_info *model);
+/* Of user_model.c: values of the coefficients (false: no memory), starts of
+ * fields where values is NaN, what is wrong with the parameters or NULL */
+bool vly_user_coefs(const vly_user_model *user, const vly_model_input *input,
+                    double *values);
+void vly_user_fields(const vly_user_model *user, const vly_model_input *input,
+                     double *values);
+const char *vly_user_unfit(const vly_user_model *user,
+                           const vly_model_input *input);
 
 /* Weight of a current that decays with tau_syn on a membrane with tau_m after
  * one burst, times the capacitance: dt e^(-dt/tau_syn) expm1(b) / b with

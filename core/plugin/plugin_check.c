@@ -162,6 +162,13 @@ vly_status vly_backend_supports(const vly_backend *table,
                             "map %s has weights in units of its own, which "
                             "plugins built for an ABI before 1.4 do not know",
                             desc->projections[p].map);
+    for (uint32_t a = 0;
+         !(table->flags & VLY_BACKEND_PROGRAMS) && a < desc->n_areas; a++)
+        if (desc->areas[a].program)
+            return vly_fail(why, VLY_E_UNSUPPORTED,
+                            "area %s has model %s of a [neuron], and this "
+                            "backend runs built-in models only",
+                            desc->areas[a].name, desc->areas[a].model);
     for (uint32_t p = 0;
          !(table->flags & VLY_BACKEND_LEARNS) && p < desc->n_projections; p++)
         if ((desc->projections[p].flags & VLY_PROJECTION_PLASTIC) != 0)

@@ -81,6 +81,8 @@ static vly_status interfaces_ask(registry_entry *entry)
                 entry->backend.flags &=
                     ~(uint32_t)(VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES);
             }
+            if ((entry->plugin.abi_version & 0xffffu) < 7)
+                entry->backend.flags &= ~(uint32_t)VLY_BACKEND_PROGRAMS;
         }
         used += (size_t)snprintf(entry->interfaces + used,
                                  sizeof(entry->interfaces) - used, "%s%s",

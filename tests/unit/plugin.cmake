@@ -46,6 +46,8 @@ vly_old_plugin(5
     e166c900b6cc520801b205827dd2006de2e67af0283e855c2052ee10e9df6144)
 vly_old_plugin(6
     455b4e9a5908d5c28371788754e5037d70269944a473a7d6986f726ac9742a4e)
+vly_old_plugin(7
+    07399eceec57d0af4cc0ac0f71f9f595087e1b9de245da79748aa0c7aaaf7850)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

@@ -34,6 +34,8 @@
  *        rules of windows: VLY_LEARNING_WINDOW, at FEAGI targets too. A host
  *        never gives a net with them to a plugin that was built with an older
  *        minor
+ *   1.7  models of users: vly_area_desc.program with vly_program. A host gives
+ *        a net with one only to a backend with VLY_BACKEND_PROGRAMS
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -51,7 +53,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 6u
+#define VLY_ABI_MINOR 7u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -254,6 +256,69 @@ enum {
     VLY_AREA_FEAGI = 1u, /* updates candidates only; synapses use gains */
 };
 
+/* 1.7: operations of a program. UNIFORM takes the draw u of vly_stimulus_desc
+ * with stream a: (u >> 8) 2^-24. X(name, operands that are values, meaning).
+ * Floats are single precision, each + - * rounded once to nearest even, no
+ * operation fused with another; a truth is 0 or 1. kernels/models/program.h has
+ * those that are more than one operation. */
+#define VLY_PROGRAM_TABLE(X)                                                   \
+    X(NUMBER, 0, "the float with bits a")                                      \
+    X(FIELD, 0, "state field a at the start of the burst")                     \
+    X(COEF, 0, "coefficient a")                                                \
+    X(INPUT, 0, "input of port a in this burst, times its scale")              \
+    X(UNIFORM, 0, "in [0, 1): the word of this burst and neuron of stream a")  \
+    X(ADD, 2, "a + b")                                                         \
+    X(SUBTRACT, 2, "a - b")                                                    \
+    X(MULTIPLY, 2, "a * b")                                                    \
+    X(NEGATE, 1, "a with its sign changed")                                    \
+    X(ABSOLUTE, 1, "a without its sign")                                       \
+    X(INVERSE, 1, "1 / a: vly_inverse_f32")                                    \
+    X(ROOT, 1, "square root of a: vly_root_f32")                               \
+    X(EXP, 1, "e^a: vly_exp_f32")                                              \
+    X(DECAY_MEAN, 1, "(1 - e^-a) / a: vly_decay_mean_f32")                     \
+    X(STORE, 1, "vly_store(a, float with bits b, float with bits c)")          \
+    X(LESS, 2, "whether a < b; of NaN: not")                                   \
+    X(AT_MOST, 2, "whether a <= b; of NaN: not")                               \
+    X(AND, 2, "both truths")                                                   \
+    X(OR, 2, "one of two truths")                                              \
+    X(NOT, 1, "not truth a")                                                   \
+    X(IS_ZERO, 1, "whether the whole number a is 0")                           \
+    X(COUNT_DOWN, 1, "the whole number a less 1, 0 of 0")                      \
+    X(SELECT, 3, "b where truth a holds, otherwise c; any type")
+
+typedef enum vly_program_code {
+#define VLY_PROGRAM_ENUM(name, reads, text) VLY_PROGRAM_##name,
+    VLY_PROGRAM_TABLE(VLY_PROGRAM_ENUM)
+#undef VLY_PROGRAM_ENUM
+        VLY_PROGRAM_CODES
+} vly_program_code;
+
+#define VLY_PROGRAM_MAX_OPS 1024u
+#define VLY_PROGRAM_MAX_FIELDS 24u
+#define VLY_PROGRAM_MAX_COEFS 160u
+
+/* Operation i makes value i of values before it. */
+typedef struct vly_program_op {
+    uint32_t code; /* vly_program_code */
+    uint32_t a;
+    uint32_t b;
+    uint32_t c;
+} vly_program_op;
+VLY_SEAL(vly_program_op, 16);
+
+/* One burst of one neuron of a user's model. */
+typedef struct vly_program {
+    uint32_t struct_size;
+    uint32_t n_ops;
+    uint32_t n_fields; /* those of the area */
+    uint32_t fired;    /* value: the truth whether the neuron fires */
+    const vly_program_op *ops;
+    const uint32_t *out; /* [n_fields] values that the fields become */
+    /* of every value, in the order of ops: VLY_TYPE_* */
+    const uint32_t *types;
+} vly_program;
+VLY_SEAL(vly_program, 40);
+
 /* Neurons of one area have consecutive global ids; areas follow each other
  * without gaps, from id 0. The host has checked every value it passes:
  * coefficients and fields are within the bounds of the model's table. */
@@ -269,8 +334,12 @@ typedef struct vly_area_desc {
     const vly_column *coefs; /* [n_coefs] in the order of the model's table */
     uint32_t n_coefs;
     uint32_t n_fields; /* state fields, in the order of the model's table */
+    /* 1.7, valid only if area_size covers it: the step of a user's model; then
+     * model is the user's name for it. NULL: a model of kernels/models */
+    const vly_program *program;
 } vly_area_desc;
-VLY_SEAL(vly_area_desc, 64);
+VLY_SEAL(vly_area_desc, 72);
+#define VLY_AREA_BYTES_1_0 64u
 
 enum {
     VLY_PORT_BY_SIGN = 2, /* weight >= 0: port 0, weight < 0: port 1 */
@@ -608,6 +677,8 @@ enum {
     VLY_BACKEND_SHORT_TERM = 16u,
     /* 1.6: of these also rules with an eligibility, and modulators */
     VLY_BACKEND_MODULATES = 32u,
+    /* 1.7: takes areas with a program. */
+    VLY_BACKEND_PROGRAMS = 64u,
 };
 
 /* Every function that can fail returns a status and, if error is not NULL, a

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whether the program of a user's model is one that a backend can run: known
+ * operations, of values before them, of the types that they take.
+ */
+#include "backend_common.h"
+
+enum { F32 = VLY_TYPE_F32, U32 = VLY_TYPE_U32, ANY = 2, SAME = 3 };
+
+typedef struct row {
+    uint8_t reads;
+    uint8_t takes[3]; /* SAME: as the operand before */
+    uint8_t makes;    /* ANY: of field, coefficient or choice */
+} row;
+
+static const row rows[VLY_PROGRAM_CODES] = {
+    [VLY_PROGRAM_NUMBER] = {0, {0, 0, 0}, F32},
+    [VLY_PROGRAM_FIELD] = {0, {0, 0, 0}, ANY},
+    [VLY_PROGRAM_COEF] = {0, {0, 0, 0}, ANY},
+    [VLY_PROGRAM_INPUT] = {0, {0, 0, 0}, F32},
+    [VLY_PROGRAM_UNIFORM] = {0, {0, 0, 0}, F32},
+    [VLY_PROGRAM_ADD] = {2, {F32, F32, 0}, F32},
+    [VLY_PROGRAM_SUBTRACT] = {2, {F32, F32, 0}, F32},
+    [VLY_PROGRAM_MULTIPLY] = {2, {F32, F32, 0}, F32},
+    [VLY_PROGRAM_NEGATE] = {1, {F32, 0, 0}, F32},
+    [VLY_PROGRAM_ABSOLUTE] = {1, {F32, 0, 0}, F32},
+    [VLY_PROGRAM_INVERSE] = {1, {F32, 0, 0}, F32},
+    [VLY_PROGRAM_ROOT] = {1, {F32, 0, 0}, F32},
+    [VLY_PROGRAM_EXP] = {1, {F32, 0, 0}, F32},
+    [VLY_PROGRAM_DECAY_MEAN] = {1, {F32, 0, 0}, F32},
+    [VLY_PROGRAM_STORE] = {1, {F32, 0, 0}, F32},
+    [VLY_PROGRAM_LESS] = {2, {F32, F32, 0}, U32},
+    [VLY_PROGRAM_AT_MOST] = {2, {F32, F32, 0}, U32},
+    [VLY_PROGRAM_AND] = {2, {U32, U32, 0}, U32},
+    [VLY_PROGRAM_OR] = {2, {U32, U32, 0}, U32},
+    [VLY_PROGRAM_NOT] = {1, {U32, 0, 0}, U32},
+    [VLY_PROGRAM_IS_ZERO] = {1, {U32, 0, 0}, U32},
+    [VLY_PROGRAM_COUNT_DOWN] = {1, {U32, 0, 0}, U32},
+    [VLY_PROGRAM_SELECT] = {3, {U32, ANY, SAME}, ANY},
+};
+
+uint32_t vly_common_program_reads(const vly_program_op *op)
+{
+    return rows[op->code].reads;
+}
+
+uint32_t vly_common_program_operand(const vly_program_op *op, uint32_t k)
+{
+    return k == 0 ? op->a : k == 1 ? op->b : op->c;
+}
+
+static int good(const vly_area_desc *area, const vly_program *program,
+                uint32_t i)
+{
+    const vly_program_op *op = &program->ops[i];
+    uint32_t type = program->types[i];
+    if (op->code >= VLY_PROGRAM_CODES || type > VLY_TYPE_U32)
+        return 0;
+    const row *r = &rows[op->code];
+    for (uint32_t k = 0; k < r->reads; k++) {
+        uint32_t from = vly_common_program_operand(op, k);
+        if (from >= i)
+            return 0;
+        uint32_t found = program->types[from];
+        if (r->takes[k] == SAME ? found != program->types[op->b]
+                                : r->takes[k] != ANY && found != r->takes[k])
+            return 0;
+    }
+    if (op->code == VLY_PROGRAM_SELECT)
+        return type == program->types[op->b];
+    if (op->code == VLY_PROGRAM_COEF)
+        return op->a < area->n_coefs && type == area->coefs[op->a].type;
+    if (op->code == VLY_PROGRAM_FIELD)
+        return op->a < area->n_fields;
+    if (op->code == VLY_PROGRAM_INPUT && op->a >= area->n_ports)
+        return 0;
+    return type == r->makes;
+}
+
+vly_status vly_common_check_program(const vly_area_desc *area,
+                                    const vly_program *program,
+                                    vly_error *error)
+{
+    if (program->struct_size < sizeof *program || program->n_ops == 0 ||
+        program->n_ops > VLY_PROGRAM_MAX_OPS ||
+        area->n_fields > VLY_PROGRAM_MAX_FIELDS ||
+        area->n_coefs > VLY_PROGRAM_MAX_COEFS || area->n_ports < 1 ||
+        area->n_ports > 2 || area->flags != 0 ||
+        program->n_fields != area->n_fields)
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "area %s: a program of %u operations, %u fields, %u coefficients, "
+            "%u ports, flags %u; wanted at most %u, %u, %u, 2, 0",
+            area->name, program->n_ops, area->n_fields, area->n_coefs,
+            area->n_ports, area->flags, VLY_PROGRAM_MAX_OPS,
+            VLY_PROGRAM_MAX_FIELDS, VLY_PROGRAM_MAX_COEFS);
+    for (uint32_t i = 0; i < program->n_ops; i++)
+        if (!good(area, program, i))
+            return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                    "area %s: operation %u of its program has "
+                                    "code %u with operands %u, %u, %u",
+                                    area->name, i, program->ops[i].code,
+                                    program->ops[i].a, program->ops[i].b,
+                                    program->ops[i].c);
+    uint32_t fired = program->fired;
+    for (uint32_t f = 0; f < area->n_fields; f++)
+        if (program->out[f] >= program->n_ops)
+            fired = program->n_ops;
+    if (fired >= program->n_ops || program->types[fired] != VLY_TYPE_U32)
+        return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                "area %s: a result of its program is none of "
+                                "its values",
+                                area->name);
+    return VLY_OK;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From trees to operations: each value once, parameters as coefficients.
+ */
+#include "neuron/neuron_build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/random.h"
+
+static uint32_t fail(vly_emitter *emitter, const char *format, uint32_t most)
+    __attribute__((format(printf, 2, 0)));
+
+static uint32_t fail(vly_emitter *emitter, const char *format, uint32_t most)
+{
+    vly_neuron_fault *fault = emitter->model->fault;
+    emitter->failed = true;
+    if (!fault->sentence[0]) {
+        (void)snprintf(fault->sentence, sizeof fault->sentence, format, most);
+        fault->place = emitter->model->source->place;
+        fault->at = UINT32_MAX;
+    }
+    return 0;
+}
+
+uint32_t vly_emit_op(vly_emitter *emitter, vly_program_code code, uint32_t a,
+                     uint32_t b, uint32_t c)
+{
+    vly_neuron_model *model = emitter->model;
+    const vly_program_op op = {.code = (uint32_t)code, .a = a, .b = b, .c = c};
+    for (uint32_t i = 0; i < model->n_ops; i++)
+        if (memcmp(&model->ops[i], &op, sizeof op) == 0)
+            return i;
+    if (model->n_ops == VLY_NEURON_OPS_MAX)
+        return fail(emitter,
+                    "the model has more than %u operations, wanted a smaller "
+                    "one",
+                    VLY_NEURON_OPS_MAX);
+    model->ops[model->n_ops] = op;
+    return model->n_ops++;
+}
+
+uint32_t vly_emit_number(vly_emitter *emitter, float number)
+{
+    return vly_emit_op(emitter, VLY_PROGRAM_NUMBER, vly_float_bits(number), 0,
+                       0);
+}
+
+/* A part of an equation that is made of numbers only. */
+static uint32_t constant(vly_emitter *emitter, const vly_node *node)
+{
+    double value = vly_node_value(emitter->model, node, NULL, 0.0, 0.0, NULL);
+    if (!(value >= -VLY_NUMBER_MOST && value <= VLY_NUMBER_MOST))
+        return fail(emitter,
+                    "a division by a number near 0, or numbers whose product "
+                    "is beyond 1e%u",
+                    30);
+    return vly_emit_number(emitter, (float)value);
+}
+
+static bool same_node(const vly_node *a, const vly_node *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || a->kind != b->kind || a->index != b->index ||
+        vly_float_bits((float)a->number) != vly_float_bits((float)b->number) ||
+        a->number < b->number || a->number > b->number)
+        return false;
+    return same_node(a->a, b->a) && same_node(a->b, b->b) &&
+           same_node(a->c, b->c);
+}
+
+static bool driven(const vly_neuron_model *model, const vly_node *node)
+{
+    return node && ((node->kind == VLY_NODE_PARAM &&
+                     (uint32_t)node->index == model->input) ||
+                    driven(model, node->a) || driven(model, node->b) ||
+                    driven(model, node->c));
+}
+
+uint32_t vly_emit_coef(vly_emitter *emitter, const vly_coef *coef)
+{
+    vly_neuron_model *model = emitter->model;
+    uint32_t i = 0;
+    for (; i < model->n_coefs; i++) {
+        const vly_coef *at = &model->coefs[i];
+        if (at->kind == coef->kind && at->row == coef->row &&
+            at->column == coef->column && at->held == coef->held &&
+            (coef->node ? at->node && same_node(at->node, coef->node)
+                        : !at->node))
+            break;
+    }
+    if (i == VLY_NEURON_COEFS_MAX)
+        return fail(emitter,
+                    "the model has more than %u coefficients (values of its "
+                    "parameters), wanted a smaller one",
+                    VLY_NEURON_COEFS_MAX);
+    if (i == model->n_coefs) {
+        model->coefs[i] = *coef;
+        model->coefs[i].driven = coef->node && driven(model, coef->node);
+        model->n_coefs++;
+    }
+    return vly_emit_op(emitter, VLY_PROGRAM_COEF, i, 0, 0);
+}
+
+uint32_t vly_emit_select(vly_emitter *emitter, uint32_t truth, uint32_t a,
+                         uint32_t b)
+{
+    if (a == b || truth == VLY_NO_VALUE)
+        return a;
+    return vly_emit_op(emitter, VLY_PROGRAM_SELECT, truth, a, b);
+}
+
+void vly_emit_fork(vly_emitter *emitter, vly_env *env)
+{
+    *env = *emitter->env;
+    env->stamp = ++emitter->n_stamps;
+}
+
+uint32_t vly_emit_state(vly_emitter *emitter, uint32_t state)
+{
+    vly_env *env = emitter->env;
+    const vly_neuron_field *field = &emitter->model->fields[state];
+    if (env->dirty[state] && !env->raw) {
+        env->state[state] =
+            vly_emit_op(emitter, VLY_PROGRAM_STORE, env->state[state],
+                        vly_float_bits(field->lo), vly_float_bits(field->hi));
+        env->dirty[state] = false;
+    }
+    return env->state[state];
+}
+
+/* ---- trees -------------------------------------------------------------- */
+
+static uint32_t power(vly_emitter *emitter, uint32_t base, uint32_t exponent)
+{
+    if (exponent == 1)
+        return base;
+    uint32_t half = power(emitter, base, exponent / 2);
+    uint32_t square = vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, half, half, 0);
+    return exponent % 2 == 0
+               ? square
+               : vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, square, base, 0);
+}
+
+/* 1/x of numbers and parameters is a number or coefficient. */
+static uint32_t inverse(vly_emitter *emitter, vly_node *x)
+{
+    if (!x->host)
+        return vly_emit_op(emitter, VLY_PROGRAM_INVERSE, vly_emit(emitter, x),
+                           0, 0);
+    vly_arena *arena = &emitter->model->arena;
+    vly_node *one = vly_node_number(arena, 1.0, (vly_unit){0});
+    vly_node *node = vly_node_new(arena, VLY_NODE_DIVIDE, x->at);
+    if (!one || !node) {
+        emitter->failed = true;
+        return 0;
+    }
+    node->a = one;
+    node->b = x;
+    vly_node_join(node);
+    return vly_emit(emitter, node);
+}
+
+static uint32_t divide(vly_emitter *emitter, const vly_node *node)
+{
+    uint32_t b = inverse(emitter, node->b);
+    if (node->a->numeric && node->a->number >= 1.0 && node->a->number <= 1.0)
+        return b;
+    return vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY,
+                       vly_emit(emitter, node->a), b, 0);
+}
+
+/* (e^x - 1) / x: of |x| the mean of a decay, times e^x where x is above 0 */
+static uint32_t exprel(vly_emitter *emitter, uint32_t x)
+{
+    uint32_t zero = vly_emit_number(emitter, 0.0f);
+    uint32_t size = vly_emit_op(emitter, VLY_PROGRAM_ABSOLUTE, x, 0, 0);
+    uint32_t mean = vly_emit_op(emitter, VLY_PROGRAM_DECAY_MEAN, size, 0, 0);
+    uint32_t above = vly_emit_op(emitter, VLY_PROGRAM_LESS, zero, x, 0);
+    uint32_t grown =
+        vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, mean,
+                    vly_emit_op(emitter, VLY_PROGRAM_EXP, x, 0, 0), 0);
+    return vly_emit_select(emitter, above, grown, mean);
+}
+
+static uint32_t sigmoid(vly_emitter *emitter, uint32_t x)
+{
+    uint32_t e =
+        vly_emit_op(emitter, VLY_PROGRAM_EXP,
+                    vly_emit_op(emitter, VLY_PROGRAM_NEGATE, x, 0, 0), 0, 0);
+    uint32_t one = vly_emit_number(emitter, 1.0f);
+    return vly_emit_op(emitter, VLY_PROGRAM_INVERSE,
+                       vly_emit_op(emitter, VLY_PROGRAM_ADD, one, e, 0), 0, 0);
+}
+
+static uint32_t lesser(vly_emitter *emitter, uint32_t a, uint32_t b)
+{
+    return vly_emit_select(
+        emitter, vly_emit_op(emitter, VLY_PROGRAM_LESS, a, b, 0), a, b);
+}
+
+static uint32_t greater(vly_emitter *emitter, uint32_t a, uint32_t b)
+{
+    return vly_emit_select(
+        emitter, vly_emit_op(emitter, VLY_PROGRAM_LESS, b, a, 0), a, b);
+}
+
+static uint32_t call(vly_emitter *emitter, const vly_node *node)
+{
+    uint32_t a = vly_emit(emitter, node->a);
+    uint32_t b = node->b ? vly_emit(emitter, node->b) : 0;
+    switch ((vly_function)node->index) {
+    case VLY_FUNCTION_EXP:
+        return vly_emit_op(emitter, VLY_PROGRAM_EXP, a, 0, 0);
+    case VLY_FUNCTION_EXPREL:
+        return exprel(emitter, a);
+    case VLY_FUNCTION_DECAY_MEAN:
+        return vly_emit_op(emitter, VLY_PROGRAM_DECAY_MEAN, a, 0, 0);
+    case VLY_FUNCTION_SQRT:
+        return vly_emit_op(emitter, VLY_PROGRAM_ROOT, a, 0, 0);
+    case VLY_FUNCTION_SIGMOID:
+        return sigmoid(emitter, a);
+    case VLY_FUNCTION_TANH: { /* 2 sigmoid(2 x) - 1 */
+        uint32_t s =
+            sigmoid(emitter, vly_emit_op(emitter, VLY_PROGRAM_ADD, a, a, 0));
+        return vly_emit_op(emitter, VLY_PROGRAM_SUBTRACT,
+                           vly_emit_op(emitter, VLY_PROGRAM_ADD, s, s, 0),
+                           vly_emit_number(emitter, 1.0f), 0);
+    }
+    case VLY_FUNCTION_ABS:
+        return vly_emit_op(emitter, VLY_PROGRAM_ABSOLUTE, a, 0, 0);
+    case VLY_FUNCTION_MIN:
+        return lesser(emitter, a, b);
+    case VLY_FUNCTION_MAX:
+        return greater(emitter, a, b);
+    default: /* CLIP: the others are of parameters only */
+        return lesser(emitter, greater(emitter, a, b),
+                      vly_emit(emitter, node->c));
+    }
+}
+
+/* Reached in this burst: not yet at its start. */
+static uint32_t rises(vly_emitter *emitter, vly_node *node)
+{
+    vly_env *now = emitter->env;
+    vly_env start = *emitter->before;
+    uint32_t reached =
+        vly_emit_op(emitter, VLY_PROGRAM_AT_MOST, vly_emit(emitter, node->b),
+                    vly_emit(emitter, node->a), 0);
+    start.stamp = ++emitter->n_stamps;
+    emitter->env = &start;
+    uint32_t already =
+        vly_emit_op(emitter, VLY_PROGRAM_AT_MOST, vly_emit(emitter, node->b),
+                    vly_emit(emitter, node->a), 0);
+    emitter->env = now;
+    return vly_emit_op(emitter, VLY_PROGRAM_AND, reached,
+                       vly_emit_op(emitter, VLY_PROGRAM_NOT, already, 0, 0), 0);
+}
+
+static uint32_t operation(vly_emitter *emitter, vly_node *node)
+{
+    static const vly_program_code codes[] = {
+        [VLY_NODE_ADD] = VLY_PROGRAM_ADD,
+        [VLY_NODE_SUBTRACT] = VLY_PROGRAM_SUBTRACT,
+        [VLY_NODE_MULTIPLY] = VLY_PROGRAM_MULTIPLY,
+        [VLY_NODE_LESS] = VLY_PROGRAM_LESS,
+        [VLY_NODE_AT_MOST] = VLY_PROGRAM_AT_MOST,
+        [VLY_NODE_AND] = VLY_PROGRAM_AND,
+        [VLY_NODE_OR] = VLY_PROGRAM_OR,
+    };
+    uint32_t a;
+    uint32_t b;
+    switch (node->kind) {
+    case VLY_NODE_NEGATE:
+        return vly_emit_op(emitter, VLY_PROGRAM_NEGATE,
+                           vly_emit(emitter, node->a), 0, 0);
+    case VLY_NODE_NOT:
+        return vly_emit_op(emitter, VLY_PROGRAM_NOT, vly_emit(emitter, node->a),
+                           0, 0);
+    case VLY_NODE_IF:
+        a = vly_emit(emitter, node->b);
+        b = vly_emit(emitter, node->c);
+        return vly_emit_select(emitter, vly_emit(emitter, node->a), a, b);
+    default:
+        a = vly_emit(emitter, node->a);
+        b = vly_emit(emitter, node->b);
+        return vly_emit_op(emitter, codes[node->kind], a, b, 0);
+    }
+}
+
+/* Of a draw: by the names, so that other models and stimuli have others. */
+static uint32_t stream(const vly_neuron_model *model, uint32_t draw)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "neuron/%.80s/%u", model->source->name,
+                     draw);
+    const vly_hash none = {{0, 0}};
+    return (uint32_t)vly_hash_bytes(none, text, (size_t)n).lane[0];
+}
+
+static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
+{
+    uint32_t value;
+    if (node->numeric && !node->truth)
+        return constant(emitter, node);
+    if (node->host && !node->truth)
+        return vly_emit_coef(emitter, &(vly_coef){.node = node});
+    switch (node->kind) {
+    case VLY_NODE_STATE:
+        return vly_emit_state(emitter, (uint32_t)node->index);
+    case VLY_NODE_LOCAL:
+        return emitter->local[node->index];
+    case VLY_NODE_UNIFORM:
+        return vly_emit_op(emitter, VLY_PROGRAM_UNIFORM,
+                           stream(emitter->model, (uint32_t)node->index), 0, 0);
+    case VLY_NODE_INPUT:
+        return vly_emit_op(emitter, VLY_PROGRAM_INPUT, (uint32_t)node->index, 0,
+                           0);
+    case VLY_NODE_DIVIDE:
+        return divide(emitter, node);
+    case VLY_NODE_POWER:
+        if (node->index == 0)
+            return vly_emit_number(emitter, 1.0f);
+        value = power(emitter, vly_emit(emitter, node->a),
+                      (uint32_t)(node->index < 0 ? -node->index : node->index));
+        return node->index > 0
+                   ? value
+                   : vly_emit_op(emitter, VLY_PROGRAM_INVERSE, value, 0, 0);
+    case VLY_NODE_FUNCTION:
+        return call(emitter, node);
+    case VLY_NODE_RISES:
+        return rises(emitter, node);
+    default:
+        return operation(emitter, node);
+    }
+}
+
+uint32_t vly_emit(vly_emitter *emitter, vly_node *node)
+{
+    if (emitter->failed)
+        return 0;
+    /* a store of a variable makes values that read it before old ones */
+    if (node->seen == emitter->env->stamp)
+        return node->value;
+    uint32_t stamp = emitter->env->stamp;
+    uint32_t value = emit_node(emitter, node);
+    if (emitter->env->stamp == stamp) {
+        node->seen = stamp;
+        node->value = value;
+    }
+    return value;
+}
