@@ -51,6 +51,14 @@ vly_status vly_learning_start_make(vly_storage *storage,
                                    const vly_connectome_projection *projections,
                                    vly_snapshot *start, vly_error *error);
 
+/* memory_views.c: the memories of a genome, copied; those of a loaded
+ * connectome, read from its resolved genome.
+ * Errors  E_PARSE (of load) with path; E_NOMEM */
+vly_status vly_memories_view(vly_storage *storage, const vly_genome *genome,
+                             vly_connectome *connectome, vly_error *error);
+vly_status vly_memories_load(vly_storage *storage, const char *path,
+                             vly_connectome *connectome, vly_error *error);
+
 /* A sequence of words: word n of Philox with counter (n >> 2 low, c1, lane 1,
  * lane 0 of the name's hash), where c1 is n >> 34 or an index of the caller's.
  */

@@ -6,6 +6,9 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/net_device.c
     ${CMAKE_CURRENT_LIST_DIR}/live.c
     ${CMAKE_CURRENT_LIST_DIR}/live_bound.c
+    ${CMAKE_CURRENT_LIST_DIR}/memory_net.c
+    ${CMAKE_CURRENT_LIST_DIR}/memory_table.c
+    ${CMAKE_CURRENT_LIST_DIR}/memory_words.c
     ${CMAKE_CURRENT_LIST_DIR}/net.c
     ${CMAKE_CURRENT_LIST_DIR}/net_field.c
     ${CMAKE_CURRENT_LIST_DIR}/net_input.c

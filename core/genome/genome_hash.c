@@ -196,6 +196,21 @@ static void put_stimulus(vly_text *text, const vly_stimulus *stimulus)
     put_u64(text, stimulus->n_spikes);
 }
 
+static void put_memory(vly_text *text, const vly_memory_rule *memory)
+{
+    put_string(text, "memory");
+    put_u64(text, memory->area);
+    put_u64(text, memory->n_sources);
+    for (uint32_t i = 0; i < memory->n_sources; i++) {
+        put_u64(text, memory->sources[i].area);
+        put_u64(text, memory->sources[i].twin);
+    }
+    put_u64(text, memory->temporal_depth);
+    put_u64(text, memory->init_lifespan);
+    put_u64(text, memory->lifespan_growth_rate);
+    put_u64(text, memory->longterm_mem_threshold);
+}
+
 static bool put_spike(void *context, uint64_t burst, uint32_t neuron)
 {
     vly_hasher_word(context, burst);
@@ -256,6 +271,10 @@ vly_status vly_genome_make_hash(vly_genome *genome)
     for (uint32_t i = 0; i < genome->n_stimuli; i++) {
         put_stimulus(&text, &genome->stimuli[i]);
         chain_spikes(genome, &genome->stimuli[i], &text);
+    }
+    for (uint32_t i = 0; i < genome->n_memories; i++) {
+        put_memory(&text, &genome->memories[i]);
+        chain(genome, &text);
     }
     vly_free(text.data);
     return text.failed ? VLY_E_NOMEM : VLY_OK;

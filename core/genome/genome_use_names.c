@@ -259,6 +259,24 @@ out:
     return status;
 }
 
+/* [memory.NAME] is named after its area, and names others. */
+static vly_status rename_memories(vly_reader *reader, vly_toml_node *table,
+                                  const vly_use_names *names)
+{
+    static const char *const keys[] = {"from", "twins"};
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0;
+         table && table->kind == VLY_TOML_TABLE && i < table->n_children; i++) {
+        vly_toml_node *memory = &table->u.children[i];
+        for (int k = 0; k < 2; k++)
+            VLY_TRY(
+                rename_areas(reader, vly_toml_child(memory, keys[k]), names));
+        VLY_TRY(set_text(reader, &memory->key, area_name(names, memory->key)));
+    }
+out:
+    return status;
+}
+
 vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names)
 {
@@ -269,6 +287,7 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
     VLY_TRY(rename_lists(reader, root, names));
     VLY_TRY(
         rename_modulators(reader, vly_toml_child(root, "plasticity"), names));
+    VLY_TRY(rename_memories(reader, vly_toml_child(root, "memory"), names));
     vly_toml_node *areas = vly_toml_child(root, "area");
     for (uint32_t i = 0; names->areas && i < areas->n_children; i++) {
         vly_toml_node *model = vly_toml_child(&areas->u.children[i], "model");
