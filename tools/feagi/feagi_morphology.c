@@ -32,13 +32,6 @@ const char *feagi_function_lacks(const char *name)
         const char *name;
         const char *why;
     } own[] = {
-        {"memory", "FEAGI remembers patterns of the source by it and makes no "
-                   "synapses; memory is not in this version"},
-        {"episodic_memory",
-         "FEAGI remembers patterns of the source by it and makes no synapses; "
-         "memory is not in this version"},
-        {"memory_replay", "FEAGI replays by it what a memory area remembers; "
-                          "memory is not in this version"},
         {"associative_memory",
          "FEAGI makes plastic synapses by it while it runs; plasticity is not "
          "in this version"},
@@ -47,8 +40,6 @@ const char *feagi_function_lacks(const char *name)
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         if (strcmp(name, own[i].name) == 0)
             return own[i].why;
-    if (strstr(name, "stdp") || strstr(name, "memory"))
-        return "memory and plasticity are not in this version";
     return NULL;
 }
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory areas in the second simulator: plain loops over lists of patterns, and
+ * an own reader of their tables in the resolved genome.
+ */
+#ifndef VOLLEY_SECOND_MEMORY_H
+#define VOLLEY_SECOND_MEMORY_H
+
+#include "second_simulator.h"
+
+/* A pattern that is known: what its neuron stands for. */
+typedef struct second_pattern {
+    uint32_t *words; /* NULL: the neuron is free */
+    uint32_t n_words;
+    uint32_t lifespan;
+    int longterm;
+} second_pattern;
+
+typedef struct second_memory {
+    uint32_t area;
+    uint32_t n_sources;
+    uint32_t *sources; /* areas ascending */
+    uint32_t *twins;   /* UINT32_MAX: none */
+    uint32_t depth;
+    uint32_t init;
+    uint32_t growth;
+    uint32_t longterm;
+    char *window; /* [depth][n_neurons] 1 if fired; of burst b in b % depth */
+    second_pattern *patterns; /* [neurons of the area] */
+    uint64_t made, seen, forgotten, dropped;
+} second_memory;
+
+/* Something that arrives later. */
+typedef struct second_due {
+    uint64_t burst;
+    uint32_t neuron;
+    int64_t value;
+} second_due;
+
+typedef struct second_memories {
+    second_memory *memories;
+    uint32_t n;
+    second_due *due;
+    uint64_t n_due;
+    uint64_t due_room;
+} second_memories;
+
+/* From the resolved genome. 0, or -1 with a sentence on stderr. */
+int second_memories_read(const second_file *file, const char *resolved,
+                         second_memories *to);
+void second_memories_free(second_memories *of);
+/* After the burst in which the neurons of `fired` fired. 0, or -1. */
+int second_memories_step(const second_file *file, second_memories *of,
+                         const char *fired, uint64_t burst);
+/* Their part of the state digest after so many bursts; 0 without memories. */
+uint64_t second_memories_digest(const second_file *file,
+                                const second_memories *of, uint64_t bursts);
+
+#endif
