@@ -18,7 +18,15 @@
 #define VLY_Q_MAX 24
 #define VLY_Q_EMPTY 12 /* port without synapses and stimuli */
 #define VLY_FEAGI_Q_MAX 16
+/* Of a genome with associations: 64 of the strongest synapses, 255 * 255 each,
+ * are within the bound; what more of them add is cut there. */
+#define VLY_ASSOCIATION_Q_MAX 8
 #define VLY_DELAY_MAX (UINT32_C(1) << 24) /* bursts, of one synapse */
+
+static inline uint32_t vly_feagi_q_most(const vly_genome *genome)
+{
+    return genome->n_associations ? VLY_ASSOCIATION_Q_MAX : VLY_FEAGI_Q_MAX;
+}
 
 /* Everything a connectome owns: heap blocks, and maybe one mapped file. */
 typedef struct vly_storage {

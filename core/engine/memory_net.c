@@ -17,52 +17,85 @@
 
 /* ---- create ------------------------------------------------------------- */
 
-vly_status vly_memory_net_create(const vly_connectome *connectome,
-                                 vly_memory_net **net, vly_error *error)
+static vly_status create_areas(vly_memory_net *net, vly_error *error)
 {
+    const vly_connectome *connectome = net->connectome;
     const uint32_t n = connectome->n_memories;
-    *net = NULL;
-    if (n == 0)
-        return VLY_OK;
-    vly_memory_net *made = vly_calloc(1, sizeof(*made));
-    if (made)
-        made->areas = vly_calloc(n, sizeof(*made->areas));
-    if (!made || !made->areas)
-        goto nomem;
-    made->connectome = connectome;
-    made->n_areas = n;
-    for (uint32_t m = 0; m < n; m++) {
-        vly_memory_area *area = &made->areas[m];
-        area->memory = &connectome->memories[m];
+    net->areas = vly_calloc(n, sizeof(*net->areas));
+    if (!net->areas)
+        return vly_fail_nomem(error, n * sizeof(*net->areas), "the memories");
+    for (net->n_areas = 0; net->n_areas < n; net->n_areas++) {
+        vly_memory_area *area = &net->areas[net->n_areas];
+        area->memory = &connectome->memories[net->n_areas];
         area->first = connectome->areas[area->memory->area].first;
         vly_memory_table_init(&area->table,
                               connectome->areas[area->memory->area].n_neurons);
         area->frames =
             vly_calloc(area->memory->temporal_depth, sizeof(*area->frames));
         if (!area->frames)
-            goto nomem;
+            return vly_fail_nomem(
+                error, area->memory->temporal_depth * sizeof(*area->frames),
+                "the memories");
     }
-    *net = made;
     return VLY_OK;
-nomem:
+}
+
+static vly_status create_associations(vly_memory_net *net, vly_error *error)
+{
+    const vly_connectome *connectome = net->connectome;
+    const uint32_t n = connectome->n_associations;
+    vly_status status = VLY_OK;
+    net->associations = vly_calloc(n, sizeof(*net->associations));
+    if (!net->associations)
+        return vly_fail_nomem(error, n * sizeof(*net->associations),
+                              "the associations");
+    for (uint32_t a = 0; a < n; a++) {
+        net->n_associations++;
+        VLY_TRY(vly_association_init(&net->associations[a],
+                                     &connectome->associations[a], connectome,
+                                     error));
+    }
+out:
+    return status;
+}
+
+vly_status vly_memory_net_create(const vly_connectome *connectome,
+                                 vly_memory_net **net, vly_error *error)
+{
+    vly_memory_net *made = NULL;
+    vly_status status;
+    *net = NULL;
+    if (connectome->n_memories == 0 && connectome->n_associations == 0)
+        return VLY_OK;
+    made = vly_calloc(1, sizeof(*made));
+    if (!made)
+        return vly_fail_nomem(error, sizeof(*made), "the memories");
+    made->connectome = connectome;
+    VLY_TRY(create_areas(made, error));
+    VLY_TRY(create_associations(made, error));
+    *net = made;
+    made = NULL;
+out:
     vly_memory_net_destroy(made);
-    return vly_fail_nomem(error, n * sizeof(vly_memory_area), "the memories");
+    return status;
 }
 
 void vly_memory_net_destroy(vly_memory_net *net)
 {
-    for (uint32_t m = 0; net && net->areas && m < net->n_areas; m++) {
+    if (!net)
+        return;
+    for (uint32_t m = 0; m < net->n_areas; m++) {
         vly_memory_area *area = &net->areas[m];
-        for (uint32_t i = 0; area->frames && i < area->memory->temporal_depth;
-             i++)
+        for (uint32_t i = 0; i < area->memory->temporal_depth; i++)
             vly_free(area->frames[i].words);
         vly_free(area->frames);
         vly_memory_table_deinit(&area->table);
     }
-    if (net) {
-        vly_free(net->areas);
-        vly_free(net->pattern);
-    }
+    for (uint32_t a = 0; a < net->n_associations; a++)
+        vly_association_deinit(&net->associations[a]);
+    vly_free(net->areas);
+    vly_free(net->associations);
+    vly_free(net->pattern);
     vly_free(net);
 }
 
@@ -272,16 +305,65 @@ out:
     return status;
 }
 
+/* Events of the spikes of this burst arrive in the next one. */
+static vly_status inject_side(const vly_association_net *of, int s,
+                              uint64_t burst, vly_pending *pending,
+                              vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t k = 0; k < of->n_reached[s]; k++) {
+        const uint32_t neuron = of->reached[s][k];
+        const vly_pending_input entry = {.burst = burst,
+                                         .value = of->sums[s][neuron],
+                                         .neuron = of->sides[s].first + neuron,
+                                         .port = 0};
+        VLY_TRY(vly_pending_add(pending, &entry, error));
+    }
+out:
+    return status;
+}
+
+static vly_status associate(vly_memory_net *net,
+                            const vly_memory_spikes *spikes,
+                            vly_pending *pending, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t a = 0; a < net->n_associations; a++) {
+        VLY_TRY(vly_association_step(&net->associations[a], spikes, error));
+        for (int s = 0; s < 2; s++)
+            VLY_TRY(inject_side(&net->associations[a], s, spikes->burst + 1,
+                                pending, error));
+    }
+out:
+    return status;
+}
+
+/* A neuron that will stand for another pattern has no part in what the old one
+ * was associated with. */
+static void age(vly_memory_net *net, vly_memory_area *area)
+{
+    const vly_memory_table *table = &area->table;
+    vly_memory_table_age(&area->table, area->memory->longterm_mem_threshold);
+    area->n_forgotten += table->n_gone;
+    for (uint32_t a = 0; a < net->n_associations && table->n_gone > 0; a++) {
+        for (uint32_t i = 0; i < table->n_gone; i++)
+            vly_association_forget(&net->associations[a], area->memory->area,
+                                   table->gone[i]);
+        vly_association_list(&net->associations[a]);
+    }
+}
+
 vly_status vly_memory_net_step(vly_memory_net *net,
                                const vly_memory_spikes *spikes,
                                vly_pending *pending, vly_error *error)
 {
     vly_status status = VLY_OK;
+    for (uint32_t m = 0; m < net->n_areas; m++)
+        VLY_TRY(replay_fired(net, &net->areas[m], spikes, pending, error));
+    VLY_TRY(associate(net, spikes, pending, error));
     for (uint32_t m = 0; m < net->n_areas; m++) {
         vly_memory_area *area = &net->areas[m];
-        VLY_TRY(replay_fired(net, area, spikes, pending, error));
-        area->n_forgotten += vly_memory_table_age(
-            &area->table, area->memory->longterm_mem_threshold);
+        age(net, area);
         VLY_TRY(add_frame(net, area, spikes, error));
         VLY_TRY(detect(net, area, spikes->burst, pending, error));
     }

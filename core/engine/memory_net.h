@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The memories of a net. They act on the host between two bursts, so they are
- * the same on every backend: a neuron of a memory fires in the next burst by
- * injected input. Exact, because patterns are compared and everything has an
- * order: areas, then cells, then bursts.
+ * The memories and associations of a net. They act on the host between two
+ * bursts, so they are the same on every backend: a neuron of a memory fires in
+ * the next burst by injected input. Exact, because patterns are compared and
+ * everything has an order: areas, then cells, then bursts.
  */
 #ifndef VOLLEY_ENGINE_MEMORY_NET_H
 #define VOLLEY_ENGINE_MEMORY_NET_H
 
 #include "connectome/connectome.h"
+#include "engine/association.h"
 #include "engine/memory_table.h"
 #include "engine/pending.h"
 
@@ -38,18 +39,14 @@ typedef struct vly_memory_net {
     const vly_connectome *connectome;
     vly_memory_area *areas; /* [n_areas] in the order of the connectome */
     uint32_t n_areas;
+    vly_association_net *associations; /* as of the connectome */
+    uint32_t n_associations;
     uint32_t *pattern; /* [pattern_room] the present window */
     uint64_t pattern_room;
 } vly_memory_net;
 
-/* Spikes of one burst: global ids, ascending. */
-typedef struct vly_memory_spikes {
-    const uint32_t *ids;
-    uint32_t n_ids;
-    uint64_t burst;
-} vly_memory_spikes;
-
-/* No pattern known. *net is NULL if the connectome has no memory.
+/* No pattern known, no synapse. *net is NULL if the connectome has neither
+ * memories nor associations.
  * Errors  E_NOMEM */
 vly_status vly_memory_net_create(const vly_connectome *connectome,
                                  vly_memory_net **net, vly_error *error);
@@ -62,8 +59,8 @@ vly_status vly_memory_net_step(vly_memory_net *net,
 
 /* ---- memory_words.c: as a row of words --------------------------------- */
 
-/* The state of all memories, the same words for the same state. Owned; without
- * memories there are none. */
+/* The state of it all, the same words for the same state. Owned; without
+ * memories and associations there are none. */
 typedef struct vly_memory_words {
     uint32_t *words;
     uint64_t n_words;
@@ -80,7 +77,7 @@ uint64_t vly_memory_words_digest(const vly_memory_words *words);
 vly_status vly_memory_words_fit(const vly_connectome *connectome,
                                 const vly_memory_words *words,
                                 vly_error *error);
-/* A net of them. *net is NULL if the connectome has no memory.
+/* A net of them. *net is NULL if the connectome has none.
  * Errors  E_INVALID words that do not fit the connectome; E_NOMEM */
 vly_status vly_memory_net_read(const vly_connectome *connectome,
                                const vly_memory_words *words,

@@ -25,6 +25,7 @@ void vly_memory_table_deinit(vly_memory_table *table)
         vly_free(table->cells[i].words);
     vly_free(table->cells);
     vly_free(table->buckets);
+    vly_free(table->gone);
     *table = (vly_memory_table){0};
 }
 
@@ -109,6 +110,10 @@ static vly_status grow_cells(vly_memory_table *table, uint32_t cell,
     if (!cells)
         return vly_fail_nomem(error, n * sizeof(*cells), "a memory");
     table->cells = cells;
+    uint32_t *gone = vly_realloc(table->gone, (size_t)n, sizeof(*gone));
+    if (!gone)
+        return vly_fail_nomem(error, n * sizeof(*gone), "a memory");
+    table->gone = gone;
     table->n_room = (uint32_t)n;
     return VLY_OK;
 }
@@ -154,9 +159,9 @@ static void forget(vly_memory_table *table, uint32_t i)
     table->lowest = i < table->lowest ? i : table->lowest;
 }
 
-uint32_t vly_memory_table_age(vly_memory_table *table, uint32_t longterm)
+void vly_memory_table_age(vly_memory_table *table, uint32_t longterm)
 {
-    uint32_t n_forgotten = 0;
+    table->n_gone = 0;
     for (uint32_t i = 0; i < table->n_cells; i++) {
         vly_memory_cell *cell = &table->cells[i];
         if (!cell->words || cell->longterm)
@@ -167,9 +172,8 @@ uint32_t vly_memory_table_age(vly_memory_table *table, uint32_t longterm)
         if (cell->longterm || cell->lifespan == 0 || --cell->lifespan > 0)
             continue;
         forget(table, i);
-        n_forgotten++;
+        table->gone[table->n_gone++] = i;
     }
-    return n_forgotten;
 }
 
 void vly_memory_table_seen(vly_memory_table *table, uint32_t cell,

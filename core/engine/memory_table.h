@@ -34,6 +34,8 @@ typedef struct vly_memory_table {
     uint32_t lowest; /* no free cell is before it */
     uint32_t *buckets;
     uint32_t n_buckets; /* a power of two */
+    uint32_t *gone; /* [n_gone] cells that the last burst freed, ascending */
+    uint32_t n_gone;
     uint32_t n_known;
     uint32_t n_longterm;
 } vly_memory_table;
@@ -53,8 +55,8 @@ vly_status vly_memory_table_put(vly_memory_table *table, uint32_t cell,
                                 const vly_memory_pattern *pattern,
                                 uint32_t lifespan, vly_error *error);
 /* One burst: cells with such a lifespan become long-term, then others age, and
- * those whose lifespan ends are free. Returns how many were forgotten. */
-uint32_t vly_memory_table_age(vly_memory_table *table, uint32_t longterm);
+ * those whose lifespan ends are free: `gone`. */
+void vly_memory_table_age(vly_memory_table *table, uint32_t longterm);
 /* The pattern of a cell was seen again. */
 void vly_memory_table_seen(vly_memory_table *table, uint32_t cell,
                            uint32_t growth);

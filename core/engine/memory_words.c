@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The state of memories as words: of each memory its counters, then the frames
- * of its window, oldest first, then the cells in use, ascending. Numbers of 64
- * bits are two words, the low one first.
+ * of its window, oldest first, then the cells in use, ascending; of each
+ * association what neurons did, then its synapses by source and target. Numbers
+ * of 64 bits are two words, the low one first.
  */
 #include <string.h>
 
@@ -61,6 +62,40 @@ static void put_area(word_writer *to, const vly_memory_area *area)
     }
 }
 
+/* What neurons of one side did, those that fired within the window. */
+static void put_side(word_writer *to, const vly_association_side *side)
+{
+    put_u32(to, side->n_lately);
+    for (uint32_t k = 0; k < side->n_lately; k++) {
+        put_u32(to, side->lately[k]);
+        put_u32(to, (uint32_t)side->past[side->lately[k]]);
+    }
+}
+
+static void put_association(word_writer *to, const vly_association_net *of)
+{
+    put_u32(to, of->n_bursts);
+    for (int s = 0; s < 2; s++)
+        put_side(to, &of->sides[s]);
+    put_u64(to, of->n_synapses);
+    for (uint32_t i = 0; i < of->sides[0].n; i++) {
+        const vly_association_row *row = &of->sides[0].rows[i];
+        for (uint32_t e = 0; e < row->n; e++) {
+            put_u32(to, i);
+            put_u32(to, row->ends[e].other);
+            put_u32(to, row->ends[e].weight);
+        }
+    }
+}
+
+static void put_net(word_writer *to, const vly_memory_net *net)
+{
+    for (uint32_t m = 0; m < net->n_areas; m++)
+        put_area(to, &net->areas[m]);
+    for (uint32_t a = 0; a < net->n_associations; a++)
+        put_association(to, &net->associations[a]);
+}
+
 vly_status vly_memory_words_take(const vly_memory_net *net,
                                  vly_memory_words *words, vly_error *error)
 {
@@ -68,15 +103,13 @@ vly_status vly_memory_words_take(const vly_memory_net *net,
     *words = (vly_memory_words){0};
     if (!net)
         return VLY_OK;
-    for (uint32_t m = 0; m < net->n_areas; m++)
-        put_area(&writer, &net->areas[m]);
+    put_net(&writer, net);
     writer.words = vly_malloc((size_t)writer.n_words, sizeof(*writer.words));
     if (!writer.words)
         return vly_fail_nomem(error, writer.n_words * sizeof(*writer.words),
                               "the memories");
     writer.n_words = 0;
-    for (uint32_t m = 0; m < net->n_areas; m++)
-        put_area(&writer, &net->areas[m]);
+    put_net(&writer, net);
     *words = (vly_memory_words){writer.words, writer.n_words};
     return VLY_OK;
 }
@@ -236,6 +269,79 @@ out:
     return status;
 }
 
+static void read_side(word_reader *from, const vly_association_net *net,
+                      vly_association_side *side)
+{
+    const int32_t window = (int32_t)net->association->window;
+    const uint32_t n = get_u32(from);
+    uint32_t least = 0;
+    for (uint32_t k = 0; k < n && !from->fault; k++) {
+        const uint32_t i = get_u32(from);
+        const uint32_t word = get_u32(from);
+        const int32_t past = word > INT32_MAX
+                                 ? -(int32_t)(UINT32_MAX - word) - 1
+                                 : (int32_t)word;
+        if (i < least || i >= side->n || past <= -window || past > window ||
+            past == 0) {
+            from->fault = "what a neuron did";
+            return;
+        }
+        side->past[i] = past;
+        least = i + 1;
+    }
+}
+
+static vly_status read_association(word_reader *from, vly_association_net *to,
+                                   vly_error *error)
+{
+    uint64_t last = 0;
+    vly_status status = VLY_OK;
+    to->n_bursts = get_u32(from);
+    for (int s = 0; s < 2; s++)
+        read_side(from, to, &to->sides[s]);
+    vly_association_list(to);
+    const uint64_t n = get_u64(from);
+    if (to->n_bursts > to->association->window)
+        from->fault = "more bursts than its window";
+    for (uint64_t k = 0; k < n && !from->fault; k++) {
+        const uint32_t i = get_u32(from);
+        const uint32_t j = get_u32(from);
+        const uint32_t weight = get_u32(from);
+        const uint64_t place = (uint64_t)i << 32 | j;
+        if (i >= to->sides[0].n || j >= to->sides[1].n || weight > 255 ||
+            (k > 0 && place <= last)) {
+            from->fault = "a synapse";
+            return VLY_OK;
+        }
+        last = place;
+        VLY_TRY(vly_association_add(to, i, j, weight, error));
+    }
+out:
+    return status;
+}
+
+/* Errors  E_INVALID, E_NOMEM */
+static vly_status read_all(word_reader *from, vly_memory_net *net,
+                           vly_error *error)
+{
+    const vly_connectome *connectome = net->connectome;
+    const char *name = "";
+    vly_status status = VLY_OK;
+    for (uint32_t m = 0; m < net->n_areas && !from->fault; m++) {
+        name = connectome->areas[net->areas[m].memory->area].name;
+        VLY_TRY(read_area(from, &net->areas[m], error));
+    }
+    for (uint32_t a = 0; a < net->n_associations && !from->fault; a++) {
+        name = connectome->associations[a].name;
+        VLY_TRY(read_association(from, &net->associations[a], error));
+    }
+    if (from->fault)
+        status = vly_fail(error, VLY_E_INVALID, "memory %s of the state: %s",
+                          name, from->fault);
+out:
+    return status;
+}
+
 vly_status vly_memory_net_read(const vly_connectome *connectome,
                                const vly_memory_words *words,
                                vly_memory_net **net, vly_error *error)
@@ -245,15 +351,8 @@ vly_status vly_memory_net_read(const vly_connectome *connectome,
     VLY_TRY(vly_memory_net_create(connectome, &made, error));
     word_reader reader = {
         .net = made, .words = words->words, .n_words = words->n_words};
-    for (uint32_t m = 0; made && m < made->n_areas; m++) {
-        VLY_TRY(read_area(&reader, &made->areas[m], error));
-        if (!reader.fault)
-            continue;
-        status = vly_fail(error, VLY_E_INVALID, "memory %s of the state: %s",
-                          connectome->areas[made->areas[m].memory->area].name,
-                          reader.fault);
-        goto out;
-    }
+    if (made)
+        VLY_TRY(read_all(&reader, made, error));
     if (reader.at != reader.n_words) {
         status = vly_fail(error, VLY_E_INVALID,
                           "the state has more about memories than the genome");

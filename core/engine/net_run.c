@@ -118,8 +118,10 @@ static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
  * memory, the burst is done but what follows from it is lost. */
 static vly_status remember(vly_net *net, const vly_run *run, vly_error *error)
 {
-    const vly_memory_spikes spikes = {
-        .ids = run->spikes, .n_ids = run->spike_counts[0], .burst = net->burst};
+    const vly_memory_spikes spikes = {.ids = run->spikes,
+                                      .gains = run->spike_gains,
+                                      .n_ids = run->spike_counts[0],
+                                      .burst = net->burst};
     vly_error why = VLY_ERROR_INIT;
     if (!net->memory || run->n_bursts_done == 0)
         return VLY_OK;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/association.c
     ${CMAKE_CURRENT_LIST_DIR}/backend_check.c
     ${CMAKE_CURRENT_LIST_DIR}/change_log.c
     ${CMAKE_CURRENT_LIST_DIR}/failover.c

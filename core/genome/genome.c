@@ -16,6 +16,7 @@
 #include "genome/edge_list.h"
 #include "genome/expression.h"
 #include "genome/genome_area.h"
+#include "genome/genome_association.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_inputs.h"
 #include "genome/genome_memory.h"
@@ -160,6 +161,7 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(vly_plasticities_read(reader));
     VLY_TRY(vly_memories_read(reader));
     VLY_TRY(vly_memories_make(reader));
+    VLY_TRY(vly_associations_read(reader));
     VLY_TRY(vly_maps_read(reader));
     VLY_TRY(vly_memories_check(reader));
     VLY_TRY(vly_plasticities_unused(reader));
@@ -393,6 +395,7 @@ void vly_genome_destroy(vly_genome *genome)
     vly_records_free(genome);
     vly_plasticities_free(genome);
     vly_memories_free(genome);
+    vly_associations_free(genome);
     vly_free(genome->path);
     vly_free(genome->title);
     vly_free(genome->resolved);

@@ -198,6 +198,19 @@ typedef struct vly_memory_rule {
     vly_origin origin;
 } vly_memory_rule;
 
+/* A [association.NAME]: neurons of two areas that fire together connect. */
+typedef struct vly_association {
+    char *name; /* owned by the genome, or by the connectome */
+    uint32_t from;
+    uint32_t to;
+    uint32_t window;   /* bursts */
+    int32_t numbers[3]; /* plasticity_constant, ltp_ and ltd_multiplier */
+    uint32_t up;       /* steps of a weight, 0 to 255 */
+    uint32_t down;
+    bool inhibitory;
+    vly_origin origin;
+} vly_association;
+
 /* One pair (from, to) of a [[map]]: a map over lists makes several, `to`
  * outermost. Pairs that cannot make a synapse (p or count 0) are left out. */
 typedef struct vly_pair {
@@ -337,6 +350,8 @@ typedef struct vly_genome {
     uint32_t n_plasticities;
     vly_memory_rule *memories; /* in the order of their areas */
     uint32_t n_memories;
+    vly_association *associations; /* in the order of the file */
+    uint32_t n_associations;
     vly_empty *empty; /* in no pair */
     uint32_t n_empty;
     vly_edge_list **edges; /* of the pairs */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/genome_association.h"
 #include "genome/genome_map.h"
 #include "genome/genome_value.h"
 
@@ -227,6 +228,7 @@ vly_status vly_memories_parse(vly_genome *genome, const char *text,
     VLY_TRY(vly_reader_alloc(&reader, genome->n_areas, sizeof(uint32_t),
                              &reader.seen));
     VLY_TRY(vly_memories_read(&reader));
+    VLY_TRY(vly_associations_read(&reader));
 out:
     vly_reader_deinit(&reader);
     return status;

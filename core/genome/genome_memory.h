@@ -15,8 +15,8 @@ vly_status vly_memories_read(vly_reader *reader);
 vly_status vly_memories_make(vly_reader *reader);
 /* After the maps: refuses one onto a memory. */
 vly_status vly_memories_check(vly_reader *reader);
-/* Fills the memories of a genome that has areas only (names, sizes, models),
- * from the text of a resolved one.
+/* Fills memories and associations of a genome that has areas
+ * only (names, sizes, models), from the text of a resolved one.
  * Errors  E_PARSE with name; E_NOMEM */
 vly_status vly_memories_parse(vly_genome *genome, const char *text,
                               const char *name, vly_error *error);

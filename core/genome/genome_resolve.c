@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/genome_association.h"
 #include "genome/genome_memory.h"
 #include "genome/genome_plasticity.h"
 #include "genome/genome_record.h"
@@ -396,6 +397,7 @@ vly_status vly_genome_resolve(vly_reader *reader)
     resolve_vars(&text, reader);
     resolve_areas(&text, reader);
     vly_memories_resolve(&text, reader);
+    vly_associations_resolve(&text, reader);
     vly_plasticities_resolve(&text, reader);
     for (uint32_t i = 0; i < reader->n_maps; i++)
         vly_resolve_map(&text, genome, &reader->maps[i]);

@@ -141,7 +141,8 @@
     X(short_term_start)                                                        \
     X(short_term_delays)                                                       \
     X(memory)                                                                  \
-    X(memory_twins)
+    X(memory_twins)                                                            \
+    X(association)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,

@@ -3,6 +3,8 @@
  */
 #include "random_maker.h"
 
+#include <stdio.h>
+
 /* An area of the same size that repeats the patterns of another. */
 static void put_twin(maker *m, uint32_t memory, uint32_t of)
 {
@@ -75,9 +77,44 @@ static void put_memory(maker *m, uint32_t index)
         cover(m, COVER_memory_twins);
 }
 
+static bool is_feagi(const maker *m, uint32_t index)
+{
+    return m->areas[index].model == FEAGI && m->areas[index].n <= 100;
+}
+
+/* Between a FEAGI area or a memory and another or the same one. */
+static void put_association(maker *m, uint32_t index, uint32_t n_memories)
+{
+    char names[2][16];
+    for (int s = 0; s < 2; s++) {
+        uint32_t a = whole(m, 0, m->n_areas - 1);
+        bool memory = chance(m, 50) && n_memories > 0;
+        uint32_t k = n_memories ? whole(m, 0, n_memories - 1) : 0;
+        if (!memory && !is_feagi(m, a))
+            memory = n_memories > 0;
+        if (!memory && !is_feagi(m, a))
+            return;
+        snprintf(names[s], sizeof names[s], "%c%u", memory ? 'm' : 'a',
+                 (unsigned)(memory ? k : a));
+    }
+    put(m, "\n[association.s%u]\nfrom = \"%s\"\nto = \"%s\"\n", (unsigned)index,
+        names[0], names[1]);
+    put(m, "plasticity_window = %u\n",
+        (unsigned)(chance(m, 50) ? 1 : whole(m, 2, 5)));
+    put(m, "plasticity_constant = %u\nltp_multiplier = %u\n",
+        (unsigned)whole(m, 1, 3), (unsigned)whole(m, 0, 60));
+    put(m, "ltd_multiplier = %u\n", (unsigned)whole(m, 0, 9));
+    if (chance(m, 20))
+        put(m, "inhibitory = true\n");
+    cover(m, COVER_association);
+}
+
 void put_memories(maker *m)
 {
     uint32_t n = chance(m, 25) ? whole(m, 1, 2) : 0;
     for (uint32_t k = 0; k < n; k++)
         put_memory(m, k);
+    uint32_t n_more = chance(m, 25) ? whole(m, 1, 2) : 0;
+    for (uint32_t k = 0; k < n_more; k++)
+        put_association(m, k, n);
 }

@@ -60,6 +60,12 @@ static uint32_t number_at(const char *table, const char *key)
     return line ? (uint32_t)strtoul(strchr(line, '=') + 1, NULL, 10) : 0;
 }
 
+static double real_at(const char *table, const char *key)
+{
+    const char *line = line_of(table, key);
+    return line ? strtod(strchr(line, '=') + 1, NULL) : 0.0;
+}
+
 static int read_one(const second_file *file, const char *table,
                     second_memory *to)
 {
@@ -87,6 +93,37 @@ static int read_one(const second_file *file, const char *table,
     return to->window && to->patterns ? 0 : -1;
 }
 
+static int read_association(const second_file *file, const char *table,
+                            second_association *to)
+{
+    uint32_t n = 0;
+    static const char *const keys[2] = {"from", "to"};
+    for (int s = 0; s < 2; s++) {
+        uint32_t *areas = areas_at(file, line_of(table, keys[s]), &n);
+        to->areas[s] = areas && n > 0 ? areas[0] : UINT32_MAX;
+        free(areas);
+        if (to->areas[s] == UINT32_MAX) {
+            fprintf(stderr, "second simulator: an association's area\n");
+            return -1;
+        }
+    }
+    to->window = number_at(table, "plasticity_window");
+    double constant = real_at(table, "plasticity_constant");
+    double up = constant * real_at(table, "ltp_multiplier");
+    double down = constant * real_at(table, "ltd_multiplier");
+    to->up = (int)fmin(255.0, fmax(0.0, up));
+    to->down = (int)fmin(255.0, fmax(0.0, down));
+    const char *line = line_of(table, "inhibitory");
+    to->sign = line && strncmp(strchr(line, '=') + 2, "true", 4) == 0 ? -1 : 1;
+    size_t pairs =
+        (size_t)file->areas[to->areas[0]].n * file->areas[to->areas[1]].n;
+    to->weight = calloc(pairs + 1, sizeof *to->weight);
+    to->fired = calloc((size_t)to->window * file->n_neurons + 1, 1);
+    for (size_t i = 0; to->weight && i < pairs; i++)
+        to->weight[i] = -1;
+    return to->weight && to->fired ? 0 : -1;
+}
+
 int second_memories_read(const second_file *file, const char *resolved,
                          second_memories *to)
 {
@@ -98,7 +135,16 @@ int second_memories_read(const second_file *file, const char *resolved,
     while ((at = strstr(at, "\n[memory.")) != NULL && to->n < file->n_areas)
         if (read_one(file, ++at, &to->memories[to->n++]))
             return -1;
-    return 0;
+    uint32_t most = 0;
+    for (at = resolved; (at = strstr(at, "\n[association.")) != NULL; at++)
+        most++;
+    to->associations = calloc(most + 1u, sizeof *to->associations);
+    at = resolved;
+    while (to->associations && (at = strstr(at, "\n[association.")) != NULL)
+        if (read_association(file, ++at,
+                             &to->associations[to->n_associations++]))
+            return -1;
+    return to->associations ? 0 : -1;
 }
 
 void second_memories_free(second_memories *of)
@@ -113,6 +159,11 @@ void second_memories_free(second_memories *of)
         free(memory->sources);
         free(memory->twins);
     }
+    for (uint32_t a = 0; a < of->n_associations; a++) {
+        free(of->associations[a].weight);
+        free(of->associations[a].fired);
+    }
+    free(of->associations);
     free(of->memories);
     free(of->due);
     *of = (second_memories){0};
@@ -203,9 +254,97 @@ static int replay(const second_file *file, second_memories *of,
     return 0;
 }
 
+/* ---- associations ------------------------------------------------------- */
+
+static int *weight_at(const second_file *file, const second_association *of,
+                      uint32_t i, uint32_t j)
+{
+    return &of->weight[(size_t)i * file->areas[of->areas[1]].n + j];
+}
+
+/* In how many of the bursts of the window it fired. */
+static uint32_t fired_in(const second_file *file, const second_association *of,
+                         uint32_t id)
+{
+    uint32_t n = 0;
+    for (uint32_t f = 0; f < of->window; f++)
+        n += of->fired[f * (uint64_t)file->n_neurons + id] != 0;
+    return n;
+}
+
+static void change(const second_file *file, const second_association *of,
+                   uint32_t i, uint32_t j)
+{
+    uint32_t a = fired_in(file, of, file->areas[of->areas[0]].first + i);
+    uint32_t b = fired_in(file, of, file->areas[of->areas[1]].first + j);
+    int *w = weight_at(file, of, i, j);
+    int both = a == of->window && b == of->window;
+    if (*w < 0)
+        *w = both && of->up > 0 ? of->up : -1;
+    else if (both)
+        *w = *w + of->up > 255 ? 255 : *w + of->up;
+    else if (a > 0 || b > 0)
+        *w = *w - of->down < 0 ? 0 : *w - of->down;
+}
+
+static int add_events(const second_file *file, second_memories *to,
+                      const second_association *of, const char *fired,
+                      const uint32_t *gain, uint64_t burst)
+{
+    const second_area *from = &file->areas[of->areas[0]];
+    const second_area *onto = &file->areas[of->areas[1]];
+    for (uint32_t i = 0; i < from->n; i++)
+        for (uint32_t j = 0; j < onto->n; j++) {
+            uint32_t a = from->first + i, b = onto->first + j;
+            int64_t w = *weight_at(file, of, i, j);
+            if (w < 0)
+                continue;
+            if (fired[a] && add_due(to, burst + 1, b, of->sign * w * gain[a]))
+                return -1;
+            if (fired[b] && from != onto &&
+                add_due(to, burst + 1, a, of->sign * w * gain[b]))
+                return -1;
+        }
+    return 0;
+}
+
+static int associate(const second_file *file, second_memories *to,
+                     second_association *of, const char *fired,
+                     const uint32_t *gain, uint64_t burst)
+{
+    memcpy(of->fired + burst % of->window * (uint64_t)file->n_neurons, fired,
+           file->n_neurons);
+    for (uint32_t i = 0;
+         burst + 1 >= of->window && i < file->areas[of->areas[0]].n; i++)
+        for (uint32_t j = 0; j < file->areas[of->areas[1]].n; j++)
+            change(file, of, i, j);
+    return add_events(file, to, of, fired, gain, burst);
+}
+
+/* The neuron of a memory has no part in it any more. */
+static void leave(const second_file *file, const second_memories *all,
+                  uint32_t area, uint32_t neuron)
+{
+    for (uint32_t k = 0; k < all->n_associations; k++) {
+        const second_association *of = &all->associations[k];
+        const second_area *from = &file->areas[of->areas[0]];
+        const second_area *onto = &file->areas[of->areas[1]];
+        for (uint32_t i = 0; i < from->n; i++)
+            for (uint32_t j = 0; j < onto->n; j++)
+                if ((of->areas[0] == area && i == neuron) ||
+                    (of->areas[1] == area && j == neuron))
+                    *weight_at(file, of, i, j) = -1;
+        for (uint32_t f = 0; f < of->window; f++)
+            if (of->areas[0] == area || of->areas[1] == area)
+                of->fired[f * (uint64_t)file->n_neurons +
+                          file->areas[area].first + neuron] = 0;
+    }
+}
+
 /* ---- one burst ---------------------------------------------------------- */
 
-static void age(const second_file *file, second_memory *memory)
+static void age(const second_file *file, const second_memories *all,
+                second_memory *memory)
 {
     for (uint32_t i = 0; i < file->areas[memory->area].n; i++) {
         second_pattern *p = &memory->patterns[i];
@@ -222,6 +361,7 @@ static void age(const second_file *file, second_memory *memory)
         free(p->words);
         p->words = NULL;
         memory->forgotten++;
+        leave(file, all, memory->area, i);
     }
 }
 
@@ -261,11 +401,7 @@ static int step(const second_file *file, second_memories *of,
 {
     const second_area *area = &file->areas[memory->area];
     uint32_t n_words = 0, spikes = 0;
-    for (uint32_t i = 0; i < area->n; i++)
-        if (fired[area->first + i] && memory->patterns[i].words &&
-            replay(file, of, memory, &memory->patterns[i], burst))
-            return -1;
-    age(file, memory);
+    age(file, of, memory);
     memcpy(memory->window + burst % memory->depth * (uint64_t)file->n_neurons,
            fired, file->n_neurons);
     if (burst + 1 < memory->depth)
@@ -285,14 +421,34 @@ static int step(const second_file *file, second_memories *of,
                    (int64_t)floor(1.5 / (double)area->scale[0] + 0.5));
 }
 
+static int replay_all(const second_file *file, second_memories *of,
+                      const char *fired, uint64_t burst)
+{
+    for (uint32_t m = 0; m < of->n; m++) {
+        const second_memory *memory = &of->memories[m];
+        const second_area *area = &file->areas[memory->area];
+        for (uint32_t i = 0; i < area->n; i++)
+            if (fired[area->first + i] && memory->patterns[i].words &&
+                replay(file, of, memory, &memory->patterns[i], burst))
+                return -1;
+    }
+    return 0;
+}
+
 int second_memories_step(const second_file *file, second_memories *of,
-                         const char *fired, uint64_t burst)
+                         const char *fired, const uint32_t *gain,
+                         uint64_t burst)
 {
     uint64_t n = 0;
     for (uint64_t i = 0; i < of->n_due; i++) /* those of this burst are over */
         if (of->due[i].burst > burst)
             of->due[n++] = of->due[i];
     of->n_due = n;
+    if (replay_all(file, of, fired, burst))
+        return -1;
+    for (uint32_t a = 0; a < of->n_associations; a++)
+        if (associate(file, of, &of->associations[a], fired, gain, burst))
+            return -1;
     for (uint32_t m = 0; m < of->n; m++)
         if (step(file, of, &of->memories[m], fired, burst))
             return -1;
@@ -351,21 +507,86 @@ static void put_memory(word_list *to, const second_file *file,
     }
 }
 
+/* The bursts in a row up to the last one, or less the bursts since it fired; 0:
+ * it did not within the window. */
+static int32_t past_of(const second_file *file, const second_association *of,
+                       uint32_t id, uint64_t bursts)
+{
+    int32_t run = 0, since = 0;
+    for (uint32_t f = 0; f < of->window && f < bursts; f++) {
+        int fires = of->fired[(bursts - 1 - f) % of->window *
+                                  (uint64_t)file->n_neurons +
+                              id];
+        if (fires && since == 0)
+            run++;
+        else if (run > 0)
+            return run;
+        else if (fires)
+            return -since;
+        else
+            since++;
+    }
+    return run;
+}
+
+static void put_association(word_list *to, const second_file *file,
+                            const second_association *of, uint64_t bursts)
+{
+    const second_area *from = &file->areas[of->areas[0]];
+    const second_area *onto = &file->areas[of->areas[1]];
+    uint64_t synapses = 0;
+    put(to, bursts < of->window ? (uint32_t)bursts : of->window);
+    for (int s = 0; s < 2; s++) {
+        const second_area *side = s ? onto : from;
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < side->n; i++)
+            n += past_of(file, of, side->first + i, bursts) != 0;
+        put(to, n);
+        for (uint32_t i = 0; i < side->n; i++) {
+            int32_t past = past_of(file, of, side->first + i, bursts);
+            if (past == 0)
+                continue;
+            put(to, i);
+            put(to, (uint32_t)past);
+        }
+    }
+    for (uint32_t i = 0; i < from->n; i++)
+        for (uint32_t j = 0; j < onto->n; j++)
+            synapses += *weight_at(file, of, i, j) >= 0;
+    put_both(to, synapses);
+    for (uint32_t i = 0; i < from->n; i++)
+        for (uint32_t j = 0; j < onto->n; j++) {
+            int w = *weight_at(file, of, i, j);
+            if (w < 0)
+                continue;
+            put(to, i);
+            put(to, j);
+            put(to, (uint32_t)w);
+        }
+}
+
+static void put_all(word_list *to, const second_file *file,
+                    const second_memories *of, uint64_t bursts)
+{
+    for (uint32_t m = 0; m < of->n; m++)
+        put_memory(to, file, &of->memories[m], bursts);
+    for (uint32_t a = 0; a < of->n_associations; a++)
+        put_association(to, file, &of->associations[a], bursts);
+}
+
 uint64_t second_memories_digest(const second_file *file,
                                 const second_memories *of, uint64_t bursts)
 {
     word_list list = {NULL, 0};
     uint64_t digest = 0;
-    if (of->n == 0)
+    if (of->n + of->n_associations == 0)
         return 0;
-    for (uint32_t m = 0; m < of->n; m++)
-        put_memory(&list, file, &of->memories[m], bursts);
+    put_all(&list, file, of, bursts);
     list.bytes = malloc((size_t)list.n * 4 + 1);
     list.n = 0;
     if (!list.bytes)
         return 0;
-    for (uint32_t m = 0; m < of->n; m++)
-        put_memory(&list, file, &of->memories[m], bursts);
+    put_all(&list, file, of, bursts);
     digest = second_checksum(list.bytes, 4 * list.n);
     free(list.bytes);
     return digest;

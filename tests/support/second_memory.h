@@ -29,6 +29,17 @@ typedef struct second_memory {
     uint64_t made, seen, forgotten, dropped;
 } second_memory;
 
+/* Synapses that come to be between two areas. */
+typedef struct second_association {
+    uint32_t areas[2];
+    uint32_t window;
+    int up;
+    int down;
+    int sign;
+    int *weight; /* [n of areas[0]][n of areas[1]] -1: no synapse */
+    char *fired; /* [window][n_neurons] of burst b in b % window */
+} second_association;
+
 /* Something that arrives later. */
 typedef struct second_due {
     uint64_t burst;
@@ -39,6 +50,8 @@ typedef struct second_due {
 typedef struct second_memories {
     second_memory *memories;
     uint32_t n;
+    second_association *associations;
+    uint32_t n_associations;
     second_due *due;
     uint64_t n_due;
     uint64_t due_room;
@@ -48,9 +61,11 @@ typedef struct second_memories {
 int second_memories_read(const second_file *file, const char *resolved,
                          second_memories *to);
 void second_memories_free(second_memories *of);
-/* After the burst in which the neurons of `fired` fired. 0, or -1. */
+/* After the burst in which the neurons of `fired` fired, with these gains. 0,
+ * or -1. */
 int second_memories_step(const second_file *file, second_memories *of,
-                         const char *fired, uint64_t burst);
+                         const char *fired, const uint32_t *gain,
+                         uint64_t burst);
 /* Their part of the state digest after so many bursts; 0 without memories. */
 uint64_t second_memories_digest(const second_file *file,
                                 const second_memories *of, uint64_t bursts);

@@ -541,7 +541,9 @@ static uint64_t one_burst(world *w)
         }
     }
     second_learnings_step(w->file, &w->history, w->burst, 1);
-    if (second_memories_step(w->file, &w->memories, fired, w->burst))
+    if (second_memories_step(w->file, &w->memories, fired,
+                             w->history.gain + (fired - w->history.fired),
+                             w->burst))
         abort();
     for (uint32_t id = 0; id < w->file->n_neurons; id++)
         *pending_of(w, w->burst, id) = (arrivals){{0, 0}, 0};
