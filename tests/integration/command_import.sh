@@ -164,7 +164,6 @@ lacking() { # lacking NAME REASON
     says "$2"
 }
 lacking memory_replay "makes no synapses and repeats nothing, because its source is no"
-lacking associative_memory "of FEAGI's own (not in the file): FEAGI makes plastic"
 lacking tile "of FEAGI's own (not in the file): a composite"
 lacking nonsense "not in the file and is none of FEAGI's own"
 
@@ -213,6 +212,29 @@ holds grep -q '^twins = \["c____t"\]' memory.toml
 holds [ "$(grep -c '^\[area\.' memory.toml)" -eq 3 ]
 says "synapses are those of the neurons that stand for patterns"
 holds [ "$(grep -c '^id = "m____m/' memory.toml)" -eq 1 ]
+# associative memory holds both ways; the last rule of the two areas counts
+associated() { # associated LINES...: of [association.pair_1]
+    sed -n '/^\[association\./,/^$/p' memory.toml | sed '1d;/^$/d' >part
+    printf '%s\n' "$@" >wanted
+    holds cmp -s part wanted
+    holds [ "$(grep -c '^\[association' memory.toml)" -eq 1 ]
+    holds [ "$(grep -c '^\[\[map\]\]' memory.toml)" -eq 0 ]
+    expect 0 run memory.toml --bursts 3 --quiet
+}
+memory '["associative_memory",1,1,false,2,5,1,3]' \
+    ',"is_mem_type":true,"temporal_depth":3,"init_lifespan":7,
+"lifespan_growth_rate":2.9,"longterm_mem_threshold":40'
+in_memory 'from = ["c____a"]' 'twins = ["m____m_c____a_twin"]' \
+    'temporal_depth = 3' 'init_lifespan = 7' 'lifespan_growth_rate = 2' \
+    'longterm_mem_threshold = 40'
+associated 'from = "c____a"' 'to = "m____m"' 'plasticity_window = 3' \
+    'plasticity_constant = 2' 'ltp_multiplier = 5' 'ltd_multiplier = 1'
+memory '["associative_memory",1,1,true,2,5,1,3]' \
+    ',"cortical_mapping_dst":{"c____a":[["associative_memory",1,-1,true,7,8,9,1]]}'
+associated 'from = "c____a"' 'to = "m____m"' 'plasticity_window = 1' \
+    'plasticity_constant = 7' 'ltp_multiplier = 8' 'ltd_multiplier = 9' \
+    'inhibitory = true'
+holds [ "$(grep -c '^\[memory' memory.toml)" -eq 0 ]
 # nothing leads to it
 units 2.1 1 0 1 0 | sed 's/"neuron_exc/"is_mem_type":true,&/' >lone.json
 expect 0 import feagi lone.json -o lone.toml --force

@@ -243,6 +243,7 @@ void feagi_genome_free(feagi_genome *genome)
     vly_free(genome->morphologies);
     vly_free(genome->maps);
     vly_free(genome->links);
+    vly_free(genome->associations);
     feagi_report_free(&genome->report);
     *genome = (feagi_genome){0};
 }

@@ -120,6 +120,14 @@ typedef struct feagi_link {
     uint32_t twin;
 } feagi_link;
 
+/* One [association]. */
+typedef struct feagi_association {
+    uint32_t from;
+    uint32_t to;
+    feagi_plastic plastic;
+    bool inhibitory;
+} feagi_association;
+
 typedef struct feagi_genome {
     const char *path; /* for messages */
     const feagi_value *root;
@@ -140,6 +148,8 @@ typedef struct feagi_genome {
     feagi_link *links;
     uint32_t n_links;
     uint32_t n_memories; /* areas */
+    feagi_association *associations;
+    uint32_t n_associations;
     feagi_report report;
 } feagi_genome;
 

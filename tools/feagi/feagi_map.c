@@ -406,9 +406,10 @@ static vly_status read_rule(place *at, const feagi_value *value,
         status = REPORT(FEAGI_LEFT_OUT, "one of the areas is left out");
         goto out;
     }
-    VLY_TRY(feagi_memory_mapping(genome, at->from, at->to,
-                                 from.morphology->text, at->subject, &taken,
-                                 error));
+    const feagi_mapping mapping = {
+        at->from,    at->to,        from.morphology->text, at->where,
+        at->subject, &from.plastic, from.multiplier};
+    VLY_TRY(feagi_memory_mapping(genome, &mapping, &taken, error));
     if (taken)
         goto out;
     VLY_TRY(feagi_plastic_read(genome, at->where, at->subject, &from.plastic,

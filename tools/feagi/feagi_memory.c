@@ -26,9 +26,15 @@ static bool makes_memory(const char *morphology)
            strcmp(morphology, "episodic_memory") == 0;
 }
 
+static bool associates(const char *morphology)
+{
+    return strcmp(morphology, "associative_memory") == 0;
+}
+
 bool feagi_memory_morphology(const char *id)
 {
-    return makes_memory(id) || strcmp(id, "memory_replay") == 0;
+    return makes_memory(id) || associates(id) ||
+           strcmp(id, "memory_replay") == 0;
 }
 
 /* ---- which areas are memories ------------------------------------------- */
@@ -109,6 +115,9 @@ static vly_status add_link(feagi_genome *genome, uint32_t from, uint32_t memory,
                            vly_error *error)
 {
     uint32_t n = genome->n_links;
+    for (uint32_t i = 0; i < n; i++)
+        if (genome->links[i].from == from && genome->links[i].memory == memory)
+            return VLY_OK;
     if (n == 0 || (n & (n - 1)) == 0) {
         feagi_link *grown =
             vly_realloc(genome->links, n ? 2 * (size_t)n : 1, sizeof(*grown));
@@ -166,16 +175,30 @@ static vly_status read_numbers(feagi_genome *genome, feagi_area *area,
     return status;
 }
 
+/* Of a mapping; an association leads patterns both ways. */
+static vly_status link_areas(feagi_genome *genome, uint32_t from, uint32_t to,
+                             const feagi_value *rules, vly_error *error)
+{
+    bool both = false;
+    for (uint32_t r = 0; r < rules->n_items; r++)
+        both = both || associates(morphology_of(&rules->items[r]));
+    if (genome->areas[to].memory && !genome->areas[from].memory)
+        return add_link(genome, from, to, error);
+    if (both && genome->areas[from].memory && !genome->areas[to].memory)
+        return add_link(genome, to, from, error);
+    return VLY_OK;
+}
+
 vly_status feagi_memories_find(feagi_genome *genome, vly_error *error)
 {
     vly_status status;
     VLY_TRY(mark(genome, error));
     for (uint32_t from = 0; from < genome->n_areas; from++) {
+        const feagi_value *rules;
         uint32_t to = 0;
         uint32_t k = 0;
-        while (!genome->areas[from].memory && mapping(genome, from, &k, &to))
-            if (genome->areas[to].memory)
-                VLY_TRY(add_link(genome, from, to, error));
+        while ((rules = mapping(genome, from, &k, &to)))
+            VLY_TRY(link_areas(genome, from, to, rules, error));
     }
     for (uint32_t i = 0; i < genome->n_areas; i++) {
         feagi_area *area = &genome->areas[i];
@@ -204,14 +227,17 @@ uint32_t feagi_memory_room(const feagi_genome *genome, double n_voxels)
 
 /* ---- mappings ----------------------------------------------------------- */
 
-vly_status feagi_memory_mapping(feagi_genome *genome, uint32_t from,
-                                uint32_t to, const char *morphology,
-                                const char *subject, bool *taken,
-                                vly_error *error)
+vly_status feagi_memory_mapping(feagi_genome *genome, const feagi_mapping *of,
+                                bool *taken, vly_error *error)
 {
-    const bool source = genome->areas[from].memory;
-    const bool target = genome->areas[to].memory;
+    const char *morphology = of->morphology;
+    const char *subject = of->subject;
+    const bool source = genome->areas[of->from].memory;
+    const bool target = genome->areas[of->to].memory;
     const bool replays = strcmp(morphology, "memory_replay") == 0;
+    *taken = true;
+    if (associates(morphology))
+        return feagi_association_read(genome, of, error);
     *taken = target || replays || makes_memory(morphology);
     if (source && target)
         return feagi_report_add(&genome->report, FEAGI_ASSUMED, subject, error,

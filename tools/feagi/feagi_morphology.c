@@ -28,19 +28,9 @@ const char *feagi_function_find(const char *name)
 
 const char *feagi_function_lacks(const char *name)
 {
-    static const struct {
-        const char *name;
-        const char *why;
-    } own[] = {
-        {"associative_memory",
-         "FEAGI makes plastic synapses by it while it runs; plasticity is not "
-         "in this version"},
-        {"tile", "a composite, whose tiles stand in the file of a genome"},
-    };
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        if (strcmp(name, own[i].name) == 0)
-            return own[i].why;
-    return NULL;
+    return strcmp(name, "tile") == 0
+               ? "a composite, whose tiles stand in the file of a genome"
+               : NULL;
 }
 
 const feagi_morphology *feagi_morphology_find(const feagi_genome *genome,

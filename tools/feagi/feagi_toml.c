@@ -290,6 +290,7 @@ char *feagi_toml_write(const feagi_genome *genome, size_t *n)
         if (genome->morphologies[i].name)
             put_morphology(&text, genome, &genome->morphologies[i]);
     feagi_memory_tables(&text, genome);
+    feagi_association_tables(&text, genome);
     feagi_plastic_tables(&text, genome);
     for (uint32_t i = 0; i < genome->n_maps; i++)
         put_map(&text, genome, &genome->maps[i]);
