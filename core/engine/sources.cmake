@@ -15,6 +15,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/net_input.c
     ${CMAKE_CURRENT_LIST_DIR}/live_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/net_learning.c
+    ${CMAKE_CURRENT_LIST_DIR}/net_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/net_modulate.c
     ${CMAKE_CURRENT_LIST_DIR}/net_rounding.c
     ${CMAKE_CURRENT_LIST_DIR}/net_run.c
