@@ -88,7 +88,11 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
     const vly_key_list list = {"an [association]", vly_keys_association, NULL};
     const vly_toml_node *inhibitory;
     vly_status status;
-    VLY_TRY(vly_reader_table(reader, node, "association"));
+    if (node->kind != VLY_TOML_TABLE)
+        return vly_reader_fail_key(reader, node,
+                                   "%.80s of no association, wanted a name "
+                                   "before it: [association.NAME]",
+                                   node->key);
     VLY_TRY(vly_reader_name(reader, node, "association", node->key));
     VLY_TRY(vly_reader_keys(reader, node, &list));
     to->origin = (vly_origin){VLY_ORIGIN_FILE, node->key_line, node->key_column,

@@ -166,7 +166,11 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *tables,
     const vly_key_list list = {"a [memory]", vly_keys_memory, NULL};
     vly_genome *genome = reader->genome;
     vly_status status;
-    VLY_TRY(vly_reader_table(reader, node, "memory"));
+    if (node->kind != VLY_TOML_TABLE)
+        return vly_reader_fail_key(reader, node,
+                                   "%.80s of no memory, wanted the name of an "
+                                   "area before it: [memory.NAME]",
+                                   node->key);
     VLY_TRY(vly_reader_keys(reader, node, &list));
     to->origin = (vly_origin){VLY_ORIGIN_FILE, node->key_line, node->key_column,
                               node->file};
