@@ -280,6 +280,7 @@ set(command_tests
     texts
     schema
     plasticity
+    remember
     window
     sweep
     stop
