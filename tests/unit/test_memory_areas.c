@@ -5,6 +5,8 @@
  */
 #include "engine_fixture.h"
 
+#include "connectome/connectome_digest.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -435,6 +437,48 @@ static void damaged_states(void **state)
     fixture_deinit(&f);
 }
 
+/* The n-th allocation fails. A snapshot fails and the net goes on; a run that
+ * cannot finish what follows from a burst ends the net. No block is lost. */
+static void every_allocation(void **state)
+{
+    fixture f;
+    bool done = false;
+    uint32_t n_dead = 0;
+    (void)state;
+    fixture_init(&f, genome_kept);
+    vly_connectome_digest(f.connectome, 0);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    fingerprint wanted = fixture_run(&f, net, 70);
+    vly_net_destroy(net);
+    uint64_t live = vly_memory_live();
+    for (uint64_t n = 1; !done; n++) {
+        vly_state *kept = NULL;
+        net = fixture_net(&f, "cpu:1");
+        fixture_run(&f, net, 30);
+        vly_memory_fail_at(n);
+        vly_status status = vly_net_snapshot(net, &kept, &f.error);
+        if (status == VLY_OK)
+            status = vly_net_restore(net, kept, &f.error);
+        if (status == VLY_OK)
+            status = vly_net_run(net, 40, &f.error);
+        done = vly_memory_fail_at(0) != 0;
+        assert_int_equal(status, done ? VLY_OK : VLY_E_NOMEM);
+        if (net->dead.status == VLY_OK) {
+            fingerprint found = fixture_run(&f, net, 70 - vly_net_burst(net));
+            assert_same(&found, &wanted);
+        } else {
+            n_dead++;
+            assert_fails(vly_net_run(net, 1, &f.error), VLY_E_NOMEM, &f.error,
+                         "out of memory");
+        }
+        vly_state_destroy(kept);
+        vly_net_destroy(net);
+        assert_int_equal(vly_memory_live(), live);
+    }
+    assert_true(n_dead > 10);
+    fixture_deinit(&f);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(recognises),       cmocka_unit_test(slides),
     cmocka_unit_test(forgets),          cmocka_unit_test(becomes_longterm),
@@ -443,6 +487,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_candidate),     cmocka_unit_test(forgets_synapses),
     cmocka_unit_test(kept_by_state),    cmocka_unit_test(kept_by_connectome),
     cmocka_unit_test(kept_by_failover), cmocka_unit_test(damaged_states),
+    cmocka_unit_test(every_allocation),
 };
 
 VLY_TEST_MAIN(tests)
