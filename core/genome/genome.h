@@ -203,9 +203,9 @@ typedef struct vly_association {
     char *name; /* owned by the genome, or by the connectome */
     uint32_t from;
     uint32_t to;
-    uint32_t window;   /* bursts */
+    uint32_t window;    /* bursts */
     int32_t numbers[3]; /* plasticity_constant, ltp_ and ltd_multiplier */
-    uint32_t up;       /* steps of a weight, 0 to 255 */
+    uint32_t up;        /* steps of a weight, 0 to 255 */
     uint32_t down;
     bool inhibitory;
     vly_origin origin;

@@ -31,8 +31,7 @@ static uint32_t area_of(const second_file *file, const char *name)
     return UINT32_MAX;
 }
 
-/* The line of a key in the table that begins at `table`; NULL: none. */
-static const char *line_of(const char *table, const char *key)
+const char *second_line(const char *table, const char *key)
 {
     size_t n = strlen(key);
     for (const char *at = strchr(table, '\n'); at && at[1] != '\n';
@@ -42,8 +41,7 @@ static const char *line_of(const char *table, const char *key)
     return NULL;
 }
 
-static uint32_t *areas_at(const second_file *file, const char *line,
-                          uint32_t *n)
+uint32_t *second_areas(const second_file *file, const char *line, uint32_t *n)
 {
     char name[64];
     uint32_t *areas = calloc(file->n_areas + 1u, sizeof *areas);
@@ -54,15 +52,15 @@ static uint32_t *areas_at(const second_file *file, const char *line,
     return areas;
 }
 
-static uint32_t number_at(const char *table, const char *key)
+uint32_t second_number(const char *table, const char *key)
 {
-    const char *line = line_of(table, key);
+    const char *line = second_line(table, key);
     return line ? (uint32_t)strtoul(strchr(line, '=') + 1, NULL, 10) : 0;
 }
 
-static double real_at(const char *table, const char *key)
+double second_real(const char *table, const char *key)
 {
-    const char *line = line_of(table, key);
+    const char *line = second_line(table, key);
     return line ? strtod(strchr(line, '=') + 1, NULL) : 0.0;
 }
 
@@ -73,12 +71,13 @@ static int read_one(const second_file *file, const char *table,
     uint32_t n_twins = 0;
     quoted(table, name);
     to->area = area_of(file, name);
-    to->sources = areas_at(file, line_of(table, "from"), &to->n_sources);
-    to->twins = areas_at(file, line_of(table, "twins"), &n_twins);
-    to->depth = number_at(table, "temporal_depth");
-    to->init = number_at(table, "init_lifespan");
-    to->growth = number_at(table, "lifespan_growth_rate");
-    to->longterm = number_at(table, "longterm_mem_threshold");
+    to->sources =
+        second_areas(file, second_line(table, "from"), &to->n_sources);
+    to->twins = second_areas(file, second_line(table, "twins"), &n_twins);
+    to->depth = second_number(table, "temporal_depth");
+    to->init = second_number(table, "init_lifespan");
+    to->growth = second_number(table, "lifespan_growth_rate");
+    to->longterm = second_number(table, "longterm_mem_threshold");
     if (to->area == UINT32_MAX || !to->sources || !to->twins ||
         to->n_sources == 0 || to->depth == 0 ||
         (n_twins != 0 && n_twins != to->n_sources)) {
@@ -91,37 +90,6 @@ static int read_one(const second_file *file, const char *table,
     to->patterns =
         calloc((size_t)file->areas[to->area].n + 1, sizeof *to->patterns);
     return to->window && to->patterns ? 0 : -1;
-}
-
-static int read_association(const second_file *file, const char *table,
-                            second_association *to)
-{
-    uint32_t n = 0;
-    static const char *const keys[2] = {"from", "to"};
-    for (int s = 0; s < 2; s++) {
-        uint32_t *areas = areas_at(file, line_of(table, keys[s]), &n);
-        to->areas[s] = areas && n > 0 ? areas[0] : UINT32_MAX;
-        free(areas);
-        if (to->areas[s] == UINT32_MAX) {
-            fprintf(stderr, "second simulator: an association's area\n");
-            return -1;
-        }
-    }
-    to->window = number_at(table, "plasticity_window");
-    double constant = real_at(table, "plasticity_constant");
-    double up = constant * real_at(table, "ltp_multiplier");
-    double down = constant * real_at(table, "ltd_multiplier");
-    to->up = (int)fmin(255.0, fmax(0.0, up));
-    to->down = (int)fmin(255.0, fmax(0.0, down));
-    const char *line = line_of(table, "inhibitory");
-    to->sign = line && strncmp(strchr(line, '=') + 2, "true", 4) == 0 ? -1 : 1;
-    size_t pairs =
-        (size_t)file->areas[to->areas[0]].n * file->areas[to->areas[1]].n;
-    to->weight = calloc(pairs + 1, sizeof *to->weight);
-    to->fired = calloc((size_t)to->window * file->n_neurons + 1, 1);
-    for (size_t i = 0; to->weight && i < pairs; i++)
-        to->weight[i] = -1;
-    return to->weight && to->fired ? 0 : -1;
 }
 
 int second_memories_read(const second_file *file, const char *resolved,
@@ -141,8 +109,8 @@ int second_memories_read(const second_file *file, const char *resolved,
     to->associations = calloc(most + 1u, sizeof *to->associations);
     at = resolved;
     while (to->associations && (at = strstr(at, "\n[association.")) != NULL)
-        if (read_association(file, ++at,
-                             &to->associations[to->n_associations++]))
+        if (second_association_read(file, ++at,
+                                    &to->associations[to->n_associations++]))
             return -1;
     return to->associations ? 0 : -1;
 }
@@ -207,7 +175,7 @@ static int is_pattern(const second_pattern *pattern, const uint32_t *words,
            memcmp(pattern->words, words, n * sizeof *words) == 0;
 }
 
-static int add_due(second_memories *of, uint64_t burst, uint32_t neuron,
+int second_due_add(second_memories *of, uint64_t burst, uint32_t neuron,
                    int64_t value)
 {
     if (of->n_due == of->due_room) {
@@ -245,100 +213,13 @@ static int replay(const second_file *file, second_memories *of,
             for (uint32_t i = 0; twin && i < n; i++) {
                 float threshold = (float)threshold_of(twin, word[i]);
                 double units = ceil((double)threshold / (double)twin->scale[0]);
-                if (add_due(of, burst + 1 + f, twin->first + word[i],
-                            (int64_t)units))
+                if (second_due_add(of, burst + 1 + f, twin->first + word[i],
+                                   (int64_t)units))
                     return -1;
             }
             word += n;
         }
     return 0;
-}
-
-/* ---- associations ------------------------------------------------------- */
-
-static int *weight_at(const second_file *file, const second_association *of,
-                      uint32_t i, uint32_t j)
-{
-    return &of->weight[(size_t)i * file->areas[of->areas[1]].n + j];
-}
-
-/* In how many of the bursts of the window it fired. */
-static uint32_t fired_in(const second_file *file, const second_association *of,
-                         uint32_t id)
-{
-    uint32_t n = 0;
-    for (uint32_t f = 0; f < of->window; f++)
-        n += of->fired[f * (uint64_t)file->n_neurons + id] != 0;
-    return n;
-}
-
-static void change(const second_file *file, const second_association *of,
-                   uint32_t i, uint32_t j)
-{
-    uint32_t a = fired_in(file, of, file->areas[of->areas[0]].first + i);
-    uint32_t b = fired_in(file, of, file->areas[of->areas[1]].first + j);
-    int *w = weight_at(file, of, i, j);
-    int both = a == of->window && b == of->window;
-    if (*w < 0)
-        *w = both && of->up > 0 ? of->up : -1;
-    else if (both)
-        *w = *w + of->up > 255 ? 255 : *w + of->up;
-    else if (a > 0 || b > 0)
-        *w = *w - of->down < 0 ? 0 : *w - of->down;
-}
-
-static int add_events(const second_file *file, second_memories *to,
-                      const second_association *of, const char *fired,
-                      const uint32_t *gain, uint64_t burst)
-{
-    const second_area *from = &file->areas[of->areas[0]];
-    const second_area *onto = &file->areas[of->areas[1]];
-    for (uint32_t i = 0; i < from->n; i++)
-        for (uint32_t j = 0; j < onto->n; j++) {
-            uint32_t a = from->first + i, b = onto->first + j;
-            int64_t w = *weight_at(file, of, i, j);
-            if (w < 0)
-                continue;
-            if (fired[a] && add_due(to, burst + 1, b, of->sign * w * gain[a]))
-                return -1;
-            if (fired[b] && from != onto &&
-                add_due(to, burst + 1, a, of->sign * w * gain[b]))
-                return -1;
-        }
-    return 0;
-}
-
-static int associate(const second_file *file, second_memories *to,
-                     second_association *of, const char *fired,
-                     const uint32_t *gain, uint64_t burst)
-{
-    memcpy(of->fired + burst % of->window * (uint64_t)file->n_neurons, fired,
-           file->n_neurons);
-    for (uint32_t i = 0;
-         burst + 1 >= of->window && i < file->areas[of->areas[0]].n; i++)
-        for (uint32_t j = 0; j < file->areas[of->areas[1]].n; j++)
-            change(file, of, i, j);
-    return add_events(file, to, of, fired, gain, burst);
-}
-
-/* The neuron of a memory has no part in it any more. */
-static void leave(const second_file *file, const second_memories *all,
-                  uint32_t area, uint32_t neuron)
-{
-    for (uint32_t k = 0; k < all->n_associations; k++) {
-        const second_association *of = &all->associations[k];
-        const second_area *from = &file->areas[of->areas[0]];
-        const second_area *onto = &file->areas[of->areas[1]];
-        for (uint32_t i = 0; i < from->n; i++)
-            for (uint32_t j = 0; j < onto->n; j++)
-                if ((of->areas[0] == area && i == neuron) ||
-                    (of->areas[1] == area && j == neuron))
-                    *weight_at(file, of, i, j) = -1;
-        for (uint32_t f = 0; f < of->window; f++)
-            if (of->areas[0] == area || of->areas[1] == area)
-                of->fired[f * (uint64_t)file->n_neurons +
-                          file->areas[area].first + neuron] = 0;
-    }
 }
 
 /* ---- one burst ---------------------------------------------------------- */
@@ -361,7 +242,7 @@ static void age(const second_file *file, const second_memories *all,
         free(p->words);
         p->words = NULL;
         memory->forgotten++;
-        leave(file, all, memory->area, i);
+        second_association_leave(file, all, memory->area, i);
     }
 }
 
@@ -417,8 +298,8 @@ static int step(const second_file *file, second_memories *of,
     uint32_t i = learn(file, memory, words, n_words);
     if (i == area->n)
         return 0;
-    return add_due(of, burst + 1, area->first + i,
-                   (int64_t)floor(1.5 / (double)area->scale[0] + 0.5));
+    return second_due_add(of, burst + 1, area->first + i,
+                          (int64_t)floor(1.5 / (double)area->scale[0] + 0.5));
 }
 
 static int replay_all(const second_file *file, second_memories *of,
@@ -447,7 +328,8 @@ int second_memories_step(const second_file *file, second_memories *of,
     if (replay_all(file, of, fired, burst))
         return -1;
     for (uint32_t a = 0; a < of->n_associations; a++)
-        if (associate(file, of, &of->associations[a], fired, gain, burst))
+        if (second_associate(file, of, &of->associations[a], fired, gain,
+                             burst))
             return -1;
     for (uint32_t m = 0; m < of->n; m++)
         if (step(file, of, &of->memories[m], fired, burst))
@@ -457,127 +339,64 @@ int second_memories_step(const second_file *file, second_memories *of,
 
 /* ---- state -------------------------------------------------------------- */
 
-typedef struct word_list {
-    unsigned char *bytes; /* NULL: only counted */
-    uint64_t n;
-} word_list;
-
-static void put(word_list *to, uint32_t word)
+void second_put(second_words *to, uint32_t word)
 {
     for (int i = 0; i < 4 && to->bytes; i++)
         to->bytes[4 * to->n + (uint64_t)i] = (unsigned char)(word >> (8 * i));
     to->n++;
 }
 
-static void put_both(word_list *to, uint64_t number)
+void second_put_both(second_words *to, uint64_t number)
 {
-    put(to, (uint32_t)number);
-    put(to, (uint32_t)(number >> 32));
+    second_put(to, (uint32_t)number);
+    second_put(to, (uint32_t)(number >> 32));
 }
 
-static void put_memory(word_list *to, const second_file *file,
+static void put_memory(second_words *to, const second_file *file,
                        const second_memory *of, uint64_t bursts)
 {
     uint32_t n_frames = bursts < of->depth ? (uint32_t)bursts : of->depth;
     uint32_t n_words = 0, spikes = 0, known = 0;
     uint32_t n = file->areas[of->area].n;
-    put_both(to, of->made);
-    put_both(to, of->seen);
-    put_both(to, of->forgotten);
-    put_both(to, of->dropped);
-    put(to, n_frames);
+    second_put_both(to, of->made);
+    second_put_both(to, of->seen);
+    second_put_both(to, of->forgotten);
+    second_put_both(to, of->dropped);
+    second_put(to, n_frames);
     uint32_t *words = n_frames ? pattern_now(file, of, bursts - 1, n_frames,
                                              &n_words, &spikes)
                                : NULL;
     for (uint32_t i = 0; words && i < n_words; i++)
-        put(to, words[i]);
+        second_put(to, words[i]);
     free(words);
     for (uint32_t i = 0; i < n; i++)
         known += of->patterns[i].words != NULL;
-    put(to, known);
+    second_put(to, known);
     for (uint32_t i = 0; i < n; i++) {
         const second_pattern *p = &of->patterns[i];
         if (!p->words)
             continue;
-        put(to, i);
-        put(to, p->lifespan);
-        put(to, (uint32_t)p->longterm);
+        second_put(to, i);
+        second_put(to, p->lifespan);
+        second_put(to, (uint32_t)p->longterm);
         for (uint32_t k = 0; k < p->n_words; k++)
-            put(to, p->words[k]);
+            second_put(to, p->words[k]);
     }
 }
 
-/* The bursts in a row up to the last one, or less the bursts since it fired; 0:
- * it did not within the window. */
-static int32_t past_of(const second_file *file, const second_association *of,
-                       uint32_t id, uint64_t bursts)
-{
-    int32_t run = 0, since = 0;
-    for (uint32_t f = 0; f < of->window && f < bursts; f++) {
-        int fires = of->fired[(bursts - 1 - f) % of->window *
-                                  (uint64_t)file->n_neurons +
-                              id];
-        if (fires && since == 0)
-            run++;
-        else if (run > 0)
-            return run;
-        else if (fires)
-            return -since;
-        else
-            since++;
-    }
-    return run;
-}
-
-static void put_association(word_list *to, const second_file *file,
-                            const second_association *of, uint64_t bursts)
-{
-    const second_area *from = &file->areas[of->areas[0]];
-    const second_area *onto = &file->areas[of->areas[1]];
-    uint64_t synapses = 0;
-    put(to, bursts < of->window ? (uint32_t)bursts : of->window);
-    for (int s = 0; s < 2; s++) {
-        const second_area *side = s ? onto : from;
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < side->n; i++)
-            n += past_of(file, of, side->first + i, bursts) != 0;
-        put(to, n);
-        for (uint32_t i = 0; i < side->n; i++) {
-            int32_t past = past_of(file, of, side->first + i, bursts);
-            if (past == 0)
-                continue;
-            put(to, i);
-            put(to, (uint32_t)past);
-        }
-    }
-    for (uint32_t i = 0; i < from->n; i++)
-        for (uint32_t j = 0; j < onto->n; j++)
-            synapses += *weight_at(file, of, i, j) >= 0;
-    put_both(to, synapses);
-    for (uint32_t i = 0; i < from->n; i++)
-        for (uint32_t j = 0; j < onto->n; j++) {
-            int w = *weight_at(file, of, i, j);
-            if (w < 0)
-                continue;
-            put(to, i);
-            put(to, j);
-            put(to, (uint32_t)w);
-        }
-}
-
-static void put_all(word_list *to, const second_file *file,
+static void put_all(second_words *to, const second_file *file,
                     const second_memories *of, uint64_t bursts)
 {
     for (uint32_t m = 0; m < of->n; m++)
         put_memory(to, file, &of->memories[m], bursts);
     for (uint32_t a = 0; a < of->n_associations; a++)
-        put_association(to, file, &of->associations[a], bursts);
+        second_association_put(to, file, &of->associations[a], bursts);
 }
 
 uint64_t second_memories_digest(const second_file *file,
                                 const second_memories *of, uint64_t bursts)
 {
-    word_list list = {NULL, 0};
+    second_words list = {NULL, 0};
     uint64_t digest = 0;
     if (of->n + of->n_associations == 0)
         return 0;

@@ -70,4 +70,36 @@ int second_memories_step(const second_file *file, second_memories *of,
 uint64_t second_memories_digest(const second_file *file,
                                 const second_memories *of, uint64_t bursts);
 
+/* ---- shared by second_memory.c and second_association.c ---------------- */
+
+/* The line of a key in the table that begins at `table`; NULL: none. */
+const char *second_line(const char *table, const char *key);
+/* The areas of a line, to be freed. */
+uint32_t *second_areas(const second_file *file, const char *line, uint32_t *n);
+uint32_t second_number(const char *table, const char *key);
+double second_real(const char *table, const char *key);
+/* 0, or -1 without memory. */
+int second_due_add(second_memories *of, uint64_t burst, uint32_t neuron,
+                   int64_t value);
+
+typedef struct second_words {
+    unsigned char *bytes; /* NULL: only counted */
+    uint64_t n;
+} second_words;
+void second_put(second_words *to, uint32_t word);
+void second_put_both(second_words *to, uint64_t number);
+
+int second_association_read(const second_file *file, const char *table,
+                            second_association *to);
+/* One burst. 0, or -1 without memory. */
+int second_associate(const second_file *file, second_memories *to,
+                     second_association *of, const char *fired,
+                     const uint32_t *gain, uint64_t burst);
+/* The neuron of a memory has no part in it any more. */
+void second_association_leave(const second_file *file,
+                              const second_memories *all, uint32_t area,
+                              uint32_t neuron);
+void second_association_put(second_words *to, const second_file *file,
+                            const second_association *of, uint64_t bursts);
+
 #endif

@@ -6,6 +6,7 @@ add_library(volley_second STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/second_ports.c
     ${CMAKE_CURRENT_LIST_DIR}/second_learning.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_association.c
     ${CMAKE_CURRENT_LIST_DIR}/second_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reward.c
     ${CMAKE_CURRENT_LIST_DIR}/second_short_term.c
