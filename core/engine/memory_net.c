@@ -96,6 +96,7 @@ void vly_memory_net_destroy(vly_memory_net *net)
     vly_free(net->areas);
     vly_free(net->associations);
     vly_free(net->pattern);
+    vly_free(net->known);
     vly_free(net);
 }
 
@@ -323,13 +324,51 @@ out:
     return status;
 }
 
+/* Without those of a memory's neurons that stand for nothing: they have no part
+ * in associations, or two neurons would excite each other for ever. */
+static vly_status known_spikes(vly_memory_net *net,
+                               const vly_memory_spikes *spikes,
+                               vly_memory_spikes *known, vly_error *error)
+{
+    const uint32_t n = spikes->n_ids;
+    uint32_t k = 0;
+    uint32_t i = 0;
+    vly_status status;
+    VLY_TRY(reserve(&net->known, &net->known_room, 2 * (uint64_t)n, error));
+    for (uint32_t m = 0; m <= net->n_areas; m++) {
+        const vly_memory_area *area = &net->areas[m];
+        const bool last = m == net->n_areas;
+        const spike_range range =
+            last ? (spike_range){n, n, 0}
+                 : range_of(net, spikes, area->memory->area);
+        for (; i < range.to; i++) {
+            const uint32_t cell = spikes->ids[i] - range.first;
+            if (i >= range.from &&
+                (cell >= area->table.n_cells || !area->table.cells[cell].words))
+                continue;
+            net->known[k] = spikes->ids[i];
+            net->known[n + k++] = spikes->gains[i];
+        }
+    }
+    *known = (vly_memory_spikes){.ids = net->known,
+                                 .gains = net->known + n,
+                                 .n_ids = k,
+                                 .burst = spikes->burst};
+out:
+    return status;
+}
+
 static vly_status associate(vly_memory_net *net,
                             const vly_memory_spikes *spikes,
                             vly_pending *pending, vly_error *error)
 {
+    vly_memory_spikes known;
     vly_status status = VLY_OK;
+    if (net->n_associations == 0)
+        return VLY_OK;
+    VLY_TRY(known_spikes(net, spikes, &known, error));
     for (uint32_t a = 0; a < net->n_associations; a++) {
-        VLY_TRY(vly_association_step(&net->associations[a], spikes, error));
+        VLY_TRY(vly_association_step(&net->associations[a], &known, error));
         for (int s = 0; s < 2; s++)
             VLY_TRY(inject_side(&net->associations[a], s, spikes->burst + 1,
                                 pending, error));

@@ -41,6 +41,8 @@ typedef struct vly_memory_net {
     uint32_t n_areas;
     vly_association_net *associations; /* as of the connectome */
     uint32_t n_associations;
+    uint32_t *known; /* [known_room] ids, then gains, of `associate` */
+    uint64_t known_room;
     uint32_t *pattern; /* [pattern_room] the present window */
     uint64_t pattern_room;
 } vly_memory_net;

@@ -327,10 +327,21 @@ int second_memories_step(const second_file *file, second_memories *of,
     of->n_due = n;
     if (replay_all(file, of, fired, burst))
         return -1;
+    char *known = malloc((size_t)file->n_neurons + 1);
+    if (!known)
+        return -1;
+    memcpy(known, fired, file->n_neurons);
+    for (uint32_t m = 0; m < of->n; m++)
+        for (uint32_t i = 0; i < file->areas[of->memories[m].area].n; i++)
+            if (!of->memories[m].patterns[i].words)
+                known[file->areas[of->memories[m].area].first + i] = 0;
     for (uint32_t a = 0; a < of->n_associations; a++)
-        if (second_associate(file, of, &of->associations[a], fired, gain,
-                             burst))
+        if (second_associate(file, of, &of->associations[a], known, gain,
+                             burst)) {
+            free(known);
             return -1;
+        }
+    free(known);
     for (uint32_t m = 0; m < of->n; m++)
         if (step(file, of, &of->memories[m], fired, burst))
             return -1;

@@ -271,6 +271,58 @@ static void forgets_synapses(void **state)
     assert_int_equal(synapses_after(text, 7), 0);
 }
 
+/* ---- feagi-core's own tests (tests/test_memory_plasticity.rs) ----------- */
+
+/* longterm_memory_converts_and_never_dies; memory_neuron_count_stalls_with_
+ * limited_unique_patterns; insufficient_history_blocks_pattern_detection. */
+static void of_feagi_core(void **state)
+{
+    (void)state;
+    vly_memory_stats stats = stats_of(
+        AREAS "[memory.m]\nfrom = \"a\"\ninit_lifespan = 5\n"
+              "longterm_mem_threshold = 5\n" SPIKES("a", "[[0], [], []]"),
+        12);
+    assert_int_equal(stats.n_known, 1);
+    assert_int_equal(stats.n_longterm, 1);
+    stats = stats_of(AREAS "[memory.m]\nfrom = \"a\"\ninit_lifespan = 9\n"
+                           "lifespan_growth_rate = 9\n"
+                           "longterm_mem_threshold = 9\n" SPIKES(
+                               "a", "[[0, 3, 6, 9], [1, 4, 7], [2, 5, 8]]"),
+                     10);
+    assert_int_equal(stats.n_known, 3);
+    assert_int_equal(stats.n_made, 3);
+    assert_int_equal(stats.n_seen, 7);
+    const char *depth =
+        AREAS "[memory.m]\nfrom = \"a\"\ntemporal_depth = 2\n" SPIKES(
+            "a", "[[0, 1], [], []]");
+    stats = stats_of(depth, 1);
+    assert_int_equal(stats.n_made, 0);
+    stats = stats_of(depth, 2);
+    assert_int_equal(stats.n_made, 1);
+}
+
+/* associative_mem_genome_creates_memory_synapse_between_m1_m2: l and l2 are
+ * driven, m1 and m2 fire and are connected, and the twin of l2 repeats it; so
+ * does m2 after m1. The two excite each other; here until the pattern of m1 is
+ * forgotten after burst 4, whose spikes still arrive. */
+static void associates(void **state)
+{
+    (void)state;
+    spikes_are("format = 1\n[run]\ndt_ms = 1\nbursts = 9\n"
+               "[area.l]\nmodel = \"feagi\"\nneurons = 3\n"
+               "[area.l2]\nmodel = \"feagi\"\nneurons = 1\n"
+               "[area.m1]\nmodel = \"feagi\"\nneurons = 1\n"
+               "[area.m2]\nmodel = \"feagi\"\nneurons = 1\n"
+               "[area.t2]\nmodel = \"feagi\"\nneurons = 1\n"
+               "[memory.m1]\nfrom = \"l\"\ninit_lifespan = 4\n"
+               "[memory.m2]\nfrom = \"l2\"\ntwins = \"t2\"\n"
+               "[association.x]\nfrom = \"m1\"\nto = \"m2\"\n" SPIKES(
+                   "l", "[[0], [], []]") SPIKES("l2", "[[0]]"),
+               9,
+               "0:3 1:4 1:5 2:4 2:5 2:6 3:4 3:5 3:6 4:4 4:5 4:6 5:4 5:5 5:6 "
+               "6:6");
+}
+
 /* ---- states ------------------------------------------------------------- */
 
 static const char *const genome_kept =
@@ -487,6 +539,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_candidate),     cmocka_unit_test(forgets_synapses),
     cmocka_unit_test(kept_by_state),    cmocka_unit_test(kept_by_connectome),
     cmocka_unit_test(kept_by_failover), cmocka_unit_test(damaged_states),
+    cmocka_unit_test(of_feagi_core),    cmocka_unit_test(associates),
     cmocka_unit_test(every_allocation),
 };
 
