@@ -71,6 +71,8 @@ void vly_checkpoint_entry_name(const vly_checkpoint_entry *entry, char name[64])
                  entry->name, type);
     else if (entry->id == VLY_PART_LEARNED + 1)
         snprintf(name, 64, "learned");
+    else if (entry->id == VLY_PART_MEMORIES + 1)
+        snprintf(name, 64, "memories");
     else
         snprintf(name, 64, "%s", vly_checkpoint_part_name(entry->id - 1));
 }
@@ -130,13 +132,17 @@ const char *vly_checkpoint_entry_fault(const vly_checkpoint_entry *entry,
     static const char none[VLY_TRACE_NAME_BYTES];
     bool trace = entry->id == VLY_PART_TRACE + 1;
     bool learned = entry->id == VLY_PART_LEARNED + 1;
-    uint32_t types = trace     ? trace_types
-                     : learned ? 1u << VLY_STORED_F64
-                               : plastic_types;
-    if (!trace && !learned && entry->id != VLY_PART_PLASTIC + 1)
+    bool memories = entry->id == VLY_PART_MEMORIES + 1;
+    uint32_t types = trace      ? trace_types
+                     : learned  ? 1u << VLY_STORED_F64
+                     : memories ? 1u << VLY_STORED_U32
+                                : plastic_types;
+    if (!trace && !learned && !memories && entry->id != VLY_PART_PLASTIC + 1)
         return "has an unknown kind";
-    if (learned && (entry->index != 0 || entry->n > UINT32_MAX))
-        return "has an index or too many values";
+    if ((learned || memories) && entry->index != 0)
+        return "has an index";
+    if (learned && entry->n > UINT32_MAX)
+        return "has too many values";
     if (entry->type >= VLY_STORED_TYPES || (types >> entry->type & 1u) == 0)
         return "has a type that its kind does not take";
     if (trace ? !is_name(entry->name)

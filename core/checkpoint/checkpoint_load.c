@@ -164,12 +164,18 @@ static vly_status make_state(loading *work, vly_state *state, vly_error *error)
     VLY_TRY(make_overlay(work, state, error));
     if (vly_state_shape_check(state, &why) != VLY_OK)
         return vly_checkpoint_damaged(error, work->path, "%s", why.message);
-    if (vly_state_words_digest(state) != header->state_digest)
-        status = vly_checkpoint_damaged(error, work->path,
-                                        "the state has another digest than "
-                                        "the header says");
 out:
     return status;
+}
+
+static vly_status check_digest(const loading *work, const vly_state *state,
+                               vly_error *error)
+{
+    if (vly_state_words_digest(state) == work->header.state_digest)
+        return VLY_OK;
+    return vly_checkpoint_damaged(error, work->path,
+                                  "the state has another digest than the "
+                                  "header says");
 }
 
 /* ---- recordings -------------------------------------------------------- */
@@ -221,7 +227,7 @@ static vly_status make_recordings(loading *work, vly_checkpoint *made,
 static vly_status make_others(loading *work, vly_checkpoint *made,
                               vly_error *error)
 {
-    const vly_state *state = made->state;
+    vly_state *state = made->state;
     uint32_t n = work->n_pieces - VLY_PARTS;
     made->weights = vly_calloc(n, sizeof *made->weights);
     made->traces = vly_calloc(n, sizeof *made->traces);
@@ -241,6 +247,11 @@ static vly_status make_others(loading *work, vly_checkpoint *made,
             state->overlay->n_learned = (uint32_t)entry->n;
             vly_free(state->overlay->learned);
             state->overlay->learned = take(work, i);
+            continue;
+        }
+        if (entry->id == VLY_PART_MEMORIES + 1) {
+            state->memory =
+                (vly_memory_words){.words = take(work, i), .n_words = entry->n};
             continue;
         }
         if (entry->index >= state->n_areas ||
@@ -318,6 +329,7 @@ vly_status vly_checkpoint_load(const char *path, vly_checkpoint **checkpoint,
     VLY_TRY(make_state(&work, made->state, error));
     VLY_TRY(make_recordings(&work, made, error));
     VLY_TRY(make_others(&work, made, error));
+    VLY_TRY(check_digest(&work, made->state, error));
     made->n_resumes = work.header.n_resumes;
     if (about)
         fill_about(&work, about);

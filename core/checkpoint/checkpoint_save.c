@@ -127,6 +127,7 @@ static uint64_t part_count(const saving *work, uint32_t part)
     case VLY_PARTS:
     case VLY_PART_TRACE:
     case VLY_PART_LEARNED:
+    case VLY_PART_MEMORIES:
         break;
     }
     return 0;
@@ -163,6 +164,7 @@ static const void *part_bytes(const saving *work, uint32_t part)
     case VLY_PARTS:
     case VLY_PART_TRACE:
     case VLY_PART_LEARNED:
+    case VLY_PART_MEMORIES:
         break;
     }
     return NULL;
@@ -221,6 +223,11 @@ static void put_pieces(saving *work)
             work, i++,
             typed(VLY_PART_LEARNED, VLY_STORED_F64, 0, overlay->n_learned),
             overlay->learned);
+    const vly_memory_words *memory = &checkpoint->state->memory;
+    if (memory->n_words > 0)
+        put_piece(work, i++,
+                  typed(VLY_PART_MEMORIES, VLY_STORED_U32, 0, memory->n_words),
+                  memory->words);
 }
 
 /* Sections that a reader would refuse are not written. */
@@ -249,7 +256,8 @@ static vly_status make_pieces(saving *work, vly_error *error)
 {
     const vly_checkpoint *checkpoint = work->checkpoint;
     work->n_pieces = VLY_PARTS + checkpoint->n_weights + checkpoint->n_traces +
-                     (checkpoint->state->overlay->n_learned > 0);
+                     (checkpoint->state->overlay->n_learned > 0) +
+                     (checkpoint->state->memory.n_words > 0);
     work->pieces = vly_calloc(work->n_pieces, sizeof *work->pieces);
     work->entries = vly_calloc(work->n_pieces, sizeof *work->entries);
     if (!work->pieces || !work->entries)

@@ -108,6 +108,10 @@ typedef struct vly_connectome {
     const vly_connectome_stimulus *stimuli;       /* [n_stimuli], genome order,
                                                      all kinds */
     uint32_t n_stimuli;
+    const vly_memory_rule *memories; /* in the order of their areas */
+    uint32_t n_memories;
+    const vly_association *associations;
+    uint32_t n_associations;
     uint64_t n_bursts; /* of [run] */
     uint64_t seed_network;
     uint64_t seed_state;

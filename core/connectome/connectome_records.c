@@ -353,6 +353,8 @@ vly_status vly_file_records_read(const vly_file_view *file,
     VLY_TRY(vly_learning_start_make(connectome->storage, &connectome->desc,
                                     connectome->projections, &connectome->start,
                                     file->error));
+    VLY_TRY(vly_memories_load(connectome->storage, file->path, connectome,
+                              file->error));
 out:
     return status;
 }

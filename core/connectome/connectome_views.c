@@ -252,6 +252,8 @@ vly_status vly_views_make(vly_maker *maker, uint64_t n_state_words,
                                "the resolved genome"));
     VLY_TRY(vly_learning_start_make(
         maker->storage, net, connectome->projections, start, maker->error));
+    VLY_TRY(
+        vly_memories_view(maker->storage, genome, connectome, maker->error));
     connectome->n_bursts = genome->n_bursts;
     connectome->seed_network = genome->seed_network;
     connectome->seed_state = genome->seed_state;

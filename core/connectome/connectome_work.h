@@ -18,7 +18,15 @@
 #define VLY_Q_MAX 24
 #define VLY_Q_EMPTY 12 /* port without synapses and stimuli */
 #define VLY_FEAGI_Q_MAX 16
+/* Of a genome with associations: 64 of the strongest synapses, 255 * 255 each,
+ * are within the bound; what more of them add is cut there. */
+#define VLY_ASSOCIATION_Q_MAX 8
 #define VLY_DELAY_MAX (UINT32_C(1) << 24) /* bursts, of one synapse */
+
+static inline uint32_t vly_feagi_q_most(const vly_genome *genome)
+{
+    return genome->n_associations ? VLY_ASSOCIATION_Q_MAX : VLY_FEAGI_Q_MAX;
+}
 
 /* Everything a connectome owns: heap blocks, and maybe one mapped file. */
 typedef struct vly_storage {
@@ -55,6 +63,14 @@ vly_status vly_learning_start_make(vly_storage *storage,
                                    const vly_net_desc *desc,
                                    const vly_connectome_projection *projections,
                                    vly_snapshot *start, vly_error *error);
+
+/* memory_views.c: the memories of a genome, copied; those of a loaded
+ * connectome, read from its resolved genome.
+ * Errors  E_PARSE (of load) with path; E_NOMEM */
+vly_status vly_memories_view(vly_storage *storage, const vly_genome *genome,
+                             vly_connectome *connectome, vly_error *error);
+vly_status vly_memories_load(vly_storage *storage, const char *path,
+                             vly_connectome *connectome, vly_error *error);
 
 /* A sequence of words: word n of Philox with counter (n >> 2 low, c1, lane 1,
  * lane 0 of the name's hash), where c1 is n >> 34 or an index of the caller's.

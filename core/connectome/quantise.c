@@ -457,7 +457,7 @@ static vly_status quantise_feagi(vly_maker *maker)
     port_plan plan = {.used = true};
     bool fits = false;
     vly_status status = VLY_OK;
-    maker->feagi_q = VLY_FEAGI_Q_MAX + 1;
+    maker->feagi_q = vly_feagi_q_most(genome) + 1;
     for (uint32_t p = 0; p < genome->n_pairs; p++)
         if (genome->areas[genome->pairs[p].to].model->flags & VLY_AREA_FEAGI)
             VLY_TRY(check_zero_feagi(maker, &maker->pairs[p]));

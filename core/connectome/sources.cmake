@@ -17,6 +17,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/draw_words.c
     ${CMAKE_CURRENT_LIST_DIR}/learning_layout.c
     ${CMAKE_CURRENT_LIST_DIR}/learning_make.c
+    ${CMAKE_CURRENT_LIST_DIR}/memory_views.c
     ${CMAKE_CURRENT_LIST_DIR}/near_neurons.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c

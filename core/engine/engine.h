@@ -13,6 +13,7 @@
 #include "connectome/connectome.h"
 #include "engine/failover.h"
 #include "engine/live.h"
+#include "engine/memory_net.h"
 #include "engine/pending.h"
 
 /* Bursts of one call of the backend: the host's cost of a call (the call
@@ -74,11 +75,12 @@ struct vly_net {
     vly_registry *own_registry;
 
     vly_engine_device device;
-    vly_live live;       /* parameters in force */
-    vly_pending pending; /* injected, not yet delivered */
-    uint64_t burst;      /* done */
-    uint64_t digest;     /* H of the last one */
-    uint64_t dc_next;    /* burst at which dc must be summed again */
+    vly_live live;          /* parameters in force */
+    vly_pending pending;    /* injected, not yet delivered */
+    vly_memory_net *memory; /* NULL: no area remembers */
+    uint64_t burst;         /* done */
+    uint64_t digest;        /* H of the last one */
+    uint64_t dc_next;       /* burst at which dc must be summed again */
     vly_counters counters;
     uint64_t *area_spikes; /* [n_areas] */
     uint64_t run_ns;
@@ -128,6 +130,7 @@ struct vly_state {
     vly_snapshot snapshot;
     vly_overlay *overlay;
     vly_pending pending;
+    vly_memory_words memory;
     uint64_t digest;
     vly_counters counters;
     uint64_t *area_spikes; /* [n_areas] */

@@ -101,6 +101,7 @@ vly_status vly_net_create(const vly_connectome *connectome,
     VLY_TRY(vly_net_alloc(connectome, registry, &made, error));
     VLY_TRY(vly_live_init(&made->live, connectome, error));
     VLY_TRY(vly_overlay_create(connectome, &made->live.overlay, error));
+    VLY_TRY(vly_memory_net_create(connectome, &made->memory, error));
     VLY_TRY(vly_device_open(connectome, registry, backend, n_threads,
                             &connectome->start, &made->device, error));
     made->burst = connectome->start.burst;
@@ -120,6 +121,7 @@ void vly_net_destroy(vly_net *net)
     vly_device_close(&net->device);
     vly_live_deinit(&net->live);
     vly_pending_deinit(&net->pending);
+    vly_memory_net_destroy(net->memory);
     vly_free(net->area_spikes);
     vly_free(net->buffers.area_spikes);
     vly_free(net->buffers.digests);

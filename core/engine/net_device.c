@@ -246,7 +246,8 @@ static uint64_t weights_digest(const vly_snapshot *snapshot)
 uint64_t vly_state_words_digest(const vly_state *state)
 {
     const uint32_t *word = state->snapshot.state;
-    uint64_t sum = weights_digest(&state->snapshot);
+    uint64_t sum = weights_digest(&state->snapshot) +
+                   vly_memory_words_digest(&state->memory);
     for (uint32_t a = 0; a < state->n_areas; a++) {
         const vly_state_area *area = &state->areas[a];
         for (uint32_t f = 0; f < area->n_fields; f++)

@@ -114,6 +114,24 @@ static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
     return VLY_OK;
 }
 
+/* Memories look at every burst before the next one begins. If they run out of
+ * memory, the burst is done but what follows from it is lost. */
+static vly_status remember(vly_net *net, const vly_run *run, vly_error *error)
+{
+    const vly_memory_spikes spikes = {.ids = run->spikes,
+                                      .gains = run->spike_gains,
+                                      .n_ids = run->spike_counts[0],
+                                      .burst = net->burst};
+    vly_error why = VLY_ERROR_INIT;
+    if (!net->memory || run->n_bursts_done == 0)
+        return VLY_OK;
+    vly_status status =
+        vly_memory_net_step(net->memory, &spikes, &net->pending, &why);
+    if (status != VLY_OK)
+        status = vly_net_failed(net, status, true, &why, error);
+    return status;
+}
+
 /* Whether spikes by area are wanted and the backend counts them. */
 static bool counts_areas(const vly_net *net)
 {
@@ -133,6 +151,10 @@ static uint64_t chunk_length(const vly_net *net, uint64_t left, bool *record)
     uint64_t keep = vly_failover_left(net);
     n = n < dc ? n : dc;
     n = n < keep || keep == 0 ? n : keep;
+    if (net->memory) {
+        *record = true;
+        return 1;
+    }
     *record = net->on_spikes || (net->count_areas && !counts_areas(net));
     if (!*record && net->count_areas && unchecked > 0) {
         *record = true;
@@ -214,6 +236,7 @@ static vly_status run_chunk(vly_net *net, uint64_t left, uint64_t *done,
         net->device.n_checked =
             checked < VLY_CHECK_BURSTS ? (uint32_t)checked : VLY_CHECK_BURSTS;
     }
+    VLY_TRY(remember(net, &run, error));
     status = account(net, &run, error);
     vly_pending_drop(&net->pending, net->burst);
 out:

@@ -61,6 +61,7 @@ vly_status vly_state_take(vly_net *net, vly_state **state, vly_error *error)
                              &made->area_spikes, error));
     VLY_TRY(vly_overlay_copy(net->live.overlay, &made->overlay, error));
     VLY_TRY(vly_pending_copy(&net->pending, &made->pending, error));
+    VLY_TRY(vly_memory_words_take(net->memory, &made->memory, error));
     status = vly_snapshot_take(net, &made->snapshot, &why);
     if (status != VLY_OK) {
         status = vly_net_failed(net, status, false, &why, error);
@@ -118,6 +119,7 @@ vly_status vly_state_copy(const vly_state *state, vly_state **copy,
                              &made->area_spikes, error));
     VLY_TRY(vly_overlay_copy(state->overlay, &made->overlay, error));
     VLY_TRY(vly_pending_copy(&state->pending, &made->pending, error));
+    VLY_TRY(vly_memory_words_copy(&state->memory, &made->memory, error));
     VLY_TRY(vly_snapshot_copy(&state->snapshot, &made->snapshot, error));
     *copy = made;
     made = NULL;
@@ -133,6 +135,7 @@ void vly_state_destroy(vly_state *state)
     vly_snapshot_release(&state->snapshot);
     vly_overlay_destroy(state->overlay);
     vly_pending_deinit(&state->pending);
+    vly_memory_words_release(&state->memory);
     vly_free(state->areas);
     vly_free(state->area_spikes);
     vly_free(state);
@@ -145,6 +148,7 @@ typedef struct revival {
     vly_engine_device device;
     vly_live live;
     vly_pending pending;
+    vly_memory_net *memory;
     uint64_t *area_spikes;
 } revival;
 
@@ -153,6 +157,7 @@ static void revival_deinit(revival *made)
     vly_device_close(&made->device);
     vly_live_deinit(&made->live);
     vly_pending_deinit(&made->pending);
+    vly_memory_net_destroy(made->memory);
     vly_free(made->area_spikes);
 }
 
@@ -170,6 +175,8 @@ static vly_status revive(const vly_net *net, const vly_state *state,
     VLY_TRY(vly_live_make_all(&made->live, connectome, made->live.overlay,
                               state->snapshot.burst, error));
     VLY_TRY(vly_pending_copy(&state->pending, &made->pending, error));
+    VLY_TRY(
+        vly_memory_net_read(connectome, &state->memory, &made->memory, error));
     VLY_TRY(copy_area_spikes(state->area_spikes, state->n_areas,
                              &made->area_spikes, error));
     VLY_TRY(vly_device_open(connectome, net->registry, backend, n_threads,
@@ -189,14 +196,17 @@ static void take_over(vly_net *net, const vly_state *state, revival *made)
     vly_engine_device device = net->device;
     vly_live live = net->live;
     vly_pending pending = net->pending;
+    vly_memory_net *memory = net->memory;
     uint64_t *area_spikes = net->area_spikes;
     net->device = made->device;
     net->live = made->live;
     net->pending = made->pending;
+    net->memory = made->memory;
     net->area_spikes = made->area_spikes;
     made->device = device;
     made->live = live;
     made->pending = pending;
+    made->memory = memory;
     made->area_spikes = area_spikes;
     net->burst = state->snapshot.burst;
     net->digest = state->digest;

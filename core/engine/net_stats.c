@@ -43,7 +43,7 @@ vly_status vly_state_get_info(const vly_state *state, vly_state_info *info,
         .n_bytes = 4 * snapshot->n_state_words + 8 * snapshot->n_fired +
                    8 * (uint64_t)snapshot->n_fired_bursts +
                    sizeof(vly_pending_input) * state->pending.n +
-                   snapshot->n_weight_bytes +
+                   snapshot->n_weight_bytes + 4 * state->memory.n_words +
                    8 * (uint64_t)state->overlay->n_learned};
     for (uint32_t p = 0; p < state->overlay->n_params; p++)
         made.n_bytes += 8 * (uint64_t)state->overlay->n_value[p];
@@ -127,9 +127,11 @@ static vly_status state_digest(vly_net *net, uint64_t *digest, vly_error *error)
 {
     const vly_engine_device *device = &net->device;
     vly_snapshot snapshot = {0};
+    vly_memory_words memory = {0};
     vly_error why = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
     VLY_TRY(vly_net_alive(net, error));
+    VLY_TRY(vly_memory_words_take(net->memory, &memory, error));
     if (device->backend->state_digest) {
         uint64_t sum = 0;
         status = device->backend->state_digest(device->net, &sum, &why);
@@ -140,9 +142,12 @@ static vly_status state_digest(vly_net *net, uint64_t *digest, vly_error *error)
         if (status == VLY_OK)
             *digest = vly_snapshot_digest(net->connectome, &snapshot);
     }
-    if (status != VLY_OK)
+    if (status == VLY_OK)
+        *digest += vly_memory_words_digest(&memory);
+    else
         status = vly_net_failed(net, status, false, &why, error);
 out:
+    vly_memory_words_release(&memory);
     vly_snapshot_release(&snapshot);
     return status;
 }

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/association.c
     ${CMAKE_CURRENT_LIST_DIR}/backend_check.c
     ${CMAKE_CURRENT_LIST_DIR}/change_log.c
     ${CMAKE_CURRENT_LIST_DIR}/failover.c
     ${CMAKE_CURRENT_LIST_DIR}/net_device.c
     ${CMAKE_CURRENT_LIST_DIR}/live.c
     ${CMAKE_CURRENT_LIST_DIR}/live_bound.c
+    ${CMAKE_CURRENT_LIST_DIR}/memory_net.c
+    ${CMAKE_CURRENT_LIST_DIR}/memory_table.c
+    ${CMAKE_CURRENT_LIST_DIR}/memory_words.c
     ${CMAKE_CURRENT_LIST_DIR}/net.c
     ${CMAKE_CURRENT_LIST_DIR}/net_field.c
     ${CMAKE_CURRENT_LIST_DIR}/net_input.c
     ${CMAKE_CURRENT_LIST_DIR}/live_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/net_learning.c
+    ${CMAKE_CURRENT_LIST_DIR}/net_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/net_modulate.c
     ${CMAKE_CURRENT_LIST_DIR}/net_rounding.c
     ${CMAKE_CURRENT_LIST_DIR}/net_run.c

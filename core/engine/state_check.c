@@ -491,6 +491,7 @@ vly_status vly_state_fits(const vly_state *state,
     VLY_TRY(fits_stimuli(state, connectome, error));
     VLY_TRY(fits_learned(state, connectome, error));
     VLY_TRY(fits_pending(state, connectome, error));
+    VLY_TRY(vly_memory_words_fit(connectome, &state->memory, error));
 out:
     return status;
 }

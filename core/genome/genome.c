@@ -16,8 +16,10 @@
 #include "genome/edge_list.h"
 #include "genome/expression.h"
 #include "genome/genome_area.h"
+#include "genome/genome_association.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_inputs.h"
+#include "genome/genome_memory.h"
 #include "genome/genome_plasticity.h"
 #include "genome/genome_reader.h"
 #include "genome/genome_record.h"
@@ -159,7 +161,11 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(vly_models_read(reader));
     VLY_TRY(vly_areas_read(reader));
     VLY_TRY(vly_plasticities_read(reader));
+    VLY_TRY(vly_memories_read(reader));
+    VLY_TRY(vly_memories_make(reader));
+    VLY_TRY(vly_associations_read(reader));
     VLY_TRY(vly_maps_read(reader));
+    VLY_TRY(vly_memories_check(reader));
     VLY_TRY(vly_plasticities_unused(reader));
     VLY_TRY(vly_stimuli_read(reader));
     VLY_TRY(vly_generators_check(reader));
@@ -393,6 +399,8 @@ void vly_genome_destroy(vly_genome *genome)
     vly_free(genome->stimuli);
     vly_records_free(genome);
     vly_plasticities_free(genome);
+    vly_memories_free(genome);
+    vly_associations_free(genome);
     vly_free(genome->path);
     vly_free(genome->title);
     vly_free(genome->resolved);

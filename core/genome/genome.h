@@ -177,6 +177,40 @@ typedef struct vly_plasticity {
     vly_origin w_max_origin;
 } vly_plasticity;
 
+#define VLY_NO_AREA UINT32_MAX
+#define VLY_MEMORY_DEPTH_MAX 65536u
+
+/* An area whose spikes a memory remembers, and where it repeats them. */
+typedef struct vly_memory_source {
+    uint32_t area;
+    uint32_t twin; /* VLY_NO_AREA: of none */
+} vly_memory_source;
+
+/* A [memory.NAME]: an area whose neurons stand for patterns of spikes. */
+typedef struct vly_memory_rule {
+    uint32_t area;
+    vly_memory_source *sources; /* areas ascending; owned */
+    uint32_t n_sources;
+    uint32_t temporal_depth; /* bursts of a pattern */
+    uint32_t init_lifespan;  /* bursts */
+    uint32_t lifespan_growth_rate;
+    uint32_t longterm_mem_threshold;
+    vly_origin origin;
+} vly_memory_rule;
+
+/* A [association.NAME]: neurons of two areas that fire together connect. */
+typedef struct vly_association {
+    char *name; /* owned by the genome, or by the connectome */
+    uint32_t from;
+    uint32_t to;
+    uint32_t window;    /* bursts */
+    int32_t numbers[3]; /* plasticity_constant, ltp_ and ltd_multiplier */
+    uint32_t up;        /* steps of a weight, 0 to 255 */
+    uint32_t down;
+    bool inhibitory;
+    vly_origin origin;
+} vly_association;
+
 /* One pair (from, to) of a [[map]]: a map over lists makes several, `to`
  * outermost. Pairs that cannot make a synapse (p or count 0) are left out. */
 typedef struct vly_pair {
@@ -316,6 +350,10 @@ typedef struct vly_genome {
     uint32_t n_pairs;
     vly_plasticity *plasticities; /* in the order of the file */
     uint32_t n_plasticities;
+    vly_memory_rule *memories; /* in the order of their areas */
+    uint32_t n_memories;
+    vly_association *associations; /* in the order of the file */
+    uint32_t n_associations;
     vly_empty *empty; /* in no pair */
     uint32_t n_empty;
     vly_edge_list **edges; /* of the pairs */

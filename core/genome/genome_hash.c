@@ -198,6 +198,32 @@ static void put_stimulus(vly_text *text, const vly_stimulus *stimulus)
     put_u64(text, stimulus->n_spikes);
 }
 
+static void put_memory(vly_text *text, const vly_memory_rule *memory)
+{
+    put_string(text, "memory");
+    put_u64(text, memory->area);
+    put_u64(text, memory->n_sources);
+    for (uint32_t i = 0; i < memory->n_sources; i++) {
+        put_u64(text, memory->sources[i].area);
+        put_u64(text, memory->sources[i].twin);
+    }
+    put_u64(text, memory->temporal_depth);
+    put_u64(text, memory->init_lifespan);
+    put_u64(text, memory->lifespan_growth_rate);
+    put_u64(text, memory->longterm_mem_threshold);
+}
+
+static void put_association(vly_text *text, const vly_association *of)
+{
+    put_string(text, "association");
+    put_u64(text, of->from);
+    put_u64(text, of->to);
+    put_u64(text, of->window);
+    put_u64(text, of->up);
+    put_u64(text, of->down);
+    put_u64(text, of->inhibitory);
+}
+
 static bool put_spike(void *context, uint64_t burst, uint32_t neuron)
 {
     vly_hasher_word(context, burst);
@@ -258,6 +284,14 @@ vly_status vly_genome_make_hash(vly_genome *genome)
     for (uint32_t i = 0; i < genome->n_stimuli; i++) {
         put_stimulus(&text, &genome->stimuli[i]);
         chain_spikes(genome, &genome->stimuli[i], &text);
+    }
+    for (uint32_t i = 0; i < genome->n_memories; i++) {
+        put_memory(&text, &genome->memories[i]);
+        chain(genome, &text);
+    }
+    for (uint32_t i = 0; i < genome->n_associations; i++) {
+        put_association(&text, &genome->associations[i]);
+        chain(genome, &text);
     }
     vly_free(text.data);
     return text.failed ? VLY_E_NOMEM : VLY_OK;

@@ -25,6 +25,8 @@ const vly_key vly_keys_top[] = {
     {"record", VLY_FORM_LIST, "what a run writes down; in no hash"},
     {"morphology", VLY_FORM_NAMED, "vectors by name, for several maps"},
     {"plasticity", VLY_FORM_NAMED, "how synapses learn, for several maps"},
+    {"memory", VLY_FORM_NAMED, "areas that remember patterns, by name"},
+    {"association", VLY_FORM_NAMED, "neurons that fire together connect"},
     END};
 
 const vly_key vly_keys_run[] = {
@@ -183,6 +185,32 @@ const vly_key vly_keys_plasticity[] = {
     {"nearest", VLY_FORM_BOOL,
      "a spike pairs with the nearest one only; default false"},
     {"frozen", VLY_FORM_BOOL, "weights stay as they are; default false"},
+    END};
+
+const vly_key vly_keys_memory[] = {
+    {"from", VLY_FORM_AREAS, "areas whose spikes it remembers"},
+    {"twins", VLY_FORM_AREAS,
+     "areas that repeat a pattern when its neuron fires, one for each of from, "
+     "of its size; default none"},
+    {"temporal_depth", VLY_FORM_WHOLE, "bursts of a pattern; default 1"},
+    {"init_lifespan", VLY_FORM_WHOLE,
+     "bursts until a pattern that is not seen again is forgotten; default 9"},
+    {"lifespan_growth_rate", VLY_FORM_WHOLE,
+     "bursts added whenever it is seen; default 1"},
+    {"longterm_mem_threshold", VLY_FORM_WHOLE,
+     "from such a lifespan on it is never forgotten; default 100"},
+    END};
+
+const vly_key vly_keys_association[] = {
+    {"from", VLY_FORM_TEXT, "an area; synapses lead both ways"},
+    {"to", VLY_FORM_TEXT, "another area, or the same"},
+    {"plasticity_window", VLY_FORM_WHOLE,
+     "bursts in which spikes count; default 1"},
+    {"plasticity_constant", VLY_FORM_WHOLE, "size of a step; default 1"},
+    {"ltp_multiplier", VLY_FORM_WHOLE,
+     "times it: weight at first, and what it gains; default 1"},
+    {"ltd_multiplier", VLY_FORM_WHOLE, "times it: what it loses; default 1"},
+    {"inhibitory", VLY_FORM_BOOL, "weights are below 0; default false"},
     END};
 
 const vly_key vly_keys_except[] = {
@@ -398,6 +426,8 @@ const vly_key_section vly_key_sections[] = {
     {"value.column", "a value from a file", vly_keys_column, false, false},
     {"map", "[[map]]", vly_keys_map, false, false},
     {"plasticity", "[plasticity.NAME]", vly_keys_plasticity, false, true},
+    {"memory", "[memory.NAME]", vly_keys_memory, false, false},
+    {"association", "[association.NAME]", vly_keys_association, false, false},
     {"except", "except of a [[map]]", vly_keys_except, false, false},
     {"stimulus.poisson", "[[stimulus]]", vly_keys_poisson, false, false},
     {"stimulus.bernoulli", "[[stimulus]]", vly_keys_bernoulli, false, false},

@@ -78,6 +78,8 @@ extern const vly_key vly_keys_mask[];
 extern const vly_key vly_keys_column[];
 extern const vly_key vly_keys_map[];
 extern const vly_key vly_keys_plasticity[];
+extern const vly_key vly_keys_memory[];
+extern const vly_key vly_keys_association[];
 extern const vly_key vly_keys_except[];
 extern const vly_key vly_keys_use[];
 extern const vly_key vly_keys_record[];

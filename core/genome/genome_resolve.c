@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/genome_association.h"
+#include "genome/genome_memory.h"
 #include "genome/genome_plasticity.h"
 #include "genome/genome_record.h"
 #include "genome/genome_space.h"
@@ -406,6 +408,8 @@ vly_status vly_genome_resolve(vly_reader *reader)
     resolve_vars(&text, reader);
     resolve_neurons(&text, genome);
     resolve_areas(&text, reader);
+    vly_memories_resolve(&text, reader);
+    vly_associations_resolve(&text, reader);
     vly_plasticities_resolve(&text, reader);
     for (uint32_t i = 0; i < reader->n_maps; i++)
         vly_resolve_map(&text, genome, &reader->maps[i]);

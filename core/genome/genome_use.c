@@ -122,9 +122,9 @@ out:
 
 static vly_status freeze_file(vly_reader *reader)
 {
-    static const char *const tables[] = {"area",       "model",  "map",
-                                         "stimulus",   "record", "morphology",
-                                         "plasticity", "neuron"};
+    static const char *const tables[] = {
+        "area",       "model",      "map",    "stimulus", "record",
+        "morphology", "plasticity", "neuron", "memory",   "association"};
     vly_status status;
     VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
     for (uint32_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -195,9 +195,9 @@ out:
 static vly_status take_file(vly_reader *reader, const vly_toml_node *use,
                             vly_reader *part, const vly_use_names *names)
 {
-    static const char *const groups[] = {"area",       "model",  "map",
-                                         "stimulus",   "record", "morphology",
-                                         "plasticity", "neuron"};
+    static const char *const groups[] = {
+        "area",       "model",      "map",    "stimulus", "record",
+        "morphology", "plasticity", "neuron", "memory",   "association"};
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         vly_toml_node *group = vly_toml_child(&part->root, groups[i]);

@@ -259,17 +259,40 @@ out:
     return status;
 }
 
+/* [memory.NAME] is named after its area; it and [association.NAME] name areas.
+ */
+static vly_status rename_memories(vly_reader *reader, vly_toml_node *table,
+                                  bool by_area, const vly_use_names *names)
+{
+    static const char *const keys[] = {"from", "to", "twins"};
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0;
+         table && table->kind == VLY_TOML_TABLE && i < table->n_children; i++) {
+        vly_toml_node *node = &table->u.children[i];
+        for (int k = 0; k < 3 && node->kind == VLY_TOML_TABLE; k++)
+            VLY_TRY(rename_areas(reader, vly_toml_child(node, keys[k]), names));
+        if (by_area)
+            VLY_TRY(set_text(reader, &node->key, area_name(names, node->key)));
+    }
+out:
+    return status;
+}
+
 vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names)
 {
-    static const char *const tables[] = {"area", "model", "morphology",
-                                         "plasticity", "neuron"};
+    static const char *const tables[] = {"area",       "model",  "morphology",
+                                         "plasticity", "neuron", "association"};
     vly_toml_node *models = vly_toml_child(root, "model");
     vly_toml_node *neurons = vly_toml_child(root, "neuron");
     vly_status status = VLY_OK;
     VLY_TRY(rename_lists(reader, root, names));
     VLY_TRY(
         rename_modulators(reader, vly_toml_child(root, "plasticity"), names));
+    VLY_TRY(
+        rename_memories(reader, vly_toml_child(root, "memory"), true, names));
+    VLY_TRY(rename_memories(reader, vly_toml_child(root, "association"), false,
+                            names));
     vly_toml_node *areas = vly_toml_child(root, "area");
     for (uint32_t i = 0; names->areas && i < areas->n_children; i++) {
         vly_toml_node *model = vly_toml_child(&areas->u.children[i], "model");
@@ -286,7 +309,7 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
             vly_toml_get(neurons, type->u.string))
             VLY_TRY(put_prefix(reader, names, &type->u.string));
     }
-    for (int t = 0; t < 5; t++) {
+    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
         vly_toml_node *table = vly_toml_child(root, tables[t]);
         for (uint32_t i = 0;
              table && table->kind == VLY_TOML_TABLE && i < table->n_children;

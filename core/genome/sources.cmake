@@ -12,6 +12,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/foreign_names.c
     ${CMAKE_CURRENT_LIST_DIR}/genome.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_area.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_association.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell_check.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c
@@ -20,6 +21,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_inputs.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_map.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_modulator.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_morphology.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_names.c

@@ -67,7 +67,8 @@ endfunction()
 
 # The import of FEAGI's genomes, whose sources are the command's, and JSON.
 set(feagi_sources)
-foreach(part area blueprint genome json map morphology name plastic property report
+foreach(part area association blueprint genome json map memory
+        morphology name plastic property report
         toml unit)
     list(APPEND feagi_sources ${CMAKE_SOURCE_DIR}/tools/feagi/feagi_${part}.c)
 endforeach()

@@ -82,7 +82,7 @@ for text in "c__mid: degeneration 0.01: synapses do not weaken" \
     esac
 done
 expect 2 import feagi "$feagi/flat_2_0.json" --strict -o x.toml
-says "23 things are not taken over, wanted none (--strict)"
+says "20 things are not taken over, wanted none (--strict)"
 holds [ ! -e x.toml ]
 expect 2 import feagi "$feagi/flat_3_0.json" --strict
 says "1 thing is not taken over"
@@ -163,13 +163,83 @@ lacking() { # lacking NAME REASON
     expect 0 import feagi lacking.json -o lacking.toml --force
     says "$2"
 }
-for name in memory episodic_memory; do
-    lacking $name "of FEAGI's own (not in the file): FEAGI remembers patterns"
-done
-lacking memory_replay "of FEAGI's own (not in the file): FEAGI replays by it"
-lacking associative_memory "of FEAGI's own (not in the file): FEAGI makes plastic"
+lacking memory_replay "makes no synapses and repeats nothing, because its source is no"
 lacking tile "of FEAGI's own (not in the file): a composite"
 lacking nonsense "not in the file and is none of FEAGI's own"
+
+# ---- memory areas ----
+# memory MAPPINGS_OF_A VALUES_OF_M MORE_AREAS
+memory() {
+    printf '{"version":"2.1","physiology":{"simulation_timestep":0.1},
+"neuron_morphologies":{},"blueprint":{
+"c____a":{"block_boundaries":[2,3,1],"firing_threshold":4,
+"neuron_excitability":1,"cortical_mapping_dst":{"m____m":[%s]}},
+"m____m":{"block_boundaries":[1,1,1],"relative_coordinate":[5,6,7]%s}%s}}' \
+        "$1" "$2" "${3:-}" >memory.json
+    expect 0 import feagi memory.json -o memory.toml --force
+    holds [ "$(grep -c "not taken over" err)" -eq 0 ]
+}
+in_memory() { # in_memory LINES...: of [memory.m____m]
+    sed -n '/^\[memory\./,/^$/p' memory.toml | sed '1d;/^$/d' >part
+    printf '%s\n' "$@" >wanted
+    holds cmp -s part wanted
+}
+for name in memory episodic_memory; do
+    memory "[\"$name\",1,1,false]" ""
+    says "m____m: a memory area although it is not marked as one"
+    in_memory 'from = ["c____a"]' 'twins = ["m____m_c____a_twin"]' \
+        'temporal_depth = 1' 'init_lifespan = 9' 'lifespan_growth_rate = 1' \
+        'longterm_mem_threshold = 100'
+    holds grep -q '^neurons_per_voxel = 50000' memory.toml
+    holds [ "$(grep -c '^voxels = \[2, 3, 1\]' memory.toml)" -eq 2 ]
+    holds grep -q '^at = \[25, 6, 7\]' memory.toml
+    expect 0 run memory.toml --bursts 3 --quiet
+done
+# any mapping leads patterns to an area that is marked
+memory '["block_to_block",1,1,false],["projector",1,1,true,1,1,1,1]' \
+    ',"is_mem_type":true,"temporal_depth":3,"init_lifespan":7,
+"lifespan_growth_rate":2.9,"longterm_mem_threshold":40'
+says "leads patterns to the memory area and makes no synapses"
+in_memory 'from = ["c____a"]' 'twins = ["m____m_c____a_twin"]' \
+    'temporal_depth = 3' 'init_lifespan = 7' 'lifespan_growth_rate = 2' \
+    'longterm_mem_threshold = 40'
+# a genome that feagi-core saved has its twins already
+memory '["episodic_memory",1,1,false]' \
+    ',"is_mem_type":true,"cortical_mapping_dst":{"c____t":[["memory_replay",1,1,false]],
+"c____a":[["all_to_all",1,2,false]]}' \
+    ',"c____t":{"block_boundaries":[2,3,1],"memory_twin_of":"c____a"}'
+holds grep -q '^twins = \["c____t"\]' memory.toml
+holds [ "$(grep -c '^\[area\.' memory.toml)" -eq 3 ]
+says "synapses are those of the neurons that stand for patterns"
+holds [ "$(grep -c '^id = "m____m/' memory.toml)" -eq 1 ]
+# associative memory holds both ways; the last rule of the two areas counts
+associated() { # associated LINES...: of [association.pair_1]
+    sed -n '/^\[association\./,/^$/p' memory.toml | sed '1d;/^$/d' >part
+    printf '%s\n' "$@" >wanted
+    holds cmp -s part wanted
+    holds [ "$(grep -c '^\[association' memory.toml)" -eq 1 ]
+    holds [ "$(grep -c '^\[\[map\]\]' memory.toml)" -eq 0 ]
+    expect 0 run memory.toml --bursts 3 --quiet
+}
+memory '["associative_memory",1,1,false,2,5,1,3]' \
+    ',"is_mem_type":true,"temporal_depth":3,"init_lifespan":7,
+"lifespan_growth_rate":2.9,"longterm_mem_threshold":40'
+in_memory 'from = ["c____a"]' 'twins = ["m____m_c____a_twin"]' \
+    'temporal_depth = 3' 'init_lifespan = 7' 'lifespan_growth_rate = 2' \
+    'longterm_mem_threshold = 40'
+associated 'from = "c____a"' 'to = "m____m"' 'plasticity_window = 3' \
+    'plasticity_constant = 2' 'ltp_multiplier = 5' 'ltd_multiplier = 1'
+memory '["associative_memory",1,1,true,2,5,1,3]' \
+    ',"cortical_mapping_dst":{"c____a":[["associative_memory",1,-1,true,7,8,9,1]]}'
+associated 'from = "c____a"' 'to = "m____m"' 'plasticity_window = 1' \
+    'plasticity_constant = 7' 'ltp_multiplier = 8' 'ltd_multiplier = 9' \
+    'inhibitory = true'
+holds [ "$(grep -c '^\[memory' memory.toml)" -eq 0 ]
+# nothing leads to it
+units 2.1 1 0 1 0 | sed 's/"neuron_exc/"is_mem_type":true,&/' >lone.json
+expect 0 import feagi lone.json -o lone.toml --force
+says "a memory area to which no mapping leads never knows a pattern"
+holds [ "$(grep -c '^\[memory' lone.toml)" -eq 0 ]
 
 # ---- what is missing, or null, is named with what is taken for it ----
 printf '{"version":"2.1","physiology":{"simulation_timestep":0.1},"blueprint":{

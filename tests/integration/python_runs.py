@@ -127,6 +127,20 @@ class Recordings(unittest.TestCase):
         np.testing.assert_array_equal(spikes.spikes.bursts, want[0].bursts)
         np.testing.assert_array_equal(trace.values, want[1])
 
+    def test_memories(self):
+        path = os.path.join(SOURCE, "genomes", "memory.toml")
+        with volley.load(path, "cpu:1") as net:
+            self.assertEqual(net.memories()[0]["n_known"], 0)
+            net.run(80)
+            self.assertEqual(net.memories(), [{
+                "area": "object", "n_neurons": 20, "n_known": 2,
+                "n_longterm": 0, "n_made": 2, "n_seen": 4, "n_forgotten": 0,
+                "n_dropped": 0}])
+            self.assertEqual(net.associations(), [{
+                "name": "naming", "from_area": "object", "to_area": "word",
+                "n_synapses": 2}])
+        self.assertEqual(self.net.memories(), [])
+
     def test_stopped_by_a_function(self):
         net = self.net
         spikes, trace = net.record(), net.record("E", "v_mv")

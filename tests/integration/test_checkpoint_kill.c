@@ -26,10 +26,11 @@ static const uint64_t run_ns = 300000000;
 
 static char folder[] = "/tmp/volley_kill_XXXXXX";
 
-static const char *const genomes[] = {
-    "core/conformance/nets/mixed.toml", "core/conformance/nets/windows.toml",
-    "core/conformance/nets/delay_300.toml",
-    "core/conformance/nets/feagi_driven.toml"};
+static const char *const genomes[] = {"core/conformance/nets/mixed.toml",
+                                      "core/conformance/nets/windows.toml",
+                                      "core/conformance/nets/delay_300.toml",
+                                      "core/conformance/nets/feagi_driven.toml",
+                                      "tests/golden/genome/memories.toml"};
 enum { N_GENOMES = sizeof genomes / sizeof genomes[0] };
 
 /* The recording of the undisturbed run of a genome. */

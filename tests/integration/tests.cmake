@@ -289,6 +289,7 @@ set(command_tests
     texts
     schema
     plasticity
+    remember
     window
     sweep
     stop

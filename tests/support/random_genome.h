@@ -139,7 +139,10 @@
     X(short_term_tsodyks)                                                      \
     X(short_term_facilitation)                                                 \
     X(short_term_start)                                                        \
-    X(short_term_delays)
+    X(short_term_delays)                                                       \
+    X(memory)                                                                  \
+    X(memory_twins)                                                            \
+    X(association)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,

@@ -60,6 +60,8 @@ void put_space_and_file(maker *m, char **edges);
 void put_plastic_maps(maker *m);
 /* random_short_term.c */
 void put_short_term_maps(maker *m);
+/* random_memory.c */
+void put_memories(maker *m);
 /* random_area.c */
 void choose_areas(maker *m);
 void put_area(maker *m, uint32_t index);

@@ -75,6 +75,11 @@ static lanes checksum(const unsigned char *bytes, uint64_t n)
     return s;
 }
 
+uint64_t second_checksum(const unsigned char *bytes, uint64_t n)
+{
+    return checksum(bytes, n).a;
+}
+
 static int checksum_is(lanes s, const unsigned char *stored, const char *what)
 {
     if (s.a == get64(stored) && s.b == get64(stored + 8))
@@ -377,6 +382,7 @@ int second_file_read(const char *path, second_file *file)
     if (read_bytes(path, file) || read_header(file))
         return -1;
     file->out_degree = (const uint32_t *)(const void *)section(file, 10, NULL);
+    file->resolved = (const char *)section(file, 17, NULL);
     file->areas = calloc(file->n_areas + 1u, sizeof *file->areas);
     file->projections =
         calloc(file->n_projections + 1u, sizeof *file->projections);

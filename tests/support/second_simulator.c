@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "second_learning.h"
+#include "second_memory.h"
 #include "second_short_term.h"
 
 /* What one neuron's update needs from outside. */
@@ -24,6 +25,7 @@ typedef struct world {
     uint32_t n_slots;  /* max_delay + 1: burst b waits in slot b % n_slots */
     arrivals *pending; /* [n_slots][n_neurons] */
     second_history history;
+    second_memories memories;
     second_result *result;
 } world;
 
@@ -416,6 +418,10 @@ static void stimulate(world *w)
 {
     const second_file *file = w->file;
     uint64_t t = w->burst;
+    for (uint64_t i = 0; i < w->memories.n_due; i++)
+        if (w->memories.due[i].burst == t)
+            add_event(w, t, w->memories.due[i].neuron, 0,
+                      w->memories.due[i].value);
     for (uint32_t s = 0; s < file->n_stimuli; s++) {
         const second_stimulus *stimulus = &file->stimuli[s];
         for (uint64_t i = 0; i < stimulus->n_inputs; i++)
@@ -558,6 +564,10 @@ static uint64_t one_burst(world *w)
         }
     }
     second_learnings_step(w->file, &w->history, w->burst, 1);
+    if (second_memories_step(w->file, &w->memories, fired,
+                             w->history.gain + (fired - w->history.fired),
+                             w->burst))
+        abort();
     for (uint32_t id = 0; id < w->file->n_neurons; id++)
         *pending_of(w, w->burst, id) = (arrivals){{0, 0}, 0};
     return digest;
@@ -586,7 +596,9 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
             return -1;
     w.pending =
         calloc((size_t)w.n_slots * file->n_neurons + 1, sizeof *w.pending);
-    if (second_learnings_begin(file, &w.history) || !w.pending) {
+    if (second_learnings_begin(file, &w.history) || !w.pending ||
+        second_memories_read(file, file->resolved, &w.memories)) {
+        second_memories_free(&w.memories);
         second_learnings_end(file, &w.history);
         free(w.pending);
         return -1;
@@ -597,6 +609,7 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
         if (result->before)
             result->before(file, w.burst, result->before_arg);
         if (update_constant_input(file, w.burst)) {
+            second_memories_free(&w.memories);
             second_learnings_end(file, &w.history);
             free(w.pending);
             return -1;
@@ -608,8 +621,10 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
     }
     free(w.pending);
     result->digest = digest;
-    result->state_digest =
-        state_digest(file) + second_learnings_digest(file, n_bursts);
+    result->state_digest = state_digest(file) +
+                           second_learnings_digest(file, n_bursts) +
+                           second_memories_digest(file, &w.memories, n_bursts);
+    second_memories_free(&w.memories);
     result->distance = 0.0;
     for (uint32_t p = 0; p < file->n_projections; p++)
         if (file->projections[p].learning)

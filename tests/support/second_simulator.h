@@ -111,6 +111,7 @@ typedef struct second_file {
     uint32_t max_delay;
     uint32_t feagi_q;
     const uint32_t *out_degree;
+    const char *resolved; /* the genome's text */
     second_area *areas;
     second_projection *projections;
     second_stimulus *stimuli;
@@ -127,6 +128,8 @@ int second_step_program(const second_file *file, second_area *area, uint32_t k,
 int second_file_read(const char *path, second_file *file);
 void second_file_free(second_file *file);
 uint64_t second_mix64(uint64_t x);
+/* The first lane of a checksum of the file. */
+uint64_t second_checksum(const unsigned char *bytes, uint64_t n);
 /* The connectome's digest, a sum (second_digest.c). */
 void second_digest(const second_file *file, uint64_t digest[2]);
 

@@ -7,6 +7,8 @@ add_library(volley_second STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_ports.c
     ${CMAKE_CURRENT_LIST_DIR}/second_program.c
     ${CMAKE_CURRENT_LIST_DIR}/second_learning.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_association.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reward.c
     ${CMAKE_CURRENT_LIST_DIR}/second_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/second_window.c
@@ -23,6 +25,7 @@ add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_area.c
     ${CMAKE_CURRENT_LIST_DIR}/random_genome.c
     ${CMAKE_CURRENT_LIST_DIR}/random_neuron.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/random_plasticity.c
     ${CMAKE_CURRENT_LIST_DIR}/random_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/random_space.c

@@ -16,6 +16,7 @@
 #include "genome/genome_reader.h"
 #include "tools/cli/tool.h"
 #include "tools/feagi/feagi_genome.h"
+#include "tools/feagi/feagi_memory.h"
 
 #define REPORT(of, ...)                                                        \
     feagi_report_add(&genome->report, (of), area->name, error, __VA_ARGS__)
@@ -71,6 +72,8 @@ static vly_status read_size(feagi_genome *genome, feagi_area *area,
     }
     VLY_TRY(number_of(genome, area, FEAGI_PER_VOXEL, 0, VLY_NEURONS_MAX,
                       &number, error));
+    if (area->memory && number > 0)
+        number = feagi_memory_room(genome, neurons);
     area->per_voxel = (uint32_t)number;
     *total += neurons * number;
     if (*total > VLY_NEURONS_MAX) {
@@ -87,7 +90,12 @@ static vly_status read_size(feagi_genome *genome, feagi_area *area,
         VLY_TRY(REPORT(FEAGI_LEFT_OUT, "an area without neurons "
                                        "(per_voxel_neuron_cnt is 0), which a "
                                        "genome cannot have"));
-    if (area->per_voxel > 1)
+    if (area->memory)
+        VLY_TRY(REPORT(FEAGI_ASSUMED,
+                       "%u neurons a voxel: room for so many patterns, as "
+                       "feagi-core has 50,000 for all memory areas",
+                       area->per_voxel));
+    else if (area->per_voxel > 1)
         VLY_TRY(REPORT(FEAGI_ASSUMED,
                        "several neurons a voxel: all of a voxel connect to all "
                        "of the target voxel, as in the older engine"));

@@ -67,9 +67,8 @@ static vly_status make_room(feagi_genome *genome, vly_error *error)
     return VLY_OK;
 }
 
-/* Takes ownership of id in any case. */
-static vly_status add_area(feagi_genome *genome, char *id, uint32_t *index,
-                           vly_error *error)
+vly_status feagi_area_add(feagi_genome *genome, char *id, uint32_t *index,
+                          vly_error *error)
 {
     vly_status status;
     feagi_area area = {.id = id};
@@ -139,7 +138,8 @@ static vly_status set_value(feagi_genome *genome, feagi_area *area,
     vly_status status;
     const feagi_value *before = area->values[slot];
     if (value->kind == FEAGI_NULL) /* ignored, as in FEAGI */
-        return property->role == FEAGI_PARAM || property->role == FEAGI_TAKEN
+        return property->role == FEAGI_PARAM ||
+                       (property->role == FEAGI_TAKEN && slot <= FEAGI_CURRENT)
                    ? feagi_report_add(&genome->report, FEAGI_ASSUMED,
                                       area->name, error,
                                       "%s is null: as if it were missing, as "
@@ -206,7 +206,7 @@ static vly_status read_flat_key(feagi_genome *genome, const feagi_value *item,
         if (area < genome->n_areas)
             vly_free(copy);
         else
-            VLY_TRY(add_area(genome, copy, &area, error));
+            VLY_TRY(feagi_area_add(genome, copy, &area, error));
         *last = area;
     }
     uint32_t slot = feagi_property_of_gene(gene);
@@ -266,7 +266,7 @@ static vly_status read_object(feagi_genome *genome, const feagi_value *item,
         return feagi_wrong(genome, where, item, error,
                            "an object with the properties of an area");
     }
-    VLY_TRY(add_area(genome, vly_strdup(item->key), &index, error));
+    VLY_TRY(feagi_area_add(genome, vly_strdup(item->key), &index, error));
     for (uint32_t i = 0; i < item->n_items; i++) {
         const feagi_value *value = &item->items[i];
         uint32_t slot = feagi_property_of_name(value->key);

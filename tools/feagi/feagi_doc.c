@@ -29,8 +29,10 @@ static const char *becomes_of(uint32_t slot)
         return "excitability, a share (in 2.x percent if an area has > 1)";
     case FEAGI_LEAK:
         return "leak_coefficient, a share (see below)";
-    default:
+    case FEAGI_CURRENT:
         return "postsynaptic_current, 0 to 255";
+    default:
+        return feagi_properties[slot].text;
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "tools/cli/tool.h"
+#include "tools/feagi/feagi_memory.h"
 
 /* default of feagi-core, if a file has none; in seconds, as in the files */
 #define STEP_S 0.025
@@ -183,7 +184,8 @@ static vly_status report_morphologies(feagi_genome *genome, vly_error *error)
     vly_status status = VLY_OK;
     for (uint32_t i = 0; status == VLY_OK && i < genome->n_morphologies; i++) {
         const feagi_morphology *morphology = &genome->morphologies[i];
-        if (morphology->kind == FEAGI_UNUSABLE)
+        if (morphology->kind == FEAGI_UNUSABLE &&
+            !feagi_memory_morphology(morphology->id))
             status = feagi_report_add(
                 &genome->report, FEAGI_SILENT, morphology->id, error,
                 "a morphology that is not known here (mappings that use it, if "
@@ -210,9 +212,11 @@ vly_status feagi_genome_read(feagi_genome *genome, const feagi_value *root,
     VLY_TRY(read_text(genome, "genome_title", &genome->title, error));
     VLY_TRY(read_text(genome, "genome_id", &genome->id, error));
     VLY_TRY(feagi_blueprint_read(genome, error));
+    VLY_TRY(feagi_memories_find(genome, error));
     VLY_TRY(feagi_areas_convert(genome, error));
     VLY_TRY(feagi_morphologies_read(genome, error));
     VLY_TRY(feagi_maps_read(genome, error));
+    VLY_TRY(feagi_twins_make(genome, error));
     VLY_TRY(report_core(genome, error));
     VLY_TRY(read_physiology(genome, error));
     VLY_TRY(report_keys(genome, root, taken_top, silent_top, error));
@@ -238,6 +242,8 @@ void feagi_genome_free(feagi_genome *genome)
     vly_free(genome->areas);
     vly_free(genome->morphologies);
     vly_free(genome->maps);
+    vly_free(genome->links);
+    vly_free(genome->associations);
     feagi_report_free(&genome->report);
     *genome = (feagi_genome){0};
 }

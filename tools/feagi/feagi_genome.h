@@ -34,6 +34,10 @@ typedef enum feagi_slot {
     FEAGI_SLOTS_MAX = 64
 } feagi_slot;
 
+/* temporal_depth, init_lifespan, lifespan_growth_rate and
+ * longterm_mem_threshold */
+enum { FEAGI_MEMORY_NUMBERS = 4 };
+
 typedef struct feagi_area {
     char *id;          /* as in the file */
     char *name;        /* of [area.NAME], unlike every other */
@@ -41,6 +45,8 @@ typedef struct feagi_area {
     bool has_canonical;
     bool output; /* motor area */
     bool left_out;
+    bool memory; /* its neurons stand for patterns */
+    uint32_t memory_numbers[FEAGI_MEMORY_NUMBERS];
     const feagi_value *values[FEAGI_SLOTS_MAX]; /* NULL: not in the file */
     uint32_t voxels[3];
     uint32_t per_voxel;
@@ -106,6 +112,22 @@ typedef struct feagi_map {
     uint32_t table; /* of [plasticity.stdp_N]; 0: none */
 } feagi_map;
 
+/* A memory area, an area whose patterns it remembers, and where it repeats
+ * them. */
+typedef struct feagi_link {
+    uint32_t memory;
+    uint32_t from;
+    uint32_t twin;
+} feagi_link;
+
+/* One [association]. */
+typedef struct feagi_association {
+    uint32_t from;
+    uint32_t to;
+    feagi_plastic plastic;
+    bool inhibitory;
+} feagi_association;
+
 typedef struct feagi_genome {
     const char *path; /* for messages */
     const feagi_value *root;
@@ -123,6 +145,11 @@ typedef struct feagi_genome {
     uint32_t n_morphologies;
     feagi_map *maps;
     uint32_t n_maps;
+    feagi_link *links;
+    uint32_t n_links;
+    uint32_t n_memories; /* areas */
+    feagi_association *associations;
+    uint32_t n_associations;
     feagi_report report;
 } feagi_genome;
 
@@ -137,6 +164,10 @@ void feagi_genome_free(feagi_genome *genome);
 
 /* Areas, with the values of their properties. */
 vly_status feagi_blueprint_read(feagi_genome *genome, vly_error *error);
+/* Adds an area; takes ownership of id in any case.
+ * Errors  E_PARSE, also of a NULL id E_NOMEM */
+vly_status feagi_area_add(feagi_genome *genome, char *id, uint32_t *index,
+                          vly_error *error);
 /* Units of the file, by its version and by the ranges of its values. */
 void feagi_units_choose(feagi_genome *genome);
 /* Sizes and parameters of the areas. */

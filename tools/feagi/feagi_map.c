@@ -15,6 +15,7 @@
 #include "genome/genome_reader.h"
 #include "tools/cli/tool.h"
 #include "tools/feagi/feagi_genome.h"
+#include "tools/feagi/feagi_memory.h"
 #include "tools/feagi/feagi_name.h"
 #include "tools/feagi/feagi_plastic.h"
 
@@ -392,6 +393,7 @@ static vly_status read_rule(place *at, const feagi_value *value,
 {
     rule from;
     bool keep = true;
+    bool taken = false;
     feagi_genome *genome = at->genome;
     feagi_plastic plastic = {0};
     feagi_map map = {.from = at->from, .to = at->to, .scale = {1, 1, 1}};
@@ -404,6 +406,12 @@ static vly_status read_rule(place *at, const feagi_value *value,
         status = REPORT(FEAGI_LEFT_OUT, "one of the areas is left out");
         goto out;
     }
+    const feagi_mapping mapping = {
+        at->from,    at->to,        from.morphology->text, at->where,
+        at->subject, &from.plastic, from.multiplier};
+    VLY_TRY(feagi_memory_mapping(genome, &mapping, &taken, error));
+    if (taken)
+        goto out;
     VLY_TRY(feagi_plastic_read(genome, at->where, at->subject, &from.plastic,
                                &plastic, error));
     if (plastic.is_on)

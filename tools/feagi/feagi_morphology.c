@@ -28,28 +28,9 @@ const char *feagi_function_find(const char *name)
 
 const char *feagi_function_lacks(const char *name)
 {
-    static const struct {
-        const char *name;
-        const char *why;
-    } own[] = {
-        {"memory", "FEAGI remembers patterns of the source by it and makes no "
-                   "synapses; memory is not in this version"},
-        {"episodic_memory",
-         "FEAGI remembers patterns of the source by it and makes no synapses; "
-         "memory is not in this version"},
-        {"memory_replay", "FEAGI replays by it what a memory area remembers; "
-                          "memory is not in this version"},
-        {"associative_memory",
-         "FEAGI makes plastic synapses by it while it runs; plasticity is not "
-         "in this version"},
-        {"tile", "a composite, whose tiles stand in the file of a genome"},
-    };
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        if (strcmp(name, own[i].name) == 0)
-            return own[i].why;
-    if (strstr(name, "stdp") || strstr(name, "memory"))
-        return "memory and plasticity are not in this version";
-    return NULL;
+    return strcmp(name, "tile") == 0
+               ? "a composite, whose tiles stand in the file of a genome"
+               : NULL;
 }
 
 const feagi_morphology *feagi_morphology_find(const feagi_genome *genome,

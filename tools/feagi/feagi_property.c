@@ -14,10 +14,6 @@
 #include "base/number.h"
 #include "tools/feagi/feagi_genome.h"
 
-#define MEMORY                                                                 \
-    "no memory areas here: its neurons are ordinary ones, and no memory "      \
-    "is made"
-
 /* The first rows are in the order of feagi_slot. */
 const feagi_property feagi_properties[] = {
     {"___bbx-i", "block_boundaries", FEAGI_IS_WHOLE, FEAGI_TAKEN, 1, NULL},
@@ -68,15 +64,18 @@ const feagi_property feagi_properties[] = {
      "of an area either"},
     {"__rand-b", "location_generation_type", FEAGI_IS_ANYTHING, FEAGI_NEUTRAL,
      0, "neurons lie in their voxels here, as in feagi-core"},
-    {"memory-b", "is_mem_type", FEAGI_IS_BOOL, FEAGI_NEUTRAL, 0, MEMORY},
-    {"twinrf-t", "memory_twin_of", FEAGI_IS_ANYTHING, FEAGI_NEUTRAL, 0,
-     "no replay of a memory area here"},
-    {"mem__t-i", "longterm_mem_threshold", FEAGI_IS_ANYTHING, FEAGI_NO_EFFECT,
-     0, NULL},
-    {"mem_gr-i", "lifespan_growth_rate", FEAGI_IS_ANYTHING, FEAGI_NO_EFFECT, 0,
-     NULL},
-    {"mem_ls-i", "init_lifespan", FEAGI_IS_ANYTHING, FEAGI_NO_EFFECT, 0, NULL},
-    {"tmpdpt-i", "temporal_depth", FEAGI_IS_ANYTHING, FEAGI_NO_EFFECT, 0, NULL},
+    {"memory-b", "is_mem_type", FEAGI_IS_BOOL, FEAGI_TAKEN, 0,
+     "[memory.NAME], if a mapping leads to the area"},
+    {"twinrf-t", "memory_twin_of", FEAGI_IS_ANYTHING, FEAGI_TAKEN, 0,
+     "twins of the [memory]"},
+    {"mem__t-i", "longterm_mem_threshold", FEAGI_IS_ANYTHING, FEAGI_TAKEN, 100,
+     "longterm_mem_threshold of the [memory]"},
+    {"mem_gr-i", "lifespan_growth_rate", FEAGI_IS_ANYTHING, FEAGI_TAKEN, 1,
+     "lifespan_growth_rate of the [memory]"},
+    {"mem_ls-i", "init_lifespan", FEAGI_IS_ANYTHING, FEAGI_TAKEN, 9,
+     "init_lifespan of the [memory]"},
+    {"tmpdpt-i", "temporal_depth", FEAGI_IS_ANYTHING, FEAGI_TAKEN, 1,
+     "temporal_depth of the [memory]"},
     {"pstcrm-f", "postsynaptic_current_max", FEAGI_IS_ANYTHING, FEAGI_NO_EFFECT,
      0, NULL},
     {"plst_c-f", "plasticity_constant", FEAGI_IS_ANYTHING, FEAGI_NO_EFFECT, 0,

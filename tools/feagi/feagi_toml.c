@@ -9,6 +9,7 @@
 #include "genome/genome_resolve.h"
 #include "tools/cli/tool.h"
 #include "tools/feagi/feagi_genome.h"
+#include "tools/feagi/feagi_memory.h"
 #include "tools/feagi/feagi_plastic.h"
 
 enum { LINE_WIDTH = 78, BURSTS = 100 };
@@ -152,6 +153,8 @@ static void put_area(vly_text *text, const feagi_genome *genome,
         const vly_param_info *info = &genome->model->params[i];
         double value = area->params[i];
         bool as_default = !(value < info->init) && !(value > info->init);
+        if (area->memory && !feagi_memory_param(info->name))
+            continue;
         if (strcmp(info->unit, "bool") == 0 && !as_default)
             vly_text_put(text, "%s = %s\n", info->name,
                          value > 0 ? "true" : "false");
@@ -286,6 +289,8 @@ char *feagi_toml_write(const feagi_genome *genome, size_t *n)
     for (uint32_t i = 0; i < genome->n_morphologies; i++)
         if (genome->morphologies[i].name)
             put_morphology(&text, genome, &genome->morphologies[i]);
+    feagi_memory_tables(&text, genome);
+    feagi_association_tables(&text, genome);
     feagi_plastic_tables(&text, genome);
     for (uint32_t i = 0; i < genome->n_maps; i++)
         put_map(&text, genome, &genome->maps[i]);

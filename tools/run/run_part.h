@@ -165,6 +165,7 @@ typedef struct run_part {
     PART(folder)                                                               \
     PART(record)                                                               \
     PART(weights)                                                              \
+    PART(memory)                                                               \
     PART(connectome)                                                           \
     PART(watch)                                                                \
     PART(monitor)                                                              \

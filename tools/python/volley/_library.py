@@ -88,6 +88,21 @@ class AreaStats(ctypes.Structure):
                 ("q", ctypes.c_int32 * 2), ("spikes", ctypes.c_uint64)]
 
 
+class MemoryStats(ctypes.Structure):
+    _fields_: ClassVar[Any] = ([(name, ctypes.c_uint32) for name in
+                 ("struct_size", "n_neurons", "n_known", "n_longterm")] +
+                [(name, ctypes.c_uint64) for name in
+                 ("n_made", "n_seen", "n_forgotten", "n_dropped")] +
+                [("area", ctypes.c_char_p)])
+
+
+class AssociationStats(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32),
+                ("n_synapses", ctypes.c_uint64), ("name", ctypes.c_char_p),
+                ("from_area", ctypes.c_char_p), ("to_area", ctypes.c_char_p)]
+
+
 class StateInfo(ctypes.Structure):
     _fields_: ClassVar[Any] = ([("struct_size", ctypes.c_uint32),
                  ("n_neurons", ctypes.c_uint32)] +
@@ -152,6 +167,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "net_rounding": (_I32, [_PTR, _STR, ctypes.POINTER(_F64), _ERR]),
     "net_set_each": (_I32, [_PTR, _STR, _STR, _PTR, _U32, _ERR]),
     "net_stats": (_I32, [_PTR, ctypes.POINTER(Stats), _ERR]),
+    "net_memory_stats": (_I32, [_PTR, _U32, ctypes.POINTER(MemoryStats)]),
+    "net_association_stats": (_I32, [_PTR, _U32,
+                                     ctypes.POINTER(AssociationStats)]),
     "net_area_stats": (_I32, [_PTR, _U32, ctypes.POINTER(AreaStats)]),
     "net_burst": (_U64, [_PTR]),
     "net_digest": (_U64, [_PTR]),

@@ -17,8 +17,8 @@ from ._connectome import (Connectome, Projection, State, Synapses, choose,
 from ._errors import RoundingWarning, plain, unknown
 from ._explain import Explanation
 from ._genome import floats, numbers
-from ._library import (AreaStats, Stats, call, check_whole, lib, made_error,
-                       make, registry, word)
+from ._library import (AreaStats, AssociationStats, MemoryStats, Stats, call,
+                       check_whole, lib, made_error, make, registry, word)
 from ._recording import FieldRecording, Recording, SpikeRecording
 from ._run import Interrupt, Runner
 from ._spikes import Area, Spikes, statistics
@@ -489,6 +489,31 @@ class Net(Runner):
         return {name: value.decode() if isinstance(value, bytes) else value
                 for name, value in ((field[0], getattr(stats, field[0]))
                                     for field in Stats._fields_[2:])}
+
+    def _listed(self, function: str, kind: Any) -> List[Dict[str, Any]]:
+        found: List[Dict[str, Any]] = []
+        while True:
+            info = kind(struct_size=ctypes.sizeof(kind))
+            if getattr(lib(), function)(self._handle, len(found),
+                                        ctypes.byref(info)):
+                return found
+            values = ((field[0], getattr(info, field[0]))
+                      for field in kind._fields_[1:])
+            found.append({name: value.decode() if isinstance(value, bytes)
+                          else value for name, value in values
+                          if name != "reserved"})
+
+    @_alone
+    def memories(self) -> List[Dict[str, Any]]:
+        """A dict of each [memory]: area, n_neurons (room for patterns),
+        n_known, n_longterm, n_made, n_seen, n_forgotten, n_dropped."""
+        return self._listed("vly_net_memory_stats", MemoryStats)
+
+    @_alone
+    def associations(self) -> List[Dict[str, Any]]:
+        """A dict of each [association]: name, from_area, to_area, n_synapses.
+        """
+        return self._listed("vly_net_association_stats", AssociationStats)
 
     @property
     def backend(self) -> str:
