@@ -47,20 +47,24 @@ static uint32_t *given_row(const vly_backend_net *net, uint32_t projection)
                      VLY_VULKAN_LAUNCH_BURSTS;
 }
 
-vly_status vly_vulkan_modulations_send(vly_backend_net *net, const vly_run *run,
-                                       vly_error *error)
+vly_status vly_vulkan_modulations_create(vly_backend_net *net, vly_error *error)
+{
+    vly_vulkan_plastic *plastic = &net->plastic;
+    uint64_t words = (uint64_t)plastic->n * VLY_VULKAN_LAUNCH_BURSTS;
+    if (!plastic->modulates)
+        return VLY_OK;
+    return vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE, words,
+                                    sizeof(uint32_t), &plastic->given, error);
+}
+
+void vly_vulkan_modulations_send(vly_backend_net *net, const vly_run *run)
 {
     vly_vulkan_plastic *plastic = &net->plastic;
     vly_vulkan_launch *launch = net->launch;
     uint64_t n = run->struct_size >= sizeof *run ? run->n_modulations : 0;
     uint64_t words = (uint64_t)plastic->n * VLY_VULKAN_LAUNCH_BURSTS;
-    vly_status status = VLY_OK;
     if (n == 0)
-        return VLY_OK;
-    if (plastic->given == NULL)
-        VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_TO_DEVICE, words,
-                                         sizeof(uint32_t), &plastic->given,
-                                         error));
+        return;
     uint32_t *all = plastic->given->mapped;
     for (uint64_t i = 0; i < words; i++)
         all[i] = VLY_VULKAN_NOT_GIVEN;
@@ -72,8 +76,6 @@ vly_status vly_vulkan_modulations_send(vly_backend_net *net, const vly_run *run,
                 (uint32_t)at->value;
     }
     launch->given = plastic->given->address;
-out:
-    return status;
 }
 
 /* ---- out --------------------------------------------------------------- */

@@ -16,10 +16,11 @@ vly_status vly_vulkan_modulator_create(vly_backend_net *net,
                                        vly_vulkan_plastic_map *map,
                                        vly_vulkan_learning *l,
                                        vly_error *error);
-/* Values of the host for the bursts of net->launch, to where the device reads
- * them. */
-vly_status vly_vulkan_modulations_send(vly_backend_net *net, const vly_run *run,
-                                       vly_error *error);
+/* Room for values of the host, where a map has a modulator. */
+vly_status vly_vulkan_modulations_create(vly_backend_net *net,
+                                         vly_error *error);
+/* Those for the bursts of net->launch, to where the device reads them. */
+void vly_vulkan_modulations_send(vly_backend_net *net, const vly_run *run);
 /* The same two words, for a snapshot. */
 vly_status vly_vulkan_modulator_save(vly_backend_net *net,
                                      const vly_vulkan_plastic_map *map,

@@ -314,6 +314,7 @@ vly_status vly_vulkan_learning_create(vly_backend_net *net,
                                                  error));
         words += n;
     }
+    VLY_TRY(vly_vulkan_modulations_create(net, error));
     status = put_tables(net, error);
 out:
     return status;

@@ -59,8 +59,7 @@ static vly_status run_bursts(vly_backend_net *net, const vly_run *run,
 {
     int record = (run->flags & VLY_RUN_RECORD) != 0;
     vly_status status = vly_vulkan_inputs_send(net, run, input_from, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_modulations_send(net, run, error);
+    vly_vulkan_modulations_send(net, run);
     if (status == VLY_OK && record)
         status = prepare_record(net, run, error);
     if (status == VLY_OK)

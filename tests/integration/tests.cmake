@@ -192,7 +192,12 @@ vly_test(test_engine_swap LABELS integration
          SOURCES test_engine_swap.c ../unit/engine_fixture.c DEPENDS cpu)
 vly_test(test_learning_swap LABELS integration
          SOURCES test_learning_swap.c ../unit/engine_fixture.c DEPENDS cpu)
+vly_test(test_learning_late LABELS integration
+         SOURCES test_learning_late.c ../unit/engine_fixture.c DEPENDS cpu)
 if(TARGET vulkan)
+    add_dependencies(test_learning_late vulkan)
+    vly_test_register(test_learning_late_vulkan LABELS vulkan TIMEOUT 600
+        COMMAND test_learning_late vulkan:0,launch=31)
     add_dependencies(test_learning_swap vulkan)
     vly_test_register(test_learning_swap_vulkan LABELS vulkan TIMEOUT 600
         COMMAND test_learning_swap vulkan:0)
@@ -203,6 +208,9 @@ if(TARGET vulkan)
                       COMMAND test_engine_swap vulkan:0)
 endif()
 if(TARGET cuda)
+    add_dependencies(test_learning_late cuda)
+    vly_test_register(test_learning_late_cuda LABELS gpu TIMEOUT 300
+                      COMMAND test_learning_late cuda:0)
     add_dependencies(test_learning_swap cuda)
     vly_test_register(test_learning_swap_cuda LABELS gpu TIMEOUT 300
                       COMMAND test_learning_swap cuda:0)
