@@ -145,7 +145,7 @@ static bool local_add(vly_neuron_model *model, vly_text *text, text_part part,
         return false;
     }
     if (model->n_locals >= VLY_NEURON_OPS_MAX / 8)
-        return vly_fault_at(text, name, "more than %u names",
+        return vly_fault_at(text, name, "more than %u names, wanted fewer",
                             VLY_NEURON_OPS_MAX / 8);
     to->target = model->n_locals++;
     if (!vly_neuron_name_add(model, copy, VLY_NODE_LOCAL, to->target,
