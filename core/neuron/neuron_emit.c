@@ -92,8 +92,12 @@ uint32_t vly_emit_coef(vly_emitter *emitter, const vly_coef *coef)
     }
     if (i == VLY_NEURON_COEFS_MAX)
         return fail(emitter,
-                    "the model has more than %u coefficients (values of its "
-                    "parameters), wanted a smaller one",
+                    model->n_exact > 10
+                        ? "the model has more than %u coefficients (values of "
+                          "its parameters), wanted fewer linear equations or "
+                          "method = rk4, which needs no matrix"
+                        : "the model has more than %u coefficients (values of "
+                          "its parameters), wanted a smaller one",
                     VLY_NEURON_COEFS_MAX);
     if (i == model->n_coefs) {
         model->coefs[i] = *coef;

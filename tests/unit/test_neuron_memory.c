@@ -172,7 +172,8 @@ static void most_variables(void **state)
         put("x%d' = (x%d - x%d)/(10 ms)\n", i, (i + 1) % 23, i);
     put("'''\n");
     neuron_refused(text, "1:9: the model has more than 160 coefficients "
-                         "(values of its parameters), wanted a smaller one");
+                         "(values of its parameters), wanted fewer linear "
+                         "equations or method = rk4, which needs no matrix");
     put("method = \"heun\"\n");
     neuron_make(&n, text, 1);
     neuron_free(&n);
