@@ -22,6 +22,11 @@ static const hint signs[] = {
     {"!=", "< <= > or >="},
     {"!", "`not`"},
     {"==", "< <= > or >="},
+    {"=>", ">="},
+    {"=<", "<="},
+    {":=", "="},
+    {"\xe2\x89\xa5", ">="},
+    {"\xe2\x89\xa4", "<="},
     {"=", "< <= > or >= in a condition, and one = in a line"},
     {":", "the end of the line: the start in `state` gives the unit, `hold` "
           "stands for (unless refractory)"},

@@ -143,10 +143,13 @@ static bool quantity_read(vly_neuron_model *model, const vly_neuron_text *from,
         return true;
     if (!vly_unit_parse(at, length, &out->unit, &out->decimal))
         return vly_neuron_refuse(
-            model, from->place,
-            "%s has the unit \"%.60s\", wanted one such as mV, pA/ms, "
-            "nS, pF, GOhm, 1/s, mM",
-            what, at);
+            model, from->place, "%s has the unit \"%.60s\", wanted %s", what,
+            at,
+            strncmp(at, "\xc2\xb5", 2) == 0 || strncmp(at, "\xce\xbc", 2) == 0
+                ? "u for micro, as in us"
+            : strstr(at, "\xce\xa9") || strstr(at, "\xe2\x84\xa6")
+                ? "Ohm, as in MOhm"
+                : "one such as mV, pA/ms, nS, pF, GOhm, 1/s, mM");
     out->written = vly_arena_text(&model->arena, at, length);
     return out->written != NULL;
 }

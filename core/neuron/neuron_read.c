@@ -75,6 +75,8 @@ static bool target_read(vly_neuron_model *model, vly_text *text, text_part part,
     *minus = *text->at == '-';
     to->add = *text->at == '+' || *minus;
     text->at += to->add;
+    if (*text->at == '=' && text->at[1] == '=')
+        return vly_fault_at(text, text->at, "unexpected ==, wanted =");
     if (*text->at != '=')
         return vly_unexpected(text, part == PART_EQ ? "= after the left side"
                                                     : "=, += or -= after the "
