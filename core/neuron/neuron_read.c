@@ -232,6 +232,10 @@ static bool statements_read(vly_neuron_model *model,
         vly_text_skip_lines(&text);
         if (!*text.at)
             return true;
+        if (list->n == VLY_STATEMENTS_MAX)
+            return vly_fault_at(&text, text.at,
+                                "more than %u lines, wanted fewer",
+                                VLY_STATEMENTS_MAX);
         if (!statement_read(model, &text, part, list))
             return false;
     }

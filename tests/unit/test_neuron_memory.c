@@ -143,7 +143,12 @@ static void too_large(void **state)
     put("'''\n");
     neuron_refused(text, "136:1: more than 128 names, wanted fewer");
     begin("update");
-    for (int i = 0; i < 1100; i++)
+    for (int i = 0; i < 600; i++)
+        put("x = x + y\n");
+    put("'''\n");
+    neuron_refused(text, "520:1: more than 512 lines, wanted fewer");
+    begin("update");
+    for (int i = 0; i < 500; i++)
         put("x = x*y + %d\n", i + 3);
     put("'''\n");
     neuron_refused(text, "1:9: the model has more than 1024 operations, wanted "
