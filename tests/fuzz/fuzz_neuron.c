@@ -170,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     demand(text != NULL, "no memory");
     memcpy(text, data, size);
     text[size] = 0;
-    if (size > 1 && text[1] == '\n' && strchr("eusropt", text[0]))
+    if (size > 1 && text[0] && text[1] == '\n' && strchr("eusropt", text[0]))
         part(text[0], text + 2);
     else
         whole(text);

@@ -215,6 +215,33 @@ static void orders(void **state)
     check_order("rk4", 3.2, 4.6, 2);
 }
 
+#define GROWS(reset)                                                           \
+    "[neuron.n]\nport = { ex = \"1\" }\nstate = { x = 1, y = 0 }\n"            \
+    "eq = \"x' = x*x/(10 ms); y' = x*x/(10 ms)\"\non.ex = \"x += in\"\n"       \
+    "spike = \"x >= 2\"\nreset = \"" reset "\"\n"
+
+/* What grows is cut at the threshold where a spike resets it, and only there:
+ * x = 1 / (1 - t / 10 ms) reaches 2 at 5 ms. */
+static void cut(void **state)
+{
+    (void)state;
+    neuron n;
+    neuron_make(&n, GROWS("x = 1"), 1);
+    assert_int_equal(n.n_notes, 0);
+    for (int k = 1; k <= 6; k++)
+        assert_int_equal(neuron_burst(&n), k == 6);
+    assert_true(neuron_field(&n, "x") == 1.0f);
+    /* y had x at the middle of the last burst: not above 2 */
+    assert_true(neuron_field(&n, "y") < 1.0f + 0.4f + 0.01f);
+    neuron_free(&n);
+    neuron_make(&n, GROWS("y = 0"), 1);
+    assert_int_equal(n.n_notes, 1);
+    for (int k = 1; k <= 8; k++)
+        neuron_burst(&n);
+    assert_close((double)neuron_field(&n, "x"), 5, 0.5);
+    neuron_free(&n);
+}
+
 static void schemes(void **state)
 {
     (void)state;
@@ -301,6 +328,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(coupled),       cmocka_unit_test(oscillation),
     cmocka_unit_test(constant_rate), cmocka_unit_test(alpha),
     cmocka_unit_test(orders),        cmocka_unit_test(schemes),
-    cmocka_unit_test(unfit),
+    cmocka_unit_test(unfit),         cmocka_unit_test(cut),
 };
 VLY_TEST_MAIN(tests)
