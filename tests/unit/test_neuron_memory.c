@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "genome/user_model.h"
 
 static const char *const models[] = {
     "[neuron.n]\nparam = { tau = \"10 ms\", c_m = { value = \"250 pF\", range "
@@ -52,6 +53,51 @@ static void every_allocation(void **state)
         } while (status != VLY_OK && at < 10000);
         assert_int_equal(status, VLY_OK);
         assert_true(at > 10);
+    }
+}
+
+/* The model with its description and its text, as a genome holds it. */
+static void every_allocation_of_use(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        uint64_t before = vly_memory_live();
+        uint64_t at = 0;
+        vly_status status;
+        do {
+            vly_error error = VLY_ERROR_INIT;
+            const vly_model_info *model = NULL;
+            vly_memory_fail_at(++at);
+            status = vly_model_define(models[i], "t", &model, &error);
+            vly_memory_fail_at(0);
+            assert_int_equal(status, model ? VLY_OK : VLY_E_NOMEM);
+            vly_model_drop(model);
+            assert_true(vly_memory_live() == before);
+        } while (status != VLY_OK && at < 10000);
+        assert_int_equal(status, VLY_OK);
+    }
+}
+
+/* What a saved connectome has gives the same model again. */
+static void definitions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        vly_error error = VLY_ERROR_INIT;
+        const vly_model_info *first = NULL;
+        const vly_model_info *again = NULL;
+        assert_ok(vly_model_define(models[i], "t", &first, &error), error);
+        assert_ok(
+            vly_model_define(vly_model_definition(first), "t", &again, &error),
+            error);
+        assert_true(first->table_hash == again->table_hash);
+        assert_string_equal(vly_model_definition(first),
+                            vly_model_definition(again));
+        vly_model_hold(first);
+        vly_model_drop(first);
+        assert_string_equal(first->id, "n");
+        vly_model_drop(first);
+        vly_model_drop(again);
     }
 }
 
@@ -185,8 +231,12 @@ static void most_variables(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_allocation), cmocka_unit_test(values_without_memory),
-    cmocka_unit_test(names_of_names),   cmocka_unit_test(too_large),
+    cmocka_unit_test(every_allocation),
+    cmocka_unit_test(every_allocation_of_use),
+    cmocka_unit_test(definitions),
+    cmocka_unit_test(values_without_memory),
+    cmocka_unit_test(names_of_names),
+    cmocka_unit_test(too_large),
     cmocka_unit_test(most_variables),
 };
 VLY_TEST_MAIN(tests)
