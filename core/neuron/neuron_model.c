@@ -211,6 +211,10 @@ vly_status vly_neuron_compile(const vly_neuron_source *source,
     made->source = NULL;
     made->fault = NULL;
     if (!good) {
+        /* a sentence is one line, whatever text it has from the user */
+        for (char *at = fault->sentence; *at; at++)
+            if ((unsigned char)*at < ' ')
+                *at = ' ';
         vly_neuron_destroy(made);
         return fault->sentence[0] ? VLY_E_PARSE : VLY_E_NOMEM;
     }
