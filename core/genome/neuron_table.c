@@ -84,7 +84,11 @@ static vly_status names_read(vly_reader *reader, const vly_toml_node *table,
     if (!group)
         return VLY_OK;
     (void)snprintf(what, sizeof what, "a %s of a [neuron]", key);
-    VLY_TRY(vly_reader_table(reader, group, key));
+    if (group->kind != VLY_TOML_TABLE)
+        return vly_reader_wrong(reader, group, key,
+                                strcmp(key, "port") == 0
+                                    ? "names with units: { ex = \"pA\" }"
+                                    : "names with values: { x = \"10 ms\" }");
     VLY_TRY(
         vly_reader_alloc(reader, group->n_children + 1, sizeof *names, &names));
     for (uint32_t i = 0; i < group->n_children; i++)
@@ -215,6 +219,39 @@ static bool note(void *context, const void *place, const char *sentence)
                            sentence) == VLY_OK;
 }
 
+/* Keys as other simulators have them. */
+static vly_status foreign_keys(vly_reader *reader, const vly_toml_node *node)
+{
+    static const char *const words[][2] = {
+        {"threshold", "spike"},
+        {"equations", "eq"},
+        {"equation", "eq"},
+        {"model", "eq"},
+        {"parameters", "param"},
+        {"parameter", "param"},
+        {"initial_values", "state"},
+        {"variables", "state"},
+        {"input_ports", "port"},
+        {"sim_code", "update"},
+        {"reset_code", "reset"},
+        {"spike_condition", "spike"},
+        {"threshold_condition_code", "spike"}};
+    for (uint32_t i = 0; i < node->n_children; i++) {
+        const vly_toml_node *child = &node->u.children[i];
+        if (strncmp(child->key, "on_", 3) == 0)
+            return vly_reader_fail_key(reader, child,
+                                       "unknown key %.60s, wanted on.%.60s",
+                                       child->key, child->key + 3);
+        for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+            if (strcmp(child->key, words[k][0]) == 0)
+                return vly_reader_fail_key(reader, child,
+                                           "unknown key %s in a [neuron], "
+                                           "wanted %s",
+                                           child->key, words[k][1]);
+    }
+    return VLY_OK;
+}
+
 vly_status vly_neuron_table_read(vly_reader *reader, const vly_toml_node *node,
                                  vly_neuron_model **model)
 {
@@ -235,6 +272,7 @@ vly_status vly_neuron_table_read(vly_reader *reader, const vly_toml_node *node,
                                    "model, wanted another name",
                                    node->key);
     const vly_key_list list = {"a [neuron]", vly_keys_neuron, NULL};
+    VLY_TRY(foreign_keys(reader, node));
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(parts_read(reader, node, &source));
     status = vly_neuron_compile(&source, &made, &fault);

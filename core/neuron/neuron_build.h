@@ -7,6 +7,9 @@
 #include "neuron/neuron_tree.h"
 
 #define VLY_NO_VALUE UINT32_MAX
+#define VLY_NEURON_SLOTS (4u * VLY_NEURON_OPS_MAX)
+/* Assignments of one text: each makes an operation, and is emitted alone. */
+#define VLY_STATEMENTS_MAX 512u
 #define VLY_NUMBER_MOST 1e30 /* of a number in an expression */
 
 /* One of eq, update, on.PORT or reset. */
@@ -106,6 +109,7 @@ struct vly_neuron_model {
     uint32_t n_coefs;
     vly_program_op ops[VLY_NEURON_OPS_MAX];
     uint32_t types[VLY_NEURON_OPS_MAX];
+    uint16_t slots[VLY_NEURON_SLOTS]; /* 1 + operation, by its hash; 0: none */
     uint32_t n_ops;
     uint32_t outs[VLY_NEURON_FIELDS_MAX + 1];
     vly_program program;

@@ -87,8 +87,10 @@ static bool starts_good(vly_neuron_model *model)
         if (!(values[i] >= (double)field->lo && values[i] <= (double)field->hi))
             return vly_neuron_refuse(
                 model, model->source->states[i].place,
-                "%s starts at %g %s, wanted %g to %g, its range", field->name,
-                values[i], field->unit, (double)field->lo, (double)field->hi);
+                "%s starts at %g%s%s, wanted %g to %g, its range", field->name,
+                values[i], strcmp(field->unit, "1") == 0 ? "" : " ",
+                strcmp(field->unit, "1") == 0 ? "" : field->unit,
+                (double)field->lo, (double)field->hi);
     }
     return true;
 }

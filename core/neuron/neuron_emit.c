@@ -24,21 +24,34 @@ static uint32_t fail(vly_emitter *emitter, const char *format, uint32_t most)
     return 0;
 }
 
+/* The slot of an operation, or the one that it gets. */
+static uint16_t *slot_of(vly_neuron_model *model, const vly_program_op *op)
+{
+    uint64_t hash = vly_mix64((uint64_t)op->code << 32 | op->a);
+    hash = vly_mix64(hash ^ ((uint64_t)op->b << 32 | op->c));
+    uint32_t at = (uint32_t)(hash % VLY_NEURON_SLOTS);
+    while (model->slots[at] &&
+           memcmp(&model->ops[model->slots[at] - 1], op, sizeof *op) != 0)
+        at = (at + 1) % VLY_NEURON_SLOTS;
+    return &model->slots[at];
+}
+
 uint32_t vly_emit_op(vly_emitter *emitter, vly_program_code code, uint32_t a,
                      uint32_t b, uint32_t c)
 {
     vly_neuron_model *model = emitter->model;
     const vly_program_op op = {.code = (uint32_t)code, .a = a, .b = b, .c = c};
-    for (uint32_t i = 0; i < model->n_ops; i++)
-        if (memcmp(&model->ops[i], &op, sizeof op) == 0)
-            return i;
+    uint16_t *slot = slot_of(model, &op);
+    if (*slot)
+        return *slot - 1u;
     if (model->n_ops == VLY_NEURON_OPS_MAX)
         return fail(emitter,
                     "the model has more than %u operations, wanted a smaller "
                     "one",
                     VLY_NEURON_OPS_MAX);
     model->ops[model->n_ops] = op;
-    return model->n_ops++;
+    *slot = (uint16_t)++model->n_ops;
+    return model->n_ops - 1;
 }
 
 uint32_t vly_emit_number(vly_emitter *emitter, float number)
@@ -93,8 +106,12 @@ uint32_t vly_emit_coef(vly_emitter *emitter, const vly_coef *coef)
     }
     if (i == VLY_NEURON_COEFS_MAX)
         return fail(emitter,
-                    "the model has more than %u coefficients (values of its "
-                    "parameters), wanted a smaller one",
+                    model->n_exact > 10
+                        ? "the model has more than %u coefficients (values of "
+                          "its parameters), wanted fewer linear equations or "
+                          "method = rk4, which needs no matrix"
+                        : "the model has more than %u coefficients (values of "
+                          "its parameters), wanted a smaller one",
                     VLY_NEURON_COEFS_MAX);
     if (i == model->n_coefs) {
         model->coefs[i] = *coef;

@@ -11,10 +11,11 @@
 
 /* ---- what a reset must be below ----------------------------------------- */
 
-/* Of spike = "x >= a" equations do not take x beyond a, where the neuron would
- * have fired: x may grow without bound (AdEx), and others depend on it.
- * spike = "x >= a", reset = "x = b" with parameters a and b: without b below a
- * the neuron would fire for ever. */
+/* Of spike = "x >= a" with a reset of x equations do not take x beyond a, where
+ * the neuron would have fired: x may grow without bound (AdEx), and others
+ * depend on it. Without a reset of x (a spike as in Hodgkin and Huxley) they
+ * do. spike = "x >= a", reset = "x = b" with parameters a and b: without b
+ * below a the neuron would fire for ever. */
 static void find_reset(vly_neuron_model *model)
 {
     const vly_node *spike = model->spike;
@@ -23,12 +24,13 @@ static void find_reset(vly_neuron_model *model)
         return;
     if (spike->b->kind != VLY_NODE_STATE || !spike->a->host)
         return;
-    if (spike->kind == VLY_NODE_AT_MOST)
-        model->cut = (uint32_t)spike->b->index;
     for (uint32_t i = 0; i < model->reset.n; i++) {
         const vly_statement *at = &model->reset.items[i];
-        if (at->target == (uint32_t)spike->b->index)
-            model->reset_value = at->node->host && !at->add ? at->node : NULL;
+        if (at->target != (uint32_t)spike->b->index)
+            continue;
+        model->reset_value = at->node->host && !at->add ? at->node : NULL;
+        if (spike->kind == VLY_NODE_AT_MOST)
+            model->cut = at->target;
     }
     model->threshold = spike->a;
     model->strict = spike->kind == VLY_NODE_AT_MOST;
@@ -209,6 +211,10 @@ vly_status vly_neuron_compile(const vly_neuron_source *source,
     made->source = NULL;
     made->fault = NULL;
     if (!good) {
+        /* a sentence is one line, whatever text it has from the user */
+        for (char *at = fault->sentence; *at; at++)
+            if ((unsigned char)*at < ' ')
+                *at = ' ';
         vly_neuron_destroy(made);
         return fault->sentence[0] ? VLY_E_PARSE : VLY_E_NOMEM;
     }

@@ -143,10 +143,13 @@ static bool quantity_read(vly_neuron_model *model, const vly_neuron_text *from,
         return true;
     if (!vly_unit_parse(at, length, &out->unit, &out->decimal))
         return vly_neuron_refuse(
-            model, from->place,
-            "%s has the unit \"%.60s\", wanted one such as mV, pA/ms, "
-            "nS, pF, GOhm, 1/s, mM",
-            what, at);
+            model, from->place, "%s has the unit \"%.60s\", wanted %s", what,
+            at,
+            strncmp(at, "\xc2\xb5", 2) == 0 || strncmp(at, "\xce\xbc", 2) == 0
+                ? "u for micro, as in us"
+            : strstr(at, "\xce\xa9") || strstr(at, "\xe2\x84\xa6")
+                ? "Ohm, as in MOhm"
+                : "one such as mV, pA/ms, nS, pF, GOhm, 1/s, mM");
     out->written = vly_arena_text(&model->arena, at, length);
     return out->written != NULL;
 }
@@ -302,6 +305,9 @@ static bool state_read(vly_neuron_model *model, uint32_t i)
         .key = key_of(model, from->name, unit),
         .name = vly_arena_text(&model->arena, from->name, strlen(from->name)),
         .unit = vly_arena_text(&model->arena, unit, strlen(unit)),
+        .text = from->text ? vly_arena_text(&model->arena, from->text,
+                                            strlen(from->text))
+                           : "",
         .type = VLY_TYPE_F32};
     default_range(state->unit, &field->lo, &field->hi);
     const quantity like = {.unit = state->unit, .written = field->unit};
@@ -318,7 +324,7 @@ static bool state_read(vly_neuron_model *model, uint32_t i)
             from->name, lo, hi);
     field->lo = (float)lo;
     field->hi = (float)hi;
-    return field->key && field->name && field->unit &&
+    return field->key && field->name && field->unit && field->text &&
            vly_neuron_name_add(model, field->name, VLY_NODE_STATE, i,
                                state->unit, from->place);
 }

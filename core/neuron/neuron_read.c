@@ -75,6 +75,8 @@ static bool target_read(vly_neuron_model *model, vly_text *text, text_part part,
     *minus = *text->at == '-';
     to->add = *text->at == '+' || *minus;
     text->at += to->add;
+    if (*text->at == '=' && text->at[1] == '=')
+        return vly_fault_at(text, text->at, "unexpected ==, wanted =");
     if (*text->at != '=')
         return vly_unexpected(text, part == PART_EQ ? "= after the left side"
                                                     : "=, += or -= after the "
@@ -145,7 +147,7 @@ static bool local_add(vly_neuron_model *model, vly_text *text, text_part part,
         return false;
     }
     if (model->n_locals >= VLY_NEURON_OPS_MAX / 8)
-        return vly_fault_at(text, name, "more than %u names",
+        return vly_fault_at(text, name, "more than %u names, wanted fewer",
                             VLY_NEURON_OPS_MAX / 8);
     to->target = model->n_locals++;
     if (!vly_neuron_name_add(model, copy, VLY_NODE_LOCAL, to->target,
@@ -231,6 +233,10 @@ static bool statements_read(vly_neuron_model *model,
         vly_text_skip_lines(&text);
         if (!*text.at)
             return true;
+        if (list->n == VLY_STATEMENTS_MAX)
+            return vly_fault_at(&text, text.at,
+                                "more than %u lines, wanted fewer",
+                                VLY_STATEMENTS_MAX);
         if (!statement_read(model, &text, part, list))
             return false;
     }
@@ -281,6 +287,7 @@ static bool refractory_read(vly_neuron_model *model)
     model->fields[model->n_states] = (vly_neuron_field){.key = "refractory",
                                                         .name = "refractory",
                                                         .unit = "bursts",
+                                                        .text = "left",
                                                         .type = VLY_TYPE_U32,
                                                         .lo = 0,
                                                         .hi = 4294967040.0f};

@@ -342,9 +342,9 @@ static vly_node *unary(vly_text *text)
         return power(text);
     const char *at = text->at++;
     if (++text->depth > DEPTH_MAX)
-        return vly_fault_at(text, at,
-                            "more than %u levels of brackets, wanted fewer",
-                            DEPTH_MAX);
+        return vly_fault_at(
+            text, at, "more than %u levels of ( ), - and if, wanted fewer",
+            DEPTH_MAX);
     vly_node *inner = unary(text);
     text->depth--;
     if (!inner)
@@ -422,9 +422,9 @@ static vly_node *negation(vly_text *text)
     if (!take_word(text, "not"))
         return compare(text);
     if (++text->depth > DEPTH_MAX)
-        return vly_fault_at(text, at,
-                            "more than %u levels of brackets, wanted fewer",
-                            DEPTH_MAX);
+        return vly_fault_at(
+            text, at, "more than %u levels of ( ), - and if, wanted fewer",
+            DEPTH_MAX);
     vly_node *inner = negation(text);
     text->depth--;
     return inner ? vly_node_binary(text, at, VLY_NODE_NOT, inner, NULL) : NULL;
@@ -496,9 +496,9 @@ static vly_node *expression(vly_text *text)
     vly_text_skip(text);
     const char *at = text->at;
     if (++text->depth > DEPTH_MAX)
-        return vly_fault_at(text, at,
-                            "more than %u levels of brackets, wanted fewer",
-                            DEPTH_MAX);
+        return vly_fault_at(
+            text, at, "more than %u levels of ( ), - and if, wanted fewer",
+            DEPTH_MAX);
     made = take_word(text, "if") ? choice(text, at) : either(text);
     text->depth--;
     return made;

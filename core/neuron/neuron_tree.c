@@ -369,5 +369,7 @@ vly_node *vly_node_call(vly_text *text, const char *at, vly_function function,
     node->b = n > 1 ? arguments[1] : NULL;
     node->c = n > 2 ? arguments[2] : NULL;
     vly_node_join(node);
+    for (uint32_t i = 0; i < n && function == VLY_FUNCTION_PROPAGATOR; i++)
+        mark_divisors(text, arguments[i]);
     return checked(text, at, node);
 }

@@ -93,6 +93,7 @@ endforeach()
 vly_fuzz(genome ${CMAKE_CURRENT_LIST_DIR}/corpus/genome
                 ${VOLLEY_INVALID_CASES}
                 ${CMAKE_SOURCE_DIR}/tests/golden/genome)
+vly_fuzz(neuron ${CMAKE_CURRENT_LIST_DIR}/corpus/neuron)
 vly_fuzz(edge_types ${CMAKE_CURRENT_LIST_DIR}/corpus/edge_types)
 vly_fuzz(tables ${CMAKE_CURRENT_LIST_DIR}/corpus/tables)
 vly_fuzz(connectome ${CMAKE_CURRENT_LIST_DIR}/corpus/connectome)
