@@ -341,6 +341,17 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
         resolve_spikes(text, entry);
 }
 
+/* ---- users' models ------------------------------------------------------ */
+
+static void resolve_neurons(vly_text *text, const vly_genome *genome)
+{
+    for (uint32_t i = 0; i < genome->n_neuron_models; i++) {
+        const char *table = vly_model_definition(genome->neuron_models[i]);
+        vly_text_put(text, "\n");
+        vly_text_bytes(text, table, strlen(table));
+    }
+}
+
 /* ---- all areas ---------------------------------------------------------- */
 
 /* As written in the genome, not as the area and stimulus built from it. */
@@ -393,6 +404,7 @@ vly_status vly_genome_resolve(vly_reader *reader)
     resolve_top(&text, reader);
     resolve_run(&text, reader);
     resolve_vars(&text, reader);
+    resolve_neurons(&text, genome);
     resolve_areas(&text, reader);
     vly_plasticities_resolve(&text, reader);
     for (uint32_t i = 0; i < reader->n_maps; i++)

@@ -274,7 +274,7 @@ static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
 {
     vly_neuron_model *model = emitter->model;
     uint32_t value;
-    if (node->numeric)
+    if (node->numeric && !node->truth)
         return vly_emit_number(
             emitter, (float)vly_node_value(model, node, NULL, 0.0, 0.0, NULL));
     if (node->host && !node->truth)

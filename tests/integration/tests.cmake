@@ -309,7 +309,8 @@ set(command_tests
     words
     trust
     plain
-    readme)
+    readme
+    model)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.

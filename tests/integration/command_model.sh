@@ -1,0 +1,168 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Models of users: docs/models.md (its genome, commands, figures and messages),
+# volley doc, resolve, rerun, and the JSON Schema. $5: schema_check
+here=$(dirname "$0")
+page=$2/docs/models.md
+schema_check=$5
+# shellcheck source=tests/integration/command_support.sh
+. "$here/command_support.sh"
+
+# block FIRST: the indented block of the page that begins with this line
+block() {
+    awk -v first="    $1" '$0 == first && !done { on = done = 1 }
+        on && (/^[^ ]/ || /^    volley /) { on = 0 }
+        on { print substr($0, 5) }' "$page"
+}
+
+# ---- the genome of the page, its commands and figures ----
+block 'format = 1' >lif.toml
+holds has_lines 25 lif.toml
+sed -n '/^    volley /{s/^    //;s/  *#.*//;p;}' "$page" >commands
+holds has_lines 2 commands
+while IFS= read -r line; do
+    eval "set -- $line"
+    shift
+    case $* in
+    *plot*) # without cairo a picture ends with 3
+        checks=$((checks + 1))
+        "$volley" "$@" >out 2>err
+        code=$?
+        [ $code -eq 0 ] || [ $code -eq 3 ] || bad "$line: exit code $code"
+        ;;
+    *) expect 0 "$@" ;;
+    esac
+done <commands
+expect 0 run lif.toml --quiet --json lif.json --backend cpu:1
+spikes=$(value spikes lif.json)
+holds grep -qF "The run has $spikes spikes" "$page"
+expect 0 run lif.toml --quiet --json other.json --backend cpu:3
+holds [ "$(value digest other.json)" = "$(value digest lif.json)" ]
+
+# ---- the messages of the page ----
+sed "s,= -i_syn/tau_syn\$,= -i_syn," lif.toml >wrong.toml
+expect 2 check wrong.toml
+message=$(sed -n 's/^volley: wrong/lif/p' err)
+holds grep -qF "    $message" "$page"
+sed "s,= -i_syn/tau_syn\$,= -i_syn/tau_sin," lif.toml >wrong.toml
+expect 2 check wrong.toml
+message=$(sed -n 's/^volley: wrong/lif/p' err)
+holds grep -qF "    $message" "$page"
+
+# ---- its `update` is the built-in model, to the bit ----
+area='[run]
+bursts = 300
+[area.A]
+model = "MODEL"
+neurons = 5
+i_e = [0, 2, 4, 8, 16]
+[[stimulus]]
+kind = "normal"
+to = "A"
+mean = 3
+sd = 4'
+{
+    echo 'format = 1'
+    block '[neuron.own_izhikevich]'
+    echo "$area" | sed 's/MODEL/own_izhikevich/'
+} >own.toml
+{
+    echo 'format = 1'
+    echo "$area" | sed 's/MODEL/izhikevich/'
+} >built_in.toml
+for name in own built_in; do
+    expect 0 run $name.toml --quiet --json $name.json
+done
+holds [ "$(value spikes own.json)" -gt 10 ]
+for key in digest state_digest; do
+    holds [ "$(value $key own.json)" = "$(value $key built_in.json)" ]
+done
+
+# ---- resolve: a genome with the model in it and the same hash; rerun ----
+expect 0 resolve lif.toml
+cp out resolved.toml
+expect 0 resolve --hash lif.toml
+cp out hash
+expect 0 resolve --hash resolved.toml
+holds cmp -s out hash
+expect 0 rerun lif/manifest.json
+prints "identical"
+# in an included genome too, whose models have its name before theirs
+cat >outer.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+ms = 100
+[use.V1]
+file = "lif.toml"
+[area.B]
+model = "V1/lif"
+neurons = 1
+i_e_pa = 500
+tau_w_ms = 50
+END
+expect 0 run outer.toml --quiet --json outer.json
+holds [ "$(value spikes outer.json)" -gt 5 ]
+expect 0 resolve outer.toml
+cp out outer_resolved.toml
+expect 0 resolve --hash outer.toml
+cp out hash
+expect 0 resolve --hash outer_resolved.toml
+holds cmp -s out hash
+
+# ---- a spike that never comes ----
+sed 's/^spike = .*/spike = "1 < 0"/' lif.toml >never.toml
+expect 0 run never.toml --quiet --json never.json
+holds [ "$(value spikes never.json)" = 0 ]
+
+# ---- doc ----
+expect 0 doc neuron
+prints "[neuron.lif]"
+prints "exprel"
+prints "of parameters  log expm1 propagator"
+prints "24 variables, 64 parameters, 2 ports, 160 coefficients, 1024 operations"
+prints "[\"1 ms\", \"20 ms\"]"
+{
+    printf 'format = 1\n'
+    "$volley" doc neuron | sed -n '/^\[neuron.lif\]/,/^$/p'
+    printf '[area.A]\nmodel = "lif"\nneurons = 1\nc_m_pf = 100\ntau_m_ms = 5\n'
+} >doc.toml
+expect 0 check doc.toml
+# the page has the numbers of the program
+for part in "24 variables" "64 parameters" "2 ports" "160 coefficients" \
+    "1,024 operations"; do
+    holds grep -qF "$part" "$page"
+done
+expect 0 doc models
+prints "lif_psc_exp"
+
+# ---- schema ----
+expect 0 schema
+cp out schema.json
+holds is_json schema.json
+fits() {
+    "$schema_check" schema.json "$1"
+}
+misfits() {
+    ! "$schema_check" schema.json "$1" >out 2>err
+}
+for file in lif own resolved outer outer_resolved doc; do
+    holds fits $file.toml
+done
+# without a [neuron] an unknown parameter of an area is told
+sed '/^\[neuron/,/^refractory/d; s/"lif"/"adex"/; /^rate_hz/,$d' lif.toml |
+    sed '/^\[\[stimulus/,$d' >strict.toml
+holds fits strict.toml
+echo 'tau_1_ms = 3' >>strict.toml
+holds misfits strict.toml
+# what a table of a [neuron] may have
+for wrong in 's/^spike = /spikes = /' 's/^spike = .*/spike = 3/' \
+    's/^port = .*/port = "pA"/' 's/^method = .*/method = 2/' \
+    's/v = "e_l"/v = { value = "e_l", bounds = [0, 1] }/' \
+    's/v = "e_l"/v = { value = "e_l", range = ["0 mV"] }/'; do
+    sed 's/^refractory.*/&\nmethod = "auto"/' lif.toml | sed "$wrong" >wrong.toml
+    checks=$((checks + 1))
+    misfits wrong.toml || bad "the schema takes $wrong"
+    expect 2 check wrong.toml
+done
+done_checks
