@@ -55,7 +55,7 @@ static void fill_values(vly_user_model *user)
                                            .unit = fields[i].unit,
                                            .lo = (double)fields[i].lo,
                                            .hi = (double)fields[i].hi,
-                                           .text = fields[i].name};
+                                           .text = fields[i].text};
     user->info.params = user->params;
     user->info.fields = user->fields;
 }
@@ -148,6 +148,11 @@ const char *vly_model_definition(const vly_model_info *model)
 const vly_program *vly_model_program(const vly_model_info *model)
 {
     return model->user ? vly_neuron_program(model->user->neuron) : NULL;
+}
+
+const vly_neuron_model *vly_model_neuron(const vly_model_info *model)
+{
+    return model->user ? model->user->neuron : NULL;
 }
 
 bool vly_user_coefs(const vly_user_model *user, const vly_model_input *input,

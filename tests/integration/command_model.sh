@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Models of users: docs/models.md (its genome, commands, figures and messages),
-# volley doc, resolve, rerun, and the JSON Schema. $5: schema_check
+# volley model, doc, resolve, rerun, and the JSON Schema. $5: schema_check
 here=$(dirname "$0")
 page=$2/docs/models.md
 schema_check=$5
@@ -19,7 +19,7 @@ block() {
 block 'format = 1' >lif.toml
 holds has_lines 25 lif.toml
 sed -n '/^    volley /{s/^    //;s/  *#.*//;p;}' "$page" >commands
-holds has_lines 2 commands
+holds has_lines 4 commands
 while IFS= read -r line; do
     eval "set -- $line"
     shift
@@ -78,6 +78,67 @@ for key in digest state_digest; do
     holds [ "$(value $key own.json)" = "$(value $key built_in.json)" ]
 done
 
+# ---- volley model ----
+expect 0 model lif.toml lif
+prints "scheme: v, i_syn, w exactly (matrix exponential)"
+holds grep -qF '`v, i_syn, w exactly (matrix exponential)`' "$page"
+prints "4 variables, 10 coefficients"
+prints "input: i_e_pa"
+prints "0  weight_pa           pA       arrived"
+prints "tau_w_ms                               ms          100   0 to 1000000000"
+prints "v_mv                                   mV          f32   -16384 to 16384"
+prints "refractory                         bursts"
+# descriptions and ranges; no input
+sed 's/tau_w = "100 ms"/tau_w = { value = "100 ms", range = ["1 ms", "2 s"], text = "of w" }/
+    s/w = "0 pA" }/w = { value = "0 pA", text = "adaptation" } }/
+    s/i_e/i_x/g' lif.toml >said.toml
+expect 0 model said.toml lif
+prints "1 to 2000"
+prints "      of w"
+prints "      adaptation"
+prints "input: none"
+# what each method is called
+for method in "heun/Heun, 2nd" "rk4/Runge-Kutta, 4th" "euler/Euler, 1st"; do
+    sed "s/^refractory.*/&\nmethod = \"${method%/*}\"/" lif.toml >method.toml
+    expect 0 model method.toml lif
+    prints "v, i_syn, w: ${method#*/} order"
+done
+expect 0 model own.toml own_izhikevich
+prints "scheme: assignments as written in \`update\`"
+expect 2 model lif.toml lyf
+says "the genome has no [neuron.lyf]; did you mean lif"
+expect 2 model lif.toml adex
+says "adex is a built-in model: \`volley doc adex\`"
+expect 2 model small.toml mine
+says "the genome has no [neuron], wanted [neuron.mine]"
+expect 2 model lif.toml lif --plot lif.toml
+says "lif.toml"
+expect 2 model lif.toml lif --plot lif.svg --field u_mv
+says "--field u_mv is not a variable of lif, wanted one such as v_mv"
+expect 2 model lif.toml lif --plot lif.svg --param tau_m_ms
+says "--param tau_m_ms, wanted KEY=VALUE"
+expect 2 model lif.toml lif --plot lif.svg --param tau_mm_ms=3
+says "did you mean tau_m_ms?"
+expect 2 model lif.toml lif --plot lif.svg --ms 1
+says "--ms 1 is 10 bursts of 0.1 ms, wanted 20 to 1000000"
+holds [ ! -e lif.svg ]
+# pictures, where there is cairo: of one that fires, with values of its own, of
+# one without input and one that never fires
+sed 's/^spike = .*/spike = "1 < 0"/' lif.toml >never.toml
+for call in "lif.toml lif --param tau_w_ms=20 --param v_mv=-60" \
+    "said.toml lif --field w_pa" "never.toml lif --dt 0.5 --ms 100" \
+    "own.toml own_izhikevich --highest 20"; do
+    checks=$((checks + 1))
+    # shellcheck disable=SC2086 # a list of arguments
+    "$volley" model $call --plot drawn.svg >out 2>err
+    code=$?
+    case $code in
+    0) grep -q '</svg>' drawn.svg || bad "volley model $call: no picture" ;;
+    3) says "drawn by cairo" ;;
+    *) bad "volley model $call: exit code $code, wanted 0 or 3" ;;
+    esac
+done
+
 # ---- resolve: a genome with the model in it and the same hash; rerun ----
 expect 0 resolve lif.toml
 cp out resolved.toml
@@ -111,7 +172,6 @@ expect 0 resolve --hash outer_resolved.toml
 holds cmp -s out hash
 
 # ---- a spike that never comes ----
-sed 's/^spike = .*/spike = "1 < 0"/' lif.toml >never.toml
 expect 0 run never.toml --quiet --json never.json
 holds [ "$(value spikes never.json)" = 0 ]
 
