@@ -139,6 +139,21 @@ for call in "lif.toml lif --param tau_w_ms=20 --param v_mv=-60" \
     esac
 done
 
+# a file with the model only
+{
+    echo 'format = 1'
+    block '[neuron.own_izhikevich]'
+} >bare.toml
+expect 0 model bare.toml own_izhikevich
+prints "[neuron.own_izhikevich]"
+expect 2 check bare.toml
+says "no area"
+sed 's/^spike/spikes/' bare.toml >wrong.toml
+expect 2 model wrong.toml own_izhikevich
+says "wrong.toml:13:1: unknown key spikes"
+expect 4 model nothing.toml lif
+says "nothing.toml: No such file or directory"
+
 # ---- resolve: a genome with the model in it and the same hash; rerun ----
 expect 0 resolve lif.toml
 cp out resolved.toml

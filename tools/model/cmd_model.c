@@ -4,10 +4,13 @@
  */
 #include "tools/cli/commands.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/reading.h"
+#include "genome/toml_tree.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
@@ -35,6 +38,58 @@ static const tool_option options[] = {
     {"height", 0, false, TOOL_NUMBER, "INCHES", "default: 5.5", 1, 100},
     {"dpi", 0, false, TOOL_NUMBER, "N", "dots an inch; default: 200", 36, 2400},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+/* Added to a file that has a [neuron] and no area: it is no genome yet. */
+static const char an_area[] = "\n[area.none]\ngenerator = \"poisson\"\n"
+                              "neurons = 1\nrate_hz = 0\n";
+
+/* The whole file and an_area, if it has neither [area] nor [use]; *text NULL
+ * otherwise. */
+static vly_status add_area(const char *path, char **text, vly_error *error)
+{
+    vly_toml_node root = {0};
+    FILE *file = NULL;
+    char *bytes = NULL;
+    size_t n = 0;
+    vly_status status = VLY_OK;
+    *text = NULL;
+    VLY_TRY(vly_reading_open(path, VLY_READ_FILE, &file, error));
+    VLY_TRY(vly_reading_whole(file, path, "genome", VLY_GENOME_BYTES_MAX,
+                              &bytes, &n, error));
+    VLY_TRY(vly_toml_parse(bytes, n, path, &root, error));
+    if (!vly_toml_get(&root, "area") && !vly_toml_get(&root, "use")) {
+        *text = vly_format("%.*s%s", (int)n, bytes, an_area);
+        if (!*text)
+            status = vly_fail_nomem(error, n + sizeof an_area, "a genome");
+    }
+out:
+    vly_toml_deinit(&root);
+    vly_free(bytes);
+    if (file)
+        (void)fclose(file);
+    return status;
+}
+
+static vly_status load(const tool_args *args, vly_genome **genome,
+                       vly_error *error)
+{
+    const char *path = args->positional[0];
+    vly_error second = VLY_ERROR_INIT;
+    tool_overrides overrides = {0};
+    char *text = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(tool_overrides_init(args, &overrides, error));
+    status = tool_genome_load(path, overrides.list, overrides.n, genome, error);
+    if (status != VLY_E_PARSE || strcmp(path, "-") == 0 ||
+        add_area(path, &text, &second) != VLY_OK || !text)
+        goto out;
+    status = vly_genome_parse(text, strlen(text), path, overrides.list,
+                              overrides.n, genome, error);
+out:
+    tool_overrides_deinit(&overrides);
+    vly_free(text);
+    return status;
+}
 
 static const char *name_at(const void *context, uint32_t k)
 {
@@ -116,13 +171,10 @@ out:
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
-    tool_overrides overrides = {0};
     vly_genome *genome = NULL;
     const vly_model_info *model = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(tool_overrides_init(args, &overrides, &error));
-    VLY_TRY(tool_genome_load(args->positional[0], overrides.list, overrides.n,
-                             &genome, &error));
+    VLY_TRY(load(args, &genome, &error));
     VLY_TRY(find(genome, args->positional[1], &model, &error));
     if (tool_text(args, "plot"))
         VLY_TRY(plot(args, genome, model, &error));
@@ -130,7 +182,6 @@ static int run(const tool_args *args)
         print_model(model);
 out:
     vly_genome_destroy(genome);
-    tool_overrides_deinit(&overrides);
     return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
 }
 
@@ -142,7 +193,7 @@ const tool_command cmd_model = {
         "The picture has answers to steps of the input current, the rate over "
         "the current,\nand the change after an event of weight 1 (-1 at a "
         "second port), or\n10, 100, ... where that changes less than 0.1. "
-        "The genome needs no area: nets are made\nin memory, and run on the "
+        "The file needs no area: nets are made\nin memory, and run on the "
         "cpu backend.\n",
     .options = options,
     .n_positional_min = 2,
