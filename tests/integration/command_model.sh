@@ -39,6 +39,10 @@ holds grep -qF "The run has $spikes spikes" "$page"
 expect 0 run lif.toml --quiet --json other.json --backend cpu:3
 holds [ "$(value digest other.json)" = "$(value digest lif.json)" ]
 
+# a backend that runs built-in models only
+expect 3 run lif.toml --backend template
+says "area A has model lif of a [neuron], and this backend runs built-in models only"
+
 # ---- the messages of the page ----
 sed "s,= -i_syn/tau_syn\$,= -i_syn," lif.toml >wrong.toml
 expect 2 check wrong.toml
@@ -153,6 +157,22 @@ expect 2 model wrong.toml own_izhikevich
 says "wrong.toml:13:1: unknown key spikes"
 expect 4 model nothing.toml lif
 says "nothing.toml: No such file or directory"
+
+# ---- the gallery: each model is found and drawn, its picture is there ----
+n_models=0
+for file in "$genomes"/neurons/*.toml; do
+    name=$(basename "$file" .toml)
+    n_models=$((n_models + 1))
+    expect 0 model "$file" "$name"
+    prints "[neuron.$name]"
+    holds [ -s "$genomes/neurons/$name.png" ]
+    holds grep -qF "\`$name.toml\`" "$genomes/neurons/README.md"
+    holds grep -qF "($name.png)" "$genomes/neurons/README.md"
+    holds grep -q "^neurons/$name.toml," "$genomes/golden.csv"
+    holds grep -q 'doi:10\.' "$file"
+done
+holds [ $n_models -eq 13 ]
+holds grep -qF "has thirteen published models" "$page"
 
 # ---- resolve: a genome with the model in it and the same hash; rerun ----
 expect 0 resolve lif.toml

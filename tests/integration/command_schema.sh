@@ -22,6 +22,7 @@ misfits() {
 }
 # every genome that is shipped, and those of the tests that are read
 for file in "$genomes"/*.toml "$genomes"/gallery/*.toml \
+    "$genomes"/neurons/*.toml \
     "$genomes"/../core/conformance/nets/*.toml \
     "$genomes"/../tests/golden/genome/*.toml small.toml
 do

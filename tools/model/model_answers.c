@@ -21,6 +21,7 @@
 /* Where nothing fires, steps are those that move the field by this. */
 #define CLEAR_MOVE 10.0
 #define CLEAR_EVENT 0.1
+#define NO_CHANGE 1e-4
 
 /* ---- genomes ------------------------------------------------------------ */
 
@@ -199,7 +200,8 @@ static bool grow_events(model_answers *a)
         for (uint32_t i = 0; i < a->n_bursts; i++)
             most = fmax(most, fabs(a->traces[1 + ANSWER_STEPS + p][i] -
                                    a->traces[0][i]));
-        if (most < CLEAR_EVENT && fabs(a->weights[p]) < 1e4) {
+        if (most > NO_CHANGE && most < CLEAR_EVENT &&
+            fabs(a->weights[p]) < 1e4) {
             a->weights[p] *= 10.0;
             grown = true;
         }
