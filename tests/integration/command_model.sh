@@ -172,6 +172,19 @@ for file in "$genomes"/neurons/*.toml; do
     holds grep -q 'doi:10\.' "$file"
 done
 holds [ $n_models -eq 13 ]
+# NEST's names lead to them
+for name in iaf_cond_alpha iaf_cond_beta hh_cond_exp_traub mat2_psc_exp glif_psc; do
+    expect 0 doc $name
+    prints "not built in; as a [neuron] in genomes/neurons/$name.toml"
+done
+expect 0 doc gif_psc_exp
+prints "genomes/neurons/gif_psc_exp.toml"
+"$volley" doc nest | sed -n 's,.*\(genomes/neurons/[a-z0-9_]*\.toml\).*,\1,p' |
+    sort -u >named
+holds has_lines 5 named
+while read -r file; do
+    holds [ -e "$genomes/../$file" ]
+done <named
 holds grep -qF "has thirteen published models" "$page"
 
 # ---- resolve: a genome with the model in it and the same hash; rerun ----
