@@ -30,8 +30,7 @@
 
 /* a [neuron] that ships */
 #define GALLERY(theirs, ours)                                                  \
-    NONE(theirs, "not built in; as a [neuron] in genomes/neurons/" ours ".tom" \
-                                                                        "l")
+    NONE(theirs, "not built in, but a [neuron]: `volley new neurons/" ours "`")
 
 static const vly_foreign rows[] = {
     /* parameters and state of neurons */
@@ -95,10 +94,10 @@ static const vly_foreign rows[] = {
          "whose conductances decay exponentially, or a [neuron]"),
     GALLERY("aeif_psc_exp", "adex_psc_exp"),
     NONE("aeif_psc_alpha",
-         "adex has conductances only; genomes/neurons/adex_psc_exp.toml has "
+         "adex has conductances only; `volley new neurons/adex_psc_exp` has "
          "exponential currents, to be changed"),
     NONE("aeif_psc_delta",
-         "adex has conductances only; genomes/neurons/adex_psc_exp.toml has "
+         "adex has conductances only; `volley new neurons/adex_psc_exp` has "
          "exponential currents, to be changed"),
     NONE("iaf_psc_exp_multisynapse",
          "a neuron has two ports at most; nearest: lif_psc_exp2"),
@@ -113,15 +112,15 @@ static const vly_foreign rows[] = {
     GALLERY("mat2_psc_exp", "mat2_psc_exp"),
     NONE("amat2_psc_exp",
          "no built-in model has a threshold that adapts; nearest: "
-         "genomes/neurons/mat2_psc_exp.toml"),
+         "`volley new neurons/mat2_psc_exp`"),
     GALLERY("glif_psc", "glif_psc"),
     NONE("hh_psc_alpha",
          "no built-in model is of Hodgkin and Huxley's kind; nearest: "
-         "genomes/neurons/hh_cond_exp_traub.toml"),
+         "`volley new neurons/hh_cond_exp_traub`"),
     GALLERY("hh_cond_exp_traub", "hh_cond_exp_traub"),
     NONE("gif_psc_exp",
          "no model has a stochastic threshold; nearest: "
-         "genomes/neurons/gif_psc_exp.toml, whose threshold moves"),
+         "`volley new neurons/gif_psc_exp`, whose threshold moves"),
     NONE("parrot_neuron", "nothing repeats spikes; an area with a generator "
                           "has neurons with ids of "
                           "its own, which do without"),

@@ -21,7 +21,7 @@ struct vly_user_model {
     vly_param_info params[VLY_NEURON_PARAMS_MAX];
     vly_field_info fields[VLY_NEURON_FIELDS_MAX];
     vly_coef_info coefs[VLY_NEURON_COEFS_MAX];
-    char coef_names[VLY_NEURON_COEFS_MAX][8];
+    char coef_names[VLY_NEURON_COEFS_MAX][16];
     vly_role_info roles[VLY_NEURON_COEFS_MAX + 2];
 };
 

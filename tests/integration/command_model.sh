@@ -175,16 +175,19 @@ holds [ $n_models -eq 13 ]
 # NEST's names lead to them
 for name in iaf_cond_alpha iaf_cond_beta hh_cond_exp_traub mat2_psc_exp glif_psc; do
     expect 0 doc $name
-    prints "not built in; as a [neuron] in genomes/neurons/$name.toml"
+    prints "not built in, but a [neuron]: \`volley new neurons/$name\`"
 done
 expect 0 doc gif_psc_exp
-prints "genomes/neurons/gif_psc_exp.toml"
-"$volley" doc nest | sed -n 's,.*\(genomes/neurons/[a-z0-9_]*\.toml\).*,\1,p' |
+prints "\`volley new neurons/gif_psc_exp\`"
+"$volley" doc nest | sed -n 's,.*volley new \(neurons/[a-z0-9_]*\).*,\1,p' |
     sort -u >named
 holds has_lines 5 named
-while read -r file; do
-    holds [ -e "$genomes/../$file" ]
+while read -r name; do
+    expect 0 new "$name"
+    holds cmp -s out "$genomes/$name.toml"
 done <named
+expect 0 new
+prints "neurons/qif "
 holds grep -qF "has thirteen published models" "$page"
 
 # ---- resolve: a genome with the model in it and the same hash; rerun ----

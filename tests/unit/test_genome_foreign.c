@@ -288,12 +288,12 @@ static void models(void **state)
                           "others"},
         {"hh_psc_alpha",
          ": no built-in model is of Hodgkin and Huxley's kind; nearest: "
-         "genomes/neurons/hh_cond_exp_traub.toml"},
+         "`volley new neurons/hh_cond_exp_traub`"},
         {"iaf_cond_exp_sfa_rr",
          ": no built-in model adapts by a conductance; nearest: adex, which "
          "adapts by a current, or a [neuron]"},
-        {"mat2_psc_exp", ": not built in; as a [neuron] in "
-                         "genomes/neurons/mat2_psc_exp.toml"},
+        {"mat2_psc_exp",
+         ": not built in, but a [neuron]: `volley new neurons/mat2_psc_exp`"},
         {"poisson_generator", ": " GENERATORS},
         {"PoissonGroup", ": " POISSON_GROUP},
         {"parrot_neuron",
