@@ -129,7 +129,16 @@ holds [ ! -e lif.svg ]
 # pictures, where there is cairo: of one that fires, with values of its own, of
 # one without input and one that never fires
 sed 's/^spike = .*/spike = "1 < 0"/' lif.toml >never.toml
-for call in "lif.toml lif --param tau_w_ms=20 --param v_mv=-60" \
+# and whose input has bounds: above 0, a narrow one, none above 0
+n=0
+for range in '"10 pA", "900 pA"' '"-1 pA", "1e-3 pA"' '"-20 pA", "0 pA"'; do
+    n=$((n + 1))
+    sed "s/i_e = \"0 pA\"/i_e = { value = ${range%,*}, range = [$range] }/
+        /^i_e_pa/d" lif.toml >bounds$n.toml
+    holds grep -q 'range = ' bounds$n.toml
+done
+for call in "bounds1.toml lif" "bounds2.toml lif" "bounds3.toml lif" \
+    "lif.toml lif --param tau_w_ms=20 --param v_mv=-60" \
     "said.toml lif --field w_pa" "never.toml lif --dt 0.5 --ms 100" \
     "own.toml own_izhikevich --highest 20"; do
     checks=$((checks + 1))

@@ -229,10 +229,20 @@ static double first_moved(const model_answers *a, const double *ends)
     return a->currents[ANSWER_CURRENTS - 1];
 }
 
+/* What the parameter may be. */
+static double within(const vly_param_info *input, double current)
+{
+    return fmin(fmax(current, input->lo), input->hi);
+}
+
 static void spread(model_answers *a, double highest)
 {
+    const vly_param_info *input = model_answers_input(a->model);
+    const double lowest = fmax(0.0, input->lo);
+    highest = within(input, highest);
     for (uint32_t i = 0; i < ANSWER_CURRENTS; i++)
-        a->currents[i] = highest * i / (ANSWER_CURRENTS - 1);
+        a->currents[i] =
+            lowest + (highest - lowest) * i / (ANSWER_CURRENTS - 1);
 }
 
 /* A current of 0 first, then a geometric row; then even ones up to twice the
@@ -243,16 +253,16 @@ static vly_status find_currents(model_answers *a, vly_error *error)
     double ends[ANSWER_CURRENTS];
     vly_status status = VLY_OK;
     double current = FIRST_CURRENT;
-    a->currents[0] = 0.0;
+    a->currents[0] = within(input, 0.0);
     for (uint32_t i = 1; i < ANSWER_CURRENTS; i++) {
-        a->currents[i] = fmin(current, input->hi);
+        a->currents[i] = within(input, current);
         current *= CURRENT_FACTOR;
     }
     VLY_TRY(run_currents(a, ends, error));
     double least = first_firing(a);
     a->fires = least > 0.0;
     if (a->fires) {
-        spread(a, fmin(2.0 * least, input->hi));
+        spread(a, 2.0 * least);
         VLY_TRY(run_currents(a, ends, error));
         double nearer = first_firing(a);
         least = nearer > 0.0 ? nearer : least;
@@ -262,13 +272,13 @@ static vly_status find_currents(model_answers *a, vly_error *error)
     for (uint32_t s = 0; s < ANSWER_STEPS; s++) {
         static const double shares[ANSWER_STEPS] = {0.8, 1.3, 2.0};
         a->steps[s] = a->highest > 0.0 ? a->highest * (s + 1) / ANSWER_STEPS
-                                       : fmin(shares[s] * least, input->hi);
+                                       : within(input, shares[s] * least);
         if (a->highest <= 0.0) { /* two digits are enough */
             double unit = pow(10.0, floor(log10(a->steps[s])) - 1.0);
             a->steps[s] = floor(a->steps[s] / unit + 0.5) * unit;
         }
     }
-    spread(a, a->highest > 0.0 ? a->highest : fmin(3.0 * least, input->hi));
+    spread(a, a->highest > 0.0 ? a->highest : 3.0 * least);
     status = run_currents(a, ends, error);
 out:
     return status;
@@ -312,7 +322,8 @@ vly_status model_answers_find(model_answers *a, vly_error *error)
     a->n_bursts = (uint32_t)bursts;
     a->begin_ms = floor(0.1 * bursts) * a->dt_ms;
     a->end_ms = floor(0.8 * bursts) * a->dt_ms;
-    a->has_input = model_answers_input(a->model) != NULL;
+    const vly_param_info *input = model_answers_input(a->model);
+    a->has_input = input && input->hi > fmax(0.0, input->lo);
     for (uint32_t k = 0; k < ANSWER_TRACES; k++) {
         a->traces[k] = vly_calloc(a->n_bursts, sizeof *a->traces[k]);
         if (!a->traces[k])

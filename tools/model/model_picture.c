@@ -99,7 +99,8 @@ static void draw_rates(plot_figure *figure, const model_answers *a,
     const curve c = {
         .values = a->rates_hz,
         .n = ANSWER_CURRENTS,
-        .step_x = a->currents[1],
+        .first_x = a->currents[0],
+        .step_x = a->currents[1] - a->currents[0],
     };
     double lo = 0.0;
     double hi = 0.0;
@@ -107,6 +108,7 @@ static void draw_rates(plot_figure *figure, const model_answers *a,
     widen(&c, &lo, &hi);
     plot_field_label(model_answers_input(a->model)->name, "", label,
                      sizeof label);
+    axes.x_lo = a->currents[0];
     axes.x_hi = a->currents[ANSWER_CURRENTS - 1];
     axes.y_hi = plot_round_up(hi);
     axes.x_label = label;
