@@ -85,7 +85,7 @@ done
 # ---- volley model ----
 expect 0 model lif.toml lif
 prints "scheme: v, i_syn, w exactly (matrix exponential)"
-holds grep -qF '`v, i_syn, w exactly (matrix exponential)`' "$page"
+holds grep -qF "\`v, i_syn, w exactly (matrix exponential)\`" "$page"
 prints "4 variables, 10 coefficients"
 prints "input: i_e_pa"
 prints "0  weight_pa           pA       arrived"
@@ -231,6 +231,25 @@ cp out hash
 expect 0 resolve --hash outer_resolved.toml
 holds cmp -s out hash
 
+# a file of models, as the page has it
+{
+    echo 'format = 1'
+    sed -n '/^\[neuron/,/^refractory/p' lif.toml
+} >cells.toml
+{
+    grep -v '^\[neuron' lif.toml | sed '/^param = /,/^refractory/d'
+    block '[use.cells]'
+} >using.toml
+expect 0 run using.toml --quiet --json using.json
+for key in digest state_digest; do
+    holds [ "$(value $key using.json)" = "$(value $key lif.json)" ]
+done
+expect 0 model cells.toml lif
+expect 0 model using.toml lif
+sed '/^prefix/d; s,"lif","cells/lif",' using.toml >prefixed.toml
+expect 0 run prefixed.toml --quiet --json using.json
+holds [ "$(value digest using.json)" = "$(value digest lif.json)" ]
+
 # ---- a spike that never comes ----
 expect 0 run never.toml --quiet --json never.json
 holds [ "$(value spikes never.json)" = 0 ]
@@ -266,7 +285,7 @@ fits() {
 misfits() {
     ! "$schema_check" schema.json "$1" >out 2>err
 }
-for file in lif own resolved outer outer_resolved doc; do
+for file in lif own resolved outer outer_resolved doc cells using prefixed; do
     holds fits $file.toml
 done
 # without a [neuron] an unknown parameter of an area is told
