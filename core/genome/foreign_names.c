@@ -28,6 +28,10 @@
         theirs, NULL, note, NULL                                               \
     }
 
+/* a [neuron] that ships */
+#define GALLERY(theirs, ours)                                                  \
+    NONE(theirs, "not built in, but a [neuron]: `volley new neurons/" ours "`")
+
 static const vly_foreign rows[] = {
     /* parameters and state of neurons */
     SAME("C_m", "c_m_pf"),
@@ -84,37 +88,39 @@ static const vly_foreign rows[] = {
 /* models */
 #define VLY_MODEL_READ "core/genome/foreign_model.h"
 #include "kernels/models/each_model.h"
-    NONE("iaf_cond_alpha",
-         "no model has alpha-shaped conductances; nearest: lif_cond_exp"),
+    GALLERY("iaf_cond_alpha", "iaf_cond_alpha"),
     NONE("aeif_cond_alpha",
-         "no model has alpha-shaped conductances; nearest: adex, whose "
-         "conductances decay exponentially"),
-    NONE("aeif_psc_exp", "adex has conductances only"),
-    NONE("aeif_psc_alpha", "adex has conductances only"),
-    NONE("aeif_psc_delta", "adex has conductances only"),
+         "no built-in model has alpha-shaped conductances; nearest: adex, "
+         "whose conductances decay exponentially, or a [neuron]"),
+    GALLERY("aeif_psc_exp", "adex_psc_exp"),
+    NONE("aeif_psc_alpha",
+         "adex has conductances only; `volley new neurons/adex_psc_exp` has "
+         "exponential currents, to be changed"),
+    NONE("aeif_psc_delta",
+         "adex has conductances only; `volley new neurons/adex_psc_exp` has "
+         "exponential currents, to be changed"),
     NONE("iaf_psc_exp_multisynapse",
          "a neuron has two ports at most; nearest: lif_psc_exp2"),
     NONE("aeif_cond_alpha_multisynapse",
          "a neuron has two ports at most; nearest: adex"),
     NONE("aeif_cond_beta_multisynapse",
          "a neuron has two ports at most; nearest: adex"),
-    NONE("iaf_cond_beta",
-         "no model has conductances that rise; nearest: lif_cond_exp"),
+    GALLERY("iaf_cond_beta", "iaf_cond_beta"),
     NONE("iaf_cond_exp_sfa_rr",
-         "no model adapts by a conductance; nearest: adex, which adapts by a "
-         "current"),
-    NONE("mat2_psc_exp", "no model has a threshold that adapts; nearest: adex, "
-                         "which adapts by a current"),
-    NONE("amat2_psc_exp", "no model has a threshold that adapts; nearest: "
-                          "adex, which adapts by a current"),
-    NONE("glif_psc", "no model has a threshold that adapts; nearest: "
-                     "lif_psc_exp2, adex"),
+         "no built-in model adapts by a conductance; nearest: adex, which "
+         "adapts by a current, or a [neuron]"),
+    GALLERY("mat2_psc_exp", "mat2_psc_exp"),
+    NONE("amat2_psc_exp",
+         "no built-in model has a threshold that adapts; nearest: "
+         "`volley new neurons/mat2_psc_exp`"),
+    GALLERY("glif_psc", "glif_psc"),
     NONE("hh_psc_alpha",
-         "no model is of Hodgkin and Huxley's kind; nearest: adex"),
-    NONE("hh_cond_exp_traub",
-         "no model is of Hodgkin and Huxley's kind; nearest: adex"),
+         "no built-in model is of Hodgkin and Huxley's kind; nearest: "
+         "`volley new neurons/hh_cond_exp_traub`"),
+    GALLERY("hh_cond_exp_traub", "hh_cond_exp_traub"),
     NONE("gif_psc_exp",
-         "no model has a stochastic threshold; nearest: lif_psc_exp2, adex"),
+         "no model has a stochastic threshold; nearest: "
+         "`volley new neurons/gif_psc_exp`, whose threshold moves"),
     NONE("parrot_neuron", "nothing repeats spikes; an area with a generator "
                           "has neurons with ids of "
                           "its own, which do without"),

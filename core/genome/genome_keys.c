@@ -44,11 +44,11 @@ const vly_key vly_keys_model[] = {
     {"type", VLY_FORM_TYPE, "a model's id: `volley doc` lists them"}, END};
 
 const vly_key vly_keys_neuron[] = {
-    {"param", VLY_FORM_ANY, "parameters: { tau_m = \"10 ms\", ... }"},
-    {"port", VLY_FORM_ANY,
+    {"param", VLY_FORM_AMOUNTS, "parameters: { tau_m = \"10 ms\", ... }"},
+    {"port", VLY_FORM_AMOUNTS,
      "inputs and their units: { ex = \"pA\" }; of two "
      "the sign of a weight chooses one"},
-    {"state", VLY_FORM_ANY, "variables and their start: { v = \"e_l\" }"},
+    {"state", VLY_FORM_AMOUNTS, "variables and their start: { v = \"e_l\" }"},
     {"eq", VLY_FORM_TEXT, "a line each: v' = ..., or a name = ..."},
     {"update", VLY_FORM_TEXT, "instead of eq: assignments of one burst"},
     {"on", VLY_FORM_TEXTS,
@@ -63,9 +63,9 @@ const vly_key vly_keys_neuron[] = {
      "parameter that dc stimuli add to; default i_e, if there is one"},
     END};
 
-const vly_key vly_keys_neuron_value[] = {
-    {"value", VLY_FORM_TEXT, "of a parameter, or start of a variable"},
-    {"range", VLY_FORM_ANY, "[lowest, highest], with units"},
+const vly_key vly_keys_quantity[] = {
+    {"value", VLY_FORM_AMOUNT, "of a parameter, or start of a variable"},
+    {"range", VLY_FORM_BOUNDS, "[lowest, highest], with units"},
     {"text", VLY_FORM_TEXT, "what it is, for `volley doc`"},
     END};
 
@@ -408,8 +408,7 @@ const vly_key_section vly_key_sections[] = {
     {"run", "[run]", vly_keys_run, false, false},
     {"model", "[model.NAME]", vly_keys_model, true, false},
     {"neuron", "[neuron.NAME]", vly_keys_neuron, false, false},
-    {"neuron.value", "a value of a [neuron]", vly_keys_neuron_value, false,
-     false},
+    {"quantity", "a value of a [neuron]", vly_keys_quantity, false, false},
     {"use", "[use.NAME]", vly_keys_use, false, false},
     {"area", "[area.NAME]", vly_keys_area, true, false},
     {"area.poisson", "[area.NAME] with a generator", vly_keys_area_poisson,

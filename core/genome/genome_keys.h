@@ -44,6 +44,9 @@ typedef enum vly_key_form {
     VLY_FORM_BOX,      /* [[x, y, z], [x, y, z]] */
     VLY_FORM_PERIODS,  /* true, false, or [x, y, z] of numbers and those */
     VLY_FORM_LEARNING, /* a plasticity rule */
+    VLY_FORM_AMOUNT,   /* "10 ms", or a number */
+    VLY_FORM_AMOUNTS,  /* such by name, or tables of section quantity */
+    VLY_FORM_BOUNDS,   /* ["1 ms", "20 ms"] */
     VLY_FORMS
 } vly_key_form;
 
@@ -65,7 +68,7 @@ extern const vly_key vly_keys_top[];
 extern const vly_key vly_keys_run[];
 extern const vly_key vly_keys_model[];
 extern const vly_key vly_keys_neuron[];
-extern const vly_key vly_keys_neuron_value[];
+extern const vly_key vly_keys_quantity[];
 extern const vly_key vly_keys_area[];
 extern const vly_key vly_keys_area_poisson[];
 extern const vly_key vly_keys_area_spikes[];

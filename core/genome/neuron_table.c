@@ -49,7 +49,7 @@ static vly_status name_read(vly_reader *reader, const vly_toml_node *node,
     *out = (vly_neuron_name){.name = node->key, .place = node};
     if (node->kind != VLY_TOML_TABLE)
         return text_read(reader, node, node->key, number, &out->value);
-    const vly_key_list list = {what, vly_keys_neuron_value, NULL};
+    const vly_key_list list = {what, vly_keys_quantity, NULL};
     VLY_TRY(vly_reader_keys(reader, node, &list));
     const vly_toml_node *value = vly_toml_get(node, "value");
     const vly_toml_node *range = vly_toml_get(node, "range");

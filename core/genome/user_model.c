@@ -22,7 +22,7 @@ struct vly_user_model {
     vly_param_info params[VLY_NEURON_PARAMS_MAX];
     vly_field_info fields[VLY_NEURON_FIELDS_MAX];
     vly_coef_info coefs[VLY_NEURON_COEFS_MAX];
-    char coef_names[VLY_NEURON_COEFS_MAX][8];
+    char coef_names[VLY_NEURON_COEFS_MAX][16];
     vly_role_info roles[VLY_NEURON_COEFS_MAX + 2];
 };
 
@@ -56,7 +56,7 @@ static void fill_values(vly_user_model *user)
                                            .unit = fields[i].unit,
                                            .lo = (double)fields[i].lo,
                                            .hi = (double)fields[i].hi,
-                                           .text = fields[i].name};
+                                           .text = fields[i].text};
     user->info.params = user->params;
     user->info.fields = user->fields;
 }
@@ -191,6 +191,11 @@ size_t vly_model_table_bytes(const vly_model_info *model)
 const vly_program *vly_model_program(const vly_model_info *model)
 {
     return model->user ? vly_neuron_program(model->user->neuron) : NULL;
+}
+
+const vly_neuron_model *vly_model_neuron(const vly_model_info *model)
+{
+    return model->user ? model->user->neuron : NULL;
 }
 
 bool vly_user_coefs(const vly_user_model *user, const vly_model_input *input,

@@ -14,6 +14,9 @@ vly_status vly_neurons_read(vly_reader *reader);
 const vly_model_info *vly_neuron_find(const vly_genome *genome,
                                       const char *name);
 
+/* A user's model as it was compiled; NULL: a built-in one. Borrowed. */
+const vly_neuron_model *vly_model_neuron(const vly_model_info *model);
+
 /* The model that vly_model_definition gave. E_PARSE with name (of a file) first
  * in the message. The caller drops it (vly_model_drop). */
 vly_status vly_model_define(const char *definition, const char *name,

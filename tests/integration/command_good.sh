@@ -10,7 +10,7 @@ expect 0 --version
 prints "volley 0."
 expect 0 --help
 prints "exit codes"
-for sub in run check validate compare rerun sweep inspect new resolve schema doc plugins conformance \
+for sub in run check validate compare rerun sweep inspect new resolve schema model doc plugins conformance \
     bench
 do
     expect 0 "$sub" --help

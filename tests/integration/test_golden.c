@@ -149,6 +149,40 @@ static bool is_too_small(const char *text, const vly_connectome *connectome)
            info.memory_bytes / 8 < connectome->desc.n_synapses;
 }
 
+/* Whether an area has a user's model. */
+static bool has_program(const vly_connectome *connectome)
+{
+    for (uint32_t i = 0; i < connectome->desc.n_areas; i++)
+        if (connectome->desc.areas[i].program)
+            return true;
+    return false;
+}
+
+/* Whether the net has a user's model, and the backend of spec does not run such
+ * models: then it must refuse the net and say so. */
+static bool cannot_run(const row *r, const char *text,
+                       const vly_connectome *connectome)
+{
+    vly_backend_spec spec;
+    vly_device_spec device = {.struct_size = sizeof device};
+    const vly_backend *backend = NULL;
+    vly_net *net = NULL;
+    if (!has_program(connectome) ||
+        vly_backend_spec_parse(text, &spec, NULL) != VLY_OK ||
+        vly_registry_device(registry, &spec, 1, &backend, &device, NULL) !=
+            VLY_OK ||
+        (backend->flags & VLY_BACKEND_PROGRAMS))
+        return false;
+    vly_status status =
+        vly_net_create(connectome, registry, text, 1, &net, &error);
+    if (status != VLY_E_UNSUPPORTED ||
+        !strstr(error.message, "runs built-in models only"))
+        fail_msg("%s on %s: status %d: %s", r->genome, text, (int)status,
+                 error.message);
+    printf("%s on %s: %s\n", r->genome, text, error.message);
+    return true;
+}
+
 static uint64_t check_row(const row *r)
 {
     char path[512];
@@ -171,6 +205,8 @@ static uint64_t check_row(const row *r)
                    (unsigned long long)connectome->desc.n_synapses);
             continue;
         }
+        if (cannot_run(r, specs[k], connectome))
+            continue;
         if (trace_engine(connectome, registry, specs[k], r->bursts, NULL, 0, &t,
                          &error) &&
             device_refuses(r->genome, specs[k],

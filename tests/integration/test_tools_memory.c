@@ -130,6 +130,19 @@ static void clean(void)
     assert_int_equal(rmdir("o"), 0);
 }
 
+/* A user's model: exact and other equations, an alias, both kinds of values. */
+static const char own[] =
+    "format = 1\n[run]\ndt_ms = 1\nbursts = 20\n[neuron.lif]\n"
+    "param = { tau = { value = \"10 ms\", range = [\"1 ms\", \"1 s\"], text = "
+    "\"of v\" }, c = \"1 pF\", i_e = \"3 pA\", t_ref = \"2 ms\" }\n"
+    "port = { ex = \"nS\", inh = \"nS\" }\n"
+    "state = { v = \"0 mV\", g = { value = \"0 nS\", text = \"g\" } }\n"
+    "eq = \"x = v/(1 mV); v' = -v/tau + i_e/c - g*v*exp(-x)/c hold; g' = "
+    "-g/tau\"\n"
+    "on.ex = \"g += in\"\non.inh = \"g -= in\"\nspike = \"v >= 10 mV\"\n"
+    "reset = \"v = 0 mV\"\nrefractory = \"t_ref\"\n"
+    "[area.E]\nmodel = \"lif\"\nneurons = 2\ntau_ms = [5, 20]\n";
+
 /* A line split at spaces; every allocation in turn. */
 static void every_allocation(const tool_command *command, const char *line,
                              uint64_t least)
@@ -195,6 +208,9 @@ static void running(void **state)
                      "run small.toml --threads 1 --quiet --bursts 30 "
                      "--digest-log kept.log --resume kept.ck",
                      150);
+    every_allocation(&cmd_run,
+                     "run own.toml --threads 1 --quiet --save-connectome x.vlc",
+                     100);
 }
 
 /* A stream made into SONATA or CSV at the end, with fields. */
@@ -236,6 +252,8 @@ static void looking(void **state)
     every_allocation(&cmd_inspect, "inspect kept.log", 1);
     every_allocation(&cmd_inspect, "inspect kept/manifest.json", 10);
     every_allocation(&cmd_resolve, "resolve small.toml", 30);
+    every_allocation(&cmd_model, "model own.toml lif", 30);
+    every_allocation(&cmd_resolve, "resolve own.toml", 30);
     every_allocation(&cmd_plugins, "plugins", 5);
     every_allocation(&cmd_doc, "doc feagi", 1);
 }
@@ -285,6 +303,11 @@ static int prepare(void **state)
     if (file == NULL)
         return 1;
     fputs(small, file);
+    fclose(file);
+    file = fopen("own.toml", "w");
+    if (file == NULL)
+        return 1;
+    fputs(own, file);
     fclose(file);
     file = fopen("fields.toml", "w");
     if (file == NULL)

@@ -154,6 +154,9 @@ vly_test(test_science_adex LABELS integration
          SOURCES test_science_adex.c science_net.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_izhikevich LABELS integration
          SOURCES test_science_izhikevich.c DEPENDS cpu)
+vly_test(test_neuron_gallery LABELS integration TIMEOUT 120
+         SOURCES test_neuron_gallery.c neuron_gallery.c
+         LIBRARIES m DEPENDS cpu)
 vly_test(test_science_stdp LABELS integration
          SOURCES test_science_stdp.c science_net.c science_weights.c
          LIBRARIES m DEPENDS cpu)
@@ -324,7 +327,8 @@ set(command_tests
     words
     trust
     plain
-    readme)
+    readme
+    model)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.

@@ -144,6 +144,7 @@ static bool known(const char *word)
         "minimum",    "maximum",  "minItems",
         "maxItems",   "items",    "anyOf",
         "properties", "required", "additionalProperties",
+        "if",         "then",     "else",
         NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0)
@@ -175,10 +176,16 @@ static bool keyword_fits(checker *check, const json_value *schema,
     if (strcmp(word->key, "anyOf") == 0)
         return any_fits(check, word, node);
     if (strcmp(word->key, "properties") == 0 ||
-        strcmp(word->key, "additionalProperties") == 0)
+        strcmp(word->key, "additionalProperties") == 0 ||
+        strcmp(word->key, "required") == 0)
         return properties_fit(check, schema, node);
     if (strcmp(word->key, "items") == 0)
         return items_fit(check, schema, node);
+    if (strcmp(word->key, "if") == 0) {
+        const json_value *of =
+            json_find(schema, fits(check, word, node) ? "then" : "else");
+        return !of || fits(check, of, node);
+    }
     return true;
 }
 

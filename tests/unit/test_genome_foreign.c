@@ -154,11 +154,11 @@ static void keys_of_tables(void **state)
                    "t:6:1: synapse_model: a [[map]] calls it plasticity, a "
                    "[plasticity] by its name; without it weights do not "
                    "change");
-    assert_refused("format = 1\n[kernel]\nresolution = 0.1\n",
-                   "t:2:2: unknown key kernel in the genome, wanted one of "
-                   "format, title, source, run, var, model, use, area, map, "
-                   "stimulus, record, morphology, plasticity, memory, "
-                   "association");
+    assert_refused(
+        "format = 1\n[kernel]\nresolution = 0.1\n",
+        "t:2:2: unknown key kernel in the genome, wanted one of "
+        "format, title, source, run, var, model, use, neuron, area, map, "
+        "stimulus, record, morphology, plasticity, memory, association");
 }
 
 #define PLASTICITY AREA "[plasticity.p]\nw_max_pa = 1\n"
@@ -287,9 +287,13 @@ static void models(void **state)
                           "tau_syn_in are one tau_syn_ms; NEST's defaults are "
                           "others"},
         {"hh_psc_alpha",
-         ": no model is of Hodgkin and Huxley's kind; nearest: adex"},
-        {"iaf_cond_exp_sfa_rr", ": no model adapts by a conductance; nearest: "
-                                "adex, which adapts by a current"},
+         ": no built-in model is of Hodgkin and Huxley's kind; nearest: "
+         "`volley new neurons/hh_cond_exp_traub`"},
+        {"iaf_cond_exp_sfa_rr",
+         ": no built-in model adapts by a conductance; nearest: adex, which "
+         "adapts by a current, or a [neuron]"},
+        {"mat2_psc_exp",
+         ": not built in, but a [neuron]: `volley new neurons/mat2_psc_exp`"},
         {"poisson_generator", ": " GENERATORS},
         {"PoissonGroup", ": " POISSON_GROUP},
         {"parrot_neuron",

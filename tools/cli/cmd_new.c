@@ -36,27 +36,41 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static vly_status find_templates(template_list *list, vly_error *error)
+/* Adds the genomes of a folder among the shipped ones: "" or "neurons/". */
+static vly_status add_templates(template_list *list, const char *within,
+                                vly_error *error)
 {
-    vly_status status =
-        tool_genomes_folder(list->folder, sizeof list->folder, error);
-    if (status != VLY_OK)
-        return status;
-    DIR *folder = opendir(list->folder);
+    char *path = vly_format("%s/%s", list->folder, within);
+    if (path == NULL)
+        return vly_fail_nomem(error, PATH_MAX, "a file name");
+    DIR *folder = opendir(path);
+    vly_free(path);
     if (folder == NULL)
-        return vly_fail(error, VLY_E_IO, "%s: cannot be opened", list->folder);
+        return vly_fail(error, VLY_E_IO, "%s/%s: cannot be opened",
+                        list->folder, within);
     const struct dirent *entry;
     while ((entry = readdir(folder)) != NULL && list->n < TEMPLATES_MAX) {
         size_t n = strlen(entry->d_name);
         if (n <= 5 || strcmp(entry->d_name + n - 5, ".toml") != 0)
             continue;
-        list->names[list->n] = vly_format("%.*s", (int)n - 5, entry->d_name);
+        list->names[list->n] =
+            vly_format("%s%.*s", within, (int)n - 5, entry->d_name);
         if (list->names[list->n] != NULL)
             list->n++;
     }
     closedir(folder);
-    qsort(list->names, list->n, sizeof list->names[0], compare_names);
     return VLY_OK;
+}
+
+static vly_status find_templates(template_list *list, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(tool_genomes_folder(list->folder, sizeof list->folder, error));
+    VLY_TRY(add_templates(list, "", error));
+    VLY_TRY(add_templates(list, "neurons/", error));
+    qsort(list->names, list->n, sizeof list->names[0], compare_names);
+out:
+    return status;
 }
 
 static const char *name_at(const void *context, uint32_t k)
@@ -73,7 +87,7 @@ static void print_list(const template_list *list)
         char *path = vly_format("%s/%s.toml", list->folder, list->names[i]);
         if (path != NULL &&
             vly_genome_load(path, NULL, 0, &genome, &error) == VLY_OK)
-            tool_print("%-20s %12s neurons  %s\n", list->names[i],
+            tool_print("%-26s %12s neurons  %s\n", list->names[i],
                        tool_thousands(genome->n_neurons),
                        genome->title != NULL ? genome->title : "");
         vly_genome_destroy(genome);

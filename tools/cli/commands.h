@@ -22,6 +22,7 @@
     X(import)                                                                  \
     X(resolve)                                                                 \
     X(schema)                                                                  \
+    X(model)                                                                   \
     X(doc)                                                                     \
     X(plugins)                                                                 \
     X(conformance)                                                             \

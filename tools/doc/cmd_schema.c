@@ -34,19 +34,32 @@ static void put_ref(json_writer *json, const char *key, const char *name)
 
 /* ---- keys that depend on the section ---------------------------------- */
 
-/* Is the section this one, or does its name begin with it? */
+/* The section of this name, and those whose names begin with it and a point. */
 static void put_section_ref(json_writer *json, const char *key,
-                            const char *name)
+                            const char *name, bool own)
 {
     size_t n = strlen(name);
     json_object(json, key);
     json_array(json, "anyOf");
-    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
-        if (strncmp(s->name, name, n) == 0 &&
-            (s->name[n] == '.' || s->name[n] == '\0'))
-            put_ref(json, NULL, s->name);
+    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
+        char of[64];
+        if (strncmp(s->name, name, n) != 0 ||
+            (s->name[n] != '.' && s->name[n] != '\0'))
+            continue;
+        snprintf(of, sizeof of, "%s%s", s->name,
+                 own && s->models ? "_own" : "");
+        put_ref(json, NULL, of);
+    }
     json_array_end(json);
     json_object_end(json);
+}
+
+/* A [neuron] gives models that the schema does not know, and so does a [use]:
+ * then areas and [model] have any other key, a section NAME_own. */
+static bool has_own(const vly_key_section *section, const vly_key *key)
+{
+    return strcmp(section->name, "top") == 0 &&
+           (strcmp(key->name, "area") == 0 || strcmp(key->name, "model") == 0);
 }
 
 /* Members of the schema of a key, besides its description. */
@@ -83,11 +96,13 @@ static void put_form(json_writer *json, const vly_key_section *section,
         break;
     case VLY_FORM_NAMED:
         json_text(json, "type", "object");
-        put_section_ref(json, "additionalProperties", key->name);
+        if (has_own(section, key))
+            break; /* put_choice */
+        put_section_ref(json, "additionalProperties", key->name, false);
         break;
     case VLY_FORM_LIST:
         json_text(json, "type", "array");
-        put_section_ref(json, "items", key->name);
+        put_section_ref(json, "items", key->name, false);
         break;
     default:
         snprintf(name, sizeof name, "#/$defs/form%d", (int)key->form);
@@ -331,6 +346,44 @@ static void put_required(json_writer *json, const vly_key_section *section)
     json_array_end(json);
 }
 
+/* Areas and models of the genome, with users' models or without. */
+static void put_choice(json_writer *json)
+{
+    json_raw(json, "if",
+             "{\"anyOf\": [{\"required\": [\"neuron\"]}, {\"required\": "
+             "[\"use\"]}]}");
+    for (int own = 1; own >= 0; own--) {
+        json_object(json, own ? "then" : "else");
+        json_object(json, "properties");
+        for (const vly_key *key = vly_keys_top; key->name != NULL; key++) {
+            if (!has_own(vly_key_section_find("top"), key))
+                continue;
+            json_object(json, key->name);
+            put_section_ref(json, "additionalProperties", key->name, own);
+            json_object_end(json);
+        }
+        json_object_end(json);
+        json_object_end(json);
+    }
+}
+
+/* Of a user's model: the section's keys, and any other value. */
+static void put_own(json_writer *json, const vly_key_section *section)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s_own", section->name);
+    json_object(json, name);
+    json_text(json, "type", "object");
+    json_object(json, "properties");
+    if (strcmp(section->name, "model") == 0)
+        json_raw(json, "type", "{\"type\": \"string\"}");
+    else
+        put_keys(json, section);
+    json_object_end(json);
+    put_ref(json, "additionalProperties", "any");
+    json_object_end(json);
+}
+
 static void put_body(json_writer *json, const vly_key_section *section)
 {
     json_text(json, "type", "object");
@@ -345,6 +398,8 @@ static void put_body(json_writer *json, const vly_key_section *section)
 
 static void put_section(json_writer *json, const vly_key_section *section)
 {
+    if (section->models)
+        put_own(json, section);
     if (strcmp(section->name, "model") == 0) {
         put_models(json, section);
         return;
@@ -402,6 +457,7 @@ static int run(const tool_args *args)
     json_text(&json, "$schema", "https://json-schema.org/draft/2020-12/schema");
     json_text(&json, "title", "Volley genome, format 1");
     put_body(&json, vly_key_section_find("top"));
+    put_choice(&json);
     json_object(&json, "$defs");
     put_definitions(&json);
     json_object_end(&json);
@@ -428,7 +484,7 @@ const tool_command cmd_schema = {
                "\n"
                "`volley check` also checks what a schema cannot express "
                "(sizes, names, ranges\n"
-               "that depend on another key).\n",
+               "that depend on another key; parameters of a [neuron]).\n",
     .options = options,
     .n_positional_min = 0,
     .n_positional_max = 0,

@@ -49,6 +49,9 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_BOX] = "[[x, y, z], [x, y, z]]",
     [VLY_FORM_PERIODS] = "true or [x, y, z]",
     [VLY_FORM_LEARNING] = "plasticity rule",
+    [VLY_FORM_AMOUNT] = "\"10 ms\"",
+    [VLY_FORM_AMOUNTS] = "values by name",
+    [VLY_FORM_BOUNDS] = "[\"1 ms\", \"20 ms\"]",
 };
 
 /* ---- keys ------------------------------------------------------------- */

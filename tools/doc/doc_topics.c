@@ -11,6 +11,7 @@
 #include "genome/genome_map.h"
 #include "genome/model_info.h"
 #include "genome/voxel_rule.h"
+#include "neuron/neuron_tree.h"
 #include "tools/cli/tool.h"
 #include "tools/doc/doc_keys.h"
 #include "tools/doc/doc_plasticity.h"
@@ -65,6 +66,24 @@ static void print_values(void)
 {
     tool_print("\n");
     doc_section_print("value");
+}
+
+/* Keys, functions and limits of [neuron.NAME]. */
+static void print_neuron(void)
+{
+    tool_print("\nfunctions     ");
+    for (int i = 0; i < VLY_FUNCTION_LOG; i++)
+        tool_print(" %s", vly_function_name((vly_function)i));
+    tool_print("\nof parameters ");
+    for (int i = VLY_FUNCTION_LOG; i < VLY_FUNCTIONS; i++)
+        tool_print(" %s", vly_function_name((vly_function)i));
+    tool_print("\nat most        %u variables, %u parameters, %u ports, %u "
+               "coefficients, %u operations\n\n",
+               VLY_NEURON_FIELDS_MAX, VLY_NEURON_PARAMS_MAX,
+               VLY_NEURON_PORTS_MAX, VLY_NEURON_COEFS_MAX, VLY_NEURON_OPS_MAX);
+    doc_section_print("neuron");
+    tool_print("\n");
+    doc_section_print("quantity");
 }
 
 static void print_limits(void)
@@ -236,6 +255,37 @@ static const doc_topic topics[] = {
      "weight: a spike is delivered\nwith a gain that depends on the spikes of "
      "its source before.\n",
      doc_plasticity_order},
+    {"neuron", "[neuron.NAME]: a model of your own",
+     "[neuron.lif]\n"
+     "param = { c_m = \"250 pF\", tau_m = \"10 ms\", e_l = \"-65 mV\", v_th = "
+     "\"-50 mV\", i_e = \"0 pA\" }\n"
+     "port = { ex = \"pA\" }\n"
+     "state = { v = \"e_l\", i_syn = \"0 pA\" }\n"
+     "eq = \"v' = (e_l - v)/tau_m + (i_syn + i_e)/c_m; i_syn' = -i_syn/(2 "
+     "ms)\"\n"
+     "on.ex = \"i_syn += in\"\n"
+     "spike = \"v >= v_th\"\n"
+     "reset = \"v = e_l\"\n\n"
+     "An area uses it by model = \"lif\", and gives c_m_pf, tau_m_ms, v_mv "
+     "...: names with\ntheir units. Only the backend cpu runs such models yet; "
+     "others refuse them by name.\n`volley model GENOME NAME` prints keys, "
+     "scheme and size, and draws its answers.\n\n"
+     "In a burst, in this order: equations (or the assignments of update), "
+     "arrivals\n(on.PORT), spike, reset, stored values. A refractory neuron "
+     "does not fire, and what\nis marked hold stands still; what arrives at "
+     "it then is lost.\n\n"
+     "Equations: + - * / ( ), ^ with a whole number, 3 mV, < <= > >= and or "
+     "not, if C then a\nelse b; a line x = ... makes a name. Units are "
+     "checked. rises(v, 0 mV) in spike: v\nreaches 0 mV in this burst. exp of "
+     "a variable takes its argument within +-80, and 1/x\ncounts an |x| "
+     "below 2^-40 as 2^-40. Numbers, parameters and dt are computed once, "
+     "in\ndouble; variables are single precision.\n\n"
+     "method: auto and exponential solve what is linear exactly, by a matrix "
+     "exponential,\nand the rest by exponential Euler at the middle of the "
+     "burst, 2nd order; exact\nrefuses that rest; heun 2nd, rk4 4th, euler "
+     "1st order. Spikes are tested at the end of\na burst. With spike = "
+     "\"v >= a\" a step that is not exact takes v to a at most.\n",
+     print_neuron},
     {"limits", "how much a genome may have",
      "What is more is refused with the number that is wanted.\n", print_limits},
     {"import", "what becomes of a genome of FEAGI's",

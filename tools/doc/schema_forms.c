@@ -76,4 +76,14 @@ const char *const schema_forms[VLY_FORMS] = {
         "{\"anyOf\": [{\"type\": \"boolean\"}, {\"type\": \"array\", "
         "\"minItems\": 3, \"maxItems\": 3, \"items\": {\"anyOf\": "
         "[{\"type\": \"boolean\"}, {\"$ref\": \"#/$defs/number\"}]}}]}",
+    [VLY_FORM_AMOUNT] =
+        "{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"number\"}]}",
+    [VLY_FORM_AMOUNTS] =
+        "{\"type\": \"object\", \"additionalProperties\": {\"anyOf\": "
+        "[{\"type\": \"string\"}, {\"type\": \"number\"}, {\"$ref\": "
+        "\"#/$defs/quantity\"}]}}",
+    [VLY_FORM_BOUNDS] =
+        "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
+        "\"items\": {\"anyOf\": [{\"type\": \"string\"}, {\"type\": "
+        "\"number\"}]}}",
 };

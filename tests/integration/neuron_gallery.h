@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A gallery neuron in double: equations, arrivals, spike and reset written
+ * plainly, integrated by the classical Runge-Kutta method in small steps,
+ * beside the genome of that name run on cpu:1.
+ */
+#ifndef VOLLEY_NEURON_GALLERY_H
+#define VOLLEY_NEURON_GALLERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GALLERY_VARIABLES = 8, GALLERY_EVENTS = 32 };
+
+typedef struct gallery_event {
+    double time_ms; /* the end of the burst in which it arrives */
+    int variable;
+    double amount;
+} gallery_event;
+
+typedef struct gallery_neuron {
+    const char *name;  /* genomes/neurons/NAME.toml */
+    const char *field; /* the compared one: variable 0 */
+    int n;
+    double dt_ms;
+    double ms; /* compared from 0 to here */
+    double start[GALLERY_VARIABLES];
+    /* f: derivatives, size: sums of the absolute values of their terms */
+    void (*rates)(const double *x, double *f, double *size);
+    gallery_event events[GALLERY_EVENTS]; /* up to one with amount 0 */
+    /* Fires where this is not below 0. NULL: never, or not compared */
+    double (*above)(const double *x);
+    bool rises; /* and was below 0 a burst before */
+    void (*reset)(double *x);
+    double t_ref_ms;
+    uint32_t held; /* bit i: variable i stands still while refractory */
+    /* of the method in a burst; 0: exact */
+    int order;
+    bool upswing; /* the threshold is beyond where it goes to infinity */
+} gallery_neuron;
+
+/* Potential and spikes are those of the reference; what this means is said in
+ * the .c file. Prints what is found. */
+void gallery_check(const gallery_neuron *neuron);
+
+#endif

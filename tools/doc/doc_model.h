@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Ports, parameters and fields of a model as text.
+ */
+#ifndef VOLLEY_TOOLS_DOC_MODEL_H
+#define VOLLEY_TOOLS_DOC_MODEL_H
+
+#include "genome/model_info.h"
+
+/* Prints them with units, defaults and ranges: a built-in model or a user's. */
+void doc_model_values(const vly_model_info *model);
+
+#endif
