@@ -2,9 +2,10 @@
  * Figures of memory areas and associations. They are on the host, so a net
  * whose device failed has them too.
  */
-#include "engine/engine.h"
-
 #include <string.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
 
 /* As much of a struct as the caller's struct_size covers. */
 static vly_status copy_sized(void *to, const void *from, size_t size)
@@ -50,4 +51,40 @@ vly_status vly_net_association_stats(const vly_net *net, uint32_t index,
                                             areas[of->association->from].name,
                                         .to = areas[of->association->to].name};
     return copy_sized(stats, &made, sizeof made);
+}
+
+vly_status vly_net_association_read(const vly_net *net, uint32_t index,
+                                    uint64_t first, uint64_t count,
+                                    uint32_t *from, uint32_t *to,
+                                    double *weights, vly_error *error)
+{
+    const uint32_t n = net->memory ? net->memory->n_associations : 0;
+    if (index >= n)
+        return vly_fail(error, VLY_E_INVALID,
+                        "association %u of the net, which has %u", index, n);
+    const vly_association_net *of = &net->memory->associations[index];
+    if (first > of->n_synapses || count > of->n_synapses - first)
+        return vly_fail(
+            error, VLY_E_INVALID,
+            "synapses %llu to %llu of association %s, which has "
+            "%llu",
+            (unsigned long long)first, (unsigned long long)(first + count),
+            of->association->name, (unsigned long long)of->n_synapses);
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < of->sides[0].n && at < first + count; i++) {
+        const vly_association_row *row = &of->sides[0].rows[i];
+        for (uint32_t e = 0; e < row->n && at < first + count; e++, at++) {
+            const double weight = row->ends[e].weight;
+            if (at < first)
+                continue;
+            if (from)
+                from[at - first] = i;
+            if (to)
+                to[at - first] = row->ends[e].other;
+            if (weights)
+                weights[at - first] =
+                    of->association->inhibitory ? -weight : weight;
+        }
+    }
+    return VLY_OK;
 }

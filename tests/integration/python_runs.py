@@ -139,6 +139,13 @@ class Recordings(unittest.TestCase):
             self.assertEqual(net.associations(), [{
                 "name": "naming", "from_area": "object", "to_area": "word",
                 "n_synapses": 2}])
+            found = net.association("naming")
+            self.assertEqual(found.source.tolist(), [0, 1])
+            self.assertEqual(found.target.tolist(), [0, 1])
+            self.assertEqual(found.weight.tolist(), [20, 20])
+            self.assertEqual(found.pairs, (("naming", "object", "word"),))
+            with self.assertRaises(volley.UnknownName):
+                net.association("name")
         self.assertEqual(self.net.memories(), [])
 
     def test_stopped_by_a_function(self):

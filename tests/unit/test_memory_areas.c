@@ -188,6 +188,38 @@ static void two_sources(void **state)
 
 /* ---- associations ------------------------------------------------------- */
 
+/* "1>0:6 ..." of an association after so many bursts. */
+static void synapses_are(const char *text, uint64_t bursts, const char *wanted)
+{
+    fixture f;
+    uint32_t from[8], to[8];
+    double weights[8];
+    char found[256] = "";
+    size_t n = 0;
+    vly_association_stats stats = {.struct_size = sizeof stats};
+    fixture_init(&f, text);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    fixture_run(&f, net, bursts);
+    assert_int_equal(vly_net_association_stats(net, 0, &stats), VLY_OK);
+    assert_true(stats.n_synapses <= 8);
+    for (uint64_t i = 0; i < stats.n_synapses; i++)
+        assert_ok(vly_net_association_read(net, 0, i, 1, from + i, to + i,
+                                           weights + i, &f.error),
+                  f.error);
+    for (uint64_t i = 0; i < stats.n_synapses; i++)
+        n += (size_t)snprintf(found + n, sizeof found - n, "%s%u>%u:%g",
+                              i ? " " : "", from[i], to[i], weights[i]);
+    assert_string_equal(found, wanted);
+    assert_fails(vly_net_association_read(net, 0, stats.n_synapses, 1, NULL,
+                                          NULL, NULL, &f.error),
+                 VLY_E_INVALID, &f.error, "of association x, which has ");
+    assert_fails(
+        vly_net_association_read(net, 1, 0, 0, NULL, NULL, NULL, &f.error),
+        VLY_E_INVALID, &f.error, "association 1 of the net, which has 1");
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 static uint64_t synapses_after(const char *text, uint64_t bursts)
 {
     fixture f;
@@ -213,8 +245,20 @@ static void connects(void **state)
               "plasticity_window = 2\nplasticity_constant = 1\n"
               "ltp_multiplier = 6\nltd_multiplier = 1\n" SPIKES(
                   "a", "[[1, 2, 9], [1], []]") SPIKES("t", "[[1, 2], [2], []]");
-    assert_int_equal(synapses_after(text, 2), 0);
-    assert_int_equal(synapses_after(text, 3), 1);
+    synapses_are(text, 2, "");
+    synapses_are(text, 3, "0>0:6");
+    /* w 9, step 3, one end fires: 6; 1 - 2 is 0; saturates at 255 */
+    const char *lone = AREAS
+        "[association.x]\nfrom = \"a\"\nto = \"t\"\ninhibitory = true\n"
+        "plasticity_constant = 3\nltp_multiplier = 3\n" SPIKES(
+            "a", "[[1, 3], [1], []]") SPIKES("t", "[[], [1, 5, 6, 7, 8], []]");
+    synapses_are(lone, 2, "0>1:-9 1>1:-9");
+    synapses_are(lone, 4, "0>1:-6 1>1:-9");
+    synapses_are(lone, 9, "0>1:-0 1>1:-0");
+    synapses_are(AREAS "[association.x]\nfrom = \"a\"\nto = \"a\"\n"
+                       "plasticity_constant = 50\nltp_multiplier = 3\n" SPIKES(
+                           "a", "[[1, 2], [], []]"),
+                 3, "0>0:255");
     /* 6 reaches t at 3, above 5.3; each then excites the other */
     spikes_are(text, 5, "1:7 2:7 2:8 3:7 4:7");
     /* with a window of 3 and other neurons in each burst: no synapse */

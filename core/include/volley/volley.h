@@ -491,6 +491,13 @@ typedef struct vly_association_stats {
 /* In the order of the genome. Errors  E_INVALID index after the last */
 VLY_API vly_status vly_net_association_stats(const vly_net *net, uint32_t index,
                                              vly_association_stats *stats);
+/* Its synapses [first, first + count), by from, then to: neurons in their areas
+ * and the weight, below 0 if it is inhibitory. Any array may be NULL.
+ * Errors  E_INVALID no such association or synapse */
+VLY_API vly_status vly_net_association_read(const vly_net *net, uint32_t index,
+                                            uint64_t first, uint64_t count,
+                                            uint32_t *from, uint32_t *to,
+                                            double *weights, vly_error *error);
 
 VLY_API uint64_t vly_net_burst(const vly_net *net);  /* bursts done */
 VLY_API uint64_t vly_net_digest(const vly_net *net); /* H of the last burst */

@@ -170,6 +170,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "net_memory_stats": (_I32, [_PTR, _U32, ctypes.POINTER(MemoryStats)]),
     "net_association_stats": (_I32, [_PTR, _U32,
                                      ctypes.POINTER(AssociationStats)]),
+    "net_association_read": (_I32, [_PTR, _U32, _U64, _U64, _PTR, _PTR, _PTR,
+                                    _ERR]),
     "net_area_stats": (_I32, [_PTR, _U32, ctypes.POINTER(AreaStats)]),
     "net_burst": (_U64, [_PTR]),
     "net_digest": (_U64, [_PTR]),

@@ -515,6 +515,25 @@ class Net(Runner):
         """
         return self._listed("vly_net_association_stats", AssociationStats)
 
+    @_alone
+    def association(self, name: str) -> Synapses:
+        """The Synapses of an [association] that exist now, those from its area
+        `from`; the others have the same weights. Raises  UnknownName
+        """
+        every = self._listed("vly_net_association_stats", AssociationStats)
+        names = [one["name"] for one in every]
+        if name not in names:
+            raise unknown("association", name, names)
+        one = every[names.index(name)]
+        n = one["n_synapses"]
+        source, target = np.empty(n, np.uint32), np.empty(n, np.uint32)
+        weight = np.empty(n)
+        call("net_association_read", self._handle, names.index(name), 0, n,
+             source.ctypes.data, target.ctypes.data, weight.ctypes.data)
+        return Synapses(source, target, weight, np.full(n, self.dt_ms),
+                        np.zeros(n, np.uint32),
+                        ((name, one["from_area"], one["to_area"]),))
+
     @property
     def backend(self) -> str:
         """The backend of the net: "cpu:4"."""
