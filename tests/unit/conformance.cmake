@@ -36,14 +36,14 @@ if(TARGET vulkan)
     # on a processor in two parts, by the nets' names: plasticity is in the second
     foreach(spec vulkan:0 vulkan:0,size=16,launch=7,lanes=1,groups=2,block=64
             vulkan:0,plan=sliced)
-        string(MAKE_C_IDENTIFIER "test_conformance_${spec}" name)
-        vly_test_register(${name} LABELS vulkan TIMEOUT 600
+        string(MAKE_C_IDENTIFIER "${spec}" name)
+        vly_test_register(test_conformance_${name} LABELS vulkan TIMEOUT 600
             COMMAND test_conformance ${spec} [a-o]*/*)
-        vly_test_register(${name}_p_to_z LABELS vulkan TIMEOUT 600
-            COMMAND test_conformance ${spec} [p-z]*/*)
+        vly_test_register(test_conformance_p_to_z_${name} LABELS vulkan
+            TIMEOUT 600 COMMAND test_conformance ${spec} [p-z]*/*)
     endforeach()
     vly_vulkan_validated(test_conformance_vulkan_validated
                          test_conformance vulkan:0 [a-o]*/*)
-    vly_vulkan_validated(test_conformance_vulkan_validated_p_to_z
+    vly_vulkan_validated(test_conformance_p_to_z_vulkan_validated
                          test_conformance vulkan:0 [p-z]*/*)
 endif()
