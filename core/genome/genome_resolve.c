@@ -343,17 +343,6 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
         resolve_spikes(text, entry);
 }
 
-/* ---- users' models ------------------------------------------------------ */
-
-static void resolve_neurons(vly_text *text, const vly_genome *genome)
-{
-    for (uint32_t i = 0; i < genome->n_neuron_models; i++) {
-        const char *table = vly_model_definition(genome->neuron_models[i]);
-        vly_text_put(text, "\n");
-        vly_text_bytes(text, table, strlen(table));
-    }
-}
-
 /* ---- all areas ---------------------------------------------------------- */
 
 /* As written in the genome, not as the area and stimulus built from it. */
