@@ -74,8 +74,24 @@ vly_status vly_reader_fail_key(vly_reader *reader, const vly_toml_node *node,
     return fail_at(reader, node, node->key_line, node->key_column, sentence);
 }
 
-/* A long text begins after its three quotes, or on the next line: then it has
+/* The column of a text's first character, and 1 in *skipped if that is on the
+ * next line: a long text begins after its three quotes, or there; then it has
  * one line more in the file than in its value. */
+static uint32_t text_start(const vly_toml_node *node, uint32_t *skipped)
+{
+    uint32_t n_lines = 0;
+    uint32_t n_characters = 0;
+    for (const char *at = node->u.string; *at; at++) {
+        n_lines += *at == '\n';
+        n_characters += ((unsigned char)*at & 0xc0u) != 0x80u;
+    }
+    uint32_t lines = node->end_line - node->line;
+    bool is_long = node->end_line > node->line ||
+                   node->end_column - node->column == n_characters + 6;
+    *skipped = is_long && lines > n_lines ? 1 : 0;
+    return *skipped ? 1 : node->column + (is_long ? 3 : 1);
+}
+
 vly_status vly_reader_fail_in(vly_reader *reader, const vly_toml_node *node,
                               uint32_t at, const char *format, ...)
 {
@@ -84,25 +100,19 @@ vly_status vly_reader_fail_in(vly_reader *reader, const vly_toml_node *node,
     va_start(arguments, format);
     vsnprintf(sentence, sizeof(sentence), format, arguments);
     va_end(arguments);
-    const char *text = node->kind == VLY_TOML_STRING ? node->u.string : "";
-    uint32_t n_lines = 0;
-    uint32_t before = 0;
-    uint32_t column = 0;
-    for (uint32_t i = 0; text[i]; i++) {
-        n_lines += text[i] == '\n';
-        if (i < at) {
-            before += text[i] == '\n';
-            column = text[i] == '\n' ? 0 : column + 1;
-        }
+    if (node->kind != VLY_TOML_STRING)
+        return fail_at(reader, node, node->line, node->column, sentence);
+    uint32_t line = 0;
+    uint32_t column = text_start(node, &line);
+    line += node->line;
+    for (uint32_t i = 0; node->u.string[i] && i < at; i++) {
+        line += node->u.string[i] == '\n';
+        if (node->u.string[i] == '\n')
+            column = 1;
+        else if (((unsigned char)node->u.string[i + 1] & 0xc0u) != 0x80u)
+            column++;
     }
-    bool is_long = node->end_line > node->line;
-    uint32_t skipped = is_long && node->end_line - node->line > n_lines;
-    if (before + skipped == 0)
-        column += node->column + (is_long ? 3 : 1);
-    else
-        column += 1;
-    return fail_at(reader, node, node->line + before + skipped, column,
-                   sentence);
+    return fail_at(reader, node, line, column, sentence);
 }
 
 /* Takes the text over. */

@@ -341,17 +341,6 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
         resolve_spikes(text, entry);
 }
 
-/* ---- users' models ------------------------------------------------------ */
-
-static void resolve_neurons(vly_text *text, const vly_genome *genome)
-{
-    for (uint32_t i = 0; i < genome->n_neuron_models; i++) {
-        const char *table = vly_model_definition(genome->neuron_models[i]);
-        vly_text_put(text, "\n");
-        vly_text_bytes(text, table, strlen(table));
-    }
-}
-
 /* ---- all areas ---------------------------------------------------------- */
 
 /* As written in the genome, not as the area and stimulus built from it. */
@@ -396,6 +385,17 @@ static void resolve_areas(vly_text *text, const vly_reader *reader)
 }
 
 /* ---- all ---------------------------------------------------------------- */
+
+/* All of them: a model that no area has is still what the user wrote. */
+static void resolve_neurons(vly_text *text, const vly_genome *genome)
+{
+    for (uint32_t i = 0; i < genome->n_neuron_models; i++) {
+        const vly_model_info *model = genome->neuron_models[i];
+        vly_text_put(text, "\n");
+        vly_text_bytes(text, vly_model_definition(model),
+                       vly_model_table_bytes(model));
+    }
+}
 
 vly_status vly_genome_resolve(vly_reader *reader)
 {

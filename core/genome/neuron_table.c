@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/suggest.h"
 #include "genome/model_info.h"
 
 /* ---- texts -------------------------------------------------------------- */
@@ -27,7 +28,7 @@ static vly_status text_read(vly_reader *reader, const vly_toml_node *node,
         (node->kind != VLY_TOML_INTEGER && node->kind != VLY_TOML_FLOAT))
         return vly_reader_wrong(reader, node, what,
                                 number ? "a text such as \"10 ms\", or a number"
-                                       : "a text");
+                                       : "a text in quotes");
     double value = node->kind == VLY_TOML_INTEGER ? (double)node->u.integer
                                                   : node->u.number;
     if (value - value != 0.0)
@@ -95,6 +96,18 @@ out:
     return status;
 }
 
+static vly_status no_port(vly_reader *reader, const vly_toml_node *node,
+                          const vly_neuron_source *source)
+{
+    vly_suggest near = {0};
+    char hint[VLY_HINT_SIZE];
+    for (uint32_t i = 0; i < source->n_ports; i++)
+        vly_suggest_offer(&near, node->key, source->ports[i].name);
+    return vly_reader_fail_key(reader, node, "on.%.60s: no such port%s",
+                               node->key,
+                               vly_suggest_choice(&near, hint, sizeof hint));
+}
+
 /* on.PORT = "x += in" */
 static vly_status arrivals_read(vly_reader *reader, const vly_toml_node *table,
                                 const vly_neuron_source *source)
@@ -103,7 +116,10 @@ static vly_status arrivals_read(vly_reader *reader, const vly_toml_node *table,
     vly_status status = VLY_OK;
     if (!on)
         return VLY_OK;
-    VLY_TRY(vly_reader_table(reader, on, "on"));
+    if (on->kind != VLY_TOML_TABLE)
+        return vly_reader_wrong(reader, on, "on",
+                                "the name of a port after it: on.PORT = \"x += "
+                                "in\"");
     for (uint32_t i = 0; i < on->n_children; i++) {
         const vly_toml_node *node = &on->u.children[i];
         uint32_t port = 0;
@@ -111,10 +127,7 @@ static vly_status arrivals_read(vly_reader *reader, const vly_toml_node *table,
                strcmp(source->ports[port].name, node->key) != 0)
             port++;
         if (port == source->n_ports)
-            return vly_reader_fail_key(reader, node,
-                                       "on.%.60s: no such port, wanted one of "
-                                       "`port`",
-                                       node->key);
+            return no_port(reader, node, source);
         /* the list was made by names_read and is not const there */
         vly_neuron_name *to;
         memcpy(&to, &source->ports, sizeof to);
@@ -163,11 +176,55 @@ static vly_status fail(vly_reader *reader, const vly_toml_node *node,
     return vly_reader_fail_in(reader, place, fault->at, "%s", fault->sentence);
 }
 
+/* What an area says with this key would be two things. */
+static vly_status keys_free(vly_reader *reader, const vly_toml_node *node,
+                            const vly_neuron_model *model)
+{
+    const vly_key *const lists[] = {vly_keys_area, vly_keys_model};
+    uint32_t n_params;
+    uint32_t n_fields;
+    const vly_neuron_param *params = vly_neuron_params(model, &n_params);
+    const vly_neuron_field *fields = vly_neuron_fields(model, &n_fields);
+    for (uint32_t i = 0; i < n_params + n_fields; i++) {
+        bool param = i < n_params;
+        const char *key = param ? params[i].key : fields[i - n_params].key;
+        const char *name = param ? params[i].name : fields[i - n_params].name;
+        const vly_toml_node *place =
+            vly_toml_get(vly_toml_get(node, param ? "param" : "state"), name);
+        for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++)
+            for (const vly_key *at = lists[k]; at->name; at++)
+                if (strcmp(at->name, key) == 0)
+                    return vly_reader_fail_key(reader, place ? place : node,
+                                               "%s is a key of every %s, "
+                                               "wanted another name",
+                                               key, k ? "[model]" : "[area]");
+    }
+    return VLY_OK;
+}
+
+typedef struct noting {
+    vly_reader *reader;
+    const vly_toml_node *node;
+} noting;
+
+static bool note(void *context, const void *place, const char *sentence)
+{
+    const noting *to = context;
+    return vly_reader_note(to->reader, place ? place : to->node,
+                           "[neuron.%s]: %s", to->node->key,
+                           sentence) == VLY_OK;
+}
+
 vly_status vly_neuron_table_read(vly_reader *reader, const vly_toml_node *node,
                                  vly_neuron_model **model)
 {
-    vly_neuron_source source = {
-        .scan = vly_toml_scan_number, .name = node->key, .place = node};
+    noting to = {.reader = reader, .node = node};
+    vly_neuron_source source = {.scan = vly_toml_scan_number,
+                                .name = node->key,
+                                .place = node,
+                                .note = note,
+                                .context = &to};
+    vly_neuron_model *made = NULL;
     vly_neuron_fault fault;
     vly_status status = VLY_OK;
     VLY_TRY(vly_reader_table(reader, node, "neuron"));
@@ -180,12 +237,17 @@ vly_status vly_neuron_table_read(vly_reader *reader, const vly_toml_node *node,
     const vly_key_list list = {"a [neuron]", vly_keys_neuron, NULL};
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(parts_read(reader, node, &source));
-    status = vly_neuron_compile(&source, model, &fault);
+    status = vly_neuron_compile(&source, &made, &fault);
     if (status == VLY_E_PARSE)
         return fail(reader, node, &fault);
     if (status != VLY_OK)
-        return vly_reader_nomem(reader, 0, "a neuron model");
+        return vly_reader_nomem(reader, sizeof(vly_neuron_fault),
+                                "a neuron model");
+    VLY_TRY(keys_free(reader, node, made));
+    *model = made;
+    made = NULL;
 out:
+    vly_neuron_destroy(made);
     return status;
 }
 
@@ -234,6 +296,23 @@ static void put_string(text *to, const char *what)
     put(to, "\"", 1);
 }
 
+/* Several lines as they are, if nothing in them needs an escape. */
+static bool put_lines(text *to, const char *what)
+{
+    bool lines = strchr(what, '\n') && !strchr(what, '\\') &&
+                 !strstr(what, "\"\"\"") && what[strlen(what) - 1] != '"';
+    for (const char *at = what; *at; at++)
+        if (((unsigned char)*at < 32 && *at != '\n' && *at != '\t') ||
+            *at == 127)
+            lines = false;
+    if (!lines)
+        return false;
+    put(to, "\"\"\"\n", 4);
+    put(to, what, strlen(what));
+    put(to, "\"\"\"", 3);
+    return true;
+}
+
 static void put_node(text *to, const vly_toml_node *node)
 {
     char digits[VLY_NUMBER_SIZE];
@@ -273,7 +352,9 @@ char *vly_neuron_table_text(const vly_toml_node *node)
     for (uint32_t i = 0; i < node->n_children; i++) {
         put_string(&to, node->u.children[i].key);
         put(&to, " = ", 3);
-        put_node(&to, &node->u.children[i]);
+        const vly_toml_node *child = &node->u.children[i];
+        if (child->kind != VLY_TOML_STRING || !put_lines(&to, child->u.string))
+            put_node(&to, child);
         put(&to, "\n", 1);
     }
     if (to.failed) {

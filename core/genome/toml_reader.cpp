@@ -231,6 +231,7 @@ vly_status convert(const reading &in, const toml::node &from, vly_toml_node *to)
     to->line = at.line;
     to->column = at.column;
     to->end_line = from.source().end.line;
+    to->end_column = from.source().end.column;
     switch (from.type()) {
     case toml::node_type::table:
         return convert_table(in, *from.as_table(), to);

@@ -34,6 +34,7 @@ typedef struct vly_toml_node {
     uint32_t line; /* of the value, from 1 */
     uint32_t column;
     uint32_t end_line; /* of the value; 0: unknown */
+    uint32_t end_column;
     uint32_t key_line; /* of the key; of the value without one */
     uint32_t key_column;
     uint32_t n_children;

@@ -7,6 +7,7 @@
 #include "neuron/neuron_tree.h"
 
 #define VLY_NO_VALUE UINT32_MAX
+#define VLY_NUMBER_MOST 1e30 /* of a number in an expression */
 
 /* One of eq, update, on.PORT or reset. */
 typedef struct vly_statement {
@@ -90,6 +91,7 @@ struct vly_neuron_model {
     vly_statements reset;
     vly_node *spike;
     uint32_t n_locals;
+    uint32_t n_draws; /* uniform( ) */
     vly_method method;
 
     /* the exact system x' = matrix x + constant; NULL: 0 */
@@ -108,7 +110,10 @@ struct vly_neuron_model {
     uint32_t outs[VLY_NEURON_FIELDS_MAX + 1];
     vly_program program;
     char scheme[240];
-    char unfit[120]; /* the condition on a reset, or "" */
+    /* what is wanted of a parameter that is 0 and divides; NULL: it does not */
+    const char *divisors[VLY_NEURON_PARAMS_MAX];
+    char unfit[240]; /* the condition on a reset, or "" */
+    bool strict;     /* the condition is below, not at most */
     vly_node *reset_value;
     vly_node *threshold;
     uint32_t cut; /* state that equations do not take beyond the threshold */
@@ -133,8 +138,26 @@ typedef struct vly_emitter {
     bool failed;
 } vly_emitter;
 
-/* neuron_read.c: names and statements from the source. False: *fault */
+/* neuron_names.c: parameters, ports and state variables, and a refusal at a
+ * place. All give false after a fault, or without memory. */
+bool vly_neuron_names(vly_neuron_model *model);
+bool vly_neuron_refuse(vly_neuron_model *model, const void *place,
+                       const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool vly_neuron_refuse_at(vly_neuron_model *model, const void *place,
+                          uint32_t at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool vly_neuron_name_good(vly_neuron_model *model, const char *name,
+                          const void *place);
+bool vly_neuron_name_add(vly_neuron_model *model, const char *name,
+                         vly_node_kind kind, uint32_t index, vly_unit unit,
+                         const void *place);
+vly_text vly_neuron_text_of(vly_neuron_model *model,
+                            const vly_neuron_text *from);
+/* neuron_read.c: everything from the source */
 bool vly_neuron_read(vly_neuron_model *model);
+/* neuron_check.c: what the parts say together */
+bool vly_neuron_check(vly_neuron_model *model);
 /* neuron_linear.c */
 bool vly_neuron_linear(vly_neuron_model *model);
 /* node = constant + linear * state + rest, each NULL for 0; false: no memory */
@@ -158,7 +181,9 @@ void vly_emit_equations(vly_emitter *emitter);
 void vly_neuron_say_scheme(vly_neuron_model *model);
 /* neuron_program.c: the whole burst */
 bool vly_neuron_emit(vly_neuron_model *model);
-/* neuron_values.c */
+/* neuron_values.c: a refractory time that is none, of vly_neuron_unfit */
+extern const char vly_neuron_unfit_bursts[];
+/* model NULL: of numbers only */
 double vly_node_value(const vly_neuron_model *model, const vly_node *node,
                       const double *params, double dt_ms, double dc,
                       const double *states);

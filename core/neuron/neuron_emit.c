@@ -7,14 +7,17 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/random.h"
 
-static uint32_t fail(vly_emitter *emitter, const char *what, uint32_t most)
+static uint32_t fail(vly_emitter *emitter, const char *format, uint32_t most)
+    __attribute__((format(printf, 2, 0)));
+
+static uint32_t fail(vly_emitter *emitter, const char *format, uint32_t most)
 {
     vly_neuron_fault *fault = emitter->model->fault;
     emitter->failed = true;
     if (!fault->sentence[0]) {
-        (void)snprintf(fault->sentence, sizeof fault->sentence,
-                       "the model has more than %u %s", most, what);
+        (void)snprintf(fault->sentence, sizeof fault->sentence, format, most);
         fault->place = emitter->model->source->place;
         fault->at = UINT32_MAX;
     }
@@ -30,7 +33,10 @@ uint32_t vly_emit_op(vly_emitter *emitter, vly_program_code code, uint32_t a,
         if (memcmp(&model->ops[i], &op, sizeof op) == 0)
             return i;
     if (model->n_ops == VLY_NEURON_OPS_MAX)
-        return fail(emitter, "operations", VLY_NEURON_OPS_MAX);
+        return fail(emitter,
+                    "the model has more than %u operations, wanted a smaller "
+                    "one",
+                    VLY_NEURON_OPS_MAX);
     model->ops[model->n_ops] = op;
     return model->n_ops++;
 }
@@ -39,6 +45,18 @@ uint32_t vly_emit_number(vly_emitter *emitter, float number)
 {
     return vly_emit_op(emitter, VLY_PROGRAM_NUMBER, vly_float_bits(number), 0,
                        0);
+}
+
+/* A part of an equation that is made of numbers only. */
+static uint32_t constant(vly_emitter *emitter, const vly_node *node)
+{
+    double value = vly_node_value(emitter->model, node, NULL, 0.0, 0.0, NULL);
+    if (!(value >= -VLY_NUMBER_MOST && value <= VLY_NUMBER_MOST))
+        return fail(emitter,
+                    "a division by a number near 0, or numbers whose product "
+                    "is beyond 1e%u",
+                    30);
+    return vly_emit_number(emitter, (float)value);
 }
 
 static bool same_node(const vly_node *a, const vly_node *b)
@@ -74,7 +92,10 @@ uint32_t vly_emit_coef(vly_emitter *emitter, const vly_coef *coef)
             break;
     }
     if (i == VLY_NEURON_COEFS_MAX)
-        return fail(emitter, "coefficients", VLY_NEURON_COEFS_MAX);
+        return fail(emitter,
+                    "the model has more than %u coefficients (values of its "
+                    "parameters), wanted a smaller one",
+                    VLY_NEURON_COEFS_MAX);
     if (i == model->n_coefs) {
         model->coefs[i] = *coef;
         model->coefs[i].driven = coef->node && driven(model, coef->node);
@@ -138,8 +159,7 @@ static uint32_t inverse(vly_emitter *emitter, vly_node *x)
     }
     node->a = one;
     node->b = x;
-    node->host = true;
-    node->numeric = x->numeric;
+    vly_node_join(node);
     return vly_emit(emitter, node);
 }
 
@@ -270,13 +290,21 @@ static uint32_t operation(vly_emitter *emitter, vly_node *node)
     }
 }
 
+/* Of a draw: by the names, so that other models and stimuli have others. */
+static uint32_t stream(const vly_neuron_model *model, uint32_t draw)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "neuron/%.80s/%u", model->source->name,
+                     draw);
+    const vly_hash none = {{0, 0}};
+    return (uint32_t)vly_hash_bytes(none, text, (size_t)n).lane[0];
+}
+
 static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
 {
-    vly_neuron_model *model = emitter->model;
     uint32_t value;
     if (node->numeric && !node->truth)
-        return vly_emit_number(
-            emitter, (float)vly_node_value(model, node, NULL, 0.0, 0.0, NULL));
+        return constant(emitter, node);
     if (node->host && !node->truth)
         return vly_emit_coef(emitter, &(vly_coef){.node = node});
     switch (node->kind) {
@@ -284,6 +312,9 @@ static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
         return vly_emit_state(emitter, (uint32_t)node->index);
     case VLY_NODE_LOCAL:
         return emitter->local[node->index];
+    case VLY_NODE_UNIFORM:
+        return vly_emit_op(emitter, VLY_PROGRAM_UNIFORM,
+                           stream(emitter->model, (uint32_t)node->index), 0, 0);
     case VLY_NODE_INPUT:
         return vly_emit_op(emitter, VLY_PROGRAM_INPUT, (uint32_t)node->index, 0,
                            0);

@@ -11,12 +11,7 @@ enum { CONSTANT, LINEAR, REST };
 
 bool vly_node_depends(const vly_node *node, uint32_t state)
 {
-    if (!node || node->host)
-        return false;
-    if (node->kind == VLY_NODE_STATE)
-        return (uint32_t)node->index == state;
-    return vly_node_depends(node->a, state) ||
-           vly_node_depends(node->b, state) || vly_node_depends(node->c, state);
+    return node && (node->uses >> state & 1u) != 0;
 }
 
 static vly_node *make(vly_arena *arena, vly_node_kind kind, vly_node *a,
@@ -28,8 +23,7 @@ static vly_node *make(vly_arena *arena, vly_node_kind kind, vly_node *a,
     node->a = a;
     node->b = b;
     node->unit = a->unit;
-    node->host = a->host && b->host;
-    node->numeric = a->numeric && b->numeric;
+    vly_node_join(node);
     if (kind == VLY_NODE_MULTIPLY)
         (void)vly_unit_times(a->unit, b->unit, 1, &node->unit);
     if (kind == VLY_NODE_DIVIDE)
@@ -117,35 +111,57 @@ bool vly_node_split(vly_arena *arena, vly_node *node, uint32_t state,
 
 /* ---- the exact system --------------------------------------------------- */
 
-/* Whether the rate of a state is linear in the exact states; if so, with row
- * and constant written. False in *linear: it is not. */
-static bool row_of(vly_neuron_model *model, uint32_t state, bool *linear,
-                   vly_node **row, vly_node **constant)
+/* The rate of an exact state as factors of the exact states and a constant. */
+static bool row_of(vly_neuron_model *model, uint32_t state, vly_node **row,
+                   vly_node **constant)
 {
     vly_node *left = model->states[state].rate;
     vly_node *parts[3];
-    *linear = false;
     for (uint32_t i = 0; i < model->n_states; i++) {
         row[i] = NULL;
         if (!model->states[i].exact || !left)
             continue;
         if (!vly_node_split(&model->arena, left, i, parts))
             return false;
-        if (parts[REST] || (parts[LINEAR] && !parts[LINEAR]->host))
-            return true;
         row[i] = parts[LINEAR];
         left = parts[CONSTANT];
     }
     *constant = left;
-    *linear = !left || left->host;
     return true;
 }
 
-/* Removes states until all rates are linear in those that are left. */
-static bool find_exact(vly_neuron_model *model)
+/* Whether a node is a sum of exact states times parameters, and of parameters:
+ * 0: of parameters only, 1: yes, 2: no. */
+static int form_of(const vly_neuron_model *model, const vly_node *node)
 {
-    vly_node *row[VLY_NEURON_FIELDS_MAX];
-    vly_node *constant;
+    int a;
+    int b;
+    if (node->host)
+        return 0;
+    switch (node->kind) {
+    case VLY_NODE_STATE:
+        return model->states[node->index].exact ? 1 : 2;
+    case VLY_NODE_NEGATE:
+        return form_of(model, node->a);
+    case VLY_NODE_ADD:
+    case VLY_NODE_SUBTRACT:
+        a = form_of(model, node->a);
+        b = form_of(model, node->b);
+        return a > b ? a : b;
+    case VLY_NODE_MULTIPLY:
+        a = form_of(model, node->a);
+        b = form_of(model, node->b);
+        return a == 0 || b == 0 ? a + b : 2;
+    case VLY_NODE_DIVIDE:
+        return node->b->host ? form_of(model, node->a) : 2;
+    default:
+        return 2;
+    }
+}
+
+/* Removes states until all rates are linear in those that are left. */
+static void find_exact(vly_neuron_model *model)
+{
     bool changed = true;
     for (uint32_t i = 0; i < model->n_states; i++)
         model->states[i].exact = model->states[i].rate != NULL &&
@@ -153,18 +169,13 @@ static bool find_exact(vly_neuron_model *model)
     while (changed) {
         changed = false;
         for (uint32_t i = 0; i < model->n_states; i++) {
-            bool linear;
-            if (!model->states[i].exact)
-                continue;
-            if (!row_of(model, i, &linear, row, &constant))
-                return false;
-            if (!linear) {
-                model->states[i].exact = false;
+            vly_state *state = &model->states[i];
+            if (state->exact && form_of(model, state->rate) == 2) {
+                state->exact = false;
                 changed = true;
             }
         }
     }
-    return true;
 }
 
 static bool fill_exact(vly_neuron_model *model)
@@ -176,8 +187,7 @@ static bool fill_exact(vly_neuron_model *model)
             model->exact[model->n_exact++] = i;
         }
     for (uint32_t i = 0; i < model->n_exact; i++) {
-        bool linear;
-        if (!row_of(model, model->exact[i], &linear, row, &model->constant[i]))
+        if (!row_of(model, model->exact[i], row, &model->constant[i]))
             return false;
         for (uint32_t j = 0; j < model->n_exact; j++)
             model->matrix[i][j] = row[model->exact[j]];
@@ -210,7 +220,8 @@ static void find_reach(vly_neuron_model *model)
 
 bool vly_neuron_linear(vly_neuron_model *model)
 {
-    if (!find_exact(model) || !fill_exact(model))
+    find_exact(model);
+    if (!fill_exact(model))
         return false;
     find_reach(model);
     for (uint32_t i = 0; i < model->n_states; i++) {

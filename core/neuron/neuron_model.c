@@ -27,22 +27,24 @@ static void find_reset(vly_neuron_model *model)
         model->cut = (uint32_t)spike->b->index;
     for (uint32_t i = 0; i < model->reset.n; i++) {
         const vly_statement *at = &model->reset.items[i];
-        if (at->target != (uint32_t)spike->b->index || at->add)
-            continue;
-        model->reset_value = at->node->host ? at->node : NULL;
+        if (at->target == (uint32_t)spike->b->index)
+            model->reset_value = at->node->host && !at->add ? at->node : NULL;
     }
     model->threshold = spike->a;
+    model->strict = spike->kind == VLY_NODE_AT_MOST;
     if (!model->reset_value)
         return;
     bool named = model->reset_value->kind == VLY_NODE_PARAM &&
                  model->threshold->kind == VLY_NODE_PARAM;
     if (named)
-        (void)snprintf(model->unfit, sizeof model->unfit, "%s below %s",
+        (void)snprintf(model->unfit, sizeof model->unfit,
+                       model->strict ? "%s below %s" : "%s at most %s",
                        model->params[model->reset_value->index].key,
                        model->params[model->threshold->index].key);
     else
         (void)snprintf(model->unfit, sizeof model->unfit,
-                       "a reset of %s below its threshold",
+                       model->strict ? "a reset of %s below its threshold"
+                                     : "a reset of %s at most its threshold",
                        model->fields[spike->b->index].key);
 }
 
@@ -138,10 +140,37 @@ static bool method_fits(vly_neuron_model *model)
     return true;
 }
 
+/* The defaults must make a model, too. */
+static bool defaults_fit(vly_neuron_model *model)
+{
+    double params[VLY_NEURON_PARAMS_MAX];
+    for (uint32_t i = 0; i < model->n_params; i++)
+        params[i] = model->params[i].init;
+    const char *unfit = vly_neuron_unfit(model, params, 0.1);
+    if (!unfit)
+        return true;
+    if (unfit == model->unfit)
+        return vly_neuron_refuse(model, model->source->reset.place,
+                                 "after its reset the neuron would fire again "
+                                 "at once, wanted %s",
+                                 unfit);
+    for (uint32_t i = 0; i < model->n_params; i++)
+        if (unfit == model->divisors[i])
+            return vly_neuron_refuse(
+                model, model->source->params[i].place,
+                "%s is 0 and the equations divide by it, wanted another value",
+                model->params[i].name);
+    bool bursts = unfit == vly_neuron_unfit_bursts;
+    return vly_neuron_refuse(
+        model, bursts ? model->source->refractory.place : model->source->place,
+        "the default parameters do not fit, wanted %s", unfit);
+}
+
 static bool build(vly_neuron_model *model)
 {
     if (!lists_take(model) || !vly_neuron_read(model) ||
-        !vly_neuron_linear(model) || !method_fits(model))
+        !vly_neuron_check(model) || !vly_neuron_linear(model) ||
+        !method_fits(model))
         return false;
     find_reset(model);
     if (!vly_neuron_emit(model))
@@ -162,7 +191,7 @@ static bool build(vly_neuron_model *model)
     model->program.types = model->types;
     model->program.n_fields = model->n_fields;
     model->hash = hash_of(model);
-    return true;
+    return defaults_fit(model);
 }
 
 vly_status vly_neuron_compile(const vly_neuron_source *source,

@@ -55,6 +55,10 @@ typedef struct vly_neuron_source {
     vly_neuron_text refractory;
     vly_neuron_text method;
     vly_neuron_text input; /* the parameter that dc stimuli add to */
+    /* Takes what is read, but perhaps not meant; false: no memory. NULL: notes
+     * are not wanted. */
+    bool (*note)(void *context, const void *place, const char *sentence);
+    void *context;
 } vly_neuron_source;
 
 /* Where and why a text is refused. */
@@ -108,7 +112,7 @@ const vly_neuron_port *vly_neuron_ports(const vly_neuron_model *model,
                                         uint32_t *n);
 /* How the equations are integrated, and of which order that is. */
 const char *vly_neuron_scheme(const vly_neuron_model *model);
-/* Of everything that determines results. */
+/* Of what a backend runs: the operations and the kinds of their inputs. */
 uint64_t vly_neuron_hash(const vly_neuron_model *model);
 /* Index of the parameter that dc stimuli add to, and of that which is whole
  * bursts; UINT32_MAX: none */

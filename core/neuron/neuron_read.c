@@ -1,309 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the tables of a neuron model: its names with their units, and its
- * statements.
+ * Reads the statements of a neuron model: equations, assignments, what arrivals
+ * and spikes do.
  */
 #include "neuron/neuron_build.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static bool fault(vly_neuron_model *model, const void *place,
-                  const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static bool fault(vly_neuron_model *model, const void *place,
-                  const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(model->fault->sentence, sizeof model->fault->sentence, format,
-              arguments);
-    va_end(arguments);
-    model->fault->place = place;
-    model->fault->at = UINT32_MAX;
-    return false;
-}
-
-static vly_text text_of(vly_neuron_model *model, const vly_neuron_text *from)
-{
-    return (vly_text){.arena = &model->arena,
-                      .scan = model->source->scan,
-                      .names = &model->names,
-                      .fault = model->fault,
-                      .place = from->place,
-                      .text = from->text,
-                      .at = from->text};
-}
-
-/* ---- names -------------------------------------------------------------- */
-
-static bool name_good(vly_neuron_model *model, const char *name,
-                      const void *place)
-{
-    static const char *const taken[] = {
-        "dt",  "in",   "if",    "then",    "else",   "and",       "or",
-        "not", "hold", "rises", "uniform", "normal", "refractory"};
-    size_t n = strlen(name);
-    vly_unit unit;
-    int decimal;
-    if (n == 0 || n > 40 || !(isalpha((unsigned char)*name) || *name == '_'))
-        return fault(model, place,
-                     "name \"%.60s\", wanted a letter first and at most 40 "
-                     "letters, digits and _",
-                     name);
-    for (size_t i = 0; i < n; i++)
-        if (!isalnum((unsigned char)name[i]) && name[i] != '_')
-            return fault(model, place,
-                         "name \"%.60s\", wanted letters, digits "
-                         "and _",
-                         name);
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
-        if (strcmp(name, taken[i]) == 0)
-            return fault(model, place,
-                         "%s is a word of the language, wanted "
-                         "another name",
-                         name);
-    if (vly_function_find(name, n) != VLY_FUNCTIONS)
-        return fault(model, place, "%s is a function, wanted another name",
-                     name);
-    if (vly_unit_symbol(name, n, &unit, &decimal))
-        return fault(model, place, "%s is a unit, wanted another name", name);
-    if (vly_names_find(&model->names, name, n))
-        return fault(model, place, "%s is named twice", name);
-    return true;
-}
-
-static bool name_add(vly_neuron_model *model, const char *name,
-                     vly_node_kind kind, uint32_t index, vly_unit unit)
-{
-    vly_names *names = &model->names;
-    if (names->n == names->room) {
-        uint32_t room = names->room * 2 + 32;
-        vly_named *items = vly_arena_take(&model->arena, room, sizeof *items);
-        if (!items)
-            return false;
-        if (names->n)
-            memcpy(items, names->items, names->n * sizeof *items);
-        names->items = items;
-        names->room = room;
-    }
-    names->items[names->n++] =
-        (vly_named){.name = name, .kind = kind, .index = index, .unit = unit};
-    return true;
-}
-
-/* "10 ms": a number with its unit as it is written. */
-typedef struct quantity {
-    double value; /* in the written unit */
-    vly_unit unit;
-    int decimal;
-    const char *written; /* "1" without a unit */
-} quantity;
-
-static bool quantity_read(vly_neuron_model *model, const vly_neuron_text *from,
-                          const char *what, quantity *out)
-{
-    const char *at = from->text;
-    double sign = 1;
-    while (*at == ' ')
-        at++;
-    if (*at == '-' || *at == '+')
-        sign = *at++ == '-' ? -1 : 1;
-    size_t n = model->source->scan(at, &out->value);
-    if (n == 0)
-        return fault(model, from->place,
-                     "%s is \"%.60s\", wanted a number and a unit such as "
-                     "\"10 ms\"",
-                     what, from->text);
-    at += n;
-    out->value *= sign;
-    while (*at == ' ')
-        at++;
-    size_t length = strlen(at);
-    while (length > 0 && at[length - 1] == ' ')
-        length--;
-    out->unit = (vly_unit){0};
-    out->decimal = 0;
-    out->written = "1";
-    if (length == 0)
-        return true;
-    if (!vly_unit_parse(at, length, &out->unit, &out->decimal))
-        return fault(model, from->place,
-                     "%s has the unit \"%.60s\", wanted one such as mV, pA/ms, "
-                     "nS, pF, GOhm, 1/s, mM",
-                     what, at);
-    out->written = vly_arena_text(&model->arena, at, length);
-    return out->written != NULL;
-}
-
-/* NAME_unit, as users write it in an area */
-static const char *key_of(vly_neuron_model *model, const char *name,
-                          const char *unit)
-{
-    char suffix[VLY_UNIT_TEXT];
-    char key[128];
-    vly_unit_suffix(unit, suffix);
-    int n =
-        snprintf(key, sizeof key, "%s%s%s", name, *suffix ? "_" : "", suffix);
-    return vly_arena_text(&model->arena, key, (size_t)n);
-}
-
-static bool bound_read(vly_neuron_model *model, const vly_neuron_text *from,
-                       const char *name, const quantity *like, double *out)
-{
-    quantity q = {0};
-    char what[80];
-    if (!from->text)
-        return true;
-    (void)snprintf(what, sizeof what, "a bound of %s", name);
-    if (!quantity_read(model, from, what, &q))
-        return false;
-    if (!vly_unit_equal(q.unit, like->unit))
-        return fault(model, from->place,
-                     "a bound of %s is in %s, wanted the unit of its value, %s",
-                     name, q.written, like->written);
-    *out = vly_decimal(q.value, q.decimal - like->decimal);
-    return true;
-}
-
-static bool params_read(vly_neuron_model *model)
-{
-    const vly_neuron_source *source = model->source;
-    for (uint32_t i = 0; i < source->n_params; i++) {
-        const vly_neuron_name *from = &source->params[i];
-        vly_neuron_param *to = &model->params[i];
-        quantity q = {0};
-        if (!name_good(model, from->name, from->place) ||
-            !quantity_read(model, &from->value, from->name, &q))
-            return false;
-        *to = (vly_neuron_param){
-            .key = key_of(model, from->name, q.written),
-            .name =
-                vly_arena_text(&model->arena, from->name, strlen(from->name)),
-            .unit = q.written,
-            .text = from->text ? vly_arena_text(&model->arena, from->text,
-                                                strlen(from->text))
-                               : "",
-            .init = q.value,
-            .lo = -1e9,
-            .hi = 1e9};
-        model->decimals[i] = q.decimal;
-        /* a time, a capacitance or the like of 0 divides by 0 */
-        if (q.unit.ms == 1 && q.unit.pa == q.unit.mv * -1 && q.value >= 0)
-            to->lo = 0;
-        if (!bound_read(model, &from->lo, from->name, &q, &to->lo) ||
-            !bound_read(model, &from->hi, from->name, &q, &to->hi))
-            return false;
-        if (!(to->lo <= to->init && to->init <= to->hi))
-            return fault(model, from->place,
-                         "%s is %g %s, which is outside its range of %g to %g",
-                         from->name, q.value, q.written, to->lo, to->hi);
-        if (!to->key || !to->name || !to->text ||
-            !name_add(model, to->name, VLY_NODE_PARAM, i, q.unit))
-            return false;
-    }
-    return true;
-}
-
-static bool ports_read(vly_neuron_model *model)
-{
-    const vly_neuron_source *source = model->source;
-    char suffix[VLY_UNIT_TEXT];
-    for (uint32_t i = 0; i < source->n_ports; i++) {
-        const vly_neuron_name *from = &source->ports[i];
-        const char *unit = from->value.text;
-        int decimal = 0;
-        if (!name_good(model, from->name, from->place))
-            return false;
-        if (!vly_unit_parse(unit, strlen(unit), &model->port_units[i],
-                            &decimal) ||
-            decimal != 0)
-            return fault(model, from->value.place,
-                         "port %s has the unit \"%.60s\", wanted mV, pA, nS, "
-                         "pA/ms, \"1\" or another one without a factor to "
-                         "these",
-                         from->name, unit);
-        vly_unit_suffix(unit, suffix);
-        model->ports[i] = (vly_neuron_port){
-            .name =
-                vly_arena_text(&model->arena, from->name, strlen(from->name)),
-            .unit = vly_arena_text(&model->arena, unit, strlen(unit)),
-            .suffix = vly_arena_text(&model->arena, suffix, strlen(suffix))};
-        if (!model->ports[i].name || !model->ports[i].unit ||
-            !model->ports[i].suffix ||
-            !name_add(model, model->ports[i].name, VLY_NODE_INPUT, i,
-                      model->port_units[i]))
-            return false;
-    }
-    if (source->n_ports == 2 &&
-        strcmp(model->ports[0].suffix, model->ports[1].suffix) != 0)
-        return fault(model, source->ports[1].place,
-                     "ports %s and %s have different units, wanted one: the "
-                     "sign of a weight chooses the port",
-                     model->ports[0].name, model->ports[1].name);
-    return true;
-}
-
-static void default_range(vly_unit unit, float *lo, float *hi)
-{
-    bool mv = vly_unit_equal(unit, (vly_unit){.mv = 1});
-    *hi = mv ? 16384.0f : 1073741824.0f;
-    *lo = -*hi;
-}
-
-static bool state_read(vly_neuron_model *model, uint32_t i)
-{
-    const vly_neuron_name *from = &model->source->states[i];
-    vly_neuron_field *field = &model->fields[i];
-    vly_state *state = &model->states[i];
-    char unit[VLY_UNIT_TEXT];
-    vly_text text = text_of(model, &from->value);
-    if (!name_good(model, from->name, from->place))
-        return false;
-    state->start = vly_expression_read(&text);
-    if (!state->start)
-        return false;
-    vly_text_skip(&text);
-    if (*text.at)
-        return vly_fault_at(&text, text.at,
-                            "unexpected text after the start "
-                            "of %s",
-                            from->name);
-    if (state->start->truth)
-        return vly_fault_at(&text, text.text,
-                            "%s starts with a condition, "
-                            "wanted a value",
-                            from->name);
-    state->unit = state->start->unit;
-    vly_unit_print(state->unit, unit);
-    *field = (vly_neuron_field){
-        .key = key_of(model, from->name, unit),
-        .name = vly_arena_text(&model->arena, from->name, strlen(from->name)),
-        .unit = vly_arena_text(&model->arena, unit, strlen(unit)),
-        .text = from->text ? vly_arena_text(&model->arena, from->text,
-                                            strlen(from->text))
-                           : "",
-        .type = VLY_TYPE_F32};
-    default_range(state->unit, &field->lo, &field->hi);
-    const quantity like = {.unit = state->unit, .written = field->unit};
-    double lo = (double)field->lo;
-    double hi = (double)field->hi;
-    if (!bound_read(model, &from->lo, from->name, &like, &lo) ||
-        !bound_read(model, &from->hi, from->name, &like, &hi))
-        return false;
-    if (!(lo < hi && lo >= -1099511627776.0 && hi <= 1099511627776.0))
-        return fault(model, from->place,
-                     "range of %s is %g to %g, wanted the lower bound first, "
-                     "and both within 2^40 = 1.1e12",
-                     from->name, lo, hi);
-    field->lo = (float)lo;
-    field->hi = (float)hi;
-    return field->key && field->name && field->unit && field->text &&
-           name_add(model, field->name, VLY_NODE_STATE, i, state->unit);
-}
+#include "base/suggest.h"
 
 /* ---- statements --------------------------------------------------------- */
 
@@ -332,6 +36,20 @@ typedef enum text_part {
     PART_RESET
 } text_part;
 
+/* "V_m is no state variable, wanted v or w" */
+static bool not_state(vly_neuron_model *model, vly_text *text, const char *name,
+                      size_t n)
+{
+    vly_suggest near = {0};
+    char word[64];
+    char hint[VLY_HINT_SIZE];
+    (void)snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
+    for (uint32_t i = 0; i < model->n_states; i++)
+        vly_suggest_offer(&near, word, model->fields[i].name);
+    return vly_fault_at(text, name, "%s is not in `state`%s", word,
+                        vly_suggest_choice(&near, hint, sizeof hint));
+}
+
 /* The left side up to and with = or +=; *minus for -= */
 static bool target_read(vly_neuron_model *model, vly_text *text, text_part part,
                         vly_statement *to, const char **name, size_t *n,
@@ -339,14 +57,16 @@ static bool target_read(vly_neuron_model *model, vly_text *text, text_part part,
 {
     *name = text->at;
     *n = vly_text_word(text);
+    if (vly_foreign_derivative(text, text->at))
+        return false;
     to->at = (uint32_t)(text->at - text->text);
     to->place = text->place;
     if (*n == 0)
-        return vly_fault_at(text, text->at,
-                            part == PART_EQ ? "wanted an equation here: x' = "
-                                              "... or a name = ..."
-                                            : "wanted an assignment here: x = "
-                                              "... or x += ...");
+        return vly_unexpected(text, part == PART_EQ
+                                        ? "an equation: x' = ... or a "
+                                          "name = ..."
+                                        : "an assignment: x = ... or x += "
+                                          "...");
     const vly_named *found = vly_names_find(&model->names, *name, *n);
     text->at += *n;
     to->derivative = *text->at == '\'';
@@ -356,11 +76,14 @@ static bool target_read(vly_neuron_model *model, vly_text *text, text_part part,
     to->add = *text->at == '+' || *minus;
     text->at += to->add;
     if (*text->at != '=')
-        return vly_fault_at(text, text->at, "wanted = after %.*s",
-                            (int)(*n < 60 ? *n : 60), *name);
+        return vly_unexpected(text, part == PART_EQ ? "= after the left side"
+                                                    : "=, += or -= after the "
+                                                      "left side");
     text->at++;
     if (to->derivative && part != PART_EQ)
-        return vly_fault_at(text, *name, "a derivative is only for `eq`");
+        return vly_fault_at(text, *name,
+                            "a derivative, wanted an assignment: equations are "
+                            "in `eq`");
     if (part == PART_EQ && to->add)
         return vly_fault_at(text, *name,
                             "%s= in an equation, wanted =", *minus ? "-" : "+");
@@ -373,9 +96,7 @@ static bool target_read(vly_neuron_model *model, vly_text *text, text_part part,
                             found->kind == VLY_NODE_PARAM ? "a parameter"
                                                           : "a port");
     if (to->local && (to->derivative || part >= PART_ARRIVAL || to->add))
-        return vly_fault_at(text, *name,
-                            "%.*s is not in `state`, wanted one of its names",
-                            (int)(*n < 60 ? *n : 60), *name);
+        return not_state(model, text, *name, *n);
     if (!to->local && part == PART_EQ && !to->derivative)
         return vly_fault_at(text, *name,
                             "%s is a state variable, wanted %s' = ... (or "
@@ -419,7 +140,7 @@ static bool local_add(vly_neuron_model *model, vly_text *text, text_part part,
     if (found) /* made before in this text */
         return vly_fault_at(text, name, "%s is made twice, wanted another name",
                             copy);
-    if (!name_good(model, copy, text->place)) {
+    if (!vly_neuron_name_good(model, copy, text->place)) {
         model->fault->at = to->at;
         return false;
     }
@@ -427,10 +148,27 @@ static bool local_add(vly_neuron_model *model, vly_text *text, text_part part,
         return vly_fault_at(text, name, "more than %u names",
                             VLY_NEURON_OPS_MAX / 8);
     to->target = model->n_locals++;
-    if (!name_add(model, copy, VLY_NODE_LOCAL, to->target, to->node->unit))
+    if (!vly_neuron_name_add(model, copy, VLY_NODE_LOCAL, to->target,
+                             to->node->unit, text->place))
         return false;
     if (part == PART_EQ)
         model->names.items[model->names.n - 1].alias = to->node;
+    return true;
+}
+
+/* Arrivals are added up in a burst, and what on.PORT says is done in every
+ * burst, also where nothing arrived. */
+static bool arrival_good(vly_text *text, const vly_statement *made,
+                         const char *name)
+{
+    if (!made->add)
+        return vly_fault_at(text, name,
+                            "an assignment in `on`, wanted x += ... or x -= "
+                            "..., which can be done in every burst");
+    if (made->node && vly_node_degree(made->node) != 1)
+        return vly_fault_at(text, name,
+                            "what is added is not proportional to `in`, wanted "
+                            "a product with it such as x += 2*in");
     return true;
 }
 
@@ -456,15 +194,21 @@ static bool statement_read(vly_neuron_model *model, vly_text *text,
     if (vly_text_word(text) == 4 && memcmp(text->at, "hold", 4) == 0) {
         if (part > PART_UPDATE || made.local)
             return vly_fault_at(text, text->at,
-                                "hold is for equations and state variables of "
+                                "hold, wanted only after an equation or after "
+                                "an assignment to a state variable in "
                                 "`update`");
+        if (!model->refractory)
+            return vly_fault_at(text, text->at,
+                                "hold without `refractory`, wanted a time in "
+                                "which it stands still");
         made.hold = true;
         text->at += 4;
         vly_text_skip(text);
     }
     if (*text->at && *text->at != '\n' && *text->at != ';')
-        return vly_fault_at(text, text->at,
-                            "unexpected text, wanted the end of the line");
+        return vly_unexpected(text, "an operator, the end of the line or a ;");
+    if (part == PART_ARRIVAL && !arrival_good(text, &made, name))
+        return false;
     if (!made.node || (!made.local && !units_fit(model, text, &made)))
         return false;
     if (made.local && !local_add(model, text, part, &made, name, n))
@@ -478,8 +222,9 @@ static bool statements_read(vly_neuron_model *model,
 {
     if (!from->text)
         return true;
-    vly_text text = text_of(model, from);
+    vly_text text = vly_neuron_text_of(model, from);
     text.inputs = part == PART_UPDATE;
+    text.n_draws = part == PART_EQ ? NULL : &model->n_draws;
     text.in = part == PART_ARRIVAL;
     text.in_port = port;
     for (;;) {
@@ -496,20 +241,22 @@ static bool statements_read(vly_neuron_model *model,
 static vly_node *whole_text(vly_neuron_model *model,
                             const vly_neuron_text *from, bool truth)
 {
-    vly_text text = text_of(model, from);
+    vly_text text = vly_neuron_text_of(model, from);
     text.rises = truth;
+    text.n_draws = truth ? &model->n_draws : NULL;
+    text.open = 1;
     vly_text_skip_lines(&text);
     vly_node *node = vly_expression_read(&text);
     if (!node)
         return NULL;
     vly_text_skip_lines(&text);
     if (*text.at)
-        return vly_fault_at(&text, text.at, "unexpected text after the end");
+        return vly_unexpected(&text, "an operator or the end");
     if (node->truth != truth)
         return vly_fault_at(&text, text.text,
                             truth ? "spike is a value, wanted a condition such "
                                     "as v >= v_th"
-                                  : "a condition, wanted a value");
+                                  : "a condition, wanted a time");
     return node;
 }
 
@@ -523,10 +270,13 @@ static bool refractory_read(vly_neuron_model *model)
         return false;
     if (!model->refractory->host ||
         !vly_unit_equal(model->refractory->unit, (vly_unit){.ms = 1}))
-        return fault(model, from->place,
-                     "refractory is no time of parameters, wanted one such as "
-                     "\"t_ref\" in ms");
-    if (model->refractory->kind == VLY_NODE_PARAM)
+        return vly_neuron_refuse(
+            model, from->place,
+            "refractory is no time of parameters, wanted one such as "
+            "\"t_ref\" in ms");
+    /* areas round what is in ms to bursts, and say so */
+    if (model->refractory->kind == VLY_NODE_PARAM &&
+        model->decimals[model->refractory->index] == 0)
         model->refractory_param = (uint32_t)model->refractory->index;
     model->fields[model->n_states] = (vly_neuron_field){.key = "refractory",
                                                         .name = "refractory",
@@ -551,10 +301,11 @@ static bool method_read(vly_neuron_model *model)
             model->method = (vly_method)i;
             return true;
         }
-    return fault(model, from->place,
-                 "method is \"%.40s\", wanted auto, exact, exponential, heun, "
-                 "rk4 or euler",
-                 from->text);
+    return vly_neuron_refuse(
+        model, from->place,
+        "method is \"%.40s\", wanted auto, exact, exponential, heun, "
+        "rk4 or euler",
+        from->text);
 }
 
 static bool input_read(vly_neuron_model *model)
@@ -565,9 +316,9 @@ static bool input_read(vly_neuron_model *model)
         if (strcmp(model->params[i].name, name) == 0)
             model->input = i;
     if (from->text && model->input == UINT32_MAX)
-        return fault(model, from->place,
-                     "input is \"%.60s\", wanted the name of a parameter",
-                     from->text);
+        return vly_neuron_refuse(
+            model, from->place,
+            "input is \"%.60s\", wanted the name of a parameter", from->text);
     return true;
 }
 
@@ -579,35 +330,43 @@ static bool rates_read(vly_neuron_model *model)
             continue;
         vly_state *state = &model->states[at->target];
         if (state->rate)
-            return fault(model, at->place, "%s' is given twice",
-                         model->fields[at->target].name);
+            return vly_neuron_refuse_at(model, at->place, at->at,
+                                        "%s' is given twice, wanted one "
+                                        "equation of a variable",
+                                        model->fields[at->target].name);
         state->rate = at->node;
         state->hold = at->hold;
     }
     return true;
 }
 
+static bool parts_given(vly_neuron_model *model)
+{
+    const vly_neuron_source *source = model->source;
+    if (!source->eq.text == !source->update.text)
+        return vly_neuron_refuse(
+            model, source->place, "[neuron.%s] has %s, wanted eq or update",
+            source->name,
+            source->eq.text ? "both eq and update" : "no equations");
+    if (!source->spike.text)
+        return vly_neuron_refuse(model, source->place,
+                                 "[neuron.%s] has no spike, wanted a condition "
+                                 "such as spike = \"v >= v_th\"",
+                                 source->name);
+    return true;
+}
+
 bool vly_neuron_read(vly_neuron_model *model)
 {
     const vly_neuron_source *source = model->source;
+    if (!parts_given(model))
+        return false;
     model->n_params = source->n_params;
     model->n_ports = source->n_ports;
     model->n_states = model->n_fields = source->n_states;
     model->input = model->refractory_param = UINT32_MAX;
-    if (!params_read(model) || !ports_read(model))
+    if (!vly_neuron_names(model))
         return false;
-    for (uint32_t i = 0; i < source->n_states; i++)
-        if (!state_read(model, i))
-            return false;
-    if (!source->eq.text == !source->update.text)
-        return fault(model, source->place,
-                     "[neuron.%s] has %s, wanted eq or update", source->name,
-                     source->eq.text ? "both eq and update" : "no equations");
-    if (!source->spike.text)
-        return fault(model, source->place,
-                     "[neuron.%s] has no spike, wanted a condition such as "
-                     "spike = \"v >= v_th\"",
-                     source->name);
     if (!refractory_read(model) || !method_read(model) || !input_read(model) ||
         !statements_read(model, &source->eq, PART_EQ, 0, &model->eq) ||
         !statements_read(model, &source->update, PART_UPDATE, 0,

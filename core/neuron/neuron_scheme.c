@@ -34,7 +34,7 @@ static uint32_t step(vly_emitter *e, double share)
     dt->host = true;
     node->a = part;
     node->b = dt;
-    node->host = true;
+    vly_node_join(node);
     return vly_emit_coef(e, &(vly_coef){.node = node});
 }
 

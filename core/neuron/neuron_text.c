@@ -12,14 +12,10 @@
  *     power   = atom [ "^" whole number ]
  *     atom    = number [ unit ] | "(" expr ")" | name | name "(" expr, ... ")"
  */
-#include "neuron/neuron_tree.h"
+#include "neuron/neuron_build.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/suggest.h"
 
 #define DEPTH_MAX 100u
 #define ARGUMENTS_MAX 4u
@@ -36,11 +32,13 @@ static bool is_blank(char c)
 
 void vly_text_skip(vly_text *text)
 {
-    while (is_blank(*text->at))
-        text->at++;
-    if (*text->at == '#')
-        while (*text->at && *text->at != '\n')
+    do {
+        while (is_blank(*text->at) || (text->open && *text->at == '\n'))
             text->at++;
+        if (*text->at == '#')
+            while (*text->at && *text->at != '\n')
+                text->at++;
+    } while (text->open && *text->at == '\n');
 }
 
 void vly_text_skip_lines(vly_text *text)
@@ -56,8 +54,8 @@ void vly_text_skip_lines(vly_text *text)
 size_t vly_text_word(const vly_text *text)
 {
     size_t n = 0;
-    if (isalpha((unsigned char)text->at[0]) || text->at[0] == '_')
-        while (isalnum((unsigned char)text->at[n]) || text->at[n] == '_')
+    if (vly_is_letter(text->at[0]) || text->at[0] == '_')
+        while (vly_is_word(text->at[n]))
             n++;
     return n;
 }
@@ -107,27 +105,6 @@ const vly_named *vly_names_find(const vly_names *names, const char *name,
     return NULL;
 }
 
-static vly_node *unknown(vly_text *text, const char *at, size_t n)
-{
-    vly_suggest near = {0};
-    char word[80];
-    char hint[160];
-    char all[200] = "";
-    size_t used = 0;
-    (void)snprintf(word, sizeof word, "%.*s", (int)(n < 64 ? n : 64), at);
-    for (uint32_t i = 0; i < text->names->n; i++) {
-        const char *name = text->names->items[i].name;
-        vly_suggest_offer(&near, word, name);
-        if (used + strlen(name) + 3 < sizeof all)
-            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s",
-                                     used ? ", " : "", name);
-    }
-    vly_suggest_text(&near, hint, sizeof hint);
-    if (!*hint)
-        (void)snprintf(hint, sizeof hint, ", wanted one of %.130s", all);
-    return vly_fault_at(text, at, "unknown name %s%s", word, hint);
-}
-
 static vly_node *named(vly_text *text, const char *at, size_t n)
 {
     const vly_named *found = vly_names_find(text->names, at, n);
@@ -136,11 +113,12 @@ static vly_node *named(vly_text *text, const char *at, size_t n)
     if (word_is(at, n, "in")) {
         if (!text->in)
             return vly_fault_at(text, at,
-                                "`in` stands for the arriving input, wanted "
-                                "only in on.PORT");
+                                "`in` is what arrives at a port, wanted it "
+                                "only in `on`");
         node = vly_node_new(text->arena, VLY_NODE_INPUT, offset);
         if (node) {
             node->index = (int32_t)text->in_port;
+            node->arrives = true;
             for (uint32_t i = 0; i < text->names->n; i++)
                 if (text->names->items[i].kind == VLY_NODE_INPUT &&
                     text->names->items[i].index == text->in_port)
@@ -148,12 +126,16 @@ static vly_node *named(vly_text *text, const char *at, size_t n)
         }
         return node;
     }
+    if (found)
+        text->names->items[found - text->names->items].used = true;
     if (found && found->alias)
         return found->alias;
     if (found && found->kind == VLY_NODE_INPUT && !text->inputs)
         return vly_fault_at(text, at,
-                            "port %s in an equation, wanted it in on.%s or in "
-                            "`update`",
+                            text->in ? "port %s, wanted `in`: what arrives at "
+                                       "the port of the key"
+                                     : "port %s, wanted it only in `update`; "
+                                       "on.%s says what an arrival does",
                             found->name, found->name);
     if (found || word_is(at, n, "dt")) {
         node = vly_node_new(text->arena, found ? found->kind : VLY_NODE_DT,
@@ -163,6 +145,9 @@ static vly_node *named(vly_text *text, const char *at, size_t n)
             node->unit = found ? found->unit : (vly_unit){.ms = 1};
             node->host =
                 node->kind == VLY_NODE_PARAM || node->kind == VLY_NODE_DT;
+            node->arrives = node->kind == VLY_NODE_INPUT;
+            if (node->kind == VLY_NODE_STATE)
+                node->uses = 1u << node->index;
         }
         return node;
     }
@@ -170,10 +155,27 @@ static vly_node *named(vly_text *text, const char *at, size_t n)
     vly_unit unit;
     if (vly_unit_symbol(at, n, &unit, &decimal))
         return vly_node_number(text->arena, vly_decimal(1.0, decimal), unit);
-    return unknown(text, at, n);
+    return vly_unknown_name(text, at, n);
 }
 
 /* ---- atoms -------------------------------------------------------------- */
+
+/* A whole number from -most to most. */
+static bool whole(vly_text *text, int32_t most, int32_t *out)
+{
+    bool minus = *text->at == '-';
+    const char *at = text->at + minus;
+    *out = 0;
+    if (!vly_is_digit(*at))
+        return false;
+    for (; vly_is_digit(*at) && *out <= most; at++)
+        *out = *out * 10 + (*at - '0');
+    if (*out > most || *at == '.' || vly_is_word(*at))
+        return false;
+    *out = minus ? -*out : *out;
+    text->at = at;
+    return true;
+}
 
 /* "3 mV": the unit may have a power. */
 static vly_node *number(vly_text *text)
@@ -191,9 +193,11 @@ static vly_node *number(vly_text *text)
     size_t length = vly_text_word(text);
     if (length == 0 || is_reserved(text->at, length)) {
         text->at = after;
+        length = 0;
     } else if (!vly_unit_symbol(text->at, length, &unit, &decimal)) {
         return vly_fault_at(text, text->at,
-                            "%.*s after a number, wanted a unit or an operator",
+                            "%.*s after a number, wanted a unit or an operator "
+                            "such as *",
                             (int)(length < 40 ? length : 40), text->at);
     } else {
         text->at += length;
@@ -202,20 +206,48 @@ static vly_node *number(vly_text *text)
     if (node) {
         node->at = (uint32_t)(at - text->text);
         if (*text->at == '^' && length) { /* 3 mV^2 is 3 (mV^2) */
-            char *end;
-            long power = strtol(text->at + 1, &end, 10);
-            if (end == text->at + 1 || power < -9 || power > 9)
-                return vly_fault_at(text, text->at,
+            int32_t times = 0;
+            const char *sign = text->at++;
+            if (!whole(text, 9, &times))
+                return vly_fault_at(text, sign,
                                     "a power of a unit, wanted a whole number "
                                     "from -9 to 9");
-            decimal *= (int)power;
-            if (!vly_unit_times((vly_unit){0}, unit, (int)power, &node->unit))
-                return vly_fault_at(text, text->at, "too large a power");
-            text->at = end;
+            decimal *= times;
+            (void)vly_unit_times((vly_unit){0}, unit, times, &node->unit);
         }
         node->number = vly_decimal(value, decimal);
-        node->any = value == 0.0 && length == 0;
+        node->any = value >= 0.0 && value <= 0.0 && length == 0;
+        if (!(node->number <= VLY_NUMBER_MOST))
+            return vly_fault_at(text, at,
+                                "a number beyond 1e30, wanted a smaller one");
     }
+    return node;
+}
+
+/* Lines may end within brackets, so that the next one is wrong, too. */
+static vly_node *not_closed(vly_text *text, const char *bracket,
+                            const char *wanted)
+{
+    if (*text->at && !memchr(bracket, '\n', (size_t)(text->at - bracket)))
+        return vly_unexpected(text, wanted);
+    return vly_fault_at(text, bracket, "a ( that is not closed, wanted a )");
+}
+
+/* Each uniform( ) of a model is a draw of its own. */
+static vly_node *draw(vly_text *text, const char *at)
+{
+    if (!take(text, ')'))
+        return vly_fault_at(text, text->at,
+                            "uniform( ) with an argument, wanted none: it is "
+                            "in [0, 1)");
+    if (!text->n_draws)
+        return vly_fault_at(text, at,
+                            "uniform( ), wanted it in `update`, `spike`, "
+                            "`reset` or on.PORT: equations have no draws");
+    vly_node *node = vly_node_new(text->arena, VLY_NODE_UNIFORM,
+                                  (uint32_t)(at - text->text));
+    if (node)
+        node->index = (int32_t)(*text->n_draws)++;
     return node;
 }
 
@@ -223,61 +255,60 @@ static vly_node *call(vly_text *text, const char *at, size_t n)
 {
     vly_node *arguments[ARGUMENTS_MAX] = {NULL};
     uint32_t count = 0;
-    text->at++; /* ( */
+    bool known = word_is(at, n, "rises") || word_is(at, n, "uniform") ||
+                 vly_function_find(at, n) != VLY_FUNCTIONS;
+    if (!known)
+        return vly_unknown_function(text, at, n);
+    const char *bracket = text->at++;
+    if (word_is(at, n, "uniform"))
+        return draw(text, at);
+    text->open++;
     do {
         if (count == ARGUMENTS_MAX)
-            return vly_fault_at(text, at, "more than %u arguments",
-                                ARGUMENTS_MAX);
+            return vly_fault_at(text, at,
+                                "%.*s has more than %u arguments, wanted "
+                                "fewer",
+                                (int)n, at, ARGUMENTS_MAX);
         arguments[count] = expression(text);
         if (!arguments[count++])
             return NULL;
     } while (take(text, ','));
     if (!take(text, ')'))
-        return vly_fault_at(text, text->at, "wanted a ) here");
+        return not_closed(text, bracket, "a , or a )");
+    text->open--;
     if (word_is(at, n, "rises")) {
         if (!text->rises || count != 2)
             return vly_fault_at(text, at,
                                 count != 2
-                                    ? "rises takes a value and a threshold"
-                                    : "rises( ) is only for `spike`");
+                                    ? "rises, wanted a value and a threshold: "
+                                      "rises(v, v_th)"
+                                    : "rises( ), wanted it only in `spike`");
         return vly_node_binary(text, at, VLY_NODE_RISES, arguments[0],
                                arguments[1]);
     }
-    vly_function function = vly_function_find(at, n);
-    if (function == VLY_FUNCTIONS) {
-        vly_suggest near = {0};
-        char word[60];
-        char hint[120];
-        (void)snprintf(word, sizeof word, "%.*s", (int)(n < 40 ? n : 40), at);
-        for (int i = 0; i < VLY_FUNCTIONS; i++)
-            vly_suggest_offer(&near, word, vly_function_name((vly_function)i));
-        return vly_fault_at(text, at, "unknown function %s%s", word,
-                            vly_suggest_text(&near, hint, sizeof hint));
-    }
-    return vly_node_call(text, at, function, arguments, count);
+    return vly_node_call(text, at, vly_function_find(at, n), arguments, count);
 }
 
 static vly_node *atom(vly_text *text)
 {
     vly_text_skip(text);
     const char *at = text->at;
-    if (isdigit((unsigned char)*at) ||
-        (*at == '.' && isdigit((unsigned char)at[1])))
+    if (vly_is_digit(*at) || (*at == '.' && vly_is_digit(at[1])))
         return number(text);
     if (*at == '(') {
         text->at++;
+        text->open++;
         vly_node *inner = expression(text);
         if (!inner)
             return NULL;
-        return take(text, ')')
-                   ? inner
-                   : vly_fault_at(text, text->at, "wanted a ) here");
+        if (!take(text, ')'))
+            return not_closed(text, at, "an operator or a )");
+        text->open--;
+        return inner;
     }
     size_t n = vly_text_word(text);
     if (n == 0 || is_reserved(at, n))
-        return vly_fault_at(text, at, "%s, wanted a number, a name or a (",
-                            *at && *at != '\n' ? "unexpected sign or word"
-                                               : "the expression ends here");
+        return vly_unexpected(text, "a number, a name or a (");
     text->at += n;
     vly_text_skip(text);
     return *text->at == '(' ? call(text, at, n) : named(text, at, n);
@@ -295,15 +326,13 @@ static vly_node *power(vly_text *text)
     if (*text->at != '^')
         return base;
     at = text->at++;
-    char *end;
+    int32_t exponent = 0;
     vly_text_skip(text);
-    long exponent = strtol(text->at, &end, 10);
-    if (end == text->at || *end == '.' || exponent < -16 || exponent > 16)
+    if (!whole(text, 16, &exponent))
         return vly_fault_at(text, text->at,
-                            "a power that is not a whole number from -16 to "
-                            "16: exp( ) and log( ) make others of parameters");
-    text->at = end;
-    return vly_node_power(text, at, base, (int32_t)exponent);
+                            "a power, wanted a whole number from -16 to 16; of "
+                            "parameters exp(y*log(x)) is x to the y");
+    return vly_node_power(text, at, base, exponent);
 }
 
 static vly_node *unary(vly_text *text)
@@ -313,7 +342,9 @@ static vly_node *unary(vly_text *text)
         return power(text);
     const char *at = text->at++;
     if (++text->depth > DEPTH_MAX)
-        return vly_fault_at(text, at, "more than %u levels", DEPTH_MAX);
+        return vly_fault_at(text, at,
+                            "more than %u levels of brackets, wanted fewer",
+                            DEPTH_MAX);
     vly_node *inner = unary(text);
     text->depth--;
     if (!inner)
@@ -331,6 +362,8 @@ static vly_node *product(vly_text *text)
         const char *at = text->at;
         if (*at != '*' && *at != '/')
             return left;
+        if (at[1] == '*')
+            return vly_unexpected(text, "^");
         text->at++;
         vly_node *right = unary(text);
         if (!right)
@@ -369,7 +402,7 @@ static vly_node *compare(vly_text *text)
     vly_text_skip(text);
     const char *at = text->at;
     if (*at == '=' && at[1] == '=')
-        return vly_fault_at(text, at, "== of numbers, wanted < <= > or >=");
+        return vly_unexpected(text, "<");
     if (*at != '<' && *at != '>')
         return left;
     bool equal = at[1] == '=';
@@ -389,7 +422,9 @@ static vly_node *negation(vly_text *text)
     if (!take_word(text, "not"))
         return compare(text);
     if (++text->depth > DEPTH_MAX)
-        return vly_fault_at(text, at, "more than %u levels", DEPTH_MAX);
+        return vly_fault_at(text, at,
+                            "more than %u levels of brackets, wanted fewer",
+                            DEPTH_MAX);
     vly_node *inner = negation(text);
     text->depth--;
     return inner ? vly_node_binary(text, at, VLY_NODE_NOT, inner, NULL) : NULL;
@@ -431,14 +466,15 @@ static vly_node *choice(vly_text *text, const char *at)
     if (!condition)
         return NULL;
     if (!condition->truth)
-        return vly_fault_at(text, at, "if without a condition such as v > 0");
+        return vly_fault_at(text, at,
+                            "if without a condition, wanted one such as v > 0");
     if (!take_word(text, "then"))
-        return vly_fault_at(text, text->at, "wanted `then` here");
+        return vly_unexpected(text, "`then`");
     vly_node *yes = expression(text);
     if (!yes)
         return NULL;
     if (!take_word(text, "else"))
-        return vly_fault_at(text, text->at, "wanted `else` here");
+        return vly_unexpected(text, "`else`");
     vly_node *no = expression(text);
     if (!no)
         return NULL;
@@ -447,8 +483,9 @@ static vly_node *choice(vly_text *text, const char *at)
         made->a = condition;
         made->b = yes;
         made->c = no;
-        made->host = condition->host && yes->host && no->host;
-        made->numeric = false;
+        vly_node_join(made);
+        if (made->size > VLY_NODES_MAX)
+            return vly_node_too_large(text, at);
     }
     return made;
 }
@@ -459,7 +496,9 @@ static vly_node *expression(vly_text *text)
     vly_text_skip(text);
     const char *at = text->at;
     if (++text->depth > DEPTH_MAX)
-        return vly_fault_at(text, at, "more than %u levels", DEPTH_MAX);
+        return vly_fault_at(text, at,
+                            "more than %u levels of brackets, wanted fewer",
+                            DEPTH_MAX);
     made = take_word(text, "if") ? choice(text, at) : either(text);
     text->depth--;
     return made;

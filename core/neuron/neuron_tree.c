@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Trees of expressions: made with their units checked.
  */
-#include "neuron/neuron_tree.h"
+#include "neuron/neuron_build.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,8 +58,93 @@ vly_node *vly_node_new(vly_arena *arena, vly_node_kind kind, uint32_t at)
     if (node) {
         node->kind = kind;
         node->at = at;
+        node->size = 1;
     }
     return node;
+}
+
+void vly_node_join(vly_node *node)
+{
+    const vly_node *const parts[] = {node->a, node->b, node->c};
+    node->host = node->kind != VLY_NODE_RISES;
+    node->numeric = true;
+    node->size = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!parts[i])
+            continue;
+        node->host = node->host && parts[i]->host;
+        node->numeric = node->numeric && parts[i]->numeric;
+        node->arrives = node->arrives || parts[i]->arrives;
+        node->uses |= parts[i]->uses;
+        node->size += parts[i]->size;
+    }
+    /* propagator( ) depends on dt */
+    if (!node->host || node->truth || node->kind == VLY_NODE_IF ||
+        (node->kind == VLY_NODE_FUNCTION &&
+         node->index == VLY_FUNCTION_PROPAGATOR))
+        node->numeric = false;
+}
+
+vly_node *vly_node_too_large(vly_text *text, const char *at)
+{
+    return vly_fault_at(text, at,
+                        "more than %u operations in one expression together "
+                        "with what its names stand for, wanted fewer",
+                        VLY_NODES_MAX);
+}
+
+/* A made node: neither too large nor a number that no float has. */
+static vly_node *checked(vly_text *text, const char *at, vly_node *node)
+{
+    if (node->size > VLY_NODES_MAX)
+        return vly_node_too_large(text, at);
+    if (!node->numeric)
+        return node;
+    double value = vly_node_value(NULL, node, NULL, 0.0, 0.0, NULL);
+    if (value >= -VLY_NUMBER_MOST && value <= VLY_NUMBER_MOST)
+        return node;
+    return vly_fault_at(text, at,
+                        value - value == 0.0
+                            ? "a number beyond 1e30, wanted a smaller one"
+                            : "no finite number, wanted one");
+}
+
+static int add_degree(int a, int b)
+{
+    return a < 0 || b < 0 || a + b > 1 ? -1 : a + b;
+}
+
+/* Of a sum or a choice: 0 fits both. */
+static int same_degree(const vly_node *a, const vly_node *b)
+{
+    int left = vly_node_degree(a);
+    int right = vly_node_degree(b);
+    if (a->any || b->any)
+        return a->any ? right : left;
+    return left == right ? left : -1;
+}
+
+int vly_node_degree(const vly_node *node)
+{
+    if (!node->arrives)
+        return 0;
+    switch (node->kind) {
+    case VLY_NODE_INPUT:
+        return 1;
+    case VLY_NODE_NEGATE:
+        return vly_node_degree(node->a);
+    case VLY_NODE_ADD:
+    case VLY_NODE_SUBTRACT:
+        return same_degree(node->a, node->b);
+    case VLY_NODE_MULTIPLY:
+        return add_degree(vly_node_degree(node->a), vly_node_degree(node->b));
+    case VLY_NODE_DIVIDE:
+        return node->b->arrives ? -1 : vly_node_degree(node->a);
+    case VLY_NODE_IF:
+        return node->a->arrives ? -1 : same_degree(node->b, node->c);
+    default:
+        return -1;
+    }
 }
 
 vly_node *vly_node_number(vly_arena *arena, double number, vly_unit unit)
@@ -81,8 +166,7 @@ vly_node *vly_node_negate(vly_arena *arena, vly_node *a)
     node->a = a;
     node->unit = a->unit;
     node->any = a->any;
-    node->host = a->host;
-    node->numeric = a->numeric;
+    vly_node_join(node);
     return node;
 }
 
@@ -131,6 +215,25 @@ static bool truths(vly_text *text, const char *at, vly_node_kind kind,
     return false;
 }
 
+/* Parameters come first among the names. */
+static void mark_divisors(vly_text *text, const vly_node *node)
+{
+    if (node->kind == VLY_NODE_PARAM)
+        text->names->items[node->index].divides = true;
+    if (node->kind != VLY_NODE_MULTIPLY && node->kind != VLY_NODE_NEGATE &&
+        node->kind != VLY_NODE_POWER)
+        return;
+    mark_divisors(text, node->a);
+    if (node->b)
+        mark_divisors(text, node->b);
+}
+
+static bool is_zero(const vly_node *node)
+{
+    double value = vly_node_value(NULL, node, NULL, 0.0, 0.0, NULL);
+    return value >= 0.0 && value <= 0.0;
+}
+
 vly_node *vly_node_binary(vly_text *text, const char *at, vly_node_kind kind,
                           vly_node *a, vly_node *b)
 {
@@ -142,7 +245,8 @@ vly_node *vly_node_binary(vly_text *text, const char *at, vly_node_kind kind,
     case VLY_NODE_DIVIDE:
         if (!vly_unit_times(a->unit, b->unit,
                             kind == VLY_NODE_MULTIPLY ? 1 : -1, &unit))
-            return vly_fault_at(text, at, "too large a power of a unit");
+            return vly_fault_at(
+                text, at, "a power of a unit beyond 100, wanted a smaller one");
         break;
     case VLY_NODE_AND:
     case VLY_NODE_OR:
@@ -160,11 +264,12 @@ vly_node *vly_node_binary(vly_text *text, const char *at, vly_node_kind kind,
     node->a = a;
     node->b = b;
     node->unit = node->truth ? (vly_unit){0} : unit;
-    node->host = a->host && (!b || b->host) && kind != VLY_NODE_RISES;
-    node->numeric = node->host && a->numeric && b && b->numeric;
-    if (kind == VLY_NODE_DIVIDE && b->numeric && b->any)
-        return vly_fault_at(text, at, "division by 0");
-    return node;
+    vly_node_join(node);
+    if (kind == VLY_NODE_DIVIDE)
+        mark_divisors(text, b);
+    if (kind == VLY_NODE_DIVIDE && b->numeric && is_zero(b))
+        return vly_fault_at(text, at, "division by 0, wanted another number");
+    return checked(text, at, node);
 }
 
 vly_node *vly_node_power(vly_text *text, const char *at, vly_node *a,
@@ -175,14 +280,17 @@ vly_node *vly_node_power(vly_text *text, const char *at, vly_node *a,
     if (!node)
         return NULL;
     if (a->truth)
-        return vly_fault_at(text, at, "a power of a condition");
+        return vly_fault_at(text, at,
+                            "a power of a condition, wanted one of a value");
     if (!vly_unit_times((vly_unit){0}, a->unit, power, &node->unit))
-        return vly_fault_at(text, at, "too large a power of a unit");
+        return vly_fault_at(
+            text, at, "a power of a unit beyond 100, wanted a smaller one");
     node->a = a;
     node->index = power;
-    node->host = a->host;
-    node->numeric = a->numeric;
-    return node;
+    vly_node_join(node);
+    if (power < 0)
+        mark_divisors(text, a);
+    return checked(text, at, node);
 }
 
 /* ---- functions ---------------------------------------------------------- */
@@ -213,11 +321,12 @@ static bool check_call(vly_text *text, const char *at, const row *f,
     for (uint32_t i = 0; i < n; i++) {
         const vly_node *a = arguments[i];
         if (a->truth)
-            return vly_fault_at(text, at, "%s of a condition", f->name);
+            return vly_fault_at(text, at, "%s of a condition, wanted a value",
+                                f->name);
         if (f->host_only && !a->host)
             return vly_fault_at(text, at,
-                                "%s of a state variable is not offered, only "
-                                "of parameters",
+                                "%s of a state variable is not offered, wanted "
+                                "it of parameters only",
                                 f->name);
         vly_unit_print(a->unit, found);
         if (f->takes == PURE && !vly_unit_none(a->unit))
@@ -234,8 +343,11 @@ static bool check_call(vly_text *text, const char *at, const row *f,
                             a, unit))
             return false;
     }
-    if (f->takes == ROOT && !vly_unit_root(arguments[0]->unit, unit))
-        return vly_fault_at(text, at, "sqrt of a unit with an odd power");
+    if (f->takes == ROOT && !vly_unit_root(arguments[0]->unit, unit)) {
+        vly_unit_print(arguments[0]->unit, found);
+        return vly_fault_at(
+            text, at, "sqrt of %s, wanted a unit with even powers", found);
+    }
     if (f->takes >= TIMES)
         (void)vly_unit_times(*unit, ms, 1, unit);
     return true;
@@ -256,10 +368,6 @@ vly_node *vly_node_call(vly_text *text, const char *at, vly_function function,
     node->a = arguments[0];
     node->b = n > 1 ? arguments[1] : NULL;
     node->c = n > 2 ? arguments[2] : NULL;
-    node->host = node->numeric = true;
-    for (uint32_t i = 0; i < n; i++) {
-        node->host = node->host && arguments[i]->host;
-        node->numeric = node->numeric && arguments[i]->numeric;
-    }
-    return node;
+    vly_node_join(node);
+    return checked(text, at, node);
 }

@@ -13,9 +13,10 @@ typedef enum vly_node_kind {
     VLY_NODE_NUMBER,
     VLY_NODE_PARAM, /* index */
     VLY_NODE_DT,
-    VLY_NODE_STATE, /* index */
-    VLY_NODE_LOCAL, /* index: a name of `update` */
-    VLY_NODE_INPUT, /* index: of a port in this burst */
+    VLY_NODE_STATE,   /* index */
+    VLY_NODE_LOCAL,   /* index: a name of `update` */
+    VLY_NODE_INPUT,   /* index: of a port in this burst */
+    VLY_NODE_UNIFORM, /* index: of the draw */
     VLY_NODE_NEGATE,
     VLY_NODE_ADD,
     VLY_NODE_SUBTRACT,
@@ -56,10 +57,13 @@ struct vly_node {
     uint32_t at; /* offset in its text */
     int32_t index;
     vly_unit unit;
-    bool truth;   /* a condition */
-    bool any;     /* the number 0, which fits every unit */
-    bool host;    /* of numbers, parameters and dt only */
-    bool numeric; /* of numbers only */
+    bool truth;    /* a condition */
+    bool any;      /* the number 0, which fits every unit */
+    bool host;     /* of numbers, parameters and dt only */
+    bool numeric;  /* of numbers only */
+    bool arrives;  /* names an input */
+    uint32_t uses; /* bit for each state that it names */
+    uint32_t size; /* nodes, those of an alias each time */
     double number;
     vly_node *a;
     vly_node *b;
@@ -70,6 +74,10 @@ struct vly_node {
 
 typedef struct vly_names vly_names;
 
+/* Most nodes of one expression: an alias counts each time it is named, so that
+ * nothing that walks a tree takes long. */
+#define VLY_NODES_MAX 2000u
+
 /* One text being read. */
 typedef struct vly_text {
     vly_arena *arena;
@@ -79,11 +87,13 @@ typedef struct vly_text {
     const void *place;
     const char *text;
     const char *at;
-    bool inputs; /* ports may be named */
-    bool rises;  /* rises( ) may be used */
-    bool in;     /* `in` is the arriving input of port in_port */
+    bool inputs;       /* ports may be named */
+    bool rises;        /* rises( ) may be used */
+    uint32_t *n_draws; /* uniform( ) so far; NULL: it may not be used */
+    bool in;           /* `in` is the arriving input of port in_port */
     uint32_t in_port;
     uint32_t depth;
+    uint32_t open; /* brackets: within them lines may end */
 } vly_text;
 
 /* What an expression may name. */
@@ -93,6 +103,9 @@ typedef struct vly_named {
     uint32_t index;
     vly_unit unit;
     vly_node *alias; /* in place of kind */
+    const void *place;
+    bool used;
+    bool divides; /* stands below a division */
 } vly_named;
 
 struct vly_names {
@@ -106,6 +119,12 @@ vly_node *vly_fault_at(vly_text *text, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 vly_node *vly_node_new(vly_arena *arena, vly_node_kind kind, uint32_t at);
 vly_node *vly_node_number(vly_arena *arena, double number, vly_unit unit);
+vly_node *vly_node_too_large(vly_text *text, const char *at);
+/* Sets what follows from its parts a, b and c. */
+void vly_node_join(vly_node *node);
+/* How `in` stands in an expression: 0: not at all, 1: the expression is
+ * proportional to it; -1: neither. */
+int vly_node_degree(const vly_node *node);
 /* a and b with units checked; at: place of the operator */
 vly_node *vly_node_binary(vly_text *text, const char *at, vly_node_kind kind,
                           vly_node *a, vly_node *b);
@@ -120,6 +139,14 @@ const char *vly_function_name(vly_function function);
 
 const vly_named *vly_names_find(const vly_names *names, const char *name,
                                 size_t n);
+
+/* neuron_hint.c: what stands at text->at is not expected; wanted: what is,
+ * unless it is known from other languages. Returns NULL. */
+vly_node *vly_unexpected(vly_text *text, const char *wanted);
+vly_node *vly_unknown_name(vly_text *text, const char *at, size_t n);
+vly_node *vly_unknown_function(vly_text *text, const char *at, size_t n);
+/* A left side such as dv/dt; false: it is none, and nothing is said. */
+bool vly_foreign_derivative(vly_text *text, const char *at);
 
 /* Reads an expression (or a condition) at text->at. */
 vly_node *vly_expression_read(vly_text *text);

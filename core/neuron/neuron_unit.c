@@ -3,9 +3,10 @@
  */
 #include "neuron/neuron_unit.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+#define DECIMAL_MOST 60 /* powers of ten of one unit */
 
 typedef struct symbol {
     const char *text;
@@ -115,11 +116,11 @@ static bool power(const char **at, const char *end, int *out)
         sign = -1;
         ++*at;
     }
-    if (*at == end || !isdigit((unsigned char)**at))
+    if (*at == end || !vly_is_digit(**at))
         return false;
     *out = sign * (**at - '0');
     ++*at;
-    return *at == end || !isdigit((unsigned char)**at);
+    return *at == end || !vly_is_digit(**at);
 }
 
 bool vly_unit_parse(const char *text, size_t n, vly_unit *unit, int *decimal)
@@ -134,7 +135,7 @@ bool vly_unit_parse(const char *text, size_t n, vly_unit *unit, int *decimal)
         vly_unit one = {0};
         int one_decimal = 0;
         int times = 1;
-        while (at < end && isalpha((unsigned char)*at))
+        while (at < end && vly_is_letter(*at))
             at++;
         if (at == from && *at == '1')
             at++;
@@ -145,6 +146,8 @@ bool vly_unit_parse(const char *text, size_t n, vly_unit *unit, int *decimal)
         if (!vly_unit_times(made, one, sign * times, &made))
             return false;
         exponent += sign * times * one_decimal;
+        if (exponent < -DECIMAL_MOST || exponent > DECIMAL_MOST)
+            return false;
         if (at == end) {
             *unit = made;
             *decimal = exponent;
@@ -190,8 +193,10 @@ void vly_unit_suffix(const char *text, char out[VLY_UNIT_TEXT])
             const char *word = *at == '/' ? (used ? "_per_" : "per_") : "_";
             used +=
                 (size_t)snprintf(out + used, VLY_UNIT_TEXT - used, "%s", word);
-        } else if (isalnum((unsigned char)*at) && !(*at == '1' && used == 0)) {
-            out[used++] = (char)tolower((unsigned char)*at);
+        } else if ((vly_is_letter(*at) || vly_is_digit(*at)) &&
+                   !(*at == '1' && used == 0)) {
+            bool upper = *at >= 'A' && *at <= 'Z';
+            out[used++] = (char)(upper ? *at - 'A' + 'a' : *at);
         }
     }
     out[used] = 0;

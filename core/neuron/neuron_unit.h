@@ -12,6 +12,23 @@
 
 enum { VLY_UNIT_TEXT = 64 };
 
+/* Letters and digits of ASCII, whatever the locale. */
+static inline bool vly_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool vly_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Of a name, after its first letter. */
+static inline bool vly_is_word(char c)
+{
+    return vly_is_letter(c) || vly_is_digit(c) || c == '_';
+}
+
 typedef struct vly_unit {
     int8_t mv;
     int8_t pa;

@@ -12,6 +12,7 @@
 #include "base/number.h"
 
 #define COEF_MAX 1099511627776.0 /* 2^40 */
+#define BURSTS_MAX 4294967040.0
 
 /* ---- expressions -------------------------------------------------------- */
 
@@ -293,6 +294,9 @@ void vly_neuron_start(const vly_neuron_model *model, const double *params,
         values[model->n_states] = 0.0;
 }
 
+const char vly_neuron_unfit_bursts[] =
+    "a refractory time from 0 to 4294967040 bursts";
+
 const char *vly_neuron_unfit(const vly_neuron_model *model,
                              const double *params, double dt_ms)
 {
@@ -302,15 +306,25 @@ const char *vly_neuron_unfit(const vly_neuron_model *model,
             vly_node_value(model, model->reset_value, params, dt_ms, 0.0, NULL);
         double threshold =
             vly_node_value(model, model->threshold, params, dt_ms, 0.0, NULL);
-        if (!(vly_float_store(at, -(float)COEF_MAX, (float)COEF_MAX) <
-              vly_float_store(threshold, -(float)COEF_MAX, (float)COEF_MAX)))
+        float reset = vly_float_store(at, -(float)COEF_MAX, (float)COEF_MAX);
+        float most =
+            vly_float_store(threshold, -(float)COEF_MAX, (float)COEF_MAX);
+        if (!(model->strict ? reset < most : reset <= most))
             return model->unfit;
     }
     if (!vly_neuron_coefs(model, params, dt_ms, 0.0, values))
         return NULL; /* the caller finds that there is no memory */
-    for (uint32_t i = 0; i < model->n_coefs; i++)
-        if (!(values[i] >= -COEF_MAX && values[i] <= COEF_MAX))
-            return "no division by 0 and no value above 2^40 = 1.1e12 in its "
-                   "equations";
+    for (uint32_t i = 0; i < model->n_coefs; i++) {
+        if (model->coefs[i].kind == VLY_COEF_BURSTS &&
+            !(values[i] >= 0.0 && values[i] <= BURSTS_MAX))
+            return vly_neuron_unfit_bursts;
+        if (values[i] >= -COEF_MAX && values[i] <= COEF_MAX)
+            continue;
+        for (uint32_t p = 0; p < model->n_params; p++)
+            if (model->divisors[p] && params[p] >= 0.0 && params[p] <= 0.0)
+                return model->divisors[p];
+        return "no division by 0 and no value above 2^40 = 1.1e12 in its "
+               "equations";
+    }
     return NULL;
 }

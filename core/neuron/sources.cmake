@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/neuron_arena.c
+    ${CMAKE_CURRENT_LIST_DIR}/neuron_check.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_emit.c
+    ${CMAKE_CURRENT_LIST_DIR}/neuron_hint.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_linear.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_model.c
+    ${CMAKE_CURRENT_LIST_DIR}/neuron_names.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_program.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_read.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_scheme.c

@@ -113,13 +113,12 @@ static uint64_t check_one(const row *r, const trace *t, const char *who)
     return 1;
 }
 
-/* The first area of a user's model, NULL: there is none. */
-static const char *area_with_program(const vly_connectome *connectome)
+static bool has_programs(const vly_connectome *connectome)
 {
     for (uint32_t i = 0; i < connectome->desc.n_areas; i++)
         if (connectome->desc.areas[i].program)
-            return connectome->desc.areas[i].name;
-    return NULL;
+            return true;
+    return false;
 }
 
 static uint64_t check_second(const row *r, const vly_connectome *connectome)
@@ -130,14 +129,6 @@ static uint64_t check_second(const row *r, const vly_connectome *connectome)
              (long)getpid());
     assert_ok(vly_connectome_save(connectome, path, &error), error);
     bool same = saved_connectome_same(connectome, path);
-    if (area_with_program(connectome)) {
-        printf("%s by the second simulator: skipped, it has no users' models "
-               "(area %s)\n",
-               r->genome, area_with_program(connectome));
-        unlink(path);
-        assert_true(same);
-        return 0;
-    }
     int status = trace_second(path, r->bursts, &t);
     same = digest_parts_check(connectome, path, r->bursts, r->genome) && same;
     unlink(path);
@@ -205,7 +196,7 @@ static bool cannot_run(const row *r, const char *text,
     vly_net *net = NULL;
     const uint32_t wanted =
         plasticity_of(connectome) |
-        (area_with_program(connectome) ? VLY_BACKEND_PROGRAMS : 0);
+        (has_programs(connectome) ? VLY_BACKEND_PROGRAMS : 0);
     if (wanted == 0 || vly_backend_spec_parse(text, &spec, NULL) != VLY_OK ||
         vly_registry_device(registry, &spec, 1, &backend, &device, NULL) !=
             VLY_OK ||
