@@ -32,6 +32,8 @@ typedef struct gallery_neuron {
     /* Fires where this is not below 0. NULL: never, or not compared */
     double (*above)(const double *x);
     bool rises; /* and was below 0 a burst before */
+    /* Instead of above: the probability of a spike in a burst */
+    double (*chance)(const double *x, double dt_ms);
     void (*reset)(double *x);
     double t_ref_ms;
     uint32_t held; /* bit i: variable i stands still while refractory */

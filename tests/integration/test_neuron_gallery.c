@@ -74,9 +74,10 @@ static void gif_rates(const double *x, double *f, double *size)
         TERMS(EX + i, -x[EX + i] / tau[i]);
 }
 
-static double gif_above(const double *x)
+static double gif_chance(const double *x, double dt_ms)
 {
-    return x[V] - (-35 + x[5] + x[6]);
+    double rate = 0.001 * exp((x[V] - (-35 + x[5] + x[6])) / 0.5);
+    return -expm1(-rate * dt_ms);
 }
 
 static void gif_reset(double *x)
@@ -104,7 +105,7 @@ static void test_gif(void **state)
                    {201, EX, 150},
                    {202, EX, 150},
                    {150, IN, -300}},
-        .above = gif_above,
+        .chance = gif_chance,
         .reset = gif_reset,
         .t_ref_ms = 4,
         .held = 1 << V,
