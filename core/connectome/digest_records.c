@@ -121,7 +121,8 @@ static key area_key(const vly_connectome *connectome, uint32_t a)
     const vly_area_desc *desc = &connectome->desc.areas[a];
     key k = key_of(TERM_AREA, a);
     k = key_add_text(k, area->name);
-    k = key_add_text(k, area->model->id);
+    const char *definition = vly_model_definition(area->model);
+    k = key_add_text(k, definition ? definition : area->model->id);
     k = key_add(k, area->model->table_hash);
     k = key_add(k, area->first);
     k = key_add(k, area->n_neurons);

@@ -118,9 +118,7 @@ static const vly_foreign rows[] = {
          "no built-in model is of Hodgkin and Huxley's kind; nearest: "
          "`volley new neurons/hh_cond_exp_traub`"),
     GALLERY("hh_cond_exp_traub", "hh_cond_exp_traub"),
-    NONE("gif_psc_exp",
-         "no model has a stochastic threshold; nearest: "
-         "`volley new neurons/gif_psc_exp`, whose threshold moves"),
+    GALLERY("gif_psc_exp", "gif_psc_exp"),
     NONE("parrot_neuron", "nothing repeats spikes; an area with a generator "
                           "has neurons with ids of "
                           "its own, which do without"),

@@ -36,6 +36,12 @@
  * slope at the last compared sample; an upswing, which the method crosses in
  * one or two steps, may take a burst more or less.
  *
+ * A neuron that fires at random is compared with a reference that fires when it
+ * does. The sum of the probabilities of all bursts, as the reference has them,
+ * is the expected number of spikes, whose variance is the sum of p (1 - p):
+ * three standard deviations are allowed. The draws are the same on every
+ * machine.
+ *
  * Spikes of the others must come in the same bursts: the reference must clear
  * its threshold by more than the bound whenever it is tested, or the input of
  * the genome is badly chosen and the test says so. A potential that rises
@@ -140,6 +146,7 @@ static void run_engine(const gallery_neuron *neuron, double dt_ms, track *t)
 typedef struct state {
     double x[N];
     uint32_t left; /* bursts for which it is refractory */
+    double chance; /* of a spike in the last burst */
 } state;
 
 static void slopes(const gallery_neuron *neuron, bool refractory,
@@ -207,6 +214,8 @@ static double burst(const gallery_neuron *neuron, double dt_ms, uint32_t b,
         if (*fired < 0)
             *fired = above >= 0 && !(neuron->rises && before >= 0);
     }
+    now->chance =
+        neuron->chance && !refractory ? neuron->chance(now->x, dt_ms) : 0;
     if (*fired < 0)
         *fired = 0;
     now->left -= refractory;
@@ -264,17 +273,25 @@ static double rounding_at(const gallery_neuron *neuron, const influence *bursts,
     return 1.1 * sum;
 }
 
-static void run_reference(const gallery_neuron *neuron, double dt_ms, track *t)
+/* given: when the engine fired, of a neuron that fires at random; NULL: it does
+ * not. */
+static void run_reference(const gallery_neuron *neuron, double dt_ms,
+                          const bool *given, track *t)
 {
     influence *bursts = calloc(t->n_bursts, sizeof *bursts);
-    state now = {{0}, 0};
+    state now = {{0}, 0, 0};
+    double expected = 0, variance = 0, n_spikes = 0;
     assert_non_null(bursts);
     memcpy(now.x, neuron->start, sizeof now.x);
     for (uint32_t b = 0; b < t->n_bursts; b++) {
         const state before = now;
         double size[N] = {0};
-        int fired = -1;
+        int fired = given ? given[b] : -1;
+        assert_false(fired > 0 && before.left > 0);
         t->margin[b] = burst(neuron, dt_ms, b, &now, size, &fired);
+        expected += now.chance;
+        variance += now.chance * (1 - now.chance);
+        n_spikes += fired;
         t->fired[b] = fired;
         t->x0[b] = now.x[0];
         jacobian_of(neuron, dt_ms, b, &before, fired, bursts[b].jacobian);
@@ -290,6 +307,12 @@ static void run_reference(const gallery_neuron *neuron, double dt_ms, track *t)
         t->bound[b] = rounding_at(neuron, bursts, b);
     }
     free(bursts);
+    if (given) {
+        printf("    %g spikes at random, %.2f +- %.2f expected\n", n_spikes,
+               expected, sqrt(variance));
+        assert_true(expected > 5);
+        assert_true(fabs(n_spikes - expected) < 3 * sqrt(variance));
+    }
 }
 
 /* When it first reaches the threshold, after n bursts at the earliest; *slope
@@ -298,7 +321,7 @@ static double first_crossing(const gallery_neuron *neuron, uint32_t n,
                              double *slope)
 {
     const double dt_ms = neuron->dt_ms;
-    state now = {{0}, 0};
+    state now = {{0}, 0, 0};
     double f[N], size[N];
     memcpy(now.x, neuron->start, sizeof now.x);
     for (uint32_t b = 0;; b++) {
@@ -406,13 +429,14 @@ void gallery_check(const gallery_neuron *neuron)
     uint32_t n_spikes = 0, n_found = 0;
     double worst = 0, share = 0, bound = 0;
     track_init(&reference, n);
-    run_reference(neuron, neuron->dt_ms, &reference);
     for (int k = 0; k < n_runs; k++) {
         track_init(&runs[k], n << k);
         run_engine(neuron, neuron->dt_ms / (1 << k), &runs[k]);
     }
     printf("%s, %g ms in bursts of %g ms:\n", neuron->name, neuron->ms,
            neuron->dt_ms);
+    run_reference(neuron, neuron->dt_ms, neuron->chance ? runs[0].fired : NULL,
+                  &reference);
     if (neuron->order)
         add_method(neuron, &reference, runs);
     for (uint32_t b = 0; b < n; b++) {

@@ -6,7 +6,9 @@
 #ifndef VOLLEY_NEURON_GALLERY_H
 #define VOLLEY_NEURON_GALLERY_H
 
+#include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { GALLERY_VARIABLES = 8, GALLERY_EVENTS = 32 };
@@ -30,6 +32,8 @@ typedef struct gallery_neuron {
     /* Fires where this is not below 0. NULL: never, or not compared */
     double (*above)(const double *x);
     bool rises; /* and was below 0 a burst before */
+    /* Instead of above: the probability of a spike in a burst */
+    double (*chance)(const double *x, double dt_ms);
     void (*reset)(double *x);
     double t_ref_ms;
     uint32_t held; /* bit i: variable i stands still while refractory */
@@ -38,8 +42,28 @@ typedef struct gallery_neuron {
     bool upswing; /* the threshold is beyond where it goes to infinity */
 } gallery_neuron;
 
+/* f = sum of terms, size = sum of their absolute values */
+#define TERMS(i, ...)                                                          \
+    do {                                                                       \
+        const double terms_[] = {__VA_ARGS__};                                 \
+        f[i] = size[i] = 0;                                                    \
+        for (size_t t_ = 0; t_ < sizeof terms_ / sizeof terms_[0]; t_++) {     \
+            f[i] += terms_[t_];                                                \
+            size[i] += fabs(terms_[t_]);                                       \
+        }                                                                      \
+    } while (0)
+
 /* Potential and spikes are those of the reference; what this means is said in
  * the .c file. Prints what is found. */
 void gallery_check(const gallery_neuron *neuron);
+
+/* Cases whose equations are not all linear (neuron_gallery_methods.c). */
+void gallery_cond_alpha(void **state);
+void gallery_cond_beta(void **state);
+void gallery_hh(void **state);
+void gallery_adex(void **state);
+void gallery_qif(void **state);
+void gallery_leaky(void **state);
+void gallery_nmda(void **state);
 
 #endif
