@@ -367,7 +367,12 @@ extern "C" vly_status vly_toml_parse(const char *text, size_t n_bytes,
         const reading in = {name, error};
         status = convert_table(in, toml::parse(view), &made);
     } catch (const toml::parse_error &why) {
-        const std::string_view what = why.description();
+        char line[400]; // a message is one line
+        const std::string_view said = why.description();
+        const size_t n = said.size() < sizeof line ? said.size() : sizeof line;
+        for (size_t i = 0; i < n; i++)
+            line[i] = static_cast<unsigned char>(said[i]) < ' ' ? ' ' : said[i];
+        const std::string_view what(line, n);
         return vly_fail(error, VLY_E_PARSE, "%s:%u:%u: %.*s%s", name,
                         why.source().begin.line, why.source().begin.column,
                         static_cast<int>(what.size()), what.data(),

@@ -10,8 +10,9 @@
 #include "model.h"
 
 /* 1 / x by three steps of Newton's method from a guess by the bits: at most 2.5
- * u wrong, relative, with u = 2^-24 (measured by test_model_program: 2.49 u). |x| counts as at least 2^-40 and at most 2^80,
- * so that nothing overflows; NaN counts as 2^-40. */
+ * u wrong, relative, with u = 2^-24 (measured by test_model_program: 2.49 u).
+ * |x| counts as at least 2^-40 and at most 2^80, so that nothing overflows; NaN
+ * counts as 2^-40. */
 VLY_FN VLY_F32 vly_inverse_f32(VLY_F32 x)
 {
     VLY_U32 sign = VLY_BITS(x) & 0x80000000u;
