@@ -82,6 +82,7 @@ typedef struct vly_neuron_field {
     const char *key; /* "v_mv" */
     const char *name;
     const char *unit;
+    const char *text; /* "": none */
     uint32_t type;
     float lo;
     float hi;

@@ -305,6 +305,9 @@ static bool state_read(vly_neuron_model *model, uint32_t i)
         .key = key_of(model, from->name, unit),
         .name = vly_arena_text(&model->arena, from->name, strlen(from->name)),
         .unit = vly_arena_text(&model->arena, unit, strlen(unit)),
+        .text = from->text ? vly_arena_text(&model->arena, from->text,
+                                            strlen(from->text))
+                           : "",
         .type = VLY_TYPE_F32};
     default_range(state->unit, &field->lo, &field->hi);
     const quantity like = {.unit = state->unit, .written = field->unit};
@@ -321,7 +324,7 @@ static bool state_read(vly_neuron_model *model, uint32_t i)
             from->name, lo, hi);
     field->lo = (float)lo;
     field->hi = (float)hi;
-    return field->key && field->name && field->unit &&
+    return field->key && field->name && field->unit && field->text &&
            vly_neuron_name_add(model, field->name, VLY_NODE_STATE, i,
                                state->unit, from->place);
 }

@@ -285,6 +285,7 @@ static bool refractory_read(vly_neuron_model *model)
     model->fields[model->n_states] = (vly_neuron_field){.key = "refractory",
                                                         .name = "refractory",
                                                         .unit = "bursts",
+                                                        .text = "left",
                                                         .type = VLY_TYPE_U32,
                                                         .lo = 0,
                                                         .hi = 4294967040.0f};
