@@ -17,6 +17,7 @@ static const row rows[VLY_PROGRAM_CODES] = {
     [VLY_PROGRAM_FIELD] = {0, {0, 0, 0}, ANY},
     [VLY_PROGRAM_COEF] = {0, {0, 0, 0}, ANY},
     [VLY_PROGRAM_INPUT] = {0, {0, 0, 0}, F32},
+    [VLY_PROGRAM_UNIFORM] = {0, {0, 0, 0}, F32},
     [VLY_PROGRAM_ADD] = {2, {F32, F32, 0}, F32},
     [VLY_PROGRAM_SUBTRACT] = {2, {F32, F32, 0}, F32},
     [VLY_PROGRAM_MULTIPLY] = {2, {F32, F32, 0}, F32},

@@ -156,8 +156,8 @@ static void update_program(vly_backend_net *net, vly_cpu_thread *thread,
         uint32_t n = high - at < VLY_CPU_BLOCK ? high - at : VLY_CPU_BLOCK;
         if (area->n_stimuli > 0)
             vly_cpu_stimulus_add(net, area, at, at + n);
-        vly_cpu_program_step_block(area, net->kernels->program, thread->blocks,
-                                   at, n, thread->flags);
+        vly_cpu_program_step_block(net, area, thread->blocks, at, n,
+                                   thread->flags);
         collect(thread, area->first + at, n);
     }
     finish(net, thread, begin, high - low);

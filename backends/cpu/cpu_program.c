@@ -5,6 +5,7 @@
  */
 #include "cpu_program.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "cpu_net.h"
@@ -19,6 +20,9 @@ typedef struct planner {
     uint8_t same[VLY_PROGRAM_MAX_OPS];     /* one word for all neurons */
     uint32_t last[VLY_PROGRAM_MAX_OPS];    /* last operation that reads it */
     uint32_t becomes[VLY_PROGRAM_MAX_OPS]; /* field, or NO_PLACE */
+    uint32_t uses[VLY_PROGRAM_MAX_OPS];
+    uint32_t joined[VLY_PROGRAM_MAX_OPS];  /* the operation that it does too */
+    uint8_t left_out[VLY_PROGRAM_MAX_OPS]; /* done by another one */
     uint32_t field_read[VLY_PROGRAM_MAX_FIELDS]; /* last reader of its start */
     uint8_t taken[VLY_PROGRAM_MAX_OPS];          /* blocks in use */
 } planner;
@@ -39,6 +43,78 @@ static void find_same(planner *p)
     }
 }
 
+static void join_with(planner *p, uint32_t i, uint32_t part)
+{
+    const vly_program_op *op = &p->from->ops[part];
+    p->joined[i] = part;
+    p->left_out[part] = 1;
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t a = vly_common_program_operand(op, k);
+        p->last[a] = p->last[a] > i ? p->last[a] : i;
+    }
+}
+
+/* Whether value a is made for one reader only, by this operation. */
+static bool only(const planner *p, uint32_t a, uint32_t code)
+{
+    return p->from->ops[a].code == code && p->uses[a] == 1 && !p->same[a];
+}
+
+/* A sum with the product that it reads, a choice with its comparison. */
+static void join(planner *p, uint32_t i)
+{
+    const vly_program_op *op = &p->from->ops[i];
+    if (p->same[i])
+        return;
+    if (op->code == VLY_PROGRAM_ADD || op->code == VLY_PROGRAM_SUBTRACT) {
+        if (only(p, op->a, VLY_PROGRAM_MULTIPLY))
+            join_with(p, i, op->a);
+        else if (only(p, op->b, VLY_PROGRAM_MULTIPLY))
+            join_with(p, i, op->b);
+    }
+    if (op->code == VLY_PROGRAM_SELECT && only(p, op->a, VLY_PROGRAM_LESS)) {
+        const vly_program_op *less = &p->from->ops[op->a];
+        if ((less->a == op->b && less->b == op->c) ||
+            (less->a == op->c && less->b == op->b))
+            join_with(p, i, op->a);
+    }
+}
+
+/* The values that step i reads, in the order of its a, b, c. */
+static uint32_t operands(const planner *p, uint32_t i, uint32_t out[3])
+{
+    const vly_program_op *op = &p->from->ops[i];
+    uint32_t reads = vly_common_program_reads(op);
+    if (p->joined[i] == NO_PLACE) {
+        for (uint32_t k = 0; k < reads; k++)
+            out[k] = vly_common_program_operand(op, k);
+        return reads;
+    }
+    if (op->code == VLY_PROGRAM_SELECT) {
+        out[0] = op->b;
+        out[1] = op->c;
+        return 2;
+    }
+    const vly_program_op *part = &p->from->ops[p->joined[i]];
+    out[0] = part->a;
+    out[1] = part->b;
+    out[2] = p->joined[i] == op->a ? op->b : op->a;
+    return 3;
+}
+
+static uint8_t code_of(const planner *p, uint32_t i)
+{
+    const vly_program_op *op = &p->from->ops[i];
+    uint32_t part = p->joined[i];
+    if (part == NO_PLACE)
+        return (uint8_t)op->code;
+    if (op->code == VLY_PROGRAM_SELECT)
+        return p->from->ops[part].a == op->b ? VLY_CPU_LESSER : VLY_CPU_GREATER;
+    if (op->code == VLY_PROGRAM_ADD)
+        return VLY_CPU_TIMES_PLUS;
+    return part == op->a ? VLY_CPU_TIMES_MINUS : VLY_CPU_MINUS_TIMES;
+}
+
 static void find_last(planner *p)
 {
     const vly_program *from = p->from;
@@ -47,14 +123,22 @@ static void find_last(planner *p)
     for (uint32_t i = 0; i < n; i++) {
         p->last[i] = i;
         p->becomes[i] = NO_PLACE;
-        for (uint32_t k = 0; k < vly_common_program_reads(&from->ops[i]); k++)
-            p->last[vly_common_program_operand(&from->ops[i], k)] = i;
+        p->joined[i] = NO_PLACE;
+        for (uint32_t k = 0; k < vly_common_program_reads(&from->ops[i]); k++) {
+            uint32_t a = vly_common_program_operand(&from->ops[i], k);
+            p->last[a] = i;
+            p->uses[a]++;
+        }
     }
     p->last[from->fired] = n;
+    p->uses[from->fired]++;
     for (uint32_t f = 0; f < from->n_fields; f++) {
         p->last[from->out[f]] = n;
+        p->uses[from->out[f]]++;
         p->becomes[from->out[f]] = f;
     }
+    for (uint32_t i = 0; i < n; i++)
+        join(p, i);
     for (uint32_t i = 0; i < n; i++)
         if (from->ops[i].code == VLY_PROGRAM_FIELD &&
             p->last[i] > p->field_read[from->ops[i].a])
@@ -91,11 +175,11 @@ static uint32_t column(planner *p, uint32_t which)
 
 static void free_blocks(planner *p, uint32_t i)
 {
-    const vly_program_op *op = &p->from->ops[i];
-    for (uint32_t k = 0; k < vly_common_program_reads(op); k++) {
-        uint32_t a = vly_common_program_operand(op, k);
-        uint32_t place = p->made->place[a];
-        if (p->last[a] == i && place < WORD)
+    uint32_t from[3];
+    uint32_t n = operands(p, i, from);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t place = p->made->place[from[k]];
+        if (p->last[from[k]] == i && place < WORD)
             p->taken[place] = 0;
     }
 }
@@ -105,7 +189,9 @@ static void place_value(planner *p, uint32_t i)
     const vly_program_op *op = &p->from->ops[i];
     vly_cpu_program *made = p->made;
     uint32_t f = p->becomes[i];
-    if (p->same[i]) {
+    if (p->left_out[i]) {
+        made->place[i] = 0; /* none */
+    } else if (p->same[i]) {
         made->place[i] = WORD | made->n_words++;
     } else if (op->code == VLY_PROGRAM_FIELD && f != NO_PLACE && f != op->a) {
         (void)column(p, op->a); /* a copy: the field may change first */
@@ -150,13 +236,14 @@ static vly_cpu_program_step step_of(const planner *p, uint32_t i)
 {
     const vly_program_op *op = &p->from->ops[i];
     const uint32_t *place = p->made->place;
-    uint32_t reads = vly_common_program_reads(op);
-    vly_cpu_program_step step = {.code = (uint8_t)op->code,
+    uint32_t values[3] = {0};
+    uint32_t reads = operands(p, i, values);
+    vly_cpu_program_step step = {.code = code_of(p, i),
                                  .d = (uint16_t)place[i],
                                  .b = UINT16_MAX,
                                  .c = UINT16_MAX};
     for (uint32_t k = 0; k < reads; k++) {
-        uint32_t a = vly_common_program_operand(op, k);
+        uint32_t a = values[k];
         uint16_t from = (uint16_t)place[a];
         if (k == 0)
             step.a = from;
@@ -168,6 +255,8 @@ static vly_cpu_program_step step_of(const planner *p, uint32_t i)
     }
     if (op->code == VLY_PROGRAM_INPUT)
         step.port = (uint16_t)op->a;
+    if (op->code == VLY_PROGRAM_UNIFORM)
+        step.lo = op->a;
     if (op->code == VLY_PROGRAM_STORE) {
         step.lo = op->b;
         step.hi = op->c;
@@ -215,6 +304,8 @@ static void fill_steps(planner *p, uint32_t **places)
         places[made->n_blocks + i] = &made->words[i];
     for (uint32_t i = 0; i < p->from->n_ops; i++) {
         const vly_program_op *op = &p->from->ops[i];
+        if (p->left_out[i])
+            continue;
         if (p->same[i])
             compute_same(p, i, places);
         else if (op->code == VLY_PROGRAM_FIELD &&
@@ -301,8 +392,8 @@ static void put_field(const vly_cpu_program *program, uint32_t f,
         field[i] = from[one ? 0 : i];
 }
 
-void vly_cpu_program_step_block(const vly_cpu_area *area,
-                                vly_cpu_run_program *run, uint32_t *blocks,
+void vly_cpu_program_step_block(const vly_backend_net *net,
+                                const vly_cpu_area *area, uint32_t *blocks,
                                 uint32_t at, uint32_t n, uint8_t *flags)
 {
     const vly_cpu_program *program = area->program;
@@ -328,10 +419,13 @@ void vly_cpu_program_step_block(const vly_cpu_area *area,
                                  .n_steps = program->n_steps,
                                  .n = n,
                                  .place = places,
+                                 .id = area->first + at,
+                                 .key = net->desc->seed_input,
+                                 .burst = net->burst,
                                  .scale = {area->scale[0], area->scale[1]}};
     for (uint32_t i = 0; i < area->n_ports; i++)
         call.input[i] = slot + i * area->stride + at;
-    run(&call);
+    net->kernels->program(&call);
     for (uint32_t i = 0; i < area->n_ports; i++)
         memset(slot + i * area->stride + at, 0, n * sizeof *slot);
     uint32_t place = program->place[from->fired];

@@ -13,7 +13,7 @@
 #include "backends/common/backend_common.h"
 
 /* Neurons of a block: some ten blocks of values fit into the first cache. */
-#define VLY_CPU_BLOCK 256u
+#define VLY_CPU_BLOCK 512u
 
 /* Which operands are one word for all neurons. */
 enum {
@@ -22,16 +22,27 @@ enum {
     VLY_CPU_ONE_C = 4,
 };
 
+/* Steps that do two operations, each still rounded: a product that only one sum
+ * reads, a comparison that only one choice between its sides reads. */
+enum {
+    VLY_CPU_TIMES_PLUS = VLY_PROGRAM_CODES, /* a b + c */
+    VLY_CPU_TIMES_MINUS,                    /* a b - c */
+    VLY_CPU_MINUS_TIMES,                    /* c - a b */
+    VLY_CPU_LESSER,                         /* a < b ? a : b */
+    VLY_CPU_GREATER,                        /* b < a ? a : b */
+    VLY_CPU_CODES
+};
+
 /* d, a, b, c: places, numbers of words' arrays. */
 typedef struct vly_cpu_program_step {
-    uint8_t code; /* vly_program_code */
+    uint8_t code; /* vly_program_code, VLY_CPU_* */
     uint8_t ones;
     uint16_t d;
     uint16_t a;
     uint16_t b;
     uint16_t c;
     uint16_t port; /* of INPUT */
-    uint32_t lo;   /* of STORE */
+    uint32_t lo;   /* of STORE; stream of UNIFORM */
     uint32_t hi;
 } vly_cpu_program_step;
 
@@ -59,7 +70,12 @@ typedef struct vly_cpu_program_call {
     uint32_t *const *place;
     const uint32_t *input[2];
     float scale[2];
+    uint32_t id; /* of the first neuron */
+    uint64_t key;
+    uint64_t burst;
 } vly_cpu_program_call;
+
+struct vly_backend_net;
 
 typedef void vly_cpu_run_program(const vly_cpu_program_call *call);
 
@@ -73,8 +89,9 @@ vly_status vly_cpu_program_make(vly_common_heap *heap,
 void vly_cpu_program_free(vly_common_heap *heap, vly_cpu_program *program);
 /* Neurons [at, at + n) of the area, n at most VLY_CPU_BLOCK; flags [n]. Sets
  * their inputs to 0. */
-void vly_cpu_program_step_block(const struct vly_cpu_area *area,
-                                vly_cpu_run_program *run, uint32_t *blocks,
-                                uint32_t at, uint32_t n, uint8_t *flags);
+void vly_cpu_program_step_block(const struct vly_backend_net *net,
+                                const struct vly_cpu_area *area,
+                                uint32_t *blocks, uint32_t at, uint32_t n,
+                                uint8_t *flags);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "kernels/models/philox.h"
 #include "kernels/models/program.h"
 
 #define RUN3(isa) vly_cpu_run_program_##isa
@@ -111,6 +112,45 @@ typedef struct view {
         }                                                                      \
     }
 
+/* body uses x, y and z; x and y are not both the same for all */
+#define TERNARY_LOOP(x_is, y_is, z_is, body)                                   \
+    VECTORISE                                                                  \
+    for (uint32_t i = 0; i < n; i++) {                                         \
+        float x = (x_is);                                                      \
+        float y = (y_is);                                                      \
+        float z = (z_is);                                                      \
+        float xy = x * y;                                                      \
+        d[i] = vly_bits(body);                                                 \
+    }
+#define TERNARY(name, body)                                                    \
+    static void name(const view *v)                                            \
+    {                                                                          \
+        HEAD(v);                                                               \
+        const uint32_t *c = v->c;                                              \
+        const uint32_t *p =                                                    \
+            (v->ones & VLY_CPU_ONE_A) ? a : b; /* x y is y x */                \
+        const uint32_t *q = (v->ones & VLY_CPU_ONE_A) ? b : a;                 \
+        const float one = vly_float(p[0]);                                     \
+        const float all = vly_float(c[0]);                                     \
+        if (v->ones & (VLY_CPU_ONE_A | VLY_CPU_ONE_B)) {                       \
+            if (v->ones & VLY_CPU_ONE_C) {                                     \
+                TERNARY_LOOP(vly_float(q[i]), one, all, body)                  \
+            } else {                                                           \
+                TERNARY_LOOP(vly_float(q[i]), one, vly_float(c[i]), body)      \
+            }                                                                  \
+        } else if (v->ones & VLY_CPU_ONE_C) {                                  \
+            TERNARY_LOOP(vly_float(a[i]), vly_float(b[i]), all, body)          \
+        } else {                                                               \
+            TERNARY_LOOP(vly_float(a[i]), vly_float(b[i]), vly_float(c[i]),    \
+                         body)                                                 \
+        }                                                                      \
+    }
+
+TERNARY(times_plus, xy + z)
+TERNARY(times_minus, xy - z)
+TERNARY(minus_times, z - xy)
+BINARY(lesser, vly_bits(x < y ? x : y))
+BINARY(greater, vly_bits(y < x ? x : y))
 BINARY(add, vly_bits(x + y))
 BINARY(subtract, vly_bits(x - y))
 BINARY(multiply, vly_bits(x *y))
@@ -177,10 +217,33 @@ static void input(const view *v, float scale)
         d[i] = vly_bits((float)(int32_t)a[i] * scale);
 }
 
+static void uniform(const view *v, const vly_cpu_program_call *call,
+                    uint32_t stream)
+{
+    uint32_t *d = v->d;
+    const uint32_t key_low = (uint32_t)call->key;
+    const uint32_t key_high = (uint32_t)(call->key >> 32);
+    const uint32_t t_low = (uint32_t)call->burst;
+    const uint32_t t_high = (uint32_t)(call->burst >> 32);
+    const uint32_t id = call->id;
+    const uint32_t n = v->n;
+    VECTORISE
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t u =
+            vly_philox_burst(key_low, key_high, t_low, t_high, id + i, stream);
+        d[i] = vly_bits((float)(int32_t)(u >> 8) * 5.9604644775390625e-8f);
+    }
+}
+
 static void run_step(const vly_cpu_program_call *call,
                      const vly_cpu_program_step *step)
 {
-    static void (*const loops[VLY_PROGRAM_CODES])(const view *) = {
+    static void (*const loops[VLY_CPU_CODES])(const view *) = {
+        [VLY_CPU_TIMES_PLUS] = times_plus,
+        [VLY_CPU_TIMES_MINUS] = times_minus,
+        [VLY_CPU_MINUS_TIMES] = minus_times,
+        [VLY_CPU_LESSER] = lesser,
+        [VLY_CPU_GREATER] = greater,
         [VLY_PROGRAM_ADD] = add,
         [VLY_PROGRAM_SUBTRACT] = subtract,
         [VLY_PROGRAM_MULTIPLY] = multiply,
@@ -203,6 +266,10 @@ static void run_step(const vly_cpu_program_call *call,
     if (step->code == VLY_PROGRAM_INPUT) {
         v.a = call->input[step->port];
         input(&v, call->scale[step->port]);
+        return;
+    }
+    if (step->code == VLY_PROGRAM_UNIFORM) {
+        uniform(&v, call, step->lo);
         return;
     }
     v.a = call->place[step->a];

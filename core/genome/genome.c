@@ -25,9 +25,9 @@
 #include "genome/genome_stimulus.h"
 #include "genome/genome_table.h"
 #include "genome/genome_use.h"
-#include "genome/user_model.h"
 #include "genome/genome_value.h"
 #include "genome/spike_source.h"
+#include "genome/user_model.h"
 
 /* ---- [run] and the top -------------------------------------------------- */
 

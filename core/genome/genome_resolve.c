@@ -386,6 +386,17 @@ static void resolve_areas(vly_text *text, const vly_reader *reader)
 
 /* ---- all ---------------------------------------------------------------- */
 
+/* All of them: a model that no area has is still what the user wrote. */
+static void resolve_neurons(vly_text *text, const vly_genome *genome)
+{
+    for (uint32_t i = 0; i < genome->n_neuron_models; i++) {
+        const vly_model_info *model = genome->neuron_models[i];
+        vly_text_put(text, "\n");
+        vly_text_bytes(text, vly_model_definition(model),
+                       vly_model_table_bytes(model));
+    }
+}
+
 vly_status vly_genome_resolve(vly_reader *reader)
 {
     const vly_genome *genome = reader->genome;
@@ -393,6 +404,7 @@ vly_status vly_genome_resolve(vly_reader *reader)
     resolve_top(&text, reader);
     resolve_run(&text, reader);
     resolve_vars(&text, reader);
+    resolve_neurons(&text, genome);
     resolve_areas(&text, reader);
     vly_plasticities_resolve(&text, reader);
     for (uint32_t i = 0; i < reader->n_maps; i++)

@@ -6,6 +6,7 @@
 #define VOLLEY_GENOME_MODEL_INFO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <volley/plugin.h>
@@ -116,6 +117,8 @@ void vly_model_hold(const vly_model_info *model);
 void vly_model_drop(const vly_model_info *model);
 /* The table [neuron.NAME] as TOML; NULL: a built-in model */
 const char *vly_model_definition(const vly_model_info *model);
+/* Its first bytes: the table without the program after it. */
+size_t vly_model_table_bytes(const vly_model_info *model);
 const vly_program *vly_model_program(const vly_model_info *model);
 /* Of user_model.c: values of the coefficients (false: no memory), starts of
  * fields where values is NaN, what is wrong with the parameters or NULL */

@@ -334,6 +334,23 @@ static void put_string(text *to, const char *what)
     put(to, "\"", 1);
 }
 
+/* Several lines as they are, if nothing in them needs an escape. */
+static bool put_lines(text *to, const char *what)
+{
+    bool lines = strchr(what, '\n') && !strchr(what, '\\') &&
+                 !strstr(what, "\"\"\"") && what[strlen(what) - 1] != '"';
+    for (const char *at = what; *at; at++)
+        if (((unsigned char)*at < 32 && *at != '\n' && *at != '\t') ||
+            *at == 127)
+            lines = false;
+    if (!lines)
+        return false;
+    put(to, "\"\"\"\n", 4);
+    put(to, what, strlen(what));
+    put(to, "\"\"\"", 3);
+    return true;
+}
+
 static void put_node(text *to, const vly_toml_node *node)
 {
     char digits[VLY_NUMBER_SIZE];
@@ -373,7 +390,9 @@ char *vly_neuron_table_text(const vly_toml_node *node)
     for (uint32_t i = 0; i < node->n_children; i++) {
         put_string(&to, node->u.children[i].key);
         put(&to, " = ", 3);
-        put_node(&to, &node->u.children[i]);
+        const vly_toml_node *child = &node->u.children[i];
+        if (child->kind != VLY_TOML_STRING || !put_lines(&to, child->u.string))
+            put_node(&to, child);
         put(&to, "\n", 1);
     }
     if (to.failed) {

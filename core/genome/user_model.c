@@ -16,6 +16,7 @@ struct vly_user_model {
     vly_model_info info;
     vly_neuron_model *neuron;
     char *definition;
+    size_t n_table; /* bytes of it before the program */
     atomic_uint users;
     vly_port_info ports[VLY_NEURON_PORTS_MAX];
     vly_param_info params[VLY_NEURON_PARAMS_MAX];
@@ -92,12 +93,48 @@ static void fill_coefs(vly_user_model *user)
     }
 }
 
+/* The definition, and as comments the program that it became, so that others
+ * can run a saved connectome without a compiler of the language:
+ *     #program OPERATIONS FIELDS FIRED OUT...
+ *     #CODE A B C */
+static char *with_program(char *definition, const vly_neuron_model *neuron)
+{
+    static const char *const codes[] = {
+#define NAME(name, reads, text) #name,
+        VLY_PROGRAM_TABLE(NAME)
+#undef NAME
+    };
+    const vly_program *program = vly_neuron_program(neuron);
+    size_t room = definition ? strlen(definition) + 64 * program->n_ops +
+                                   12 * program->n_fields + 64
+                             : 0;
+    char *out = definition ? vly_malloc(room, 1) : NULL;
+    if (!out) {
+        vly_free(definition);
+        return NULL;
+    }
+    int n = snprintf(out, room, "%s#program %u %u %u", definition,
+                     program->n_ops, program->n_fields, program->fired);
+    vly_free(definition);
+    for (uint32_t f = 0; f < program->n_fields; f++)
+        n += snprintf(out + n, room - (size_t)n, " %u", program->out[f]);
+    for (uint32_t i = 0; i < program->n_ops; i++) {
+        const vly_program_op *op = &program->ops[i];
+        n += snprintf(out + n, room - (size_t)n, "\n#%s %u %u %u",
+                      codes[op->code], op->a, op->b, op->c);
+    }
+    (void)snprintf(out + n, room - (size_t)n, "\n");
+    return out;
+}
+
 /* Takes neuron and definition over, also on failure. */
 static vly_user_model *user_make(const char *name, vly_neuron_model *neuron,
                                  char *definition)
 {
     vly_user_model *user = vly_calloc(1, sizeof *user);
     char *id = vly_strdup(name);
+    size_t n_table = definition ? strlen(definition) : 0;
+    definition = with_program(definition, neuron);
     if (!user || !id || !definition) {
         vly_free(user);
         vly_free(id);
@@ -107,6 +144,7 @@ static vly_user_model *user_make(const char *name, vly_neuron_model *neuron,
     }
     user->neuron = neuron;
     user->definition = definition;
+    user->n_table = n_table;
     atomic_init(&user->users, 1);
     user->info.id = id;
     user->info.text = "";
@@ -143,6 +181,11 @@ void vly_model_drop(const vly_model_info *model)
 const char *vly_model_definition(const vly_model_info *model)
 {
     return model->user ? model->user->definition : NULL;
+}
+
+size_t vly_model_table_bytes(const vly_model_info *model)
+{
+    return model->user ? model->user->n_table : 0;
 }
 
 const vly_program *vly_model_program(const vly_model_info *model)

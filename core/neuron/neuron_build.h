@@ -94,6 +94,7 @@ struct vly_neuron_model {
     vly_statements reset;
     vly_node *spike;
     uint32_t n_locals;
+    uint32_t n_draws; /* uniform( ) */
     vly_method method;
 
     /* the exact system x' = matrix x + constant; NULL: 0 */

@@ -307,10 +307,20 @@ static uint32_t operation(vly_emitter *emitter, vly_node *node)
     }
 }
 
+/* Of a draw: by the names, so that other models and stimuli have others. */
+static uint32_t stream(const vly_neuron_model *model, uint32_t draw)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "neuron/%.80s/%u", model->source->name,
+                     draw);
+    const vly_hash none = {{0, 0}};
+    return (uint32_t)vly_hash_bytes(none, text, (size_t)n).lane[0];
+}
+
 static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
 {
     uint32_t value;
-    if (node->numeric)
+    if (node->numeric && !node->truth)
         return constant(emitter, node);
     if (node->host && !node->truth)
         return vly_emit_coef(emitter, &(vly_coef){.node = node});
@@ -319,6 +329,9 @@ static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
         return vly_emit_state(emitter, (uint32_t)node->index);
     case VLY_NODE_LOCAL:
         return emitter->local[node->index];
+    case VLY_NODE_UNIFORM:
+        return vly_emit_op(emitter, VLY_PROGRAM_UNIFORM,
+                           stream(emitter->model, (uint32_t)node->index), 0, 0);
     case VLY_NODE_INPUT:
         return vly_emit_op(emitter, VLY_PROGRAM_INPUT, (uint32_t)node->index, 0,
                            0);

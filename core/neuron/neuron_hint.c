@@ -64,11 +64,10 @@ static const hint functions[] = {
     {"tan", "tanh or another function"},
     {"step", "if x > 0 then 1 else 0"},
     {"int", "bounds by min and max: there are no whole numbers"},
-    {"rand", "noise of a stimulus"},
+    {"rand", "uniform( )"},
     {"randn", "noise of a stimulus"},
-    {"random", "noise of a stimulus"},
+    {"random", "uniform( )"},
     {"random_normal", "noise of a stimulus"},
-    {"uniform", "noise of a stimulus: draws are not offered yet"},
     {"normal", "noise of a stimulus: draws are not offered yet"},
 };
 

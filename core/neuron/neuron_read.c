@@ -226,6 +226,7 @@ static bool statements_read(vly_neuron_model *model,
         return true;
     vly_text text = vly_neuron_text_of(model, from);
     text.inputs = part == PART_UPDATE;
+    text.n_draws = part == PART_EQ ? NULL : &model->n_draws;
     text.in = part == PART_ARRIVAL;
     text.in_port = port;
     for (;;) {
@@ -248,6 +249,7 @@ static vly_node *whole_text(vly_neuron_model *model,
 {
     vly_text text = vly_neuron_text_of(model, from);
     text.rises = truth;
+    text.n_draws = truth ? &model->n_draws : NULL;
     text.open = 1;
     vly_text_skip_lines(&text);
     vly_node *node = vly_expression_read(&text);

@@ -22,6 +22,12 @@ vly_test(test_golden LABELS integration TIMEOUT 120
 vly_test(test_user_models LABELS integration TIMEOUT 120
          SOURCES test_user_models.c engine_trace.c
          LIBRARIES volley_second DEPENDS cpu)
+vly_test(test_random_models LABELS integration TIMEOUT 120
+         SOURCES test_random_models.c engine_trace.c
+         LIBRARIES volley_second volley_random_genome DEPENDS cpu
+         ARGUMENTS 0 12)
+vly_test_register(test_random_models_more LABELS integration slow
+                  COMMAND test_random_models 12 150)
 vly_test_register(test_golden_large LABELS integration slow
                   COMMAND test_golden large)
 vly_test(test_conformance_golden LABELS integration AREA conformance TIMEOUT 120

@@ -8,7 +8,7 @@
 #undef vly_plugin_entry
 
 _Static_assert(VLY_ABI_MINOR == 7, "the header of 1.7 is found first");
-_Static_assert(VLY_PROGRAM_CODES == 22, "as it was in 1.7");
+_Static_assert(VLY_PROGRAM_CODES == 23, "as it was in 1.7");
 _Static_assert(sizeof(vly_area_desc) == 72, "as it was in 1.7");
 _Static_assert(sizeof(vly_program) == 40, "as it was in 1.7");
 

@@ -172,10 +172,12 @@ static int read_header(second_file *file)
 
 static int model_of(const char *name)
 {
+    if (name[0] == '[')
+        return SECOND_OWN;
     static const char *const names[] = {
         "feagi",      "lif_psc_delta", "lif_psc_exp", "lif_psc_alpha",
         "izhikevich", "lif_cond_exp",  "adex",        "lif_psc_exp2"};
-    for (int k = 0; k < SECOND_N_MODELS; k++)
+    for (int k = 0; k < SECOND_OWN; k++)
         if (strcmp(name, names[k]) == 0)
             return k;
     fprintf(stderr, "second simulator: unknown model %s\n", name);
@@ -207,8 +209,14 @@ static int read_area(const second_file *file, uint32_t index)
     area->n_fields = get32(p + 72);
     area->n_coefs = get32(p + 76);
     uint32_t n = area->n_params + area->n_fields + area->n_coefs;
-    if (area->model < 0 || n > SECOND_MAX_COLUMNS || area->n_fields > 8)
+    if (area->model < 0 || n > SECOND_MAX_COLUMNS ||
+        area->n_fields > SECOND_MAX_FIELDS)
         return -1;
+    if (area->model == SECOND_OWN) {
+        area->program = second_program_read(text_at(file, get32(p + 4)));
+        if (!area->program)
+            return -1;
+    }
     for (uint32_t k = 0; k < n; k++)
         read_column(file, get32(p + 80) + k, &area->columns[k]);
     for (uint32_t f = 0; f < area->n_fields; f++) {
@@ -234,6 +242,8 @@ static const char *const coef_names[5][12] = {
 };
 int second_check_columns(const second_area *area)
 {
+    if (area->model == SECOND_OWN)
+        return 0;
     if (area->model >= SECOND_COND)
         return second_check_ports(area);
     for (uint32_t k = 0; k < 12 && coef_names[area->model][k]; k++) {
@@ -386,8 +396,9 @@ int second_file_read(const char *path, second_file *file)
 void second_file_free(second_file *file)
 {
     for (uint32_t k = 0; file->areas && k < file->n_areas; k++) {
-        for (int f = 0; f < 8; f++)
+        for (int f = 0; f < SECOND_MAX_FIELDS; f++)
             free(file->areas[k].state[f]);
+        second_program_free(file->areas[k].program);
         free(file->areas[k].input);
     }
     free(file->areas);

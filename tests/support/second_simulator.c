@@ -43,7 +43,7 @@ static void add_event(world *w, uint64_t burst, uint32_t neuron, uint32_t port,
 /* ---- numbers ---------------------------------------------------------- */
 
 /* Philox4x32-10, Salmon et al. 2011, doi:10.1145/2063384.2063405 */
-static uint32_t draw(uint64_t seed, uint64_t t, uint32_t neuron,
+uint32_t second_draw(uint64_t seed, uint64_t t, uint32_t neuron,
                      uint32_t stream)
 {
     uint64_t block = t >> 2;
@@ -157,6 +157,16 @@ static float constant_input(const second_file *file, const second_area *area,
     return stored((float)x, 0x1p40f);
 }
 
+static int has_dc(const second_file *file, const second_area *area)
+{
+    for (uint32_t s = 0; s < file->n_stimuli; s++)
+        if (file->stimuli[s].kind == 2 &&
+            file->stimuli[s].first < area->first + area->n &&
+            area->first < file->stimuli[s].first + file->stimuli[s].n)
+            return 1;
+    return 0;
+}
+
 /* At burst 0, and where a dc stimulus starts or stops. */
 static int update_constant_input(const second_file *file, uint64_t burst)
 {
@@ -167,7 +177,16 @@ static int update_constant_input(const second_file *file, uint64_t burst)
             changes = 1;
     for (uint32_t a = 0; changes && a < file->n_areas; a++) {
         second_area *area = &file->areas[a];
-        for (uint32_t k = 0; area->model != SECOND_FEAGI && k < area->n; k++) {
+        if (area->model == SECOND_OWN && burst == 0)
+            continue; /* its coefficients have it */
+        if (area->model == SECOND_OWN && has_dc(file, area)) {
+            fprintf(stderr, "second simulator: dc that changes at %s\n",
+                    area->name);
+            return -1;
+        }
+        for (uint32_t k = 0; area->model < SECOND_OWN &&
+                             area->model != SECOND_FEAGI && k < area->n;
+             k++) {
             area->input[k] = constant_input(file, area, k, burst);
             float saved = coef_f(area, constant_input_index(area), k);
             if (burst == 0 && bits_of(saved) != bits_of(area->input[k])) {
@@ -408,7 +427,7 @@ static void stimulate(world *w)
             continue;
         for (uint32_t k = 0; k < stimulus->n; k++) {
             uint32_t id = stimulus->first + k;
-            uint32_t u = draw(file->seed_input, t, id, stimulus->stream);
+            uint32_t u = second_draw(file->seed_input, t, id, stimulus->stream);
             int64_t count = count_events(file, stimulus, u);
             if (count > 0 || stimulus->always)
                 add_event(w, t, id, stimulus->port,
@@ -435,11 +454,15 @@ static int update(world *w, second_area *area, uint32_t k, uint32_t *gain)
         fires = step_alpha(area, k, in);
     if (area->model == SECOND_IZHIKEVICH)
         fires = step_izhikevich(area, k, in);
-    if (area->model >= SECOND_COND)
+    const float ins[2] = {in, (float)a.sum[1] * area->scale[1]};
+    if (area->model == SECOND_OWN)
+        fires = second_step_program(file, area, k, w->burst, ins);
+    else if (area->model >= SECOND_COND)
         fires =
             second_step_ports(area, k, in, (float)a.sum[1] * area->scale[1]);
     if (area->model == SECOND_FEAGI && a.any) {
-        uint32_t luck = draw(file->seed_input, w->burst, id, 0x66656167u);
+        uint32_t luck =
+            second_draw(file->seed_input, w->burst, id, 0x66656167u);
         fires = step_feagi(area, k, in, luck, &psp);
         *gain = psp << file->feagi_q;
         uint32_t degree = file->out_degree[id];

@@ -22,9 +22,10 @@ enum {
     SECOND_COND,
     SECOND_ADEX,
     SECOND_EXP2,
+    SECOND_OWN, /* a user's: second_program.c */
     SECOND_N_MODELS
 };
-enum { SECOND_MAX_COLUMNS = 64 };
+enum { SECOND_MAX_COLUMNS = 256, SECOND_MAX_FIELDS = 24 };
 
 /* A column of the file; elements are u32 words or f64. */
 typedef struct second_column {
@@ -33,6 +34,8 @@ typedef struct second_column {
     int is_uniform;
     const void *elements;
 } second_column;
+
+typedef struct second_program second_program; /* second_program.c */
 
 typedef struct second_area {
     char name[64];
@@ -45,8 +48,9 @@ typedef struct second_area {
     uint32_t n_fields;
     uint32_t n_coefs;
     second_column columns[SECOND_MAX_COLUMNS]; /* params, fields, coefs */
-    uint32_t *state[8];                        /* [n_fields][n], own copy */
+    uint32_t *state[SECOND_MAX_FIELDS];        /* [n_fields][n], own copy */
     float *input;                              /* [n] constant input now */
+    second_program *program;                   /* of a user's model */
 } second_area;
 
 typedef struct second_projection {
@@ -112,6 +116,13 @@ typedef struct second_file {
     second_stimulus *stimuli;
 } second_file;
 
+/* Word t & 3 of the Philox block of burst t, a neuron and a stream. */
+uint32_t second_draw(uint64_t seed, uint64_t t, uint32_t neuron,
+                     uint32_t stream);
+/* 1 if neuron k fires. */
+int second_step_program(const second_file *file, second_area *area, uint32_t k,
+                        uint64_t burst, const float in[2]);
+
 /* 0, or -1 with a sentence on stderr. */
 int second_file_read(const char *path, second_file *file);
 void second_file_free(second_file *file);
@@ -126,6 +137,9 @@ int second_check_columns(const second_area *area);
 
 /* Updates neuron k of the area with what arrived at the ports; 1 if it fires.
  */
+/* NULL: no program that can be read */
+second_program *second_program_read(const char *definition);
+void second_program_free(second_program *program);
 int second_step_ports(second_area *area, uint32_t k, float in0, float in1);
 /* second_check_columns of them */
 int second_check_ports(const second_area *area);

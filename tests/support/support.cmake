@@ -5,6 +5,7 @@ add_library(volley_second STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_digest.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/second_ports.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_program.c
     ${CMAKE_CURRENT_LIST_DIR}/second_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reward.c
     ${CMAKE_CURRENT_LIST_DIR}/second_short_term.c
@@ -21,6 +22,7 @@ set_target_properties(second_simulator PROPERTIES
 add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_area.c
     ${CMAKE_CURRENT_LIST_DIR}/random_genome.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_neuron.c
     ${CMAKE_CURRENT_LIST_DIR}/random_plasticity.c
     ${CMAKE_CURRENT_LIST_DIR}/random_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/random_space.c

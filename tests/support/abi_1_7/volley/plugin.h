@@ -256,7 +256,8 @@ enum {
     VLY_AREA_FEAGI = 1u, /* updates candidates only; synapses use gains */
 };
 
-/* 1.7: operations of a program. X(name, operands that are values, meaning).
+/* 1.7: operations of a program. UNIFORM takes the draw u of vly_stimulus_desc
+ * with stream a: (u >> 8) 2^-24. X(name, operands that are values, meaning).
  * Floats are single precision, each + - * rounded once to nearest even, no
  * operation fused with another; a truth is 0 or 1. kernels/models/program.h has
  * those that are more than one operation. */
@@ -265,6 +266,7 @@ enum {
     X(FIELD, 0, "state field a at the start of the burst")                     \
     X(COEF, 0, "coefficient a")                                                \
     X(INPUT, 0, "input of port a in this burst, times its scale")              \
+    X(UNIFORM, 0, "in [0, 1): the word of this burst and neuron of stream a")  \
     X(ADD, 2, "a + b")                                                         \
     X(SUBTRACT, 2, "a - b")                                                    \
     X(MULTIPLY, 2, "a * b")                                                    \

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Random neuron models of users.
+ */
+#ifndef VOLLEY_RANDOM_NEURON_H
+#define VOLLEY_RANDOM_NEURON_H
+
+#include <stdint.h>
+
+/* A genome with n models [neuron.mK], an area of each, stimuli onto all ports
+ * and maps between the areas; a function of the seed. Owned by the caller. */
+char *random_neuron_genome(uint64_t seed, uint32_t n);
+
+#endif
