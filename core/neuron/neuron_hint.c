@@ -65,10 +65,10 @@ static const hint functions[] = {
     {"step", "if x > 0 then 1 else 0"},
     {"int", "bounds by min and max: there are no whole numbers"},
     {"rand", "uniform( )"},
-    {"randn", "noise of a stimulus"},
+    {"randn", "uniform( ), or noise of a stimulus"},
     {"random", "uniform( )"},
-    {"random_normal", "noise of a stimulus"},
-    {"normal", "noise of a stimulus: draws are not offered yet"},
+    {"random_normal", "uniform( ), or noise of a stimulus"},
+    {"normal", "uniform( ), or noise of a stimulus"},
 };
 
 static const hint names[] = {

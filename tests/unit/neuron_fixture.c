@@ -159,6 +159,8 @@ static uint32_t operate(const neuron *n, const vly_program_op *op,
         return coef_word(n, op->a);
     case VLY_PROGRAM_INPUT:
         return vly_float_bits(n->in[op->a]);
+    case VLY_PROGRAM_UNIFORM:
+        return vly_float_bits(n->uniform);
     case VLY_PROGRAM_AND:
         return words[op->a] & words[op->b];
     case VLY_PROGRAM_OR:

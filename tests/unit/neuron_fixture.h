@@ -19,6 +19,7 @@ typedef struct neuron {
     double params[VLY_NEURON_PARAMS_MAX];
     double coefs[VLY_NEURON_COEFS_MAX];
     uint32_t fields[VLY_NEURON_FIELDS_MAX];
+    float uniform;                  /* all draws */
     float in[VLY_NEURON_PORTS_MAX]; /* of the next burst */
 } neuron;
 

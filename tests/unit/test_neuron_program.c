@@ -134,13 +134,14 @@ static void every_operation(void **state)
         check_operation(&operations[i]);
     /* the CPU and GPU writers have cases for all of these */
     neuron n;
-    neuron_make(&n,
-                "[neuron.n]\nparam = { t = \"2 ms\" }\nport = { ex = \"1\" }\n"
-                "state = { x = 1 }\n"
-                "update = \"x = if x < 2 or x > 3 and not x <= 4 then "
-                "decay_mean(abs(-x)) - 1/x else sqrt(exp(x))*x + ex\"\n"
-                "spike = \"x > t/ms\"\nrefractory = \"t\"\n",
-                1);
+    neuron_make(
+        &n,
+        "[neuron.n]\nparam = { t = \"2 ms\" }\nport = { ex = \"1\" }\n"
+        "state = { x = 1 }\n"
+        "update = \"x = if x < 2 or x > 3 and not x <= 4 then "
+        "decay_mean(abs(-x)) - 1/x else sqrt(exp(x))*x + ex*uniform()\"\n"
+        "spike = \"x > t/ms\"\nrefractory = \"t\"\n",
+        1);
     const vly_program *program = vly_neuron_program(n.model);
     for (uint32_t i = 0; i < program->n_ops; i++)
         used[program->ops[i].code] = true;
@@ -334,6 +335,53 @@ static void input(void **state)
     check_drive(DRIVEN("input = \"i_x\"\n"), 0.025, 25);
 }
 
+/* A draw for each uniform( ) that is written, by the model's name and its
+ * place among them. */
+static uint32_t streams(const neuron *n, uint32_t out[8])
+{
+    const vly_program *program = vly_neuron_program(n->model);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < program->n_ops && count < 8; i++)
+        if (program->ops[i].code == VLY_PROGRAM_UNIFORM)
+            out[count++] = program->ops[i].a;
+    return count;
+}
+
+static void draws(void **state)
+{
+    (void)state;
+    uint32_t first[8];
+    uint32_t second[8];
+    neuron n;
+    neuron_make(&n,
+                "[neuron.n]\nport = { ex = \"1\" }\nstate = { x = 0, y = 0 }\n"
+                "update = \"u = uniform(); x = u + u; y = uniform() - 1\"\n"
+                "on.ex = \"y += in*uniform( )\"\n"
+                "spike = \"uniform() < 0.25\"\nreset = \"x = 0\"\n",
+                1);
+    assert_int_equal(streams(&n, first), 4);
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < i; j++)
+            assert_true(first[i] != first[j]);
+    n.uniform = 0.25f;
+    n.in[0] = 2;
+    assert_false(neuron_burst(&n));
+    assert_true(neuron_field(&n, "x") == 0.5f);
+    assert_true(neuron_field(&n, "y") == -0.25f);
+    n.uniform = 0.125f;
+    assert_true(neuron_burst(&n));
+    neuron_free(&n);
+    neuron_make(&n,
+                "[neuron.m]\nport = { ex = \"1\" }\nstate = { x = 0 }\n"
+                "update = \"x = uniform() + ex\"\n"
+                "spike = \"uniform() < 0.25\"\n",
+                1);
+    assert_int_equal(streams(&n, second), 2);
+    for (int i = 0; i < 4; i++)
+        assert_true(second[0] != first[i] && second[1] != first[i]);
+    neuron_free(&n);
+}
+
 static void notes(void **state)
 {
     (void)state;
@@ -378,6 +426,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(parts_in_order),  cmocka_unit_test(rises),
     cmocka_unit_test(refractory),      cmocka_unit_test(held_system),
     cmocka_unit_test(input),           cmocka_unit_test(notes),
-    cmocka_unit_test(hashes),
+    cmocka_unit_test(hashes),          cmocka_unit_test(draws),
 };
 VLY_TEST_MAIN(tests)
