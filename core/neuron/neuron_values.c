@@ -301,6 +301,12 @@ const char *vly_neuron_unfit(const vly_neuron_model *model,
                              const double *params, double dt_ms)
 {
     double values[VLY_NEURON_COEFS_MAX];
+    for (uint32_t i = 0; i < model->n_fields; i++)
+        values[i] = (double)NAN;
+    vly_neuron_start(model, params, dt_ms, values);
+    for (uint32_t i = 0; i < model->n_states; i++)
+        if (values[i] != values[i])
+            return "a number as the start of every state variable";
     if (model->reset_value) {
         double at =
             vly_node_value(model, model->reset_value, params, dt_ms, 0.0, NULL);

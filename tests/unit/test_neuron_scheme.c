@@ -182,8 +182,11 @@ static void check_order(const char *method, double least, double most,
         {"x' = -x*x/tau; y' = -y*x/tau", 1 / 2.6},
         {"x' = -x/tau - x^2/tau; y' = -y*x/tau", 1 / (2 * a - 1)},
         {"x' = -x*y/tau; y' = -y/tau", exp(1 / a - 1)},
+        /* what grows: a linear part above 0 */
+        {"x' = x*y/tau; y' = -y/tau", exp(1 - 1 / a)},
+        {"x' = x/tau - x^2/(4*tau); y' = -y*x/tau", 4 / (1 + 3 / a)},
     };
-    for (int p = 0; p < 3; p++) {
+    for (int p = 0; p < 5; p++) {
         const char *equations = problems[p].equations;
         double exact = problems[p].exact;
         double coarse = error_of(equations, method, 2 * dt_ms, exact);
@@ -315,10 +318,12 @@ static void unfit(void **state)
     /* v > v_th does not hold at v_th */
     neuron_make(&n,
                 "[neuron.n]\nparam = { v_th = 1, v_reset = 0 }\n"
-                "port = { ex = \"1\" }\nstate = { v = 0 }\n"
+                "port = { ex = \"1\" }\nstate = { v = \"log(v_th)\" }\n"
                 "update = \"v = v + ex\"\nspike = \"v > v_th\"\n"
                 "reset = \"v = v_reset\"\n",
                 0.1);
+    assert_unfit(&n, "v_th", -1,
+                 "a number as the start of every state variable");
     assert_unfit(&n, "v_reset", 1, NULL);
     assert_unfit(&n, "v_reset", 1.5, "v_reset at most v_th");
     neuron_free(&n);
