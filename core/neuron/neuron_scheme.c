@@ -126,6 +126,13 @@ static uint32_t exponential(vly_emitter *e, vly_env *env, const vly_env *from,
         sum = at(e, env, state->constant);
     if (state->linear) {
         uint32_t rate = at(e, env, state->linear);
+        if (env != from && env->state[i] != x) {
+            /* what grows has a mean of 1 and the middle's value, so that it
+             * is of 2nd order, too */
+            uint32_t zero = vly_emit_number(e, 0.0f);
+            uint32_t decays = op(e, VLY_PROGRAM_LESS, rate, zero);
+            x = vly_emit_select(e, decays, x, env->state[i]);
+        }
         uint32_t term = op(e, VLY_PROGRAM_MULTIPLY, rate, x);
         sum = sum == VLY_NO_VALUE ? term : op(e, VLY_PROGRAM_ADD, sum, term);
         uint32_t decay = op(e, VLY_PROGRAM_NEGATE, rate, 0);
@@ -139,7 +146,7 @@ static uint32_t exponential(vly_emitter *e, vly_env *env, const vly_env *from,
     sum = op(e, VLY_PROGRAM_MULTIPLY, h, sum);
     if (mean != VLY_NO_VALUE)
         sum = op(e, VLY_PROGRAM_MULTIPLY, mean, sum);
-    return op(e, VLY_PROGRAM_ADD, x, sum);
+    return op(e, VLY_PROGRAM_ADD, from->state[i], sum);
 }
 
 /* x + h rate(env) */
