@@ -3,8 +3,9 @@
  * x + (Q x + c) with Q = e^(A h) - 1, so that single precision rounds the step
  * and not the whole. Of the others each has its method:
  *     exponential  the linear part exactly with coefficients of the middle of
- *                  the burst, the rest at the middle; the middle by a first
- *                  step of the same kind: 2nd order
+ *                  the burst, the rest at the middle (and a linear part that
+ *                  grows); the middle by a first step of the same kind: 2nd
+ *                  order
  *     heun, rk4, euler  the classical ones
  * Source: Rotter and Diesmann 1999, doi:10.1007/s004220050570 (propagator);
  * Sundnes et al. 2009, doi:10.1016/j.jcp.2009.04.012 (exponential, 2nd order)
