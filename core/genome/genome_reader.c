@@ -39,9 +39,18 @@ void vly_reader_deinit(vly_reader *reader)
     vly_toml_deinit(&reader->root);
 }
 
-static vly_status fail_at(vly_reader *reader, const vly_toml_node *node,
-                          uint32_t line, uint32_t column, const char *sentence)
+/* Texts of users that it quotes may have several. */
+static void one_line(char *sentence)
 {
+    for (char *at = sentence; *at; at++)
+        if (*at == '\n' || *at == '\r')
+            *at = ' ';
+}
+
+static vly_status fail_at(vly_reader *reader, const vly_toml_node *node,
+                          uint32_t line, uint32_t column, char *sentence)
+{
+    one_line(sentence);
     if (node && node->set)
         return vly_fail(reader->error, VLY_E_PARSE, "--set %.200s: %s",
                         node->set, sentence);
@@ -150,6 +159,7 @@ vly_status vly_reader_note(vly_reader *reader, const vly_toml_node *node,
     va_start(arguments, format);
     vsnprintf(sentence, sizeof(sentence), format, arguments);
     va_end(arguments);
+    one_line(sentence);
     if (node->set)
         return keep_note(reader,
                          vly_format("--set %.200s: %s", node->set, sentence));
