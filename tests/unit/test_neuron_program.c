@@ -389,8 +389,8 @@ static void notes(void **state)
         "t:2:15: [neuron.n]: parameter a is not used",
         "t:5:10: [neuron.n]: the name x is not used",
         "t:4:22: [neuron.n]: state variable u never changes",
-        "t:7:9: [neuron.n]: no reset of v: the neuron fires in every burst in "
-        "which v is above its threshold; rises(v, ...) fires once"};
+        ("t:7:9: [neuron.n]: no reset of v: the neuron fires in every burst in "
+         "which v is above its threshold; rises(v, ...) fires once")};
     neuron n;
     neuron_make(&n,
                 "[neuron.n]\nparam = { a = 1, b = 2 }\nport = { ex = \"1\" }\n"
