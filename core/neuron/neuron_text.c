@@ -25,41 +25,6 @@ static vly_node *sum(vly_text *text);
 
 /* ---- words -------------------------------------------------------------- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-void vly_text_skip(vly_text *text)
-{
-    do {
-        while (is_blank(*text->at) || (text->open && *text->at == '\n'))
-            text->at++;
-        if (*text->at == '#')
-            while (*text->at && *text->at != '\n')
-                text->at++;
-    } while (text->open && *text->at == '\n');
-}
-
-void vly_text_skip_lines(vly_text *text)
-{
-    for (;;) {
-        vly_text_skip(text);
-        if (*text->at != '\n' && *text->at != ';')
-            return;
-        text->at++;
-    }
-}
-
-size_t vly_text_word(const vly_text *text)
-{
-    size_t n = 0;
-    if (vly_is_letter(text->at[0]) || text->at[0] == '_')
-        while (vly_is_word(text->at[n]))
-            n++;
-    return n;
-}
-
 static bool word_is(const char *at, size_t n, const char *word)
 {
     return strlen(word) == n && memcmp(at, word, n) == 0;
@@ -95,15 +60,6 @@ static bool is_reserved(const char *at, size_t n)
 }
 
 /* ---- names -------------------------------------------------------------- */
-
-const vly_named *vly_names_find(const vly_names *names, const char *name,
-                                size_t n)
-{
-    for (uint32_t i = 0; i < names->n; i++)
-        if (word_is(name, n, names->items[i].name))
-            return &names->items[i];
-    return NULL;
-}
 
 static vly_node *named(vly_text *text, const char *at, size_t n)
 {

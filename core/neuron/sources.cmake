@@ -13,4 +13,5 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/neuron_text.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_tree.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_unit.c
-    ${CMAKE_CURRENT_LIST_DIR}/neuron_values.c)
+    ${CMAKE_CURRENT_LIST_DIR}/neuron_values.c
+    ${CMAKE_CURRENT_LIST_DIR}/neuron_word.c)
