@@ -34,6 +34,7 @@ static const tool_option options[] = {
      "plot: end of the currents; default: three times the least that fires",
      1e-9, 1e9},
     {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "change the genome", 0, 0},
+    {"seed", 0, false, TOOL_COUNT, "N", "all three seeds", 0, 9e18},
     {"width", 0, false, TOOL_NUMBER, "INCHES", "default: 7", 1, 100},
     {"height", 0, false, TOOL_NUMBER, "INCHES", "default: 5.5", 1, 100},
     {"dpi", 0, false, TOOL_NUMBER, "N", "dots an inch; default: 200", 36, 2400},
