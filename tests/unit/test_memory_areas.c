@@ -247,14 +247,19 @@ static void connects(void **state)
                   "a", "[[1, 2, 9], [1], []]") SPIKES("t", "[[1, 2], [2], []]");
     synapses_are(text, 2, "");
     synapses_are(text, 3, "0>0:6");
-    /* w 9, step 3, one end fires: 6; 1 - 2 is 0; saturates at 255 */
-    const char *lone = AREAS
-        "[association.x]\nfrom = \"a\"\nto = \"t\"\ninhibitory = true\n"
-        "plasticity_constant = 3\nltp_multiplier = 3\n" SPIKES(
-            "a", "[[1, 3], [1], []]") SPIKES("t", "[[], [1, 5, 6, 7, 8], []]");
+    /* w 9, step 3, one end fires: 6; 0 is the least; saturates at 255. Events
+     * go both ways: a[0] has -9 and does not fire at 3, t[1] has -18 and fires
+     * from 7 on */
+    const char *lone =
+        AREAS "[association.x]\nfrom = \"a\"\nto = \"t\"\ninhibitory = true\n"
+              "plasticity_constant = 3\nltp_multiplier = 3\n" SPIKES(
+                  "a", "[[1, 3], [1], []]")
+                  SPIKES("t", "[[], [1, 5, 6, 7, 8, 9, 10], []]");
     synapses_are(lone, 2, "0>1:-9 1>1:-9");
-    synapses_are(lone, 4, "0>1:-6 1>1:-9");
-    synapses_are(lone, 9, "0>1:-0 1>1:-0");
+    synapses_are(lone, 7, "0>1:-9 1>1:-9");
+    synapses_are(lone, 8, "0>1:-6 1>1:-6");
+    synapses_are(lone, 9, "0>1:-3 1>1:-3");
+    synapses_are(lone, 11, "0>1:-0 1>1:-0");
     synapses_are(AREAS "[association.x]\nfrom = \"a\"\nto = \"a\"\n"
                        "plasticity_constant = 50\nltp_multiplier = 3\n" SPIKES(
                            "a", "[[1, 2], [], []]"),
