@@ -32,7 +32,11 @@ void vly_common_modulator_end(vly_common_modulator *m,
 /* The value that a run gives to a projection in a burst; NULL: none. */
 const vly_input *vly_common_modulation(const vly_run *run, uint64_t burst,
                                        uint32_t projection);
-/* Whether the values of a run are sorted, and for modulators of the net. */
+/* The *n values that a run gives for bursts [burst, burst + n_bursts). */
+const vly_input *vly_common_modulations(const vly_run *run, uint64_t burst,
+                                        uint64_t n_bursts, uint64_t *n);
+/* Whether the values of a run are for modulators of the net, within bounds and
+ * sorted. */
 vly_status vly_common_modulations_check(const vly_net_desc *desc,
                                         const vly_run *run, vly_error *error);
 

@@ -107,39 +107,33 @@ static uint32_t number_of(const vly_cuda_shard *shard, uint32_t projection)
 
 /* Values of the launch's bursts, on the device. */
 static vly_status send_given(vly_cuda_shard *shard, const vly_run *run,
-                             const vly_cuda_launch *launch, uint32_t *n,
+                             const vly_cuda_launch *launch, uint32_t *n_given,
                              vly_error *error)
 {
     vly_cuda_plastic *plastic = &shard->plastic;
     vly_cuda_given *list = NULL;
-    uint64_t n_all = run->struct_size >= sizeof *run ? run->n_modulations : 0;
-    uint32_t found = 0;
+    uint64_t n = 0;
+    const vly_input *given =
+        vly_common_modulations(run, launch->burst, launch->n_bursts, &n);
     vly_status status = VLY_OK;
-    *n = 0;
-    if (n_all == 0)
+    *n_given = (uint32_t)n;
+    if (n == 0)
         return VLY_OK;
-    VLY_TRY(vly_cuda_alloc(shard, n_all, sizeof *list, &list, error));
-    for (uint64_t i = 0; i < n_all; i++) {
-        const vly_input *at = &run->modulations[i];
-        if (at->burst < launch->burst ||
-            at->burst - launch->burst >= launch->n_bursts)
-            continue;
-        list[found++] = (vly_cuda_given){.burst = at->burst,
-                                         .number = number_of(shard, at->neuron),
-                                         .value = at->value};
-    }
-    if (found > plastic->given_room) {
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *list, &list, error));
+    for (uint64_t i = 0; i < n; i++)
+        list[i] = (vly_cuda_given){.burst = given[i].burst,
+                                   .number = number_of(shard, given[i].neuron),
+                                   .value = given[i].value};
+    if (n > plastic->given_room) {
         vly_cuda_device_release(shard, plastic->given);
         plastic->given = NULL;
         plastic->given_room = 0;
-        VLY_TRY(vly_cuda_device_alloc(shard, n_all, sizeof *list,
-                                      &plastic->given, error));
-        plastic->given_room = n_all;
+        VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *list, &plastic->given,
+                                      error));
+        plastic->given_room = n;
     }
-    if (found > 0)
-        VLY_TRY(vly_cuda_upload(shard, plastic->given, list,
-                                found * sizeof *list, error));
-    *n = found;
+    status =
+        vly_cuda_upload(shard, plastic->given, list, n * sizeof *list, error);
 out:
     vly_cuda_release(shard, list);
     return status;

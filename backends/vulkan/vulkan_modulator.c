@@ -61,20 +61,18 @@ void vly_vulkan_modulations_send(vly_backend_net *net, const vly_run *run)
 {
     vly_vulkan_plastic *plastic = &net->plastic;
     vly_vulkan_launch *launch = net->launch;
-    uint64_t n = run->struct_size >= sizeof *run ? run->n_modulations : 0;
     uint64_t words = (uint64_t)plastic->n * VLY_VULKAN_LAUNCH_BURSTS;
+    uint64_t n = 0;
+    const vly_input *given =
+        vly_common_modulations(run, launch->burst, launch->n_bursts, &n);
     if (n == 0)
         return;
     uint32_t *all = plastic->given->mapped;
     for (uint64_t i = 0; i < words; i++)
         all[i] = VLY_VULKAN_NOT_GIVEN;
-    for (uint64_t i = 0; i < n; i++) {
-        const vly_input *at = &run->modulations[i];
-        if (at->burst >= launch->burst &&
-            at->burst - launch->burst < launch->n_bursts)
-            given_row(net, at->neuron)[at->burst - launch->burst] =
-                (uint32_t)at->value;
-    }
+    for (uint64_t i = 0; i < n; i++)
+        given_row(net, given[i].neuron)[given[i].burst - launch->burst] =
+            (uint32_t)given[i].value;
     launch->given = plastic->given->address;
 }
 
@@ -86,8 +84,6 @@ vly_status vly_vulkan_modulator_save(vly_backend_net *net,
 {
     vly_vulkan_modulator found = {.reserved = 0};
     vly_status status = VLY_OK;
-    if (map->modulator == NULL)
-        return VLY_OK;
     VLY_TRY(vly_vulkan_download(net, &found, map->modulator, 0, sizeof found,
                                 error));
     const vly_common_modulator modulator = {.value = found.value,

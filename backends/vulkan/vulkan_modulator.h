@@ -16,12 +16,13 @@ vly_status vly_vulkan_modulator_create(vly_backend_net *net,
                                        vly_vulkan_plastic_map *map,
                                        vly_vulkan_learning *l,
                                        vly_error *error);
-/* Room for values of the host, where a map has a modulator. */
+/* Room for values of the host, if a map has a modulator. */
 vly_status vly_vulkan_modulations_create(vly_backend_net *net,
                                          vly_error *error);
-/* Those for the bursts of net->launch, to where the device reads them. */
+/* Copies the values for the bursts of net->launch to where the device reads
+ * them. */
 void vly_vulkan_modulations_send(vly_backend_net *net, const vly_run *run);
-/* The same two words, for a snapshot. */
+/* The same two words of a map with a modulator, for a snapshot. */
 vly_status vly_vulkan_modulator_save(vly_backend_net *net,
                                      const vly_vulkan_plastic_map *map,
                                      uint32_t *words, vly_error *error);

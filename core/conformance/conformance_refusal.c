@@ -105,22 +105,28 @@ static bool refuse_modulations(trial *t)
         {{.burst = t->burst, .neuron = t->desc->n_projections}},
         {{.burst = t->burst}},
         {{.burst = t->burst, .port = 1}},
+        {{.burst = t->burst, .value = 1 << 30}},
+        {{.burst = t->burst, .value = -(1 << 30)}},
         {{.burst = t->burst + 1}, {.burst = t->burst}},
         {{.burst = t->burst}, {.burst = t->burst}}};
     static const char *const what[] = {
-        "a value for a modulator of a projection that there is not",
+        "a value for the modulator of a projection that does not exist",
         "a value for a projection without a modulator",
-        "a value for port 1 of a modulator", "modulations whose bursts descend",
+        "a value for port 1 of a modulator",
+        "a modulator's value of 2^30",
+        "a modulator's value of -2^30",
+        "modulations whose bursts descend",
         "two values for one modulator and burst"};
+    vly_run none = {.struct_size = sizeof none, .n_modulations = 1};
     if ((t->backend->flags & VLY_BACKEND_MODULATES) == 0)
         return true;
     for (uint32_t i = 0; i < sizeof what / sizeof what[0]; i++) {
         vly_run run = {.struct_size = sizeof run, .modulations = wrong[i]};
-        run.n_modulations = i < 3 ? 1 : 2;
+        run.n_modulations = i < 5 ? 1 : 2;
         if (!(i == 1 && modulated) && !refuse_run(t, &run, what[i]))
             return false;
     }
-    return true;
+    return refuse_run(t, &none, "one modulation at NULL");
 }
 
 /* ---- reads and writes -------------------------------------------------- */
