@@ -3,6 +3,7 @@
  * description of a projection that learns.
  */
 #include "backend_common.h"
+#include "common_window.h"
 
 #include <string.h>
 
@@ -264,7 +265,9 @@ static vly_status check_masters(const vly_net_desc *desc, uint32_t projection,
                                     p->map, (unsigned long long)(i - n),
                                     (int32_t)words[i], VLY_ELIGIBILITY_MOST,
                                     VLY_ELIGIBILITY_MOST);
-    return VLY_OK;
+    return (learning->flags & VLY_LEARNING_WINDOW) != 0
+               ? vly_common_window_check(desc, projection, words + n, error)
+               : VLY_OK;
 }
 
 vly_status vly_common_check_weights(const vly_net_desc *desc,

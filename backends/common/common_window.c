@@ -23,6 +23,39 @@ out:
     return status;
 }
 
+/* As vly_common_window_save writes them. */
+static bool is_run(uint32_t word, uint32_t age, uint32_t bursts)
+{
+    float run = vly_float(word);
+    if (age == UINT32_MAX)
+        return word == 0;
+    return age < bursts && run >= 1.0f && run <= (float)bursts &&
+           run == (float)(uint32_t)run;
+}
+
+vly_status vly_common_window_check(const vly_net_desc *desc,
+                                   uint32_t projection, const uint32_t *words,
+                                   vly_error *error)
+{
+    const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
+    const uint32_t areas[2] = {p->source_area, p->target_area};
+    uint32_t bursts = vly_common_learning(desc, projection)->source[0].bursts;
+    for (int side = 0; side < 2; side++) {
+        uint64_t n = vly_common_area_desc(desc, areas[side])->n_neurons;
+        for (uint64_t i = 0; i < n; i++)
+            if (!is_run(words[i], words[n + i], bursts))
+                return vly_support_fail(
+                    error, VLY_E_INVALID,
+                    "snapshot: map %s: neuron %llu of its %s area fired in %g "
+                    "bursts in a row, %u bursts ago; the window has %u",
+                    p->map, (unsigned long long)i,
+                    side == 0 ? "source" : "target",
+                    (double)vly_float(words[i]), words[n + i], bursts);
+        words += 2 * n;
+    }
+    return VLY_OK;
+}
+
 const uint32_t *vly_common_window_load(vly_common_window *window,
                                        const uint32_t *words, uint32_t burst)
 {

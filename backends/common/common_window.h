@@ -24,6 +24,11 @@ vly_status vly_common_window_create(vly_common_heap *heap,
                                     uint32_t n_sources, uint32_t n_targets,
                                     vly_common_window *window,
                                     vly_error *error);
+/* Whether the words of a snapshot that follow the projection's weights are runs
+ * of its neurons. */
+vly_status vly_common_window_check(const vly_net_desc *desc,
+                                   uint32_t projection, const uint32_t *words,
+                                   vly_error *error);
 /* From the words of a snapshot at `burst` that follow the weights; returns
  * their end. */
 const uint32_t *vly_common_window_load(vly_common_window *window,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 
 /* Checks a refusal. `invalid`: only E_INVALID is accepted, otherwise also
  * E_UNSUPPORTED and E_DEVICE. */
@@ -77,7 +78,7 @@ static bool refuse_runs(trial *t)
     run = plain;
     run.inputs = &outside;
     run.n_inputs = 1;
-    if (!refuse_run(t, &run, "input of a neuron that there is not"))
+    if (!refuse_run(t, &run, "input of a neuron that does not exist"))
         return false;
     run.inputs = &port;
     if (!refuse_run(t, &run, "input of port 2"))
@@ -139,8 +140,8 @@ static bool refuse_fields(trial *t)
         uint32_t area, field, first, count;
         const char *what;
     } wrong[] = {
-        {t->desc->n_areas, 0, 0, 1, "a field of an area that there is not"},
-        {0, area->n_fields, 0, 1, "a field that there is not"},
+        {t->desc->n_areas, 0, 0, 1, "a field of an area that does not exist"},
+        {0, area->n_fields, 0, 1, "a field that does not exist"},
         {0, 0, n, 1, "a field after the last neuron"},
         {0, 0, n - 1, 2, "a field with one neuron too many"},
         {0, 0, 1, UINT32_MAX, "a field of neurons whose end overflows"}};
@@ -179,12 +180,12 @@ static bool refuse_coefs(trial *t)
     if (!refused(t,
                  t->backend->coef_write(t->made, t->desc->n_areas, 0, column,
                                         &error),
-                 &error, true, "a coefficient of an area that there is not"))
+                 &error, true, "a coefficient of an area that does not exist"))
         return false;
     error = (vly_error)VLY_ERROR_INIT;
     return refused(
         t, t->backend->coef_write(t->made, 0, area->n_coefs, column, &error),
-        &error, true, "a coefficient that there is not");
+        &error, true, "a coefficient that does not exist");
 }
 
 static bool refuse_stimuli(trial *t)
@@ -195,7 +196,7 @@ static bool refuse_stimuli(trial *t)
     vly_stimulus_desc wrong = {.thresholds = many, .n_thresholds = 1};
     vly_status status =
         t->backend->stimulus_write(t->made, desc->n_stimuli, &wrong, &error);
-    if (!refused(t, status, &error, true, "a stimulus that there is not"))
+    if (!refused(t, status, &error, true, "a stimulus that does not exist"))
         return false;
     static const char *const names[] = {
         "a stimulus written with another first", "... with another n_neurons",
@@ -260,7 +261,7 @@ static bool refuse_areas(trial *t)
             last->model = "no_such_model";
         if (!refuse_desc(t, &desc,
                          i == 0 ? "a model with another table's hash"
-                                : "a model that there is not"))
+                                : "a model that does not exist"))
             return false;
     }
     return true;
@@ -295,7 +296,7 @@ static bool refuse_projections(trial *t)
         return false;
     one = t->net->connectome->desc.projections[0];
     one.target_area = desc.n_areas;
-    return refuse_desc(t, &desc, "a projection to an area that there is not");
+    return refuse_desc(t, &desc, "a projection to an area that does not exist");
 }
 
 static bool refuse_snapshots(trial *t)
@@ -332,13 +333,40 @@ static bool refuse_snapshots(trial *t)
     s.fired_row = row_copy;
     s.fired = &id_copy;
     s.fired_gain = &gain_copy;
-    if (!refuse_create(t, desc, &s, true,
-                       "a snapshot with a spike of a neuron that there is not"))
+    if (!refuse_create(
+            t, desc, &s, true,
+            "a snapshot with a spike of a neuron that does not exist"))
         return false;
     s.n_fired_bursts = 0;
     s.n_fired = 0;
     return refuse_create(t, desc, &s, true,
                          "a snapshot of burst 1 without its fired set");
+}
+
+/* Where the last projection learns by a rule of windows: its last neuron fired,
+ * but in 0 bursts in a row. */
+static bool refuse_windows(trial *t)
+{
+    const vly_net_desc *desc = &t->net->connectome->desc;
+    vly_snapshot s = t->net->connectome->start;
+    const uint64_t n = s.n_weight_bytes / sizeof(uint32_t);
+    const vly_learning_desc *last =
+        desc->n_projections > 0
+            ? desc->projections[desc->n_projections - 1].learning
+            : NULL;
+    if (!last || (last->flags & VLY_LEARNING_WINDOW) == 0 ||
+        (t->backend->flags & VLY_BACKEND_LEARNS) == 0)
+        return true;
+    uint32_t *words = vly_malloc(n, sizeof *words);
+    if (!words)
+        return trial_fail(t, "out of memory");
+    memcpy(words, s.weights, s.n_weight_bytes);
+    words[n - 1] = 0;
+    s.weights = words;
+    bool good =
+        refuse_create(t, desc, &s, true, "a snapshot with a run of 0 bursts");
+    vly_free(words);
+    return good;
 }
 
 static bool refuse_devices(trial *t)
@@ -437,7 +465,7 @@ static bool refuse_all(trial *t)
                    &error, true, "snapshot_read with struct_size 8") &&
            refuse_desc(t, &small, "a net with struct_size 8") &&
            refuse_areas(t) && refuse_projections(t) && refuse_snapshots(t) &&
-           refuse_devices(t);
+           refuse_windows(t) && refuse_devices(t);
 }
 
 bool scenario_refusals(trial *t)
