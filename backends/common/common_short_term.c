@@ -213,6 +213,28 @@ uint32_t *vly_common_sources_save(const vly_common_short_term *t,
     return words + 4 * n;
 }
 
+void vly_common_sources_pack(const vly_common_short_term *t,
+                             const vly_common_sources *sources, uint32_t *words)
+{
+    for (uint32_t k = 0; k < t->n_sources; k++) {
+        *words++ = vly_bits(sources->state[k].x);
+        *words++ = vly_bits(sources->state[k].u);
+        *words++ = vly_bits(sources->state[k].y);
+        *words++ = sources->last[k];
+    }
+}
+
+void vly_common_sources_unpack(const vly_common_short_term *t,
+                               vly_common_sources *sources,
+                               const uint32_t *words)
+{
+    for (uint32_t k = 0; k < t->n_sources; k++, words += 4) {
+        sources->state[k] = (vly_short_term){
+            vly_float(words[0]), vly_float(words[1]), vly_float(words[2]), 0};
+        sources->last[k] = words[3];
+    }
+}
+
 vly_status vly_common_check_sources(const vly_net_desc *desc,
                                     uint32_t projection, const uint32_t *words,
                                     vly_error *error)

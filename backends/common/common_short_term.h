@@ -63,6 +63,14 @@ const uint32_t *vly_common_sources_load(const vly_common_short_term *t,
 uint32_t *vly_common_sources_save(const vly_common_short_term *t,
                                   const vly_common_sources *sources,
                                   uint64_t burst, uint32_t *words);
+/* The states as devices store them: x, u, y and the burst of the last spike of
+ * each source, [4 n_sources] words. */
+void vly_common_sources_pack(const vly_common_short_term *t,
+                             const vly_common_sources *sources,
+                             uint32_t *words);
+void vly_common_sources_unpack(const vly_common_short_term *t,
+                               vly_common_sources *sources,
+                               const uint32_t *words);
 /* Whether other coefficients may take the place of those in force. */
 vly_status vly_common_check_short_term_set(const vly_net_desc *desc,
                                            uint32_t projection,

@@ -3,6 +3,8 @@
  */
 #include "common_window.h"
 
+#include "common_traces.h"
+
 #include "kernels/rules/rule.h"
 
 vly_status vly_common_window_create(vly_common_heap *heap,
@@ -86,4 +88,28 @@ uint32_t *vly_common_window_save(const vly_common_window *window,
         words += 2 * n;
     }
     return words;
+}
+
+uint32_t vly_common_window_pack(const vly_common_window *window, int side,
+                                uint32_t burst, uint32_t *pairs)
+{
+    uint32_t youngest = VLY_COMMON_AGE_NEVER;
+    for (uint64_t i = 0; i < window->n[side]; i++) {
+        uint32_t run = window->run[side][i];
+        uint32_t last = window->last[side][i];
+        pairs[2 * i] = run;
+        pairs[2 * i + 1] = last;
+        if (run != 0 && burst - last < youngest)
+            youngest = burst - last;
+    }
+    return burst - youngest;
+}
+
+void vly_common_window_unpack(vly_common_window *window, int side,
+                              const uint32_t *pairs)
+{
+    for (uint64_t i = 0; i < window->n[side]; i++) {
+        window->run[side][i] = pairs[2 * i];
+        window->last[side][i] = pairs[2 * i + 1];
+    }
 }

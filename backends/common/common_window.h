@@ -36,5 +36,12 @@ const uint32_t *vly_common_window_load(vly_common_window *window,
 /* The words of a snapshot at `burst`; returns their end. */
 uint32_t *vly_common_window_save(const vly_common_window *window,
                                  uint32_t burst, uint32_t *words);
+/* A side as devices store it: run and last burst of each neuron, [2 n] words.
+ * pack returns the burst of the side's newest spike; without one it is
+ * VLY_COMMON_AGE_NEVER bursts before `burst`. */
+uint32_t vly_common_window_pack(const vly_common_window *window, int side,
+                                uint32_t burst, uint32_t *pairs);
+void vly_common_window_unpack(vly_common_window *window, int side,
+                              const uint32_t *pairs);
 
 #endif

@@ -61,19 +61,17 @@ static vly_status put_sources(vly_cuda_shard *shard,
                               const vly_common_sources *sources,
                               vly_cuda_short_term *s, vly_error *error)
 {
-    vly_cuda_source *made = NULL;
-    vly_status status =
-        vly_cuda_alloc(shard, t->n_sources, sizeof *made, &made, error);
-    for (uint32_t k = 0; k < t->n_sources && status == VLY_OK; k++)
-        made[k] = (vly_cuda_source){sources->state[k].x, sources->state[k].u,
-                                    sources->state[k].y, sources->last[k]};
-    if (status == VLY_OK)
-        status = vly_cuda_put(shard, t->n_sources, sizeof *made, made, &s->tail,
-                              error);
-    if (status == VLY_OK)
-        status = vly_cuda_put(shard, t->n_sources, sizeof *made, made, &s->head,
-                              error);
-    vly_cuda_release(shard, made);
+    uint32_t *words = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_cuda_alloc(shard, t->n_sources, sizeof *s->tail, &words, error));
+    vly_common_sources_pack(t, sources, words);
+    VLY_TRY(vly_cuda_put(shard, t->n_sources, sizeof *s->tail, words, &s->tail,
+                         error));
+    VLY_TRY(vly_cuda_put(shard, t->n_sources, sizeof *s->head, words, &s->head,
+                         error));
+out:
+    vly_cuda_release(shard, words);
     return status;
 }
 
@@ -206,7 +204,7 @@ vly_status vly_cuda_short_term_save(vly_cuda_shard *shard, uint32_t i,
                                     vly_error *error)
 {
     const vly_cuda_short_term *s = &shard->plastic.short_list[i];
-    vly_cuda_source *tail = NULL;
+    uint32_t *tail = NULL;
     vly_common_heap heap = {.bytes = 0};
     vly_common_short_term t;
     vly_common_sources sources;
@@ -215,14 +213,11 @@ vly_status vly_cuda_short_term_save(vly_cuda_shard *shard, uint32_t i,
                                          shard->plastic.short_projection[i], &t,
                                          error));
     VLY_TRY(vly_common_sources_create(&heap, &t, &sources, error));
-    VLY_TRY(vly_cuda_alloc(shard, s->n_sources, sizeof *tail, &tail, error));
+    VLY_TRY(vly_cuda_alloc(shard, s->n_sources, sizeof *s->tail, &tail, error));
     if (s->n_sources > 0)
         VLY_TRY(vly_cuda_download(shard, tail, s->tail,
-                                  s->n_sources * sizeof *tail, error));
-    for (uint32_t k = 0; k < s->n_sources; k++) {
-        sources.state[k] = (vly_short_term){tail[k].x, tail[k].u, tail[k].y, 0};
-        sources.last[k] = tail[k].last;
-    }
+                                  s->n_sources * sizeof *s->tail, error));
+    vly_common_sources_unpack(&t, &sources, tail);
     *end = vly_common_sources_save(&t, &sources, shard->net->burst, words);
 out:
     vly_cuda_release(shard, tail);

@@ -12,30 +12,19 @@ static_assert((uint32_t)VLY_CUDA_LEARNING_WINDOW ==
                   (uint32_t)VLY_LEARNING_WINDOW,
               "flag of the ABI");
 
-/* On the device a neuron has two words: its run, and its last burst. */
 static vly_status put_side(vly_cuda_shard *shard, const vly_common_window *from,
                            int side, uint32_t burst, vly_cuda_learning *l,
-                           uint32_t *youngest, vly_error *error)
+                           uint32_t *recent, vly_error *error)
 {
     uint64_t n = from->n[side];
-    uint32_t *words = NULL;
+    uint32_t *pairs = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_cuda_alloc(shard, n, 2 * sizeof *words, &words, error));
-    *youngest = VLY_COMMON_AGE_NEVER;
-    for (uint64_t i = 0; i < n; i++) {
-        uint32_t age = burst - from->last[side][i];
-        words[2 * i] = from->run[side][i];
-        words[2 * i + 1] = from->last[side][i];
-        if (from->run[side][i] != 0 && age < *youngest)
-            *youngest = age;
-    }
-    VLY_TRY(vly_cuda_device_alloc(shard, n, 2 * sizeof *words, &l->runs[side],
-                                  error));
-    if (n > 0)
-        VLY_TRY(vly_cuda_upload(shard, l->runs[side], words,
-                                n * 2 * sizeof *words, error));
+    VLY_TRY(vly_cuda_alloc(shard, n, 2 * sizeof *pairs, &pairs, error));
+    *recent = vly_common_window_pack(from, side, burst, pairs);
+    status =
+        vly_cuda_put(shard, n, 2 * sizeof *pairs, pairs, &l->runs[side], error);
 out:
-    vly_cuda_release(shard, words);
+    vly_cuda_release(shard, pairs);
     return status;
 }
 
@@ -46,13 +35,9 @@ vly_status vly_cuda_window_put(vly_cuda_shard *shard,
     uint32_t recent[2];
     vly_status status = VLY_OK;
     l->window = from->bursts;
-    for (int side = 0; side < 2; side++) {
-        uint32_t youngest = 0;
-        VLY_TRY(put_side(shard, from, side, burst, l, &youngest, error));
-        recent[side] = burst - youngest;
-    }
-    VLY_TRY(vly_cuda_device_alloc(shard, 2, sizeof *recent, &l->recent, error));
-    VLY_TRY(vly_cuda_upload(shard, l->recent, recent, sizeof recent, error));
+    for (int side = 0; side < 2; side++)
+        VLY_TRY(put_side(shard, from, side, burst, l, &recent[side], error));
+    VLY_TRY(vly_cuda_put(shard, 2, sizeof *recent, recent, &l->recent, error));
 out:
     return status;
 }
@@ -64,16 +49,14 @@ vly_status vly_cuda_window_get(vly_cuda_shard *shard,
     vly_status status = VLY_OK;
     for (int side = 0; side < 2 && status == VLY_OK; side++) {
         uint64_t n = to->n[side];
-        uint32_t *words = NULL;
-        status = vly_cuda_alloc(shard, n, 2 * sizeof *words, &words, error);
+        uint32_t *pairs = NULL;
+        status = vly_cuda_alloc(shard, n, 2 * sizeof *pairs, &pairs, error);
         if (status == VLY_OK && n > 0)
-            status = vly_cuda_download(shard, words, l->runs[side],
-                                       n * 2 * sizeof *words, error);
-        for (uint64_t i = 0; i < n && status == VLY_OK; i++) {
-            to->run[side][i] = words[2 * i];
-            to->last[side][i] = words[2 * i + 1];
-        }
-        vly_cuda_release(shard, words);
+            status = vly_cuda_download(shard, pairs, l->runs[side],
+                                       n * 2 * sizeof *pairs, error);
+        if (status == VLY_OK)
+            vly_common_window_unpack(to, side, pairs);
+        vly_cuda_release(shard, pairs);
     }
     return status;
 }

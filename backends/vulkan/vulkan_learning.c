@@ -190,17 +190,15 @@ static vly_status get_window(vly_backend_net *net,
     vly_status status = VLY_OK;
     for (int side = 0; side < 2 && status == VLY_OK; side++) {
         uint64_t n = to->n[side];
-        uint32_t *words = NULL;
+        uint32_t *pairs = NULL;
         status =
-            vly_common_alloc(&net->heap, n, 2 * sizeof *words, &words, error);
+            vly_common_alloc(&net->heap, n, 2 * sizeof *pairs, &pairs, error);
         if (status == VLY_OK)
             status =
-                get(net, words, map->runs[side], n * 2 * sizeof *words, error);
-        for (uint64_t i = 0; i < n && status == VLY_OK; i++) {
-            to->run[side][i] = words[2 * i];
-            to->last[side][i] = words[2 * i + 1];
-        }
-        vly_common_release(&net->heap, words);
+                get(net, pairs, map->runs[side], n * 2 * sizeof *pairs, error);
+        if (status == VLY_OK)
+            vly_common_window_unpack(to, side, pairs);
+        vly_common_release(&net->heap, pairs);
     }
     return status;
 }

@@ -106,29 +106,21 @@ out:
 
 /* ---- rules of windows --------------------------------------------------- */
 
-/* A side's pairs, and the newest burst with a spike. */
+/* A side's pairs; *recent: the burst of its newest spike. */
 static vly_status put_side(vly_backend_net *net, const vly_common_window *from,
                            int side, uint32_t burst,
                            vly_vulkan_plastic_map *map, uint32_t *recent,
                            vly_error *error)
 {
     uint64_t n = from->n[side];
-    uint32_t *words = NULL;
-    uint32_t youngest = VLY_VULKAN_AGE_NEVER;
+    uint32_t *pairs = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_alloc(&net->heap, n, 2 * sizeof *words, &words, error));
-    for (uint64_t i = 0; i < n; i++) {
-        uint32_t age = burst - from->last[side][i];
-        words[2 * i] = from->run[side][i];
-        words[2 * i + 1] = from->last[side][i];
-        if (from->run[side][i] != 0 && age < youngest)
-            youngest = age;
-    }
-    *recent = burst - youngest;
-    VLY_TRY(vly_vulkan_put(net, n, 2 * sizeof *words, words, &map->runs[side],
-                           error));
+    VLY_TRY(vly_common_alloc(&net->heap, n, 2 * sizeof *pairs, &pairs, error));
+    *recent = vly_common_window_pack(from, side, burst, pairs);
+    status = vly_vulkan_put(net, n, 2 * sizeof *pairs, pairs, &map->runs[side],
+                            error);
 out:
-    vly_common_release(&net->heap, words);
+    vly_common_release(&net->heap, pairs);
     return status;
 }
 

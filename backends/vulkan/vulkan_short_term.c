@@ -71,21 +71,15 @@ static vly_status put_sources(vly_backend_net *net,
                               const vly_common_sources *sources,
                               vly_vulkan_short_map *map, vly_error *error)
 {
-    vly_vulkan_source *made = NULL;
+    const uint64_t size = sizeof(vly_vulkan_source);
+    uint32_t *words = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(
-        vly_common_alloc(&net->heap, t->n_sources, sizeof *made, &made, error));
-    for (uint32_t k = 0; k < t->n_sources; k++)
-        made[k] = (vly_vulkan_source){.x = sources->state[k].x,
-                                      .u = sources->state[k].u,
-                                      .y = sources->state[k].y,
-                                      .last = sources->last[k]};
-    VLY_TRY(vly_vulkan_put(net, t->n_sources, sizeof *made, made, &map->tail,
-                           error));
-    VLY_TRY(vly_vulkan_put(net, t->n_sources, sizeof *made, made, &map->head,
-                           error));
+    VLY_TRY(vly_common_alloc(&net->heap, t->n_sources, size, &words, error));
+    vly_common_sources_pack(t, sources, words);
+    VLY_TRY(vly_vulkan_put(net, t->n_sources, size, words, &map->tail, error));
+    VLY_TRY(vly_vulkan_put(net, t->n_sources, size, words, &map->head, error));
 out:
-    vly_common_release(&net->heap, made);
+    vly_common_release(&net->heap, words);
     return status;
 }
 
@@ -323,7 +317,8 @@ vly_status vly_vulkan_short_term_save(vly_backend_net *net, uint32_t i,
                                       uint32_t *words, vly_error *error)
 {
     const vly_vulkan_short_map *map = &net->plastic.short_map[i];
-    vly_vulkan_source *tail = NULL;
+    const uint64_t size = sizeof(vly_vulkan_source);
+    uint32_t *tail = NULL;
     vly_common_heap heap = {.bytes = 0};
     vly_common_short_term t;
     vly_common_sources sources;
@@ -331,14 +326,11 @@ vly_status vly_vulkan_short_term_save(vly_backend_net *net, uint32_t i,
     VLY_TRY(vly_common_short_term_create(&heap, net->desc, map->projection, &t,
                                          error));
     VLY_TRY(vly_common_sources_create(&heap, &t, &sources, error));
-    VLY_TRY(vly_common_alloc(&heap, t.n_sources, sizeof *tail, &tail, error));
+    VLY_TRY(vly_common_alloc(&heap, t.n_sources, size, &tail, error));
     if (t.n_sources > 0)
-        VLY_TRY(vly_vulkan_download(net, tail, map->tail, 0,
-                                    t.n_sources * sizeof *tail, error));
-    for (uint32_t k = 0; k < t.n_sources; k++) {
-        sources.state[k] = (vly_short_term){tail[k].x, tail[k].u, tail[k].y, 0};
-        sources.last[k] = tail[k].last;
-    }
+        VLY_TRY(vly_vulkan_download(net, tail, map->tail, 0, t.n_sources * size,
+                                    error));
+    vly_common_sources_unpack(&t, &sources, tail);
     (void)vly_common_sources_save(&t, &sources, net->burst, words);
 out:
     vly_common_release_all(&heap);
