@@ -47,7 +47,7 @@ vly_old_plugin(5
 vly_old_plugin(6
     455b4e9a5908d5c28371788754e5037d70269944a473a7d6986f726ac9742a4e)
 vly_old_plugin(7
-    07399eceec57d0af4cc0ac0f71f9f595087e1b9de245da79748aa0c7aaaf7850)
+    63a32eaad1c6968c2779f3e560853649825c5f2a851eeffe059ee93b4e215569)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

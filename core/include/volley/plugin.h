@@ -398,12 +398,12 @@ VLY_SEAL(vly_learning_trace, 8);
  * neurons of modulator_area fired or a value was given (vly_run.modulations).
  * FROZEN: e stays too, and d goes on.
  *
- * With WINDOW (then without DENDRITIC and NEAREST, and every rate is 0) neither
- * arrivals nor the delay matter: the trace of a neuron is its run, the number
- * of bursts in a row with a spike that ended with its last one, at most D =
- * `bursts`. After the spikes of burst t, once t + 1 >= D, each m is changed by
- * the rule's `post` with x0 and y0 of vly_window_state (kernels/rules/rule.h),
- * before what arrives in burst t + 1 is delivered. x1 and y1 are 0. At FEAGI
+ * With WINDOW (never with DENDRITIC or NEAREST; every rate is 0) the bursts of
+ * arrivals do not matter. The trace of a neuron is its run: the number of
+ * bursts in a row with a spike, up to its last spike, at most D = `bursts`.
+ * After the spikes of burst t, from t = D - 1 on, and before the arrivals of
+ * burst t + 1 are delivered, the rule's `post` changes each m: x0 and y0 are
+ * those of vly_window_state (kernels/rules/rule.h), x1 and y1 are 0. At FEAGI
  * targets an event adds m as above times its gain. */
 typedef struct vly_learning_desc {
     uint32_t struct_size;
@@ -554,25 +554,30 @@ typedef struct vly_snapshot {
     uint64_t *fired_row;  /* [n_fired_bursts + 1] */
     uint32_t *fired;      /* [n_fired] */
     uint32_t *fired_gain; /* [n_fired] */
-    /* 1.5: for each plastic projection, in their order: int32 m of each
-     * synapse; 1.6: of a rule with an eligibility int32 e of each synapse; then
-     * for each trace x of its rule float [n] and uint32 [n] over
-     * the neurons of the source area: the trace after the last arrival before
-     * `burst`, and bursts since; then each trace y over the target area: after
-     * the last spike whose burst + lag is before `burst`, and bursts since. A
-     * trace that is 0 because of its age, or that never had a spike: 0 and
-     * UINT32_MAX. With WINDOW a trace x is that after the last spike of the
-     * source, as y. 1.6: of a rule with an eligibility then the modulator after
-     * its last change, float, and bursts since, in the same way. NULL if no
-     * projection is plastic.
+    /* 1.5: the words of all plastic projections, in the order of the net. For
+     * each, where n is the number of neurons of the area named:
+     *     int32 m of each synapse;
+     *     1.6, a rule with an eligibility: int32 e of each synapse;
+     *     for each trace x of the rule, source area: float x [n] after the last
+     *         arrival before `burst`, uint32 age [n];
+     *     for each trace y, target area: float y [n] after the last spike with
+     *         burst + lag before `burst`, uint32 age [n];
+     *     1.6, a rule with an eligibility: float d after the last change of the
+     *         modulator, uint32 age.
+     * An age is the number of bursts from that arrival, spike (its burst + lag)
+     * or change to `burst`. A trace that its age has made 0, or that never had
+     * an event, is 0 with the age UINT32_MAX. With WINDOW a trace x is that
+     * after the last spike of the source, like y.
      * 1.6: projections with short-term plasticity are among them, in the same
      * order: float x [n], u [n], y [n] and uint32 age [n] over the neurons of
-     * the source area: the state after the spikes of bursts before T = burst -
-     * (base_delay + delay_max), but at least 0, and the bursts from the last
-     * of them to T. Those that come after T are in the fired sets: from them
-     * and this state follow the gains of all events under way. A state whose
-     * age is `bursts` or more: vly_short_term_rest and UINT32_MAX; one whose y
-     * is below 0 has the age UINT32_MAX. */
+     * the source area. They are the state after the spikes of bursts before T,
+     * and the number of bursts from the last of these spikes to T, where T is
+     * burst - (base_delay + delay_max), or 0 if that is negative. The fired
+     * sets have the later spikes: with this state they give the gains of all
+     * events under way. A state whose age is `bursts` or more is stored as
+     * vly_short_term_rest with the age UINT32_MAX; one with y below 0 has the
+     * age UINT32_MAX too.
+     * NULL if the net has neither kind of projection. */
     void *weights;
     uint64_t n_weight_bytes; /* a multiple of 4 */
 } vly_snapshot;
@@ -675,7 +680,8 @@ enum {
     /* 1.6: takes projections with short-term plasticity; short_term_set is
      * there. */
     VLY_BACKEND_SHORT_TERM = 16u,
-    /* 1.6: of these also rules with an eligibility, and modulators */
+    /* 1.6: VLY_BACKEND_LEARNS is set too, and the backend takes rules with an
+     * eligibility and reads vly_run.modulations. */
     VLY_BACKEND_MODULATES = 32u,
     /* 1.7: takes areas with a program. */
     VLY_BACKEND_PROGRAMS = 64u,
