@@ -77,8 +77,8 @@ uint64_t vly_common_learning_words(const vly_net_desc *desc,
 uint64_t vly_common_weight_words(const vly_net_desc *desc);
 /* Whether a projection learns or has short-term plasticity. */
 bool vly_common_apart(const vly_net_desc *desc, uint32_t projection);
-/* The description without those, made in the heap; desc itself if there are
- * none. */
+/* The description without these projections, made in the heap; desc itself if
+ * there are none. */
 vly_status vly_common_fixed(vly_common_heap *heap, const vly_net_desc *desc,
                             const vly_net_desc **fixed, vly_error *error);
 /* Whether the description of a plastic projection is consistent and its rule is

@@ -45,10 +45,11 @@ typedef struct vly_cuda_plan {
     /* Nanoseconds of a burst with so many events. NULL: not known, so no
      * review changes to the plan, which must be the last of the list */
     double (*cost_ns)(double n_events);
-    /* Of a plan that has synapses that learn for itself, otherwise NULL. Nets
-     * that learn keep their plan: no other that runs them has a cost. Enqueue
-     * their way back to the rows of cuda_learning, up to date at net->burst,
-     * and in: of traces and, if wanted, of weights. */
+    /* For a plan with its own copy of the synapses that learn; otherwise NULL.
+     * out enqueues copies to the rows of cuda_learning, up to date at
+     * net->burst; in enqueues copies of the traces, and if wanted of the
+     * weights, from there. Nets that learn keep their plan: no other plan that
+     * runs them has a cost. */
     vly_status (*learning_out)(vly_cuda_shard *shard, vly_error *error);
     vly_status (*learning_in)(vly_cuda_shard *shard, bool weights,
                               vly_error *error);

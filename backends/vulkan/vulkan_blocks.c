@@ -99,11 +99,11 @@ out:
 
 /* ---- work groups -------------------------------------------------------- */
 
-/* On a processor a work group has so little to do that no invocation comes near
- * the driver's limit, whatever fires. VLY_VULKAN_ITERATIONS go to ITEMS parts
- * of rows, and as many to the spikes of the whole net, among which the parts
- * are found: such a driver enters the loops of learn_rows.comp, six of them,
- * for spikes of other areas too. */
+/* On a processor there are so many work groups that no invocation comes near
+ * the driver's limit, whatever fires. An invocation has VLY_VULKAN_ITERATIONS
+ * for ITEMS parts of rows, and as many again for the spikes of the whole net,
+ * among which it finds these parts: such a driver enters the loops of
+ * learn_rows.comp (six, counted as LOOPS) for spikes of other areas too. */
 #define ITERATIONS VLY_VULKAN_ITERATIONS
 #define ITEMS UINT64_C(8)
 #define LOOPS UINT64_C(8)

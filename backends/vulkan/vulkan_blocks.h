@@ -9,8 +9,8 @@
 
 /* net->plastic.block_shift, by option block=N. */
 vly_status vly_vulkan_blocks_choose(vly_backend_net *net, vly_error *error);
-/* count elements on the device, filled from the host; from NULL: none, *made is
- * untouched. */
+/* count elements on the device, filled from the host. If from is NULL and count
+ * is not 0, nothing is made and *made is untouched. */
 vly_status vly_vulkan_put(vly_backend_net *net, uint64_t count, uint64_t size,
                           const void *from, vly_vulkan_buffer **made,
                           vly_error *error);
@@ -34,10 +34,10 @@ vly_status vly_vulkan_blocks_set(vly_backend_net *net,
                                  uint64_t first, uint64_t count,
                                  const int32_t *words, vly_error *error);
 
-/* Work groups of a dispatch whose invocations share `loops` iterations; of one
- * over the rows of a map, with so many iterations a synapse at most, and the
- * parts into which rows are cut at least. They limit nothing but the iterations
- * of an invocation on a processor.
+/* Work groups of a dispatch, which limit the iterations of an invocation on a
+ * processor and nothing elsewhere. work_loops: the invocations share `loops`
+ * iterations. work_rows: they visit the rows of a map, with at most `loops`
+ * iterations a synapse, each row in n_parts parts or more.
  * Errors E_UNSUPPORTED without a message: more than a dispatch can have */
 vly_status vly_vulkan_work_loops(const vly_backend_net *net, uint64_t loops,
                                  uint32_t *groups);
@@ -45,7 +45,7 @@ vly_status vly_vulkan_work_rows(const vly_backend_net *net,
                                 const vly_projection_desc *projection,
                                 uint64_t loops, uint32_t *n_parts,
                                 uint32_t *groups);
-/* The message for it. ring: spikes that a target keeps, 0 or more */
+/* The message for this error. ring: spikes that a target keeps, 0 or more */
 vly_status vly_vulkan_work_fail(const vly_backend_net *net,
                                 const vly_projection_desc *projection,
                                 uint64_t ring, vly_error *error);

@@ -44,12 +44,13 @@ enum {
     VLY_VULKAN_SORT,
     VLY_VULKAN_LEARN, /* delivers what learns, one for each rule */
     VLY_VULKAN_FLUSH = VLY_VULKAN_LEARN + VLY_VULKAN_N_RULES, /* the same */
-    /* changes modulators, the same */
+    /* changes modulators, one for each rule */
     VLY_VULKAN_MODULATE = VLY_VULKAN_FLUSH + VLY_VULKAN_N_RULES,
     VLY_VULKAN_EVENTS = VLY_VULKAN_MODULATE + VLY_VULKAN_N_RULES,
     VLY_VULKAN_RENEW,
-    VLY_VULKAN_ROWS, /* short-term plasticity, one for each of its rules */
-    VLY_VULKAN_STATES = VLY_VULKAN_ROWS + VLY_VULKAN_N_SHORT_RULES, /* same */
+    /* short-term plasticity, ROWS and STATES: one for each of its rules */
+    VLY_VULKAN_ROWS,
+    VLY_VULKAN_STATES = VLY_VULKAN_ROWS + VLY_VULKAN_N_SHORT_RULES,
     /* delivers, plan sliced */
     VLY_VULKAN_SLICES = VLY_VULKAN_STATES + VLY_VULKAN_N_SHORT_RULES,
     VLY_VULKAN_FUSED, /* does all of a burst, one for each model */

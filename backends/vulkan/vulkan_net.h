@@ -86,7 +86,7 @@ typedef struct vly_vulkan_timestamps {
 typedef struct vly_vulkan_blocks {
     vly_vulkan_buffer **targets;
     vly_vulkan_buffer **weights;
-    vly_vulkan_buffer **eligibilities; /* of NULL: there are none */
+    vly_vulkan_buffer **eligibilities; /* of NULL: the rule has none */
     uint64_t n_synapses;
 } vly_vulkan_blocks;
 
@@ -98,7 +98,7 @@ typedef struct vly_vulkan_plastic_map {
     vly_vulkan_buffer *newest;
     vly_vulkan_buffer *post;
     vly_vulkan_buffer *post_before[2];
-    vly_vulkan_buffer *runs[2];   /* NULL: no rule of windows */
+    vly_vulkan_buffer *runs[2];   /* NULL: not a rule of windows */
     vly_vulkan_buffer *modulator; /* NULL: the rule has none */
     uint32_t projection;
     uint32_t groups[3]; /* work groups for rows, events, renewing */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Projections with short-term plasticity: see vulkan_short_term.h. In a burst
  * their rows are delivered beside the other ones, and the states of sources
- * advance beside the update. A second copy of the states goes behind the events
- * that are under way: it is what a snapshot holds.
+ * advance beside the update. A second copy of the states, the tail, lags: it
+ * has only the spikes whose events have all arrived. A snapshot holds the tail.
  */
 #include "vulkan_short_term.h"
 

@@ -9,7 +9,8 @@
 
 /* Which projections have it; the plan depends on it. */
 vly_status vly_vulkan_short_term_count(vly_backend_net *net, vly_error *error);
-/* Its number in net->plastic.short_list; net->plastic.n_short: it has none */
+/* Its number in net->plastic.short_list; net->plastic.n_short: it has no
+ * short-term plasticity */
 uint32_t vly_vulkan_short_term_find(const vly_backend_net *net,
                                     uint32_t projection);
 /* Number i of those that have it, from its words of a snapshot at `burst`. */

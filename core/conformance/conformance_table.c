@@ -138,9 +138,10 @@ static const struct {
         .burst = at, .neuron = projection, .value = units                      \
     }
 
-/* 65536 is 1/s. Before the first burst, in bursts that begin with a change of
- * weights and in others, one after the other, of more than 24 bits, 0 alone (it
- * decays and has a new age), and after the last change. */
+/* 65536 is 1/s. Bursts: the first, such that begin with a change of weights,
+ * others, neighbours, and one after the last change. Values: of more than 24
+ * bits, which are rounded as floats, the largest ones, and 0 alone, which
+ * starts a new age. */
 static const vly_input given_rewards[] = {
     GIVEN(0, 0, 0x120000),
     GIVEN(3, 0, -0x80000),

@@ -212,7 +212,7 @@ enum {
 #define VLY_CUDA_LEARNING_NEAREST 4u
 #define VLY_CUDA_LEARNING_FROZEN 8u
 #define VLY_CUDA_LEARNING_WINDOW 16u
-/* not one of them: at FEAGI targets */
+/* not a flag of the ABI: FEAGI targets */
 #define VLY_CUDA_LEARNING_GAIN (1u << 31)
 /* What is longer ago than the first gets the second as its age. */
 #define VLY_CUDA_AGE_PERIOD (1u << 29)
@@ -257,10 +257,10 @@ typedef struct vly_cuda_learning {
     float *post_before[2];   /* or NULL */
     uint32_t *flushed;       /* [1] burst up to which all rows are up to date */
     uint32_t *full;          /* [1] burst that begins with a flush */
-    /* WINDOW: of sources and targets run and last burst of each neuron; burst
-     * of the last spike of any. The arrays of spikes and traces are NULL. */
-    uint32_t *runs[2];
-    uint32_t *recent; /* [2] */
+    /* WINDOW, of sources and targets; the arrays of spikes and traces are NULL
+     */
+    uint32_t *runs[2]; /* [n][2] run and last burst of each neuron */
+    uint32_t *recent;  /* [2] burst of the newest spike */
     vly_cuda_trace source[2];
     vly_cuda_trace target_trace[2];
     uint32_t coefs[VLY_CUDA_RULE_COEFS];

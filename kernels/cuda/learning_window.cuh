@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Maps that learn by a rule of windows (FEAGI's). Every burst begins with a
- * sweep, as a flush of the other maps: each synapse of which an end fired in
- * the last D bursts changes, by the runs of both ends. Then arrivals are
+ * sweep, in place of the flush of other rules: the runs of both ends change
+ * each synapse of which an end fired in the last D bursts. Then arrivals are
  * delivered by row. Included by learning_rows.cuh.
  */
 #ifndef VOLLEY_CUDA_LEARNING_WINDOW_CUH
@@ -128,8 +128,8 @@ static __device__ __forceinline__ void window_fired(const vly_cuda_learning &l,
     }
 }
 
-/* Before `now`: what is too long ago is forgotten, so that no age grows beyond
- * 31 bits. */
+/* Before `now`: forgets the runs whose last spike is no longer in the window,
+ * so that no age grows beyond 31 bits. */
 static __device__ void window_renew(const vly_cuda_learning &l, uint32_t now,
                                     uint32_t from, uint32_t step)
 {

@@ -53,8 +53,9 @@ VLY_FN VLY_I32 vly_eligibility_fade(VLY_I32 e, VLY_F32 factor)
     return e < 0 ? -left : left;
 }
 
-/* A modulator as it is stored: as other floats of the state it is never below
- * 2^-40 in size, where a device may take it for 0 (kernels/models/model.h). */
+/* A modulator as it is stored. Like other floats of the state it is 0 or at
+ * least 2^-40 in size: a device may take tiny ones for 0
+ * (kernels/models/model.h). */
 VLY_FN VLY_F32 vly_modulator_store(VLY_F32 d)
 {
     return (VLY_BITS(d) & 0x7fffffffu) < 0x2b800000u ? 0.0f : d;

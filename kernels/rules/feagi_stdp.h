@@ -3,7 +3,7 @@
  * after its spikes, for a synapse of which an end fired within the window:
  *     both ends fired in every burst of the window    w += up
  *     otherwise                                       w -= down
- * in whole numbers, within [0, w_max]. There is no order of spikes.
+ * in whole numbers, within [0, w_max]. The order of the spikes does not matter.
  * Source: feagi-core 0.0.1-beta.18, burst engine, npu.rs
  */
 #ifndef VOLLEY_RULES_FEAGI_STDP_H

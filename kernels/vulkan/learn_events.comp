@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The last part of a burst of projections that learn, after the update: what
- * arrived goes into the traces of sources, what fired into the rings of
- * targets, or into the runs of both with a rule of windows, and is counted for
- * modulators. No rule is needed for it. A ring that is full asks for a flush at
- * the begin of the next burst.
+ * The last part of a burst of projections that learn, after the update.
+ * Arrivals change the traces of sources. Spikes go into the rings of targets,
+ * or with a rule of windows into the runs of both areas, and are counted for
+ * modulators. All rules share this shader. A ring that is full asks for a flush
+ * at the begin of the next burst.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

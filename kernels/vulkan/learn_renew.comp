@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * After a flush of all projections that learn: it is noted, and what is long
- * ago gets an age that does not grow beyond 31 bits.
+ * After a flush of all projections that learn: notes its burst, and gives old
+ * spikes an age that does not grow beyond 31 bits.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -20,7 +20,7 @@ void renew(uint64_t base, uint64_t n, uint64_t step, uint now)
     }
 }
 
-/* What is too long ago for a window is forgotten. */
+/* Forgets the runs whose last spike is no longer in the window. */
 void forget_runs(uint side, uint n, uint now)
 {
     word_at recent = word_of(map.recent, side);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Maps that learn by a rule of windows (FEAGI's), part of learn_rows.comp.
- * Every burst begins with a sweep, where other rules flush: each synapse of
- * which an end fired in the last D bursts changes, by the runs of both ends.
- * Then arrivals are delivered by row.
+ * Every burst begins with a sweep, in place of the flush of other rules: the
+ * runs of both ends change each synapse of which an end fired in the last D
+ * bursts. Then arrivals are delivered by row.
  */
 #ifndef VOLLEY_VULKAN_LEARN_WINDOW_GLSL
 #define VOLLEY_VULKAN_LEARN_WINDOW_GLSL

@@ -183,8 +183,8 @@ static void test_golden(void **state)
     if (fill)
         fprintf(fill,
                 "/* SPDX-License-Identifier: Apache-2.0\n"
-                " * Made by `test_conformance_golden fill`: what the second "
-                "simulator finds.\n */\n");
+                " * Made by `test_conformance_golden fill`: results of the "
+                "second simulator.\n */\n");
     for (uint32_t i = 0; i < vly_conformance_count(); i++)
         n_wrong += one_net(i);
     assert_int_equal(n_wrong, 0);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_learning_swap [OTHER]: nets with plasticity by every rule, with delays
- * of both kinds, on cpu:1 and on another backend (cpu:3): moved after every so
- * many bursts, by way of files, or on the other one all the time, with rules
- * changed and frozen, weights written and modulators changed on the way.
- * Spikes, state, weights and traces are those of the net that never moves. STDP
- * has a net of its own, which every plan of a backend can run.
+ * test_learning_swap [OTHER]: nets with every rule of plasticity and delays of
+ * both kinds, on cpu:1 and on another backend (cpu:3). A net moves from one to
+ * the other every few bursts, directly or through a file, or runs on the other
+ * one only. On the way the user changes and freezes rules, writes weights and
+ * gives values to modulators. Spikes, state, weights and traces are those of
+ * the net that stays on cpu:1. STDP has a net of its own, which every plan of a
+ * backend can run.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 
 #define MAPS_MOST 5u
 #define WEIGHTS_MOST 1200u
-#define WRITTEN 10u /* weights of a map before this one may be by act() */
+#define WRITTEN 10u /* act() may write weights of a map before this one */
 
 static const char *other = "cpu:3";
 static vly_registry *registry; /* to ask whether there is one */

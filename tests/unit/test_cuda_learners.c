@@ -12,9 +12,9 @@
 #define RESIDENT "cuda:0,plan=resident"
 #define BURSTS 360u
 
-/* S fires around the swap, then not for more spikes of each neuron of A than a
- * ring holds (64), while its traces last: without a flush its synapses would
- * miss some. */
+/* S fires around the swap and then pauses. In the pause each neuron of A has
+ * more spikes than its ring holds (64), and the traces of S last: without a
+ * flush the synapses of S would miss some of these spikes. */
 #define HEAD                                                                   \
     "format = 1\n[run]\ndt_ms = 0.5\nbursts = 360\n"                           \
     "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 24\nt_ref_ms = 0.5\n"      \

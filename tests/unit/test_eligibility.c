@@ -30,7 +30,7 @@ static void as_float(void **state)
     assert_true(vly_eligibility_f32(-MOST) == -32767.998046875f);
 }
 
-/* As the compiler converts them; in GLSL only these functions are sure to. */
+/* The functions round as a conversion of C does; one of GLSL may not. */
 static void whole_numbers(void **state)
 {
     (void)state;
@@ -56,7 +56,7 @@ static void stored_modulator(void **state)
     assert_true(vly_stdp_reward_modulator(-least, c, 1, 0) == -least);
     for (float d = -0x1p-41f; d < least; d += 0x1p-42f)
         assert_int_equal(vly_bits(vly_stdp_reward_modulator(d, c, 9, 0)), 0);
-    float d = 4.0f; /* it decays from one burst to the next, never tiny */
+    float d = 4.0f; /* it decays to 0, and is never tiny on the way */
     for (uint32_t n = 0; n < 1000; n++) {
         d = vly_stdp_reward_modulator(d * 0.75f, c, 1, 0);
         assert_true(d == 0.0f || d >= least);
