@@ -29,8 +29,8 @@ learner_words(uint32_t ring_words, uint32_t max_delay)
 
 #include "learning_rows.cuh"
 
-/* A block whose flush is less than this older than that of another need not
- * flush again. */
+/* A block need not flush again if its last flush is less than this many bursts
+ * older than that of another block. */
 #define FOLLOW_BURSTS 64
 
 /* Shared memory behind the counts. */
