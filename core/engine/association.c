@@ -176,7 +176,7 @@ typedef struct side_spikes {
     uint32_t n;
 } side_spikes;
 
-static uint32_t count_below(const vly_memory_spikes *spikes, uint32_t id)
+uint32_t vly_memory_spikes_find(const vly_memory_spikes *spikes, uint32_t id)
 {
     uint32_t low = 0;
     uint32_t high = spikes->n_ids;
@@ -193,8 +193,8 @@ static uint32_t count_below(const vly_memory_spikes *spikes, uint32_t id)
 static side_spikes spikes_of(const vly_association_side *side,
                              const vly_memory_spikes *spikes)
 {
-    const uint32_t from = count_below(spikes, side->first);
-    const uint32_t to = count_below(spikes, side->first + side->n);
+    const uint32_t from = vly_memory_spikes_find(spikes, side->first);
+    const uint32_t to = vly_memory_spikes_find(spikes, side->first + side->n);
     return (side_spikes){.ids = spikes->ids + from,
                          .gains = spikes->gains + from,
                          .n = to - from};

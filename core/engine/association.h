@@ -18,6 +18,9 @@ typedef struct vly_memory_spikes {
     uint64_t burst;
 } vly_memory_spikes;
 
+/* Index of the first spike whose id is not below `id`. */
+uint32_t vly_memory_spikes_find(const vly_memory_spikes *spikes, uint32_t id);
+
 /* A synapse at one of its ends. */
 typedef struct vly_association_end {
     uint32_t other;  /* index in the area of the other end */
