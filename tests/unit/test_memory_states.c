@@ -6,6 +6,7 @@
 #include "engine_fixture.h"
 
 #include "connectome/connectome_digest.h"
+#include "connectome/connectome_image.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -135,6 +136,62 @@ static void kept_by_connectome(void **state)
     fixture_deinit(&f);
 }
 
+/* Returns the version that the file had. */
+static uint32_t set_version(const char *path, uint32_t version)
+{
+    vly_file_header header;
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fread(&header, sizeof header, 1, file), 1);
+    const uint32_t was = header.version;
+    header.version = version;
+    header.header_checksum = vly_header_checksum(&header);
+    assert_int_equal(fseek(file, 0, SEEK_SET), 0);
+    assert_int_equal(fwrite(&header, sizeof header, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    return was;
+}
+
+/* Engines before memories refuse version 3, which only a file with memories or
+ * associations has. */
+static void version_of_connectome(void **state)
+{
+#define PLAIN                                                                  \
+    "format = 1\n[run]\ndt_ms = 1\nbursts = 9\n"                               \
+    "[area.a]\nmodel = \"feagi\"\nneurons = 2\n"
+    static const struct {
+        const char *genome;
+        uint32_t version;
+        const char *fault;
+    } cases[] = {{PLAIN, 2, "version 3 without memories and associations"},
+                 {PLAIN
+                  "[memory.a]\nfrom = \"b\"\n[area.b]\nmodel = \"feagi\"\n"
+                  "neurons = 2\n",
+                  3, "version 2 with memories and associations"},
+                 {PLAIN "[association.x]\nfrom = \"a\"\nto = \"a\"\n", 3,
+                  "version 2 with memories and associations"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char path[] = "/tmp/volley_memory_XXXXXX";
+        vly_connectome *loaded = NULL;
+        fixture f;
+        fixture_init(&f, cases[k].genome);
+        int file = mkstemp(path);
+        assert_true(file >= 0);
+        close(file);
+        assert_ok(vly_connectome_save(f.connectome, path, &f.error), f.error);
+        assert_int_equal(set_version(path, 5 - cases[k].version),
+                         cases[k].version);
+        assert_fails(vly_connectome_load(path, 1, &loaded, &f.error),
+                     VLY_E_PARSE, &f.error, cases[k].fault);
+        set_version(path, cases[k].version);
+        assert_ok(vly_connectome_load(path, 1, &loaded, &f.error), f.error);
+        vly_connectome_destroy(loaded);
+        unlink(path);
+        fixture_deinit(&f);
+    }
+}
+
 /* Every word of a state changed: refused, or a state that can run. */
 static void damaged_states(void **state)
 {
@@ -252,6 +309,7 @@ static void allocations_with_failover(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(kept_by_state),
     cmocka_unit_test(kept_by_connectome),
+    cmocka_unit_test(version_of_connectome),
     cmocka_unit_test(kept_by_failover),
     cmocka_unit_test(damaged_states),
     cmocka_unit_test(every_allocation),
