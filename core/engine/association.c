@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Weights change once a burst, after its spikes, as FEAGI's rule says
- * (kernels/rules/feagi_stdp.h): both ends fired in every burst of the window: a
- * step up, and a synapse where there is none; otherwise, if one end fired in
- * it: a step down. A synapse of weight 0 stays, and its events arrive. The two
- * directions have the same weight, because the rule has no direction.
- * Source: feagi-core 0.0.1-beta.18, burst engine, npu.rs
+ * Weights change once a burst, after its spikes, by FEAGI's rule
+ * (kernels/rules/feagi_stdp.h). If both ends fired in every burst of the
+ * window, the weight goes a step up, and a missing synapse is made. Otherwise,
+ * if an end fired within the window, it goes a step down. A synapse of weight 0
+ * stays, and its events arrive. Both directions share one weight, because the
+ * rule has no direction. Source: feagi-core 0.0.1-beta.18, burst engine, npu.rs
  */
 #include "engine/association.h"
 

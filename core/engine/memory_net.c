@@ -186,7 +186,7 @@ out:
     return status;
 }
 
-/* ---- what fires later --------------------------------------------------- */
+/* ---- input of later bursts ---------------------------------------------- */
 
 static double scale_of(const vly_memory_net *net, uint32_t area)
 {
@@ -310,8 +310,8 @@ out:
     return status;
 }
 
-/* Without those of a memory's neurons that stand for nothing: they have no part
- * in associations, or two neurons would excite each other for ever. */
+/* The spikes without those of memory neurons that have no pattern. Associations
+ * leave these out, or two of them would excite each other for ever. */
 static vly_status known_spikes(vly_memory_net *net,
                                const vly_memory_spikes *spikes,
                                vly_memory_spikes *known, vly_error *error)
@@ -364,8 +364,8 @@ out:
     return status;
 }
 
-/* A neuron that will stand for another pattern has no part in what the old one
- * was associated with. */
+/* A neuron loses its synapses with its pattern: the next pattern that it stands
+ * for was not associated with anything. */
 static void age(vly_memory_net *net, vly_memory_area *area)
 {
     const vly_memory_table *table = &area->table;

@@ -114,8 +114,8 @@ static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
     return VLY_OK;
 }
 
-/* Memories look at every burst before the next one begins. If they run out of
- * memory, the burst is done but what follows from it is lost. */
+/* Memories look at every burst before the next one begins. If an allocation
+ * fails there, the input that follows from the burst is lost: the net ends. */
 static vly_status remember(vly_net *net, const vly_run *run, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
