@@ -204,11 +204,11 @@ static vly_status header_check(vly_file_view *file)
         return vly_file_damaged(file, "byte order 0x%08X, wanted 0x%08X",
                                 (unsigned)header->endian,
                                 (unsigned)VLY_FILE_ENDIAN);
-    if (header->version < 1 || header->version > VLY_FILE_VERSION)
+    if (header->version < 1 || header->version > VLY_FILE_VERSION_MEMORY)
         return vly_fail(file->error, VLY_E_PARSE,
                         "%s: connectome of version %" PRIu32
                         ", this engine reads versions 1 to %u",
-                        file->path, header->version, VLY_FILE_VERSION);
+                        file->path, header->version, VLY_FILE_VERSION_MEMORY);
     vly_hash sum = vly_header_checksum(header);
     if (memcmp(&sum, &header->header_checksum, sizeof(sum)))
         return vly_file_damaged(file, "checksum of the header is wrong");

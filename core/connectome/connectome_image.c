@@ -360,7 +360,9 @@ static void header_fill(vly_image *image, const vly_connectome *connectome,
     const vly_net_desc *desc = &connectome->desc;
     vly_file_header *header = &image->header;
     memcpy(header->magic, VLY_FILE_MAGIC, sizeof(header->magic));
-    header->version = VLY_FILE_VERSION;
+    header->version = vly_connectome_remembers(connectome)
+                          ? VLY_FILE_VERSION_MEMORY
+                          : VLY_FILE_VERSION;
     header->endian = VLY_FILE_ENDIAN;
     header->n_sections = VLY_SECTIONS;
     header->entry_bytes = sizeof(vly_file_section);

@@ -9,7 +9,10 @@
 #include "connectome/connectome_work.h"
 
 #define VLY_FILE_MAGIC "VOLLEYCN"
-#define VLY_FILE_VERSION 2u /* versions 1 and 2 are read */
+/* Versions 1 to 3 are read. Version 3 is 2 with memories or associations, which
+ * engines before them would leave out. */
+#define VLY_FILE_VERSION 2u
+#define VLY_FILE_VERSION_MEMORY 3u
 #define VLY_FILE_ENDIAN UINT32_C(0x0A0B0C0D)
 #define VLY_FILE_ALIGN UINT64_C(64)
 #define VLY_FILE_BLOCK (UINT64_C(1) << 20)

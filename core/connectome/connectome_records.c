@@ -336,6 +336,22 @@ static void connectome_fill(vly_record_reader *reader)
         (const char *)vly_file_section_bytes(file, VLY_SECTION_RESOLVED);
 }
 
+/* Only a file with memories or associations says so in its version. */
+static vly_status memories_read(const vly_file_view *file,
+                                vly_connectome *connectome)
+{
+    const bool says = file->header.version == VLY_FILE_VERSION_MEMORY;
+    vly_status status;
+    VLY_TRY(vly_memories_load(connectome->storage, file->path, connectome,
+                              file->error));
+    if (says != vly_connectome_remembers(connectome))
+        return vly_file_damaged(
+            file, "version %" PRIu32 " %s memories and associations",
+            file->header.version, says ? "without" : "with");
+out:
+    return status;
+}
+
 vly_status vly_file_records_read(const vly_file_view *file,
                                  vly_connectome *connectome)
 {
@@ -353,8 +369,7 @@ vly_status vly_file_records_read(const vly_file_view *file,
     VLY_TRY(vly_learning_start_make(connectome->storage, &connectome->desc,
                                     connectome->projections, &connectome->start,
                                     file->error));
-    VLY_TRY(vly_memories_load(connectome->storage, file->path, connectome,
-                              file->error));
+    VLY_TRY(memories_read(file, connectome));
 out:
     return status;
 }

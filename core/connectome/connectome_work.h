@@ -64,6 +64,11 @@ vly_status vly_learning_start_make(vly_storage *storage,
                                    const vly_connectome_projection *projections,
                                    vly_snapshot *start, vly_error *error);
 
+/* Whether there are memories or associations. */
+static inline bool vly_connectome_remembers(const vly_connectome *connectome)
+{
+    return connectome->n_memories || connectome->n_associations;
+}
 /* memory_views.c: the memories of a genome, copied; those of a loaded
  * connectome, read from its resolved genome.
  * Errors  E_PARSE (of load) with path; E_NOMEM */

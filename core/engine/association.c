@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Weights change once a burst, after its spikes, as FEAGI's rule says
- * (kernels/rules/feagi_stdp.h): both ends fired in every burst of the window: a
- * step up, and a synapse where there is none; otherwise, if one end fired in
- * it: a step down. A synapse of weight 0 stays, and its events arrive. The two
- * directions have the same weight, because the rule has no direction.
- * Source: feagi-core 0.0.1-beta.18, burst engine, npu.rs
+ * Weights change once a burst, after its spikes, by FEAGI's rule
+ * (kernels/rules/feagi_stdp.h). If both ends fired in every burst of the
+ * window, the weight goes a step up, and a missing synapse is made. Otherwise,
+ * if an end fired within the window, it goes a step down. A synapse of weight 0
+ * stays, and its events arrive. Both directions share one weight, because the
+ * rule has no direction. Source: feagi-core 0.0.1-beta.18, burst engine, npu.rs
  */
 #include "engine/association.h"
 
@@ -176,7 +176,7 @@ typedef struct side_spikes {
     uint32_t n;
 } side_spikes;
 
-static uint32_t count_below(const vly_memory_spikes *spikes, uint32_t id)
+uint32_t vly_memory_spikes_find(const vly_memory_spikes *spikes, uint32_t id)
 {
     uint32_t low = 0;
     uint32_t high = spikes->n_ids;
@@ -193,8 +193,8 @@ static uint32_t count_below(const vly_memory_spikes *spikes, uint32_t id)
 static side_spikes spikes_of(const vly_association_side *side,
                              const vly_memory_spikes *spikes)
 {
-    const uint32_t from = count_below(spikes, side->first);
-    const uint32_t to = count_below(spikes, side->first + side->n);
+    const uint32_t from = vly_memory_spikes_find(spikes, side->first);
+    const uint32_t to = vly_memory_spikes_find(spikes, side->first + side->n);
     return (side_spikes){.ids = spikes->ids + from,
                          .gains = spikes->gains + from,
                          .n = to - from};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Associative memory: synapses between two areas that come to be when their
- * neurons fire together, and learn by FEAGI's rule. There are none before, and
- * those that exist are kept as rows, so they cost what there are of them.
+ * Associative memory: synapses between two areas that are made when their
+ * neurons fire together, and learn by FEAGI's rule. Only those that exist take
+ * memory and time.
  */
 #ifndef VOLLEY_ENGINE_ASSOCIATION_H
 #define VOLLEY_ENGINE_ASSOCIATION_H
@@ -17,6 +17,9 @@ typedef struct vly_memory_spikes {
     uint32_t n_ids;
     uint64_t burst;
 } vly_memory_spikes;
+
+/* Index of the first spike whose id is not below `id`. */
+uint32_t vly_memory_spikes_find(const vly_memory_spikes *spikes, uint32_t id);
 
 /* A synapse at one of its ends. */
 typedef struct vly_association_end {
@@ -36,8 +39,9 @@ typedef struct vly_association_side {
     uint32_t area;
     uint32_t first; /* global id */
     uint32_t n;     /* neurons */
-    /* [n] what each did: above 0 the bursts in a row in which it fired, up to
-     * this one; otherwise less the bursts since, at most the window */
+    /* [n] above 0: the bursts in a row, up to the last one, in which the neuron
+     * fired; otherwise minus the bursts since its last spike; at most the
+     * window */
     int32_t *past;
     vly_association_row *rows; /* [n] */
     uint32_t *lately;          /* [n_lately] that fired within the window */
@@ -61,13 +65,13 @@ vly_status vly_association_init(vly_association_net *net,
                                 const vly_connectome *connectome,
                                 vly_error *error);
 void vly_association_deinit(vly_association_net *net);
-/* Weights after a burst, and new synapses; then what its spikes send, in sums,
- * reached and n_reached of both sides. Errors  E_NOMEM */
+/* Changes weights and makes synapses after a burst; then sets what its spikes
+ * send: sums, reached and n_reached of both sides. Errors  E_NOMEM */
 vly_status vly_association_step(vly_association_net *net,
                                 const vly_memory_spikes *spikes,
                                 vly_error *error);
-/* A neuron of this area stands for nothing any more: without synapses and past.
- * Then list. */
+/* A memory forgot the pattern of this neuron: its synapses are removed and its
+ * past is cleared. vly_association_list must follow. */
 void vly_association_forget(vly_association_net *net, uint32_t area,
                             uint32_t neuron);
 /* Adds a synapse that is not there. Errors  E_NOMEM */

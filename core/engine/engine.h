@@ -26,8 +26,6 @@
 /* Number of first bursts of a backend's net in which all recorded spikes are
  * checked. */
 #define VLY_CHECK_BURSTS 64u
-/* Largest |input| of the host for one neuron, port and burst. */
-#define VLY_INPUT_MAX ((INT64_C(1) << 30) - 1)
 /* Largest sum of all other input that may arrive there. */
 #define VLY_LOAD_MAX (UINT64_C(1) << 30)
 
@@ -199,6 +197,10 @@ vly_status vly_state_shape_check(const vly_state *state, vly_error *error);
  * Errors  E_INVALID another genome or connectome; a value out of range */
 vly_status vly_state_fits(const vly_state *state,
                           const vly_connectome *connectome, vly_error *error);
+
+/* Copies as much of a struct as the caller's struct_size covers; struct_size is
+ * unchanged. */
+void vly_copy_sized(void *to, const void *from, size_t size);
 
 /* A net without a device; freed with vly_net_destroy. */
 vly_status vly_net_alloc(const vly_connectome *connectome,

@@ -102,21 +102,6 @@ void vly_memory_net_destroy(vly_memory_net *net)
 
 /* ---- spikes ------------------------------------------------------------- */
 
-/* Index of the first id that is not below `id`. */
-static uint32_t find_id(const vly_memory_spikes *spikes, uint32_t id)
-{
-    uint32_t low = 0;
-    uint32_t high = spikes->n_ids;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (spikes->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 typedef struct spike_range {
     uint32_t from;
     uint32_t to;
@@ -128,9 +113,10 @@ static spike_range range_of(const vly_memory_net *net,
 {
     const vly_connectome_area *of = &net->connectome->areas[area];
     /* first + n is at most 2^31 */
-    return (spike_range){.from = find_id(spikes, of->first),
-                         .to = find_id(spikes, of->first + of->n_neurons),
-                         .first = of->first};
+    return (spike_range){
+        .from = vly_memory_spikes_find(spikes, of->first),
+        .to = vly_memory_spikes_find(spikes, of->first + of->n_neurons),
+        .first = of->first};
 }
 
 static vly_status reserve(uint32_t **words, uint64_t *room, uint64_t wanted,
@@ -200,7 +186,7 @@ out:
     return status;
 }
 
-/* ---- what fires later --------------------------------------------------- */
+/* ---- input of later bursts ---------------------------------------------- */
 
 static double scale_of(const vly_memory_net *net, uint32_t area)
 {
@@ -228,7 +214,7 @@ static int64_t twin_value(const vly_memory_net *net, uint32_t area,
     const float value =
         (float)threshold->values[threshold->uniform ? 0 : neuron];
     const double units = (double)value / scale_of(net, area);
-    const double most = 1073741823.0; /* what a neuron may get of the host */
+    const double most = (double)VLY_INPUT_MAX;
     const double up = -vly_floor(-units);
     return (int64_t)(up > most ? most : up < -most ? -most : up);
 }
@@ -324,8 +310,8 @@ out:
     return status;
 }
 
-/* Without those of a memory's neurons that stand for nothing: they have no part
- * in associations, or two neurons would excite each other for ever. */
+/* The spikes without those of memory neurons that have no pattern. Associations
+ * leave these out, or two of them would excite each other for ever. */
 static vly_status known_spikes(vly_memory_net *net,
                                const vly_memory_spikes *spikes,
                                vly_memory_spikes *known, vly_error *error)
@@ -334,7 +320,8 @@ static vly_status known_spikes(vly_memory_net *net,
     uint32_t k = 0;
     uint32_t i = 0;
     vly_status status;
-    VLY_TRY(reserve(&net->known, &net->known_room, 2 * (uint64_t)n, error));
+    /* also without spikes there is an array to point into */
+    VLY_TRY(reserve(&net->known, &net->known_room, 2 * (uint64_t)n + 1, error));
     for (uint32_t m = 0; m <= net->n_areas; m++) {
         const vly_memory_area *area = &net->areas[m];
         const bool last = m == net->n_areas;
@@ -377,8 +364,8 @@ out:
     return status;
 }
 
-/* A neuron that will stand for another pattern has no part in what the old one
- * was associated with. */
+/* A neuron loses its synapses with its pattern: the next pattern that it stands
+ * for was not associated with anything. */
 static void age(vly_memory_net *net, vly_memory_area *area)
 {
     const vly_memory_table *table = &area->table;

@@ -2,28 +2,14 @@
  * Figures of memory areas and associations. They are on the host, so a net
  * whose device failed has them too.
  */
-#include <string.h>
-
 #include "base/error.h"
 #include "engine/engine.h"
-
-/* As much of a struct as the caller's struct_size covers. */
-static vly_status copy_sized(void *to, const void *from, size_t size)
-{
-    uint32_t theirs = 0;
-    memcpy(&theirs, to, sizeof theirs);
-    if (theirs < sizeof theirs)
-        return VLY_E_INVALID;
-    size_t n = theirs < size ? theirs : size;
-    memcpy((char *)to + sizeof theirs, (const char *)from + sizeof theirs,
-           n - sizeof theirs);
-    return VLY_OK;
-}
 
 vly_status vly_net_memory_stats(const vly_net *net, uint32_t index,
                                 vly_memory_stats *stats)
 {
-    if (!stats || !net->memory || index >= net->memory->n_areas)
+    if (!stats || stats->struct_size < sizeof stats->struct_size ||
+        !net->memory || index >= net->memory->n_areas)
         return VLY_E_INVALID;
     const vly_memory_area *area = &net->memory->areas[index];
     const vly_memory_stats made = {
@@ -35,22 +21,25 @@ vly_status vly_net_memory_stats(const vly_net *net, uint32_t index,
         .n_forgotten = area->n_forgotten,
         .n_dropped = area->n_dropped,
         .area = net->connectome->areas[area->memory->area].name};
-    return copy_sized(stats, &made, sizeof made);
+    vly_copy_sized(stats, &made, sizeof made);
+    return VLY_OK;
 }
 
 vly_status vly_net_association_stats(const vly_net *net, uint32_t index,
                                      vly_association_stats *stats)
 {
-    if (!stats || !net->memory || index >= net->memory->n_associations)
+    if (!stats || stats->struct_size < sizeof stats->struct_size ||
+        !net->memory || index >= net->memory->n_associations)
         return VLY_E_INVALID;
     const vly_association_net *of = &net->memory->associations[index];
     const vly_connectome_area *areas = net->connectome->areas;
+    const vly_association *association = of->association;
     const vly_association_stats made = {.n_synapses = of->n_synapses,
-                                        .name = of->association->name,
-                                        .from =
-                                            areas[of->association->from].name,
-                                        .to = areas[of->association->to].name};
-    return copy_sized(stats, &made, sizeof made);
+                                        .name = association->name,
+                                        .from = areas[association->from].name,
+                                        .to = areas[association->to].name};
+    vly_copy_sized(stats, &made, sizeof made);
+    return VLY_OK;
 }
 
 vly_status vly_net_association_read(const vly_net *net, uint32_t index,

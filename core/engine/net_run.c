@@ -114,17 +114,17 @@ static vly_status account(vly_net *net, const vly_run *run, vly_error *error)
     return VLY_OK;
 }
 
-/* Memories look at every burst before the next one begins. If they run out of
- * memory, the burst is done but what follows from it is lost. */
+/* Memories look at every burst before the next one begins. If an allocation
+ * fails there, the input that follows from the burst is lost: the net ends. */
 static vly_status remember(vly_net *net, const vly_run *run, vly_error *error)
 {
+    vly_error why = VLY_ERROR_INIT;
+    if (!net->memory || run->n_bursts_done == 0)
+        return VLY_OK;
     const vly_memory_spikes spikes = {.ids = run->spikes,
                                       .gains = run->spike_gains,
                                       .n_ids = run->spike_counts[0],
                                       .burst = net->burst};
-    vly_error why = VLY_ERROR_INIT;
-    if (!net->memory || run->n_bursts_done == 0)
-        return VLY_OK;
     vly_status status =
         vly_memory_net_step(net->memory, &spikes, &net->pending, &why);
     if (status != VLY_OK)
@@ -230,13 +230,13 @@ static vly_status run_chunk(vly_net *net, uint64_t left, uint64_t *done,
     net->dynamics_ns += run.dynamics_ns;
     net->exchange_ns += run.exchange_ns;
     net->drain_ns += run.drain_ns;
-    *done = run.n_bursts_done;
     if (record && net->device.n_checked < VLY_CHECK_BURSTS) {
         uint64_t checked = net->device.n_checked + run.n_bursts_done;
         net->device.n_checked =
             checked < VLY_CHECK_BURSTS ? (uint32_t)checked : VLY_CHECK_BURSTS;
     }
     VLY_TRY(remember(net, &run, error));
+    *done = run.n_bursts_done; /* a fail-over does the others again */
     status = account(net, &run, error);
     vly_pending_drop(&net->pending, net->burst);
 out:

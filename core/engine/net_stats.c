@@ -8,9 +8,7 @@
 #include "base/memory.h"
 #include "engine/engine.h"
 
-/* Copies as much of a struct as the caller's struct_size covers; struct_size is
- * unchanged. */
-static void copy_sized(void *to, const void *from, size_t size)
+void vly_copy_sized(void *to, const void *from, size_t size)
 {
     uint32_t theirs = 0;
     memcpy(&theirs, to, sizeof theirs);
@@ -47,7 +45,7 @@ vly_status vly_state_get_info(const vly_state *state, vly_state_info *info,
                    8 * (uint64_t)state->overlay->n_learned};
     for (uint32_t p = 0; p < state->overlay->n_params; p++)
         made.n_bytes += 8 * (uint64_t)state->overlay->n_value[p];
-    copy_sized(info, &made, sizeof made);
+    vly_copy_sized(info, &made, sizeof made);
     return VLY_OK;
 }
 
@@ -89,7 +87,7 @@ static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
     (void)snprintf(made.backend, sizeof made.backend, "%s", net->device.name);
     (void)snprintf(made.device, sizeof made.device, "%s", net->device.model);
     (void)snprintf(made.plan, sizeof made.plan, "%.255s", info.plan);
-    copy_sized(stats, &made, sizeof made);
+    vly_copy_sized(stats, &made, sizeof made);
     return VLY_OK;
 }
 
@@ -119,7 +117,7 @@ vly_status vly_net_area_stats(vly_net *net, uint32_t area,
         .q = {from->q[0], from->q[1]},
         .spikes = net->area_spikes[area],
     };
-    copy_sized(stats, &made, sizeof made);
+    vly_copy_sized(stats, &made, sizeof made);
     return VLY_OK;
 }
 

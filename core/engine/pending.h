@@ -10,9 +10,12 @@
 
 #include <volley/volley.h>
 
+/* Largest |input| of the host for one neuron, port and burst. */
+#define VLY_INPUT_MAX ((INT64_C(1) << 30) - 1)
+
 typedef struct vly_pending_input {
     uint64_t burst;
-    int64_t value; /* units of the port's 2^-q, not yet clamped to 2^30 */
+    int64_t value; /* units of the port's 2^-q, not yet clamped */
     uint32_t neuron;
     uint32_t port;
 } vly_pending_input;

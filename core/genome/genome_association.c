@@ -90,8 +90,8 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
     vly_status status;
     if (node->kind != VLY_TOML_TABLE)
         return vly_reader_fail_key(reader, node,
-                                   "%.80s of no association, wanted a name "
-                                   "before it: [association.NAME]",
+                                   "%.80s without the name of an association, "
+                                   "wanted [association.NAME] before it",
                                    node->key);
     VLY_TRY(vly_reader_name(reader, node, "association", node->key));
     VLY_TRY(vly_reader_keys(reader, node, &list));
@@ -144,9 +144,7 @@ void vly_associations_free(vly_genome *genome)
 static void put_origin(vly_text *text, const vly_toml_node *table,
                        const char *key)
 {
-    const vly_toml_node *node = vly_toml_get(table, key);
-    vly_origin origin = node ? vly_reader_origin(node, VLY_ORIGIN_FILE)
-                             : (vly_origin){VLY_ORIGIN_DEFAULT, 0, 0, 0};
+    const vly_origin origin = vly_resolve_origin(table, key);
     vly_text_origin(text, &origin, NULL);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * [association.NAME]: FEAGI's associative memory, synapses that come to be
- * between neurons of two areas that fire together.
+ * [association.NAME]: FEAGI's associative memory, synapses that are made
+ * between neurons of two areas when they fire together.
  */
 #ifndef VOLLEY_GENOME_GENOME_ASSOCIATION_H
 #define VOLLEY_GENOME_GENOME_ASSOCIATION_H

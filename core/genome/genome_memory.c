@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * [memory.NAME]. The table is read without the values of the areas, because the
  * one of a saved connectome is read again from its resolved genome
- * (core/connectome/memory_records.c).
+ * (core/connectome/memory_views.c).
  * Source of the defaults: feagi-core 0.0.1-beta.18, crates/feagi-evolutionary
  * (plasticity_detector.rs)
  */
@@ -18,13 +18,7 @@
 
 /* ---- one table ---------------------------------------------------------- */
 
-static const struct {
-    const char *key;
-    uint32_t lo;
-    uint32_t hi;
-    uint32_t init;
-    size_t at;
-} numbers[] = {
+const vly_memory_number vly_memory_numbers[VLY_MEMORY_NUMBERS] = {
     {"temporal_depth", 1, VLY_MEMORY_DEPTH_MAX, 1,
      offsetof(vly_memory_rule, temporal_depth)},
     {"init_lifespan", 0, UINT32_MAX, 9,
@@ -34,23 +28,24 @@ static const struct {
     {"longterm_mem_threshold", 0, UINT32_MAX, 100,
      offsetof(vly_memory_rule, longterm_mem_threshold)},
 };
-enum { N_NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
 static uint32_t *number_of(vly_memory_rule *memory, int i)
 {
-    return (uint32_t *)(void *)((char *)memory + numbers[i].at);
+    return (uint32_t *)(void *)((char *)memory + vly_memory_numbers[i].at);
 }
 
 static vly_status read_numbers(vly_reader *reader, const vly_toml_node *table,
                                vly_memory_rule *to)
 {
     vly_status status = VLY_OK;
-    for (int i = 0; i < N_NUMBERS; i++) {
-        const vly_toml_node *node = vly_toml_get(table, numbers[i].key);
-        uint64_t number = numbers[i].init;
+    for (int i = 0; i < VLY_MEMORY_NUMBERS; i++) {
+        const vly_toml_node *node =
+            vly_toml_get(table, vly_memory_numbers[i].key);
+        uint64_t number = vly_memory_numbers[i].init;
         if (node)
-            VLY_TRY(vly_value_whole(reader, node, numbers[i].key, numbers[i].lo,
-                                    numbers[i].hi, &number));
+            VLY_TRY(vly_value_whole(reader, node, vly_memory_numbers[i].key,
+                                    vly_memory_numbers[i].lo,
+                                    vly_memory_numbers[i].hi, &number));
         *number_of(to, i) = (uint32_t)number;
     }
 out:
@@ -150,7 +145,7 @@ static vly_status read_sources(vly_reader *reader, const vly_toml_node *tables,
         if (is_memory(tables, name))
             return vly_reader_fail(reader, node,
                                    "from has area %s, which is a memory "
-                                   "itself, wanted areas that are none",
+                                   "itself, wanted areas without a [memory]",
                                    name);
         to->sources[i].area = from.areas[i];
     }
@@ -168,8 +163,9 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *tables,
     vly_status status;
     if (node->kind != VLY_TOML_TABLE)
         return vly_reader_fail_key(reader, node,
-                                   "%.80s of no memory, wanted the name of an "
-                                   "area before it: [memory.NAME]",
+                                   "%.80s without the name of a memory, wanted "
+                                   "[memory.NAME], the name of an area, before "
+                                   "it",
                                    node->key);
     VLY_TRY(vly_reader_keys(reader, node, &list));
     to->origin = (vly_origin){VLY_ORIGIN_FILE, node->key_line, node->key_column,
@@ -282,8 +278,8 @@ static vly_status make_param(vly_reader *reader, const vly_memory_rule *memory,
     if (!same && to->origin.kind != VLY_ORIGIN_DEFAULT)
         return vly_reader_fail_key(
             reader, given ? given : table,
-            "%s of area %s, which is a memory, wanted none: its neurons fire "
-            "when their pattern is seen",
+            "%s of area %s, which is a memory: wanted no such key, because "
+            "its neurons fire when their pattern is seen",
             name, area->name);
     to->a = value;
     return VLY_OK;
@@ -338,19 +334,12 @@ vly_status vly_memories_check(vly_reader *reader)
 
 /* ---- as text ------------------------------------------------------------ */
 
-static vly_origin origin_of(const vly_toml_node *table, const char *key)
-{
-    const vly_toml_node *node = vly_toml_get(table, key);
-    return node ? vly_reader_origin(node, VLY_ORIGIN_FILE)
-                : (vly_origin){VLY_ORIGIN_DEFAULT, 0, 0, 0};
-}
-
 static void resolve_areas(vly_text *text, const vly_genome *genome,
                           const vly_memory_rule *memory, bool twins,
                           const vly_toml_node *table)
 {
     const char *key = twins ? "twins" : "from";
-    vly_origin origin = origin_of(table, key);
+    vly_origin origin = vly_resolve_origin(table, key);
     vly_text_put(text, "%s = [", key);
     for (uint32_t i = 0; i < memory->n_sources; i++) {
         const vly_memory_source *source = &memory->sources[i];
@@ -373,9 +362,10 @@ void vly_memories_resolve(vly_text *text, const vly_reader *reader)
         resolve_areas(text, genome, memory, false, table);
         if (memory->n_sources && memory->sources[0].twin != VLY_NO_AREA)
             resolve_areas(text, genome, memory, true, table);
-        for (int i = 0; i < N_NUMBERS; i++) {
-            vly_origin origin = origin_of(table, numbers[i].key);
-            vly_text_put(text, "%s = %" PRIu32, numbers[i].key,
+        for (int i = 0; i < VLY_MEMORY_NUMBERS; i++) {
+            vly_origin origin =
+                vly_resolve_origin(table, vly_memory_numbers[i].key);
+            vly_text_put(text, "%s = %" PRIu32, vly_memory_numbers[i].key,
                          *number_of(memory, i));
             vly_text_origin(text, &origin, NULL);
         }

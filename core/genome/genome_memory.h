@@ -8,6 +8,17 @@
 #include "genome/genome_reader.h"
 #include "genome/genome_resolve.h"
 
+/* The whole numbers of a [memory] that are in the genome. */
+typedef struct vly_memory_number {
+    const char *key;
+    uint32_t lo;
+    uint32_t hi;
+    uint32_t init;
+    size_t at; /* in vly_memory_rule */
+} vly_memory_number;
+enum { VLY_MEMORY_NUMBERS = 4 };
+extern const vly_memory_number vly_memory_numbers[VLY_MEMORY_NUMBERS];
+
 /* Fills genome->memories; the areas are read. */
 vly_status vly_memories_read(vly_reader *reader);
 /* Gives the areas of memories the parameters with which a neuron fires whenever

@@ -17,7 +17,7 @@
 #include "genome/genome_space.h"
 #include "genome/genome_stimulus.h"
 
-static vly_origin origin_of(const vly_toml_node *table, const char *key)
+vly_origin vly_resolve_origin(const vly_toml_node *table, const char *key)
 {
     vly_origin none = {VLY_ORIGIN_DEFAULT, 0, 0, 0};
     const vly_toml_node *node = vly_toml_get(table, key);
@@ -28,7 +28,8 @@ static vly_origin origin_of(const vly_toml_node *table, const char *key)
 static vly_origin origin_of2(const vly_toml_node *table, const char *a,
                              const char *b)
 {
-    return vly_toml_get(table, a) ? origin_of(table, a) : origin_of(table, b);
+    return vly_toml_get(table, a) ? vly_resolve_origin(table, a)
+                                  : vly_resolve_origin(table, b);
 }
 
 static void put_double(vly_text *text, const char *key, double number)
@@ -71,7 +72,7 @@ static void resolve_run(vly_text *text, const vly_reader *reader)
         vly_text_origin(text, &origin, NULL);
     }
     for (int i = 0; i < 3; i++) {
-        origin = origin_of(run, names[i]);
+        origin = vly_resolve_origin(run, names[i]);
         vly_text_put(text, "%s = %" PRIu64, names[i], seeds[i]);
         vly_text_origin(text, &origin, NULL);
     }
@@ -102,13 +103,13 @@ static void resolve_size(vly_text *text, const vly_area *area,
         vly_text_put(text, "voxels = [%u, %u, %u]", area->voxels[0],
                      area->voxels[1], area->voxels[2]);
         vly_text_origin(text, &origin, NULL);
-        origin = origin_of(node, "neurons_per_voxel");
+        origin = vly_resolve_origin(node, "neurons_per_voxel");
         vly_text_put(text, "neurons_per_voxel = %u", area->neurons_per_voxel);
         vly_text_origin(text, &origin, NULL);
     }
     char a[VLY_NUMBER_SIZE], b[VLY_NUMBER_SIZE], c[VLY_NUMBER_SIZE];
     vly_resolve_positions(text, area);
-    origin = origin_of(node, "at");
+    origin = vly_resolve_origin(node, "at");
     vly_text_put(text, "at = [%s, %s, %s]",
                  vly_toml_print_number(area->at[0], a),
                  vly_toml_print_number(area->at[1], b),
@@ -165,7 +166,7 @@ static void resolve_numbers(vly_text *text, const vly_reader *reader,
                      vly_toml_print_number(values[1], number));
     }
     vly_text_put(text, same ? "" : "]");
-    vly_origin origin = origin_of(entry->node, key);
+    vly_origin origin = vly_resolve_origin(entry->node, key);
     vly_text_origin(text, &origin, NULL);
 }
 
@@ -211,7 +212,7 @@ static void resolve_pulse(vly_text *text, const vly_stimulus_entry *entry)
     if (pulse->period.number > 0.0)
         put_moment(text, entry, "period_ms", "period_bursts", &pulse->period);
     if (pulse->count) {
-        vly_origin origin = origin_of(entry->node, "count");
+        vly_origin origin = vly_resolve_origin(entry->node, "count");
         vly_text_put(text, "count = %" PRIu64, pulse->count);
         vly_text_origin(text, &origin, NULL);
     }
@@ -219,7 +220,7 @@ static void resolve_pulse(vly_text *text, const vly_stimulus_entry *entry)
 
 static void resolve_voxels(vly_text *text, const vly_stimulus_entry *entry)
 {
-    vly_origin origin = origin_of(entry->node, "voxels");
+    vly_origin origin = vly_resolve_origin(entry->node, "voxels");
     vly_text_put(text, "voxels = [");
     for (uint32_t i = 0; i < entry->n_voxels; i++)
         vly_text_put(text, "%s[%u, %u, %u]", i ? ", " : "", entry->voxels[i][0],
@@ -255,7 +256,7 @@ static void resolve_spikes(vly_text *text, const vly_stimulus_entry *entry)
     if (entry->voxels)
         resolve_voxels(text, entry);
     if (entry->neurons) {
-        origin = origin_of(entry->node, "neurons");
+        origin = vly_resolve_origin(entry->node, "neurons");
         vly_text_put(text, "neurons = [");
         for (uint32_t i = 0; i < entry->n_neurons; i++)
             vly_text_put(text, "%s%u", i ? ", " : "", entry->neurons[i]);
@@ -288,7 +289,7 @@ static void resolve_where(vly_text *text, const vly_reader *reader,
                           const vly_stimulus_entry *entry)
 {
     const vly_genome *genome = reader->genome;
-    vly_origin origin = origin_of(entry->node, "to");
+    vly_origin origin = vly_resolve_origin(entry->node, "to");
     vly_text_put(text, "to = [");
     for (uint32_t i = 0; i < entry->to.n; i++)
         vly_text_put(text, "%s\"%s\"", i ? ", " : "",
@@ -296,12 +297,12 @@ static void resolve_where(vly_text *text, const vly_reader *reader,
     vly_text_put(text, "]");
     vly_text_origin(text, &origin, NULL);
     if (entry->first || entry->n) {
-        origin = origin_of(entry->node, "first");
+        origin = vly_resolve_origin(entry->node, "first");
         vly_text_put(text, "first = %u", entry->first);
         vly_text_origin(text, &origin, NULL);
     }
     if (entry->n) {
-        origin = origin_of(entry->node, "n");
+        origin = vly_resolve_origin(entry->node, "n");
         vly_text_put(text, "n = %u", entry->n);
         vly_text_origin(text, &origin, NULL);
     }
@@ -373,7 +374,7 @@ static void resolve_areas(vly_text *text, const vly_reader *reader)
     for (uint32_t i = 0; i < genome->n_areas; i++) {
         const vly_area *area = &genome->areas[i];
         const vly_toml_node *node = vly_toml_get(areas, area->name);
-        vly_origin origin = origin_of(node, "model");
+        vly_origin origin = vly_resolve_origin(node, "model");
         vly_text_put(text, "\n[area.\"%s\"]\n", area->name);
         if (area->generator) {
             resolve_generator(text, reader, i, node);

@@ -22,6 +22,8 @@ void vly_text_bytes(vly_text *text, const void *bytes, size_t n);
 void vly_text_string(vly_text *text, const char *string);
 /* A value as TOML. */
 void vly_text_value(vly_text *text, const vly_value *value);
+/* Where the value of a key is from: its line, or the default. */
+vly_origin vly_resolve_origin(const vly_toml_node *table, const char *key);
 /* "  # line 12" and the line's end */
 void vly_text_origin(vly_text *text, const vly_origin *origin,
                      const char *model);

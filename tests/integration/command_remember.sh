@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # FEAGI's memory areas and associative memory: the spikes that the shipped genome
-# promises, its summary, and runs that are moved, stopped at any burst and go on,
-# killed, or lose their device.
+# promises, its summary, a rerun, and runs that are moved, stopped at any burst and
+# go on, are killed, or lose their device.
 # shellcheck source=tests/integration/command_support.sh disable=SC2154
 . "${0%/*}/command_support.sh"
 
@@ -29,6 +29,10 @@ expect 0 run "$genomes/memory.toml" --set area.object.neurons=1
 prints "0 forgotten, 3 dropped because the area was full"
 expect 0 run "$genomes/memory.toml" --set memory.object.longterm_mem_threshold=30
 prints "2 patterns known, room for 20; 2 long-term"
+
+expect 0 run "$genomes/memory.toml" --quiet --backend cpu:1 -o folder
+expect 0 rerun folder/manifest.json --backend cpu:2
+prints "identical: 80 bursts, 54 spikes"
 
 # ---- a larger net: threads, backends, moves ----
 net=$genomes/../tests/golden/genome/memories.toml
@@ -59,6 +63,23 @@ for burst in 1 2 3 50 51 255; do
 done
 expect 0 inspect part.ck
 prints "memories"
+
+# ---- killed, and on from its last checkpoint ----
+"$volley" run "$net" --bursts 1000000 --quiet --backend cpu:1 \
+    --checkpoint killed.ck --every 500 --record part.csv >out 2>err &
+process=$!
+holds wait_for test -e killed.ck
+kill -KILL $process
+wait $process 2>/dev/null
+expect 0 inspect killed.ck
+burst=$(sed -n 's/^bursts  *//p' out | tr -d ,)
+bursts=$((burst + 300))
+expect 0 run "$net" --bursts $bursts --quiet --backend "$last" \
+    --resume killed.ck --json again.json --record part.csv
+expect 0 run "$net" --bursts $bursts --quiet --backend cpu:1 --json long.json \
+    --record long.csv
+holds [ "$(value state_digest again.json)" = "$(value state_digest long.json)" ]
+holds cmp -s long.csv part.csv
 
 # ---- a device that fails ----
 expect 0 run "$net" --quiet --backend cpu:2 --inject error:at=200 \

@@ -142,9 +142,11 @@ static int read_header(second_file *file)
 {
     const unsigned char *h = file->bytes;
     if (file->n_bytes < 1088 || memcmp(h, "VOLLEYCN", 8) != 0 ||
-        get32(h + 8) != 2 || get32(h + 12) != 0x0A0B0C0Du ||
-        get64(h + 16) != file->n_bytes || get32(h + 24) != N_SECTIONS) {
-        fprintf(stderr, "second simulator: not a connectome of version 2\n");
+        (get32(h + 8) != 2 && get32(h + 8) != 3) ||
+        get32(h + 12) != 0x0A0B0C0Du || get64(h + 16) != file->n_bytes ||
+        get32(h + 24) != N_SECTIONS) {
+        fprintf(stderr,
+                "second simulator: not a connectome of version 2 or 3\n");
         return -1;
     }
     file->seed_input = get64(h + 88);

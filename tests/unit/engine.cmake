@@ -4,8 +4,10 @@ foreach(name run input set field state backend weights window)
     vly_test(test_engine_${name} LABELS unit
              SOURCES test_engine_${name}.c engine_fixture.c DEPENDS cpu)
 endforeach()
-vly_test(test_memory_areas LABELS unit
-         SOURCES test_memory_areas.c engine_fixture.c DEPENDS cpu)
+foreach(name areas states)
+    vly_test(test_memory_${name} LABELS unit
+             SOURCES test_memory_${name}.c engine_fixture.c DEPENDS cpu)
+endforeach()
 vly_test(test_engine_modulate LABELS unit
          SOURCES test_engine_modulate.c engine_fixture.c
          LIBRARIES volley_second DEPENDS cpu)

@@ -7,6 +7,7 @@
 #ifndef VOLLEY_TOOLS_FEAGI_GENOME_H
 #define VOLLEY_TOOLS_FEAGI_GENOME_H
 
+#include "genome/genome_memory.h"
 #include "genome/model_info.h"
 #include "tools/feagi/feagi_json.h"
 #include "tools/feagi/feagi_report.h"
@@ -34,10 +35,6 @@ typedef enum feagi_slot {
     FEAGI_SLOTS_MAX = 64
 } feagi_slot;
 
-/* temporal_depth, init_lifespan, lifespan_growth_rate and
- * longterm_mem_threshold */
-enum { FEAGI_MEMORY_NUMBERS = 4 };
-
 typedef struct feagi_area {
     char *id;          /* as in the file */
     char *name;        /* of [area.NAME], unlike every other */
@@ -46,8 +43,8 @@ typedef struct feagi_area {
     bool output; /* motor area */
     bool left_out;
     bool memory; /* its neurons stand for patterns */
-    uint32_t memory_numbers[FEAGI_MEMORY_NUMBERS];
-    const feagi_value *values[FEAGI_SLOTS_MAX]; /* NULL: not in the file */
+    uint32_t memory_numbers[VLY_MEMORY_NUMBERS]; /* of vly_memory_numbers */
+    const feagi_value *values[FEAGI_SLOTS_MAX];  /* NULL: not in the file */
     uint32_t voxels[3];
     uint32_t per_voxel;
     double at[3];

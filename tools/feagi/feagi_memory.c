@@ -140,36 +140,26 @@ static bool remembers(const feagi_genome *genome, uint32_t memory)
 
 /* ---- numbers ------------------------------------------------------------ */
 
-static const struct {
-    const char *name;
-    uint32_t lo;
-    uint32_t hi;
-    uint32_t init; /* feagi-core's */
-} numbers[FEAGI_MEMORY_NUMBERS] = {
-    {"temporal_depth", 1, VLY_MEMORY_DEPTH_MAX, 1},
-    {"init_lifespan", 0, UINT32_MAX, 9},
-    {"lifespan_growth_rate", 0, UINT32_MAX, 1},
-    {"longterm_mem_threshold", 0, UINT32_MAX, 100},
-};
-
 static vly_status read_numbers(feagi_genome *genome, feagi_area *area,
                                vly_error *error)
 {
     char where[FEAGI_PATH_SIZE];
     vly_status status = VLY_OK;
-    for (int i = 0; status == VLY_OK && i < FEAGI_MEMORY_NUMBERS; i++) {
-        uint32_t slot = feagi_property_of_name(numbers[i].name);
+    for (int i = 0; status == VLY_OK && i < VLY_MEMORY_NUMBERS; i++) {
+        uint32_t slot = feagi_property_of_name(vly_memory_numbers[i].key);
         const feagi_value *value = area->values[slot];
-        double number = numbers[i].init;
+        double number = vly_memory_numbers[i].init;
         if (value)
-            status =
-                feagi_number(genome, feagi_where(genome, area, slot, where),
-                             value, false, 0, numbers[i].hi, &number, error);
+            status = feagi_number(
+                genome, feagi_where(genome, area, slot, where), value, false, 0,
+                vly_memory_numbers[i].hi, &number, error);
         else
             status = feagi_report_add(
                 &genome->report, FEAGI_ASSUMED, area->name, error,
-                "no %s: %u, as feagi-core", numbers[i].name, numbers[i].init);
-        number = number < numbers[i].lo ? numbers[i].lo : vly_floor(number);
+                "no %s: %u, as feagi-core", vly_memory_numbers[i].key,
+                vly_memory_numbers[i].init);
+        number = number < vly_memory_numbers[i].lo ? vly_memory_numbers[i].lo
+                                                   : vly_floor(number);
         area->memory_numbers[i] = (uint32_t)number;
     }
     return status;
@@ -381,8 +371,8 @@ void feagi_memory_tables(vly_text *text, const feagi_genome *genome)
         vly_text_put(text, "\n[memory.\"%s\"]\n", area->name);
         put_links(text, genome, m, false);
         put_links(text, genome, m, true);
-        for (int i = 0; i < FEAGI_MEMORY_NUMBERS; i++)
-            vly_text_put(text, "%s = %" PRIu32 "\n", numbers[i].name,
+        for (int i = 0; i < VLY_MEMORY_NUMBERS; i++)
+            vly_text_put(text, "%s = %" PRIu32 "\n", vly_memory_numbers[i].key,
                          area->memory_numbers[i]);
     }
 }
