@@ -227,7 +227,6 @@ static void plan(planner *p)
         place_value(p, i);
     for (uint32_t i = 0; i < p->from->n_ops; i++)
         made->place[i] = number(made, made->place[i]);
-    made->n_places = made->n_blocks + made->n_words + made->n_columns;
 }
 
 /* ---- steps -------------------------------------------------------------- */
