@@ -190,7 +190,7 @@ static void limits(void **state)
                  "xxxxxxxxxxxxxxxxxx, wanted one of a, b, c, t, u, v");
     free(text);
     text = repeated("9", 400, "");
-    refuse(text, "5:1: wanted a number here");
+    refuse(text, "5:1: a number out of range, wanted one up to 1e30");
     free(text);
     refuse("1e30*10", "5:5: a number beyond 1e30, wanted a smaller one");
     refuse("1/1e-31", "5:2: a number beyond 1e30, wanted a smaller one");
