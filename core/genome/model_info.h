@@ -120,8 +120,8 @@ const char *vly_model_definition(const vly_model_info *model);
 /* Its first bytes: the table without the program after it. */
 size_t vly_model_table_bytes(const vly_model_info *model);
 const vly_program *vly_model_program(const vly_model_info *model);
-/* Of user_model.c: values of the coefficients, starts of fields where values is
- * NaN, and what is wrong with the parameters or NULL */
+/* Of user_model.c: values of the coefficients; starts of fields where values is
+ * NaN; the condition that the parameters violate, NULL: they fit */
 void vly_user_coefs(const vly_user_model *user, const vly_model_input *input,
                     double *values);
 void vly_user_fields(const vly_user_model *user, const vly_model_input *input,

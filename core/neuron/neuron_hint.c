@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What to write in place of what other simulators and languages have: for the
- * messages about a model's text.
+ * Messages about a model's text: for words and signs of other simulators and
+ * languages they say what to write instead.
  */
 #include "neuron/neuron_build.h"
 

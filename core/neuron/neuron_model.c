@@ -11,11 +11,11 @@
 
 /* ---- what a reset must be below ----------------------------------------- */
 
-/* Of spike = "x >= a" with a reset of x equations do not take x beyond a, where
- * the neuron would have fired: x may grow without bound (AdEx), and others
- * depend on it. Without a reset of x (a spike as in Hodgkin and Huxley) they
- * do. spike = "x >= a", reset = "x = b" with parameters a and b: without b
- * below a the neuron would fire for ever. */
+/* With spike = "x >= a" and a reset of x the equations stop x at a: the neuron
+ * fires there, and beyond a x may grow without bound (AdEx), with all that the
+ * other equations read of it. Without a reset of x (Hodgkin and Huxley) x goes
+ * on. With reset = "x = b" b must be below a: otherwise the neuron would fire
+ * for ever. */
 static void find_reset(vly_neuron_model *model)
 {
     const vly_node *spike = model->spike;

@@ -129,7 +129,8 @@ void vly_neuron_coefs(const vly_neuron_model *model, const double *params,
 /* The start of each field in its unit where values is NaN. */
 void vly_neuron_start(const vly_neuron_model *model, const double *params,
                       double dt_ms, double *values);
-/* NULL, or what is wrong with the parameters. */
+/* The condition that the parameters violate ("tau_ms other than 0"); NULL: they
+ * fit. */
 const char *vly_neuron_unfit(const vly_neuron_model *model,
                              const double *params, double dt_ms);
 

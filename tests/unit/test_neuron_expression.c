@@ -196,7 +196,7 @@ static void limits(void **state)
     refuse("1/1e-31", "5:2: a number beyond 1e30, wanted a smaller one");
     refuse("1/(a - a)", "4:11: y starts at inf, wanted -1.07374e+09 to "
                         "1.07374e+09, its range");
-    refuse("sqrt(-1)", "5:1: no finite number, wanted one");
+    refuse("sqrt(-1)", "5:1: not a finite number, wanted another one");
     refuse("2^+1", "5:3: a power, wanted a whole number from -16 to 16; of "
                    "parameters exp(y*log(x)) is x to the y");
 }
