@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * [memory.NAME]. The table is read without the values of the areas, because the
  * one of a saved connectome is read again from its resolved genome
- * (core/connectome/memory_records.c).
+ * (core/connectome/memory_views.c).
  * Source of the defaults: feagi-core 0.0.1-beta.18, crates/feagi-evolutionary
  * (plasticity_detector.rs)
  */
