@@ -7,40 +7,45 @@
 enum { F32 = VLY_TYPE_F32, U32 = VLY_TYPE_U32, ANY = 2, SAME = 3 };
 
 typedef struct row {
-    uint8_t reads;
     uint8_t takes[3]; /* SAME: as the operand before */
     uint8_t makes;    /* ANY: of field, coefficient or choice */
 } row;
 
 static const row rows[VLY_PROGRAM_CODES] = {
-    [VLY_PROGRAM_NUMBER] = {0, {0, 0, 0}, F32},
-    [VLY_PROGRAM_FIELD] = {0, {0, 0, 0}, ANY},
-    [VLY_PROGRAM_COEF] = {0, {0, 0, 0}, ANY},
-    [VLY_PROGRAM_INPUT] = {0, {0, 0, 0}, F32},
-    [VLY_PROGRAM_UNIFORM] = {0, {0, 0, 0}, F32},
-    [VLY_PROGRAM_ADD] = {2, {F32, F32, 0}, F32},
-    [VLY_PROGRAM_SUBTRACT] = {2, {F32, F32, 0}, F32},
-    [VLY_PROGRAM_MULTIPLY] = {2, {F32, F32, 0}, F32},
-    [VLY_PROGRAM_NEGATE] = {1, {F32, 0, 0}, F32},
-    [VLY_PROGRAM_ABSOLUTE] = {1, {F32, 0, 0}, F32},
-    [VLY_PROGRAM_INVERSE] = {1, {F32, 0, 0}, F32},
-    [VLY_PROGRAM_ROOT] = {1, {F32, 0, 0}, F32},
-    [VLY_PROGRAM_EXP] = {1, {F32, 0, 0}, F32},
-    [VLY_PROGRAM_DECAY_MEAN] = {1, {F32, 0, 0}, F32},
-    [VLY_PROGRAM_STORE] = {1, {F32, 0, 0}, F32},
-    [VLY_PROGRAM_LESS] = {2, {F32, F32, 0}, U32},
-    [VLY_PROGRAM_AT_MOST] = {2, {F32, F32, 0}, U32},
-    [VLY_PROGRAM_AND] = {2, {U32, U32, 0}, U32},
-    [VLY_PROGRAM_OR] = {2, {U32, U32, 0}, U32},
-    [VLY_PROGRAM_NOT] = {1, {U32, 0, 0}, U32},
-    [VLY_PROGRAM_IS_ZERO] = {1, {U32, 0, 0}, U32},
-    [VLY_PROGRAM_COUNT_DOWN] = {1, {U32, 0, 0}, U32},
-    [VLY_PROGRAM_SELECT] = {3, {U32, ANY, SAME}, ANY},
+    [VLY_PROGRAM_NUMBER] = {{0, 0, 0}, F32},
+    [VLY_PROGRAM_FIELD] = {{0, 0, 0}, ANY},
+    [VLY_PROGRAM_COEF] = {{0, 0, 0}, ANY},
+    [VLY_PROGRAM_INPUT] = {{0, 0, 0}, F32},
+    [VLY_PROGRAM_UNIFORM] = {{0, 0, 0}, F32},
+    [VLY_PROGRAM_ADD] = {{F32, F32, 0}, F32},
+    [VLY_PROGRAM_SUBTRACT] = {{F32, F32, 0}, F32},
+    [VLY_PROGRAM_MULTIPLY] = {{F32, F32, 0}, F32},
+    [VLY_PROGRAM_NEGATE] = {{F32, 0, 0}, F32},
+    [VLY_PROGRAM_ABSOLUTE] = {{F32, 0, 0}, F32},
+    [VLY_PROGRAM_INVERSE] = {{F32, 0, 0}, F32},
+    [VLY_PROGRAM_ROOT] = {{F32, 0, 0}, F32},
+    [VLY_PROGRAM_EXP] = {{F32, 0, 0}, F32},
+    [VLY_PROGRAM_DECAY_MEAN] = {{F32, 0, 0}, F32},
+    [VLY_PROGRAM_STORE] = {{F32, 0, 0}, F32},
+    [VLY_PROGRAM_LESS] = {{F32, F32, 0}, U32},
+    [VLY_PROGRAM_AT_MOST] = {{F32, F32, 0}, U32},
+    [VLY_PROGRAM_AND] = {{U32, U32, 0}, U32},
+    [VLY_PROGRAM_OR] = {{U32, U32, 0}, U32},
+    [VLY_PROGRAM_NOT] = {{U32, 0, 0}, U32},
+    [VLY_PROGRAM_IS_ZERO] = {{U32, 0, 0}, U32},
+    [VLY_PROGRAM_COUNT_DOWN] = {{U32, 0, 0}, U32},
+    [VLY_PROGRAM_SELECT] = {{U32, ANY, SAME}, ANY},
+};
+
+static const uint8_t reads[VLY_PROGRAM_CODES] = {
+#define READS(name, n, text) n,
+    VLY_PROGRAM_TABLE(READS)
+#undef READS
 };
 
 uint32_t vly_common_program_reads(const vly_program_op *op)
 {
-    return rows[op->code].reads;
+    return reads[op->code];
 }
 
 uint32_t vly_common_program_operand(const vly_program_op *op, uint32_t k)
@@ -56,7 +61,7 @@ static int good(const vly_area_desc *area, const vly_program *program,
     if (op->code >= VLY_PROGRAM_CODES || type > VLY_TYPE_U32)
         return 0;
     const row *r = &rows[op->code];
-    for (uint32_t k = 0; k < r->reads; k++) {
+    for (uint32_t k = 0; k < reads[op->code]; k++) {
         uint32_t from = vly_common_program_operand(op, k);
         if (from >= i)
             return 0;
@@ -107,8 +112,8 @@ vly_status vly_common_check_program(const vly_area_desc *area,
             fired = program->n_ops;
     if (fired >= program->n_ops || program->types[fired] != VLY_TYPE_U32)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                                "area %s: a result of its program is none of "
-                                "its values",
+                                "area %s: a result of its program is not one "
+                                "of its values, or `fired` is not a truth",
                                 area->name);
     return VLY_OK;
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cpu_vectorise.h"
 #include "kernels/models/digest.h"
 #include "kernels/models/model_steps.h"
 #include "kernels/models/philox.h"
@@ -18,16 +19,6 @@
 #define ISA_PROGRAM2(isa) ISA_PROGRAM3(isa)
 #define ISA_TEXT3(isa) #isa
 #define ISA_TEXT2(isa) ISA_TEXT3(isa)
-
-/* The chunk's arrays do not overlap; compilers cannot see this through a
- * struct. */
-#if defined(__clang__)
-#define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define VECTORISE _Pragma("GCC ivdep")
-#else
-#define VECTORISE
-#endif
 
 /* ---- words of state and coefficients ----------------------------------- */
 

@@ -7,18 +7,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "cpu_vectorise.h"
+
 #define ISA_NAME3(isa) vly_cpu_learning_kernels_##isa
 #define ISA_NAME2(isa) ISA_NAME3(isa)
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
-
-#if defined(__clang__)
-#define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define VECTORISE _Pragma("GCC ivdep")
-#else
-#define VECTORISE
-#endif
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))

@@ -190,7 +190,7 @@ static void place_value(planner *p, uint32_t i)
     vly_cpu_program *made = p->made;
     uint32_t f = p->becomes[i];
     if (p->left_out[i]) {
-        made->place[i] = 0; /* none */
+        made->place[i] = 0; /* nothing reads it */
     } else if (p->same[i]) {
         made->place[i] = WORD | made->n_words++;
     } else if (op->code == VLY_PROGRAM_FIELD && f != NO_PLACE && f != op->a) {
@@ -227,7 +227,6 @@ static void plan(planner *p)
         place_value(p, i);
     for (uint32_t i = 0; i < p->from->n_ops; i++)
         made->place[i] = number(made, made->place[i]);
-    made->n_places = made->n_blocks + made->n_words + made->n_columns;
 }
 
 /* ---- steps -------------------------------------------------------------- */
@@ -264,7 +263,7 @@ static vly_cpu_program_step step_of(const planner *p, uint32_t i)
     return step;
 }
 
-/* x and x is x */
+/* Copies a field: x AND x is x. */
 static vly_cpu_program_step copy_step(const planner *p, uint32_t i)
 {
     const vly_cpu_program *made = p->made;

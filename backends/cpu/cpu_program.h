@@ -50,7 +50,6 @@ typedef struct vly_cpu_program {
     const vly_program *from;
     vly_cpu_program_step *steps; /* those that differ between neurons */
     uint32_t n_steps;
-    uint32_t n_places;
     uint32_t n_blocks; /* places [0, n_blocks) are blocks of a thread */
     /* places after them: words for all neurons, then fields, then coefficients
      * with one word a neuron */
@@ -80,7 +79,6 @@ struct vly_backend_net;
 typedef void vly_cpu_run_program(const vly_cpu_program_call *call);
 
 struct vly_cpu_area;
-struct vly_cpu_thread;
 
 /* Made again whenever a coefficient becomes uniform or stops being so. */
 vly_status vly_cpu_program_make(vly_common_heap *heap,

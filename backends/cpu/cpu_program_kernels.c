@@ -4,21 +4,12 @@
  */
 #include "cpu_program.h"
 
-#include <string.h>
-
+#include "cpu_vectorise.h"
 #include "kernels/models/philox.h"
 #include "kernels/models/program.h"
 
 #define RUN3(isa) vly_cpu_run_program_##isa
 #define RUN2(isa) RUN3(isa)
-
-#if defined(__clang__)
-#define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define VECTORISE _Pragma("GCC ivdep")
-#else
-#define VECTORISE
-#endif
 
 typedef struct view {
     uint32_t *d;
@@ -28,11 +19,6 @@ typedef struct view {
     uint32_t n;
     uint32_t ones;
 } view;
-
-#define LOOP(body)                                                             \
-    VECTORISE                                                                  \
-    for (uint32_t i = 0; i < v->n; i++)                                        \
-    v->d[i] = (body)
 
 /* A result may overwrite an operand of the same neuron, never another's. */
 #define HEAD(v)                                                                \

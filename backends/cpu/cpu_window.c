@@ -85,7 +85,7 @@ static void fired(vly_cpu_learning *l, int side, uint32_t i, uint32_t burst)
     *last = burst;
 }
 
-/* The states after the burst before this one; what is too long ago is
+/* The states after the burst before this one; spikes that are too long ago are
  * forgotten. */
 static void renew(vly_cpu_learning *l, int side, uint32_t burst)
 {

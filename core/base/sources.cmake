@@ -8,6 +8,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/number.c
     ${CMAKE_CURRENT_LIST_DIR}/number_special.c
     ${CMAKE_CURRENT_LIST_DIR}/plain.c
+    ${CMAKE_CURRENT_LIST_DIR}/propagator.c
     ${CMAKE_CURRENT_LIST_DIR}/random.c
     ${CMAKE_CURRENT_LIST_DIR}/reading.c
     ${CMAKE_CURRENT_LIST_DIR}/steal.c

@@ -38,7 +38,7 @@ static vly_status areas_view(vly_maker *maker, vly_connectome *connectome)
             .params = made->params};
         if (!area->name || !vly_storage_model(storage, model))
             return vly_fail_nomem(maker->error, strlen(from->name) + 1,
-                                  "a name");
+                                  "an area");
         descs[a] = (vly_area_desc){.name = area->name,
                                    .model = model->id,
                                    .model_hash = model->table_hash,

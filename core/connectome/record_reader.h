@@ -27,9 +27,9 @@ vly_status vly_record_areas(vly_record_reader *reader);
 /* record_learning.c: how projections learn; after the projections. Errors
  * E_PARSE, E_NOMEM */
 vly_status vly_record_learnings(vly_record_reader *reader);
-/* record_learning.c: the arrays of a record, and what is wrong with its rule,
- * their sizes or the range of a parameter; NULL: nothing.
- * coefs, params  valid only if nothing is */
+/* record_learning.c: gets the arrays of a record; checks its rule, their sizes
+ * and the ranges of its parameters. Returns the part that is wrong, or NULL.
+ * coefs, params  valid only with NULL */
 const char *vly_record_rule(const vly_record_reader *reader,
                             const vly_file_learning *record,
                             const vly_plasticity_info *info,

@@ -22,6 +22,12 @@
 #define USE_DEPTH_MAX 16
 #define USE_FILES_MAX 256
 
+/* What a file gives to the genome that includes it. */
+static const char *const tables[] = {
+    "area",       "model",      "map",    "stimulus", "record",
+    "morphology", "plasticity", "neuron", "memory",   "association"};
+enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
+
 /* The files that are being read, the innermost first. */
 typedef struct use_chain {
     const struct use_chain *outer;
@@ -122,12 +128,9 @@ out:
 
 static vly_status freeze_file(vly_reader *reader)
 {
-    static const char *const tables[] = {
-        "area",       "model",      "map",    "stimulus", "record",
-        "morphology", "plasticity", "neuron", "memory",   "association"};
     vly_status status;
     VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
-    for (uint32_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+    for (uint32_t i = 0; i < N_TABLES; i++) {
         vly_toml_node *table = vly_toml_child(&reader->root, tables[i]);
         if (table)
             VLY_TRY(freeze(reader, table));
@@ -195,12 +198,9 @@ out:
 static vly_status take_file(vly_reader *reader, const vly_toml_node *use,
                             vly_reader *part, const vly_use_names *names)
 {
-    static const char *const groups[] = {
-        "area",       "model",      "map",    "stimulus", "record",
-        "morphology", "plasticity", "neuron", "memory",   "association"};
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        vly_toml_node *group = vly_toml_child(&part->root, groups[i]);
+    for (uint32_t i = 0; i < N_TABLES; i++) {
+        vly_toml_node *group = vly_toml_child(&part->root, tables[i]);
         if (group && group->kind != VLY_TOML_TABLE &&
             group->kind != VLY_TOML_ARRAY)
             return vly_reader_wrong(part, group, group->key, "a table");

@@ -120,23 +120,14 @@ const char *vly_model_definition(const vly_model_info *model);
 /* Its first bytes: the table without the program after it. */
 size_t vly_model_table_bytes(const vly_model_info *model);
 const vly_program *vly_model_program(const vly_model_info *model);
-/* Of user_model.c: values of the coefficients (false: no memory), starts of
- * fields where values is NaN, what is wrong with the parameters or NULL */
-bool vly_user_coefs(const vly_user_model *user, const vly_model_input *input,
+/* Of user_model.c: values of the coefficients; starts of fields where values is
+ * NaN; the condition that the parameters violate, NULL: they fit */
+void vly_user_coefs(const vly_user_model *user, const vly_model_input *input,
                     double *values);
 void vly_user_fields(const vly_user_model *user, const vly_model_input *input,
                      double *values);
 const char *vly_user_unfit(const vly_user_model *user,
                            const vly_model_input *input);
-
-/* Weight of a current that decays with tau_syn on a membrane with tau_m after
- * one burst, times the capacitance: dt e^(-dt/tau_syn) expm1(b) / b with
- * b = dt (1/tau_syn - 1/tau_m); exact where the two are equal or near.
- * Source  Rotter and Diesmann 1999, doi:10.1007/s004220050570 */
-double vly_propagator(double dt_ms, double tau_m_ms, double tau_syn_ms);
-/* The same for a current that rises from 0 with slope 1 and decays:
- * dt^2 e^(-dt/tau_m) (1 - (1 + b) e^-b) / b^2, accurate where b is near 0. */
-double vly_propagator_rise(double dt_ms, double tau_m_ms, double tau_syn_ms);
 
 /* Whether a port accepts a weight of this sign: ports of conductances (nS)
  * accept 0 and more at port 0, 0 and less at port 1; other ports accept both

@@ -198,11 +198,11 @@ const vly_neuron_model *vly_model_neuron(const vly_model_info *model)
     return model->user ? model->user->neuron : NULL;
 }
 
-bool vly_user_coefs(const vly_user_model *user, const vly_model_input *input,
+void vly_user_coefs(const vly_user_model *user, const vly_model_input *input,
                     double *values)
 {
-    return vly_neuron_coefs(user->neuron, input->params, input->dt_ms,
-                            input->dc, values);
+    vly_neuron_coefs(user->neuron, input->params, input->dt_ms, input->dc,
+                     values);
 }
 
 void vly_user_fields(const vly_user_model *user, const vly_model_input *input,

@@ -185,7 +185,8 @@ void vly_emit_equations(vly_emitter *emitter);
 void vly_neuron_say_scheme(vly_neuron_model *model);
 /* neuron_program.c: the whole burst */
 bool vly_neuron_emit(vly_neuron_model *model);
-/* neuron_values.c: a refractory time that is none, of vly_neuron_unfit */
+/* neuron_values.c: the answer of vly_neuron_unfit to a refractory time that is
+ * below 0 or too long */
 extern const char vly_neuron_unfit_bursts[];
 /* model NULL: of numbers only */
 double vly_node_value(const vly_neuron_model *model, const vly_node *node,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the parts of a neuron model say together: names that users write in an
- * area, inputs that nothing reads, starts outside a range; and notes.
+ * Checks of a whole neuron model: names that users write in an area, inputs
+ * that nothing reads, starts outside a range; and notes.
  */
 #include "neuron/neuron_build.h"
 

@@ -307,7 +307,8 @@ static uint32_t operation(vly_emitter *emitter, vly_node *node)
     }
 }
 
-/* Of a draw: by the names, so that other models and stimuli have others. */
+/* The stream of a draw, from the name of the model and the number of the draw:
+ * other models and stimuli have other streams. */
 static uint32_t stream(const vly_neuron_model *model, uint32_t draw)
 {
     char text[128];
@@ -358,7 +359,7 @@ uint32_t vly_emit(vly_emitter *emitter, vly_node *node)
 {
     if (emitter->failed)
         return 0;
-    /* a store of a variable makes values that read it before old ones */
+    /* once a variable is assigned, values made of it before are out of date */
     if (node->seen == emitter->env->stamp)
         return node->value;
     uint32_t stamp = emitter->env->stamp;

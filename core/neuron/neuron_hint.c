@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What to write in place of what other simulators and languages have: for the
- * messages about a model's text.
+ * Messages about a model's text: for words and signs of other simulators and
+ * languages they say what to write instead.
  */
 #include "neuron/neuron_build.h"
 
@@ -135,16 +135,29 @@ vly_node *vly_unexpected(vly_text *text, const char *wanted)
                         of_sign(at, wanted));
 }
 
+/* The start of a word for a message. */
+typedef char short_word[64];
+
+/* Copies the word, and refuses it if it is in the list; false: it is not. */
+static bool refuse_listed(vly_text *text, const char *at, size_t n,
+                          const char *what, const hint *list, size_t n_list,
+                          short_word word)
+{
+    const char *wanted = find(list, n_list, at, n);
+    (void)snprintf(word, sizeof(short_word), "%.*s", (int)(n < 60 ? n : 60),
+                   at);
+    if (wanted)
+        vly_fault_at(text, at, "unknown %s %s, wanted %s", what, word, wanted);
+    return wanted != NULL;
+}
+
 vly_node *vly_unknown_name(vly_text *text, const char *at, size_t n)
 {
     vly_suggest near = {0};
-    char word[64];
+    short_word word;
     char choice[VLY_HINT_SIZE];
-    const char *wanted = find(names, COUNT(names), at, n);
-    (void)snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), at);
-    if (wanted)
-        return vly_fault_at(text, at, "unknown name %s, wanted %s", word,
-                            wanted);
+    if (refuse_listed(text, at, n, "name", names, COUNT(names), word))
+        return NULL;
     for (uint32_t i = 0; i < text->names->n; i++)
         if (text->inputs || text->names->items[i].kind != VLY_NODE_INPUT)
             vly_suggest_offer(&near, word, text->names->items[i].name);
@@ -155,13 +168,11 @@ vly_node *vly_unknown_name(vly_text *text, const char *at, size_t n)
 vly_node *vly_unknown_function(vly_text *text, const char *at, size_t n)
 {
     vly_suggest near = {0};
-    char word[64];
+    short_word word;
     char choice[VLY_HINT_SIZE];
-    const char *wanted = find(functions, COUNT(functions), at, n);
-    (void)snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), at);
-    if (wanted)
-        return vly_fault_at(text, at, "unknown function %s, wanted %s", word,
-                            wanted);
+    if (refuse_listed(text, at, n, "function", functions, COUNT(functions),
+                      word))
+        return NULL;
     if (vly_names_find(text->names, at, n))
         return vly_fault_at(text, at,
                             "%s is no function, wanted an operator such as * "

@@ -11,11 +11,11 @@
 
 /* ---- what a reset must be below ----------------------------------------- */
 
-/* Of spike = "x >= a" with a reset of x equations do not take x beyond a, where
- * the neuron would have fired: x may grow without bound (AdEx), and others
- * depend on it. Without a reset of x (a spike as in Hodgkin and Huxley) they
- * do. spike = "x >= a", reset = "x = b" with parameters a and b: without b
- * below a the neuron would fire for ever. */
+/* With spike = "x >= a" and a reset of x the equations stop x at a: the neuron
+ * fires there, and beyond a x may grow without bound (AdEx), with all that the
+ * other equations read of it. Without a reset of x (Hodgkin and Huxley) x goes
+ * on. With reset = "x = b" b must be below a: otherwise the neuron would fire
+ * for ever. */
 static void find_reset(vly_neuron_model *model)
 {
     const vly_node *spike = model->spike;
@@ -119,26 +119,17 @@ static bool sizes_good(const vly_neuron_source *source, vly_neuron_fault *fault)
 static bool method_fits(vly_neuron_model *model)
 {
     const vly_neuron_text *text = &model->source->method;
-    if (text->text && model->update.n) {
-        (void)snprintf(model->fault->sentence, sizeof model->fault->sentence,
-                       "method beside update, wanted it with eq only");
-        model->fault->place = text->place;
-        model->fault->at = UINT32_MAX;
-        return false;
-    }
+    if (text->text && model->update.n)
+        return vly_neuron_refuse(
+            model, text->place, "method beside update, wanted it with eq only");
     for (uint32_t i = 0; i < model->n_states; i++)
         if (model->method == VLY_METHOD_EXACT && model->states[i].rate &&
-            !model->states[i].exact) {
-            (void)snprintf(model->fault->sentence,
-                           sizeof model->fault->sentence,
-                           "method is exact, but the equation of %s is not "
-                           "linear with constant coefficients; exponential "
-                           "fits",
-                           model->fields[i].name);
-            model->fault->place = text->place;
-            model->fault->at = UINT32_MAX;
-            return false;
-        }
+            !model->states[i].exact)
+            return vly_neuron_refuse(
+                model, text->place,
+                "method is exact, but the equation of %s is not linear with "
+                "constant coefficients; exponential fits",
+                model->fields[i].name);
     return true;
 }
 
@@ -178,13 +169,11 @@ static bool build(vly_neuron_model *model)
     if (!vly_neuron_emit(model))
         return false;
     vly_neuron_say_scheme(model);
-    /* A propagator's constant changes with dc where the constant of any row
-     * that it can reach does. */
+    /* any entry of a propagator may depend on the input */
     for (uint32_t c = 0; c < model->n_coefs; c++) {
         vly_coef *coef = &model->coefs[c];
-        if (coef->kind == VLY_COEF_NODE || coef->kind == VLY_COEF_BURSTS)
-            continue;
-        coef->driven = model->input != UINT32_MAX;
+        if (coef->kind == VLY_COEF_WHOLE || coef->kind == VLY_COEF_HALF)
+            coef->driven = model->input != UINT32_MAX;
     }
     model->program.struct_size = sizeof model->program;
     model->program.ops = model->ops;

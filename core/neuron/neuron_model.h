@@ -123,14 +123,14 @@ uint32_t vly_neuron_refractory(const vly_neuron_model *model);
 uint32_t vly_neuron_n_coefs(const vly_neuron_model *model);
 uint32_t vly_neuron_coef_type(const vly_neuron_model *model, uint32_t index);
 bool vly_neuron_coef_driven(const vly_neuron_model *model, uint32_t index);
-/* values [n_coefs] of parameters in their units, dt and dc. False: out of
- * memory, then all are NaN. */
-bool vly_neuron_coefs(const vly_neuron_model *model, const double *params,
+/* values [n_coefs] of parameters in their units, dt and dc. */
+void vly_neuron_coefs(const vly_neuron_model *model, const double *params,
                       double dt_ms, double dc, double *values);
 /* The start of each field in its unit where values is NaN. */
 void vly_neuron_start(const vly_neuron_model *model, const double *params,
                       double dt_ms, double *values);
-/* NULL, or what is wrong with the parameters. */
+/* The condition that the parameters violate ("tau_ms other than 0"); NULL: they
+ * fit. */
 const char *vly_neuron_unfit(const vly_neuron_model *model,
                              const double *params, double dt_ms);
 

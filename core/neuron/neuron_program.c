@@ -94,8 +94,7 @@ static uint32_t *operand(vly_program_op *op, uint32_t k)
     return k == 0 ? &op->a : k == 1 ? &op->b : &op->c;
 }
 
-/* The order of operations is that of their making; those that nothing reads are
- * removed. */
+/* Removes operations that nothing reads; the others keep their order. */
 static void remove_unused(vly_neuron_model *model)
 {
     bool used[VLY_NEURON_OPS_MAX] = {false};

@@ -168,9 +168,10 @@ static bool arrival_good(vly_text *text, const vly_statement *made,
                             "an assignment in `on`, wanted x += ... or x -= "
                             "..., which can be done in every burst");
     if (made->node && vly_node_degree(made->node) != 1)
-        return vly_fault_at(text, name,
-                            "what is added is not proportional to `in`, wanted "
-                            "a product with it such as x += 2*in");
+        return vly_fault_at(
+            text, name,
+            "the added value is not proportional to `in`, wanted a "
+            "product with it such as x += 2*in");
     return true;
 }
 
@@ -278,7 +279,7 @@ static bool refractory_read(vly_neuron_model *model)
         !vly_unit_equal(model->refractory->unit, (vly_unit){.ms = 1}))
         return vly_neuron_refuse(
             model, from->place,
-            "refractory is no time of parameters, wanted one such as "
+            "refractory is not a time made of parameters, wanted one such as "
             "\"t_ref\" in ms");
     /* areas round what is in ms to bursts, and say so */
     if (model->refractory->kind == VLY_NODE_PARAM &&

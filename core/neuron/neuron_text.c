@@ -140,7 +140,8 @@ static vly_node *number(vly_text *text)
     double value = 0;
     size_t n = text->scan(at, &value);
     if (n == 0)
-        return vly_fault_at(text, at, "wanted a number here");
+        return vly_fault_at(text, at,
+                            "a number out of range, wanted one up to 1e30");
     text->at += n;
     const char *after = text->at;
     vly_unit unit = {0};
@@ -239,6 +240,10 @@ static vly_node *call(vly_text *text, const char *at, size_t n)
                                     ? "rises, wanted a value and a threshold: "
                                       "rises(v, v_th)"
                                     : "rises( ), wanted it only in `spike`");
+        if (!(arguments[0]->uses | arguments[1]->uses))
+            return vly_fault_at(text, at,
+                                "rises( ) without a state variable, wanted one "
+                                "as in rises(v, v_th)");
         return vly_node_binary(text, at, VLY_NODE_RISES, arguments[0],
                                arguments[1]);
     }

@@ -106,7 +106,7 @@ static vly_node *checked(vly_text *text, const char *at, vly_node *node)
     return vly_fault_at(text, at,
                         value - value == 0.0
                             ? "a number beyond 1e30, wanted a smaller one"
-                            : "no finite number, wanted one");
+                            : "not a finite number, wanted another one");
 }
 
 static int add_degree(int a, int b)

@@ -140,12 +140,13 @@ const char *vly_function_name(vly_function function);
 const vly_named *vly_names_find(const vly_names *names, const char *name,
                                 size_t n);
 
-/* neuron_hint.c: what stands at text->at is not expected; wanted: what is,
- * unless it is known from other languages. Returns NULL. */
+/* neuron_hint.c: refuses what stands at text->at. The message says `wanted`, or
+ * for a sign of another language what to write instead. Returns NULL. */
 vly_node *vly_unexpected(vly_text *text, const char *wanted);
 vly_node *vly_unknown_name(vly_text *text, const char *at, size_t n);
 vly_node *vly_unknown_function(vly_text *text, const char *at, size_t n);
-/* A left side such as dv/dt; false: it is none, and nothing is said. */
+/* Refuses a left side of another simulator, such as dv/dt; false: it is not
+ * one. */
 bool vly_foreign_derivative(vly_text *text, const char *at);
 
 /* Reads an expression (or a condition) at text->at. */

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/number.h"
+#include "base/propagator.h"
 
 #define COEF_MAX 1099511627776.0 /* 2^40 */
 #define BURSTS_MAX 4294967040.0
@@ -26,16 +26,6 @@ typedef struct reading {
 
 static double value(const reading *r, const vly_node *node);
 
-static double propagator(double dt, double tau_m, double tau_s)
-{
-    double b = dt * (1.0 / tau_s - 1.0 / tau_m);
-    if (b > 0)
-        return dt * vly_exp(-dt / tau_m) * (-vly_expm1(-b) / b);
-    if (b < 0)
-        return dt * vly_exp(-dt / tau_s) * (vly_expm1(b) / b);
-    return dt * vly_exp(-dt / tau_m);
-}
-
 static double call(const reading *r, const vly_node *node)
 {
     double a = value(r, node->a);
@@ -45,9 +35,9 @@ static double call(const reading *r, const vly_node *node)
     case VLY_FUNCTION_EXP:
         return vly_exp(a);
     case VLY_FUNCTION_EXPREL:
-        return size > 0 ? vly_expm1(a) / a : 1.0;
+        return size <= 0 ? 1.0 : vly_expm1(a) / a;
     case VLY_FUNCTION_DECAY_MEAN:
-        return size > 0 ? -vly_expm1(-a) / a : 1.0;
+        return size <= 0 ? 1.0 : -vly_expm1(-a) / a;
     case VLY_FUNCTION_SQRT:
         return vly_sqrt(a);
     case VLY_FUNCTION_SIGMOID:
@@ -70,7 +60,7 @@ static double call(const reading *r, const vly_node *node)
     case VLY_FUNCTION_EXPM1:
         return vly_expm1(a);
     case VLY_FUNCTION_PROPAGATOR:
-        return propagator(r->dt_ms, a, b);
+        return vly_propagator(r->dt_ms, a, b);
     default:
         return (double)NAN;
     }
@@ -254,21 +244,13 @@ static double entry(const reading *r, propagators *p, const vly_coef *coef)
     return a->at[coef->row][coef->column];
 }
 
-bool vly_neuron_coefs(const vly_neuron_model *model, const double *params,
+void vly_neuron_coefs(const vly_neuron_model *model, const double *params,
                       double dt_ms, double dc, double *values)
 {
     const reading r = {
         .model = model, .params = params, .dt_ms = dt_ms, .dc = dc};
-    propagators *p = NULL;
-    if (model->n_exact) {
-        p = vly_malloc(1, sizeof *p);
-        if (!p) {
-            for (uint32_t i = 0; i < model->n_coefs; i++)
-                values[i] = (double)NAN;
-            return false;
-        }
-        memset(p->ready, 0, sizeof p->ready);
-    }
+    propagators p; /* 35 KB: the stack has room, and cannot fail */
+    memset(p.ready, 0, sizeof p.ready);
     for (uint32_t i = 0; i < model->n_coefs; i++) {
         const vly_coef *coef = &model->coefs[i];
         if (coef->kind == VLY_COEF_NODE)
@@ -276,10 +258,8 @@ bool vly_neuron_coefs(const vly_neuron_model *model, const double *params,
         else if (coef->kind == VLY_COEF_BURSTS)
             values[i] = vly_floor(value(&r, coef->node) / dt_ms + 0.5);
         else
-            values[i] = entry(&r, p, coef);
+            values[i] = entry(&r, &p, coef);
     }
-    vly_free(p);
-    return true;
 }
 
 void vly_neuron_start(const vly_neuron_model *model, const double *params,
@@ -318,8 +298,7 @@ const char *vly_neuron_unfit(const vly_neuron_model *model,
         if (!(model->strict ? reset < most : reset <= most))
             return model->unfit;
     }
-    if (!vly_neuron_coefs(model, params, dt_ms, 0.0, values))
-        return NULL; /* the caller finds that there is no memory */
+    vly_neuron_coefs(model, params, dt_ms, 0.0, values);
     for (uint32_t i = 0; i < model->n_coefs; i++) {
         if (model->coefs[i].kind == VLY_COEF_BURSTS &&
             !(values[i] >= 0.0 && values[i] <= BURSTS_MAX))

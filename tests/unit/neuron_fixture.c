@@ -47,8 +47,7 @@ void neuron_start(neuron *n)
     double values[VLY_NEURON_FIELDS_MAX];
     uint32_t n_fields;
     const vly_neuron_field *fields = vly_neuron_fields(n->model, &n_fields);
-    assert_true(
-        vly_neuron_coefs(n->model, n->params, n->dt_ms, n->dc, n->coefs));
+    vly_neuron_coefs(n->model, n->params, n->dt_ms, n->dc, n->coefs);
     for (uint32_t i = 0; i < n_fields; i++)
         values[i] = (double)NAN;
     vly_neuron_start(n->model, n->params, n->dt_ms, values);

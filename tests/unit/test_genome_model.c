@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/number.h"
+#include "base/propagator.h"
 #include "genome/model_info.h"
 
 static uint32_t param_index(const vly_model_info *model, const char *name)

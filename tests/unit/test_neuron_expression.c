@@ -190,13 +190,13 @@ static void limits(void **state)
                  "xxxxxxxxxxxxxxxxxx, wanted one of a, b, c, t, u, v");
     free(text);
     text = repeated("9", 400, "");
-    refuse(text, "5:1: wanted a number here");
+    refuse(text, "5:1: a number out of range, wanted one up to 1e30");
     free(text);
     refuse("1e30*10", "5:5: a number beyond 1e30, wanted a smaller one");
     refuse("1/1e-31", "5:2: a number beyond 1e30, wanted a smaller one");
     refuse("1/(a - a)", "4:11: y starts at inf, wanted -1.07374e+09 to "
                         "1.07374e+09, its range");
-    refuse("sqrt(-1)", "5:1: no finite number, wanted one");
+    refuse("sqrt(-1)", "5:1: not a finite number, wanted another one");
     refuse("2^+1", "5:3: a power, wanted a whole number from -16 to 16; of "
                    "parameters exp(y*log(x)) is x to the y");
 }

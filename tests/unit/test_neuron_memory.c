@@ -101,22 +101,6 @@ static void definitions(void **state)
     }
 }
 
-/* Values without memory: all are NaN, and the call says so. */
-static void values_without_memory(void **state)
-{
-    (void)state;
-    neuron n;
-    neuron_make(&n, models[0], 0.1);
-    uint64_t before = vly_memory_live();
-    vly_memory_fail_at(1);
-    assert_false(vly_neuron_coefs(n.model, n.params, 0.1, 0, n.coefs));
-    vly_memory_fail_at(0);
-    for (uint32_t i = 0; i < vly_neuron_n_coefs(n.model); i++)
-        assert_true(n.coefs[i] != n.coefs[i]);
-    assert_true(vly_memory_live() == before);
-    neuron_free(&n);
-}
-
 /* ---- sizes -------------------------------------------------------------- */
 
 static char text[200000];
@@ -234,7 +218,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_allocation),
     cmocka_unit_test(every_allocation_of_use),
     cmocka_unit_test(definitions),
-    cmocka_unit_test(values_without_memory),
     cmocka_unit_test(names_of_names),
     cmocka_unit_test(too_large),
     cmocka_unit_test(most_variables),

@@ -315,6 +315,16 @@ static void unfit(void **state)
     assert_unfit(&n, "t_ref_ms", 1e9,
                  "a refractory time from 0 to 4294967040 bursts");
     neuron_free(&n);
+    /* exprel(0/0) is not 1 */
+    neuron_make(&n,
+                "[neuron.n]\nparam = { a = 0, b = 2 }\nport = { ex = \"1\" }\n"
+                "state = { x = 0, y = 0 }\n"
+                "update = \"x = x*exprel(a/b) + ex; y = y*decay_mean(a/b)\"\n"
+                "spike = \"x >= 1e9\"\nreset = \"x = 0\"\n",
+                0.1);
+    assert_unfit(&n, "b", 1, NULL);
+    assert_unfit(&n, "b", 0, "b other than 0");
+    neuron_free(&n);
     /* v > v_th does not hold at v_th */
     neuron_make(&n,
                 "[neuron.n]\nparam = { v_th = 1, v_reset = 0 }\n"
