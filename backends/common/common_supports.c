@@ -94,7 +94,7 @@ static vly_status check_sizes(const vly_net_desc *desc, vly_error *error)
 
 const vly_program *vly_common_program(const vly_net_desc *desc, uint32_t i)
 {
-    return desc->area_size >= sizeof(vly_area_desc)
+    return desc->area_size >= VLY_AREA_BYTES_1_7
                ? vly_common_area_desc(desc, i)->program
                : NULL;
 }

@@ -47,7 +47,7 @@ vly_old_plugin(5
 vly_old_plugin(6
     455b4e9a5908d5c28371788754e5037d70269944a473a7d6986f726ac9742a4e)
 vly_old_plugin(7
-    63a32eaad1c6968c2779f3e560853649825c5f2a851eeffe059ee93b4e215569)
+    74e304a0fbf451a1fbcca43bd11af64c9d0c0e2a9e410c39d82e1f39697a5618)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

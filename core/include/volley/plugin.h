@@ -340,6 +340,7 @@ typedef struct vly_area_desc {
 } vly_area_desc;
 VLY_SEAL(vly_area_desc, 72);
 #define VLY_AREA_BYTES_1_0 64u
+#define VLY_AREA_BYTES_1_7 72u
 
 enum {
     VLY_PORT_BY_SIGN = 2, /* weight >= 0: port 0, weight < 0: port 1 */
