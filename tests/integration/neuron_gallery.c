@@ -390,7 +390,8 @@ static void add_method(const gallery_neuron *neuron, track *reference,
     printf("    differences with dt, dt/2, dt/4: %.3g, %.3g; least ratio %.3g, "
            "wanted %.3g; bound of rounding %.3g\n",
            d1, d2, worst, least, rounding);
-    assert_true(isfinite(worst)); /* it could be seen */
+    /* it could be seen; others may be exact */
+    assert_true(reference->shown > 0 || isfinite(worst));
     assert_true(worst >= least);
 }
 

@@ -319,7 +319,7 @@ void gallery_nmda(void **state)
     (void)state;
     gallery_neuron neuron = {
         .name = "lif_nmda",
-        .fields = {"v_mv"},
+        .fields = {"v_mv", [NMDA] = "g_nmda_ns"},
         .n = 5,
         .dt_ms = 0.5,
         .ms = 60,
