@@ -23,7 +23,7 @@ static const uint8_t reads[VLY_PROGRAM_CODES] = {
 static void sound_program(const vly_program *program)
 {
     demand(program->n_ops > 0 && program->n_ops <= VLY_PROGRAM_MAX_OPS,
-           "a size that none may have");
+           "a size that no program may have");
     for (uint32_t i = 0; i < program->n_ops; i++) {
         const vly_program_op *op = &program->ops[i];
         const uint32_t operands[] = {op->a, op->b, op->c};

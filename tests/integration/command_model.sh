@@ -288,7 +288,7 @@ misfits() {
 for file in lif own resolved outer outer_resolved doc cells using prefixed; do
     holds fits $file.toml
 done
-# without a [neuron] an unknown parameter of an area is told
+# without a [neuron] the schema refuses an unknown parameter of an area
 sed '/^\[neuron/,/^refractory/d; s/"lif"/"adex"/; /^rate_hz/,$d' lif.toml |
     sed '/^\[\[stimulus/,$d' >strict.toml
 holds fits strict.toml

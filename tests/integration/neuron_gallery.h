@@ -20,8 +20,9 @@ typedef struct gallery_event {
 } gallery_event;
 
 typedef struct gallery_neuron {
-    const char *name;  /* genomes/neurons/NAME.toml */
-    const char *field; /* the compared one: variable 0 */
+    const char *name; /* genomes/neurons/NAME.toml */
+    /* of compared variables, variable 0 always; NULL: not compared */
+    const char *fields[GALLERY_VARIABLES];
     int n;
     double dt_ms;
     double ms; /* compared from 0 to here */
@@ -34,6 +35,7 @@ typedef struct gallery_neuron {
     bool rises; /* and was below 0 a burst before */
     /* Instead of above: the probability of a spike in a burst */
     double (*chance)(const double *x, double dt_ms);
+    /* where the order is not 0: a constant for variable 0, NULL: none */
     void (*reset)(double *x);
     double t_ref_ms;
     uint32_t held; /* bit i: variable i stands still while refractory */
@@ -53,8 +55,8 @@ typedef struct gallery_neuron {
         }                                                                      \
     } while (0)
 
-/* Potential and spikes are those of the reference; what this means is said in
- * the .c file. Prints what is found. */
+/* The compared variables and the spikes are those of the reference; the .c file
+ * says what this means. Prints what is found. */
 void gallery_check(const gallery_neuron *neuron);
 
 /* Cases whose equations are not all linear (neuron_gallery_methods.c). */

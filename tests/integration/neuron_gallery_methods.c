@@ -34,15 +34,20 @@ static void cond_alpha_rates(const double *x, double *f, double *size)
     cond_rates(x, f, size, (const double[]){1, 1, 2, 2});
 }
 
+static void reset_to_60(double *x)
+{
+    x[V] = -60;
+}
+
 void gallery_cond_alpha(void **state)
 {
     (void)state;
     const double up = E * 8, down = E / 2 * 10;
     const gallery_neuron neuron = {
         .name = "iaf_cond_alpha",
-        .field = "v_mv",
+        .fields = {"v_mv"},
         .n = 5,
-        .dt_ms = 0.5,
+        .dt_ms = 0.2,
         .ms = 62,
         .start = {-70},
         .rates = cond_alpha_rates,
@@ -58,6 +63,9 @@ void gallery_cond_alpha(void **state)
                    {12, 4, down},
                    {40, 4, down}},
         .above = above_55,
+        .reset = reset_to_60,
+        .t_ref_ms = 2,
+        .held = 1 << V,
         .order = 2,
     };
     gallery_check(&neuron);
@@ -82,9 +90,9 @@ void gallery_cond_beta(void **state)
     const double up = beta_start(0.5, 2) * 9, down = beta_start(1, 8) * 10;
     const gallery_neuron neuron = {
         .name = "iaf_cond_beta",
-        .field = "v_mv",
+        .fields = {"v_mv"},
         .n = 5,
-        .dt_ms = 0.5,
+        .dt_ms = 0.2,
         .ms = 60,
         .start = {-70},
         .rates = cond_beta_rates,
@@ -100,6 +108,9 @@ void gallery_cond_beta(void **state)
                    {12, 4, down},
                    {40, 4, down}},
         .above = above_55,
+        .reset = reset_to_60,
+        .t_ref_ms = 2,
+        .held = 1 << V,
         .order = 2,
     };
     gallery_check(&neuron);
@@ -146,7 +157,7 @@ void gallery_hh(void **state)
     (void)state;
     gallery_neuron neuron = {
         .name = "hh_cond_exp_traub",
-        .field = "v_mv",
+        .fields = {"v_mv", "m", "h", "n"},
         .n = 6,
         .dt_ms = 0.02,
         .ms = 25,
@@ -186,12 +197,17 @@ static double above_0(const double *x)
     return x[V];
 }
 
+static void adex_reset(double *x)
+{
+    x[V] = -60;
+}
+
 void gallery_adex(void **state)
 {
     (void)state;
     const gallery_neuron neuron = {
         .name = "adex_psc_exp",
-        .field = "v_mv",
+        .fields = {"v_mv", "w_pa"},
         .n = 4,
         .dt_ms = 1,
         .ms = 20,
@@ -199,6 +215,7 @@ void gallery_adex(void **state)
         .rates = adex_rates,
         .events = {{5, 2, 400}, {10, 3, -600}},
         .above = above_0,
+        .reset = adex_reset,
         .order = 2,
         .upswing = true,
     };
@@ -217,12 +234,17 @@ static double above_20(const double *x)
     return x[V] - 20;
 }
 
+static void qif_reset(double *x)
+{
+    x[V] = -70;
+}
+
 void gallery_qif(void **state)
 {
     (void)state;
     const gallery_neuron neuron = {
         .name = "qif",
-        .field = "v_mv",
+        .fields = {"v_mv"},
         .n = 1,
         .dt_ms = 1,
         .ms = 60,
@@ -230,6 +252,7 @@ void gallery_qif(void **state)
         .rates = qif_rates,
         .events = {{10, V, 5}},
         .above = above_20,
+        .reset = qif_reset,
         .order = 2,
         .upswing = true,
     };
@@ -249,7 +272,7 @@ void gallery_leaky(void **state)
     (void)state;
     const gallery_neuron neuron = {
         .name = "leaky_integrator",
-        .field = "rate_per_ms",
+        .fields = {"rate_per_ms"},
         .n = 2,
         .dt_ms = 0.5,
         .ms = 200,
@@ -286,12 +309,17 @@ static double above_minus_50(const double *x)
     return x[V] + 50;
 }
 
+static void nmda_reset(double *x)
+{
+    x[V] = -55;
+}
+
 void gallery_nmda(void **state)
 {
     (void)state;
     gallery_neuron neuron = {
         .name = "lif_nmda",
-        .field = "v_mv",
+        .fields = {"v_mv", [NMDA] = "g_nmda_ns"},
         .n = 5,
         .dt_ms = 0.5,
         .ms = 60,
@@ -299,6 +327,9 @@ void gallery_nmda(void **state)
         .rates = nmda_rates,
         .events = {{12, GABA, 10}, {45, GABA, 10}, {200, GABA, 10}},
         .above = above_minus_50,
+        .reset = nmda_reset,
+        .t_ref_ms = 2,
+        .held = 1 << V,
         .order = 2,
     };
     /* 20 nS at 5, 20, 30, ... 150 ms */

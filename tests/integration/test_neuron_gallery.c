@@ -39,7 +39,7 @@ static void test_psc_alpha(void **state)
     const double up = E / 2 * 300, down = -E / 2 * 400;
     const gallery_neuron neuron = {
         .name = "iaf_psc_alpha",
-        .field = "v_mv",
+        .fields = {"v_mv"},
         .n = 5,
         .dt_ms = 0.1,
         .ms = 200,
@@ -94,7 +94,7 @@ static void test_gif(void **state)
     (void)state;
     const gallery_neuron neuron = {
         .name = "gif_psc_exp",
-        .field = "v_mv",
+        .fields = {"v_mv", [5] = "q_1_mv", "q_2_mv"},
         .n = 7,
         .dt_ms = 0.1,
         .ms = 250,
@@ -144,7 +144,7 @@ static void test_glif(void **state)
     (void)state;
     const gallery_neuron neuron = {
         .name = "glif_psc",
-        .field = "v_mv",
+        .fields = {"v_mv", [TH_SPIKE] = "th_spike_mv", "th_voltage_mv"},
         .n = 6,
         .dt_ms = 0.1,
         .ms = 250,
@@ -185,7 +185,7 @@ static void test_mat2(void **state)
     (void)state;
     const gallery_neuron neuron = {
         .name = "mat2_psc_exp",
-        .field = "v_mv",
+        .fields = {"v_mv", [3] = "th_1_mv", "th_2_mv"},
         .n = 5,
         .dt_ms = 0.1,
         .ms = 250,
@@ -229,7 +229,7 @@ static void test_lif_adapting(void **state)
     (void)state;
     const gallery_neuron neuron = {
         .name = "lif_adapting",
-        .field = "v_mv",
+        .fields = {"v_mv", "w_pa"},
         .n = 3,
         .dt_ms = 0.1,
         .ms = 250,
@@ -272,7 +272,7 @@ static void test_two_compartments(void **state)
     (void)state;
     gallery_neuron neuron = {
         .name = "two_compartments",
-        .field = "v_s_mv",
+        .fields = {"v_s_mv", "v_d_mv"},
         .n = 4,
         .dt_ms = 0.1,
         .ms = 200,

@@ -154,7 +154,7 @@ vly_test(test_science_adex LABELS integration
          SOURCES test_science_adex.c science_net.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_izhikevich LABELS integration
          SOURCES test_science_izhikevich.c DEPENDS cpu)
-vly_test(test_neuron_gallery LABELS integration TIMEOUT 120
+vly_test(test_neuron_gallery LABELS integration TIMEOUT 300
          SOURCES test_neuron_gallery.c neuron_gallery.c
                  neuron_gallery_methods.c
          LIBRARIES m DEPENDS cpu)

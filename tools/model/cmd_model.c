@@ -21,7 +21,7 @@
 
 static const tool_option options[] = {
     {"plot", 0, false, TOOL_TEXT, "FILE",
-     "draw it: FILE.png or FILE.svg; nothing is printed", 0, 0},
+     "draw it to FILE.png or FILE.svg instead of describing it", 0, 0},
     {"param", 0, true, TOOL_TEXT, "KEY=VALUE",
      "plot: a parameter, or the start of a variable", 0, 0},
     {"field", 0, false, TOOL_TEXT, "NAME",
@@ -192,8 +192,8 @@ const tool_command cmd_model = {
     .summary = "Describes a [neuron.NAME]: keys, scheme, size; draws it.",
     .details =
         "The picture has answers to steps of the input current, the rate over "
-        "the current,\nand the change after an event of weight 1 (-1 at a "
-        "second port), or\n10, 100, ... where that changes less than 0.1. "
+        "the current,\nand the change after an event of weight 1 (-1 at "
+        "the second port), or\n10, 100, ... where that changes less than 0.1. "
         "The file needs no area: nets are made\nin memory, and run on the "
         "cpu backend.\n",
     .options = options,

@@ -190,6 +190,13 @@ out:
     return status;
 }
 
+static void subtract_undisturbed(model_answers *a)
+{
+    for (uint32_t p = 0; p < a->model->n_ports; p++)
+        for (uint32_t i = 0; i < a->n_bursts; i++)
+            a->traces[1 + ANSWER_STEPS + p][i] -= a->traces[0][i];
+}
+
 /* Whether an event changes the field by less than single precision shows well;
  * then it is made ten times as large, up to 10^4. */
 static bool grow_events(model_answers *a)
@@ -198,8 +205,7 @@ static bool grow_events(model_answers *a)
     for (uint32_t p = 0; p < a->model->n_ports; p++) {
         double most = 0.0;
         for (uint32_t i = 0; i < a->n_bursts; i++)
-            most = fmax(most, fabs(a->traces[1 + ANSWER_STEPS + p][i] -
-                                   a->traces[0][i]));
+            most = fmax(most, fabs(a->traces[1 + ANSWER_STEPS + p][i]));
         if (most > NO_CHANGE && most < CLEAR_EVENT &&
             fabs(a->weights[p]) < 1e4) {
             a->weights[p] *= 10.0;
@@ -307,6 +313,22 @@ static vly_status check_values(const model_answers *a, vly_error *error)
                     a->field, a->model->id, a->model->fields[0].name);
 }
 
+static vly_status make_room(model_answers *a, vly_error *error)
+{
+    const uint64_t bytes = a->n_bursts * sizeof(double);
+    a->times_ms = vly_calloc(a->n_bursts, sizeof *a->times_ms);
+    if (!a->times_ms)
+        return vly_fail_nomem(error, bytes, "the times of a trace");
+    for (uint32_t i = 0; i < a->n_bursts; i++)
+        a->times_ms[i] = (i + 1.0) * a->dt_ms;
+    for (uint32_t k = 0; k < ANSWER_TRACES; k++) {
+        a->traces[k] = vly_calloc(a->n_bursts, sizeof *a->traces[k]);
+        if (!a->traces[k])
+            return vly_fail_nomem(error, bytes, "a trace");
+    }
+    return VLY_OK;
+}
+
 vly_status model_answers_find(model_answers *a, vly_error *error)
 {
     vly_status status = VLY_OK;
@@ -324,25 +346,22 @@ vly_status model_answers_find(model_answers *a, vly_error *error)
     a->end_ms = floor(0.8 * bursts) * a->dt_ms;
     const vly_param_info *input = model_answers_input(a->model);
     a->has_input = input && input->hi > fmax(0.0, input->lo);
-    for (uint32_t k = 0; k < ANSWER_TRACES; k++) {
-        a->traces[k] = vly_calloc(a->n_bursts, sizeof *a->traces[k]);
-        if (!a->traces[k])
-            VLY_TRY(
-                vly_fail_nomem(error, a->n_bursts * sizeof(double), "a trace"));
-    }
+    VLY_TRY(make_room(a, error));
     if (a->has_input)
         VLY_TRY(find_currents(a, error));
     for (uint32_t p = 0; p < a->model->n_ports; p++)
         a->weights[p] = p ? -1.0 : 1.0;
-    do
+    do {
         VLY_TRY(run_traces(a, error));
-    while (grow_events(a));
+        subtract_undisturbed(a);
+    } while (grow_events(a));
 out:
     return status;
 }
 
 void model_answers_deinit(model_answers *a)
 {
+    vly_free(a->times_ms);
     for (uint32_t k = 0; k < ANSWER_TRACES; k++)
         vly_free(a->traces[k]);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a neuron of a user's model does: with steps of its input current, over a
- * range of currents, and after one event at each port, of weight 1, or 10, 100,
- * ... where that moves it little. Small nets are made in
- * memory and run on the cpu backend.
+ * range of currents, and after one event at each port. An event has weight 1,
+ * or 10, 100, ... where 1 changes little. Small nets are made in memory and run
+ * on the cpu backend.
  */
 #ifndef VOLLEY_TOOLS_MODEL_ANSWERS_H
 #define VOLLEY_TOOLS_MODEL_ANSWERS_H
@@ -29,8 +29,10 @@ typedef struct model_answers {
 
     double begin_ms; /* of steps; the end of the burst of events */
     double end_ms;
-    uint32_t n_bursts;             /* of a trace, sample k at (k + 1) dt */
-    double *traces[ANSWER_TRACES]; /* undisturbed, steps, events */
+    uint32_t n_bursts; /* of a trace */
+    double *times_ms;  /* of its samples: the ends of bursts */
+    /* undisturbed, steps, events: these less undisturbed */
+    double *traces[ANSWER_TRACES];
     double weights[VLY_NEURON_PORTS_MAX]; /* of the events */
     double steps[ANSWER_STEPS];
     double currents[ANSWER_CURRENTS];

@@ -12,24 +12,11 @@
 
 #define GAP 34.0 /* points below axes, for numbers and label */
 
-typedef struct curve {
-    const double *values;
-    const double *minus; /* NULL: nothing is subtracted */
-    uint32_t n;
-    double first_x;
-    double step_x;
-} curve;
-
-static double at(const curve *c, uint32_t i)
+static void widen(const double *values, uint32_t n, double *lo, double *hi)
 {
-    return c->values[i] - (c->minus ? c->minus[i] : 0.0);
-}
-
-static void widen(const curve *c, double *lo, double *hi)
-{
-    for (uint32_t i = 0; i < c->n; i++) {
-        *lo = fmin(*lo, at(c, i));
-        *hi = fmax(*hi, at(c, i));
+    for (uint32_t i = 0; i < n; i++) {
+        *lo = fmin(*lo, values[i]);
+        *hi = fmax(*hi, values[i]);
     }
 }
 
@@ -38,21 +25,6 @@ static void scale_y(plot_axes *axes, double lo, double hi)
     const double room = hi > lo ? 0.06 * (hi - lo) : fmax(1e-6, fabs(hi)) * 0.1;
     axes->y_lo = lo - room;
     axes->y_hi = hi + room;
-}
-
-static void draw_curve(plot_figure *figure, const plot_axes *axes,
-                       const curve *c, uint32_t colour)
-{
-    plot_axes_begin(figure, axes);
-    plot_set_colour(figure, plot_area_colour(colour));
-    cairo.set_line_width(figure->cairo, 0.9);
-    cairo.set_line_join(figure->cairo, PLOT_CAIRO_JOIN_ROUND);
-    for (uint32_t i = 0; i < c->n; i++)
-        cairo.line_to(figure->cairo,
-                      plot_at_x(axes, c->first_x + i * c->step_x),
-                      plot_at_y(axes, at(c, i)));
-    cairo.stroke(figure->cairo);
-    plot_axes_end(figure);
 }
 
 /* "150 pA" and the like above the axes, each in its colour. */
@@ -70,14 +42,8 @@ static void draw_steps(plot_figure *figure, const model_answers *a,
     const vly_param_info *input = model_answers_input(a->model);
     double lo = HUGE_VAL;
     double hi = -HUGE_VAL;
-    curve curves[ANSWER_STEPS];
-    for (uint32_t s = 0; s < ANSWER_STEPS; s++) {
-        curves[s] = (curve){.values = a->traces[1 + s],
-                            .n = a->n_bursts,
-                            .first_x = a->dt_ms,
-                            .step_x = a->dt_ms};
-        widen(&curves[s], &lo, &hi);
-    }
+    for (uint32_t s = 0; s < ANSWER_STEPS; s++)
+        widen(a->traces[1 + s], a->n_bursts, &lo, &hi);
     scale_y(&axes, lo, hi);
     axes.x_hi = a->n_bursts * a->dt_ms;
     axes.x_label = "time (ms)";
@@ -87,7 +53,7 @@ static void draw_steps(plot_figure *figure, const model_answers *a,
                        a->steps[s], input->unit[0] == '1' ? "" : " ",
                        input->unit[0] == '1' ? "" : input->unit, a->begin_ms,
                        a->end_ms);
-        draw_curve(figure, &axes, &curves[s], s);
+        plot_line(figure, &axes, a->times_ms, a->traces[1 + s], a->n_bursts, s);
         draw_name(figure, &axes, s, ANSWER_STEPS, name);
     }
     plot_axes_draw(figure, &axes);
@@ -96,16 +62,10 @@ static void draw_steps(plot_figure *figure, const model_answers *a,
 static void draw_rates(plot_figure *figure, const model_answers *a,
                        plot_axes axes)
 {
-    const curve c = {
-        .values = a->rates_hz,
-        .n = ANSWER_CURRENTS,
-        .first_x = a->currents[0],
-        .step_x = a->currents[1] - a->currents[0],
-    };
     double lo = 0.0;
     double hi = 0.0;
     char label[96];
-    widen(&c, &lo, &hi);
+    widen(a->rates_hz, ANSWER_CURRENTS, &lo, &hi);
     plot_field_label(model_answers_input(a->model)->name, "", label,
                      sizeof label);
     axes.x_lo = a->currents[0];
@@ -113,7 +73,7 @@ static void draw_rates(plot_figure *figure, const model_answers *a,
     axes.y_hi = plot_round_up(hi);
     axes.x_label = label;
     axes.y_label = "rate (Hz)";
-    draw_curve(figure, &axes, &c, 0);
+    plot_line(figure, &axes, a->currents, a->rates_hz, ANSWER_CURRENTS, 0);
     plot_set_colour(figure, (plot_colour){0.3, 0.3, 0.3});
     plot_text(figure, axes.x, axes.y - 7, PLOT_LEFT, 8, axes.width,
               a->fires ? "rate over the current" : "does not fire");
@@ -126,17 +86,11 @@ static void draw_events(plot_figure *figure, const model_answers *a,
     const uint32_t n = a->model->n_ports;
     double lo = HUGE_VAL;
     double hi = -HUGE_VAL;
-    curve curves[VLY_NEURON_PORTS_MAX];
-    for (uint32_t p = 0; p < n; p++) {
-        curves[p] = (curve){.values = a->traces[1 + ANSWER_STEPS + p],
-                            .minus = a->traces[0],
-                            .n = a->n_bursts / 2,
-                            .first_x = a->dt_ms,
-                            .step_x = a->dt_ms};
-        widen(&curves[p], &lo, &hi);
-    }
+    const uint32_t n_shown = a->n_bursts / 2;
+    for (uint32_t p = 0; p < n; p++)
+        widen(a->traces[1 + ANSWER_STEPS + p], n_shown, &lo, &hi);
     scale_y(&axes, lo, hi);
-    axes.x_hi = a->n_bursts / 2 * a->dt_ms;
+    axes.x_hi = n_shown * a->dt_ms;
     axes.x_label = "time (ms)";
     for (uint32_t p = n; p-- > 0;) {
         const vly_port_info *port = &a->model->ports[p];
@@ -144,7 +98,8 @@ static void draw_events(plot_figure *figure, const model_answers *a,
         (void)snprintf(name, sizeof name, "%g%s%s at %s", a->weights[p],
                        port->unit[0] == '1' ? "" : " ",
                        port->unit[0] == '1' ? "" : port->unit, port->text);
-        draw_curve(figure, &axes, &curves[p], p);
+        plot_line(figure, &axes, a->times_ms, a->traces[1 + ANSWER_STEPS + p],
+                  n_shown, p);
         draw_name(figure, &axes, p, n, name);
     }
     plot_axes_draw(figure, &axes);

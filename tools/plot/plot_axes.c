@@ -172,6 +172,20 @@ void plot_steps(plot_figure *figure, const plot_axes *axes,
     cairo.set_dash(figure->cairo, NULL, 0, 0);
 }
 
+void plot_line(plot_figure *figure, const plot_axes *axes, const double *x,
+               const double *y, uint64_t n, uint32_t colour)
+{
+    plot_axes_begin(figure, axes);
+    plot_set_colour(figure, plot_area_colour(colour));
+    cairo.set_line_width(figure->cairo, 0.9);
+    cairo.set_line_join(figure->cairo, PLOT_CAIRO_JOIN_ROUND);
+    for (uint64_t i = 0; i < n; i++)
+        cairo.line_to(figure->cairo, plot_at_x(axes, x[i]),
+                      plot_at_y(axes, y[i]));
+    cairo.stroke(figure->cairo);
+    plot_axes_end(figure);
+}
+
 void plot_colour_bar(plot_figure *figure, double x, double y, double height,
                      double lo, double hi, bool log_scale, const char *label)
 {

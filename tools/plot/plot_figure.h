@@ -102,6 +102,9 @@ void plot_set_dash(plot_figure *figure, uint32_t colour);
 void plot_steps(plot_figure *figure, const plot_axes *axes,
                 const double *values, uint32_t n, double n_wide,
                 uint32_t colour);
+/* A line through n points of the plane of the axes, clipped to them. */
+void plot_line(plot_figure *figure, const plot_axes *axes, const double *x,
+               const double *y, uint64_t n, uint32_t colour);
 /* A round number at or above value, for the end of an axis; 1 for 0. */
 double plot_round_up(double value);
 

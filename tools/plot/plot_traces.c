@@ -52,20 +52,6 @@ static void scales_of(const plot_traces *traces, plot_axes *axes)
     axes->y_hi = hi + room;
 }
 
-static void draw_trace(plot_figure *figure, const plot_axes *axes,
-                       const plot_trace *trace, uint32_t colour)
-{
-    plot_axes_begin(figure, axes);
-    plot_set_colour(figure, plot_area_colour(colour));
-    cairo.set_line_width(figure->cairo, 0.9);
-    cairo.set_line_join(figure->cairo, PLOT_CAIRO_JOIN_ROUND);
-    for (uint64_t i = 0; i < trace->n; i++)
-        cairo.line_to(figure->cairo, plot_at_x(axes, trace->times_ms[i]),
-                      plot_at_y(axes, trace->values[i]));
-    cairo.stroke(figure->cairo);
-    plot_axes_end(figure);
-}
-
 /* "AREA NEURON" for each. */
 static vly_status name_traces(plot_figure *figure, const plot_traces *traces,
                               double width, plot_names *names, vly_error *error)
@@ -154,7 +140,7 @@ vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
         axes.y = top + 12 + step * t;
         axes.x_bare = t + 1 < n;
         axes.x_label = t + 1 < n ? NULL : "time (ms)";
-        draw_trace(figure, &axes, trace, t);
+        plot_line(figure, &axes, trace->times_ms, trace->values, trace->n, t);
         plot_axes_draw(figure, &axes);
         plot_text(figure, axes.x, axes.y - 6, PLOT_LEFT, 8, 0, names.shown[t]);
     }
