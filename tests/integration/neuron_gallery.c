@@ -326,7 +326,7 @@ static double first_crossing(const gallery_neuron *neuron, uint32_t n,
     state now = {{0}, 0, 0};
     double f[N], size[N];
     memcpy(now.x, neuron->start, sizeof now.x);
-    for (uint32_t b = 0;; b++) {
+    for (uint32_t b = 0; b < 1000000; b++) {
         state before = now;
         int fired = 0;
         if (b == n) {
@@ -348,6 +348,9 @@ static double first_crossing(const gallery_neuron *neuron, uint32_t n,
         }
         return b * dt_ms + hi;
     }
+    fail_msg("the reference does not reach its threshold in %g ms",
+             1e6 * dt_ms);
+    return 0;
 }
 
 /* ---- both --------------------------------------------------------------- */
