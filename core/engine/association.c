@@ -200,21 +200,46 @@ static side_spikes spikes_of(const vly_association_side *side,
                          .n = to - from};
 }
 
+/* Neurons of `lately` that did not fire grow older; those that leave the
+ * window, and those that fired, are taken from the list. Returns how many stay.
+ */
+static uint32_t grow_older(vly_association_side *side, int32_t window,
+                           const side_spikes *spikes)
+{
+    uint32_t kept = 0;
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < side->n_lately; i++) {
+        const uint32_t neuron = side->lately[i];
+        int32_t *past = &side->past[neuron];
+        while (k < spikes->n && spikes->ids[k] < side->first + neuron)
+            k++;
+        if (k < spikes->n && spikes->ids[k] == side->first + neuron)
+            continue;
+        *past = *past > 0 ? -1 : *past - 1;
+        if (*past > -window)
+            side->lately[kept++] = neuron;
+    }
+    return kept;
+}
+
+/* Both lists ascend; they are merged from their ends, so in place. */
 static void update_past(vly_association_side *side, int32_t window,
                         const side_spikes *spikes)
 {
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < side->n_lately; i++) {
-        int32_t *past = &side->past[side->lately[i]];
-        const uint32_t id = side->first + side->lately[i];
-        while (k < spikes->n && spikes->ids[k] < id)
-            k++;
-        if (k == spikes->n || spikes->ids[k] != id)
-            *past = *past > 0 ? -1 : *past - 1;
-    }
-    for (k = 0; k < spikes->n; k++) {
-        int32_t *past = &side->past[spikes->ids[k] - side->first];
+    uint32_t kept = grow_older(side, window, spikes);
+    uint32_t k = spikes->n;
+    uint32_t to = kept + k;
+    side->n_lately = to;
+    while (k > 0) {
+        const uint32_t neuron = spikes->ids[k - 1] - side->first;
+        int32_t *past = &side->past[neuron];
+        if (kept > 0 && side->lately[kept - 1] > neuron) {
+            side->lately[--to] = side->lately[--kept];
+            continue;
+        }
         *past = *past <= 0 ? 1 : *past < window ? *past + 1 : window;
+        side->lately[--to] = neuron;
+        k--;
     }
 }
 
@@ -340,7 +365,6 @@ vly_status vly_association_step(vly_association_net *net,
     vly_status status = VLY_OK;
     for (int s = 0; s < 2; s++)
         update_past(&net->sides[s], (int32_t)window, &of[s]);
-    vly_association_list(net);
     net->n_bursts += net->n_bursts < window;
     if (net->n_bursts == window) {
         learn_all(net);

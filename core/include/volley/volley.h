@@ -463,23 +463,24 @@ VLY_API void vly_net_count_areas(vly_net *net, int on);
 VLY_API vly_status vly_net_area_stats(vly_net *net, uint32_t area,
                                       vly_area_stats *stats);
 
-/* What a [memory] knows: patterns, each of which a neuron stands for. */
+/* Patterns of a [memory]: one neuron stands for each. */
 typedef struct vly_memory_stats {
     uint32_t struct_size;
-    uint32_t n_neurons;  /* patterns that there is room for */
+    uint32_t n_neurons;  /* how many patterns fit */
     uint32_t n_known;    /* now */
     uint32_t n_longterm; /* of these: never forgotten */
     uint64_t n_made;     /* since burst 0 */
-    uint64_t n_seen;     /* times that a known one was seen again */
+    uint64_t n_seen;     /* how often a known one was seen again */
     uint64_t n_forgotten;
-    uint64_t n_dropped; /* for which there was no room */
+    uint64_t n_dropped; /* because all neurons were taken */
     const char *area;
 } vly_memory_stats;
 /* Memories in the order of their areas. Errors  E_INVALID index after the last
  */
 VLY_API vly_status vly_net_memory_stats(const vly_net *net, uint32_t index,
                                         vly_memory_stats *stats);
-/* Synapses of an [association] that exist, of one direction. */
+/* Synapses of an [association] at present, from area `from` to area `to`. Those
+ * back have the same weights and are not counted. */
 typedef struct vly_association_stats {
     uint32_t struct_size;
     uint32_t reserved;
