@@ -142,6 +142,7 @@ static void device_close(vly_vulkan_device *device)
 {
     if (device->device != VK_NULL_HANDLE) {
         (void)vkDeviceWaitIdle(device->device);
+        vly_vulkan_spliced_destroy(device);
         vly_vulkan_kept_destroy(device);
         vkDestroyPipelineLayout(device->device, device->layout, NULL);
         vkDestroyDevice(device->device, NULL);
@@ -386,13 +387,17 @@ static vly_status open_queue(vly_vulkan_device *device, vly_error *error)
 
 static void read_limits(vly_vulkan_device *device)
 {
+    VkPhysicalDeviceVulkan12Properties properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
     VkPhysicalDeviceMaintenance3Properties limits = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES,
+        .pNext = &properties};
     VkPhysicalDeviceProperties2 properties2 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
         .pNext = &limits};
     vkGetPhysicalDeviceProperties2(device->physical, &properties2);
     vkGetPhysicalDeviceMemoryProperties(device->physical, &device->memory);
+    device->has_nan = properties.shaderSignedZeroInfNanPreserveFloat32;
     device->allocation_max = limits.maxMemoryAllocationSize;
 }
 

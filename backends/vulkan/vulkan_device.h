@@ -51,10 +51,14 @@ enum {
     /* short-term plasticity, ROWS and STATES: one for each of its rules */
     VLY_VULKAN_ROWS,
     VLY_VULKAN_STATES = VLY_VULKAN_ROWS + VLY_VULKAN_N_SHORT_RULES,
+    /* frames of users' models: the update, of one port or two */
+    VLY_VULKAN_PROGRAM = VLY_VULKAN_STATES + VLY_VULKAN_N_SHORT_RULES,
     /* delivers, plan sliced */
-    VLY_VULKAN_SLICES = VLY_VULKAN_STATES + VLY_VULKAN_N_SHORT_RULES,
+    VLY_VULKAN_SLICES = VLY_VULKAN_PROGRAM + 2,
     VLY_VULKAN_FUSED, /* does all of a burst, one for each model */
-    VLY_VULKAN_N_SHADERS = VLY_VULKAN_FUSED + VLY_VULKAN_N_MODELS
+    /* frames: the same */
+    VLY_VULKAN_PROGRAM_FUSED = VLY_VULKAN_FUSED + VLY_VULKAN_N_MODELS,
+    VLY_VULKAN_N_SHADERS = VLY_VULKAN_PROGRAM_FUSED + 2
 };
 
 /* Work group sizes that a net chose. */
@@ -93,6 +97,7 @@ typedef struct vly_vulkan_device {
     VkQueue queue;
     VkPipelineLayout layout;
     vly_vulkan_pipeline kept[VLY_VULKAN_N_SHADERS][VLY_VULKAN_KEPT];
+    struct vly_vulkan_spliced *spliced; /* pipelines of users' models */
     VkPhysicalDeviceMemoryProperties memory;
     uint64_t allocation_max;    /* bytes of one block */
     uint32_t family;            /* of the queue */
@@ -100,6 +105,7 @@ typedef struct vly_vulkan_device {
     uint32_t shared_max;        /* bytes of its shared memory */
     uint32_t n_units;           /* multiprocessors, or a guess; processors: 1 */
     uint32_t has_budget;        /* 1: VK_EXT_memory_budget */
+    uint32_t has_nan;           /* 1: shaderSignedZeroInfNanPreserveFloat32 */
     uint32_t is_cpu;            /* 1: the device is the processor (lavapipe) */
     uint32_t timestamp_bits;    /* 0: no timestamps */
     float timestamp_ns;         /* of one step */
@@ -107,8 +113,8 @@ typedef struct vly_vulkan_device {
     vly_support_account own;    /* account of its memory */
     vly_support_account shared; /* account of the host memory that it uses */
     _Atomic uint64_t taken[VK_MAX_MEMORY_HEAPS]; /* bytes, of each heap */
-    pthread_mutex_t lock;                        /* of queue, kept and dead */
-    char dead[200]; /* why the device is lost, or "" */
+    pthread_mutex_t lock; /* of queue, kept, spliced and dead */
+    char dead[200];       /* why the device is lost, or "" */
 } vly_vulkan_device;
 
 /* ---- vulkan_instance.c ------------------------------------------------- */
@@ -168,5 +174,25 @@ void vly_vulkan_pipelines_destroy(vly_vulkan_device *device,
                                   vly_vulkan_pipelines *own);
 /* Destroys the pipelines of the device. */
 void vly_vulkan_kept_destroy(vly_vulkan_device *device);
+/* The words of a shader as the build made it. */
+const uint32_t *vly_vulkan_shader(uint32_t shader, size_t *n);
+/* The values of its constants, 0 for those that it does not have. */
+void vly_vulkan_constants(const vly_vulkan_shape *shape, uint32_t shader,
+                          uint32_t *constants);
+/* A pipeline of n words; bytes: address space that compiling may need */
+VkResult vly_vulkan_pipeline_build(const vly_vulkan_device *device,
+                                   const uint32_t *words, size_t n,
+                                   const uint32_t *constants, size_t bytes,
+                                   VkPipeline *made);
+/* Address space that compiling a shader may need. Mesa's compiler does not
+ * check its allocations (seen in libvulkan_lvp 22.3 below
+ * vkCreateComputePipelines, signal 11 under ulimit -v), and LLVM makes the code
+ * only when the first dispatch runs: 18 to 38 MB of addresses a shader. */
+#define VLY_VULKAN_COMPILER_BYTES ((size_t)128 << 20)
+
+/* ---- vulkan_program.c -------------------------------------------------- */
+
+/* Destroys the pipelines of users' models. */
+void vly_vulkan_spliced_destroy(vly_vulkan_device *device);
 
 #endif

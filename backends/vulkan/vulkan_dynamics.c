@@ -2,7 +2,7 @@
  * Areas on the device: state, coefficients, and the tiles in which they are
  * updated, those of one model together.
  */
-#include "vulkan_net.h"
+#include "vulkan_program.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -12,32 +12,46 @@
 static vly_status area_upload(vly_backend_net *net, uint32_t a,
                               vly_error *error)
 {
+    const vly_vulkan_area_info *info = &net->info[a];
+    if (info->coefs)
+        return vly_vulkan_upload(net, net->program_coefs, info->coefs_at,
+                                 info->coefs, sizeof *info->coefs, error);
     return vly_vulkan_upload(net, net->areas, a * sizeof *net->area,
                              &net->area[a], sizeof *net->area, error);
 }
 
 /* The form that shaders read: the word itself if it is the same for all
  * neurons. */
-static void set_coef(vly_vulkan_area *area, uint32_t coef,
+static void set_coef(vly_backend_net *net, uint32_t a, uint32_t coef,
                      const vly_column *column)
 {
-    area->coef_word[coef] = column->words[0];
-    area->coefs_vary &= ~(UINT32_C(1) << coef);
-    area->coefs_vary |= (column->uniform ? 0u : 1u) << coef;
+    vly_vulkan_program_coefs *coefs = net->info[a].coefs;
+    vly_vulkan_area *area = &net->area[a];
+    uint32_t *word = coefs ? coefs->word : area->coef_word;
+    uint32_t *vary = coefs ? &coefs->vary[coef / 32] : &area->coefs_vary;
+    word[coef] = column->words[0];
+    *vary &= ~(UINT32_C(1) << coef % 32);
+    *vary |= (column->uniform ? 0u : 1u) << coef % 32;
+}
+
+static uint64_t *coef_address(vly_backend_net *net, uint32_t a, uint32_t coef)
+{
+    return net->info[a].coefs ? &net->info[a].coefs->column[coef]
+                              : &net->area[a].coef[coef];
 }
 
 /* A column as long as the area, in place of one that holds a word. */
 static vly_status grow_column(vly_backend_net *net, uint32_t a, uint32_t coef,
                               vly_error *error)
 {
-    vly_vulkan_area_info *info = &net->info[a];
+    vly_vulkan_column *column = &net->info[a].column[coef];
     vly_vulkan_buffer *more = NULL;
     vly_status status = VLY_OK;
     VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, net->area[a].n,
                                      sizeof(uint32_t), &more, error));
-    info->own[coef] = more;
-    info->room[coef] = net->area[a].n;
-    net->area[a].coef[coef] = more->address;
+    column->own = more;
+    column->room = net->area[a].n;
+    *coef_address(net, a, coef) = more->address;
 out:
     return status;
 }
@@ -45,9 +59,9 @@ out:
 static vly_vulkan_buffer *column_buffer(vly_backend_net *net, uint32_t a,
                                         uint32_t coef, uint64_t *offset)
 {
-    vly_vulkan_buffer *own = net->info[a].own[coef];
+    vly_vulkan_buffer *own = net->info[a].column[coef].own;
     vly_vulkan_buffer *of = own != NULL ? own : net->coefs;
-    *offset = net->area[a].coef[coef] - of->address;
+    *offset = *coef_address(net, a, coef) - of->address;
     return of;
 }
 
@@ -61,7 +75,7 @@ vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t a,
     uint32_t n = column->uniform ? 1 : net->area[a].n;
     if (net->area[a].n == 0)
         return VLY_OK;
-    if (net->info[a].room[coef] < n)
+    if (net->info[a].column[coef].room < n)
         status = grow_column(net, a, coef, error);
     if (status == VLY_OK) {
         uint64_t offset;
@@ -71,7 +85,7 @@ vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t a,
     }
     if (status != VLY_OK)
         return status;
-    set_coef(&net->area[a], coef, column);
+    set_coef(net, a, coef, column);
     status = area_upload(net, a, error);
 out:
     return status;
@@ -93,21 +107,68 @@ static vly_status create_coefs(vly_backend_net *net, vly_error *error)
         const vly_area_desc *area = vly_common_area_desc(desc, a);
         for (uint32_t i = 0; i < area->n_coefs; i++) {
             uint32_t n = vly_common_coef_words(area, i);
-            net->area[a].coef[i] = net->coefs->address + at * sizeof *host;
+            *coef_address(net, a, i) = net->coefs->address + at * sizeof *host;
             if (n > 0)
-                set_coef(&net->area[a], i, &area->coefs[i]);
-            net->info[a].room[i] = n;
+                set_coef(net, a, i, &area->coefs[i]);
+            net->info[a].column[i].room = n;
             at += n;
         }
     }
     status = vly_vulkan_upload(net, net->coefs, 0, host, total * sizeof *host,
                                error);
     vly_common_release(&net->heap, host);
+    for (uint32_t a = 0; a < desc->n_areas && status == VLY_OK; a++) {
+        if (!net->info[a].coefs)
+            continue;
+        status = area_upload(net, a, error);
+        net->area[a].coef[0] =
+            net->program_coefs->address + net->info[a].coefs_at;
+    }
 out:
     return status;
 }
 
 /* ---- areas ------------------------------------------------------------- */
+
+/* Memory for what the areas have: columns, and tables of programs. */
+static vly_status create_infos(vly_backend_net *net, vly_error *error)
+{
+    const vly_net_desc *desc = net->desc;
+    vly_vulkan_column *columns = NULL;
+    vly_vulkan_program_coefs *coefs = NULL;
+    uint64_t n_columns = 0;
+    uint64_t n_programs = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        n_columns += vly_common_area_desc(desc, a)->n_coefs;
+        n_programs += vly_common_program(desc, a) != NULL;
+    }
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, desc->n_areas, sizeof *net->info,
+                             &net->info, error));
+    VLY_TRY(vly_common_alloc(&net->heap, n_columns, sizeof *columns, &columns,
+                             error));
+    if (n_programs > 0) {
+        VLY_TRY(vly_common_alloc(&net->heap, n_programs, sizeof *coefs, &coefs,
+                                 error));
+        VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, n_programs,
+                                         sizeof *coefs, &net->program_coefs,
+                                         error));
+    }
+    uint64_t at = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *from = vly_common_area_desc(desc, a);
+        net->info[a].column = columns;
+        columns += from->n_coefs;
+        if (vly_common_program(desc, a)) {
+            net->info[a].coefs = &coefs[at];
+            net->info[a].coefs_at = at++ * sizeof *coefs;
+        } else {
+            net->info[a].kind = vly_common_model_find(from->model)->index;
+        }
+    }
+out:
+    return status;
+}
 
 static vly_status create_areas(vly_backend_net *net, vly_error *error)
 {
@@ -115,8 +176,9 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
     vly_status status = vly_common_alloc(&net->heap, desc->n_areas,
                                          sizeof *net->area, &net->area, error);
     if (status == VLY_OK)
-        status = vly_common_alloc(&net->heap, desc->n_areas, sizeof *net->info,
-                                  &net->info, error);
+        status = create_infos(net, error);
+    if (status == VLY_OK)
+        status = vly_vulkan_programs_count(net, error);
     net->n_state_words = vly_common_state_words(desc);
     if (status == VLY_OK)
         status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE,
@@ -128,7 +190,6 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
     for (uint32_t a = 0; a < desc->n_areas; a++) {
         const vly_area_desc *from = vly_common_area_desc(desc, a);
         vly_vulkan_area *area = &net->area[a];
-        net->info[a].model = vly_common_model_find(from->model);
         net->info[a].state_at = words;
         area->first = from->first;
         area->n = from->n_neurons;
@@ -136,8 +197,10 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
         area->scale[0] = from->scale[0];
         area->scale[1] = from->scale[1];
         net->n_driven += area->feagi ? 0 : area->n;
+        /* a program computes the places of its fields from the first */
         for (uint32_t i = 0; i < from->n_fields; i++, words += area->n)
-            area->field[i] = net->state->address + words * sizeof(uint32_t);
+            if (i == 0 || !net->info[a].coefs)
+                area->field[i] = net->state->address + words * sizeof(uint32_t);
     }
     return VLY_OK;
 }
@@ -147,13 +210,13 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
 
 /* ---- tiles ------------------------------------------------------------- */
 
-/* Writes the tiles of one model, if tiles is not NULL; returns their number. */
-static uint64_t model_tiles(const vly_backend_net *net, uint32_t model,
-                            vly_vulkan_tile *tiles)
+/* Writes the tiles of one kind, if tiles is not NULL; returns their number. */
+static uint64_t kind_tiles(const vly_backend_net *net, uint32_t kind,
+                           vly_vulkan_tile *tiles)
 {
     uint64_t n = 0;
     for (uint32_t a = 0; a < net->desc->n_areas; a++) {
-        if (net->info[a].model->index != model)
+        if (net->info[a].kind != kind)
             continue;
         uint32_t left = net->area[a].n;
         while (left > 0) {
@@ -183,11 +246,12 @@ static uint32_t choose_tile(const vly_backend_net *net)
 static vly_status create_tiles(vly_backend_net *net, vly_error *error)
 {
     net->tile_size = choose_tile(net);
+    net->n_kinds = VLY_VULKAN_N_MODELS + net->n_programs;
     vly_vulkan_tile *host = NULL;
     vly_vulkan_buffer *tiles = NULL;
     uint64_t total = 0;
-    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++)
-        total += model_tiles(net, m, NULL);
+    for (uint32_t m = 0; m < net->n_kinds; m++)
+        total += kind_tiles(net, m, NULL);
     if (total > UINT32_MAX)
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
@@ -196,12 +260,14 @@ static vly_status create_tiles(vly_backend_net *net, vly_error *error)
             (unsigned long long)total);
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_alloc(&net->heap, total, sizeof *host, &host, error));
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_kinds, sizeof *net->tiles,
+                             &net->tiles, error));
     VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, total,
                                      sizeof *host, &tiles, error));
     uint32_t at = 0;
-    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++) {
+    for (uint32_t m = 0; m < net->n_kinds; m++) {
         net->tiles[m].first = at;
-        net->tiles[m].n = (uint32_t)model_tiles(net, m, host + at);
+        net->tiles[m].n = (uint32_t)kind_tiles(net, m, host + at);
         at += net->tiles[m].n;
     }
     status =

@@ -8,7 +8,7 @@
 const char *vly_vulkan_why_not_fused(const vly_backend_net *net)
 {
     uint32_t n_models = 0;
-    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++)
+    for (uint32_t m = 0; m < net->n_kinds; m++)
         n_models += net->tiles[m].n > 0;
     if (n_models != 1)
         return "its areas have more than one model";

@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "vulkan_learning.h"
+#include "vulkan_program.h"
 #include "vulkan_short_term.h"
 
 /* as in kernels/vulkan/burst_view.glsl */
 _Static_assert(sizeof(vly_vulkan_area) == 312, "AREA_BYTES");
+_Static_assert(sizeof(vly_vulkan_program_coefs) == 1944, "no hole");
+_Static_assert(VLY_VULKAN_PROGRAM_COEFS >= VLY_PROGRAM_MAX_COEFS, "all fit");
 _Static_assert(sizeof(vly_vulkan_view) == 192, "VIEW_BYTES");
 _Static_assert(sizeof(vly_vulkan_group) == 24, "a group is 24 bytes");
 _Static_assert(sizeof(vly_vulkan_learning) == 256, "LEARNING_BYTES");
@@ -200,6 +203,8 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK && net->is_fused)
         status = vly_vulkan_fused_create(net, error);
     if (status == VLY_OK)
+        status = vly_vulkan_programs_create(net, error);
+    if (status == VLY_OK)
         status = vly_vulkan_inputs_create(net, error);
     if (status == VLY_OK)
         status = vly_vulkan_stimulus_create(net, error);
@@ -230,7 +235,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     net_options wanted;
     vly_vulkan_device *device = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports(desc, error));
+    VLY_TRY(vly_common_supports_programs(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
     VLY_TRY(
@@ -265,6 +270,7 @@ void vly_vulkan_net_destroy(vly_backend_net *net)
     /* nothing runs: each submission is waited for, unless the device is lost */
     vly_vulkan_queue_destroy(net);
     vly_vulkan_pipelines_destroy(net->device, &net->pipelines);
+    vly_vulkan_programs_release(net);
     vly_vulkan_release_all(net);
     vly_common_heap outer = {.bytes = 0};
     vly_common_release(&outer, net);

@@ -57,19 +57,33 @@ typedef struct vly_vulkan_commands {
     uint32_t reserved;
 } vly_vulkan_commands;
 
-/* Tiles of one model */
+/* Tiles of one kind: of one built-in model or one program. */
 typedef struct vly_vulkan_model_tiles {
     uint32_t first;
     uint32_t n;
 } vly_vulkan_model_tiles;
 
+/* Memory of a coefficient */
+typedef struct vly_vulkan_column {
+    vly_vulkan_buffer *own; /* made by coef_write, or NULL */
+    uint32_t room;          /* words at the address */
+    uint32_t reserved;
+} vly_vulkan_column;
+
 typedef struct vly_vulkan_area_info {
-    const vly_common_model *model;
     uint64_t state_at; /* first word of its state */
-    /* a column that coef_write made, or NULL */
-    vly_vulkan_buffer *own[VLY_VULKAN_MAX_COEFS];
-    uint32_t room[VLY_VULKAN_MAX_COEFS]; /* words at the address */
+    vly_vulkan_column *column;
+    vly_vulkan_program_coefs *coefs; /* of a program; NULL: built-in model */
+    uint64_t coefs_at;               /* their place in net->program_coefs */
+    uint32_t kind;                   /* VLY_VULKAN_MODEL_*, then programs */
+    uint32_t reserved;
 } vly_vulkan_area_info;
+
+/* A user's model, the program of one area or of several. */
+typedef struct vly_vulkan_program {
+    const vly_area_desc *area;          /* the first of them */
+    struct vly_vulkan_spliced *spliced; /* its pipeline; NULL: no neurons */
+} vly_vulkan_program;
 
 /* The structure at the address that shaders receive. */
 typedef struct vly_vulkan_params {
@@ -186,12 +200,16 @@ struct vly_backend_net {
     vly_vulkan_buffer *group_table; /* the same on the device */
     uint32_t n_groups;
     uint32_t n_tiles;
-    vly_vulkan_model_tiles tiles[VLY_VULKAN_N_MODELS];
-    uint32_t is_sliced;   /* 1: plan sliced */
-    uint32_t is_fused;    /* plan sliced: one dispatch a burst */
-    uint32_t rounds;      /* option rounds=N; 0: by size */
-    uint32_t tile_size;   /* neurons */
-    uint32_t longest_row; /* plan sliced: synapses */
+    vly_vulkan_program *programs;
+    uint32_t n_programs;
+    uint32_t n_kinds;                 /* VLY_VULKAN_N_MODELS + n_programs */
+    vly_vulkan_model_tiles *tiles;    /* [n_kinds] */
+    vly_vulkan_buffer *program_coefs; /* tables of areas with a program */
+    uint32_t is_sliced;               /* 1: plan sliced */
+    uint32_t is_fused;                /* plan sliced: one dispatch a burst */
+    uint32_t rounds;                  /* option rounds=N; 0: by size */
+    uint32_t tile_size;               /* neurons */
+    uint32_t longest_row;             /* plan sliced: synapses */
     vly_vulkan_plastic plastic;
     uint64_t index_bytes; /* of a neuron */
     uint64_t rows_bytes;  /* rows and their index */

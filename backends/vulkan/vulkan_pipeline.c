@@ -10,6 +10,8 @@
 
 #include "deliver_slices_spirv.h"
 #include "deliver_spirv.h"
+#include "fused_program1_spirv.h"
+#include "fused_program2_spirv.h"
 #include "fused_spirv.h"
 #include "learn_events_spirv.h"
 #include "learn_flush_spirv.h"
@@ -20,6 +22,8 @@
 #include "short_rows_spirv.h"
 #include "short_states_spirv.h"
 #include "sort_spirv.h"
+#include "update_program1_spirv.h"
+#include "update_program2_spirv.h"
 #include "update_spirv.h"
 
 typedef struct shader_words {
@@ -33,6 +37,14 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
     [VLY_VULKAN_SORT] = {sort_spirv, sizeof sort_spirv},
     [VLY_VULKAN_EVENTS] = {learn_events_spirv, sizeof learn_events_spirv},
     [VLY_VULKAN_RENEW] = {learn_renew_spirv, sizeof learn_renew_spirv},
+    [VLY_VULKAN_PROGRAM] = {update_program1_spirv,
+                            sizeof update_program1_spirv},
+    [VLY_VULKAN_PROGRAM + 1] = {update_program2_spirv,
+                                sizeof update_program2_spirv},
+    [VLY_VULKAN_PROGRAM_FUSED] = {fused_program1_spirv,
+                                  sizeof fused_program1_spirv},
+    [VLY_VULKAN_PROGRAM_FUSED + 1] = {fused_program2_spirv,
+                                      sizeof fused_program2_spirv},
     [VLY_VULKAN_SLICES] = {deliver_slices_spirv, sizeof deliver_slices_spirv},
 #define VLY_EACH_MODEL(id)                                                     \
     [VLY_VULKAN_UPDATE + VLY_VULKAN_MODEL_##                                   \
@@ -81,6 +93,12 @@ vly_status vly_vulkan_layout_create(vly_vulkan_device *device, vly_error *error)
         "making a pipeline layout", error);
 }
 
+const uint32_t *vly_vulkan_shader(uint32_t shader, size_t *n)
+{
+    *n = shaders[shader].bytes / sizeof(uint32_t);
+    return shaders[shader].words;
+}
+
 /* Which constants a shader has, as bits: bit n is constant_id n. */
 static uint32_t constants_used(uint32_t shader)
 {
@@ -98,8 +116,8 @@ static uint32_t constants_used(uint32_t shader)
 
 /* [constant_id] of shader.glsl; 0 for constants that the shader does not have,
  * so that shapes which differ only in those share a pipeline. */
-static void choose_constants(const vly_vulkan_shape *shape, uint32_t shader,
-                             uint32_t *constants)
+void vly_vulkan_constants(const vly_vulkan_shape *shape, uint32_t shader,
+                          uint32_t *constants)
 {
     const int sliced = shader >= VLY_VULKAN_SLICES;
     const uint32_t all[VLY_VULKAN_CONSTANTS] = {
@@ -116,17 +134,11 @@ static void choose_constants(const vly_vulkan_shape *shape, uint32_t shader,
         constants[i] = (used >> i & 1u) != 0 ? all[i] : 0;
 }
 
-/* Address space that compiling a shader may need. Mesa's compiler does not
- * check its allocations (seen in libvulkan_lvp 22.3 below
- * vkCreateComputePipelines, signal 11 under ulimit -v), and LLVM makes the code
- * only when the first dispatch runs: 18 to 38 MB of addresses a shader. */
-static const size_t compiler_bytes = (size_t)128 << 20;
-
-static VkResult build(const vly_vulkan_device *device,
-                      const uint32_t *constants, uint32_t index,
-                      VkPipeline *made)
+VkResult vly_vulkan_pipeline_build(const vly_vulkan_device *device,
+                                   const uint32_t *code, size_t n,
+                                   const uint32_t *constants, size_t bytes,
+                                   VkPipeline *made)
 {
-    const shader_words *shader = &shaders[index];
     VkSpecializationMapEntry entries[VLY_VULKAN_CONSTANTS];
     for (uint32_t i = 0; i < VLY_VULKAN_CONSTANTS; i++)
         entries[i] = (VkSpecializationMapEntry){
@@ -139,11 +151,11 @@ static VkResult build(const vly_vulkan_device *device,
     };
     const VkShaderModuleCreateInfo words = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-        .codeSize = shader->bytes,
-        .pCode = shader->words,
+        .codeSize = n * sizeof *code,
+        .pCode = code,
     };
     VkShaderModule module = VK_NULL_HANDLE;
-    if (!vly_vulkan_room(compiler_bytes))
+    if (!vly_vulkan_room(bytes))
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     VkResult result =
         vkCreateShaderModule(device->device, &words, NULL, &module);
@@ -188,13 +200,16 @@ vly_status vly_vulkan_pipeline_get(vly_vulkan_device *device,
 {
     VkResult result = VK_SUCCESS;
     uint32_t constants[VLY_VULKAN_CONSTANTS];
-    choose_constants(shape, shader, constants);
+    vly_vulkan_constants(shape, shader, constants);
+    size_t n;
+    const uint32_t *words = vly_vulkan_shader(shader, &n);
     pthread_mutex_lock(&device->lock);
     VkPipeline *place = find_place(device, shader, constants);
     if (!place)
         place = &own->made[shader];
     if (*place == VK_NULL_HANDLE)
-        result = build(device, constants, shader, place);
+        result = vly_vulkan_pipeline_build(device, words, n, constants,
+                                           VLY_VULKAN_COMPILER_BYTES, place);
     *pipeline = *place;
     pthread_mutex_unlock(&device->lock);
     return vly_vulkan_check(device, result, "making a pipeline", error);

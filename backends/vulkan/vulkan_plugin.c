@@ -15,7 +15,7 @@ static void deinit(void)
 
 #define FLAGS                                                                  \
     (VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM |   \
-     VLY_BACKEND_MODULATES)
+     VLY_BACKEND_MODULATES | VLY_BACKEND_PROGRAMS)
 
 /* flags are completed by init */
 static vly_backend backend = {
@@ -23,7 +23,7 @@ static vly_backend backend = {
     .flags = FLAGS,
     .device_count = vly_vulkan_device_count,
     .device_info = vly_vulkan_device_info,
-    .supports = vly_common_supports,
+    .supports = vly_common_supports_programs,
     .net_create = vly_vulkan_net_create,
     .net_destroy = vly_vulkan_net_destroy,
     .net_info = vly_vulkan_net_info,

@@ -7,7 +7,7 @@
  * the first, and one before and one after both (vulkan_learning.c), those with
  * short-term plasticity one beside each (vulkan_short_term.c).
  */
-#include "vulkan_net.h"
+#include "vulkan_program.h"
 
 #include <string.h>
 
@@ -187,6 +187,8 @@ static bool is_used(const vly_backend_net *net, uint32_t shader)
 {
     if (shader < VLY_VULKAN_N_MODELS)
         return net->tiles[shader].n > 0 && !net->is_fused;
+    if (shader >= VLY_VULKAN_PROGRAM_FUSED)
+        return false;
     if (shader >= VLY_VULKAN_FUSED)
         return net->is_fused && net->tiles[shader - VLY_VULKAN_FUSED].n > 0;
     return shader == VLY_VULKAN_SORT || vly_vulkan_learning_uses(net, shader) ||
@@ -223,14 +225,24 @@ static void record_delivery(vly_backend_net *net, VkCommandBuffer commands,
                                        : net->shape.groups);
 }
 
+/* first: VLY_VULKAN_UPDATE or VLY_VULKAN_FUSED */
+static VkPipeline kind_pipeline(const vly_backend_net *net,
+                                const VkPipeline *pipelines, uint32_t first,
+                                uint32_t kind)
+{
+    return kind < VLY_VULKAN_N_MODELS ? pipelines[first + kind]
+                                      : vly_vulkan_program_pipeline(net, kind);
+}
+
 static void record_updates(vly_backend_net *net, VkCommandBuffer commands,
                            const VkPipeline *pipelines, uint32_t k)
 {
-    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++) {
+    for (uint32_t m = 0; m < net->n_kinds; m++) {
         const vly_vulkan_model_tiles *tiles = &net->tiles[m];
         if (tiles->n > 0)
             vly_vulkan_dispatch(
-                net, commands, pipelines[VLY_VULKAN_UPDATE + m],
+                net, commands,
+                kind_pipeline(net, pipelines, VLY_VULKAN_UPDATE, m),
                 (vly_vulkan_push){
                     .k = k, .first = tiles->first, .count = tiles->n},
                 tiles->n < MAX_DISPATCH ? tiles->n : MAX_DISPATCH);
@@ -241,10 +253,12 @@ static void record_updates(vly_backend_net *net, VkCommandBuffer commands,
 static void record_fused(vly_backend_net *net, VkCommandBuffer commands,
                          const VkPipeline *pipelines, uint32_t k)
 {
-    for (uint32_t m = 0; m < VLY_VULKAN_N_MODELS; m++)
+    for (uint32_t m = 0; m < net->n_kinds; m++)
         if (net->tiles[m].n > 0)
-            vly_vulkan_dispatch(net, commands, pipelines[VLY_VULKAN_FUSED + m],
-                                (vly_vulkan_push){.k = k}, net->view->n_slices);
+            vly_vulkan_dispatch(
+                net, commands,
+                kind_pipeline(net, pipelines, VLY_VULKAN_FUSED, m),
+                (vly_vulkan_push){.k = k}, net->view->n_slices);
 }
 
 /* Delivery, then the update of each model. */

@@ -35,6 +35,16 @@ VLY_STRUCT(vly_vulkan_area)
     VLY_U32 coefs_vary; /* bit k: coefficient k is not uniform */
 };
 
+/* Coefficients of an area with a user's model, whose coef[0] is the address of
+ * this; its fields follow each other from field[0] on. */
+#define VLY_VULKAN_PROGRAM_COEFS 160u
+VLY_STRUCT(vly_vulkan_program_coefs)
+{
+    VLY_U64 column[VLY_VULKAN_PROGRAM_COEFS]; /* addresses of 1 or [n] words */
+    VLY_U32 word[VLY_VULKAN_PROGRAM_COEFS];   /* of those that are uniform */
+    VLY_U32 vary[6]; /* a bit for each: it is not uniform; the last one is 0 */
+};
+
 /* Shaders read it as vly_stimulus of neuron_types.glsl. */
 VLY_STRUCT(vly_vulkan_stimulus)
 {

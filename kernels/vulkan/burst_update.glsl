@@ -9,6 +9,7 @@
 
 layout(constant_id = 6) const bool KEEPS = false; /* counts of stimuli */
 
+#if !defined(MODEL_program)
 struct tile_fields {
 #define VLY_FIELD(name, type, unit, lo, hi, init, text) uint64_t name;
 #include "kernels/models/shader_table.glsl"
@@ -17,13 +18,16 @@ struct tile_coefs {
 #define VLY_COEF(name, type, expression) uint name;
 #include "kernels/models/shader_table.glsl"
 };
+#endif
 
 /* The data of the current area that every neuron needs: read once a tile, since
  * a compiler would read it again after every store. Separate variables, so that
  * no array is indexed. */
 uint64_t area_address;
+#if !defined(MODEL_program)
 tile_fields field_at; /* addresses of [n] words */
 tile_coefs coef_word; /* of coefficients that are uniform */
+#endif
 uint coefs_vary;
 uint area_first; /* global id */
 float area_scale0; /* of its ports */
@@ -50,11 +54,15 @@ uint varying_coef(uint k, uint i)
 
 MODEL_PART(_coef) uniform_coefs()
 {
+#if defined(MODEL_program)
+    return vly_load_coefs(0u);
+#else
     MODEL_PART(_coef) loaded;
 #define VLY_COEF(name, type, expression)                                       \
     loaded.name = VLY_LOAD_##type(coef_word.name);
 #include "kernels/models/shader_table.glsl"
     return loaded;
+#endif
 }
 
 void load_area(uint area, uint64_t burst)
@@ -76,6 +84,10 @@ void load_area(uint area, uint64_t burst)
             quad_at(VIEW.thresholds + 4ul * uint64_t(first_stimulus.thresholds))
                 .v;
     }
+#if defined(MODEL_program)
+    program_coefs = AREA.coef[0];
+    vly_program_load();
+#else
     uint k = 0u;
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
     field_at.name = AREA.field[k];                                             \
@@ -86,6 +98,7 @@ void load_area(uint area, uint64_t burst)
     coef_word.name = AREA.coef_word[k];                                        \
     k++;
 #include "kernels/models/shader_table.glsl"
+#endif
 }
 
 /* Events of the first stimulus for a random word, without reading anything if

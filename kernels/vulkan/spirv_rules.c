@@ -258,6 +258,12 @@ static int may_make_float(uint32_t opcode)
     return is_arithmetic(opcode);
 }
 
+int vly_spirv_is_constant(uint32_t bits)
+{
+    uint32_t size = bits & 0x7fffffffu;
+    return bits == 0 || (size >= 0x17800000u && size <= 0x67800000u);
+}
+
 static int check_float(const module *m, const instruction *i)
 {
     char found[VLY_SPIRV_MESSAGE / 2];
@@ -275,16 +281,13 @@ static int check_float(const module *m, const instruction *i)
     if (is_arithmetic(i->opcode) &&
         (m->ids[id_at(m, i, 2)] & IS_DECORATED) == 0)
         return refuse(m, i, "float arithmetic without NoContraction");
-    if (i->opcode == OP_CONSTANT && i->n == 4) {
-        /* 2^-40 and 2^40 */
-        uint32_t size = i->words[3] & 0x7fffffffu;
-        if (i->words[3] != 0 && (size < 0x2b800000u || size > 0x53800000u)) {
-            snprintf(found, sizeof found,
-                     "a float constant with the bits 0x%08x; wanted 0 or a "
-                     "size in [2^-40, 2^40]",
-                     i->words[3]);
-            return refuse(m, i, found);
-        }
+    if (i->opcode == OP_CONSTANT && i->n == 4 &&
+        !vly_spirv_is_constant(i->words[3])) {
+        snprintf(found, sizeof found,
+                 "a float constant with the bits 0x%08x; wanted 0 or a "
+                 "size in [2^-80, 2^80]",
+                 i->words[3]);
+        return refuse(m, i, found);
     }
     return 0;
 }
@@ -375,6 +378,7 @@ static int check_capability(const module *m, const instruction *i)
         4448, /* StorageBuffer8BitAccess */
         4464, /* DenormPreserve */
         4465, /* DenormFlushToZero */
+        4466, /* SignedZeroInfNanPreserve */
         4467, /* RoundingModeRTE */
         4468, /* RoundingModeRTZ */
         5345, /* VulkanMemoryModel */

@@ -2,8 +2,8 @@
  * The numeric contract on SPIR-V: what a module may contain, and NoContraction
  * on each of its float additions, subtractions and multiplications, which
  * GLSL's `precise` does not carry through calls and comparisons. Used by the
- * build (spirv_contract.c); it is not part of a plugin. Source: SPIR-V
- * specification 1.6, Khronos
+ * build (spirv_contract.c), and by the backend on shaders of users' models.
+ * Source: SPIR-V specification 1.6, Khronos
  */
 #ifndef VOLLEY_VULKAN_SPIRV_RULES_H
 #define VOLLEY_VULKAN_SPIRV_RULES_H
@@ -24,12 +24,14 @@ int vly_spirv_decorate(const uint32_t *words, size_t n, uint32_t **out,
 
 /* Checks a decorated module: floats have 32 bits and come from + - *, moves
  * and conversions of integers only, each + - * is decorated, constants are 0
- * or of a size in [2^-40, 2^40], every entry point declares RoundingModeRTE 32
+ * or of a size in [2^-80, 2^80], every entry point declares RoundingModeRTE 32
  * and nothing about subnormals.
  *
  * message [VLY_SPIRV_MESSAGE] the first violation, with its word and function
  * Returns 0, or -1
  */
 int vly_spirv_check(const uint32_t *words, size_t n, char *message);
+/* Whether the check accepts a float constant with these bits. */
+int vly_spirv_is_constant(uint32_t bits);
 
 #endif

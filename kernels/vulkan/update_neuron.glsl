@@ -13,6 +13,7 @@
  * They are used in functions of their own, so that no name here hides one of
  * theirs but id, at, i, k, loaded and stored. MODEL_PORTS is 1 or 2;
  * MODEL_CANDIDATES is defined for models whose areas update candidates only.
+ * With MODEL_program the model is a user's (program_step.glsl).
  */
 #ifndef VOLLEY_VULKAN_UPDATE_NEURON_GLSL
 #define VOLLEY_VULKAN_UPDATE_NEURON_GLSL
@@ -20,6 +21,9 @@
 #include "kernels/models/philox.h"
 #include "neuron_types.glsl"
 
+#if defined(MODEL_program)
+#include "kernels/vulkan/program_step.glsl"
+#else
 #include "kernels/models/shader_step.glsl"
 
 /* ---- the step ---------------------------------------------------------- */
@@ -66,6 +70,7 @@ uint vly_out_degree(uint id)
     return OUT_DEGREE(id);
 }
 #endif
+#endif
 
 /* One burst of neuron i of the area, whose global id is neuron: 1 if it fired;
  * gain is what its spike carries.
@@ -81,6 +86,14 @@ uint vly_step_neuron(vly_burst burst, uint i, uint neuron, uint sum0,
 {
     float in0 = VLY_TO_F32(VLY_TO_I32(sum0)) * scale0;
     gain = 1u << burst.feagi_q;
+#if defined(MODEL_program)
+    float in1 = 0.0;
+#if MODEL_PORTS == 2
+    in1 = VLY_TO_F32(VLY_TO_I32(sum1)) * scale1;
+#endif
+    program_burst = burst;
+    return vly_program_step(i, neuron, in0, in1);
+#else
 #if defined(MODEL_feagi)
     uint u = 0u;
     if (c.excitability != 0xffffffffu && s.refractory_countdown == 0u)
@@ -98,6 +111,7 @@ uint vly_step_neuron(vly_burst burst, uint i, uint neuron, uint sum0,
 #endif
     vly_store_state(i, o.s);
     return o.fired;
+#endif
 }
 
 /* The same, and reads them. */

@@ -194,15 +194,18 @@ static const refusal refusals[] = {
     {"", "x[0] = (mat2(x[1]) * vec2(x[2])).x;", "a matrix of floats", 0},
     {"", "x[0] = float(double(x[1]) * 2.0lf);", "other than 32 bits", 0},
     {"", "mediump float a = x[1]; x[0] = a * a;", "relaxed precision", 0},
-    {"", "x[0] = x[1] * 1e-20;", "a float constant", 0},
-    {"", "x[0] = x[1] * 1e30;", "a float constant", 0},
+    {"", "x[0] = x[1] * 1e-25;", "a float constant", 0},
+    {"", "x[0] = x[1] * 1e25;", "a float constant", 0},
     {"#extension GL_EXT_spirv_intrinsics : require\n"
      "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"],\n"
      "                     capabilities = [4465], 4460, 32);",
      "x[0] = x[1] + x[2];", "a mode for subnormals", 0},
     {"#extension GL_EXT_spirv_intrinsics : require\n"
      "spirv_execution_mode(capabilities = [4466], 4461, 32);",
-     "x[0] = x[1] + x[2];", "capability 4466", 0},
+     "x[0] = x[1] + x[2];", NULL, 0},
+    {"#extension GL_EXT_spirv_intrinsics : require\n"
+     "spirv_execution_mode(capabilities = [4427], 4461, 32);",
+     "x[0] = x[1] + x[2];", "capability 4427", 0},
     {"", "x[0] = x[1] + x[2];", "without RoundingModeRTE", 1},
 };
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside vulkan_splice: a frame that is read, and what is written into it.
+ */
+#ifndef VOLLEY_VULKAN_FRAME_H
+#define VOLLEY_VULKAN_FRAME_H
+
+#include "vulkan_splice.h"
+
+#define VLY_FRAME_GROUPS (VLY_PROGRAM_MAX_COEFS / 32)
+
+/* Opcodes of the specification, by its names, and a storage class. */
+enum {
+    OP_NAME = 5,
+    OP_ENTRY_POINT = 15,
+    OP_TYPE_VOID = 19,
+    OP_TYPE_BOOL = 20,
+    OP_TYPE_INT = 21,
+    OP_TYPE_FLOAT = 22,
+    OP_TYPE_POINTER = 32,
+    OP_CONSTANT = 43,
+    OP_FUNCTION = 54,
+    OP_FUNCTION_PARAMETER = 55,
+    OP_FUNCTION_END = 56,
+    OP_FUNCTION_CALL = 57,
+    OP_VARIABLE = 59,
+    OP_LOAD = 61,
+    OP_STORE = 62,
+    OP_DECORATE = 71,
+    OP_BITCAST = 124,
+    OP_FNEGATE = 127,
+    OP_FADD = 129,
+    OP_ISUB = 130,
+    OP_FSUB = 131,
+    OP_FMUL = 133,
+    OP_SELECT = 169,
+    OP_IEQUAL = 170,
+    OP_INOTEQUAL = 171,
+    OP_FORD_LESS = 184,
+    OP_FORD_AT_MOST = 188,
+    OP_BIT_OR = 197,
+    OP_BIT_XOR = 198,
+    OP_BIT_AND = 199,
+    OP_LABEL = 248,
+    OP_RETURN = 253,
+    OP_RETURN_VALUE = 254,
+    CLASS_PRIVATE = 6
+};
+
+/* Functions of the frame: vly_program_NAME. The first two get new bodies. */
+#define VLY_FRAME_EACH(X)                                                      \
+    X(load)                                                                    \
+    X(step)                                                                    \
+    X(row)                                                                     \
+    X(field)                                                                   \
+    X(become)                                                                  \
+    X(word)                                                                    \
+    X(vary)                                                                    \
+    X(column)                                                                  \
+    X(uniform)                                                                 \
+    X(inverse)                                                                 \
+    X(root)                                                                    \
+    X(exp)                                                                     \
+    X(decay_mean)                                                              \
+    X(store)
+enum {
+#define NUMBER(name) F_##name,
+    VLY_FRAME_EACH(NUMBER)
+#undef NUMBER
+        VLY_FRAME_FUNCTIONS
+};
+
+typedef struct vly_frame_text {
+    uint32_t *words;
+    size_t n;
+    size_t room;
+} vly_frame_text;
+
+typedef struct vly_frame {
+    const vly_program *program;
+    const uint32_t *words;
+    size_t n;
+    uint8_t *gone; /* [bound] made by the bodies that are replaced */
+    uint32_t function[VLY_FRAME_FUNCTIONS];
+    uint32_t type_void;
+    uint32_t type_bool;
+    uint32_t type_uint;
+    uint32_t type_long;
+    uint32_t type_float;
+    uint32_t pointer_uint; /* to a private variable */
+    uint32_t pointer_long;
+    uint32_t parameter[4]; /* of step: i, neuron, in0, in1 */
+    uint32_t bound;
+    uint32_t zero;
+    uint32_t one;
+    uint32_t field[VLY_PROGRAM_MAX_FIELDS]; /* variables; 0: not used */
+    uint32_t coef[VLY_PROGRAM_MAX_COEFS];
+    uint32_t vary[VLY_FRAME_GROUPS];
+    uint32_t value[VLY_PROGRAM_MAX_OPS];
+    uint32_t truth[VLY_PROGRAM_MAX_OPS]; /* the same as a bool, or 0 */
+    vly_frame_text globals;
+    vly_frame_text load;
+    vly_frame_text step;
+    vly_frame_text made;
+    int no_memory;
+} vly_frame;
+
+/* Appends an instruction. */
+void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
+                   const uint32_t *words, uint32_t n);
+#define PUT(s, t, opcode, ...)                                                 \
+    vly_frame_put(s, t, opcode, (const uint32_t[]){__VA_ARGS__},               \
+                  sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+/* "the shader for users' models: WHAT (WHERE)"; returns -1 */
+int vly_frame_refuse(char *message, const char *what, unsigned where);
+/* Finds types, functions and parameters: all but words, n and program of an
+ * empty frame. Returns 0, or -1 */
+int vly_frame_read(vly_frame *s, char *message);
+/* The module with the new bodies, in made. Returns 0, or -1 */
+int vly_frame_assemble(vly_frame *s, char *message);
+void vly_frame_free(vly_frame *s);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A program is straight-line code: each operation becomes an instruction or
+ * two, or a call of a function of the frame, in one block. What all neurons of
+ * an area share is read once a tile, into variables of its own, since a
+ * compiler would read it again after every store. Source: SPIR-V specification
+ * 1.6, Khronos
+ */
+#include "vulkan_frame.h"
+
+#include <stdlib.h>
+
+/* An instruction of step with a result; evaluates to its id. */
+#define MAKE(s, opcode, type, ...)                                             \
+    (PUT(s, &(s)->step, opcode, type, (s)->bound, __VA_ARGS__), (s)->bound++)
+#define CALL(s, type, name, ...)                                               \
+    MAKE(s, OP_FUNCTION_CALL, type, (s)->function[F_##name], __VA_ARGS__)
+
+static uint32_t constant(vly_frame *s, uint32_t type, uint32_t bits)
+{
+    PUT(s, &s->globals, OP_CONSTANT, type, s->bound, bits);
+    return s->bound++;
+}
+
+/* A float that the check does not accept as a constant is made of its bits. */
+static uint32_t number(vly_frame *s, uint32_t bits)
+{
+    if (vly_spirv_is_constant(bits))
+        return constant(s, s->type_float, bits);
+    uint32_t whole = constant(s, s->type_uint, bits);
+    return MAKE(s, OP_BITCAST, s->type_float, whole);
+}
+
+/* ---- what all neurons share --------------------------------------------- */
+
+/* A variable for the result of a function of k; load fills it. */
+static uint32_t share(vly_frame *s, uint32_t pointer, uint32_t type,
+                      uint32_t function, uint32_t k)
+{
+    uint32_t number_of = constant(s, s->type_uint, k);
+    uint32_t variable = s->bound++;
+    uint32_t found = s->bound++;
+    PUT(s, &s->globals, OP_VARIABLE, pointer, variable, CLASS_PRIVATE);
+    PUT(s, &s->load, OP_FUNCTION_CALL, type, found, s->function[function],
+        number_of);
+    PUT(s, &s->load, OP_STORE, variable, found);
+    return variable;
+}
+
+static void share_field(vly_frame *s, uint32_t f)
+{
+    if (s->field[f] == 0)
+        s->field[f] = share(s, s->pointer_long, s->type_long, F_row, f);
+}
+
+static void share_coef(vly_frame *s, uint32_t k)
+{
+    if (s->coef[k] == 0)
+        s->coef[k] = share(s, s->pointer_uint, s->type_uint, F_word, k);
+    if (s->vary[k / 32] == 0)
+        s->vary[k / 32] =
+            share(s, s->pointer_uint, s->type_uint, F_vary, k / 32);
+}
+
+/* Whether a field stays as it is. */
+static int stays(const vly_program *program, uint32_t f)
+{
+    const vly_program_op *op = &program->ops[program->out[f]];
+    return op->code == VLY_PROGRAM_FIELD && op->a == f;
+}
+
+static void write_load(vly_frame *s)
+{
+    const vly_program *program = s->program;
+    PUT(s, &s->load, OP_LABEL, s->bound);
+    s->bound++;
+    for (uint32_t i = 0; i < program->n_ops; i++) {
+        if (program->ops[i].code == VLY_PROGRAM_FIELD)
+            share_field(s, program->ops[i].a);
+        if (program->ops[i].code == VLY_PROGRAM_COEF)
+            share_coef(s, program->ops[i].a);
+    }
+    for (uint32_t f = 0; f < program->n_fields; f++)
+        if (!stays(program, f))
+            share_field(s, f);
+    vly_frame_put(s, &s->load, OP_RETURN, NULL, 0);
+}
+
+/* ---- operations --------------------------------------------------------- */
+
+static uint32_t type_of(const vly_frame *s, uint32_t value)
+{
+    return s->program->types[value] == VLY_TYPE_F32 ? s->type_float
+                                                    : s->type_uint;
+}
+
+static uint32_t from_word(vly_frame *s, uint32_t i, uint32_t word)
+{
+    return s->program->types[i] == VLY_TYPE_F32
+               ? MAKE(s, OP_BITCAST, s->type_float, word)
+               : word;
+}
+
+static uint32_t read_field(vly_frame *s, uint32_t i)
+{
+    const uint32_t f = s->program->ops[i].a;
+    uint32_t row = MAKE(s, OP_LOAD, s->type_long, s->field[f]);
+    return from_word(s, i, CALL(s, s->type_uint, field, row, s->parameter[0]));
+}
+
+static uint32_t read_coef(vly_frame *s, uint32_t i)
+{
+    const uint32_t k = s->program->ops[i].a;
+    uint32_t number_of = constant(s, s->type_uint, k);
+    uint32_t word = MAKE(s, OP_LOAD, s->type_uint, s->coef[k]);
+    uint32_t vary = MAKE(s, OP_LOAD, s->type_uint, s->vary[k / 32]);
+    return from_word(
+        s, i,
+        CALL(s, s->type_uint, column, vary, number_of, s->parameter[0], word));
+}
+
+static uint32_t absolute(vly_frame *s, uint32_t x)
+{
+    uint32_t mask = constant(s, s->type_uint, 0x7fffffffu);
+    uint32_t bits = MAKE(s, OP_BITCAST, s->type_uint, x);
+    uint32_t size = MAKE(s, OP_BIT_AND, s->type_uint, bits, mask);
+    return MAKE(s, OP_BITCAST, s->type_float, size);
+}
+
+static uint32_t store(vly_frame *s, uint32_t x, uint32_t lo, uint32_t hi)
+{
+    uint32_t low = number(s, lo);
+    uint32_t high = number(s, hi);
+    return CALL(s, s->type_float, store, x, low, high);
+}
+
+/* A truth as a number, kept as a bool for the choices that read it. */
+static uint32_t truth(vly_frame *s, uint32_t i, uint32_t found)
+{
+    s->truth[i] = found;
+    return MAKE(s, OP_SELECT, s->type_uint, found, s->one, s->zero);
+}
+
+static uint32_t count_down(vly_frame *s, uint32_t x)
+{
+    uint32_t is_zero = MAKE(s, OP_IEQUAL, s->type_bool, x, s->zero);
+    uint32_t less = MAKE(s, OP_ISUB, s->type_uint, x, s->one);
+    return MAKE(s, OP_SELECT, s->type_uint, is_zero, s->zero, less);
+}
+
+static uint32_t choose(vly_frame *s, uint32_t i)
+{
+    const vly_program_op *op = &s->program->ops[i];
+    uint32_t is = s->truth[op->a];
+    if (is == 0)
+        is = MAKE(s, OP_INOTEQUAL, s->type_bool, s->value[op->a], s->zero);
+    return MAKE(s, OP_SELECT, type_of(s, i), is, s->value[op->b],
+                s->value[op->c]);
+}
+
+/* Operations on values; a, b: the ids of the first two. */
+static uint32_t write_value(vly_frame *s, uint32_t i, uint32_t a, uint32_t b)
+{
+    const vly_program_op *op = &s->program->ops[i];
+    const uint32_t f32 = s->type_float;
+    const uint32_t u32 = s->type_uint;
+    switch (op->code) {
+    case VLY_PROGRAM_ADD:
+        return MAKE(s, OP_FADD, f32, a, b);
+    case VLY_PROGRAM_SUBTRACT:
+        return MAKE(s, OP_FSUB, f32, a, b);
+    case VLY_PROGRAM_MULTIPLY:
+        return MAKE(s, OP_FMUL, f32, a, b);
+    case VLY_PROGRAM_NEGATE:
+        return MAKE(s, OP_FNEGATE, f32, a);
+    case VLY_PROGRAM_ABSOLUTE:
+        return absolute(s, a);
+    case VLY_PROGRAM_INVERSE:
+        return CALL(s, f32, inverse, a);
+    case VLY_PROGRAM_ROOT:
+        return CALL(s, f32, root, a);
+    case VLY_PROGRAM_EXP:
+        return CALL(s, f32, exp, a);
+    case VLY_PROGRAM_DECAY_MEAN:
+        return CALL(s, f32, decay_mean, a);
+    case VLY_PROGRAM_STORE:
+        return store(s, a, op->b, op->c);
+    case VLY_PROGRAM_LESS:
+        return truth(s, i, MAKE(s, OP_FORD_LESS, s->type_bool, a, b));
+    case VLY_PROGRAM_AT_MOST:
+        return truth(s, i, MAKE(s, OP_FORD_AT_MOST, s->type_bool, a, b));
+    case VLY_PROGRAM_AND:
+        return MAKE(s, OP_BIT_AND, u32, a, b);
+    case VLY_PROGRAM_OR:
+        return MAKE(s, OP_BIT_OR, u32, a, b);
+    case VLY_PROGRAM_NOT:
+        return MAKE(s, OP_BIT_XOR, u32, a, s->one);
+    case VLY_PROGRAM_IS_ZERO:
+        return truth(s, i, MAKE(s, OP_IEQUAL, s->type_bool, a, s->zero));
+    case VLY_PROGRAM_COUNT_DOWN:
+        return count_down(s, a);
+    case VLY_PROGRAM_SELECT:
+        return choose(s, i);
+    }
+    return 0;
+}
+
+static uint32_t write_op(vly_frame *s, uint32_t i)
+{
+    const vly_program_op *op = &s->program->ops[i];
+    switch (op->code) {
+    case VLY_PROGRAM_NUMBER:
+        return number(s, op->a);
+    case VLY_PROGRAM_FIELD:
+        return read_field(s, i);
+    case VLY_PROGRAM_COEF:
+        return read_coef(s, i);
+    case VLY_PROGRAM_INPUT:
+        return s->parameter[2 + op->a];
+    case VLY_PROGRAM_UNIFORM: {
+        uint32_t stream = constant(s, s->type_uint, op->a);
+        return CALL(s, s->type_float, uniform, s->parameter[1], stream);
+    }
+    }
+    /* a second operand that is none is not read */
+    uint32_t b = op->b < i ? s->value[op->b] : 0;
+    return write_value(s, i, s->value[op->a], b);
+}
+
+static void write_step(vly_frame *s)
+{
+    const vly_program *program = s->program;
+    PUT(s, &s->step, OP_LABEL, s->bound);
+    s->bound++;
+    for (uint32_t i = 0; i < program->n_ops; i++)
+        s->value[i] = write_op(s, i);
+    for (uint32_t f = 0; f < program->n_fields; f++) {
+        if (stays(program, f))
+            continue;
+        uint32_t word = s->value[program->out[f]];
+        if (program->types[program->out[f]] == VLY_TYPE_F32)
+            word = MAKE(s, OP_BITCAST, s->type_uint, word);
+        uint32_t row = MAKE(s, OP_LOAD, s->type_long, s->field[f]);
+        (void)CALL(s, s->type_void, become, row, s->parameter[0], word);
+    }
+    PUT(s, &s->step, OP_RETURN_VALUE, s->value[program->fired]);
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+static int write_all(vly_frame *s, char *message)
+{
+    if (vly_frame_read(s, message) != 0)
+        return -1;
+    s->zero = constant(s, s->type_uint, 0);
+    s->one = constant(s, s->type_uint, 1);
+    write_load(s);
+    write_step(s);
+    return vly_frame_assemble(s, message);
+}
+
+int vly_vulkan_splice(const uint32_t *frame, size_t n,
+                      const vly_program *program, uint32_t **out, size_t *n_out,
+                      char *message)
+{
+    uint32_t *done = NULL;
+    size_t n_done = 0;
+    if (vly_spirv_check(frame, n, message) != 0)
+        return -1;
+    vly_frame *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return vly_frame_refuse(message, "no memory for its operations",
+                                program->n_ops);
+    s->program = program;
+    s->words = frame;
+    s->n = n;
+    int failed = write_all(s, message);
+    if (!failed)
+        failed = vly_spirv_decorate(s->made.words, s->made.n, &done, &n_done,
+                                    message);
+    if (!failed)
+        failed = vly_spirv_check(done, n_done, message);
+    vly_frame_free(s);
+    if (failed) {
+        free(done);
+        return -1;
+    }
+    *out = done;
+    *n_out = n_done;
+    return 0;
+}
