@@ -53,8 +53,9 @@ static vly_status check_range(const vly_backend_net *net, uint32_t area,
     vly_status status = VLY_OK;
     VLY_TRY(
         vly_common_check_field(net->desc, area, field, first, count, error));
-    *offset = net->area[area].field[field] - net->state->address +
-              first * UINT64_C(4);
+    *offset = (net->info[area].state_at + (uint64_t)field * net->area[area].n +
+               first) *
+              sizeof(uint32_t);
     status = vly_vulkan_enter(net->device, error);
 out:
     return status;

@@ -33,6 +33,20 @@ if(VOLLEY_HAVE_VULKAN)
         ARGUMENTS ${shaders})
 endif()
 
+# users' models as SPIR-V
+if(TARGET vulkan)
+    set(splice ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_splice.c
+        ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_frame.c
+        ${CMAKE_SOURCE_DIR}/kernels/vulkan/spirv_rules.c)
+    vly_test(test_vulkan_splice LABELS unit ALONE
+        SOURCES test_vulkan_splice.c ${splice}
+            ${CMAKE_SOURCE_DIR}/tests/support/random_operations.c
+            ${CMAKE_SOURCE_DIR}/backends/common/common_program.c
+            ${CMAKE_SOURCE_DIR}/plugins/support/support_host.c
+        LIBRARIES volley_sdk volley_shaders
+        DEFINITIONS VLY_SPIRV_VAL="${VOLLEY_SPIRV_VAL}")
+endif()
+
 # The backend beside the reference, once more with the validation layer.
 if(TARGET vulkan)
     set(pairs_same test_pair_same.c)
@@ -49,6 +63,18 @@ if(TARGET vulkan)
             TIMEOUT 900)
         vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
     endforeach()
+    vly_test(test_vulkan_programs LABELS vulkan ALONE
+        SOURCES test_vulkan_programs.c test_cuda_pair.c test_cpu_net.c
+            ${CMAKE_SOURCE_DIR}/tests/support/random_operations.c
+        LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu vulkan
+        DEFINITIONS PAIR_DEVICE="vulkan"
+            PAIR_REQUIRED="VOLLEY_REQUIRE_VULKAN"
+        ARGUMENTS 0 27
+        TIMEOUT 900)
+    vly_test_register(test_vulkan_programs_more LABELS vulkan slow
+        COMMAND test_vulkan_programs 27 430)
+    vly_vulkan_validated(test_vulkan_programs_validated test_vulkan_programs
+        501 3)
     vly_test(test_vulkan_memory LABELS vulkan ALONE
         SOURCES test_backend_memory.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS vulkan

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Shaders of users' models, without a device: random programs in every frame
+ * pass spirv-val and have the operations of the program and no others; what is
+ * no frame is refused; a damaged program is refused before, or spliced.
+ */
+#include "backends/vulkan/vulkan_splice.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "backends/common/backend_common.h"
+#include "random_operations.h"
+#include "volley_test.h"
+
+#include "deliver_spirv.h"
+#include "fused_program1_spirv.h"
+#include "fused_program2_spirv.h"
+#include "update_program1_spirv.h"
+#include "update_program2_spirv.h"
+
+const char vly_support_plugin[] = "test";
+
+enum { PROGRAMS = 64, DAMAGED = 4000 };
+
+#define WORDS(name) name##_spirv, sizeof name##_spirv / sizeof(uint32_t)
+static const struct {
+    const uint32_t *words;
+    size_t n;
+} frames[] = {{WORDS(update_program1)},
+              {WORDS(update_program2)},
+              {WORDS(fused_program1)},
+              {WORDS(fused_program2)}};
+enum { FRAMES = sizeof frames / sizeof frames[0] };
+
+static random_operations *make(uint64_t seed)
+{
+    random_operations *r = malloc(sizeof *r);
+    assert_non_null(r);
+    uint32_t k = (uint32_t)seed;
+    bool large = k % 16 == 15;
+    random_operations_make(r, seed,
+                           large ? VLY_PROGRAM_MAX_OPS : 150 + 10 * (k % 30),
+                           large ? VLY_PROGRAM_MAX_FIELDS : 1 + k % 9,
+                           large ? VLY_PROGRAM_MAX_COEFS : k % 50, 1 + k % 2);
+    assert_true(r->program.n_ops <= VLY_PROGRAM_MAX_OPS);
+    return r;
+}
+
+/* The frame for its ports; fused: for bursts of one dispatch. */
+static uint32_t frame_of(const random_operations *r, bool fused)
+{
+    return (fused ? 2 : 0) + r->n_ports - 1;
+}
+
+static size_t count(const uint32_t *words, size_t n, uint32_t opcode)
+{
+    size_t found = 0;
+    for (size_t at = 5; at < n; at += words[at] >> 16)
+        found += (words[at] & 0xffffu) == opcode;
+    return found;
+}
+
+static size_t count_ops(const random_operations *r, uint32_t code)
+{
+    size_t found = 0;
+    for (uint32_t i = 0; i < r->program.n_ops; i++)
+        found += r->ops[i].code == code;
+    return found;
+}
+
+static void validate(const uint32_t *words, size_t n, uint64_t seed)
+{
+    char path[512];
+    char command[2048];
+    snprintf(path, sizeof path, "%s/spliced.spv", VLY_TEST_BINARY_DIR);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(words, sizeof *words, n, file), n);
+    assert_int_equal(fclose(file), 0);
+    snprintf(command, sizeof command,
+             VLY_SPIRV_VAL " --target-env vulkan1.2 %s", path);
+    int status = system(command);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("seed %llu: spirv-val refuses %s", (unsigned long long)seed,
+                 path);
+    remove(path);
+}
+
+/* Opcodes of the specification that operations become one of. */
+static const struct {
+    uint32_t code;
+    uint32_t opcode;
+} singles[] = {{VLY_PROGRAM_ADD, 129},      {VLY_PROGRAM_SUBTRACT, 131},
+               {VLY_PROGRAM_MULTIPLY, 133}, {VLY_PROGRAM_NEGATE, 127},
+               {VLY_PROGRAM_LESS, 184},     {VLY_PROGRAM_AT_MOST, 188},
+               {VLY_PROGRAM_OR, 197},       {VLY_PROGRAM_NOT, 198}};
+
+static void test_spliced(void **state)
+{
+    (void)state;
+    char message[VLY_SPIRV_MESSAGE];
+    for (uint64_t seed = 0; seed < PROGRAMS; seed++) {
+        random_operations *r = make(seed);
+        uint32_t f = frame_of(r, seed % 4 > 1);
+        uint32_t *words[2] = {NULL, NULL};
+        size_t n[2];
+        for (int k = 0; k < 2; k++)
+            if (vly_vulkan_splice(frames[f].words, frames[f].n, &r->program,
+                                  &words[k], &n[k], message) != 0)
+                fail_msg("seed %llu: %s", (unsigned long long)seed, message);
+        assert_int_equal(n[0], n[1]);
+        assert_memory_equal(words[0], words[1], n[0] * sizeof *words[0]);
+        for (size_t k = 0; k < sizeof singles / sizeof singles[0]; k++)
+            assert_int_equal(
+                count(words[0], n[0], singles[k].opcode) -
+                    count(frames[f].words, frames[f].n, singles[k].opcode),
+                count_ops(r, singles[k].code));
+        assert_int_equal(vly_spirv_check(words[0], n[0], message), 0);
+        validate(words[0], n[0], seed);
+        free(words[0]);
+        free(words[1]);
+        free(r);
+    }
+}
+
+/* Each function of the frame without its name, and a shader that is none. */
+static void test_no_frame(void **state)
+{
+    (void)state;
+    char message[VLY_SPIRV_MESSAGE];
+    random_operations *r = make(1);
+    uint32_t *made = NULL;
+    size_t n_made = 7;
+    const size_t n = frames[1].n;
+    uint32_t *words = malloc(n * sizeof *words);
+    assert_non_null(words);
+    uint32_t n_named = 0;
+    for (size_t at = 5; at < n; at += frames[1].words[at] >> 16) {
+        memcpy(words, frames[1].words, n * sizeof *words);
+        char *name = (char *)(words + at + 2);
+        if ((words[at] & 0xffffu) != 5 || strncmp(name, "vly_program_", 12) ||
+            !strchr(name, '('))
+            continue;
+        name[0] = 'x';
+        assert_int_equal(
+            vly_vulkan_splice(words, n, &r->program, &made, &n_made, message),
+            -1);
+        assert_true(made == NULL && n_made == 7);
+        n_named++;
+    }
+    assert_int_equal(n_named, 14);
+    assert_int_equal(vly_vulkan_splice(frames[1].words, 4, &r->program, &made,
+                                       &n_made, message),
+                     -1);
+    assert_int_equal(
+        vly_vulkan_splice(WORDS(deliver), &r->program, &made, &n_made, message),
+        -1);
+    assert_non_null(strstr(message, "load"));
+    assert_true(made == NULL);
+    free(words);
+    free(r);
+}
+
+static void test_damaged(void **state)
+{
+    (void)state;
+    char message[VLY_SPIRV_MESSAGE];
+    uint32_t n_refused = 0;
+    vly_column coefs[VLY_PROGRAM_MAX_COEFS] = {{0}};
+    vly_error error = {.struct_size = sizeof error};
+    for (uint64_t seed = 0; seed < DAMAGED; seed++) {
+        random_operations *r = make(seed % 15 + 16 * (seed % 7));
+        r->random = seed;
+        random_operations_damage(r);
+        for (uint32_t k = 0; k < r->n_coefs; k++)
+            coefs[k].type = r->coef_types[k];
+        const vly_area_desc area = {.name = "A",
+                                    .n_ports = r->n_ports,
+                                    .n_fields = r->program.n_fields,
+                                    .n_coefs = r->n_coefs,
+                                    .coefs = coefs,
+                                    .program = &r->program};
+        if (vly_common_check_program(&area, &r->program, &error) != VLY_OK) {
+            assert_int_equal(error.status, VLY_E_UNSUPPORTED);
+            assert_non_null(strstr(error.message, "area A: "));
+            n_refused++;
+            free(r);
+            continue;
+        }
+        uint32_t f = frame_of(r, false);
+        uint32_t *words = NULL;
+        size_t n;
+        if (vly_vulkan_splice(frames[f].words, frames[f].n, &r->program, &words,
+                              &n, message) != 0)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, message);
+        if (seed % 200 == 0)
+            validate(words, n, seed);
+        free(words);
+        free(r);
+    }
+    print_message("%u of %d refused\n", n_refused, DAMAGED);
+    assert_in_range(n_refused, DAMAGED / 4, DAMAGED - DAMAGED / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spliced),
+        cmocka_unit_test(test_no_frame),
+        cmocka_unit_test(test_damaged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
