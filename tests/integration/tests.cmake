@@ -128,6 +128,14 @@ if(TARGET cuda)
 endif()
 
 if(TARGET vulkan)
+    vly_test_register(test_user_models_vulkan LABELS vulkan TIMEOUT 900
+        COMMAND test_user_models short cpu:1 vulkan:0)
+    vly_test_register(test_user_models_vulkan_long LABELS vulkan slow
+        COMMAND test_user_models vulkan:0 cpu:2 vulkan:0,plan=sliced,fused=0)
+    vly_test_register(test_random_models_vulkan LABELS vulkan TIMEOUT 900
+        COMMAND test_random_models 500 2 cpu:1 vulkan:0)
+    vly_test_register(test_random_models_vulkan_more LABELS vulkan slow
+        COMMAND test_random_models 502 125 vulkan:0 cpu:2)
     vly_test_register(test_device_shapes_vulkan LABELS vulkan TIMEOUT 600
         COMMAND test_device_shapes vulkan:0 vulkan:0,plan=sliced,size=128
                 vulkan:0,together=1,size=128,groups=3)
@@ -358,6 +366,15 @@ foreach(device "vulkan;vulkan;VOLLEY_REQUIRE_VULKAN" "cuda;gpu;VOLLEY_REQUIRE_GP
                     $<TARGET_FILE:json_check> ${id}:0 ${required})
     endif()
 endforeach()
+
+# models of users on a device
+if(TARGET vulkan)
+    vly_test_register(test_command_own_models_vulkan LABELS vulkan TIMEOUT 900
+        PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_own_models.sh
+                $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
+                ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
+                $<TARGET_FILE:json_check> vulkan:0 VOLLEY_REQUIRE_VULKAN)
+endif()
 
 # one call that fails: the first ones of each kind, and each one in every way
 if(TARGET fault_library)
