@@ -81,7 +81,7 @@ static vly_status read_options(const char *text, net_options *made,
                             "sums=N, copies=N, rounds=N, size=N, "
                             "lanes=N, words=N, groups=N, "
                             "together=0|1, short=0|1, kept=0|1, "
-                            "fused=0|1, block=N, memory=N or fault=1",
+                            "fused=0|1, block=N, memory=N or fault=1|2",
                             (int)n, bad);
 }
 

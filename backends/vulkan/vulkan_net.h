@@ -160,7 +160,8 @@ struct vly_backend_net {
     uint64_t device_bytes;
     uint64_t device_limit;  /* option memory=N; UINT64_MAX: the device's */
     int32_t failed;         /* status of a run that failed, or VLY_OK */
-    uint32_t fault;         /* option fault=1: the next run loses the device */
+    uint32_t fault;         /* option fault=1: the next run loses the device; 2:
+                               it lacks what users' models need */
     uint64_t burst;         /* done */
     uint64_t head;          /* log position of the next spike */
     uint32_t launch_bursts; /* of the next submission at most */

@@ -235,7 +235,7 @@ vly_status vly_vulkan_programs_create(vly_backend_net *net, vly_error *error)
         const vly_area_desc *area = net->programs[k].area;
         if (net->tiles[VLY_VULKAN_N_MODELS + k].n == 0)
             continue;
-        if (!net->device->has_nan)
+        if (!net->device->has_nan || net->fault == 2)
             return fail_program(net, area,
                                 "it lacks the Vulkan feature "
                                 "shaderSignedZeroInfNanPreserveFloat32",

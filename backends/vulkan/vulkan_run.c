@@ -64,7 +64,7 @@ static vly_status run_bursts(vly_backend_net *net, const vly_run *run,
         status = prepare_record(net, run, error);
     if (status == VLY_OK)
         status = vly_vulkan_record_bursts(net, net->launch->n_bursts, error);
-    if (status == VLY_OK && net->fault) /* option fault=1, for tests */
+    if (status == VLY_OK && net->fault == 1) /* option fault=1, for tests */
         status = vly_vulkan_check(net->device, VK_ERROR_DEVICE_LOST,
                                   "running bursts", error);
     const VkCommandBuffer commands[2] = {net->commands.bursts,

@@ -292,11 +292,40 @@ static void test_refused(void **state)
     assert_in_range(n_refused, 50, 290);
 }
 
+/* A device without infinities and NaN runs built-in models only. */
+static void test_limit(void **state)
+{
+    (void)state;
+    program_net p;
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    const vly_device_spec spec = {
+        .struct_size = sizeof spec, .n_threads = 1, .options = "fault=2"};
+    pair_open();
+    make_net(&p, 1);
+    assert_int_equal(
+        pair_cuda->net_create(&spec, &p.net.desc, &p.net.start, &made, &error),
+        VLY_E_UNSUPPORTED);
+    assert_null(made);
+    assert_non_null(strstr(error.message, "area first: its model mine, a "));
+    assert_non_null(
+        strstr(error.message, "shaderSignedZeroInfNanPreserveFloat32"));
+    free_net(&p);
+    test_net plain;
+    pair_plain_net(&plain, 1);
+    assert_ok(
+        pair_cuda->net_create(&spec, &plain.desc, &plain.start, &made, &error),
+        error);
+    pair_cuda->net_destroy(made);
+    test_net_deinit(&plain);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_programs),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_limit),
     };
     if (argc > 2) {
         first = strtoull(argv[1], NULL, 10);
