@@ -175,6 +175,7 @@ static void put_entry(vly_frame *s, const uint32_t *w)
     for (uint32_t g = 0; g < VLY_FRAME_GROUPS; g++)
         if (s->vary[g] != 0)
             all[n++] = s->vary[g];
+    all[n++] = s->nothing;
     vly_frame_put(s, &s->made, OP_ENTRY_POINT, all, n);
 }
 

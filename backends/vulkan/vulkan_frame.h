@@ -95,7 +95,10 @@ typedef struct vly_frame {
     uint32_t field[VLY_PROGRAM_MAX_FIELDS]; /* variables; 0: not used */
     uint32_t coef[VLY_PROGRAM_MAX_COEFS];
     uint32_t vary[VLY_FRAME_GROUPS];
+    uint32_t nothing; /* a variable that is 0, which no compiler knows */
     uint32_t value[VLY_PROGRAM_MAX_OPS];
+    uint32_t word[VLY_PROGRAM_MAX_OPS]; /* of those that are the same always */
+    uint8_t known[VLY_PROGRAM_MAX_OPS];
     uint32_t truth[VLY_PROGRAM_MAX_OPS]; /* the same as a bool, or 0 */
     vly_frame_text globals;
     vly_frame_text load;

@@ -9,6 +9,11 @@
 
 #include <stdlib.h>
 
+#include "kernels/models/program.h"
+
+/* the word of vly_vulkan_program_coefs.vary that is 0 */
+#define NOTHING_AT 5u
+
 /* An instruction of step with a result; evaluates to its id. */
 #define MAKE(s, opcode, type, ...)                                             \
     (PUT(s, &(s)->step, opcode, type, (s)->bound, __VA_ARGS__), (s)->bound++)
@@ -19,15 +24,6 @@ static uint32_t constant(vly_frame *s, uint32_t type, uint32_t bits)
 {
     PUT(s, &s->globals, OP_CONSTANT, type, s->bound, bits);
     return s->bound++;
-}
-
-/* A float that the check does not accept as a constant is made of its bits. */
-static uint32_t number(vly_frame *s, uint32_t bits)
-{
-    if (vly_spirv_is_constant(bits))
-        return constant(s, s->type_float, bits);
-    uint32_t whole = constant(s, s->type_uint, bits);
-    return MAKE(s, OP_BITCAST, s->type_float, whole);
 }
 
 /* ---- what all neurons share --------------------------------------------- */
@@ -73,6 +69,7 @@ static void write_load(vly_frame *s)
     const vly_program *program = s->program;
     PUT(s, &s->load, OP_LABEL, s->bound);
     s->bound++;
+    s->nothing = share(s, s->pointer_uint, s->type_uint, F_vary, NOTHING_AT);
     for (uint32_t i = 0; i < program->n_ops; i++) {
         if (program->ops[i].code == VLY_PROGRAM_FIELD)
             share_field(s, program->ops[i].a);
@@ -83,6 +80,109 @@ static void write_load(vly_frame *s)
         if (!stays(program, f))
             share_field(s, f);
     vly_frame_put(s, &s->load, OP_RETURN, NULL, 0);
+}
+
+/* ---- what is the same always -------------------------------------------- */
+
+/* A float that the check does not accept as a constant is made of its bits.
+ * Mesa's compiler for processors takes 0 * x as 0 and 0 + x as x where it knows
+ * the 0 (lp_build_mul, seen with 22.3), which is wrong for infinities and -0,
+ * so it may not know. */
+static uint32_t number(vly_frame *s, uint32_t bits)
+{
+    if ((bits & 0x7fffffffu) == 0) {
+        uint32_t word = MAKE(s, OP_LOAD, s->type_uint, s->nothing);
+        uint32_t sign = constant(s, s->type_uint, bits);
+        if (bits != 0)
+            word = MAKE(s, OP_BIT_XOR, s->type_uint, word, sign);
+        return MAKE(s, OP_BITCAST, s->type_float, word);
+    }
+    if (vly_spirv_is_constant(bits))
+        return constant(s, s->type_float, bits);
+    uint32_t whole = constant(s, s->type_uint, bits);
+    return MAKE(s, OP_BITCAST, s->type_float, whole);
+}
+
+static float float_of(const vly_frame *s, uint32_t value)
+{
+    return vly_float(s->word[value]);
+}
+
+/* The float that operation i makes of values that are known. */
+static float fold_float(const vly_frame *s, const vly_program_op *op)
+{
+    const float x = float_of(s, op->a);
+    switch (op->code) {
+    case VLY_PROGRAM_ADD:
+        return x + float_of(s, op->b);
+    case VLY_PROGRAM_SUBTRACT:
+        return x - float_of(s, op->b);
+    case VLY_PROGRAM_MULTIPLY:
+        return x * float_of(s, op->b);
+    case VLY_PROGRAM_INVERSE:
+        return vly_inverse_f32(x);
+    case VLY_PROGRAM_ROOT:
+        return vly_root_f32(x);
+    case VLY_PROGRAM_EXP:
+        return vly_exp_f32(x);
+    case VLY_PROGRAM_DECAY_MEAN:
+        return vly_decay_mean_f32(x);
+    default: /* VLY_PROGRAM_STORE */
+        return vly_store(x, vly_float(op->b), vly_float(op->c));
+    }
+}
+
+static uint32_t fold(const vly_frame *s, const vly_program_op *op)
+{
+    const uint32_t a = s->word[op->a];
+    switch (op->code) {
+    case VLY_PROGRAM_NEGATE:
+        return a ^ 0x80000000u;
+    case VLY_PROGRAM_ABSOLUTE:
+        return a & 0x7fffffffu;
+    case VLY_PROGRAM_LESS:
+        return vly_float(a) < float_of(s, op->b) ? 1u : 0u;
+    case VLY_PROGRAM_AT_MOST:
+        return vly_float(a) <= float_of(s, op->b) ? 1u : 0u;
+    case VLY_PROGRAM_AND:
+        return a & s->word[op->b];
+    case VLY_PROGRAM_OR:
+        return a | s->word[op->b];
+    case VLY_PROGRAM_NOT:
+        return a ^ 1u;
+    case VLY_PROGRAM_IS_ZERO:
+        return a == 0 ? 1u : 0u;
+    case VLY_PROGRAM_COUNT_DOWN:
+        return a == 0 ? 0u : a - 1u;
+    case VLY_PROGRAM_SELECT:
+        return a != 0 ? s->word[op->b] : s->word[op->c];
+    default:
+        return vly_bits(fold_float(s, op));
+    }
+}
+
+static uint32_t operand(const vly_program_op *op, uint32_t k)
+{
+    return k == 0 ? op->a : k == 1 ? op->b : op->c;
+}
+
+/* Marks what compilers could compute, and computes it as all backends do. */
+static void find_known(vly_frame *s)
+{
+    static const uint8_t reads[VLY_PROGRAM_CODES] = {
+#define READS(name, n, text) n,
+        VLY_PROGRAM_TABLE(READS)
+#undef READS
+    };
+    for (uint32_t i = 0; i < s->program->n_ops; i++) {
+        const vly_program_op *op = &s->program->ops[i];
+        const uint32_t n = reads[op->code];
+        s->known[i] = n > 0 || op->code == VLY_PROGRAM_NUMBER;
+        for (uint32_t k = 0; k < n; k++)
+            s->known[i] = s->known[i] && s->known[operand(op, k)];
+        if (s->known[i])
+            s->word[i] = n > 0 ? fold(s, op) : op->a;
+    }
 }
 
 /* ---- operations --------------------------------------------------------- */
@@ -128,7 +228,7 @@ static uint32_t absolute(vly_frame *s, uint32_t x)
 
 static uint32_t store(vly_frame *s, uint32_t x, uint32_t lo, uint32_t hi)
 {
-    uint32_t low = number(s, lo);
+    uint32_t low = lo == 0 ? constant(s, s->type_float, 0) : number(s, lo);
     uint32_t high = number(s, hi);
     return CALL(s, s->type_float, store, x, low, high);
 }
@@ -207,9 +307,11 @@ static uint32_t write_value(vly_frame *s, uint32_t i, uint32_t a, uint32_t b)
 static uint32_t write_op(vly_frame *s, uint32_t i)
 {
     const vly_program_op *op = &s->program->ops[i];
+    if (s->known[i])
+        return s->program->types[i] == VLY_TYPE_F32
+                   ? number(s, s->word[i])
+                   : constant(s, s->type_uint, s->word[i]);
     switch (op->code) {
-    case VLY_PROGRAM_NUMBER:
-        return number(s, op->a);
     case VLY_PROGRAM_FIELD:
         return read_field(s, i);
     case VLY_PROGRAM_COEF:
@@ -253,6 +355,7 @@ static int write_all(vly_frame *s, char *message)
         return -1;
     s->zero = constant(s, s->type_uint, 0);
     s->one = constant(s, s->type_uint, 1);
+    find_known(s);
     write_load(s);
     write_step(s);
     return vly_frame_assemble(s, message);

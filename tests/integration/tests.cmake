@@ -129,7 +129,7 @@ endif()
 
 if(TARGET vulkan)
     vly_test_register(test_user_models_vulkan LABELS vulkan TIMEOUT 900
-        COMMAND test_user_models short cpu:1 vulkan:0)
+        COMMAND test_user_models 200 cpu:1 vulkan:0)
     vly_test_register(test_user_models_vulkan_long LABELS vulkan slow
         COMMAND test_user_models vulkan:0 cpu:2 vulkan:0,plan=sliced,fused=0)
     vly_test_register(test_random_models_vulkan LABELS vulkan TIMEOUT 900
