@@ -218,11 +218,14 @@ static vly_status get_spliced(vly_backend_net *net, const vly_area_desc *area,
     VkResult result = take_spliced(net->device, area->program, shader,
                                    constants, &own, found, message);
     pthread_mutex_unlock(&net->device->lock);
-    status =
-        message[0] != '\0'
-            ? fail_program(net, area, message, error)
-            : vly_vulkan_check(net->device, result,
-                               "making the pipeline of a user's model", error);
+    if (message[0] != '\0') {
+        status = fail_program(net, area, message, error);
+    } else {
+        char what[128];
+        snprintf(what, sizeof what, "compiling the model of area %.60s",
+                 area->name);
+        status = vly_vulkan_check(net->device, result, what, error);
+    }
 out:
     vly_common_release(&outer, own);
     return status;
