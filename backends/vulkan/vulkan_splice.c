@@ -13,6 +13,7 @@
 
 /* the word of vly_vulkan_program_coefs.vary that is 0 */
 #define NOTHING_AT 5u
+_Static_assert(VLY_FRAME_GROUPS <= NOTHING_AT, "no bits of coefficients");
 
 /* An instruction of step with a result; evaluates to its id. */
 #define MAKE(s, opcode, type, ...)                                             \
