@@ -33,6 +33,7 @@ typedef struct vly_field_info {
     double lo;
     double hi;
     const char *text;
+    bool declared; /* the range is one that a [neuron] gives */
 } vly_field_info;
 
 typedef struct vly_coef_info {

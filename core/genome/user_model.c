@@ -56,7 +56,8 @@ static void fill_values(vly_user_model *user)
                                            .unit = fields[i].unit,
                                            .lo = (double)fields[i].lo,
                                            .hi = (double)fields[i].hi,
-                                           .text = fields[i].text};
+                                           .text = fields[i].text,
+                                           .declared = fields[i].declared};
     user->info.params = user->params;
     user->info.fields = user->fields;
 }

@@ -86,6 +86,7 @@ typedef struct vly_neuron_field {
     uint32_t type;
     float lo;
     float hi;
+    bool declared; /* the range is given, not the default */
 } vly_neuron_field;
 
 typedef struct vly_neuron_port {

@@ -310,6 +310,7 @@ static bool state_read(vly_neuron_model *model, uint32_t i)
                            : "",
         .type = VLY_TYPE_F32};
     default_range(state->unit, &field->lo, &field->hi);
+    field->declared = from->lo.text || from->hi.text;
     const quantity like = {.unit = state->unit, .written = field->unit};
     double lo = (double)field->lo;
     double hi = (double)field->hi;

@@ -254,6 +254,57 @@ holds [ "$(value digest using.json)" = "$(value digest lif.json)" ]
 expect 0 run never.toml --quiet --json never.json
 holds [ "$(value spikes never.json)" = 0 ]
 
+# ---- a model that diverges is told: the line of the page ----
+sed "s,w' = -w/tau_w,w' = 4*w/tau_w," lif.toml |
+    sed 's/^reset = .*/reset = "v = e_l; w += 0*b"/; s/w = "0 pA"/w = "1 nA"/' >grows.toml
+sed -n '/^    diverging /,/^$/s/^    \(..*\)/\1/p' "$page" >lines
+holds has_lines 2 lines
+# told: the lines of the page are in the summary
+told() {
+    while IFS= read -r line; do
+        prints "$line"
+    done <lines
+}
+expect 0 run grows.toml --ms 1000 --backend cpu:1 -o grows
+told
+holds grep -q "A.w_pa: 3 of 3 neurons at 1.07374182e+09 pA" grows/log.jsonl
+holds grep -q '"at_upper": 3' grows/summary.json
+expect 0 run grows.toml --ms 1000 --backend cpu:3
+told
+# NaN is at the lower bound, a bound that the genome gives is in JSON only, and
+# nothing is counted at 0 or of a variable that stays within its range
+cat >told.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 40
+[neuron.told]
+port.arrived = "1"
+state.lost = 0
+state.gate = { value = 0, range = [0, 1] }
+state.rest = { value = 0, range = [0, 4] }
+state.well = 3
+on.arrived = "well += in"
+update = """
+    far = (1e9*well)^16
+    lost = far - far
+    gate = gate + 0.25
+    rest = 0.5*rest
+"""
+spike = "1 < 0"
+[area.A]
+model = "told"
+neurons = 7
+END
+expect 0 run told.toml --json told.json
+prints "diverging         A.lost: 7 of 7 neurons at -1.07374182e+09, its bound"
+holds [ "$(grep -c "its bound" out)" -eq 1 ]
+holds [ "$(grep -c '"field"' told.json)" -eq 2 ]
+holds [ "$(value at_lower told.json)" = 7 ]
+holds grep -q '"field": "gate"' told.json
+expect 0 run lif.toml --json lif.json
+holds grep -q '"at_bounds": \[\]' lif.json
+
 # ---- doc ----
 expect 0 doc neuron
 prints "[neuron.lif]"
