@@ -59,6 +59,8 @@ const vly_key vly_keys_neuron[] = {
     {"refractory", VLY_FORM_TEXT, "a time; what is marked hold stands still"},
     {"method", VLY_FORM_TEXT,
      "auto, exact, exponential, heun, rk4 or euler; default auto"},
+    {"substeps", VLY_FORM_WHOLE,
+     "steps of a burst, 1 to 16, each of dt/substeps"},
     {"input", VLY_FORM_TEXT,
      "parameter that dc stimuli add to; default i_e, if there is one"},
     END};

@@ -199,6 +199,11 @@ const vly_neuron_model *vly_model_neuron(const vly_model_info *model)
     return model->user ? model->user->neuron : NULL;
 }
 
+uint32_t vly_model_substeps(const vly_model_info *model)
+{
+    return model->user ? vly_neuron_substeps(model->user->neuron) : 1;
+}
+
 void vly_user_coefs(const vly_user_model *user, const vly_model_input *input,
                     double *values)
 {

@@ -96,6 +96,7 @@ struct vly_neuron_model {
     uint32_t n_locals;
     uint32_t n_draws; /* uniform( ) */
     vly_method method;
+    uint32_t substeps;
 
     /* the exact system x' = matrix x + constant; NULL: 0 */
     uint32_t n_exact;
@@ -113,7 +114,7 @@ struct vly_neuron_model {
     uint32_t n_ops;
     uint32_t outs[VLY_NEURON_FIELDS_MAX + 1];
     vly_program program;
-    char scheme[240];
+    char scheme[260];
     /* what is wanted of a parameter that is 0 and divides; NULL: it does not */
     const char *divisors[VLY_NEURON_PARAMS_MAX];
     char unfit[240]; /* the condition on a reset, or "" */
@@ -139,6 +140,8 @@ typedef struct vly_emitter {
     uint32_t n_stamps;
     uint32_t local[VLY_NEURON_OPS_MAX / 8];
     uint32_t ready; /* not refractory; VLY_NO_VALUE: always */
+    uint32_t substep;
+    uint32_t n_first; /* operations of the first substep */
     bool failed;
 } vly_emitter;
 

@@ -24,6 +24,26 @@ static uint32_t fail(vly_emitter *emitter, const char *format, uint32_t most)
     return 0;
 }
 
+static uint32_t too_many(vly_emitter *emitter)
+{
+    const vly_neuron_model *model = emitter->model;
+    vly_neuron_fault *fault = model->fault;
+    if (emitter->substep == 0 || fault->sentence[0])
+        return fail(emitter,
+                    "the model has more than %u operations, wanted a smaller "
+                    "one",
+                    VLY_NEURON_OPS_MAX);
+    (void)snprintf(fault->sentence, sizeof fault->sentence,
+                   "substeps is %u, and the first substep has %u operations: "
+                   "more than %u in all, wanted substeps of at most %u",
+                   model->substeps, emitter->n_first, VLY_NEURON_OPS_MAX,
+                   emitter->substep);
+    fault->place = model->source->substeps_place;
+    fault->at = UINT32_MAX;
+    emitter->failed = true;
+    return 0;
+}
+
 /* The slot of an operation, or the one that it gets. */
 static uint16_t *slot_of(vly_neuron_model *model, const vly_program_op *op)
 {
@@ -45,10 +65,7 @@ uint32_t vly_emit_op(vly_emitter *emitter, vly_program_code code, uint32_t a,
     if (*slot)
         return *slot - 1u;
     if (model->n_ops == VLY_NEURON_OPS_MAX)
-        return fail(emitter,
-                    "the model has more than %u operations, wanted a smaller "
-                    "one",
-                    VLY_NEURON_OPS_MAX);
+        return too_many(emitter);
     model->ops[model->n_ops] = op;
     *slot = (uint16_t)++model->n_ops;
     return model->n_ops - 1;
@@ -307,13 +324,16 @@ static uint32_t operation(vly_emitter *emitter, vly_node *node)
     }
 }
 
-/* The stream of a draw, from the name of the model and the number of the draw:
- * other models and stimuli have other streams. */
-static uint32_t stream(const vly_neuron_model *model, uint32_t draw)
+/* The stream of a draw, from the name of the model, the number of the draw and
+ * the substep: other models and stimuli have other streams. */
+static uint32_t stream(const vly_emitter *emitter, uint32_t draw)
 {
     char text[128];
-    int n = snprintf(text, sizeof text, "neuron/%.80s/%u", model->source->name,
-                     draw);
+    int n = snprintf(text, sizeof text, "neuron/%.80s/%u",
+                     emitter->model->source->name, draw);
+    if (emitter->substep)
+        n += snprintf(text + n, sizeof text - (size_t)n, "/%u",
+                      emitter->substep);
     const vly_hash none = {{0, 0}};
     return (uint32_t)vly_hash_bytes(none, text, (size_t)n).lane[0];
 }
@@ -332,7 +352,7 @@ static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
         return emitter->local[node->index];
     case VLY_NODE_UNIFORM:
         return vly_emit_op(emitter, VLY_PROGRAM_UNIFORM,
-                           stream(emitter->model, (uint32_t)node->index), 0, 0);
+                           stream(emitter, (uint32_t)node->index), 0, 0);
     case VLY_NODE_INPUT:
         return vly_emit_op(emitter, VLY_PROGRAM_INPUT, (uint32_t)node->index, 0,
                            0);

@@ -267,6 +267,11 @@ uint32_t vly_neuron_refractory(const vly_neuron_model *model)
     return model->refractory_param;
 }
 
+uint32_t vly_neuron_substeps(const vly_neuron_model *model)
+{
+    return model->substeps;
+}
+
 uint32_t vly_neuron_n_coefs(const vly_neuron_model *model)
 {
     return model->n_coefs;

@@ -285,13 +285,14 @@ static bool refractory_read(vly_neuron_model *model)
     if (model->refractory->kind == VLY_NODE_PARAM &&
         model->decimals[model->refractory->index] == 0)
         model->refractory_param = (uint32_t)model->refractory->index;
-    model->fields[model->n_states] = (vly_neuron_field){.key = "refractory",
-                                                        .name = "refractory",
-                                                        .unit = "bursts",
-                                                        .text = "left",
-                                                        .type = VLY_TYPE_U32,
-                                                        .lo = 0,
-                                                        .hi = 4294967040.0f};
+    model->fields[model->n_states] =
+        (vly_neuron_field){.key = "refractory",
+                           .name = "refractory",
+                           .unit = model->substeps > 1 ? "substeps" : "bursts",
+                           .text = "left",
+                           .type = VLY_TYPE_U32,
+                           .lo = 0,
+                           .hi = 4294967040.0f};
     model->n_fields++;
     return true;
 }
@@ -313,6 +314,29 @@ static bool method_read(vly_neuron_model *model)
         "method is \"%.40s\", wanted auto, exact, exponential, heun, "
         "rk4 or euler",
         from->text);
+}
+
+static bool substeps_read(vly_neuron_model *model)
+{
+    const vly_neuron_source *source = model->source;
+    model->substeps = source->substeps ? source->substeps : 1;
+    if (source->substeps > VLY_NEURON_SUBSTEPS_MAX)
+        return vly_neuron_refuse(model, source->substeps_place,
+                                 "substeps is %u, wanted 1 to %u",
+                                 source->substeps, VLY_NEURON_SUBSTEPS_MAX);
+    return true;
+}
+
+/* What arrives in a burst is the sum of all of it: no substep has a share. */
+static bool substeps_fit(vly_neuron_model *model)
+{
+    for (uint32_t i = 0; model->substeps > 1 && i < model->update.n; i++)
+        if (model->update.items[i].node->arrives)
+            return vly_neuron_refuse_at(
+                model, model->update.items[i].place, model->update.items[i].at,
+                "a port in `update` with substeps, wanted on.PORT = \"x += "
+                "in\", which is done once a burst");
+    return true;
 }
 
 static bool input_read(vly_neuron_model *model)
@@ -372,13 +396,13 @@ bool vly_neuron_read(vly_neuron_model *model)
     model->n_ports = source->n_ports;
     model->n_states = model->n_fields = source->n_states;
     model->input = model->refractory_param = UINT32_MAX;
-    if (!vly_neuron_names(model))
+    if (!substeps_read(model) || !vly_neuron_names(model))
         return false;
     if (!refractory_read(model) || !method_read(model) || !input_read(model) ||
         !statements_read(model, &source->eq, PART_EQ, 0, &model->eq) ||
         !statements_read(model, &source->update, PART_UPDATE, 0,
                          &model->update) ||
-        !rates_read(model))
+        !rates_read(model) || !substeps_fit(model))
         return false;
     for (uint32_t i = 0; i < source->n_ports; i++)
         if (!statements_read(model, &source->ports[i].arrives, PART_ARRIVAL, i,

@@ -277,4 +277,8 @@ void vly_neuron_say_scheme(vly_neuron_model *model)
     if (model->n_exact + n_rest == 0)
         (void)snprintf(model->scheme, sizeof model->scheme,
                        "assignments as written in `update`");
+    size_t used = strlen(model->scheme);
+    if (model->substeps > 1)
+        (void)snprintf(model->scheme + used, sizeof model->scheme - used,
+                       "; %u steps a burst", model->substeps);
 }

@@ -152,6 +152,17 @@ for call in "bounds1.toml lif" "bounds2.toml lif" "bounds3.toml lif" \
     esac
 done
 
+# substeps: as if dt_ms were shorter, where nothing arrives
+sed '/stimulus/,/^weight/d' lif.toml >quiet.toml
+sed 's/^refractory.*/&\nsubsteps = 4/' quiet.toml >steps.toml
+expect 0 run quiet.toml --quiet --set run.dt_ms=0.025 --json quiet.json
+expect 0 run steps.toml --quiet --json steps.json --backend cpu:2
+holds [ "$(value spikes steps.json)" -gt 10 ]
+holds [ "$(value spikes steps.json)" = "$(value spikes quiet.json)" ]
+expect 0 model steps.toml lif
+prints "v, i_syn, w exactly (matrix exponential); 4 steps a burst"
+prints "refractory                       substeps"
+
 # a file with the model only
 {
     echo 'format = 1'
@@ -180,7 +191,7 @@ for file in "$genomes"/neurons/*.toml; do
     holds grep -q "^neurons/$name.toml," "$genomes/golden.csv"
     holds grep -q 'doi:10\.' "$file"
 done
-holds [ $n_models -eq 13 ]
+holds [ $n_models -eq 14 ]
 # NEST's names lead to them
 for name in iaf_cond_alpha iaf_cond_beta hh_cond_exp_traub mat2_psc_exp glif_psc; do
     expect 0 doc $name
@@ -197,7 +208,7 @@ while read -r name; do
 done <named
 expect 0 new
 prints "neurons/qif "
-holds grep -qF "has thirteen published models" "$page"
+holds grep -qF "has fourteen published models" "$page"
 
 # ---- resolve: a genome with the model in it and the same hash; rerun ----
 expect 0 resolve lif.toml

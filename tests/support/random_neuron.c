@@ -177,6 +177,8 @@ static void equations(maker *m, bool holds)
 {
     static const char *const methods[] = {"auto", "auto", "auto",
                                           "heun", "rk4",  "euler"};
+    if (roll(m, 3) == 0)
+        put(m, "substeps = %u\n", 1 + roll(m, 4));
     put(m, "method = \"%s\"\neq = \"\"\"\n", methods[roll(m, 6)]);
     m->inputs = m->draws = false;
     m->n_locals = 0;

@@ -285,7 +285,8 @@ static const doc_topic topics[] = {
      "method: auto and exponential solve what is linear exactly, by a matrix "
      "exponential,\nand the rest by exponential Euler at the middle of the "
      "burst, 2nd order; exact\nrefuses that rest; heun 2nd, rk4 4th, euler "
-     "1st order. Spikes are tested at the end of\na burst. With spike = "
+     "1st order. substeps = N: N steps a burst,\neach of dt/N; arrivals come "
+     "with the last one. Spikes are tested at the end of a\nstep. With spike = "
      "\"v >= a\" a step that is not exact ends at a if it would\ntake v "
      "beyond it.\n",
      print_neuron},

@@ -463,9 +463,9 @@ VLY_API void vly_net_count_areas(vly_net *net, int on);
 VLY_API vly_status vly_net_area_stats(vly_net *net, uint32_t area,
                                       vly_area_stats *stats);
 
-/* Values of a field that are at a bound of its range now: a value beyond a bound
- * is stored as the bound, NaN as the lower one. A bound of 0 counts none: many
- * fields are 0 at rest. */
+/* Values of a field that are at a bound of its range now: a value beyond a
+ * bound is stored as the bound, NaN as the lower one. A bound of 0 counts none:
+ * many fields are 0 at rest. */
 typedef struct vly_bound_stats {
     uint32_t struct_size;
     uint32_t n_neurons; /* of the area */
@@ -480,8 +480,8 @@ typedef struct vly_bound_stats {
     const char *field;
     const char *unit;
 } vly_bound_stats;
-/* Field `index` of all fields of real numbers, area by area; the device is read.
- * Errors  E_INVALID index after the last; as of vly_net_read */
+/* Field `index` of all fields of real numbers, area by area; the device is
+ * read. Errors  E_INVALID index after the last; as of vly_net_read */
 VLY_API vly_status vly_net_bound_stats(vly_net *net, uint32_t index,
                                        vly_bound_stats *stats,
                                        vly_error *error);
