@@ -49,7 +49,8 @@ const vly_key vly_keys_neuron[] = {
      "inputs and their units: { ex = \"pA\" }; of two "
      "the sign of a weight chooses one"},
     {"state", VLY_FORM_AMOUNTS, "variables and their start: { v = \"e_l\" }"},
-    {"eq", VLY_FORM_TEXT, "a line each: v' = ..., or a name = ..."},
+    {"eq", VLY_FORM_TEXT,
+     "a line each: v' = ... (then hold, compensated), or a name = ..."},
     {"update", VLY_FORM_TEXT, "instead of eq: assignments of one burst"},
     {"on", VLY_FORM_TEXTS,
      "what an arrival at a port does: "

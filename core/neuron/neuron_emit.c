@@ -117,6 +117,7 @@ uint32_t vly_emit_coef(vly_emitter *emitter, const vly_coef *coef)
         const vly_coef *at = &model->coefs[i];
         if (at->kind == coef->kind && at->row == coef->row &&
             at->column == coef->column && at->held == coef->held &&
+            at->low == coef->low &&
             (coef->node ? at->node && same_node(at->node, coef->node)
                         : !at->node))
             break;
@@ -157,6 +158,8 @@ uint32_t vly_emit_state(vly_emitter *emitter, uint32_t state)
     vly_env *env = emitter->env;
     const vly_neuron_field *field = &emitter->model->fields[state];
     if (env->dirty[state] && !env->raw) {
+        if (env->low[state] != VLY_NO_VALUE)
+            vly_emit_residual_store(emitter, state, env->state[state]);
         env->state[state] =
             vly_emit_op(emitter, VLY_PROGRAM_STORE, env->state[state],
                         vly_float_bits(field->lo), vly_float_bits(field->hi));
@@ -275,19 +278,41 @@ static uint32_t call(vly_emitter *emitter, const vly_node *node)
     }
 }
 
+static bool compensated(const vly_emitter *emitter, const vly_node *node)
+{
+    return node->kind == VLY_NODE_STATE && !emitter->env->raw &&
+           emitter->env->low[node->index] != VLY_NO_VALUE;
+}
+
+/* Whether a < b or a <= b. With a compensated variable on one side, which may
+ * be nearer to the other side than single precision tells: by the sign of their
+ * difference, which is rounded after the residual is added. */
+static uint32_t compare(vly_emitter *emitter, vly_program_code code,
+                        vly_node *a, vly_node *b)
+{
+    uint32_t left = vly_emit(emitter, a);
+    uint32_t right = vly_emit(emitter, b);
+    bool first = compensated(emitter, a);
+    if (first == compensated(emitter, b))
+        return vly_emit_op(emitter, code, left, right, 0);
+    uint32_t zero = vly_emit_number(emitter, 0.0f);
+    uint32_t low = emitter->env->low[(first ? a : b)->index];
+    uint32_t over = vly_emit_op(emitter, VLY_PROGRAM_SUBTRACT,
+                                first ? left : right, first ? right : left, 0);
+    over = vly_emit_op(emitter, VLY_PROGRAM_ADD, over, low, 0);
+    return first ? vly_emit_op(emitter, code, over, zero, 0)
+                 : vly_emit_op(emitter, code, zero, over, 0);
+}
+
 /* Reached in this burst: not yet at its start. */
 static uint32_t rises(vly_emitter *emitter, vly_node *node)
 {
     vly_env *now = emitter->env;
     vly_env start = *emitter->before;
-    uint32_t reached =
-        vly_emit_op(emitter, VLY_PROGRAM_AT_MOST, vly_emit(emitter, node->b),
-                    vly_emit(emitter, node->a), 0);
+    uint32_t reached = compare(emitter, VLY_PROGRAM_AT_MOST, node->b, node->a);
     start.stamp = ++emitter->n_stamps;
     emitter->env = &start;
-    uint32_t already =
-        vly_emit_op(emitter, VLY_PROGRAM_AT_MOST, vly_emit(emitter, node->b),
-                    vly_emit(emitter, node->a), 0);
+    uint32_t already = compare(emitter, VLY_PROGRAM_AT_MOST, node->b, node->a);
     emitter->env = now;
     return vly_emit_op(emitter, VLY_PROGRAM_AND, reached,
                        vly_emit_op(emitter, VLY_PROGRAM_NOT, already, 0, 0), 0);
@@ -317,6 +342,9 @@ static uint32_t operation(vly_emitter *emitter, vly_node *node)
         a = vly_emit(emitter, node->b);
         b = vly_emit(emitter, node->c);
         return vly_emit_select(emitter, vly_emit(emitter, node->a), a, b);
+    case VLY_NODE_LESS:
+    case VLY_NODE_AT_MOST:
+        return compare(emitter, codes[node->kind], node->a, node->b);
     default:
         a = vly_emit(emitter, node->a);
         b = vly_emit(emitter, node->b);

@@ -87,7 +87,7 @@ static bool lists_take(vly_neuron_model *model)
     model->port_units =
         vly_arena_take(arena, s->n_ports + 1, sizeof *model->port_units);
     model->fields =
-        vly_arena_take(arena, s->n_states + 2, sizeof *model->fields);
+        vly_arena_take(arena, VLY_NEURON_FIELDS_MAX, sizeof *model->fields);
     model->states =
         vly_arena_take(arena, s->n_states + 1, sizeof *model->states);
     return model->params && model->decimals && model->ports &&

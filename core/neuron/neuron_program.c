@@ -22,6 +22,11 @@ static void start(vly_emitter *e, vly_env *env)
     env->stamp = ++e->n_stamps;
     for (uint32_t i = 0; i < e->model->n_states; i++)
         env->state[i] = op(e, VLY_PROGRAM_FIELD, i, 0);
+    for (uint32_t i = 0; i < e->model->n_states; i++) {
+        uint32_t residual = e->model->states[i].residual;
+        env->low[i] =
+            residual ? op(e, VLY_PROGRAM_FIELD, residual, 0) : VLY_NO_VALUE;
+    }
     if (e->model->refractory)
         e->ready = op(e, VLY_PROGRAM_IS_ZERO,
                       op(e, VLY_PROGRAM_FIELD, e->model->n_states, 0), 0);
@@ -38,8 +43,20 @@ static void assign(vly_emitter *e, const vly_statement *statement,
         return;
     }
     uint32_t old = env->state[statement->target];
-    if (statement->add)
+    uint32_t old_low = env->low[statement->target];
+    if (old_low != VLY_NO_VALUE) {
+        const vly_twin from = {old, old_low};
+        vly_twin made = {value, VLY_NO_VALUE};
+        if (statement->add)
+            made = vly_emit_pair_add(e, from, made);
+        else
+            made.low = vly_emit_number(e, 0.0f);
+        value = made.high;
+        env->low[statement->target] =
+            vly_emit_select(e, when, made.low, old_low);
+    } else if (statement->add) {
         value = op(e, VLY_PROGRAM_ADD, old, value);
+    }
     env->state[statement->target] = vly_emit_select(e, when, value, old);
     env->dirty[statement->target] = true;
     env->stamp = ++e->n_stamps; /* what reads it is another value now */
@@ -197,6 +214,9 @@ bool vly_neuron_emit(vly_neuron_model *model)
         model->outs[i] = now.state[i];
     if (model->refractory)
         model->outs[model->n_states] = left;
+    for (uint32_t i = 0; i < model->n_states; i++)
+        if (model->states[i].residual)
+            model->outs[model->states[i].residual] = now.low[i];
     model->program.fired = fired;
     remove_unused(model);
     for (uint32_t i = 0; i < model->n_ops; i++)

@@ -175,6 +175,42 @@ static bool arrival_good(vly_text *text, const vly_statement *made,
     return true;
 }
 
+static bool marked(vly_text *text, const char *word)
+{
+    size_t n = strlen(word);
+    return vly_text_word(text) == n && memcmp(text->at, word, n) == 0;
+}
+
+/* `hold` and `compensated` after an expression */
+static bool marks_read(const vly_neuron_model *model, vly_text *text,
+                       text_part part, vly_statement *made)
+{
+    for (vly_text_skip(text);; vly_text_skip(text)) {
+        if (marked(text, "compensated")) {
+            if (!made->derivative)
+                return vly_fault_at(text, text->at,
+                                    "compensated, wanted only after an "
+                                    "equation x' = ...");
+            made->compensated = true;
+            text->at += strlen("compensated");
+            continue;
+        }
+        if (!marked(text, "hold"))
+            return true;
+        if (part > PART_UPDATE || made->local)
+            return vly_fault_at(text, text->at,
+                                "hold, wanted only after an equation or after "
+                                "an assignment to a state variable in "
+                                "`update`");
+        if (!model->refractory)
+            return vly_fault_at(text, text->at,
+                                "hold without `refractory`, wanted a time in "
+                                "which it stands still");
+        made->hold = true;
+        text->at += strlen("hold");
+    }
+}
+
 static bool statement_read(vly_neuron_model *model, vly_text *text,
                            text_part part, vly_statements *list)
 {
@@ -193,21 +229,8 @@ static bool statement_read(vly_neuron_model *model, vly_text *text,
                             "if ... then ... else ...");
     if (minus)
         made.node = vly_node_negate(&model->arena, made.node);
-    vly_text_skip(text);
-    if (vly_text_word(text) == 4 && memcmp(text->at, "hold", 4) == 0) {
-        if (part > PART_UPDATE || made.local)
-            return vly_fault_at(text, text->at,
-                                "hold, wanted only after an equation or after "
-                                "an assignment to a state variable in "
-                                "`update`");
-        if (!model->refractory)
-            return vly_fault_at(text, text->at,
-                                "hold without `refractory`, wanted a time in "
-                                "which it stands still");
-        made.hold = true;
-        text->at += 4;
-        vly_text_skip(text);
-    }
+    if (!marks_read(model, text, part, &made))
+        return false;
     if (*text->at && *text->at != '\n' && *text->at != ';')
         return vly_unexpected(text, "an operator, the end of the line or a ;");
     if (part == PART_ARRIVAL && !arrival_good(text, &made, name))
@@ -402,7 +425,8 @@ bool vly_neuron_read(vly_neuron_model *model)
         !statements_read(model, &source->eq, PART_EQ, 0, &model->eq) ||
         !statements_read(model, &source->update, PART_UPDATE, 0,
                          &model->update) ||
-        !rates_read(model) || !substeps_fit(model))
+        !rates_read(model) || !substeps_fit(model) ||
+        !vly_neuron_residuals(model))
         return false;
     for (uint32_t i = 0; i < source->n_ports; i++)
         if (!statements_read(model, &source->ports[i].arrives, PART_ARRIVAL, i,

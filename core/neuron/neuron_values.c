@@ -250,6 +250,12 @@ static double step_of(const vly_neuron_model *model, double dt_ms)
     return dt_ms / model->substeps;
 }
 
+/* As a coefficient holds it. */
+static double stored(double value)
+{
+    return (double)vly_float_store(value, -(float)COEF_MAX, (float)COEF_MAX);
+}
+
 void vly_neuron_coefs(const vly_neuron_model *model, const double *params,
                       double dt_ms, double dc, double *values)
 {
@@ -266,6 +272,8 @@ void vly_neuron_coefs(const vly_neuron_model *model, const double *params,
             values[i] = vly_floor(value(&r, coef->node) / step_ms + 0.5);
         else
             values[i] = entry(&r, &p, coef);
+        if (coef->low)
+            values[i] = 0x1p24 * (values[i] - stored(values[i]));
     }
 }
 
@@ -281,6 +289,13 @@ void vly_neuron_start(const vly_neuron_model *model, const double *params,
             values[i] = value(&r, model->states[i].start);
     if (model->refractory && values[model->n_states] != values[model->n_states])
         values[model->n_states] = 0.0;
+    for (uint32_t i = 0; i < model->n_states; i++) {
+        const vly_neuron_field *field = &model->fields[i];
+        uint32_t residual = model->states[i].residual;
+        if (residual && values[residual] != values[residual])
+            values[residual] = values[i] - (double)vly_float_store(
+                                               values[i], field->lo, field->hi);
+    }
 }
 
 const char vly_neuron_unfit_bursts[] =

@@ -199,7 +199,8 @@ static void equations(maker *m, bool holds)
         }
         put(m, " + ");
         expression(m, 1, false);
-        put(m, ")/tau%s\n", holds && roll(m, 3) == 0 ? " hold" : "");
+        put(m, ")/tau%s", holds && roll(m, 3) == 0 ? " hold" : "");
+        put(m, "%s\n", roll(m, 4) == 0 ? " compensated" : "");
     }
     put(m, "\"\"\"\n");
     for (uint32_t i = 0; i < m->n_ports; i++)
