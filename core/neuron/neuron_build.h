@@ -97,7 +97,7 @@ struct vly_neuron_model {
     vly_statements reset;
     vly_node *spike;
     uint32_t n_locals;
-    uint32_t n_draws; /* uniform( ) */
+    uint32_t n_draws; /* uniform( ) and normal( ) */
     vly_method method;
     uint32_t substeps;
 

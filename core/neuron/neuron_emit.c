@@ -354,16 +354,54 @@ static uint32_t operation(vly_emitter *emitter, vly_node *node)
 
 /* The stream of a draw, from the name of the model, the number of the draw and
  * the substep: other models and stimuli have other streams. */
-static uint32_t stream(const vly_emitter *emitter, uint32_t draw)
+static uint32_t stream(const vly_emitter *emitter, const char *kind,
+                       uint32_t draw)
 {
     char text[128];
-    int n = snprintf(text, sizeof text, "neuron/%.80s/%u",
-                     emitter->model->source->name, draw);
+    int n = snprintf(text, sizeof text, "neuron/%.80s/%s%u",
+                     emitter->model->source->name, kind, draw);
     if (emitter->substep)
         n += snprintf(text + n, sizeof text - (size_t)n, "/%u",
                       emitter->substep);
     const vly_hash none = {{0, 0}};
     return (uint32_t)vly_hash_bytes(none, text, (size_t)n).lane[0];
+}
+
+/* A standard normal number: the sum s of four uniform ones in [-2, 2], and an
+ * odd polynomial of degree 9 that takes its quantiles to those of the normal
+ * distribution: least squares weighted by 1 + z^4 / 3, scaled to variance 1.
+ * Exact moments: mean 0, variance 1 + 4e-8, kurtosis 2.9991, sixth
+ * moment 15.000 (of 15). Quantiles are off by 0.0015 within +-1, 0.006 within
+ * +-3, 0.02 within
+ * +-4 (6e-5 of all); none is beyond 5.305. No probability is off by more than
+ * 5e-4.
+ * Source: Teichroew 1953, in Knuth, The Art of Computer Programming, volume 2
+ */
+static uint32_t normal(vly_emitter *emitter, uint32_t draw)
+{
+    static const float factors[] = {0.00889997277f, -0.040762268f, 0.07990475f,
+                                    0.0072768908f, 1.67523229f};
+    uint32_t u[4];
+    for (uint32_t k = 0; k < 4; k++) {
+        char kind[24];
+        (void)snprintf(kind, sizeof kind, "normal/%u/", k);
+        u[k] = vly_emit_op(emitter, VLY_PROGRAM_UNIFORM,
+                           stream(emitter, kind, draw), 0, 0);
+    }
+    uint32_t s = vly_emit_op(emitter, VLY_PROGRAM_ADD, u[0], u[1], 0);
+    uint32_t more = vly_emit_op(emitter, VLY_PROGRAM_ADD, u[2], u[3], 0);
+    s = vly_emit_op(emitter, VLY_PROGRAM_ADD, s, more, 0);
+    /* the middle of numbers from 0 to 4 - 2^-22 */
+    s = vly_emit_op(emitter, VLY_PROGRAM_SUBTRACT, s,
+                    vly_emit_number(emitter, 2.0f - 0x1p-23f), 0);
+    uint32_t square = vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, s, s, 0);
+    uint32_t sum = vly_emit_number(emitter, factors[0]);
+    for (int k = 1; k < 5; k++) {
+        sum = vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, sum, square, 0);
+        sum = vly_emit_op(emitter, VLY_PROGRAM_ADD, sum,
+                          vly_emit_number(emitter, factors[k]), 0);
+    }
+    return vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, sum, s, 0);
 }
 
 static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
@@ -380,7 +418,9 @@ static uint32_t emit_node(vly_emitter *emitter, vly_node *node)
         return emitter->local[node->index];
     case VLY_NODE_UNIFORM:
         return vly_emit_op(emitter, VLY_PROGRAM_UNIFORM,
-                           stream(emitter, (uint32_t)node->index), 0, 0);
+                           stream(emitter, "", (uint32_t)node->index), 0, 0);
+    case VLY_NODE_NORMAL:
+        return normal(emitter, (uint32_t)node->index);
     case VLY_NODE_INPUT:
         return vly_emit_op(emitter, VLY_PROGRAM_INPUT, (uint32_t)node->index, 0,
                            0);

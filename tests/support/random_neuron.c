@@ -63,7 +63,7 @@ static void leaf(maker *m, bool states)
     else if (states && m->n_locals && kind == 5)
         put(m, "x%u", roll(m, m->n_locals));
     else if (kind == 6 && m->draws && roll(m, 2) == 0)
-        put(m, "uniform()");
+        put(m, roll(m, 2) == 0 ? "uniform()" : "normal()");
     else if (kind < 7)
         put(m, "k%u", roll(m, m->n_params));
     else
@@ -178,7 +178,7 @@ static void equations(maker *m, bool holds)
     static const char *const methods[] = {"auto", "auto", "auto",
                                           "heun", "rk4",  "euler"};
     if (roll(m, 3) == 0)
-        put(m, "substeps = %u\n", 1 + roll(m, 4));
+        put(m, "substeps = %u\n", 1 + roll(m, 3));
     put(m, "method = \"%s\"\neq = \"\"\"\n", methods[roll(m, 6)]);
     m->inputs = m->draws = false;
     m->n_locals = 0;
