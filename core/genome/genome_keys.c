@@ -44,6 +44,8 @@ const vly_key vly_keys_model[] = {
     {"type", VLY_FORM_TYPE, "a model's id: `volley doc` lists them"}, END};
 
 const vly_key vly_keys_neuron[] = {
+    {"model_file", VLY_FORM_TEXT,
+     "instead of the others: a file with a [neuron] of this name"},
     {"param", VLY_FORM_AMOUNTS, "parameters: { tau_m = \"10 ms\", ... }"},
     {"port", VLY_FORM_AMOUNTS,
      "inputs and their units: { ex = \"pA\" }; of two "

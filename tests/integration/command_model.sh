@@ -217,6 +217,7 @@ expect 0 resolve --hash lif.toml
 cp out hash
 expect 0 resolve --hash resolved.toml
 holds cmp -s out hash
+cp hash lif_hash
 expect 0 rerun lif/manifest.json
 prints "identical"
 # in an included genome too, whose models have its name before theirs
@@ -260,6 +261,37 @@ expect 0 model using.toml lif
 sed '/^prefix/d; s,"lif","cells/lif",' using.toml >prefixed.toml
 expect 0 run prefixed.toml --quiet --json using.json
 holds [ "$(value digest using.json)" = "$(value digest lif.json)" ]
+
+# a model in a file of its own, as the page has it
+{
+    echo 'format = 1'
+    sed -n '/^\[neuron/,/^refractory/p' lif.toml
+} >lif_model.toml
+{
+    sed '/^\[neuron/,/^refractory/d' lif.toml
+    sed -n '/^    \[neuron.lif\]$/{N;/model_file/{s/^    //;s/\n    /\n/;s/  *#.*//;p;};}' "$page"
+} >filed.toml
+holds grep -q '^model_file = "lif_model.toml"$' filed.toml
+expect 0 run filed.toml -o filed --quiet
+holds [ "$(value digest filed/summary.json)" = "$(value digest lif.json)" ]
+holds [ "$(value state_digest filed/summary.json)" = "$(value state_digest lif.json)" ]
+expect 0 model filed.toml lif
+expect 0 rerun filed/manifest.json
+prints "identical"
+expect 0 resolve --hash filed.toml
+holds cmp -s out lif_hash
+# the run knows the model without the file, and the hash is another with another
+expect 0 run filed.toml --ms 20 --checkpoint filed.vlc --quiet
+sed -i 's/b = "60 pA"/b = "61 pA"/' lif_model.toml
+expect 0 resolve --hash filed.toml
+holds sh -c '! cmp -s out lif_hash'
+expect 0 rerun filed/manifest.json
+prints "identical"
+expect 2 run filed.toml --resume filed.vlc --quiet
+says "genome"
+rm lif_model.toml
+expect 2 check filed.toml
+says "filed.toml:$(sed -n '/^model_file/=' filed.toml):14: lif_model.toml: No such file"
 
 # ---- a spike that never comes ----
 expect 0 run never.toml --quiet --json never.json
@@ -347,7 +379,7 @@ fits() {
 misfits() {
     ! "$schema_check" schema.json "$1" >out 2>err
 }
-for file in lif own resolved outer outer_resolved doc cells using prefixed; do
+for file in lif own resolved outer outer_resolved doc cells using prefixed filed; do
     holds fits $file.toml
 done
 # without a [neuron] the schema refuses an unknown parameter of an area
