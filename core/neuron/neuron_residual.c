@@ -118,8 +118,9 @@ vly_twin vly_emit_pair_add(vly_emitter *e, vly_twin x, vly_twin add)
 vly_twin vly_emit_pair_select(vly_emitter *e, uint32_t truth, vly_twin a,
                               vly_twin b)
 {
-    return (vly_twin){vly_emit_select(e, truth, a.high, b.high),
-                      vly_emit_select(e, truth, a.low, b.low)};
+    /* one after the other: an initialiser has no order */
+    uint32_t high = vly_emit_select(e, truth, a.high, b.high);
+    return (vly_twin){high, vly_emit_select(e, truth, a.low, b.low)};
 }
 
 /* An entry of the propagator, and what a float does not hold of it: times 2^24,

@@ -129,10 +129,11 @@ static void put(vly_emitter *e, vly_env *to, const vly_env *from,
             now.low =
                 vly_emit_select(e, less, now.low, vly_emit_number(e, 0.0f));
     }
-    if (e->model->states[state].hold && e->ready != VLY_NO_VALUE)
-        now = (vly_twin){vly_emit_select(e, e->ready, now.high, old.high),
-                         pair ? vly_emit_select(e, e->ready, now.low, old.low)
-                              : now.low};
+    if (e->model->states[state].hold && e->ready != VLY_NO_VALUE) {
+        now.high = vly_emit_select(e, e->ready, now.high, old.high);
+        if (pair)
+            now.low = vly_emit_select(e, e->ready, now.low, old.low);
+    }
     to->state[state] = now.high;
     if (pair)
         to->low[state] = now.low;
