@@ -36,7 +36,8 @@ static double param_off(const vly_net *net, uint32_t area, uint32_t param)
     const vly_model_info *model = net->connectome->areas[area].model;
     const vly_overlay *overlay = net->live.overlay;
     const uint32_t at = overlay->first[area] + param;
-    const double dt_ms = net->connectome->desc.dt_ms;
+    const double dt_ms =
+        net->connectome->desc.dt_ms / vly_model_substeps(model);
     double worst = 0.0;
     if (!vly_model_is(model, VLY_ROLE_IN_BURSTS, param) || !overlay->values[at])
         return 0.0;

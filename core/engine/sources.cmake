@@ -4,6 +4,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/backend_check.c
     ${CMAKE_CURRENT_LIST_DIR}/change_log.c
     ${CMAKE_CURRENT_LIST_DIR}/failover.c
+    ${CMAKE_CURRENT_LIST_DIR}/net_bounds.c
     ${CMAKE_CURRENT_LIST_DIR}/net_device.c
     ${CMAKE_CURRENT_LIST_DIR}/live.c
     ${CMAKE_CURRENT_LIST_DIR}/live_bound.c

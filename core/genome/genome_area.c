@@ -347,7 +347,8 @@ static vly_status read_area(vly_reader *reader, const vly_toml_node *node,
         VLY_TRY(read_values(reader, model, VLY_ORIGIN_MODEL, area));
     VLY_TRY(read_values(reader, node, VLY_ORIGIN_FILE, area));
     for (uint32_t i = 0; i < area->model->n_params; i++)
-        if (vly_model_is(area->model, VLY_ROLE_IN_BURSTS, i))
+        if (vly_model_is(area->model, VLY_ROLE_IN_BURSTS, i) &&
+            vly_model_substeps(area->model) == 1)
             VLY_TRY(note_bursts(reader, model, node, area, i));
 out:
     return status;

@@ -44,12 +44,15 @@ const vly_key vly_keys_model[] = {
     {"type", VLY_FORM_TYPE, "a model's id: `volley doc` lists them"}, END};
 
 const vly_key vly_keys_neuron[] = {
+    {"model_file", VLY_FORM_TEXT,
+     "instead of the others: a file with a [neuron] of this name"},
     {"param", VLY_FORM_AMOUNTS, "parameters: { tau_m = \"10 ms\", ... }"},
     {"port", VLY_FORM_AMOUNTS,
      "inputs and their units: { ex = \"pA\" }; of two "
      "the sign of a weight chooses one"},
     {"state", VLY_FORM_AMOUNTS, "variables and their start: { v = \"e_l\" }"},
-    {"eq", VLY_FORM_TEXT, "a line each: v' = ..., or a name = ..."},
+    {"eq", VLY_FORM_TEXT,
+     "a line each: v' = ... (then hold, compensated), or a name = ..."},
     {"update", VLY_FORM_TEXT, "instead of eq: assignments of one burst"},
     {"on", VLY_FORM_TEXTS,
      "what an arrival at a port does: "
@@ -59,6 +62,8 @@ const vly_key vly_keys_neuron[] = {
     {"refractory", VLY_FORM_TEXT, "a time; what is marked hold stands still"},
     {"method", VLY_FORM_TEXT,
      "auto, exact, exponential, heun, rk4 or euler; default auto"},
+    {"substeps", VLY_FORM_WHOLE,
+     "steps of a burst, 1 to 16, each of dt/substeps"},
     {"input", VLY_FORM_TEXT,
      "parameter that dc stimuli add to; default i_e, if there is one"},
     END};

@@ -84,7 +84,8 @@ static vly_status note_potential(vly_reader *reader, const vly_toml_node *node,
         reader, node,
         "area %s: its membrane time constant is %.4g bursts: in single "
         "precision the potential stops up to %.2g mV before its end, and the "
-        "time constant is off by up to %.2g%% (volley doc step)",
+        "time constant is off by up to %.2g%%; neurons/"
+        "lif_psc_exp_compensated keeps both (volley doc step)",
         area->name, tau / dt_ms, half * tau / dt_ms,
         100 * PROPAGATOR_ERROR * tau / dt_ms);
 }
@@ -106,7 +107,8 @@ vly_status vly_step_note(vly_reader *reader, const vly_toml_node *node,
         slowest = tau;
         found = p;
     }
-    if (status != VLY_OK || found == UINT32_MAX ||
+    /* equations of a [neuron] advance by e^x - 1, which keeps its digits */
+    if (status != VLY_OK || found == UINT32_MAX || model->user ||
         vly_model_is(model, VLY_ROLE_MEMBRANE_TIME, found) ||
         !(PROPAGATOR_ERROR * slowest / dt_ms > SHARE))
         return status;

@@ -2,40 +2,26 @@
  * [use.NAME]: files are read, changed by `set`, their own [use] expanded, their
  * expressions evaluated with their own [var]; then their names get the prefix
  * and their tables go into the including genome's tree. So all later steps, the
- * hash too, see one genome. Their own [run] has no effect.
+ * hash too, see one genome. Their own [run] has no effect. `model_file` of a
+ * [neuron] takes only the model of its name.
  */
 #include "genome/genome_use.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/memory.h"
-#include "base/reading.h"
 #include "genome/expression.h"
 #include "genome/foreign_names.h"
-#include "genome/genome_inputs.h"
 #include "genome/genome_override.h"
-
-#define USE_DEPTH_MAX 16
-#define USE_FILES_MAX 256
 
 /* What a file gives to the genome that includes it. */
 static const char *const tables[] = {
     "area",       "model",      "map",    "stimulus", "record",
     "morphology", "plasticity", "neuron", "memory",   "association"};
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
-
-/* The files that are being read, the innermost first. */
-typedef struct use_chain {
-    const struct use_chain *outer;
-    const char *name; /* as written */
-    bool known;       /* it is a file */
-    dev_t device;
-    ino_t inode;
-} use_chain;
 
 /* Changes of a file, before or after its [use] is expanded. */
 typedef struct use_changes {
@@ -44,7 +30,8 @@ typedef struct use_changes {
     vly_toml_node *set; /* of the [use]; its values are moved out */
 } use_changes;
 
-static vly_status expand(vly_reader *reader, const use_chain *chain);
+static vly_status expand(vly_reader *reader, const vly_use_chain *chain);
+static vly_status take_models(vly_reader *reader, const vly_use_chain *chain);
 
 /* ---- changes ---------------------------------------------------------- */
 
@@ -79,12 +66,14 @@ out:
     return status;
 }
 
-static vly_status change_and_expand(vly_reader *reader, const use_chain *chain,
+static vly_status change_and_expand(vly_reader *reader,
+                                    const vly_use_chain *chain,
                                     const use_changes *changes)
 {
     vly_status status;
     VLY_TRY(change(reader, changes, true));
     VLY_TRY(expand(reader, chain));
+    VLY_TRY(take_models(reader, chain));
     VLY_TRY(change(reader, changes, false));
 out:
     return status;
@@ -95,7 +84,7 @@ vly_status vly_uses_expand(vly_reader *reader, const vly_override *overrides,
 {
     const use_changes changes = {overrides, n_overrides, NULL};
     const char *slash = strrchr(reader->name, '/');
-    use_chain chain = {.name = slash ? slash + 1 : reader->name};
+    vly_use_chain chain = {.name = slash ? slash + 1 : reader->name};
     struct stat info;
     if (stat(reader->name, &info) == 0) {
         chain.known = true;
@@ -211,134 +200,6 @@ out:
     return status;
 }
 
-/* ---- one file --------------------------------------------------------- */
-
-static void mark_file(vly_toml_node *node, uint32_t file)
-{
-    node->file = file;
-    if (node->kind == VLY_TOML_TABLE || node->kind == VLY_TOML_ARRAY)
-        for (uint32_t i = 0; i < node->n_children; i++)
-            mark_file(&node->u.children[i], file);
-}
-
-/* FILE of the [use], beside the file that names it. */
-static vly_status add_file(vly_reader *reader, const vly_toml_node *node)
-{
-    vly_genome *genome = reader->genome;
-    const char *file = node->u.string;
-    const char *slash = file[0] == '/' ? NULL : strrchr(reader->name, '/');
-    if (genome->n_files == USE_FILES_MAX)
-        return vly_reader_fail(reader, node,
-                               "more than %d files are included, wanted fewer",
-                               USE_FILES_MAX);
-    char **grown =
-        vly_realloc(genome->files, (size_t)genome->n_files + 1, sizeof(char *));
-    if (grown)
-        genome->files = grown;
-    char *path =
-        vly_format("%.*s%s", slash ? (int)(slash + 1 - reader->name) : 0,
-                   reader->name, file);
-    if (!grown || !path) {
-        vly_free(path);
-        return vly_reader_nomem(reader, strlen(file), "a file name");
-    }
-    genome->files[genome->n_files++] = path;
-    return VLY_OK;
-}
-
-static vly_status check_circle(vly_reader *reader, const vly_toml_node *node,
-                               const use_chain *chain)
-{
-    char text[600] = "";
-    uint32_t depth = 0;
-    for (const use_chain *c = chain->outer; c; c = c->outer) {
-        if (++depth > USE_DEPTH_MAX)
-            return vly_reader_fail(reader, node,
-                                   "included %d files deep, wanted less",
-                                   USE_DEPTH_MAX);
-        if (!c->known || c->device != chain->device || c->inode != chain->inode)
-            continue;
-        /* from the outer one to this one */
-        for (const use_chain *k = chain; k != c->outer; k = k->outer) {
-            char longer[600];
-            snprintf(longer, sizeof(longer), "%.120s%s%.400s", k->name,
-                     *text ? " -> " : "", text);
-            strcpy(text, longer);
-        }
-        return vly_reader_fail(reader, node,
-                               "includes itself: %s, wanted no circle", text);
-    }
-    return VLY_OK;
-}
-
-/* Whether a line begins with "format", as in every genome. The parser's
- * messages quote the text, which must not happen with other files. */
-static bool is_like_genome(const char *text, size_t n)
-{
-    static const char word[] = "format";
-    const char *end = text + n;
-    for (const char *at = text; at && at < end; at = memchr(at, '\n', n)) {
-        while (at < end && *at && strchr("\xef\xbb\xbf\r\n \t\"'", *at))
-            at++;
-        n = (size_t)(end - at);
-        if (n > strlen(word) && memcmp(at, word, strlen(word)) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Parses the file into part->root. */
-static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
-                            use_chain *chain, vly_reader *part)
-{
-    char *text = NULL;
-    size_t n_bytes = 0;
-    struct stat info;
-    vly_status status;
-    vly_error why = VLY_ERROR_INIT;
-    FILE *file = NULL;
-    if (vly_reading_open_as(part->name, node->u.string, VLY_READ_FILE, &file,
-                            &why) != VLY_OK)
-        return vly_reader_fail(reader, node, "%s", why.message);
-    if (fstat(fileno(file), &info) != 0) {
-        const int number = errno;
-        fclose(file);
-        return vly_reader_fail(reader, node, "%.300s: %s", node->u.string,
-                               strerror(number));
-    }
-    status =
-        vly_genome_add_input(reader->genome, part->name, &info, reader->error);
-    if (status != VLY_OK) {
-        fclose(file);
-        return status;
-    }
-    chain->known = true;
-    chain->device = info.st_dev;
-    chain->inode = info.st_ino;
-    status = check_circle(reader, node, chain);
-    if (status == VLY_OK)
-        status =
-            vly_genome_text(file, part->name, &text, &n_bytes, reader->error);
-    fclose(file);
-    if (status != VLY_OK)
-        return status;
-    if (n_bytes > VLY_GENOME_BYTES_MAX)
-        status = vly_reader_fail(reader, node,
-                                 "file has more than %u bytes, wanted fewer",
-                                 VLY_GENOME_BYTES_MAX);
-    else if (!is_like_genome(text, n_bytes))
-        status =
-            vly_fail(reader->error, VLY_E_PARSE,
-                     "%.300s:1:1: no format, wanted format = 1", part->name);
-    else
-        status = vly_toml_parse(text, n_bytes, part->name, &part->root,
-                                reader->error);
-    vly_free(text);
-    if (status == VLY_OK)
-        mark_file(&part->root, reader->genome->n_files);
-    return status;
-}
-
 /* ---- a [use] ---------------------------------------------------------- */
 
 static vly_status read_prefix(vly_reader *reader, const vly_toml_node *use,
@@ -397,13 +258,13 @@ out:
 }
 
 static vly_status read_part(vly_reader *reader, const vly_toml_node *use,
-                            vly_reader *part, use_chain *chain,
+                            vly_reader *part, vly_use_chain *chain,
                             vly_toml_node *set)
 {
     vly_use_names names = {.bound = vly_toml_get(use, "areas")};
     const use_changes changes = {NULL, 0, set};
     vly_status status;
-    VLY_TRY(open_file(reader, vly_toml_get(use, "file"), chain, part));
+    VLY_TRY(vly_use_open_file(reader, vly_toml_get(use, "file"), chain, part));
     VLY_TRY(vly_top_check(part));
     VLY_TRY(change_and_expand(part, chain, &changes));
     VLY_TRY(freeze_file(part));
@@ -421,7 +282,17 @@ out:
     return status;
 }
 
-static vly_status expand_one(vly_reader *reader, const use_chain *chain,
+static vly_status plain_name(vly_reader *reader, const vly_toml_node *node,
+                             const char *name)
+{
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ') /* it comes in messages and comments */
+            return vly_reader_wrong(reader, node, node->key,
+                                    "a plain file name");
+    return VLY_OK;
+}
+
+static vly_status expand_one(vly_reader *reader, const vly_use_chain *chain,
                              vly_toml_node *use)
 {
     const vly_key_list list = {"a [use]", vly_keys_use, NULL};
@@ -429,7 +300,7 @@ static vly_status expand_one(vly_reader *reader, const use_chain *chain,
     vly_toml_node *set = vly_toml_child(use, "set");
     vly_reader part = {
         .included = true, .genome = reader->genome, .error = reader->error};
-    use_chain inner = {.outer = chain};
+    vly_use_chain inner = {.outer = chain};
     vly_status status;
     VLY_TRY(vly_reader_table(reader, use, "use"));
     VLY_TRY(vly_reader_keys(reader, use, &list));
@@ -439,14 +310,12 @@ static vly_status expand_one(vly_reader *reader, const use_chain *chain,
                                    "\"other.toml\"",
                                    use->key);
     VLY_TRY(vly_reader_string(reader, node, "file", &inner.name));
-    for (const char *c = inner.name; *c; c++)
-        if ((unsigned char)*c < ' ') /* it comes in messages and comments */
-            return vly_reader_wrong(reader, node, "file", "a plain file name");
+    VLY_TRY(plain_name(reader, node, inner.name));
     if (set) { /* its expressions are of the including genome */
         VLY_TRY(vly_reader_table(reader, set, "set"));
         VLY_TRY(freeze(reader, set));
     }
-    VLY_TRY(add_file(reader, node));
+    VLY_TRY(vly_use_add_file(reader, node));
     part.name = reader->genome->files[reader->genome->n_files - 1];
     status = read_part(reader, use, &part, &inner, set);
 out:
@@ -454,7 +323,7 @@ out:
     return status;
 }
 
-static vly_status expand(vly_reader *reader, const use_chain *chain)
+static vly_status expand(vly_reader *reader, const vly_use_chain *chain)
 {
     vly_toml_node *uses = vly_toml_child(&reader->root, "use");
     vly_toml_node taken = {.kind = VLY_TOML_BOOL};
@@ -477,5 +346,78 @@ static vly_status expand(vly_reader *reader, const use_chain *chain)
         VLY_TRY(expand_one(reader, chain, &taken.u.children[i]));
 out:
     vly_toml_deinit(&taken);
+    return status;
+}
+
+/* ---- model_file of a [neuron] ------------------------------------------- */
+
+/* The [neuron] of this name in the file; the rest of the file is not taken. */
+static vly_status find_model(vly_reader *reader, const vly_toml_node *file,
+                             const char *name, vly_reader *part,
+                             vly_toml_node **found)
+{
+    vly_toml_node *models = vly_toml_child(&part->root, "neuron");
+    vly_suggest near = {0};
+    char hint[VLY_HINT_SIZE];
+    bool table = models && models->kind == VLY_TOML_TABLE;
+    for (uint32_t i = 0; table && i < models->n_children; i++)
+        vly_foreign_offer(&near, name, models->u.children[i].key);
+    *found = table ? vly_toml_child(models, name) : NULL;
+    if (!*found)
+        return vly_reader_fail(reader, file, "%.200s has no [neuron.%.60s]%s",
+                               file->u.string, name,
+                               vly_suggest_choice(&near, hint, sizeof hint));
+    const vly_toml_node *again = vly_toml_get(*found, "model_file");
+    if (again)
+        return vly_reader_fail_key(part, again,
+                                   "model_file in the file of a model, wanted "
+                                   "the model");
+    return VLY_OK;
+}
+
+static vly_status take_model(vly_reader *reader, const vly_use_chain *chain,
+                             vly_toml_node *model, const vly_toml_node *file)
+{
+    vly_reader part = {
+        .included = true, .genome = reader->genome, .error = reader->error};
+    vly_use_chain inner = {.outer = chain};
+    vly_toml_node *found = NULL;
+    vly_status status;
+    for (uint32_t i = 0; i < model->n_children; i++)
+        if (&model->u.children[i] != file)
+            return vly_reader_fail_key(reader, &model->u.children[i],
+                                       "%.60s beside model_file, wanted it in "
+                                       "that file",
+                                       model->u.children[i].key);
+    VLY_TRY(vly_reader_string(reader, file, "model_file", &inner.name));
+    VLY_TRY(plain_name(reader, file, inner.name));
+    VLY_TRY(vly_use_add_file(reader, file));
+    part.name = reader->genome->files[reader->genome->n_files - 1];
+    VLY_TRY(vly_use_open_file(reader, file, &inner, &part));
+    VLY_TRY(vly_top_check(&part));
+    VLY_TRY(find_model(reader, file, model->key, &part, &found));
+    VLY_TRY(vly_expression_vars(&part, vly_toml_get(&part.root, "var")));
+    VLY_TRY(freeze(&part, found));
+    vly_toml_node named = *model; /* freed with the file */
+    *model = *found;
+    *found = named;
+out:
+    vly_reader_deinit(&part);
+    return status;
+}
+
+static vly_status take_models(vly_reader *reader, const vly_use_chain *chain)
+{
+    vly_toml_node *models = vly_toml_child(&reader->root, "neuron");
+    vly_status status = VLY_OK;
+    if (!models || models->kind != VLY_TOML_TABLE)
+        return VLY_OK;
+    for (uint32_t i = 0; i < models->n_children; i++) {
+        vly_toml_node *model = &models->u.children[i];
+        const vly_toml_node *file = vly_toml_get(model, "model_file");
+        if (file)
+            VLY_TRY(take_model(reader, chain, model, file));
+    }
+out:
     return status;
 }

@@ -5,6 +5,7 @@
 #define VOLLEY_GENOME_GENOME_USE_H
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "genome/genome_reader.h"
 
@@ -23,6 +24,22 @@ typedef struct vly_use_names {
     const vly_toml_node *bound; /* `areas` of the [use], or NULL */
     uint32_t n_maps; /* [[map]]s of the genome that come before its own */
 } vly_use_names;
+
+/* The files that are being read, the innermost first. */
+typedef struct vly_use_chain {
+    const struct vly_use_chain *outer;
+    const char *name; /* as written */
+    bool known;       /* it is a file */
+    dev_t device;
+    ino_t inode;
+} vly_use_chain;
+
+/* genome_use_file.c. Adds the file that `node` names to those of the genome. */
+vly_status vly_use_add_file(vly_reader *reader, const vly_toml_node *node);
+/* Parses it (part->name) into part->root.
+ * Errors  E_PARSE it cannot be read, is none, or includes itself */
+vly_status vly_use_open_file(vly_reader *reader, const vly_toml_node *node,
+                             vly_use_chain *chain, vly_reader *part);
 
 /* Renames everything in the tree of an included file (genome_use_names.c):
  * globs become lists of their matches in that file, so that they match nothing

@@ -59,7 +59,7 @@ bool vly_unit_is_boolean(const char *unit)
 bool vly_unit_is_whole(const char *unit)
 {
     return strcmp(unit, "int") == 0 || strcmp(unit, "bursts") == 0 ||
-           vly_unit_is_boolean(unit);
+           strcmp(unit, "substeps") == 0 || vly_unit_is_boolean(unit);
 }
 
 static uint32_t coef_word(uint32_t type, double value)

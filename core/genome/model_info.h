@@ -33,6 +33,7 @@ typedef struct vly_field_info {
     double lo;
     double hi;
     const char *text;
+    bool declared; /* the range is one that a [neuron] gives */
 } vly_field_info;
 
 typedef struct vly_coef_info {
@@ -119,6 +120,8 @@ void vly_model_drop(const vly_model_info *model);
 const char *vly_model_definition(const vly_model_info *model);
 /* Its first bytes: the table without the program after it. */
 size_t vly_model_table_bytes(const vly_model_info *model);
+/* Steps of one burst: times in bursts are rounded to these. */
+uint32_t vly_model_substeps(const vly_model_info *model);
 const vly_program *vly_model_program(const vly_model_info *model);
 /* Of user_model.c: values of the coefficients; starts of fields where values is
  * NaN; the condition that the parameters violate, NULL: they fit */

@@ -39,7 +39,7 @@ static const vly_param_info NAME(params)[] = {
 
 static const vly_field_info NAME(fields)[] = {
 #define VLY_FIELD(name, type, unit, lo, hi, init, text)                        \
-    {#name, VLY_TYPE_##type, unit, lo, hi, text},
+    {#name, VLY_TYPE_##type, unit, lo, hi, text, false},
 #include VLY_MODEL_TABLE
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/suggest.h"
+#include "genome/genome_value.h"
 #include "genome/model_info.h"
 
 /* ---- texts -------------------------------------------------------------- */
@@ -158,6 +159,14 @@ static vly_status parts_read(vly_reader *reader, const vly_toml_node *node,
         const vly_toml_node *part = vly_toml_get(node, parts[i].key);
         if (part)
             VLY_TRY(text_read(reader, part, parts[i].key, false, parts[i].to));
+    }
+    const vly_toml_node *substeps = vly_toml_get(node, "substeps");
+    uint64_t n_substeps = 0;
+    if (substeps) {
+        VLY_TRY(vly_value_whole(reader, substeps, "substeps", 1,
+                                VLY_NEURON_SUBSTEPS_MAX, &n_substeps));
+        to->substeps = (uint32_t)n_substeps;
+        to->substeps_place = substeps;
     }
     VLY_TRY(
         names_read(reader, node, "param", true, &to->params, &to->n_params));

@@ -43,6 +43,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_table.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_text.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_use.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_use_file.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_use_names.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_value.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_vectors.c

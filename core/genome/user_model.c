@@ -56,7 +56,8 @@ static void fill_values(vly_user_model *user)
                                            .unit = fields[i].unit,
                                            .lo = (double)fields[i].lo,
                                            .hi = (double)fields[i].hi,
-                                           .text = fields[i].text};
+                                           .text = fields[i].text,
+                                           .declared = fields[i].declared};
     user->info.params = user->params;
     user->info.fields = user->fields;
 }
@@ -196,6 +197,11 @@ const vly_program *vly_model_program(const vly_model_info *model)
 const vly_neuron_model *vly_model_neuron(const vly_model_info *model)
 {
     return model->user ? model->user->neuron : NULL;
+}
+
+uint32_t vly_model_substeps(const vly_model_info *model)
+{
+    return model->user ? vly_neuron_substeps(model->user->neuron) : 1;
 }
 
 void vly_user_coefs(const vly_user_model *user, const vly_model_input *input,

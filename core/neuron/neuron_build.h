@@ -18,6 +18,7 @@ typedef struct vly_statement {
     bool derivative; /* target' = node */
     bool add;        /* target += node */
     bool hold;       /* stands still while refractory */
+    bool compensated;
     uint32_t target;
     vly_node *node;
     const void *place;
@@ -35,6 +36,7 @@ typedef struct vly_state {
     vly_unit unit;
     vly_node *rate; /* right side of its equation, or NULL */
     bool hold;
+    uint32_t residual;  /* the field of a compensated one; 0: none */
     bool exact;         /* solved by the propagator */
     uint32_t row;       /* of the exact system */
     vly_node *linear;   /* not exact: rate = constant + linear x + rest, */
@@ -54,6 +56,7 @@ typedef struct vly_coef {
     const vly_node *node;
     bool held; /* propagator with the held variables standing still */
     bool driven;
+    bool low; /* propagator: 2^24 times what a float does not hold of it */
     uint32_t row;
     uint32_t column;
 } vly_coef;
@@ -94,8 +97,9 @@ struct vly_neuron_model {
     vly_statements reset;
     vly_node *spike;
     uint32_t n_locals;
-    uint32_t n_draws; /* uniform( ) */
+    uint32_t n_draws; /* uniform( ) and normal( ) */
     vly_method method;
+    uint32_t substeps;
 
     /* the exact system x' = matrix x + constant; NULL: 0 */
     uint32_t n_exact;
@@ -113,7 +117,7 @@ struct vly_neuron_model {
     uint32_t n_ops;
     uint32_t outs[VLY_NEURON_FIELDS_MAX + 1];
     vly_program program;
-    char scheme[240];
+    char scheme[480];
     /* what is wanted of a parameter that is 0 and divides; NULL: it does not */
     const char *divisors[VLY_NEURON_PARAMS_MAX];
     char unfit[240]; /* the condition on a reset, or "" */
@@ -128,7 +132,8 @@ struct vly_neuron_model {
 typedef struct vly_env {
     uint32_t stamp;
     uint32_t state[VLY_NEURON_FIELDS_MAX];
-    bool dirty[VLY_NEURON_FIELDS_MAX]; /* not stored yet */
+    uint32_t low[VLY_NEURON_FIELDS_MAX]; /* VLY_NO_VALUE: not compensated */
+    bool dirty[VLY_NEURON_FIELDS_MAX];   /* not stored yet */
     bool raw; /* reading stores nothing: stages of a method */
 } vly_env;
 
@@ -139,6 +144,8 @@ typedef struct vly_emitter {
     uint32_t n_stamps;
     uint32_t local[VLY_NEURON_OPS_MAX / 8];
     uint32_t ready; /* not refractory; VLY_NO_VALUE: always */
+    uint32_t substep;
+    uint32_t n_first; /* operations of the first substep */
     bool failed;
 } vly_emitter;
 
@@ -156,6 +163,9 @@ bool vly_neuron_name_good(vly_neuron_model *model, const char *name,
 bool vly_neuron_name_add(vly_neuron_model *model, const char *name,
                          vly_node_kind kind, uint32_t index, vly_unit unit,
                          const void *place);
+/* NAME_unit, as users write it in an area; NULL: no memory */
+const char *vly_neuron_key(vly_neuron_model *model, const char *name,
+                           const char *unit);
 vly_text vly_neuron_text_of(vly_neuron_model *model,
                             const vly_neuron_text *from);
 /* neuron_read.c: everything from the source */
@@ -180,6 +190,23 @@ uint32_t vly_emit_select(vly_emitter *emitter, uint32_t truth, uint32_t a,
 uint32_t vly_emit_state(vly_emitter *emitter, uint32_t state);
 /* A new environment, a copy of the current one. */
 void vly_emit_fork(vly_emitter *emitter, vly_env *env);
+/* neuron_residual.c: fields of compensated variables, and what is done with a
+ * variable and its residual; the low part of an added pair may be VLY_NO_VALUE
+ */
+typedef struct vly_twin {
+    uint32_t high;
+    uint32_t low;
+} vly_twin;
+
+bool vly_neuron_residuals(vly_neuron_model *model);
+vly_twin vly_emit_pair_add(vly_emitter *emitter, vly_twin x, vly_twin add);
+vly_twin vly_emit_pair_select(vly_emitter *emitter, uint32_t truth, vly_twin a,
+                              vly_twin b);
+/* Of a row of the exact system in a step. */
+vly_twin vly_emit_change(vly_emitter *emitter, uint32_t row, bool held);
+/* Stores the residual; value: the variable before it is stored. */
+void vly_emit_residual_store(vly_emitter *emitter, uint32_t state,
+                             uint32_t value);
 /* neuron_scheme.c: the equations of one burst */
 void vly_emit_equations(vly_emitter *emitter);
 void vly_neuron_say_scheme(vly_neuron_model *model);

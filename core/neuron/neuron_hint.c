@@ -65,10 +65,9 @@ static const hint functions[] = {
     {"step", "if x > 0 then 1 else 0"},
     {"int", "bounds by min and max: there are no whole numbers"},
     {"rand", "uniform( )"},
-    {"randn", "uniform( ), or noise of a stimulus"},
+    {"randn", "normal( )"},
     {"random", "uniform( )"},
-    {"random_normal", "uniform( ), or noise of a stimulus"},
-    {"normal", "uniform( ), or noise of a stimulus"},
+    {"random_normal", "normal( )"},
 };
 
 static const hint names[] = {

@@ -87,7 +87,7 @@ static bool lists_take(vly_neuron_model *model)
     model->port_units =
         vly_arena_take(arena, s->n_ports + 1, sizeof *model->port_units);
     model->fields =
-        vly_arena_take(arena, s->n_states + 2, sizeof *model->fields);
+        vly_arena_take(arena, VLY_NEURON_FIELDS_MAX, sizeof *model->fields);
     model->states =
         vly_arena_take(arena, s->n_states + 1, sizeof *model->states);
     return model->params && model->decimals && model->ports &&
@@ -265,6 +265,11 @@ uint32_t vly_neuron_input(const vly_neuron_model *model)
 uint32_t vly_neuron_refractory(const vly_neuron_model *model)
 {
     return model->refractory_param;
+}
+
+uint32_t vly_neuron_substeps(const vly_neuron_model *model)
+{
+    return model->substeps;
 }
 
 uint32_t vly_neuron_n_coefs(const vly_neuron_model *model)

@@ -16,6 +16,7 @@
 #define VLY_NEURON_PORTS_MAX 2u
 #define VLY_NEURON_COEFS_MAX VLY_PROGRAM_MAX_COEFS
 #define VLY_NEURON_OPS_MAX VLY_PROGRAM_MAX_OPS
+#define VLY_NEURON_SUBSTEPS_MAX 16u
 
 /* A text and where it stands (given back with a fault). text NULL: not given */
 typedef struct vly_neuron_text {
@@ -55,6 +56,8 @@ typedef struct vly_neuron_source {
     vly_neuron_text refractory;
     vly_neuron_text method;
     vly_neuron_text input; /* the parameter that dc stimuli add to */
+    uint32_t substeps;     /* of a burst; 0: not given */
+    const void *substeps_place;
     /* Takes what is read, but perhaps not meant; false: no memory. NULL: notes
      * are not wanted. */
     bool (*note)(void *context, const void *place, const char *sentence);
@@ -86,6 +89,7 @@ typedef struct vly_neuron_field {
     uint32_t type;
     float lo;
     float hi;
+    bool declared; /* the range is given, not the default */
 } vly_neuron_field;
 
 typedef struct vly_neuron_port {
@@ -118,12 +122,14 @@ uint64_t vly_neuron_hash(const vly_neuron_model *model);
  * bursts; UINT32_MAX: none */
 uint32_t vly_neuron_input(const vly_neuron_model *model);
 uint32_t vly_neuron_refractory(const vly_neuron_model *model);
+/* 1: a burst is one step */
+uint32_t vly_neuron_substeps(const vly_neuron_model *model);
 
 /* Coefficients: their number, type, and whether one changes with dc. */
 uint32_t vly_neuron_n_coefs(const vly_neuron_model *model);
 uint32_t vly_neuron_coef_type(const vly_neuron_model *model, uint32_t index);
 bool vly_neuron_coef_driven(const vly_neuron_model *model, uint32_t index);
-/* values [n_coefs] of parameters in their units, dt and dc. */
+/* values [n_coefs] of parameters in their units, the burst dt and dc. */
 void vly_neuron_coefs(const vly_neuron_model *model, const double *params,
                       double dt_ms, double dc, double *values);
 /* The start of each field in its unit where values is NaN. */

@@ -50,8 +50,9 @@ bool vly_neuron_name_good(vly_neuron_model *model, const char *name,
                           const void *place)
 {
     static const char *const taken[] = {
-        "dt",  "in",   "if",    "then",    "else",   "and",       "or",
-        "not", "hold", "rises", "uniform", "normal", "refractory"};
+        "dt",      "in",     "if",         "then",       "else",
+        "and",     "or",     "not",        "hold",       "rises",
+        "uniform", "normal", "refractory", "compensated"};
     size_t n = strlen(name);
     vly_unit unit;
     int decimal;
@@ -154,9 +155,8 @@ static bool quantity_read(vly_neuron_model *model, const vly_neuron_text *from,
     return out->written != NULL;
 }
 
-/* NAME_unit, as users write it in an area */
-static const char *key_of(vly_neuron_model *model, const char *name,
-                          const char *unit)
+const char *vly_neuron_key(vly_neuron_model *model, const char *name,
+                           const char *unit)
 {
     char suffix[VLY_UNIT_TEXT];
     char key[128];
@@ -200,7 +200,7 @@ static bool params_read(vly_neuron_model *model)
             !quantity_read(model, &from->value, from->name, &q))
             return false;
         *to = (vly_neuron_param){
-            .key = key_of(model, from->name, q.written),
+            .key = vly_neuron_key(model, from->name, q.written),
             .name =
                 vly_arena_text(&model->arena, from->name, strlen(from->name)),
             .unit = q.written,
@@ -302,7 +302,7 @@ static bool state_read(vly_neuron_model *model, uint32_t i)
     state->unit = state->start->unit;
     vly_unit_print(state->unit, unit);
     *field = (vly_neuron_field){
-        .key = key_of(model, from->name, unit),
+        .key = vly_neuron_key(model, from->name, unit),
         .name = vly_arena_text(&model->arena, from->name, strlen(from->name)),
         .unit = vly_arena_text(&model->arena, unit, strlen(unit)),
         .text = from->text ? vly_arena_text(&model->arena, from->text,
@@ -310,6 +310,7 @@ static bool state_read(vly_neuron_model *model, uint32_t i)
                            : "",
         .type = VLY_TYPE_F32};
     default_range(state->unit, &field->lo, &field->hi);
+    field->declared = from->lo.text || from->hi.text;
     const quantity like = {.unit = state->unit, .written = field->unit};
     double lo = (double)field->lo;
     double hi = (double)field->hi;

@@ -2,7 +2,9 @@
  * The program of one burst, in this order: equations or `update`, arrivals,
  * spike, reset, stored values. Every variable is stored (bounds, nothing below
  * 2^-40) at the end, and before an expression reads what was assigned in the
- * same burst; `x += y` adds before x is stored.
+ * same burst; `x += y` adds before x is stored. With substeps the burst is so
+ * many such steps one after the other, and what arrives in it acts in the last
+ * one.
  */
 #include "neuron/neuron_build.h"
 
@@ -20,6 +22,11 @@ static void start(vly_emitter *e, vly_env *env)
     env->stamp = ++e->n_stamps;
     for (uint32_t i = 0; i < e->model->n_states; i++)
         env->state[i] = op(e, VLY_PROGRAM_FIELD, i, 0);
+    for (uint32_t i = 0; i < e->model->n_states; i++) {
+        uint32_t residual = e->model->states[i].residual;
+        env->low[i] =
+            residual ? op(e, VLY_PROGRAM_FIELD, residual, 0) : VLY_NO_VALUE;
+    }
     if (e->model->refractory)
         e->ready = op(e, VLY_PROGRAM_IS_ZERO,
                       op(e, VLY_PROGRAM_FIELD, e->model->n_states, 0), 0);
@@ -36,8 +43,20 @@ static void assign(vly_emitter *e, const vly_statement *statement,
         return;
     }
     uint32_t old = env->state[statement->target];
-    if (statement->add)
+    uint32_t old_low = env->low[statement->target];
+    if (old_low != VLY_NO_VALUE) {
+        const vly_twin from = {old, old_low};
+        vly_twin made = {value, VLY_NO_VALUE};
+        if (statement->add)
+            made = vly_emit_pair_add(e, from, made);
+        else
+            made.low = vly_emit_number(e, 0.0f);
+        value = made.high;
+        env->low[statement->target] =
+            vly_emit_select(e, when, made.low, old_low);
+    } else if (statement->add) {
         value = op(e, VLY_PROGRAM_ADD, old, value);
+    }
     env->state[statement->target] = vly_emit_select(e, when, value, old);
     env->dirty[statement->target] = true;
     env->stamp = ++e->n_stamps; /* what reads it is another value now */
@@ -73,14 +92,12 @@ static void arrive(vly_emitter *e)
         }
 }
 
-static uint32_t countdown(vly_emitter *e, uint32_t fired)
+static uint32_t countdown(vly_emitter *e, uint32_t left, uint32_t fired)
 {
-    vly_neuron_model *model = e->model;
-    uint32_t left = op(e, VLY_PROGRAM_COUNT_DOWN,
-                       op(e, VLY_PROGRAM_FIELD, model->n_states, 0), 0);
+    uint32_t less = op(e, VLY_PROGRAM_COUNT_DOWN, left, 0);
     uint32_t whole = vly_emit_coef(
-        e, &(vly_coef){.kind = VLY_COEF_BURSTS, .node = model->refractory});
-    return vly_emit_select(e, fired, whole, left);
+        e, &(vly_coef){.kind = VLY_COEF_BURSTS, .node = e->model->refractory});
+    return vly_emit_select(e, fired, whole, less);
 }
 
 static const uint8_t program_reads[VLY_PROGRAM_CODES] = {
@@ -144,30 +161,62 @@ static uint32_t type_of(const vly_neuron_model *model, const vly_program_op *op)
     }
 }
 
+/* One step: equations or `update`, in the last step arrivals, spike and reset.
+ * Returns whether the neuron fired. */
+static uint32_t one_step(vly_emitter *e, vly_env *before, bool last,
+                         uint32_t *left)
+{
+    vly_neuron_model *model = e->model;
+    if (model->eq.n)
+        vly_emit_equations(e);
+    else
+        update(e);
+    if (last)
+        arrive(e);
+    uint32_t fired = vly_emit(e, model->spike);
+    if (e->ready != VLY_NO_VALUE)
+        fired = op(e, VLY_PROGRAM_AND, fired, e->ready);
+    assign_all(e, &model->reset, fired);
+    for (uint32_t i = 0; i < model->n_states; i++)
+        (void)vly_emit_state(e, i);
+    if (model->refractory) {
+        *left = countdown(e, *left, fired);
+        e->ready = op(e, VLY_PROGRAM_IS_ZERO, *left, 0);
+    }
+    e->env->stamp = ++e->n_stamps;
+    *before = *e->env;
+    return fired;
+}
+
 bool vly_neuron_emit(vly_neuron_model *model)
 {
     vly_emitter e = {.model = model, .ready = VLY_NO_VALUE};
     vly_env before;
     vly_env now;
+    uint32_t left = 0;
+    uint32_t fired = VLY_NO_VALUE;
     e.env = &now;
     e.before = &before;
     start(&e, &now);
     before = now;
-    if (model->eq.n)
-        vly_emit_equations(&e);
-    else
-        update(&e);
-    arrive(&e);
-    uint32_t fired = vly_emit(&e, model->spike);
-    if (e.ready != VLY_NO_VALUE)
-        fired = op(&e, VLY_PROGRAM_AND, fired, e.ready);
-    assign_all(&e, &model->reset, fired);
-    for (uint32_t i = 0; i < model->n_states; i++)
-        model->outs[i] = vly_emit_state(&e, i);
     if (model->refractory)
-        model->outs[model->n_states] = countdown(&e, fired);
+        left = op(&e, VLY_PROGRAM_FIELD, model->n_states, 0);
+    for (e.substep = 0; e.substep < model->substeps && !e.failed; e.substep++) {
+        bool last = e.substep + 1 == model->substeps;
+        uint32_t once = one_step(&e, &before, last, &left);
+        fired =
+            fired == VLY_NO_VALUE ? once : op(&e, VLY_PROGRAM_OR, fired, once);
+        e.n_first = e.substep ? e.n_first : model->n_ops;
+    }
     if (e.failed)
         return false;
+    for (uint32_t i = 0; i < model->n_states; i++)
+        model->outs[i] = now.state[i];
+    if (model->refractory)
+        model->outs[model->n_states] = left;
+    for (uint32_t i = 0; i < model->n_states; i++)
+        if (model->states[i].residual)
+            model->outs[model->states[i].residual] = now.low[i];
     model->program.fired = fired;
     remove_unused(model);
     for (uint32_t i = 0; i < model->n_ops; i++)

@@ -175,6 +175,42 @@ static bool arrival_good(vly_text *text, const vly_statement *made,
     return true;
 }
 
+static bool marked(vly_text *text, const char *word)
+{
+    size_t n = strlen(word);
+    return vly_text_word(text) == n && memcmp(text->at, word, n) == 0;
+}
+
+/* `hold` and `compensated` after an expression */
+static bool marks_read(const vly_neuron_model *model, vly_text *text,
+                       text_part part, vly_statement *made)
+{
+    for (vly_text_skip(text);; vly_text_skip(text)) {
+        if (marked(text, "compensated")) {
+            if (!made->derivative)
+                return vly_fault_at(text, text->at,
+                                    "compensated, wanted only after an "
+                                    "equation x' = ...");
+            made->compensated = true;
+            text->at += strlen("compensated");
+            continue;
+        }
+        if (!marked(text, "hold"))
+            return true;
+        if (part > PART_UPDATE || made->local)
+            return vly_fault_at(text, text->at,
+                                "hold, wanted only after an equation or after "
+                                "an assignment to a state variable in "
+                                "`update`");
+        if (!model->refractory)
+            return vly_fault_at(text, text->at,
+                                "hold without `refractory`, wanted a time in "
+                                "which it stands still");
+        made->hold = true;
+        text->at += strlen("hold");
+    }
+}
+
 static bool statement_read(vly_neuron_model *model, vly_text *text,
                            text_part part, vly_statements *list)
 {
@@ -193,21 +229,8 @@ static bool statement_read(vly_neuron_model *model, vly_text *text,
                             "if ... then ... else ...");
     if (minus)
         made.node = vly_node_negate(&model->arena, made.node);
-    vly_text_skip(text);
-    if (vly_text_word(text) == 4 && memcmp(text->at, "hold", 4) == 0) {
-        if (part > PART_UPDATE || made.local)
-            return vly_fault_at(text, text->at,
-                                "hold, wanted only after an equation or after "
-                                "an assignment to a state variable in "
-                                "`update`");
-        if (!model->refractory)
-            return vly_fault_at(text, text->at,
-                                "hold without `refractory`, wanted a time in "
-                                "which it stands still");
-        made.hold = true;
-        text->at += 4;
-        vly_text_skip(text);
-    }
+    if (!marks_read(model, text, part, &made))
+        return false;
     if (*text->at && *text->at != '\n' && *text->at != ';')
         return vly_unexpected(text, "an operator, the end of the line or a ;");
     if (part == PART_ARRIVAL && !arrival_good(text, &made, name))
@@ -285,13 +308,14 @@ static bool refractory_read(vly_neuron_model *model)
     if (model->refractory->kind == VLY_NODE_PARAM &&
         model->decimals[model->refractory->index] == 0)
         model->refractory_param = (uint32_t)model->refractory->index;
-    model->fields[model->n_states] = (vly_neuron_field){.key = "refractory",
-                                                        .name = "refractory",
-                                                        .unit = "bursts",
-                                                        .text = "left",
-                                                        .type = VLY_TYPE_U32,
-                                                        .lo = 0,
-                                                        .hi = 4294967040.0f};
+    model->fields[model->n_states] =
+        (vly_neuron_field){.key = "refractory",
+                           .name = "refractory",
+                           .unit = model->substeps > 1 ? "substeps" : "bursts",
+                           .text = "left",
+                           .type = VLY_TYPE_U32,
+                           .lo = 0,
+                           .hi = 4294967040.0f};
     model->n_fields++;
     return true;
 }
@@ -313,6 +337,29 @@ static bool method_read(vly_neuron_model *model)
         "method is \"%.40s\", wanted auto, exact, exponential, heun, "
         "rk4 or euler",
         from->text);
+}
+
+static bool substeps_read(vly_neuron_model *model)
+{
+    const vly_neuron_source *source = model->source;
+    model->substeps = source->substeps ? source->substeps : 1;
+    if (source->substeps > VLY_NEURON_SUBSTEPS_MAX)
+        return vly_neuron_refuse(model, source->substeps_place,
+                                 "substeps is %u, wanted 1 to %u",
+                                 source->substeps, VLY_NEURON_SUBSTEPS_MAX);
+    return true;
+}
+
+/* What arrives in a burst is the sum of all of it: no substep has a share. */
+static bool substeps_fit(vly_neuron_model *model)
+{
+    for (uint32_t i = 0; model->substeps > 1 && i < model->update.n; i++)
+        if (model->update.items[i].node->arrives)
+            return vly_neuron_refuse_at(
+                model, model->update.items[i].place, model->update.items[i].at,
+                "a port in `update` with substeps, wanted on.PORT = \"x += "
+                "in\", which is done once a burst");
+    return true;
 }
 
 static bool input_read(vly_neuron_model *model)
@@ -372,13 +419,14 @@ bool vly_neuron_read(vly_neuron_model *model)
     model->n_ports = source->n_ports;
     model->n_states = model->n_fields = source->n_states;
     model->input = model->refractory_param = UINT32_MAX;
-    if (!vly_neuron_names(model))
+    if (!substeps_read(model) || !vly_neuron_names(model))
         return false;
     if (!refractory_read(model) || !method_read(model) || !input_read(model) ||
         !statements_read(model, &source->eq, PART_EQ, 0, &model->eq) ||
         !statements_read(model, &source->update, PART_UPDATE, 0,
                          &model->update) ||
-        !rates_read(model))
+        !rates_read(model) || !substeps_fit(model) ||
+        !vly_neuron_residuals(model))
         return false;
     for (uint32_t i = 0; i < source->n_ports; i++)
         if (!statements_read(model, &source->ports[i].arrives, PART_ARRIVAL, i,

@@ -62,6 +62,26 @@ static uint32_t change(vly_emitter *e, vly_coef_kind kind, uint32_t row,
     return sum;
 }
 
+/* The same with the residual; at the end of a burst only. */
+static void advance_pair(vly_emitter *e, uint32_t row, vly_env *to)
+{
+    const vly_neuron_model *model = e->model;
+    uint32_t state = model->exact[row];
+    const vly_twin old = {e->env->state[state], e->env->low[state]};
+    vly_twin moved = vly_emit_change(e, row, false);
+    if (moved.high == VLY_NO_VALUE)
+        return; /* x' = 0 */
+    if (model->two_systems && !model->states[state].hold)
+        moved = vly_emit_pair_select(e, e->ready, moved,
+                                     vly_emit_change(e, row, true));
+    moved = vly_emit_pair_add(e, old, moved);
+    if (model->states[state].hold && e->ready != VLY_NO_VALUE)
+        moved = vly_emit_pair_select(e, e->ready, moved, old);
+    to->state[state] = moved.high;
+    to->low[state] = moved.low;
+    to->dirty[state] = true;
+}
+
 /* The exact variables after a burst or half of it, in `to`. */
 static void advance_exact(vly_emitter *e, vly_coef_kind kind, vly_env *to)
 {
@@ -69,6 +89,10 @@ static void advance_exact(vly_emitter *e, vly_coef_kind kind, vly_env *to)
     for (uint32_t i = 0; i < model->n_exact; i++) {
         uint32_t state = model->exact[i];
         uint32_t old = e->env->state[state];
+        if (model->states[state].residual && !to->raw) {
+            advance_pair(e, i, to);
+            continue;
+        }
         uint32_t moved = change(e, kind, i, false);
         if (moved == VLY_NO_VALUE)
             continue; /* x' = 0 */
@@ -86,17 +110,33 @@ static void advance_exact(vly_emitter *e, vly_coef_kind kind, vly_env *to)
 
 /* ---- the others --------------------------------------------------------- */
 
+/* The variable moves by `change` from `from`. */
 static void put(vly_emitter *e, vly_env *to, const vly_env *from,
-                uint32_t state, uint32_t value)
+                uint32_t state, uint32_t change)
 {
+    const vly_twin old = {from->state[state], from->low[state]};
+    bool pair = old.low != VLY_NO_VALUE && !to->raw;
+    vly_twin now = {change, VLY_NO_VALUE};
+    if (pair)
+        now = vly_emit_pair_add(e, old, now);
+    else
+        now.high = op(e, VLY_PROGRAM_ADD, old.high, change);
     if (state == e->model->cut) {
         uint32_t most = vly_emit(e, e->model->threshold);
-        uint32_t less = op(e, VLY_PROGRAM_LESS, value, most);
-        value = vly_emit_select(e, less, value, most);
+        uint32_t less = op(e, VLY_PROGRAM_LESS, now.high, most);
+        now.high = vly_emit_select(e, less, now.high, most);
+        if (pair)
+            now.low =
+                vly_emit_select(e, less, now.low, vly_emit_number(e, 0.0f));
     }
-    if (e->model->states[state].hold && e->ready != VLY_NO_VALUE)
-        value = vly_emit_select(e, e->ready, value, from->state[state]);
-    to->state[state] = value;
+    if (e->model->states[state].hold && e->ready != VLY_NO_VALUE) {
+        now.high = vly_emit_select(e, e->ready, now.high, old.high);
+        if (pair)
+            now.low = vly_emit_select(e, e->ready, now.low, old.low);
+    }
+    to->state[state] = now.high;
+    if (pair)
+        to->low[state] = now.low;
     to->dirty[state] = true;
 }
 
@@ -115,7 +155,8 @@ static bool others(const vly_state *state)
     return state->rate && !state->exact;
 }
 
-/* One exponential step from `from`, with everything else as in `env`. */
+/* The change in one exponential step from `from`, with everything else as in
+ * `env`. */
 static uint32_t exponential(vly_emitter *e, vly_env *env, const vly_env *from,
                             uint32_t i, uint32_t h)
 {
@@ -147,16 +188,15 @@ static uint32_t exponential(vly_emitter *e, vly_env *env, const vly_env *from,
     sum = op(e, VLY_PROGRAM_MULTIPLY, h, sum);
     if (mean != VLY_NO_VALUE)
         sum = op(e, VLY_PROGRAM_MULTIPLY, mean, sum);
-    return op(e, VLY_PROGRAM_ADD, from->state[i], sum);
+    return sum;
 }
 
-/* x + h rate(env) */
+/* h rate(env) */
 static uint32_t explicit_step(vly_emitter *e, vly_env *env, const vly_env *from,
                               uint32_t i, uint32_t h)
 {
-    uint32_t rate = at(e, env, e->model->states[i].rate);
-    return op(e, VLY_PROGRAM_ADD, from->state[i],
-              op(e, VLY_PROGRAM_MULTIPLY, h, rate));
+    (void)from;
+    return op(e, VLY_PROGRAM_MULTIPLY, h, at(e, env, e->model->states[i].rate));
 }
 
 typedef uint32_t step_of(vly_emitter *e, vly_env *env, const vly_env *from,
@@ -217,9 +257,7 @@ static void run_stages(vly_emitter *e, const vly_env *start, vly_env *end,
                      op(e, VLY_PROGRAM_ADD, middle, middle));
         }
         sum = op(e, VLY_PROGRAM_ADD, sum, k[n_stages - 1]);
-        put(e, end, start, i,
-            op(e, VLY_PROGRAM_ADD, start->state[i],
-               op(e, VLY_PROGRAM_MULTIPLY, share, sum)));
+        put(e, end, start, i, op(e, VLY_PROGRAM_MULTIPLY, share, sum));
     }
 }
 
@@ -277,4 +315,13 @@ void vly_neuron_say_scheme(vly_neuron_model *model)
     if (model->n_exact + n_rest == 0)
         (void)snprintf(model->scheme, sizeof model->scheme,
                        "assignments as written in `update`");
+    size_t used = strlen(model->scheme);
+    for (uint32_t i = 0, n = 0; i < model->n_states; i++)
+        if (model->states[i].residual && used + 60 < sizeof model->scheme)
+            used += (size_t)snprintf(
+                model->scheme + used, sizeof model->scheme - used, "%s %s",
+                n++ ? "," : "; compensated:", model->fields[i].name);
+    if (model->substeps > 1)
+        (void)snprintf(model->scheme + used, sizeof model->scheme - used,
+                       "; %u steps a burst", model->substeps);
 }

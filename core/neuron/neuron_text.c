@@ -190,19 +190,22 @@ static vly_node *not_closed(vly_text *text, const char *bracket,
     return vly_fault_at(text, bracket, "a ( that is not closed, wanted a )");
 }
 
-/* Each uniform( ) of a model is a draw of its own. */
-static vly_node *draw(vly_text *text, const char *at)
+/* Each uniform( ) and normal( ) of a model is a draw of its own. */
+static vly_node *draw(vly_text *text, const char *at, vly_node_kind kind)
 {
+    const char *name = kind == VLY_NODE_NORMAL ? "normal" : "uniform";
     if (!take(text, ')'))
-        return vly_fault_at(text, text->at,
-                            "uniform( ) with an argument, wanted none: it is "
-                            "in [0, 1)");
+        return vly_fault_at(
+            text, text->at, "%s( ) with an argument, wanted none: %s", name,
+            kind == VLY_NODE_NORMAL ? "its mean is 0 and its deviation 1"
+                                    : "it is in [0, 1)");
     if (!text->n_draws)
         return vly_fault_at(text, at,
-                            "uniform( ), wanted it in `update`, `spike`, "
-                            "`reset` or on.PORT: equations have no draws");
-    vly_node *node = vly_node_new(text->arena, VLY_NODE_UNIFORM,
-                                  (uint32_t)(at - text->text));
+                            "%s( ), wanted it in `update`, `spike`, "
+                            "`reset` or on.PORT: equations have no draws",
+                            name);
+    vly_node *node =
+        vly_node_new(text->arena, kind, (uint32_t)(at - text->text));
     if (node)
         node->index = (int32_t)(*text->n_draws)++;
     return node;
@@ -213,12 +216,15 @@ static vly_node *call(vly_text *text, const char *at, size_t n)
     vly_node *arguments[ARGUMENTS_MAX] = {NULL};
     uint32_t count = 0;
     bool known = word_is(at, n, "rises") || word_is(at, n, "uniform") ||
+                 word_is(at, n, "normal") ||
                  vly_function_find(at, n) != VLY_FUNCTIONS;
     if (!known)
         return vly_unknown_function(text, at, n);
     const char *bracket = text->at++;
     if (word_is(at, n, "uniform"))
-        return draw(text, at);
+        return draw(text, at, VLY_NODE_UNIFORM);
+    if (word_is(at, n, "normal"))
+        return draw(text, at, VLY_NODE_NORMAL);
     text->open++;
     do {
         if (count == ARGUMENTS_MAX)

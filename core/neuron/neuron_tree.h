@@ -17,6 +17,7 @@ typedef enum vly_node_kind {
     VLY_NODE_LOCAL,   /* index: a name of `update` */
     VLY_NODE_INPUT,   /* index: of a port in this burst */
     VLY_NODE_UNIFORM, /* index: of the draw */
+    VLY_NODE_NORMAL,  /* likewise */
     VLY_NODE_NEGATE,
     VLY_NODE_ADD,
     VLY_NODE_SUBTRACT,
@@ -87,10 +88,11 @@ typedef struct vly_text {
     const void *place;
     const char *text;
     const char *at;
-    bool inputs;       /* ports may be named */
-    bool rises;        /* rises( ) may be used */
-    uint32_t *n_draws; /* uniform( ) so far; NULL: it may not be used */
-    bool in;           /* `in` is the arriving input of port in_port */
+    bool inputs; /* ports may be named */
+    bool rises;  /* rises( ) may be used */
+    uint32_t *
+        n_draws; /* uniform( ) and normal( ) so far; NULL: it may not be used */
+    bool in;     /* `in` is the arriving input of port in_port */
     uint32_t in_port;
     uint32_t depth;
     uint32_t open; /* brackets: within them lines may end */

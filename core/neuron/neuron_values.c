@@ -244,11 +244,24 @@ static double entry(const reading *r, propagators *p, const vly_coef *coef)
     return a->at[coef->row][coef->column];
 }
 
+/* The length of a step: dt in expressions. */
+static double step_of(const vly_neuron_model *model, double dt_ms)
+{
+    return dt_ms / model->substeps;
+}
+
+/* As a coefficient holds it. */
+static double stored(double value)
+{
+    return (double)vly_float_store(value, -(float)COEF_MAX, (float)COEF_MAX);
+}
+
 void vly_neuron_coefs(const vly_neuron_model *model, const double *params,
                       double dt_ms, double dc, double *values)
 {
+    const double step_ms = step_of(model, dt_ms);
     const reading r = {
-        .model = model, .params = params, .dt_ms = dt_ms, .dc = dc};
+        .model = model, .params = params, .dt_ms = step_ms, .dc = dc};
     propagators p; /* 35 KB: the stack has room, and cannot fail */
     memset(p.ready, 0, sizeof p.ready);
     for (uint32_t i = 0; i < model->n_coefs; i++) {
@@ -256,22 +269,33 @@ void vly_neuron_coefs(const vly_neuron_model *model, const double *params,
         if (coef->kind == VLY_COEF_NODE)
             values[i] = value(&r, coef->node);
         else if (coef->kind == VLY_COEF_BURSTS)
-            values[i] = vly_floor(value(&r, coef->node) / dt_ms + 0.5);
+            values[i] = vly_floor(value(&r, coef->node) / step_ms + 0.5);
         else
             values[i] = entry(&r, &p, coef);
+        if (coef->low)
+            values[i] = 0x1p24 * (values[i] - stored(values[i]));
     }
 }
 
 void vly_neuron_start(const vly_neuron_model *model, const double *params,
                       double dt_ms, double *values)
 {
-    const reading r = {
-        .model = model, .params = params, .dt_ms = dt_ms, .states = values};
+    const reading r = {.model = model,
+                       .params = params,
+                       .dt_ms = step_of(model, dt_ms),
+                       .states = values};
     for (uint32_t i = 0; i < model->n_states; i++)
         if (values[i] != values[i])
             values[i] = value(&r, model->states[i].start);
     if (model->refractory && values[model->n_states] != values[model->n_states])
         values[model->n_states] = 0.0;
+    for (uint32_t i = 0; i < model->n_states; i++) {
+        const vly_neuron_field *field = &model->fields[i];
+        uint32_t residual = model->states[i].residual;
+        if (residual && values[residual] != values[residual])
+            values[residual] = values[i] - (double)vly_float_store(
+                                               values[i], field->lo, field->hi);
+    }
 }
 
 const char vly_neuron_unfit_bursts[] =
@@ -288,10 +312,11 @@ const char *vly_neuron_unfit(const vly_neuron_model *model,
         if (values[i] != values[i])
             return "a number as the start of every state variable";
     if (model->reset_value) {
-        double at =
-            vly_node_value(model, model->reset_value, params, dt_ms, 0.0, NULL);
+        double step_ms = step_of(model, dt_ms);
+        double at = vly_node_value(model, model->reset_value, params, step_ms,
+                                   0.0, NULL);
         double threshold =
-            vly_node_value(model, model->threshold, params, dt_ms, 0.0, NULL);
+            vly_node_value(model, model->threshold, params, step_ms, 0.0, NULL);
         float reset = vly_float_store(at, -(float)COEF_MAX, (float)COEF_MAX);
         float most =
             vly_float_store(threshold, -(float)COEF_MAX, (float)COEF_MAX);

@@ -9,6 +9,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/neuron_names.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_program.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_read.c
+    ${CMAKE_CURRENT_LIST_DIR}/neuron_residual.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_scheme.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_text.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_tree.c

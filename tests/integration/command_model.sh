@@ -152,6 +152,17 @@ for call in "bounds1.toml lif" "bounds2.toml lif" "bounds3.toml lif" \
     esac
 done
 
+# substeps: as if dt_ms were shorter, where nothing arrives
+sed '/stimulus/,/^weight/d' lif.toml >quiet.toml
+sed 's/^refractory.*/&\nsubsteps = 4/' quiet.toml >steps.toml
+expect 0 run quiet.toml --quiet --set run.dt_ms=0.025 --json quiet.json
+expect 0 run steps.toml --quiet --json steps.json --backend cpu:2
+holds [ "$(value spikes steps.json)" -gt 10 ]
+holds [ "$(value spikes steps.json)" = "$(value spikes quiet.json)" ]
+expect 0 model steps.toml lif
+prints "v, i_syn, w exactly (matrix exponential); 4 steps a burst"
+prints "refractory                       substeps"
+
 # a file with the model only
 {
     echo 'format = 1'
@@ -180,7 +191,7 @@ for file in "$genomes"/neurons/*.toml; do
     holds grep -q "^neurons/$name.toml," "$genomes/golden.csv"
     holds grep -q 'doi:10\.' "$file"
 done
-holds [ $n_models -eq 13 ]
+holds [ $n_models -eq 16 ]
 # NEST's names lead to them
 for name in iaf_cond_alpha iaf_cond_beta hh_cond_exp_traub mat2_psc_exp glif_psc; do
     expect 0 doc $name
@@ -197,7 +208,7 @@ while read -r name; do
 done <named
 expect 0 new
 prints "neurons/qif "
-holds grep -qF "has thirteen published models" "$page"
+holds grep -qF "has sixteen published models" "$page"
 
 # ---- resolve: a genome with the model in it and the same hash; rerun ----
 expect 0 resolve lif.toml
@@ -206,6 +217,7 @@ expect 0 resolve --hash lif.toml
 cp out hash
 expect 0 resolve --hash resolved.toml
 holds cmp -s out hash
+cp hash lif_hash
 expect 0 rerun lif/manifest.json
 prints "identical"
 # in an included genome too, whose models have its name before theirs
@@ -250,9 +262,91 @@ sed '/^prefix/d; s,"lif","cells/lif",' using.toml >prefixed.toml
 expect 0 run prefixed.toml --quiet --json using.json
 holds [ "$(value digest using.json)" = "$(value digest lif.json)" ]
 
+# a model in a file of its own, as the page has it
+{
+    echo 'format = 1'
+    sed -n '/^\[neuron/,/^refractory/p' lif.toml
+} >lif_model.toml
+{
+    sed '/^\[neuron/,/^refractory/d' lif.toml
+    sed -n '/^    \[neuron.lif\]$/{N;/model_file/{s/^    //;s/\n    /\n/;s/  *#.*//;p;};}' "$page"
+} >filed.toml
+holds grep -q '^model_file = "lif_model.toml"$' filed.toml
+expect 0 run filed.toml -o filed --quiet
+holds [ "$(value digest filed/summary.json)" = "$(value digest lif.json)" ]
+holds [ "$(value state_digest filed/summary.json)" = "$(value state_digest lif.json)" ]
+expect 0 model filed.toml lif
+expect 0 rerun filed/manifest.json
+prints "identical"
+expect 0 resolve --hash filed.toml
+holds cmp -s out lif_hash
+# the run knows the model without the file, and the hash is another with another
+expect 0 run filed.toml --ms 20 --checkpoint filed.vlc --quiet
+sed -i 's/b = "60 pA"/b = "61 pA"/' lif_model.toml
+expect 0 resolve --hash filed.toml
+holds sh -c '! cmp -s out lif_hash'
+expect 0 rerun filed/manifest.json
+prints "identical"
+expect 2 run filed.toml --resume filed.vlc --quiet
+says "genome"
+rm lif_model.toml
+expect 2 check filed.toml
+says "filed.toml:$(sed -n '/^model_file/=' filed.toml):14: lif_model.toml: No such file"
+
 # ---- a spike that never comes ----
 expect 0 run never.toml --quiet --json never.json
 holds [ "$(value spikes never.json)" = 0 ]
+
+# ---- a model that diverges is told: the line of the page ----
+sed "s,w' = -w/tau_w,w' = 4*w/tau_w," lif.toml |
+    sed 's/^reset = .*/reset = "v = e_l; w += 0*b"/; s/w = "0 pA"/w = "1 nA"/' >grows.toml
+sed -n '/^    diverging /,/^$/s/^    \(..*\)/\1/p' "$page" >lines
+holds has_lines 2 lines
+# told: the lines of the page are in the summary
+told() {
+    while IFS= read -r line; do
+        prints "$line"
+    done <lines
+}
+expect 0 run grows.toml --ms 1000 --backend cpu:1 -o grows
+told
+holds grep -q "A.w_pa: 3 of 3 neurons at 1.07374182e+09 pA" grows/log.jsonl
+holds grep -q '"at_upper": 3' grows/summary.json
+expect 0 run grows.toml --ms 1000 --backend cpu:3
+told
+# NaN is at the lower bound, a bound that the genome gives is in JSON only, and
+# nothing is counted at 0 or of a variable that stays within its range
+cat >told.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 40
+[neuron.told]
+port.arrived = "1"
+state.lost = 0
+state.gate = { value = 0, range = [0, 1] }
+state.rest = { value = 0, range = [0, 4] }
+state.well = 3
+on.arrived = "well += in"
+update = """
+    far = (1e9*well)^16
+    lost = far - far
+    gate = gate + 0.25
+    rest = 0.5*rest
+"""
+spike = "1 < 0"
+[area.A]
+model = "told"
+neurons = 7
+END
+expect 0 run told.toml --json told.json
+prints "diverging         A.lost: 7 of 7 neurons at -1.07374182e+09, its bound"
+holds [ "$(grep -c "its bound" out)" -eq 1 ]
+holds [ "$(grep -c '"field"' told.json)" -eq 2 ]
+holds [ "$(value at_lower told.json)" = 7 ]
+holds grep -q '"field": "gate"' told.json
+expect 0 run lif.toml --json lif.json
+holds grep -q '"at_bounds": \[\]' lif.json
 
 # ---- doc ----
 expect 0 doc neuron
@@ -285,7 +379,7 @@ fits() {
 misfits() {
     ! "$schema_check" schema.json "$1" >out 2>err
 }
-for file in lif own resolved outer outer_resolved doc cells using prefixed; do
+for file in lif own resolved outer outer_resolved doc cells using prefixed filed; do
     holds fits $file.toml
 done
 # without a [neuron] the schema refuses an unknown parameter of an area

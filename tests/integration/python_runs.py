@@ -127,6 +127,17 @@ class Recordings(unittest.TestCase):
         np.testing.assert_array_equal(spikes.spikes.bursts, want[0].bursts)
         np.testing.assert_array_equal(trace.values, want[1])
 
+    def test_at_bounds(self):
+        self.net.run(10)
+        self.assertEqual(self.net.at_bounds(), [])
+        v = np.full(3, 16384.0)
+        self.net.write("E", "v_mv", v, first=1)
+        n = self.net.area("E").neurons
+        self.assertEqual(self.net.at_bounds(), [{
+            "area": "E", "field": "v_mv", "unit": "mV", "n_neurons": n,
+            "lower": -16384.0, "n_lower": 0, "upper": 16384.0, "n_upper": 3,
+            "declared": False}])
+
     def test_memories(self):
         path = os.path.join(SOURCE, "genomes", "memory.toml")
         with volley.load(path, "cpu:1") as net:

@@ -166,6 +166,10 @@ vly_test(test_neuron_gallery LABELS integration TIMEOUT 300
          SOURCES test_neuron_gallery.c neuron_gallery.c
                  neuron_gallery_methods.c
          LIBRARIES m DEPENDS cpu)
+vly_test(test_neuron_noise LABELS integration
+         SOURCES test_neuron_noise.c LIBRARIES m DEPENDS cpu)
+vly_test(test_neuron_substeps LABELS integration
+         SOURCES test_neuron_substeps.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_stdp LABELS integration
          SOURCES test_science_stdp.c science_net.c science_weights.c
          LIBRARIES m DEPENDS cpu)

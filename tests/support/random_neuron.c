@@ -63,7 +63,7 @@ static void leaf(maker *m, bool states)
     else if (states && m->n_locals && kind == 5)
         put(m, "x%u", roll(m, m->n_locals));
     else if (kind == 6 && m->draws && roll(m, 2) == 0)
-        put(m, "uniform()");
+        put(m, roll(m, 2) == 0 ? "uniform()" : "normal()");
     else if (kind < 7)
         put(m, "k%u", roll(m, m->n_params));
     else
@@ -177,6 +177,8 @@ static void equations(maker *m, bool holds)
 {
     static const char *const methods[] = {"auto", "auto", "auto",
                                           "heun", "rk4",  "euler"};
+    if (roll(m, 3) == 0)
+        put(m, "substeps = %u\n", 1 + roll(m, 3));
     put(m, "method = \"%s\"\neq = \"\"\"\n", methods[roll(m, 6)]);
     m->inputs = m->draws = false;
     m->n_locals = 0;
@@ -197,7 +199,8 @@ static void equations(maker *m, bool holds)
         }
         put(m, " + ");
         expression(m, 1, false);
-        put(m, ")/tau%s\n", holds && roll(m, 3) == 0 ? " hold" : "");
+        put(m, ")/tau%s", holds && roll(m, 3) == 0 ? " hold" : "");
+        put(m, "%s\n", roll(m, 4) == 0 ? " compensated" : "");
     }
     put(m, "\"\"\"\n");
     for (uint32_t i = 0; i < m->n_ports; i++)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Users' neuron models: the language and its compiler. libm as a reference.
 vly_test(test_neuron_unit LABELS unit SOURCES test_neuron_unit.c)
-foreach(name expression memory program scheme)
+foreach(name expression memory program residual scheme)
     vly_test(test_neuron_${name} LABELS unit
              SOURCES test_neuron_${name}.c neuron_fixture.c LIBRARIES m)
 endforeach()

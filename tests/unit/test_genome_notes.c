@@ -138,13 +138,15 @@ static void small_steps(void **state)
         {"0.001", "lif_psc_delta", "tau_m_ms = 20\n",
          "t:4:7: area A: its membrane time constant is 2e+04 bursts: in single "
          "precision the potential stops up to 0.076 mV before its end, and the "
-         "time constant is off by up to 0.06% (volley doc step)"},
+         "time constant is off by up to 0.06%; neurons/"
+         "lif_psc_exp_compensated keeps both (volley doc step)"},
         /* just below and above the bound at -65 mV: 3,932 bursts */
         {"0.001", "lif_psc_exp", "tau_m_ms = 3.9\n", NULL},
         {"0.001", "lif_psc_exp", "tau_m_ms = 3.95\n",
          "t:4:7: area A: its membrane time constant is 3950 bursts: in single "
          "precision the potential stops up to 0.015 mV before its end, and the "
-         "time constant is off by up to 0.012% (volley doc step)"},
+         "time constant is off by up to 0.012%; neurons/"
+         "lif_psc_exp_compensated keeps both (volley doc step)"},
         /* floats are finer around 0 */
         {"0.001", "lif_psc_delta",
          "tau_m_ms = 20\ne_l_mv = 0\nv_reset_mv = 0\nv_th_mv = 20\n", NULL},

@@ -343,12 +343,11 @@ static void places(void **state)
 }
 
 /* The n-th allocation fails, for every n. */
-static void memory(void **state)
+static void memory_of(const char *name)
 {
-    (void)state;
     char path[1024];
     uint64_t before = vly_memory_live();
-    snprintf(path, sizeof(path), "%s/nested.toml", folder);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     for (uint64_t n = 1;; n++) {
         vly_error error = VLY_ERROR_INIT;
         vly_genome *genome = NULL;
@@ -366,11 +365,84 @@ static void memory(void **state)
     assert_true(vly_memory_live() == before);
 }
 
+static void memory(void **state)
+{
+    (void)state;
+    memory_of("nested.toml");
+    memory_of("using.toml"); /* of model_files */
+}
+
+/* ---- model_file --------------------------------------------------------- */
+
+#define CELL                                                                   \
+    "[neuron.cell]\nparam = { tau = \"10 ms\", th = 1 }\n"                     \
+    "port = { ex = \"1\" }\nstate = { v = 0 }\neq = \"v' = -v/tau\"\n"         \
+    "on.ex = \"v += in\"\nspike = \"v >= th\"\nreset = \"v = 0\"\n"
+#define CELL_AREA "[area.A]\nmodel = \"cell\"\nneurons = 2\n"
+#define OF_FILE(file) "[neuron.cell]\nmodel_file = \"" file "\"\n"
+
+static void model_files(void **state)
+{
+    (void)state;
+    /* only the model is taken, with the variables of its file */
+    put("parts/cell.toml", "format = 1\n[var]\nt = 5\n" CELL "substeps = "
+                           "\"=t-3\"\n[neuron.other]\nwrong = 1\n"
+                           "[area.X]\nmodel = \"cell\"\nneurons = 9\n");
+    put("inline.toml", "format = 1\n" CELL "substeps = 2\n" CELL_AREA);
+    put("with_file.toml", "format = 1\n" CELL_AREA OF_FILE("parts/cell.toml"));
+    put("parts/inner.toml", "format = 1\n" CELL_AREA OF_FILE("cell.toml"));
+    put("using.toml", "format = 1\n[use.V1]\nfile = \"parts/inner.toml\"\n"
+                      "prefix = \"\"\n");
+    vly_genome *wanted = load("inline.toml", NULL, 0);
+    static const char *const names[] = {"with_file.toml", "using.toml"};
+    for (int i = 0; i < 2; i++) {
+        vly_genome *found = load(names[i], NULL, 0);
+        assert_int_equal(found->n_areas, 1);
+        assert_memory_equal(&found->hash, &wanted->hash, sizeof found->hash);
+        assert_int_equal(found->n_files, i + 1);
+        vly_genome_destroy(found);
+    }
+    vly_genome_destroy(wanted);
+}
+
+static void wrong_model_files(void **state)
+{
+    (void)state;
+    put("a.toml", "format = 1\n" CELL_AREA OF_FILE("parts/none.toml"));
+    refused("a.toml",
+            "a.toml:6:14: parts/none.toml: No such file or directory");
+    put("a.toml", "format = 1\n" CELL_AREA "[neuron.cell]\nmodel_file = 3\n");
+    refused("a.toml", "a.toml:6:14: model_file is 3, wanted a string");
+    put("a.toml", "format = 1\n" CELL_AREA OF_FILE(
+                      "parts/cell.toml") "method = \"rk4\"\n");
+    refused("a.toml", "a.toml:7:1: method beside model_file, wanted it in that "
+                      "file");
+    put("parts/cells.toml", "format = 1\n[neuron.cells]\nwrong = 1\n");
+    put("a.toml", "format = 1\n" CELL_AREA OF_FILE("parts/cells.toml"));
+    refused("a.toml", "a.toml:6:14: parts/cells.toml has no [neuron.cell], did "
+                      "you mean cells?");
+    put("parts/cells.toml", "format = 1\n" OF_FILE("cell.toml"));
+    refused("a.toml", "parts/cells.toml:3:1: model_file in the file of a "
+                      "model, wanted the model");
+    put("a.toml", "format = 1\n" CELL_AREA OF_FILE("a.toml"));
+    refused("a.toml",
+            "a.toml:6:14: includes itself: a.toml -> a.toml, wanted no circle");
+    /* a mistake in it is told with its file, line and column */
+    put("parts/cells.toml", "format = 1\n[neuron.cell]\nstate = { v = 0 }\n"
+                            "port = { ex = \"1\" }\neq = \"\"\"\n  v' = -w\n"
+                            "\"\"\"\nspike = \"v >= 1\"\n");
+    put("a.toml", "format = 1\n" CELL_AREA OF_FILE("parts/cells.toml"));
+    refused("a.toml", "parts/cells.toml:6:9: unknown name w, wanted v");
+    put("parts/cells.toml", "[neuron.cell]\nspike = \"v >= 1\"\n");
+    refused("a.toml", "parts/cells.toml:1:1: no format, wanted format = 1");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(parts),   cmocka_unit_test(resolved),
     cmocka_unit_test(streams), cmocka_unit_test(overrides),
     cmocka_unit_test(nested),  cmocka_unit_test(circles),
-    cmocka_unit_test(places),  cmocka_unit_test(memory),
+    cmocka_unit_test(places),  cmocka_unit_test(model_files),
+    cmocka_unit_test(memory),  cmocka_unit_test(wrong_model_files),
 };
 
 int main(void)

@@ -337,11 +337,11 @@ static void input(void **state)
 
 /* A draw for each uniform( ) that is written, by the model's name and its
  * place among them. */
-static uint32_t streams(const neuron *n, uint32_t out[8])
+static uint32_t streams(const neuron *n, uint32_t out[16])
 {
     const vly_program *program = vly_neuron_program(n->model);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < program->n_ops && count < 8; i++)
+    for (uint32_t i = 0; i < program->n_ops && count < 16; i++)
         if (program->ops[i].code == VLY_PROGRAM_UNIFORM)
             out[count++] = program->ops[i].a;
     return count;
@@ -350,8 +350,8 @@ static uint32_t streams(const neuron *n, uint32_t out[8])
 static void draws(void **state)
 {
     (void)state;
-    uint32_t first[8];
-    uint32_t second[8];
+    uint32_t first[16];
+    uint32_t second[16];
     neuron n;
     neuron_make(&n,
                 "[neuron.n]\nport = { ex = \"1\" }\nstate = { x = 0, y = 0 }\n"
@@ -421,11 +421,41 @@ static void hashes(void **state)
     neuron_free(&b);
 }
 
+/* normal( ) of four draws that are all the same: its middle and its ends. */
+static void normal(void **state)
+{
+    (void)state;
+    uint32_t found[16];
+    neuron n;
+    neuron_make(&n,
+                "[neuron.n]\nport = { ex = \"1\" }\nstate = { x = 0, y = 0 }\n"
+                "update = \"x = normal(); y = 2*normal() + ex\"\n"
+                "spike = \"normal() < -5.3\"\n",
+                1);
+    assert_int_equal(streams(&n, found), 12);
+    for (int i = 0; i < 12; i++)
+        for (int j = 0; j < i; j++)
+            assert_true(found[i] != found[j]);
+    n.uniform = 0.0f;
+    assert_true(neuron_burst(&n));
+    const float least = neuron_field(&n, "x");
+    assert_close((double)least, -5.304847, 1e-5);
+    assert_true(neuron_field(&n, "y") == 2 * least);
+    n.uniform = 1.0f - 0x1p-24f;
+    assert_false(neuron_burst(&n));
+    assert_true(neuron_field(&n, "x") == -least);
+    n.uniform = 0.5f;
+    neuron_burst(&n);
+    assert_close((double)neuron_field(&n, "x"), 0, 2.1e-7);
+    neuron_free(&n);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_operation), cmocka_unit_test(stores),
     cmocka_unit_test(parts_in_order),  cmocka_unit_test(rises),
     cmocka_unit_test(refractory),      cmocka_unit_test(held_system),
     cmocka_unit_test(input),           cmocka_unit_test(notes),
     cmocka_unit_test(hashes),          cmocka_unit_test(draws),
+    cmocka_unit_test(normal),
 };
 VLY_TEST_MAIN(tests)

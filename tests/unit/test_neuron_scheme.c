@@ -272,6 +272,84 @@ static void schemes(void **state)
     }
 }
 
+/* ---- substeps ----------------------------------------------------------- */
+
+#define STEPPED                                                                \
+    "[neuron.n]\nparam = { tau = \"3 ms\", v_th = 1, t_ref = \"0.6 ms\" }\n"   \
+    "port = { ex = \"1\" }\nstate = { v = 0, i = 1.5, w = 0 }\n"               \
+    "eq = \"v' = (1 - v*v*0.3 + i - w)/tau hold; i' = (2 - i)/tau; "           \
+    "w' = (v - w)/(9 ms)\"\non.ex = \"i += in\"\nspike = \"%s\"\n"             \
+    "reset = \"v = -0.5; w += 0.25\"\nrefractory = \"t_ref\"\nmethod = "       \
+    "\"%s\"\n%s"
+
+static const char *const names[] = {"v", "i", "w"};
+
+/* A burst of n substeps is n bursts of dt / n, to the bit; arrivals come with
+ * the last one. */
+static void check_substeps(const char *spike, const char *method, uint32_t n)
+{
+    char text[800];
+    char key[40] = "";
+    neuron whole;
+    neuron part;
+    uint32_t n_spikes = 0;
+    (void)snprintf(text, sizeof text, STEPPED, spike, method, key);
+    neuron_make(&part, text, 0.4 / n);
+    (void)snprintf(key, sizeof key, "substeps = %u\n", n);
+    (void)snprintf(text, sizeof text, STEPPED, spike, method, key);
+    neuron_make(&whole, text, 0.4);
+    for (uint32_t b = 0; b < 60; b++) {
+        bool fired = false;
+        whole.in[0] = b % 7 == 3 ? 0.75f : 0.0f;
+        for (uint32_t s = 0; s < n; s++) {
+            part.in[0] = s + 1 == n ? whole.in[0] : 0.0f;
+            fired |= neuron_burst(&part);
+        }
+        assert_int_equal(neuron_burst(&whole), fired);
+        n_spikes += fired;
+        for (int f = 0; f < 3; f++)
+            assert_memory_equal(&(float){neuron_field(&whole, names[f])},
+                                &(float){neuron_field(&part, names[f])},
+                                sizeof(float));
+        assert_int_equal(whole.fields[3], part.fields[3]);
+    }
+    assert_true(n_spikes > 3 && n_spikes < 60);
+    neuron_free(&whole);
+    neuron_free(&part);
+}
+
+static void substeps(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"auto", "heun", "rk4", "euler"};
+    for (int i = 0; i < 4; i++)
+        for (uint32_t n = 1; n <= 5; n += 2) {
+            check_substeps("v >= v_th", methods[i], n);
+            check_substeps("rises(v, v_th)", methods[i], n);
+        }
+    /* each substep has draws of its own */
+    neuron n;
+    neuron_make(&n,
+                "[neuron.n]\nport = { ex = \"1\" }\nstate = { x = 0 }\n"
+                "update = \"x = x + uniform()\"\non.ex = \"x += in\"\n"
+                "spike = \"uniform() < 0.1\"\nsubsteps = 3\n",
+                1);
+    const vly_program *program = vly_neuron_program(n.model);
+    uint32_t streams[8];
+    uint32_t n_streams = 0;
+    for (uint32_t i = 0; i < program->n_ops; i++)
+        if (program->ops[i].code == VLY_PROGRAM_UNIFORM) {
+            assert_true(n_streams < 6);
+            for (uint32_t k = 0; k < n_streams; k++)
+                assert_int_not_equal(streams[k], program->ops[i].a);
+            streams[n_streams++] = program->ops[i].a;
+        }
+    assert_int_equal(n_streams, 6);
+    assert_string_equal(vly_neuron_scheme(n.model),
+                        "assignments as written in `update`; 3 steps a burst");
+    neuron_free(&n);
+}
+
 /* ---- parameters that do not fit ----------------------------------------- */
 
 static void assert_unfit(neuron *n, const char *key, double value,
@@ -344,5 +422,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(constant_rate), cmocka_unit_test(alpha),
     cmocka_unit_test(orders),        cmocka_unit_test(schemes),
     cmocka_unit_test(unfit),         cmocka_unit_test(cut),
+    cmocka_unit_test(substeps),
 };
 VLY_TEST_MAIN(tests)

@@ -230,7 +230,8 @@ static const doc_topic topics[] = {
      "stops up to 3.8e-6 mV *\ntau / dt_ms before its end, of 32 to 64 mV half "
      "of it, and so on: 0.0004 mV with\ndt_ms = 0.1 and tau = 10 ms. Where "
      "that is more than 0.1% (of tau, of the way from\nrest to threshold), a "
-     "note says so. So smaller steps are not better for ever.\n",
+     "note says so. A [neuron] keeps variables marked compensated\nto twice "
+     "the digits: `volley new neurons/lif_psc_exp_compensated`.\n",
      NULL},
     {"learning", "which spikes change a weight, and when",
      "A map with plasticity = \"NAME\" learns by [plasticity.NAME]: a rule, "
@@ -278,14 +279,19 @@ static const doc_topic topics[] = {
      "not, if C then a\nelse b; a line x = ... makes a name. Units are "
      "checked. rises(v, 0 mV) in spike: v\nreaches 0 mV in this burst. "
      "uniform( ) in spike, update, reset and on.PORT: a new\nnumber in [0, 1) "
-     "of each neuron in each burst. exp of a variable takes its argument\n"
+     "of each neuron in each burst; normal( ) likewise, with mean 0 and "
+     "standard "
+     "deviation 1. exp of a variable takes its argument\n"
      "within +-80, and 1/x counts an |x| below 2^-40 as 2^-40. Numbers, "
      "parameters and dt\nare computed once, in double; variables are single "
      "precision.\n\n"
      "method: auto and exponential solve what is linear exactly, by a matrix "
      "exponential,\nand the rest by exponential Euler at the middle of the "
      "burst, 2nd order; exact\nrefuses that rest; heun 2nd, rk4 4th, euler "
-     "1st order. Spikes are tested at the end of\na burst. With spike = "
+     "1st order. x' = ... compensated: a field x_residual keeps what single "
+     "precision does\nnot hold of x. substeps = N: N steps a burst,\neach of "
+     "dt/N; arrivals come "
+     "with the last one. Spikes are tested at the end of a\nstep. With spike = "
      "\"v >= a\" a step that is not exact ends at a if it would\ntake v "
      "beyond it.\n",
      print_neuron},

@@ -166,6 +166,7 @@ typedef struct run_part {
     PART(record)                                                               \
     PART(weights)                                                              \
     PART(memory)                                                               \
+    PART(bounds)                                                               \
     PART(connectome)                                                           \
     PART(watch)                                                                \
     PART(monitor)                                                              \

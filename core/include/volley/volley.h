@@ -463,6 +463,29 @@ VLY_API void vly_net_count_areas(vly_net *net, int on);
 VLY_API vly_status vly_net_area_stats(vly_net *net, uint32_t area,
                                       vly_area_stats *stats);
 
+/* Values of a field that are at a bound of its range now: a value beyond a
+ * bound is stored as the bound, NaN as the lower one. A bound of 0 counts none:
+ * many fields are 0 at rest. */
+typedef struct vly_bound_stats {
+    uint32_t struct_size;
+    uint32_t n_neurons; /* of the area */
+    uint32_t n_lower;   /* of these: at the lower bound */
+    uint32_t n_upper;
+    uint32_t declared; /* 1: the range is one that a [neuron] gives; 0: values
+                        * at its bounds mean that the area diverges */
+    uint32_t reserved;
+    double lower;
+    double upper;
+    const char *area;
+    const char *field;
+    const char *unit;
+} vly_bound_stats;
+/* Field `index` of all fields of real numbers, area by area; the device is
+ * read. Errors  E_INVALID index after the last; as of vly_net_read */
+VLY_API vly_status vly_net_bound_stats(vly_net *net, uint32_t index,
+                                       vly_bound_stats *stats,
+                                       vly_error *error);
+
 /* Patterns of a [memory]: one neuron stands for each. */
 typedef struct vly_memory_stats {
     uint32_t struct_size;

@@ -96,6 +96,15 @@ class MemoryStats(ctypes.Structure):
                 [("area", ctypes.c_char_p)])
 
 
+class BoundStats(ctypes.Structure):
+    _fields_: ClassVar[Any] = ([(name, ctypes.c_uint32) for name in
+                 ("struct_size", "n_neurons", "n_lower", "n_upper",
+                  "declared", "reserved")] +
+                [(name, ctypes.c_double) for name in ("lower", "upper")] +
+                [(name, ctypes.c_char_p) for name in
+                 ("area", "field", "unit")])
+
+
 class AssociationStats(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint32),
                 ("reserved", ctypes.c_uint32),
@@ -167,6 +176,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "net_rounding": (_I32, [_PTR, _STR, ctypes.POINTER(_F64), _ERR]),
     "net_set_each": (_I32, [_PTR, _STR, _STR, _PTR, _U32, _ERR]),
     "net_stats": (_I32, [_PTR, ctypes.POINTER(Stats), _ERR]),
+    "net_bound_stats": (_I32, [_PTR, _U32, ctypes.POINTER(BoundStats), _ERR]),
     "net_memory_stats": (_I32, [_PTR, _U32, ctypes.POINTER(MemoryStats)]),
     "net_association_stats": (_I32, [_PTR, _U32,
                                      ctypes.POINTER(AssociationStats)]),

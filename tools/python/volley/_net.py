@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import math
 import warnings
 from typing import (Any, Callable, Dict, List, Optional, TypeVar, Union,
@@ -14,11 +15,12 @@ import numpy.typing as npt
 
 from ._connectome import (Connectome, Projection, State, Synapses, choose,
                           ends_of)
-from ._errors import RoundingWarning, plain, unknown
+from ._errors import Error, RoundingWarning, plain, unknown
 from ._explain import Explanation
 from ._genome import floats, numbers
-from ._library import (AreaStats, AssociationStats, MemoryStats, Stats, call,
-                       check_whole, lib, made_error, make, registry, word)
+from ._library import (AreaStats, AssociationStats, BoundStats, MemoryStats,
+                       Stats, call, check_whole, lib, made_error, make,
+                       registry, word)
 from ._recording import FieldRecording, Recording, SpikeRecording
 from ._run import Interrupt, Runner
 from ._spikes import Area, Spikes, statistics
@@ -502,6 +504,30 @@ class Net(Runner):
             found.append({name: value.decode() if isinstance(value, bytes)
                           else value for name, value in values
                           if name != "reserved"})
+
+    @_alone
+    def at_bounds(self) -> List[Dict[str, Any]]:
+        """A dict of each field that is at a bound of its range in some neurons
+        now: area, field, unit, n_neurons, lower, n_lower, upper, n_upper,
+        declared. Unless a [neuron] declares the range, the area diverges."""
+        found: List[Dict[str, Any]] = []
+        for index in itertools.count():
+            info = BoundStats(struct_size=ctypes.sizeof(BoundStats))
+            try:
+                call("net_bound_stats", self._handle, index,
+                     ctypes.byref(info))
+            except Error as why:
+                if why.status == "E_INVALID":  # after the last field
+                    return found
+                raise
+            if info.n_lower + info.n_upper:
+                found.append({
+                    "area": info.area.decode(), "field": info.field.decode(),
+                    "unit": info.unit.decode(), "n_neurons": info.n_neurons,
+                    "lower": info.lower, "n_lower": info.n_lower,
+                    "upper": info.upper, "n_upper": info.n_upper,
+                    "declared": bool(info.declared)})
+        return found
 
     @_alone
     def memories(self) -> List[Dict[str, Any]]:
