@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_user_models [SPEC...]: the shipped genomes with each built-in model
- * replaced by the same model as a user writes it (own_models.toml): the digests
- * of golden.csv on cpu:1, cpu:3 (or the backends named), when the net is
- * swapped half way, and from a saved connectome.
+ * test_user_models [BURSTS] [SPEC...]: the shipped genomes with each built-in
+ * model replaced by the same model as a user writes it (own_models.toml): the
+ * digests of golden.csv on cpu:1, cpu:3 (or the backends named), when the net
+ * is swapped half way, and from a saved connectome. After BURSTS at most.
  */
 #include "device_test.h"
 
@@ -15,7 +15,7 @@
 #include "plugin/registry.h"
 
 /* longer runs are cut; then the built-in models give the digests */
-#define BURSTS_MAX 2000u
+static uint64_t most_bursts = 2000;
 
 static const char *const cpus[] = {"cpu:1", "cpu:3"};
 static const char *const *specs = cpus;
@@ -122,7 +122,7 @@ static void cut(row *r, const char *path, const vly_override *overrides,
     vly_genome *genome = NULL;
     vly_connectome *connectome = NULL;
     trace t = {0};
-    r->bursts = BURSTS_MAX;
+    r->bursts = most_bursts;
     assert_ok(vly_genome_load(path, overrides, n_overrides, &genome, &error),
               error);
     assert_ok(vly_connectome_build(genome, 2, &connectome, &error), error);
@@ -162,7 +162,7 @@ static bool check_row(row *r, const char *definitions)
         *equals = 0;
         overrides[n_overrides++] = (vly_override){at, equals + 1};
     }
-    if (r->bursts > BURSTS_MAX)
+    if (r->bursts > most_bursts)
         cut(r, path, overrides, n_overrides);
     assert_ok(vly_genome_parse(own, strlen(own), path, overrides, n_overrides,
                                &genome, &error),
@@ -217,9 +217,15 @@ static void golden_digests(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(golden_digests)};
-    if (argc > 1) {
-        specs = (const char *const *)argv + 1;
-        n_specs = (uint32_t)argc - 1;
+    char **names = argv + 1;
+    uint32_t n_names = argc > 1 ? (uint32_t)argc - 1 : 0;
+    if (n_names > 0 && names[0][0] >= '0' && names[0][0] <= '9') {
+        most_bursts = strtoull(*names++, NULL, 10);
+        n_names--;
+    }
+    if (n_names > 0) {
+        specs = (const char *const *)names;
+        n_specs = n_names;
     }
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -88,7 +88,8 @@ if(TARGET cuda)
         set(emulated ${CMAKE_BINARY_DIR}/emulated_cuda)
         set(emulated_kernels)
         set(emulated_sources)
-        foreach(file burst_global burst_learning modulator burst_resident burst_shifted
+        foreach(file burst_global burst_learning burst_programs
+                burst_programs_learning modulator burst_resident burst_shifted
                 burst_learners build_learners
                 burst_partition burst_narrow build_rows build_segments
                 build_partition publish short_term spike_log)
@@ -106,7 +107,8 @@ if(TARGET cuda)
                 partition_deliver.cuh partition_layout.h partition_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_learning.cuh resident_mail.cuh
-                learner_kernels.h
+                learner_kernels.h program_kernels.h program_launch.cuh
+                program_update.cuh
                 resident_run.cuh resident_update.cuh segment_marks.cuh
                 shift_classes.h short_term.cuh update_neuron.cuh)
             list(APPEND emulated_headers
