@@ -12,11 +12,12 @@
 /* 1 / x by three steps of Newton's method from a guess by the bits: at most 2.5
  * u wrong, relative, with u = 2^-24 (measured by test_model_program: 2.49 u).
  * |x| counts as at least 2^-40 and at most 2^80, so that nothing overflows; NaN
- * counts as 2^-40. */
+ * counts as 2^-40, whatever its sign: machines differ in the NaN they make. */
 VLY_FN VLY_F32 vly_inverse_f32(VLY_F32 x)
 {
-    VLY_U32 sign = VLY_BITS(x) & 0x80000000u;
-    VLY_F32 size = VLY_FLOAT(VLY_BITS(x) & 0x7fffffffu);
+    VLY_U32 size_bits = VLY_BITS(x) & 0x7fffffffu;
+    VLY_U32 sign = size_bits > 0x7f800000u ? 0u : VLY_BITS(x) & 0x80000000u;
+    VLY_F32 size = VLY_FLOAT(size_bits);
     size = size > 9.09494702e-13f ? size : 9.09494702e-13f; /* 2^-40 */
     size = size < 1.20892582e24f ? size : 1.20892582e24f;   /* 2^80 */
     VLY_F32 y = VLY_FLOAT(0x7ef311c3u - VLY_BITS(size));
