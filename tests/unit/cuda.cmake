@@ -32,6 +32,11 @@ if(TARGET cuda)
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu cuda TIMEOUT 300)
     endforeach()
 
+    vly_test(test_cuda_programs LABELS gpu
+        SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
+        LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
+        DEPENDS cpu cuda TIMEOUT 300)
+
     # the host side without a device: the same sources, a fake runtime
     find_package(CUDAToolkit REQUIRED)
     get_target_property(fake_sources cuda SOURCES)
@@ -143,6 +148,12 @@ if(TARGET cuda)
         vly_test(test_cuda_emulated LABELS unit ALONE TIMEOUT 600
             SOURCES test_cuda_partition.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
+            DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
+                PAIR_DEVICE="../test-plugins/emulated_cuda")
+        vly_test(test_cuda_programs_emulated LABELS unit ALONE TIMEOUT 600
+            SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
+            LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
+            DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
         # maps of FEAGI's rule: the whole run, and in parts by snapshots
