@@ -202,3 +202,32 @@ void random_ir_make(random_ir *ir, uint64_t seed)
         }
     finish(ir);
 }
+
+void random_ir_wide(random_ir *ir, uint32_t n)
+{
+    vly_program *program = &ir->program;
+    uint32_t sum = n - 1;
+    uint32_t i = 0;
+    memset(ir, 0, sizeof *ir);
+    for (; i < n; i++)
+        ir->ops[i] = (vly_program_op){VLY_PROGRAM_UNIFORM, 50 + i, 0, 0};
+    for (uint32_t k = n - 1; k-- > 0; i++) {
+        ir->ops[i] = (vly_program_op){VLY_PROGRAM_ADD, sum, k, 0};
+        sum = i;
+    }
+    ir->ops[i] = (vly_program_op){VLY_PROGRAM_STORE, sum, 0, bits(1000.0f)};
+    ir->out[0] = i++;
+    ir->ops[i] =
+        (vly_program_op){VLY_PROGRAM_NUMBER, bits((float)n * 0.5f), 0, 0};
+    ir->ops[i + 1] = (vly_program_op){VLY_PROGRAM_LESS, i, sum, 0};
+    ir->types[i + 1] = VLY_TYPE_U32;
+    *program = (vly_program){.struct_size = sizeof *program,
+                             .n_ops = i + 2,
+                             .n_fields = 1,
+                             .fired = i + 1,
+                             .ops = ir->ops,
+                             .out = ir->out,
+                             .types = ir->types};
+    ir->n_ports = 1;
+    ir->n_coefs = 0;
+}

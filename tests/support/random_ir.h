@@ -23,8 +23,11 @@ typedef struct random_ir {
     uint8_t truth[VLY_PROGRAM_MAX_OPS]; /* a word that is 0 or 1 */
 } random_ir;
 
-/* A function of the seed. every 16th program is as large as may be. */
+/* A function of the seed. Every 16th program is as large as may be. */
 void random_ir_make(random_ir *ir, uint64_t seed);
+/* The sum of n draws, the last one first: all values live at once. One field,
+ * no coefficient; about half of the neurons fire. */
+void random_ir_wide(random_ir *ir, uint32_t n);
 /* A word that a field or coefficient of this type may have. */
 uint32_t random_ir_word(random_ir *ir, uint32_t type);
 uint32_t random_ir_below(random_ir *ir, uint32_t n);

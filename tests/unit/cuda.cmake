@@ -36,6 +36,8 @@ if(TARGET cuda)
         SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
         LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
         DEPENDS cpu cuda TIMEOUT 300)
+    vly_test(test_cuda_user_nets LABELS gpu
+        SOURCES test_cuda_user_nets.c engine_fixture.c DEPENDS cpu cuda)
 
     # the host side without a device: the same sources, a fake runtime
     find_package(CUDAToolkit REQUIRED)
@@ -61,6 +63,11 @@ if(TARGET cuda)
     vly_test(test_cuda_coefs LABELS unit ALONE
         SOURCES test_cuda_coefs.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
+        DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
+    vly_test(test_cuda_program_host LABELS unit ALONE
+        SOURCES test_cuda_program_host.c test_cpu_host.c test_cpu_net.c
+        LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
+        DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
     # its sizes are looked at from within
     foreach(test cuda_narrow cuda_plan_table shift_classes)
@@ -156,6 +163,10 @@ if(TARGET cuda)
             DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
+        vly_test(test_cuda_user_nets_emulated LABELS unit ALONE TIMEOUT 600
+            SOURCES test_cuda_user_nets.c engine_fixture.c
+            DEPENDS cpu emulated_cuda DEFINITIONS
+                TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
         # maps of FEAGI's rule: the whole run, and in parts by snapshots
         foreach(case whole snapshot)
             vly_test_register(test_cuda_window_${case}_emulated LABELS unit

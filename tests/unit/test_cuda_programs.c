@@ -77,15 +77,19 @@ static void init(test_net *net, programs *p, uint64_t seed)
 {
     static const uint32_t poisson[] = {0xa0000000u, 0xe0000000u, 0xfff00000u};
     uint32_t delta[6];
+    uint32_t feagi[FEAGI_COEFS];
     test_net_init(net, seed);
     memset(p, 0, sizeof *p);
     for (uint32_t k = 0; k < PROGRAMS; k++) {
         random_ir_make(&p->ir[k], seed * PROGRAMS + k);
         add_area(net, p, k);
-        if (k == seed % PROGRAMS) {
-            test_delta_coefs(delta, 0.9f, 2);
-            test_area(net, "lif_psc_delta", 50, delta, 4);
-        }
+        if (k != seed % PROGRAMS)
+            continue;
+        test_delta_coefs(delta, 0.9f, 2);
+        test_area(net, "lif_psc_delta", 50, delta, 4);
+        test_feagi_coefs(feagi);
+        if (seed % 4 == 1)
+            test_area(net, "feagi", 40, feagi, 0);
     }
     for (uint32_t a = 0; a < net->desc.n_areas; a++) {
         const uint32_t to = test_random(net, net->desc.n_areas);
@@ -180,37 +184,6 @@ static void test_random_programs(void **state)
 
 /* ---- many values -------------------------------------------------------- */
 
-/* Sums n draws, first the last of them: all live at once. */
-static void make_wide(random_ir *ir, uint32_t n)
-{
-    static const vly_program_op none = {0};
-    vly_program *program = &ir->program;
-    uint32_t sum = n - 1;
-    uint32_t i = 0;
-    memset(ir, 0, sizeof *ir);
-    for (; i < n; i++)
-        ir->ops[i] = (vly_program_op){VLY_PROGRAM_UNIFORM, 50 + i, 0, 0};
-    for (uint32_t k = n - 1; k-- > 0; i++) {
-        ir->ops[i] = (vly_program_op){VLY_PROGRAM_ADD, sum, k, 0};
-        sum = i;
-    }
-    ir->ops[i] = (vly_program_op){VLY_PROGRAM_STORE, sum, 0, test_float(1000)};
-    ir->out[0] = i++;
-    ir->ops[i] = none;
-    ir->ops[i].a = test_float((float)n * 0.5f);
-    ir->ops[i + 1] = (vly_program_op){VLY_PROGRAM_LESS, i, sum, 0};
-    ir->types[i + 1] = VLY_TYPE_U32;
-    *program = (vly_program){.struct_size = sizeof *program,
-                             .n_ops = i + 2,
-                             .n_fields = 1,
-                             .fired = i + 1,
-                             .ops = ir->ops,
-                             .out = ir->out,
-                             .types = ir->types};
-    ir->n_ports = 1;
-    ir->n_coefs = 0;
-}
-
 static void assert_plan(vly_backend_net *made, const char *text)
 {
     vly_error error = {.struct_size = sizeof error};
@@ -236,7 +209,7 @@ static void test_many_values(void **state)
         programs *p = calloc(1, sizeof *p);
         assert_non_null(p);
         test_net_init(&net, 5);
-        make_wide(&p->ir[0], cases[c].n);
+        random_ir_wide(&p->ir[0], cases[c].n);
         add_area(&net, p, 0);
         test_net_finish(&net);
         nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
