@@ -48,10 +48,14 @@ if(TARGET emulated_cuda)
         TIMEOUT 600 COMMAND test_random_models 0 8 cpu:1 cuda:0)
     vly_test_register(test_random_models_cuda_emulated_more LABELS integration
         slow TIMEOUT 3600 COMMAND test_random_models 8 117 cpu:1 cuda:0)
-    foreach(name user random)
+    vly_test_register(test_golden_neurons_cuda_emulated LABELS integration
+        slow TIMEOUT 1800 COMMAND test_golden neurons cuda:0)
+    foreach(name user_models random_models golden_neurons)
         foreach(more "" _more)
-            set_property(TEST test_${name}_models_cuda_emulated${more}
-                APPEND PROPERTY ENVIRONMENT "${emulated_plugins}")
+            if(TEST test_${name}_cuda_emulated${more})
+                set_property(TEST test_${name}_cuda_emulated${more}
+                    APPEND PROPERTY ENVIRONMENT "${emulated_plugins}")
+            endif()
         endforeach()
     endforeach()
 endif()
