@@ -69,6 +69,18 @@ if(TARGET cuda)
         LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
         DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
+    # the text of PTX for users' models, run by a machine of the test's own
+    vly_test(test_cuda_ptx LABELS unit ALONE
+        SOURCES test_cuda_ptx.c test_cpu_host.c test_cpu_net.c
+                ../support/ptx_machine.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
+        LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS} DEPENDS cpu)
+    target_sources(test_cuda_ptx PRIVATE $<TARGET_OBJECTS:backend_common>)
+    target_include_directories(test_cuda_ptx PRIVATE ${CMAKE_SOURCE_DIR}
+        ${CMAKE_SOURCE_DIR}/backends/cuda ${CMAKE_SOURCE_DIR}/tests/support)
+    target_include_directories(test_cuda_ptx SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     # its sizes are looked at from within
     foreach(test cuda_narrow cuda_plan_table shift_classes)
         vly_test(test_${test} LABELS unit ALONE
