@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "cuda_ptx.h"
+#include "kernels/models/program.h"
 #include "plugins/support/support_host.h"
 #include "ptx_machine.h"
 #include "random_ir.h"
@@ -215,6 +216,89 @@ static void random_programs(void **state)
     assert_true(n_spikes > 2 * n_programs);
 }
 
+/* ---- single functions --------------------------------------------------- */
+
+static const float bounds[2] = {-70.0f, 1e9f};
+
+static float call(uint32_t code, float x)
+{
+    switch (code) {
+    case VLY_PROGRAM_INVERSE:
+        return vly_inverse_f32(x);
+    case VLY_PROGRAM_ROOT:
+        return vly_root_f32(x);
+    case VLY_PROGRAM_EXP:
+        return vly_exp_f32(x);
+    case VLY_PROGRAM_DECAY_MEAN:
+        return vly_decay_mean_f32(x);
+    default:
+        return vly_store(x, bounds[0], bounds[1]);
+    }
+}
+
+/* field 0 becomes its function */
+static ptx_machine *make_function(uint32_t code)
+{
+    char why[200] = "";
+    const vly_program_op ops[] = {
+        {VLY_PROGRAM_FIELD, 0, 0, 0},
+        {code, 0, test_float(bounds[0]), test_float(bounds[1])},
+        {VLY_PROGRAM_LESS, 0, 0, 0}};
+    const uint32_t out[] = {1};
+    const uint32_t types[] = {VLY_TYPE_F32, VLY_TYPE_F32, VLY_TYPE_U32};
+    const vly_program program = {.struct_size = sizeof program,
+                                 .n_ops = 3,
+                                 .n_fields = 1,
+                                 .fired = 2,
+                                 .ops = ops,
+                                 .out = out,
+                                 .types = types};
+    const vly_program *const programs[] = {&program};
+    char *text = splice(kernel, programs, 1, 1);
+    ptx_machine *machine =
+        ptx_machine_read(text, outer_start, N_NAMES, why, sizeof why);
+    free(text);
+    if (machine == NULL)
+        fail_msg("%s", why);
+    return machine;
+}
+
+static void check_function(ptx_machine *machine, uint32_t code, uint32_t word)
+{
+    char why[200];
+    ptx_outer outer[N_NAMES];
+    uint32_t found = word;
+    const float wanted = call(code, vly_float(word));
+    memcpy(outer, outer_start, sizeof outer);
+    outer[OF_state].value = (uint64_t)(uintptr_t)&found;
+    if (ptx_machine_run(machine, outer, why, sizeof why) != 0)
+        fail_msg("%s", why);
+    if (found != vly_bits(wanted) && !(wanted != wanted && found == 0x7fffffff))
+        fail_msg("operation %u of %08x: %08x, wanted %08x", code, word, found,
+                 vly_bits(wanted));
+}
+
+/* Every exponent with the words around it, NaN of both signs, and others. */
+static void functions(void **state)
+{
+    static const uint32_t codes[] = {VLY_PROGRAM_INVERSE, VLY_PROGRAM_ROOT,
+                                     VLY_PROGRAM_EXP, VLY_PROGRAM_DECAY_MEAN,
+                                     VLY_PROGRAM_STORE};
+    static test_net net; /* its generator */
+    (void)state;
+    for (size_t k = 0; k < sizeof codes / sizeof codes[0]; k++) {
+        ptx_machine *machine = make_function(codes[k]);
+        for (uint32_t e = 0; e < 512; e++)
+            for (uint32_t near = 0; near < 5; near++)
+                check_function(machine, codes[k], (e << 23) + near - 2);
+        for (uint32_t i = 0; i < 20000; i++)
+            check_function(machine, codes[k], test_random(&net, 0xffffffffu));
+        for (int32_t i = -2000; i < 2000; i++)
+            check_function(machine, codes[k], test_float((float)i * 0.05f));
+        ptx_machine_free(machine);
+    }
+}
+
 /* ---- marks -------------------------------------------------------------- */
 
 static void marks(void **state)
@@ -287,9 +371,8 @@ static void wrong_text(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs),
-        cmocka_unit_test(marks),
-        cmocka_unit_test(damaged_marks),
+        cmocka_unit_test(random_programs), cmocka_unit_test(functions),
+        cmocka_unit_test(marks),           cmocka_unit_test(damaged_marks),
         cmocka_unit_test(wrong_text),
     };
     if (argc > 2) {
