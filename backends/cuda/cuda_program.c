@@ -69,6 +69,7 @@ static vly_status make_program(vly_cuda_shard *shard, uint32_t a,
     if (same != NULL) {
         list[a] = *same;
     } else {
+        list[a].number = shard->programs.n_programs++;
         vly_cuda_steps_make(from, maker, made);
         if (made->n_slots > shard->programs.view.n_slots)
             shard->programs.view.n_slots = made->n_slots;
@@ -91,6 +92,10 @@ static vly_status make_programs(vly_cuda_shard *shard, vly_cuda_program *list,
         status = vly_cuda_alloc(shard, 1, sizeof *made, &made, error);
     for (uint32_t a = 0; a < shard->view.n_areas && status == VLY_OK; a++)
         status = make_program(shard, a, maker, made, list, error);
+    shard->programs.view.model = VLY_CUDA_ONLY_PROGRAMS;
+    for (uint32_t a = 0; a < shard->view.n_areas; a++)
+        if (vly_common_program(shard->net->desc, a) == NULL)
+            shard->programs.view.model = VLY_CUDA_N_MODELS;
     if (status == VLY_OK)
         status = vly_cuda_put(shard, shard->view.n_areas, sizeof *list, list,
                               &shard->programs.view.list, error);

@@ -11,6 +11,7 @@
 typedef struct vly_cuda_program_set {
     vly_cuda_programs view;   /* for kernels; list NULL: no programs */
     vly_cuda_column *columns; /* on the device: of all areas with a program */
+    uint32_t n_programs;      /* different ones */
 } vly_cuda_program_set;
 
 /* The first area with a program; n_areas: none has one. */

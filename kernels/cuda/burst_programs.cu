@@ -16,6 +16,6 @@ cudaError_t vly_cuda_launch_programs(const vly_cuda_view *view,
                                      uint32_t n_blocks, cudaStream_t stream)
 {
     void *arguments[3] = {(void *)view, (void *)launch, (void *)programs};
-    return launch_programs(pick_kernel(VLY_CUDA_N_MODELS), arguments, programs,
+    return launch_programs(pick_kernel(programs->model), arguments, programs,
                            n_blocks, stream);
 }

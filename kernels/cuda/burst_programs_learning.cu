@@ -19,6 +19,6 @@ cudaError_t vly_cuda_launch_programs_learning(
 {
     void *arguments[4] = {(void *)view, (void *)launch, (void *)learnings,
                           (void *)programs};
-    return launch_programs(pick_kernel(VLY_CUDA_N_MODELS), arguments, programs,
+    return launch_programs(pick_kernel(programs->model), arguments, programs,
                            n_blocks, stream);
 }

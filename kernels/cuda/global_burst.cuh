@@ -298,7 +298,8 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
 static const void *pick_kernel(uint32_t model)
 {
 #if VLY_CUDA_PROGRAMS
-    (void)model;
+    if (model == VLY_CUDA_ONLY_PROGRAMS)
+        return (const void *)run_bursts<VLY_CUDA_ONLY_PROGRAMS>;
     return (const void *)run_bursts<VLY_CUDA_N_MODELS>;
 #else
     switch (model) {

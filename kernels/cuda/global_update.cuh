@@ -175,7 +175,7 @@ update_tile(const vly_cuda_view &view, block_shared *shared, uint32_t tile,
     uint32_t fired = 0;
     uint32_t gain = 0;
 #if VLY_CUDA_PROGRAMS
-    if (area->model == VLY_CUDA_N_MODELS) {
+    if (MODEL == VLY_CUDA_ONLY_PROGRAMS || area->model == VLY_CUDA_N_MODELS) {
         if (threadIdx.x < part.n) {
             fired = program_update(view, *shared->programs, shared->values,
                                    part.area, i, burst, slot);

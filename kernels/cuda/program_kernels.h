@@ -15,6 +15,9 @@
 extern "C" {
 #endif
 
+/* In place of a model: all areas have programs. */
+#define VLY_CUDA_ONLY_PROGRAMS (VLY_CUDA_N_MODELS + 1)
+
 /* A place: its kind in two bits, an index below them. */
 #define VLY_CUDA_PLACE_BITS 14u
 #define VLY_CUDA_PLACE_MASK ((1u << VLY_CUDA_PLACE_BITS) - 1u)
@@ -51,8 +54,8 @@ typedef struct vly_cuda_program {
     uint64_t n;
     uint32_t n_steps;
     uint32_t n_fields;
-    uint32_t fired; /* place */
-    uint32_t reserved;
+    uint32_t fired;  /* place */
+    uint32_t number; /* among the different programs of the net */
 } vly_cuda_program;
 
 typedef struct vly_cuda_programs {
@@ -60,7 +63,7 @@ typedef struct vly_cuda_programs {
     uint32_t *values; /* [blocks][n_slots][VLY_CUDA_THREADS]; NULL: they are in
                          shared memory */
     uint32_t n_slots; /* of a thread */
-    uint32_t reserved;
+    uint32_t model;   /* VLY_CUDA_N_MODELS or ONLY_PROGRAMS */
 } vly_cuda_programs;
 
 /* How many slots of each thread shared memory has room for. */

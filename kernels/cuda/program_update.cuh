@@ -10,6 +10,9 @@
 
 #include "program_kernels.h"
 #include "update_neuron.cuh"
+#if VLY_CUDA_SPLICED
+#include "program_splice.cuh"
+#endif
 
 #include "kernels/models/program.h"
 
@@ -114,7 +117,10 @@ program_step(const vly_cuda_view &view, const program_thread &t, uint64_t burst,
     }
 }
 
-/* One burst of neuron i of the area; 1 if it fired. values: of the block. */
+/* One burst of neuron i of the area; 1 if it fired. values: of the block. Not
+ * inline: a step has the registers for itself, and what the kernel keeps
+ * meanwhile is not spilled (inline, adex on 9.0 spills 92 bytes instead of
+ * none). */
 static __device__ __noinline__ uint32_t program_update(
     const vly_cuda_view &view, const vly_cuda_programs &programs,
     uint32_t *values, uint32_t index, uint32_t i, uint64_t burst, uint32_t slot)
@@ -137,6 +143,9 @@ static __device__ __noinline__ uint32_t program_update(
             (float)(int32_t)(__ldcg(input + n) + drawn[1]) * area->scale[1];
         input[n] = 0;
     }
+#if VLY_CUDA_SPLICED
+    return program_spliced(view, t.program, burst, i, t.neuron, t.in);
+#else
     for (uint32_t k = 0; k < t.program.n_steps; k++) {
         const vly_cuda_step step = t.program.steps[k];
         t.values[step.slot * VLY_CUDA_THREADS] =
@@ -147,6 +156,7 @@ static __device__ __noinline__ uint32_t program_update(
         t.program.state[f * t.program.n + i] =
             program_word(t, t.program.out[f]);
     return fired;
+#endif
 }
 
 #endif

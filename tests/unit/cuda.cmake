@@ -81,6 +81,30 @@ if(TARGET cuda)
         ${CMAKE_SOURCE_DIR}/backends/cuda ${CMAKE_SOURCE_DIR}/tests/support)
     target_include_directories(test_cuda_ptx SYSTEM
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    add_executable(ptx_splicer ${CMAKE_SOURCE_DIR}/tests/support/ptx_splicer.c
+        ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
+        ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
+        $<TARGET_OBJECTS:backend_common>)
+    target_include_directories(ptx_splicer PRIVATE ${CMAKE_SOURCE_DIR}
+        ${CMAKE_SOURCE_DIR}/backends/cuda ${CMAKE_SOURCE_DIR}/tests/support)
+    target_include_directories(ptx_splicer SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_link_libraries(ptx_splicer PRIVATE volley_internal
+        volley_random_genome)
+    # and by ptxas, which is what the driver has
+    find_program(VOLLEY_PTXAS ptxas HINTS ${CUDAToolkit_BIN_DIR})
+    if(VOLLEY_PYTHON AND VOLLEY_PTXAS)
+        add_dependencies(ptx_splicer spliced_text)
+        vly_test_register(test_cuda_ptx_assembled LABELS unit TIMEOUT 300
+            COMMAND ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/ptx_assemble.py
+                ${VOLLEY_PTXAS} $<TARGET_FILE:ptx_splicer>
+                ${CMAKE_BINARY_DIR}/generated/cuda/burst_spliced.ptx
+                ${CMAKE_CURRENT_BINARY_DIR}/spliced
+                ${CMAKE_SOURCE_DIR}/genomes/neurons/adex_psc_exp.toml
+                ${CMAKE_SOURCE_DIR}/genomes/neurons/hh_cond_exp_traub.toml)
+    else()
+        message(STATUS "test_cuda_ptx_assembled: left out: no python3 or ptxas")
+    endif()
     # its sizes are looked at from within
     foreach(test cuda_narrow cuda_plan_table shift_classes)
         vly_test(test_${test} LABELS unit ALONE
