@@ -50,6 +50,10 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
     const cudaStream_t stream = (cudaStream_t)shard->stream;
     const bool learns = vly_cuda_learns(shard);
     const vly_cuda_programs *programs = &shard->programs.view;
+    if (shard->programs.kernel != NULL)
+        return (int)vly_cuda_launch_spliced(shard->programs.kernel,
+                                            &shard->view, wanted, programs,
+                                            shard->n_blocks, stream);
     if (programs->list != NULL)
         return (int)(learns ? vly_cuda_launch_programs_learning(
                                   &shard->view, wanted, &shard->plastic.view,

@@ -9,6 +9,7 @@
 #include "cuda_learning.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_splice.h"
 #include "cuda_steps.h"
 
 uint32_t vly_cuda_program_first(const vly_net_desc *desc)
@@ -138,6 +139,8 @@ vly_status vly_cuda_program_create(vly_cuda_shard *shard, vly_error *error)
     if (status == VLY_OK)
         status = make_programs(shard, list, error);
     if (status == VLY_OK)
+        status = vly_cuda_splice_create(shard, error);
+    if (status == VLY_OK && shard->programs.kernel == NULL)
         status = make_values(shard, error);
     vly_cuda_release(shard, list);
     return status;
@@ -155,7 +158,9 @@ void vly_cuda_program_say(const vly_cuda_shard *shard, char *text, size_t size)
 {
     const vly_cuda_programs *view = &shard->programs.view;
     text[0] = 0;
-    if (view->list != NULL)
+    if (shard->programs.kernel != NULL)
+        (void)snprintf(text, size, "; users' models compiled by the driver");
+    else if (view->list != NULL)
         (void)snprintf(text, size,
                        "; users' models step by step, %u values of a thread "
                        "in %s memory",

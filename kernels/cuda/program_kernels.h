@@ -73,12 +73,22 @@ cudaError_t vly_cuda_launch_programs(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_programs *programs,
                                      uint32_t n_blocks, cudaStream_t stream);
+/* The same by a kernel that the driver has compiled: kernel is a cudaKernel_t
+ * of the text of burst_spliced.cu. */
+cudaError_t vly_cuda_launch_spliced(const void *kernel,
+                                    const vly_cuda_view *view,
+                                    const vly_cuda_launch *launch,
+                                    const vly_cuda_programs *programs,
+                                    uint32_t n_blocks, cudaStream_t stream);
 /* The same with maps that learn. */
 cudaError_t vly_cuda_programs_learning_slots(uint32_t *n_slots);
 cudaError_t vly_cuda_launch_programs_learning(
     const vly_cuda_view *view, const vly_cuda_launch *launch,
     const vly_cuda_learnings *learnings, const vly_cuda_programs *programs,
     uint32_t n_blocks, cudaStream_t stream);
+
+/* burst_spliced.cu, which is compiled to text only: its kernel for a model. */
+const void *vly_cuda_spliced_kernel(uint32_t model);
 
 #ifdef __cplusplus
 }

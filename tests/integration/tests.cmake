@@ -31,9 +31,10 @@ vly_test_register(test_random_models_more LABELS integration slow
 if(TARGET cuda)
     add_dependencies(test_user_models cuda)
     vly_test_register(test_user_models_cuda LABELS gpu TIMEOUT 600
-        COMMAND test_user_models cpu:2 cuda:0 cuda:0,launch=5)
+        COMMAND test_user_models cpu:2 cuda:0 cuda:0,launch=5
+                cuda:0,jit=1)
     vly_test_register(test_random_models_cuda LABELS gpu TIMEOUT 900
-        COMMAND test_random_models 0 125 cpu:2 cuda:0 cuda:0,launch=5)
+        COMMAND test_random_models 0 125 cpu:2 cuda:0 cuda:0,jit=1)
 endif()
 if(TARGET emulated_cuda)
     # the kernels on the processor: slow, so few bursts

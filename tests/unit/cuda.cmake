@@ -44,10 +44,12 @@ if(TARGET cuda)
     get_target_property(fake_sources cuda SOURCES)
     list(FILTER fake_sources INCLUDE REGEX "^cuda_.*[.]c$")
     list(TRANSFORM fake_sources PREPEND ${CMAKE_SOURCE_DIR}/backends/cuda/)
+    set(fake_jit ${CMAKE_SOURCE_DIR}/tests/support/fake_jit.c
+                 ${CMAKE_SOURCE_DIR}/tests/support/ptx_machine.c)
     vly_plugin(fake_cuda ${fake_sources}
                ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
                ${CMAKE_SOURCE_DIR}/tests/support/fake_kernels.c
-               ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c
+               ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c ${fake_jit}
                $<TARGET_OBJECTS:backend_common>
                OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
     target_include_directories(fake_cuda
@@ -110,6 +112,7 @@ if(TARGET cuda)
         vly_test(test_${test} LABELS unit ALONE
             SOURCES test_${test}.c ${fake_sources} ../support/fake_cuda.c
                     ../support/fake_kernels.c ../support/fake_linger.c
+                    ${fake_jit}
             LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
         target_sources(test_${test} PRIVATE $<TARGET_OBJECTS:backend_common>)
         target_include_directories(test_${test}
@@ -137,7 +140,7 @@ if(TARGET cuda)
         set(emulated_kernels)
         set(emulated_sources)
         foreach(file burst_global burst_learning burst_programs
-                burst_programs_learning modulator burst_resident burst_shifted
+                burst_programs_learning burst_spliced modulator burst_resident burst_shifted
                 burst_learners build_learners
                 burst_partition burst_narrow build_rows build_segments
                 build_partition publish short_term spike_log)
@@ -156,6 +159,7 @@ if(TARGET cuda)
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_learning.cuh resident_mail.cuh
                 learner_kernels.h program_kernels.h program_launch.cuh
+                program_splice.cuh
                 program_update.cuh
                 resident_run.cuh resident_update.cuh segment_marks.cuh
                 shift_classes.h short_term.cuh update_neuron.cuh)
@@ -171,7 +175,7 @@ if(TARGET cuda)
         vly_plugin(emulated_cuda ${fake_sources} ${emulated_sources}
                    ${CMAKE_SOURCE_DIR}/tests/support/emulated_cuda.cpp
                    ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
-                   ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c
+                   ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c ${fake_jit}
                    $<TARGET_OBJECTS:backend_common>
                    OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
         # before the kernels' own folder, and not with the project's warnings:

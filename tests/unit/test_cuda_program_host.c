@@ -65,11 +65,11 @@ static void own_free(own_net *own)
     free(own);
 }
 
-static vly_status make(const own_net *own, vly_backend_net **made,
-                       vly_error *error)
+static vly_status make(const own_net *own, const char *options,
+                       vly_backend_net **made, vly_error *error)
 {
-    const vly_device_spec device = {.struct_size = sizeof device,
-                                    .n_threads = 1};
+    const vly_device_spec device = {
+        .struct_size = sizeof device, .n_threads = 1, .options = options};
     return BACKEND->net_create(&device, &own->net.desc, &own->net.start, made,
                                error);
 }
@@ -88,18 +88,17 @@ static vly_status use(vly_backend_net *made, vly_error *error)
     return status;
 }
 
-static void every_block(void **state)
+static void walk(const char *options)
 {
     own_net *own = own_make();
     uint32_t n_failed = 0;
     bool came = true;
-    (void)state;
     for (uint64_t n = 1; came; n++) {
         vly_backend_net *made = NULL;
         vly_error error = {.struct_size = sizeof error};
         const uint64_t live = test_host_live();
         test_host_fail_at(n);
-        vly_status status = make(own, &made, &error);
+        vly_status status = make(own, options, &made, &error);
         if (status == VLY_OK)
             status = use(made, &error);
         came = test_host_fail_at_came();
@@ -118,6 +117,13 @@ static void every_block(void **state)
     own_free(own);
 }
 
+static void every_block(void **state)
+{
+    (void)state;
+    walk(NULL);
+    walk("jit=1");
+}
+
 /* Room for a column is kept or given back; later writes work. */
 static void columns_that_were_not_copied(void **state)
 {
@@ -127,7 +133,7 @@ static void columns_that_were_not_copied(void **state)
     vly_net_info info = {.struct_size = sizeof info};
     const vly_column wide = {.words = zeros, .uniform = 0};
     (void)state;
-    assert_ok(make(own, &made, &error), error);
+    assert_ok(make(own, NULL, &made, &error), error);
     assert_ok(BACKEND->net_info(made, &info, &error), error);
     const uint64_t before = info.device_bytes;
     for (uint32_t c = 0; c < own->ir[0].n_coefs; c++) {
@@ -159,7 +165,7 @@ static void nets_that_were_not_copied(void **state)
     const uint64_t live = test_host_live();
     (void)state;
     setenv("FAKE_CUDA_COPY", "1", 1);
-    vly_status status = make(own, &made, &error);
+    vly_status status = make(own, NULL, &made, &error);
     unsetenv("FAKE_CUDA_COPY");
     assert_int_equal(status, VLY_E_DEVICE);
     assert_null(made);
@@ -167,20 +173,52 @@ static void nets_that_were_not_copied(void **state)
     own_free(own);
 }
 
-static void what_the_plan_says(void **state)
+static void assert_plan(const own_net *own, const char *options,
+                        const char *text)
 {
-    own_net *own = own_make();
     vly_backend_net *made = NULL;
     vly_error error = {.struct_size = sizeof error};
     vly_net_info info = {.struct_size = sizeof info};
-    (void)state;
-    assert_ok(make(own, &made, &error), error);
+    assert_ok(make(own, options, &made, &error), error);
     assert_ok(BACKEND->net_info(made, &info, &error), error);
     assert_memory_equal(info.plan, "global: ", 8);
-    assert_non_null(strstr(info.plan,
-                           "; users' models step by step, 100 values "
-                           "of a thread in global memory"));
+    if (strstr(info.plan, text) == NULL)
+        fail_msg("%s, wanted: %s", info.plan, text);
+    assert_ok(use(made, &error), error);
     BACKEND->net_destroy(made);
+}
+
+static const char steps[] =
+    "; users' models step by step, 100 values of a thread in global memory";
+
+static void what_the_plan_says(void **state)
+{
+    own_net *own = own_make();
+    (void)state;
+    assert_plan(own, NULL, steps);
+    assert_plan(own, "jit=0", steps);
+    assert_plan(own, "jit=1", "; users' models compiled by the driver");
+    own_free(own);
+}
+
+/* A driver that does not compile the text, or does not know the kernel. */
+static void no_compiler(void **state)
+{
+    static const char *const faults[] = {"FAKE_CUDA_JIT", "FAKE_CUDA_KERNEL"};
+    own_net *own = own_make();
+    const char *last = NULL;
+    (void)state;
+    const uint64_t live = test_host_live();
+    for (int i = 0; i < 2; i++) {
+        const uint64_t before = test_host_warnings(&last);
+        setenv(faults[i], "218", 1); /* cudaErrorInvalidPtx */
+        assert_plan(own, "jit=1", steps);
+        unsetenv(faults[i]);
+        assert_int_equal(test_host_warnings(&last), before + 1);
+        assert_non_null(strstr(last, "users' models run step by step, which is "
+                                     "slower: "));
+        assert_true(test_host_live() == live);
+    }
     own_free(own);
 }
 
@@ -189,5 +227,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(columns_that_were_not_copied),
     cmocka_unit_test(nets_that_were_not_copied),
     cmocka_unit_test(what_the_plan_says),
+    cmocka_unit_test(no_compiler),
 };
 VLY_TEST_MAIN(tests)

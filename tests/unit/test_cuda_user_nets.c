@@ -145,7 +145,9 @@ static void as_the_cpu(void **state)
                                  {"cuda", "cpu:2", 20, 60},
                                  {"cpu:3", "cuda", 27, 7},
                                  {"cuda", NULL, 0, 1},
-                                 {"cuda:0,launch=3", NULL, 0, 60}};
+                                 {"cuda:0,launch=3", NULL, 0, 60},
+                                 {"cuda:0,jit=1", "cpu:3", 30, 4},
+                                 {"cpu:2", "cuda:0,jit=1", 9, 60}};
     (void)state;
     for (size_t g = 0; g < sizeof genomes / sizeof genomes[0]; g++) {
         fixture f;
