@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 
+MODELS = 8 # VLY_CUDA_N_MODELS
 AROUND = 32 # bytes spilled outside of a step at most; 0 to 16 were found
 OPERATIONS = {0x20: "FMUL", 0x21: "FADD", 0x23: "FFMA"}
 
@@ -120,6 +121,11 @@ def main():
         found, _ = assemble(ptxas, CONTROL.replace("FUSED", line), 75, folder)
         if found != {"FMUL": 1, "FADD": 1, "FFMA": fused}:
             fail(f"control: {found}")
+    with open(kernel, encoding="ascii") as file:
+        entries = re.findall(r"\.entry _Z10run_burstsILi(\d+)EE", file.read())
+    # as cuda_splice.c looks for them: all models, and programs only
+    if sorted(map(int, entries)) != [MODELS, MODELS + 1]:
+        fail(f"kernels for {entries}")
     for genome in sys.argv[5:]:
         text = splice(splicer, kernel, [genome])
         first = genome == sys.argv[5]

@@ -5,6 +5,7 @@
  * TEST_PLUGIN: the kernels on the processor; otherwise a device.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "device_test.h"
 #include "engine_fixture.h"
@@ -194,6 +195,43 @@ static void kept_states(void **state)
     }
 }
 
+/* A checkpoint's file of one backend, resumed on the other. */
+static void resumed_from_a_file(void **state)
+{
+    static const char *const names[] = {"cuda", "cpu:2", "cuda:0,jit=1"};
+    fixture f;
+    char path[512];
+    fingerprint wanted = {0};
+    (void)state;
+    init(&f, learning);
+    snprintf(path, sizeof path, "%s/cuda_user_nets_%ld.state",
+             VLY_TEST_BINARY_DIR, (long)getpid());
+    for (int i = 0; i < 2; i++) {
+        vly_state *kept = NULL;
+        vly_state *read = NULL;
+        vly_net *other = NULL;
+        vly_net *net = fixture_net(&f, names[i]);
+        (void)fixture_run(&f, net, 17);
+        assert_ok(vly_net_snapshot(net, &kept, &f.error), f.error);
+        vly_net_destroy(net);
+        assert_ok(vly_state_save(kept, path, &f.error), f.error);
+        assert_ok(vly_state_load(path, &read, &f.error), f.error);
+        unlink(path);
+        assert_ok(vly_net_resume(f.connectome, f.registry, names[i + 1], 0,
+                                 read, &other, &f.error),
+                  f.error);
+        fingerprint found = fixture_run(&f, other, 23);
+        if (i > 0)
+            assert_same(&found, &wanted);
+        wanted = found;
+        vly_net_destroy(other);
+        vly_state_destroy(kept);
+        vly_state_destroy(read);
+    }
+    assert_true(wanted.burst == 40 && wanted.spikes > 100);
+    fixture_deinit(&f);
+}
+
 static void what_is_refused(void **state)
 {
     static const char *const specs[] = {"cuda:0,plan=resident",
@@ -244,9 +282,8 @@ static void failed_device(void **state)
 #endif
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(as_the_cpu),
-    cmocka_unit_test(kept_states),
-    cmocka_unit_test(what_is_refused),
+    cmocka_unit_test(as_the_cpu),          cmocka_unit_test(kept_states),
+    cmocka_unit_test(resumed_from_a_file), cmocka_unit_test(what_is_refused),
 #ifdef TEST_PLUGIN
     cmocka_unit_test(failed_device),
 #endif
