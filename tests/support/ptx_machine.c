@@ -169,6 +169,15 @@ static bool declare(ptx_machine *m, const char *text)
     return true;
 }
 
+static bool keep_name(char to[PTX_NAME], const char *from)
+{
+    const size_t n = strlen(from);
+    if (n >= PTX_NAME)
+        return false;
+    memcpy(to, from, n + 1);
+    return true;
+}
+
 static bool read_instruction(ptx_machine *m, const ptx_outer *outer, char *text)
 {
     char name[32];
@@ -187,7 +196,8 @@ static bool read_instruction(ptx_machine *m, const ptx_outer *outer, char *text)
     if (made.op == OP_bra) {
         if (m->n_wanted == LABELS)
             return false;
-        snprintf(m->wanted[m->n_wanted], PTX_NAME, "%s", text + n);
+        if (!keep_name(m->wanted[m->n_wanted], text + n))
+            return false;
         m->wanted_line[m->n_wanted++] = m->n_lines;
     }
     char *rest = NULL;
@@ -214,7 +224,8 @@ static bool read_line(ptx_machine *m, const ptx_outer *outer, char *text)
         return true;
     if (text[n - 1] == ':' && m->n_labels < LABELS) {
         text[n - 1] = 0;
-        snprintf(m->labels[m->n_labels], PTX_NAME, "%s", text);
+        if (!keep_name(m->labels[m->n_labels], text))
+            return false;
         m->label_line[m->n_labels++] = m->n_lines;
         return true;
     }
