@@ -10,8 +10,14 @@
 #include "cuda_linger.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_program.h"
 
 /* ---- coefficients ------------------------------------------------------ */
+
+static bool has_program(const vly_cuda_shard *shard, uint32_t a)
+{
+    return vly_common_program(shard->net->desc, a) != NULL;
+}
 
 static void mark_uniform(vly_cuda_area *area)
 {
@@ -20,10 +26,36 @@ static void mark_uniform(vly_cuda_area *area)
         area->uniform &= area->coef_mask[i] == 0;
 }
 
-static vly_status area_upload(vly_cuda_shard *shard, uint32_t a,
-                              vly_error *error)
+/* Where kernels read a coefficient, on the host. */
+static const uint32_t *column_of(const vly_cuda_shard *shard, uint32_t a,
+                                 uint32_t coef)
+{
+    return has_program(shard, a)
+               ? shard->columns[shard->info[a].column_at + coef].words
+               : shard->areas[a].coef[coef];
+}
+
+static void set_column(vly_cuda_shard *shard, uint32_t a, uint32_t coef,
+                       const uint32_t *words, uint32_t uniform)
+{
+    const uint32_t mask = uniform ? 0 : UINT32_MAX;
+    if (has_program(shard, a)) {
+        shard->columns[shard->info[a].column_at + coef] =
+            (vly_cuda_column){.words = words, .mask = mask};
+        return;
+    }
+    shard->areas[a].coef[coef] = words;
+    shard->areas[a].coef_mask[coef] = mask;
+    mark_uniform(&shard->areas[a]);
+}
+
+/* ... and on the device. */
+static vly_status upload_column(vly_cuda_shard *shard, uint32_t a,
+                                uint32_t coef, vly_error *error)
 {
     vly_cuda_area *areas = NULL;
+    if (has_program(shard, a))
+        return vly_cuda_program_column(shard, a, coef, error);
     memcpy(&areas, &shard->view.areas,
            sizeof areas); /* const for the kernels */
     return vly_cuda_upload(shard, areas + a, &shard->areas[a], sizeof *areas,
@@ -34,18 +66,14 @@ static vly_status write_column(vly_cuda_shard *shard, uint32_t a, uint32_t coef,
                                const uint32_t *room, const vly_column *column,
                                vly_error *error)
 {
-    vly_cuda_area *area = &shard->areas[a];
-    uint32_t n = column->uniform ? 1 : area->n;
+    uint32_t n = column->uniform ? 1 : shard->areas[a].n;
     uint32_t *words = NULL;
     memcpy(&words, &room, sizeof words);
     vly_status status =
         vly_cuda_upload(shard, words, column->words, n * sizeof *words, error);
-    if (status != VLY_OK)
-        return status;
-    area->coef[coef] = room;
-    area->coef_mask[coef] = column->uniform ? 0 : UINT32_MAX;
-    mark_uniform(area);
-    return VLY_OK;
+    if (status == VLY_OK)
+        set_column(shard, a, coef, room, column->uniform);
+    return status;
 }
 
 /* Room for one value of each neuron, in place of that for a uniform column. */
@@ -77,9 +105,9 @@ static vly_status coef_write(vly_cuda_shard *shard, uint32_t a, uint32_t coef,
     if (!column->uniform && shard->info[a].coef_room[coef] < n)
         status = write_wide(shard, a, coef, column, error);
     else if (n > 0)
-        status = write_column(shard, a, coef, shard->areas[a].coef[coef],
-                              column, error);
-    return status == VLY_OK ? area_upload(shard, a, error) : status;
+        status = write_column(shard, a, coef, column_of(shard, a, coef), column,
+                              error);
+    return status == VLY_OK ? upload_column(shard, a, coef, error) : status;
 }
 
 vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t area,
@@ -92,6 +120,32 @@ vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t area,
     return status;
 }
 
+/* Room for the numbers of all columns. */
+static vly_status reserve_columns(vly_cuda_shard *shard, vly_error *error)
+{
+    uint32_t *room = NULL;
+    uint64_t n = 0;
+    uint64_t n_columns = 0;
+    for (uint32_t a = 0; a < shard->view.n_areas; a++) {
+        shard->info[a].column_at = n_columns;
+        n += vly_cuda_area_desc(shard->net->desc, a)->n_coefs;
+        if (has_program(shard, a))
+            n_columns += vly_cuda_area_desc(shard->net->desc, a)->n_coefs;
+    }
+    vly_status status = vly_cuda_alloc(shard, n, sizeof *room, &room, error);
+    if (status == VLY_OK)
+        status = vly_cuda_alloc(shard, n_columns, sizeof *shard->columns,
+                                &shard->columns, error);
+    if (status != VLY_OK)
+        return status;
+    shard->n_columns = n_columns;
+    for (uint32_t a = 0; a < shard->view.n_areas; a++) {
+        shard->info[a].coef_room = room;
+        room += vly_cuda_area_desc(shard->net->desc, a)->n_coefs;
+    }
+    return VLY_OK;
+}
+
 /* All columns in one allocation: a net of many areas has thousands of
  * columns. */
 static vly_status create_coefs(vly_cuda_shard *shard, vly_error *error)
@@ -99,8 +153,9 @@ static vly_status create_coefs(vly_cuda_shard *shard, vly_error *error)
     uint64_t total = vly_common_coefs(shard->net->desc, NULL);
     uint32_t *all = NULL;
     uint32_t *host = NULL;
-    vly_status status =
-        vly_cuda_device_alloc(shard, total, sizeof *all, &all, error);
+    vly_status status = reserve_columns(shard, error);
+    if (status == VLY_OK)
+        status = vly_cuda_device_alloc(shard, total, sizeof *all, &all, error);
     if (status == VLY_OK)
         status = vly_cuda_alloc(shard, total, sizeof *host, &host, error);
     if (status != VLY_OK)
@@ -109,15 +164,13 @@ static vly_status create_coefs(vly_cuda_shard *shard, vly_error *error)
     uint64_t at = 0;
     for (uint32_t a = 0; a < shard->view.n_areas; a++) {
         const vly_area_desc *desc = vly_cuda_area_desc(shard->net->desc, a);
+        mark_uniform(&shard->areas[a]);
         for (uint32_t i = 0; i < desc->n_coefs; i++) {
             uint32_t n = vly_common_coef_words(desc, i);
-            shard->areas[a].coef[i] = all + at;
-            shard->areas[a].coef_mask[i] =
-                desc->coefs[i].uniform ? 0 : UINT32_MAX;
+            set_column(shard, a, i, all + at, desc->coefs[i].uniform);
             shard->info[a].coef_room[i] = n;
             at += n;
         }
-        mark_uniform(&shard->areas[a]);
     }
     status = vly_cuda_upload(shard, all, host, total * sizeof *all, error);
     vly_cuda_release(shard, host);
@@ -134,6 +187,24 @@ int vly_cuda_has_feagi(const vly_net_desc *desc)
     return 0;
 }
 
+static void fill_area(vly_cuda_shard *shard, uint32_t a, uint64_t state_at)
+{
+    const vly_area_desc *desc = vly_cuda_area_desc(shard->net->desc, a);
+    vly_cuda_area *area = &shard->areas[a];
+    shard->info[a].state_at = state_at;
+    area->first = desc->first;
+    area->n = desc->n_neurons;
+    area->model = has_program(shard, a)
+                      ? (uint32_t)VLY_CUDA_N_MODELS /* none of them */
+                      : vly_common_model_find(desc->model)->index;
+    area->feagi = (desc->flags & VLY_AREA_FEAGI) != 0;
+    area->scale[0] = desc->scale[0];
+    area->scale[1] = desc->scale[1];
+    uint32_t model = a == 0 ? area->model : shard->view.model;
+    shard->view.model =
+        model == area->model ? model : (uint32_t)VLY_CUDA_N_MODELS;
+}
+
 static vly_status create_areas(vly_cuda_shard *shard, vly_error *error)
 {
     uint32_t n_areas = shard->view.n_areas;
@@ -147,27 +218,18 @@ static vly_status create_areas(vly_cuda_shard *shard, vly_error *error)
     uint64_t words = 0;
     for (uint32_t a = 0; a < n_areas; a++) {
         const vly_area_desc *desc = vly_cuda_area_desc(shard->net->desc, a);
-        vly_cuda_area *area = &shard->areas[a];
-        shard->info[a].model = vly_common_model_find(desc->model);
-        shard->info[a].state_at = words;
-        area->first = desc->first;
-        area->n = desc->n_neurons;
-        area->model = shard->info[a].model->index;
-        area->feagi = (desc->flags & VLY_AREA_FEAGI) != 0;
-        area->scale[0] = desc->scale[0];
-        area->scale[1] = desc->scale[1];
+        fill_area(shard, a, words);
         words += (uint64_t)desc->n_fields * desc->n_neurons;
-        uint32_t model = a == 0 ? area->model : shard->view.model;
-        shard->view.model =
-            model == area->model ? model : (uint32_t)VLY_CUDA_N_MODELS;
     }
     shard->n_state_words = words;
     status = vly_cuda_device_alloc(shard, words, sizeof(uint32_t),
                                    &shard->state, error);
     for (uint32_t a = 0; a < n_areas && status == VLY_OK; a++)
-        for (uint32_t i = 0; i < shard->info[a].model->n_fields; i++)
-            shard->areas[a].field[i] = shard->state + shard->info[a].state_at +
-                                       (uint64_t)i * shard->areas[a].n;
+        for (uint32_t i = 0;
+             i < vly_cuda_area_desc(shard->net->desc, a)->n_fields &&
+             i < VLY_CUDA_MAX_FIELDS;
+             i++)
+            shard->areas[a].field[i] = vly_cuda_field(shard, a, i);
     return status;
 }
 
@@ -223,6 +285,8 @@ vly_status vly_cuda_dynamics_create(vly_cuda_shard *shard, vly_error *error)
         status = create_coefs(shard, error);
     if (status == VLY_OK)
         status = create_tiles(shard, error);
+    if (status == VLY_OK)
+        status = vly_cuda_program_create(shard, error);
     if (status == VLY_OK)
         status =
             vly_cuda_device_alloc(shard, n, sizeof *degree, &degree, error);

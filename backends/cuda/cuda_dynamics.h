@@ -7,10 +7,9 @@
 #include "cuda_base.h"
 
 typedef struct vly_cuda_area_info {
-    const vly_common_model *model;
-    uint64_t state_at;                      /* index of its first word in the
-                                             * state */
-    uint32_t coef_room[VLY_CUDA_MAX_COEFS]; /* allocated words */
+    uint64_t state_at;   /* index of its first word in the state */
+    uint64_t column_at;  /* of its first column in vly_cuda_shard.columns */
+    uint32_t *coef_room; /* [n_coefs] allocated words */
 } vly_cuda_area_info;
 
 /* 1 if any area has a FEAGI model */

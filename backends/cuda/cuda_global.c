@@ -5,6 +5,7 @@
 #include "cuda_global.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cuda_dynamics.h"
 #include "cuda_error.h"
@@ -46,12 +47,26 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
 
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
-    if (vly_cuda_learns(shard))
-        return (int)vly_cuda_launch_learning(
-            &shard->view, wanted, &shard->plastic.view, shard->n_blocks,
-            (cudaStream_t)shard->stream);
+    const cudaStream_t stream = (cudaStream_t)shard->stream;
+    const bool learns = vly_cuda_learns(shard);
+    const vly_cuda_programs *programs = &shard->programs.view;
+    if (shard->programs.kernel != NULL)
+        return (int)vly_cuda_launch_spliced(shard->programs.kernel,
+                                            &shard->view, wanted, programs,
+                                            shard->n_blocks, stream);
+    if (programs->list != NULL)
+        return (int)(learns ? vly_cuda_launch_programs_learning(
+                                  &shard->view, wanted, &shard->plastic.view,
+                                  programs, shard->n_blocks, stream)
+                            : vly_cuda_launch_programs(
+                                  &shard->view, wanted, programs,
+                                  shard->n_blocks, stream));
+    if (learns)
+        return (int)vly_cuda_launch_learning(&shard->view, wanted,
+                                             &shard->plastic.view,
+                                             shard->n_blocks, stream);
     return (int)vly_cuda_launch_global(&shard->view, wanted, shard->n_blocks,
-                                       (cudaStream_t)shard->stream);
+                                       stream);
 }
 
 static vly_status restore(vly_cuda_shard *shard, vly_error *error)
@@ -89,6 +104,8 @@ static void say(const vly_cuda_shard *shard, double synapses,
              vly_cuda_learns(shard) ? " with learning" : "", shard->n_blocks,
              VLY_CUDA_THREADS, shard->view.n_groups,
              all_bytes(shard) / synapses, shard->view.ring);
+    const size_t at = strlen(info->plan);
+    vly_cuda_program_say(shard, info->plan + at, sizeof info->plan - at);
 }
 
 static void release(vly_cuda_shard *shard)
@@ -104,6 +121,7 @@ static void release(vly_cuda_shard *shard)
 
 const vly_cuda_plan vly_cuda_plan_global = {
     .name = "global",
+    .has_programs = 1,
     .fit = fit,
     .reserve = reserve,
     .create = create,

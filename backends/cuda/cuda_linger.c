@@ -149,7 +149,8 @@ static void set_ranges(vly_cuda_shard *shard)
         const vly_cuda_area *area = &shard->areas[read->area];
         read->is_published = 1;
         launch->ranges[i] = (vly_cuda_linger_range){
-            .from = area->field[read->field] + read->first,
+            .from =
+                vly_cuda_field(shard, read->area, read->field) + read->first,
             .id = area->first + read->first,
             .field = read->field,
             .n = read->count};

@@ -33,10 +33,11 @@ static void deinit(void)
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS |
-             VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES,
+             VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES |
+             VLY_BACKEND_PROGRAMS,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
-    .supports = vly_common_supports,
+    .supports = vly_common_supports_programs,
     .net_create = vly_cuda_net_create,
     .net_destroy = vly_cuda_net_destroy,
     .net_info = vly_cuda_net_info,

@@ -14,6 +14,7 @@
 #include "cuda_net.h"
 #include "cuda_options.h"
 #include "cuda_plans.h"
+#include "cuda_splice.h"
 #include "cuda_stimulus.h"
 
 /* ---- sizes ------------------------------------------------------------- */
@@ -162,6 +163,7 @@ void vly_cuda_shard_destroy(vly_cuda_shard *shard)
                                       * memory */
         if (streams[i] != NULL)
             (void)cudaStreamSynchronize((cudaStream_t)streams[i]);
+    vly_cuda_splice_release(shard);
     for (uint32_t i = 0; i < VLY_CUDA_EVENTS; i++)
         if (shard->events[i] != NULL)
             (void)cudaEventDestroy((cudaEvent_t)shard->events[i]);

@@ -17,6 +17,7 @@
 #include "cuda_linger.h"
 #include "cuda_memory.h"
 #include "cuda_plan.h"
+#include "cuda_program.h"
 #include "cuda_short.h"
 #include "cuda_store.h"
 
@@ -48,6 +49,9 @@ struct vly_cuda_shard {
     vly_cuda_view view;
     vly_cuda_area *areas; /* [n_areas] as on the device */
     vly_cuda_area_info *info;
+    vly_cuda_column *columns; /* [n_columns] coefficients of programs */
+    uint64_t n_columns;
+    vly_cuda_program_set programs;
     uint32_t *stimulus_slot; /* slot of each stimulus in the table on the
                               * device */
     uint32_t *thresholds;    /* on the device, VLY_CUDA_THRESHOLDS a slot */
@@ -96,6 +100,14 @@ struct vly_cuda_shard {
     uint32_t *sent_to[2]; /* destination of ids and gains in transfer ... */
     uint64_t n_sent;      /* ... and their number, or 0 */
 };
+
+/* A field of an area, on the device. */
+static inline uint32_t *vly_cuda_field(const vly_cuda_shard *shard,
+                                       uint32_t area, uint32_t field)
+{
+    return shard->state + shard->info[area].state_at +
+           (uint64_t)field * shard->areas[area].n;
+}
 
 /* Makes all data of the net on this device from the snapshot. After a failure,
  * destroy frees it. */

@@ -67,7 +67,7 @@ static void make_watches(vly_cuda_shard *shard, const vly_run *run,
         vly_cuda_read *read = &host->reads[i];
         read->is_published = 1;
         watches->list[watches->n++] = (vly_cuda_watch){
-            shard->areas[read->area].field[read->field] + read->first,
+            vly_cuda_field(shard, read->area, read->field) + read->first,
             read->count, read->at};
     }
 }

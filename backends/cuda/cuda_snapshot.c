@@ -92,7 +92,7 @@ vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
         return status;
     vly_cuda_settle(shard);
     return vly_cuda_download(shard, words,
-                             shard->areas[area].field[field] + first,
+                             vly_cuda_field(shard, area, field) + first,
                              count * sizeof *words, error);
 }
 
@@ -109,7 +109,7 @@ vly_status vly_cuda_field_write(vly_backend_net *net, uint32_t area,
         return status;
     vly_cuda_short_forget(shard);
     vly_cuda_settle(shard);
-    return vly_cuda_upload(shard, shard->areas[area].field[field] + first,
+    return vly_cuda_upload(shard, vly_cuda_field(shard, area, field) + first,
                            words, count * sizeof *words, error);
 }
 
@@ -127,12 +127,12 @@ vly_status vly_cuda_state_digest(vly_backend_net *net, uint64_t *digest,
                            "state digest", error);
     for (uint32_t a = 0; a < shard->view.n_areas && status == VLY_OK; a++) {
         const vly_cuda_area *area = &shard->areas[a];
-        for (uint32_t f = 0;
-             f < shard->info[a].model->n_fields && status == VLY_OK; f++)
-            status = vly_cuda_check(
-                (int)vly_cuda_launch_state_digest(area->field[f], area->first,
-                                                  area->n, f, sum, stream),
-                "state digest", error);
+        const uint32_t n = vly_cuda_area_desc(net->desc, a)->n_fields;
+        for (uint32_t f = 0; f < n && status == VLY_OK; f++)
+            status = vly_cuda_check((int)vly_cuda_launch_state_digest(
+                                        vly_cuda_field(shard, a, f),
+                                        area->first, area->n, f, sum, stream),
+                                    "state digest", error);
     }
     uint64_t made = 0;
     if (status == VLY_OK)

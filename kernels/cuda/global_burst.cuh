@@ -6,7 +6,8 @@
  * In burst t every group of rows delivers the spikes of burst t - base_delay; a
  * further delay d goes to slot (t + d) mod ring.
  *
- * With VLY_CUDA_LEARNS, maps that learn are delivered too (learning_rows.cuh);
+ * With VLY_CUDA_LEARNS, maps that learn are delivered too (learning_rows.cuh),
+ * with VLY_CUDA_PROGRAMS, users' models are updated too (program_update.cuh);
  * burst_global.cu has no instruction for them.
  */
 #ifndef VOLLEY_CUDA_GLOBAL_BURST_CUH
@@ -194,9 +195,16 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
                ,
                const __grid_constant__ vly_cuda_learnings learnings
 #endif
+#if VLY_CUDA_PROGRAMS
+               ,
+               const __grid_constant__ vly_cuda_programs programs
+#endif
     )
 {
     __shared__ block_shared shared;
+#if VLY_CUDA_PROGRAMS
+    extern __shared__ uint32_t dynamic[];
+#endif
     uint64_t n_events = 0;
     uint64_t n_candidates = 0;
     uint32_t arrivals = 0;
@@ -208,6 +216,14 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
         shared.time = clock64();
 #if VLY_CUDA_LEARNS
         shared.learnings = &learnings;
+#endif
+#if VLY_CUDA_PROGRAMS
+        shared.programs = &programs;
+        shared.values = dynamic;
+        if (programs.values != nullptr)
+            shared.values = programs.values + (uint64_t)blockIdx.x *
+                                                  programs.n_slots *
+                                                  VLY_CUDA_THREADS;
 #endif
         for (int i = 0; i < 3; i++)
             shared.cycles[i] = 0;
@@ -281,6 +297,11 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
 
 static const void *pick_kernel(uint32_t model)
 {
+#if VLY_CUDA_PROGRAMS
+    if (model == VLY_CUDA_ONLY_PROGRAMS)
+        return (const void *)run_bursts<VLY_CUDA_ONLY_PROGRAMS>;
+    return (const void *)run_bursts<VLY_CUDA_N_MODELS>;
+#else
     switch (model) {
     case VLY_CUDA_MODEL_feagi:
         return (const void *)run_bursts<VLY_CUDA_MODEL_feagi>;
@@ -292,6 +313,7 @@ static const void *pick_kernel(uint32_t model)
     default:
         return (const void *)run_bursts<VLY_CUDA_N_MODELS>;
     }
+#endif
 }
 
 #endif

@@ -10,6 +10,9 @@
 
 #define VLY_CUDA_TWO_PORT_MODELS 1
 #include "area_update.cuh"
+#if VLY_CUDA_PROGRAMS
+#include "program_update.cuh"
+#endif
 
 #include "kernels/models/digest.h"
 
@@ -32,6 +35,10 @@ struct block_shared {
     const vly_cuda_learnings *learnings;
     uint32_t flush; /* 1: a ring is full */
 
+#endif
+#if VLY_CUDA_PROGRAMS
+    const vly_cuda_programs *programs;
+    uint32_t *values; /* of their steps, of this block */
 #endif
     uint32_t area_index; /* the area that is in ... */
     partition_area area; /* ... if any; nets of one model with one port */
@@ -167,6 +174,17 @@ update_tile(const vly_cuda_view &view, block_shared *shared, uint32_t tile,
     const uint32_t i = part.first + threadIdx.x;
     uint32_t fired = 0;
     uint32_t gain = 0;
+#if VLY_CUDA_PROGRAMS
+    if (MODEL == VLY_CUDA_ONLY_PROGRAMS || area->model == VLY_CUDA_N_MODELS) {
+        if (threadIdx.x < part.n) {
+            fired = program_update(view, *shared->programs, shared->values,
+                                   part.area, i, burst, slot);
+            *n_candidates += 1;
+        }
+        list_append(shared, fired, area->first + i, 1u << view.feagi_q);
+        return;
+    }
+#endif
     if (threadIdx.x < part.n)
         fired = update_neuron<MODEL>(view, area, i, burst, slot, &gain,
                                      n_candidates);

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector_functions.h>
 
+#include "fake_jit.h"
+
 #undef __device__
 #undef __host__
 #undef __global__

@@ -11,6 +11,9 @@ import sys
 # Effect of an instruction, by a part of its text; {0}, {1} are operands.
 # Polling lets other threads run first.
 PTX = [
+    ("//VLY_STEP",
+     "{0} = fake_jit_step({1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, "
+     "{11}, {12})"),
     ("barrier.cluster.arrive", "emulated_cluster_sync()"),
     ("barrier.cluster.wait", ""),
     ("mbarrier.init", "emulated_barrier_init({0}, {1})"),
@@ -58,7 +61,7 @@ def closing(text, at):
 
 def translate(body):
     operands = []
-    for found in re.finditer(r'"[+=]*[rl]"\s*\(', body):
+    for found in re.finditer(r'"[+=]*[rlf]"\s*\(', body):
         end = closing(body, found.end())
         operands.append(body[found.end():end - 1].strip())
     for part, action in PTX:

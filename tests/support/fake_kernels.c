@@ -7,6 +7,7 @@
 #include "kernels/cuda/cuda_kernels.h"
 #include "kernels/cuda/learner_kernels.h"
 #include "kernels/cuda/partition_layout.h"
+#include "kernels/cuda/program_kernels.h"
 
 /* nothing is made of what most of them are given */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -46,6 +47,49 @@ cudaError_t vly_cuda_launch_learning(const vly_cuda_view *view,
         return cudaErrorInvalidValue;
     pass(launch);
     return cudaSuccess;
+}
+
+cudaError_t vly_cuda_programs_slots(uint32_t *n_slots)
+{
+    *n_slots = FAKE_CUDA_SHARED / BLOCK_BYTES;
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_programs_learning_slots(uint32_t *n_slots)
+{
+    return vly_cuda_programs_slots(n_slots);
+}
+
+cudaError_t vly_cuda_launch_programs(const vly_cuda_view *view,
+                                     const vly_cuda_launch *launch,
+                                     const vly_cuda_programs *programs,
+                                     uint32_t n_blocks, cudaStream_t stream)
+{
+    if (view->input == NULL || programs->list == NULL)
+        return cudaErrorInvalidValue;
+    pass(launch);
+    return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_spliced(const void *kernel,
+                                    const vly_cuda_view *view,
+                                    const vly_cuda_launch *launch,
+                                    const vly_cuda_programs *programs,
+                                    uint32_t n_blocks, cudaStream_t stream)
+{
+    if (kernel == NULL || programs->values != NULL)
+        return cudaErrorInvalidValue;
+    return vly_cuda_launch_programs(view, launch, programs, n_blocks, stream);
+}
+
+cudaError_t vly_cuda_launch_programs_learning(
+    const vly_cuda_view *view, const vly_cuda_launch *launch,
+    const vly_cuda_learnings *learnings, const vly_cuda_programs *programs,
+    uint32_t n_blocks, cudaStream_t stream)
+{
+    if (learnings->list == NULL && learnings->short_term == NULL)
+        return cudaErrorInvalidValue;
+    return vly_cuda_launch_programs(view, launch, programs, n_blocks, stream);
 }
 
 cudaError_t vly_cuda_launch_learning_flush(const vly_cuda_learnings *learnings,

@@ -24,6 +24,7 @@ set_target_properties(second_simulator PROPERTIES
 add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_area.c
     ${CMAKE_CURRENT_LIST_DIR}/random_genome.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_ir.c
     ${CMAKE_CURRENT_LIST_DIR}/random_neuron.c
     ${CMAKE_CURRENT_LIST_DIR}/random_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/random_plasticity.c
@@ -31,7 +32,7 @@ add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_space.c
     ${CMAKE_CURRENT_LIST_DIR}/random_voxels.c)
 target_include_directories(volley_random_genome PUBLIC
-    ${CMAKE_CURRENT_LIST_DIR})
+    ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_SOURCE_DIR}/core/include)
 
 add_library(volley_second_rules STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_joined.c

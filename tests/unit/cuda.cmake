@@ -32,15 +32,24 @@ if(TARGET cuda)
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu cuda TIMEOUT 300)
     endforeach()
 
+    vly_test(test_cuda_programs LABELS gpu
+        SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
+        LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
+        DEPENDS cpu cuda TIMEOUT 300)
+    vly_test(test_cuda_user_nets LABELS gpu
+        SOURCES test_cuda_user_nets.c engine_fixture.c DEPENDS cpu cuda)
+
     # the host side without a device: the same sources, a fake runtime
     find_package(CUDAToolkit REQUIRED)
     get_target_property(fake_sources cuda SOURCES)
     list(FILTER fake_sources INCLUDE REGEX "^cuda_.*[.]c$")
     list(TRANSFORM fake_sources PREPEND ${CMAKE_SOURCE_DIR}/backends/cuda/)
+    set(fake_jit ${CMAKE_SOURCE_DIR}/tests/support/fake_jit.c
+                 ${CMAKE_SOURCE_DIR}/tests/support/ptx_machine.c)
     vly_plugin(fake_cuda ${fake_sources}
                ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
                ${CMAKE_SOURCE_DIR}/tests/support/fake_kernels.c
-               ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c
+               ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c ${fake_jit}
                $<TARGET_OBJECTS:backend_common>
                OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
     target_include_directories(fake_cuda
@@ -57,11 +66,53 @@ if(TARGET cuda)
         SOURCES test_cuda_coefs.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
+    vly_test(test_cuda_program_host LABELS unit ALONE
+        SOURCES test_cuda_program_host.c test_cpu_host.c test_cpu_net.c
+        LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
+        DEPENDS fake_cuda
+        DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
+    # the text of PTX for users' models, run by a machine of the test's own
+    vly_test(test_cuda_ptx LABELS unit ALONE
+        SOURCES test_cuda_ptx.c test_cpu_host.c test_cpu_net.c
+                ../support/ptx_machine.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
+        LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS} DEPENDS cpu)
+    target_sources(test_cuda_ptx PRIVATE $<TARGET_OBJECTS:backend_common>)
+    target_include_directories(test_cuda_ptx PRIVATE ${CMAKE_SOURCE_DIR}
+        ${CMAKE_SOURCE_DIR}/backends/cuda ${CMAKE_SOURCE_DIR}/tests/support)
+    target_include_directories(test_cuda_ptx SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    add_executable(ptx_splicer ${CMAKE_SOURCE_DIR}/tests/support/ptx_splicer.c
+        ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
+        ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
+        $<TARGET_OBJECTS:backend_common>)
+    target_include_directories(ptx_splicer PRIVATE ${CMAKE_SOURCE_DIR}
+        ${CMAKE_SOURCE_DIR}/backends/cuda ${CMAKE_SOURCE_DIR}/tests/support)
+    target_include_directories(ptx_splicer SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_link_libraries(ptx_splicer PRIVATE volley_internal
+        volley_random_genome)
+    # and by ptxas, which is what the driver has
+    find_program(VOLLEY_PTXAS ptxas HINTS ${CUDAToolkit_BIN_DIR})
+    if(VOLLEY_PYTHON AND VOLLEY_PTXAS)
+        add_dependencies(ptx_splicer spliced_text)
+        vly_test_register(test_cuda_ptx_assembled LABELS unit TIMEOUT 300
+            COMMAND ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/ptx_assemble.py
+                ${VOLLEY_PTXAS} $<TARGET_FILE:ptx_splicer>
+                ${CMAKE_BINARY_DIR}/generated/cuda/burst_spliced.ptx
+                ${CMAKE_CURRENT_BINARY_DIR}/spliced
+                ${CMAKE_SOURCE_DIR}/genomes/neurons/adex_psc_exp.toml
+                ${CMAKE_SOURCE_DIR}/genomes/neurons/hh_cond_exp_traub.toml)
+    else()
+        message(STATUS "test_cuda_ptx_assembled: left out: no python3 or ptxas")
+    endif()
     # its sizes are looked at from within
     foreach(test cuda_narrow cuda_plan_table shift_classes)
         vly_test(test_${test} LABELS unit ALONE
             SOURCES test_${test}.c ${fake_sources} ../support/fake_cuda.c
                     ../support/fake_kernels.c ../support/fake_linger.c
+                    ${fake_jit}
             LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
         target_sources(test_${test} PRIVATE $<TARGET_OBJECTS:backend_common>)
         target_include_directories(test_${test}
@@ -88,7 +139,8 @@ if(TARGET cuda)
         set(emulated ${CMAKE_BINARY_DIR}/emulated_cuda)
         set(emulated_kernels)
         set(emulated_sources)
-        foreach(file burst_global burst_learning modulator burst_resident burst_shifted
+        foreach(file burst_global burst_learning burst_programs
+                burst_programs_learning burst_spliced modulator burst_resident burst_shifted
                 burst_learners build_learners
                 burst_partition burst_narrow build_rows build_segments
                 build_partition publish short_term spike_log)
@@ -106,7 +158,9 @@ if(TARGET cuda)
                 partition_deliver.cuh partition_layout.h partition_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_learning.cuh resident_mail.cuh
-                learner_kernels.h
+                learner_kernels.h program_kernels.h program_launch.cuh
+                program_splice.cuh
+                program_update.cuh
                 resident_run.cuh resident_update.cuh segment_marks.cuh
                 shift_classes.h short_term.cuh update_neuron.cuh)
             list(APPEND emulated_headers
@@ -121,7 +175,7 @@ if(TARGET cuda)
         vly_plugin(emulated_cuda ${fake_sources} ${emulated_sources}
                    ${CMAKE_SOURCE_DIR}/tests/support/emulated_cuda.cpp
                    ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
-                   ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c
+                   ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c ${fake_jit}
                    $<TARGET_OBJECTS:backend_common>
                    OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
         # before the kernels' own folder, and not with the project's warnings:
@@ -143,6 +197,16 @@ if(TARGET cuda)
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
+        vly_test(test_cuda_programs_emulated LABELS unit ALONE TIMEOUT 600
+            SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
+            LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
+            DEPENDS cpu emulated_cuda
+            DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
+                PAIR_DEVICE="../test-plugins/emulated_cuda")
+        vly_test(test_cuda_user_nets_emulated LABELS unit ALONE TIMEOUT 600
+            SOURCES test_cuda_user_nets.c engine_fixture.c
+            DEPENDS cpu emulated_cuda DEFINITIONS
+                TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
         # maps of FEAGI's rule: the whole run, and in parts by snapshots
         foreach(case whole snapshot)
             vly_test_register(test_cuda_window_${case}_emulated LABELS unit

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From the program of a user's model to the text of straight-line PTX: one
+ * burst of one neuron, for a kernel whose text has a line
+ *     //VLY_STEP OPERANDS
+ * where the step belongs. No other tool than the driver is needed to compile
+ * it.
+ */
+#ifndef VOLLEY_CUDA_PTX_H
+#define VOLLEY_CUDA_PTX_H
+
+#include <stddef.h>
+
+#include <volley/plugin.h>
+
+#include "kernels/cuda/program_kernels.h"
+
+#define VLY_CUDA_PTX_MARK "//VLY_STEP"
+#define VLY_CUDA_PTX_NAME 24u /* longest name of a register, with its end */
+
+/* Operands of a mark, in their order. X(name, what it is) */
+#define VLY_CUDA_PTX_TABLE(X)                                                  \
+    X(fired, "32 bits, written: 1 if the neuron fired")                        \
+    X(model, "32 bits: number of the program, from 0 on")                      \
+    X(state, "64 bits: generic address of field 0 of the neuron")              \
+    X(stride, "64 bits: bytes from one field to the next")                     \
+    X(coefs, "64 bits: generic address of vly_cuda_column[]")                  \
+    X(place, "32 bits: of the neuron in its area")                             \
+    X(neuron, "32 bits: its global id")                                        \
+    X(in0, "float: input of port 0")                                           \
+    X(in1, "float: input of port 1")                                           \
+    X(key_low, "32 bits: of seed_input")                                       \
+    X(key_high, "")                                                            \
+    X(burst_low, "32 bits")                                                    \
+    X(burst_high, "")
+
+typedef struct vly_cuda_ptx_names {
+#define VLY_CUDA_PTX_MEMBER(name, text) char name[VLY_CUDA_PTX_NAME];
+    VLY_CUDA_PTX_TABLE(VLY_CUDA_PTX_MEMBER)
+#undef VLY_CUDA_PTX_MEMBER
+} vly_cuda_ptx_names;
+
+/* Text in memory of the caller. length: as much as there would be with room for
+ * all of it, without the 0 at its end. */
+typedef struct vly_cuda_text {
+    char *text; /* NULL: only counted */
+    size_t room;
+    size_t length;
+} vly_cuda_text;
+
+/* Appends the step of a program that was checked (vly_common_check_program),
+ * within braces and with registers of its own. Only add, sub and mul with .rn,
+ * which are never fused, and no .ftz. */
+void vly_cuda_ptx_step(const vly_program *program,
+                       const vly_cuda_ptx_names *names, vly_cuda_text *to);
+/* Appends a copy of a kernel's text with the steps of n programs, chosen by the
+ * operand `model`, in place of each mark. The number of marks, or -1 if one of
+ * them has not the operands of the table. */
+int vly_cuda_ptx_splice(const char *kernel, const vly_program *const *programs,
+                        uint32_t n, vly_cuda_text *to);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Compiling users' models by the driver: runtime 12.8 or newer loads text. The
+ * driver keeps what it compiled in its own cache.
+ */
+#include "cuda_splice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda_learning.h"
+#include "cuda_memory.h"
+#include "cuda_net.h"
+#include "cuda_ptx.h"
+
+#define NAME_BYTES 200u
+
+/* Kernels are templates: the name of that of a model begins like this. */
+static int find_entry(const char *text, uint32_t model, char name[NAME_BYTES])
+{
+    char begin[48];
+    snprintf(begin, sizeof begin, ".entry _Z10run_burstsILi%uEE", model);
+    const char *at = strstr(text, begin);
+    if (at == NULL)
+        return 0;
+    at += strlen(".entry ");
+    const size_t n = strcspn(at, "( \r\n");
+    if (n >= NAME_BYTES)
+        return 0;
+    memcpy(name, at, n);
+    name[n] = 0;
+    return 1;
+}
+
+/* The different programs, in the order of their numbers. */
+static uint32_t list_programs(const vly_net_desc *desc,
+                              const vly_program **programs)
+{
+    uint32_t n = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_program *program = vly_common_program(desc, a);
+        uint32_t k = 0;
+        while (k < n && programs[k] != program)
+            k++;
+        if (program != NULL && k == n)
+            programs[n++] = program;
+    }
+    return n;
+}
+
+/* The kernel's text with the steps; to->text is NULL on failure. */
+static vly_status make_text(vly_cuda_shard *shard, vly_cuda_text *to,
+                            int *n_marks, vly_error *error)
+{
+    const vly_program **programs = NULL;
+    vly_status status = vly_cuda_alloc(shard, shard->programs.n_programs,
+                                       sizeof(void *), &programs, error);
+    if (status != VLY_OK)
+        return status;
+    const uint32_t n = list_programs(shard->net->desc, programs);
+    *to = (vly_cuda_text){NULL, 0, 0};
+    *n_marks = vly_cuda_ptx_splice(vly_cuda_spliced_text, programs, n, to);
+    to->room = to->length + 1;
+    to->length = 0;
+    status = vly_cuda_alloc(shard, to->room, 1, &to->text, error);
+    if (status == VLY_OK)
+        (void)vly_cuda_ptx_splice(vly_cuda_spliced_text, programs, n, to);
+    vly_cuda_release(shard, programs);
+    return status;
+}
+
+#if CUDART_VERSION >= 12080
+/* NULL, or why not */
+static const char *load(vly_cuda_program_set *set, const char *text,
+                        const char *name)
+{
+    cudaLibrary_t library = NULL;
+    cudaKernel_t kernel = NULL;
+    cudaError_t code =
+        cudaLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0);
+    if (code == cudaSuccess) {
+        code = cudaLibraryGetKernel(&kernel, library, name);
+        if (code != cudaSuccess)
+            (void)cudaLibraryUnload(library);
+    }
+    if (code != cudaSuccess) {
+        (void)cudaGetLastError(); /* the net goes on without it */
+        return cudaGetErrorString(code);
+    }
+    set->library = (void *)library;
+    set->kernel = (const void *)kernel;
+    return NULL;
+}
+
+static void unload(void *library)
+{
+    (void)cudaLibraryUnload((cudaLibrary_t)library);
+}
+#else
+static const char *load(vly_cuda_program_set *set, const char *text,
+                        const char *name)
+{
+    (void)set;
+    (void)text;
+    (void)name;
+    return "this plugin was built with CUDA before 12.8";
+}
+
+static void unload(void *library)
+{
+    (void)library;
+}
+#endif
+
+static vly_status compile(vly_cuda_shard *shard, const char **why,
+                          vly_error *error)
+{
+    vly_cuda_text text;
+    char name[NAME_BYTES];
+    int n_marks = 0;
+    vly_status status = make_text(shard, &text, &n_marks, error);
+    if (status != VLY_OK)
+        return status;
+    if (n_marks < 1 || !find_entry(text.text, shard->programs.view.model, name))
+        *why = "the kernel's text has no mark";
+    else
+        *why = load(&shard->programs, text.text, name);
+    vly_cuda_release(shard, text.text);
+    return VLY_OK;
+}
+
+vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
+{
+    const char *why = "there are maps that learn";
+    char text[200];
+    if (shard->net->wanted.jit == 0)
+        return VLY_OK;
+    vly_status status = VLY_OK;
+    if (!vly_cuda_learns(shard))
+        status = compile(shard, &why, error);
+    if (status != VLY_OK || why == NULL)
+        return status;
+    snprintf(text, sizeof text,
+             "cuda: users' models run step by step, which is slower: %s", why);
+    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN, text);
+    return VLY_OK;
+}
+
+void vly_cuda_splice_release(vly_cuda_shard *shard)
+{
+    if (shard->programs.library != NULL)
+        unload(shard->programs.library);
+    shard->programs.library = NULL;
+    shard->programs.kernel = NULL;
+}

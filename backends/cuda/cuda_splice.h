@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Users' models as instructions: the driver compiles a kernel with the steps of
+ * the net's programs in it. Where that is not possible the interpreter runs
+ * them, and a warning says why.
+ */
+#ifndef VOLLEY_CUDA_SPLICE_H
+#define VOLLEY_CUDA_SPLICE_H
+
+#include "cuda_base.h"
+
+/* Text of burst_spliced.cu, with marks, from the build. */
+extern const char vly_cuda_spliced_text[];
+
+/* Sets programs.kernel, or leaves NULL and logs why. Only if option jit=1 asks
+ * for it. Errors  E_NOMEM */
+vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error);
+/* After the last launch. */
+void vly_cuda_splice_release(vly_cuda_shard *shard);
+
+#endif

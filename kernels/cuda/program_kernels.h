@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Users' models on the device: their programs as steps of an interpreter, and
+ * the launchers of the plan for every net with them. Launchers only enqueue.
+ *
+ * A step reads and writes places. A value that a step makes has a slot, which
+ * another value takes after its last reader; numbers, fields and coefficients
+ * are read where they are.
+ */
+#ifndef VOLLEY_CUDA_PROGRAM_KERNELS_H
+#define VOLLEY_CUDA_PROGRAM_KERNELS_H
+
+#include "cuda_kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In place of a model: all areas have programs. */
+#define VLY_CUDA_ONLY_PROGRAMS (VLY_CUDA_N_MODELS + 1)
+
+/* A place: its kind in two bits, an index below them. */
+#define VLY_CUDA_PLACE_BITS 14u
+#define VLY_CUDA_PLACE_MASK ((1u << VLY_CUDA_PLACE_BITS) - 1u)
+enum {
+    VLY_CUDA_PLACE_SLOT,
+    VLY_CUDA_PLACE_NUMBER,
+    VLY_CUDA_PLACE_FIELD,
+    VLY_CUDA_PLACE_COEF,
+};
+
+/* The codes of vly_program_code, in their order, and a copy. */
+typedef struct vly_cuda_step {
+    uint16_t code;
+    uint16_t slot; /* of its result */
+    uint16_t a;    /* places; those not read are valid, too */
+    uint16_t b;
+    uint32_t lo; /* of STORE; port of INPUT; stream of UNIFORM; place c */
+    uint32_t hi;
+} vly_cuda_step;
+
+typedef struct vly_cuda_column {
+    const uint32_t *words;
+    uint32_t mask; /* 0 if uniform, else ~0 */
+    uint32_t reserved;
+} vly_cuda_column;
+
+/* The model of an area; all 0: a built-in one. Pointers are of the device. */
+typedef struct vly_cuda_program {
+    const vly_cuda_step *steps;
+    const uint32_t *numbers;
+    const vly_cuda_column *coefs;
+    const uint16_t *out; /* [n_fields] places of what the fields become */
+    uint32_t *state;     /* [n_fields][n] */
+    uint64_t n;
+    uint32_t n_steps;
+    uint32_t n_fields;
+    uint32_t fired;  /* place */
+    uint32_t number; /* among the different programs of the net */
+} vly_cuda_program;
+
+typedef struct vly_cuda_programs {
+    const vly_cuda_program *list; /* [n_areas]; NULL: no area has one */
+    uint32_t *values; /* [blocks][n_slots][VLY_CUDA_THREADS]; NULL: they are in
+                         shared memory */
+    uint32_t n_slots; /* of a thread */
+    uint32_t model;   /* VLY_CUDA_N_MODELS or ONLY_PROGRAMS */
+} vly_cuda_programs;
+
+/* How many slots of each thread shared memory has room for. */
+cudaError_t vly_cuda_programs_slots(uint32_t *n_slots);
+/* vly_cuda_launch_global for a net with programs. */
+cudaError_t vly_cuda_launch_programs(const vly_cuda_view *view,
+                                     const vly_cuda_launch *launch,
+                                     const vly_cuda_programs *programs,
+                                     uint32_t n_blocks, cudaStream_t stream);
+/* The same by a kernel that the driver has compiled: kernel is a cudaKernel_t
+ * of the text of burst_spliced.cu. */
+cudaError_t vly_cuda_launch_spliced(const void *kernel,
+                                    const vly_cuda_view *view,
+                                    const vly_cuda_launch *launch,
+                                    const vly_cuda_programs *programs,
+                                    uint32_t n_blocks, cudaStream_t stream);
+/* The same with maps that learn. */
+cudaError_t vly_cuda_programs_learning_slots(uint32_t *n_slots);
+cudaError_t vly_cuda_launch_programs_learning(
+    const vly_cuda_view *view, const vly_cuda_launch *launch,
+    const vly_cuda_learnings *learnings, const vly_cuda_programs *programs,
+    uint32_t n_blocks, cudaStream_t stream);
+
+/* burst_spliced.cu, which is compiled to text only: its kernel for a model. */
+const void *vly_cuda_spliced_kernel(uint32_t model);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The step that the fake driver "compiled", for kernels that run on the
+ * processor.
+ */
+#ifndef VOLLEY_TEST_FAKE_JIT_H
+#define VOLLEY_TEST_FAKE_JIT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The operands of a mark (backends/cuda/cuda_ptx.h) after `fired`, which is
+ * returned. */
+uint32_t fake_jit_step(uint32_t model, const void *state, uint64_t stride,
+                       const void *coefs, uint32_t place, uint32_t neuron,
+                       float in0, float in1, uint32_t key_low,
+                       uint32_t key_high, uint32_t burst_low,
+                       uint32_t burst_high);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

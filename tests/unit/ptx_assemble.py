@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# ptx_assemble.py PTXAS SPLICER KERNEL FOLDER GENOME...
+# The kernel for users' models with the programs of genomes, and with random
+# ones, as the driver would compile it: ptxas takes the text for devices 7.5, 9.0
+# and 10.0, spills nothing in the step and hardly anything around it in the kernel
+# without other models, and fuses no multiplication with an addition. Instructions are counted in the machine code:
+# 16 bytes each, the operation in the lowest 9 bits.
+import os
+import re
+import struct
+import subprocess
+import sys
+
+MODELS = 8 # VLY_CUDA_N_MODELS
+AROUND = 32 # bytes spilled outside of a step at most; 0 to 16 were found
+OPERATIONS = {0x20: "FMUL", 0x21: "FADD", 0x23: "FFMA"}
+
+
+def fail(text):
+    sys.exit("ptx_assemble.py: " + text)
+
+
+def count(path):
+    """Operations of all sections .text.* of a 64-bit ELF file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    start, = struct.unpack_from("<Q", data, 0x28)
+    size, n, names = struct.unpack_from("<HHH", data, 0x3a)
+    heads = [struct.unpack_from("<IIQQQQ", data, start + k * size)
+             for k in range(n)]
+    found = dict.fromkeys(OPERATIONS.values(), 0)
+    for name, _, _, _, offset, length in heads:
+        at = heads[names][4] + name
+        if not data[at:data.index(b"\0", at)].startswith(b".text."):
+            continue
+        for k in range(offset, offset + length, 16):
+            operation = struct.unpack_from("<H", data, k)[0] & 0x1ff
+            if operation in OPERATIONS:
+                found[OPERATIONS[operation]] += 1
+    return found
+
+
+def assemble(ptxas, text, architecture, folder):
+    """Counts, and what each function spills; None: unknown architecture."""
+    source = os.path.join(folder, "spliced.ptx")
+    made = os.path.join(folder, "spliced.cubin")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(text)
+    run = subprocess.run([ptxas, f"-arch=sm_{architecture}", "-v", source, "-o",
+                          made], capture_output=True, text=True, check=False)
+    if "is not defined for option 'gpu-name'" in run.stderr:
+        return None
+    if run.returncode != 0:
+        fail(f"sm_{architecture}: {run.stderr}")
+    spilled = [] # by each kernel and by the step in it
+    name = ""
+    for line in run.stderr.splitlines():
+        named = re.search(r"Function properties for (\S+)", line)
+        name = named.group(1) if named else name
+        stored = re.search(r"(\d+) bytes spill stores", line)
+        if stored:
+            spilled.append(("program_update" in name, int(stored.group(1))))
+    return count(made), spilled
+
+
+def splice(splicer, kernel, arguments):
+    run = subprocess.run([splicer, kernel] + arguments, capture_output=True,
+                         text=True, check=False)
+    if run.returncode != 0:
+        fail(f"{arguments}: exit code {run.returncode}: {run.stderr}")
+    return run.stdout
+
+
+def check(ptxas, text, what, architecture, folder, spills):
+    result = assemble(ptxas, text, architecture, folder)
+    if result is None:
+        print(f"sm_{architecture}: not known to this ptxas")
+        return
+    found, spilled = result
+    wanted = {name: text.count(name.lower()[1:] + ".rn.f32")
+              for name in ("FMUL", "FADD")}
+    print(f"{what}, sm_{architecture}: {found}, written {wanted}, "
+          f"bytes spilled by kernels and steps {spilled}")
+    if found["FFMA"] != 0:
+        fail("a multiplication and an addition were fused")
+    if wanted["FMUL"] == 0 or found["FMUL"] == 0 or found["FADD"] == 0:
+        fail("there is no arithmetic")
+    steps = [n for is_step, n in spilled if is_step]
+    kernels = [n for is_step, n in spilled if not is_step]
+    if len(steps) != 2 or len(kernels) != 2:
+        fail("two kernels wanted, with a step each")
+    if not spills and (min(steps) != 0 or min(kernels) > AROUND):
+        fail("the kernel without other models spills")
+
+
+CONTROL = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry control(.param .u64 to)
+{
+.reg .b64 %d<2>;
+.reg .f32 %f<4>;
+ld.param.u64 %d0, [to];
+ld.global.f32 %f0, [%d0];
+mul.rn.f32 %f1, %f0, %f0;
+add.rn.f32 %f2, %f1, %f0;
+FUSED
+st.global.f32 [%d0], %f3;
+ret;
+}
+"""
+
+
+def main():
+    ptxas, splicer, kernel, folder = sys.argv[1:5]
+    os.makedirs(folder, exist_ok=True)
+    # what is counted, and that fused instructions would be seen
+    for line, fused in (("fma.rn.f32 %f3, %f2, %f0, %f1;", 1),
+                        ("mov.f32 %f3, %f2;", 0)):
+        found, _ = assemble(ptxas, CONTROL.replace("FUSED", line), 75, folder)
+        if found != {"FMUL": 1, "FADD": 1, "FFMA": fused}:
+            fail(f"control: {found}")
+    with open(kernel, encoding="ascii") as file:
+        entries = re.findall(r"\.entry _Z10run_burstsILi(\d+)EE", file.read())
+    # as cuda_splice.c looks for them: all models, and programs only
+    if sorted(map(int, entries)) != [MODELS, MODELS + 1]:
+        fail(f"kernels for {entries}")
+    for genome in sys.argv[5:]:
+        text = splice(splicer, kernel, [genome])
+        first = genome == sys.argv[5]
+        for architecture in (75, 90, 100) if first else (90,):
+            check(ptxas, text, os.path.basename(genome), architecture, folder,
+                  False)
+    check(ptxas, splice(splicer, kernel, ["1", "2", "3"]), "random programs",
+          90, folder, True)
+
+
+main()

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Users' models on the host side of the CUDA backend where there is no device
+ * (fake_cuda.c): the 1st, 2nd, 3rd ... block cannot be had, copies fail.
+ * Nothing is left and nothing stands half. No spike is computed here.
+ */
+#include "test_cpu_net.h"
+
+#include <stdlib.h>
+
+#include "random_ir.h"
+
+#define BACKEND test_backend
+enum { N = 37 };
+
+typedef struct own_net {
+    test_net net;
+    random_ir ir[2];
+    vly_column columns[VLY_PROGRAM_MAX_COEFS];
+} own_net;
+
+static const uint32_t zeros[N];
+
+static void add_area(own_net *own, random_ir *ir)
+{
+    test_net *net = &own->net;
+    net->areas[net->desc.n_areas++] =
+        (vly_area_desc){.name = "own",
+                        .model = "random",
+                        .first = net->desc.n_neurons,
+                        .n_neurons = N,
+                        .n_ports = ir->n_ports,
+                        .scale = {1.0f, 1.0f},
+                        .coefs = own->columns,
+                        .n_coefs = ir->n_coefs,
+                        .n_fields = ir->program.n_fields,
+                        .program = &ir->program};
+    net->desc.n_neurons += N;
+}
+
+/* A large program, and one whose values are in memory of the device. */
+static own_net *own_make(void)
+{
+    own_net *own = calloc(1, sizeof *own);
+    assert_non_null(own);
+    test_plugin_open();
+    test_net_init(&own->net, 1);
+    random_ir_make(&own->ir[0], 16);
+    random_ir_wide(&own->ir[1], 100);
+    for (uint32_t c = 0; c < own->ir[0].n_coefs; c++)
+        own->columns[c] = (vly_column){.words = zeros,
+                                       .uniform = c % 3 != 0,
+                                       .type = own->ir[0].coef_types[c]};
+    add_area(own, &own->ir[0]);
+    add_area(own, &own->ir[1]);
+    test_random_projection(&own->net, 0, 1, 3, 1, 9, 1, 2);
+    test_net_finish(&own->net);
+    return own;
+}
+
+static void own_free(own_net *own)
+{
+    for (uint32_t a = 0; a < own->net.desc.n_areas; a++)
+        own->net.areas[a].n_coefs = 0; /* not of test_cpu_net */
+    test_net_deinit(&own->net);
+    free(own);
+}
+
+static vly_status make(const own_net *own, const char *options,
+                       vly_backend_net **made, vly_error *error)
+{
+    const vly_device_spec device = {
+        .struct_size = sizeof device, .n_threads = 1, .options = options};
+    return BACKEND->net_create(&device, &own->net.desc, &own->net.start, made,
+                               error);
+}
+
+static vly_status use(vly_backend_net *made, vly_error *error)
+{
+    const vly_column columns[2] = {{.words = zeros, .uniform = 1},
+                                   {.words = zeros, .uniform = 0}};
+    vly_run run = {.struct_size = sizeof run, .n_bursts = 20};
+    uint64_t digest;
+    vly_status status = BACKEND->net_run(made, &run, error);
+    for (uint32_t c = 0; c < 4 && status == VLY_OK; c++)
+        status = BACKEND->coef_write(made, 0, c, &columns[(c + 1) % 2], error);
+    if (status == VLY_OK)
+        status = BACKEND->state_digest(made, &digest, error);
+    return status;
+}
+
+static void walk(const char *options)
+{
+    own_net *own = own_make();
+    uint32_t n_failed = 0;
+    bool came = true;
+    for (uint64_t n = 1; came; n++) {
+        vly_backend_net *made = NULL;
+        vly_error error = {.struct_size = sizeof error};
+        const uint64_t live = test_host_live();
+        test_host_fail_at(n);
+        vly_status status = make(own, options, &made, &error);
+        if (status == VLY_OK)
+            status = use(made, &error);
+        came = test_host_fail_at_came();
+        test_host_fail_at(0);
+        if (status != VLY_OK &&
+            (status != VLY_E_NOMEM || error.bytes_requested == 0))
+            fail_msg("block %u: status %d: %s", (unsigned)n, (int)status,
+                     error.message);
+        assert_true(came || status == VLY_OK);
+        n_failed += status != VLY_OK;
+        BACKEND->net_destroy(made);
+        assert_true(test_host_live() == live);
+    }
+    print_message("%u blocks end it\n", n_failed);
+    assert_true(n_failed > 40);
+    own_free(own);
+}
+
+static void every_block(void **state)
+{
+    (void)state;
+    walk(NULL);
+    walk("jit=1");
+}
+
+/* Room for a column is kept or given back; later writes work. */
+static void columns_that_were_not_copied(void **state)
+{
+    own_net *own = own_make();
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_net_info info = {.struct_size = sizeof info};
+    const vly_column wide = {.words = zeros, .uniform = 0};
+    (void)state;
+    assert_ok(make(own, NULL, &made, &error), error);
+    assert_ok(BACKEND->net_info(made, &info, &error), error);
+    const uint64_t before = info.device_bytes;
+    for (uint32_t c = 0; c < own->ir[0].n_coefs; c++) {
+        setenv("FAKE_CUDA_COPY", "1", 1);
+        vly_status status = BACKEND->coef_write(made, 0, c, &wide, &error);
+        unsetenv("FAKE_CUDA_COPY");
+        assert_int_equal(status, VLY_E_DEVICE);
+        assert_ok(BACKEND->net_info(made, &info, &error), error);
+        assert_true(info.device_bytes == before);
+    }
+    uint32_t n_widened = 0;
+    for (uint32_t c = 0; c < own->ir[0].n_coefs; c++) {
+        assert_ok(BACKEND->coef_write(made, 0, c, &wide, &error), error);
+        n_widened += own->columns[c].uniform;
+    }
+    assert_ok(BACKEND->net_info(made, &info, &error), error);
+    assert_true(info.device_bytes ==
+                before + (uint64_t)n_widened * sizeof zeros);
+    BACKEND->net_destroy(made);
+    own_free(own);
+}
+
+/* A copy that fails while the net is made leaves nothing. */
+static void nets_that_were_not_copied(void **state)
+{
+    own_net *own = own_make();
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    const uint64_t live = test_host_live();
+    (void)state;
+    setenv("FAKE_CUDA_COPY", "1", 1);
+    vly_status status = make(own, NULL, &made, &error);
+    unsetenv("FAKE_CUDA_COPY");
+    assert_int_equal(status, VLY_E_DEVICE);
+    assert_null(made);
+    assert_true(test_host_live() == live);
+    own_free(own);
+}
+
+static void assert_plan(const own_net *own, const char *options,
+                        const char *text)
+{
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_net_info info = {.struct_size = sizeof info};
+    assert_ok(make(own, options, &made, &error), error);
+    assert_ok(BACKEND->net_info(made, &info, &error), error);
+    assert_memory_equal(info.plan, "global: ", 8);
+    if (strstr(info.plan, text) == NULL)
+        fail_msg("%s, wanted: %s", info.plan, text);
+    assert_ok(use(made, &error), error);
+    BACKEND->net_destroy(made);
+}
+
+static const char steps[] =
+    "; users' models step by step, 100 values of a thread in global memory";
+
+static void what_the_plan_says(void **state)
+{
+    own_net *own = own_make();
+    (void)state;
+    assert_plan(own, NULL, steps);
+    assert_plan(own, "jit=0", steps);
+    assert_plan(own, "jit=1", "; users' models compiled by the driver");
+    own_free(own);
+}
+
+/* A driver that does not compile the text, or does not know the kernel. */
+static void no_compiler(void **state)
+{
+    static const char *const faults[] = {"FAKE_CUDA_JIT", "FAKE_CUDA_KERNEL"};
+    own_net *own = own_make();
+    const char *last = NULL;
+    (void)state;
+    const uint64_t live = test_host_live();
+    for (int i = 0; i < 2; i++) {
+        const uint64_t before = test_host_warnings(&last);
+        setenv(faults[i], "218", 1); /* cudaErrorInvalidPtx */
+        assert_plan(own, "jit=1", steps);
+        unsetenv(faults[i]);
+        assert_int_equal(test_host_warnings(&last), before + 1);
+        assert_non_null(strstr(last, "users' models run step by step, which is "
+                                     "slower: "));
+        assert_true(test_host_live() == live);
+    }
+    own_free(own);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_block),
+    cmocka_unit_test(columns_that_were_not_copied),
+    cmocka_unit_test(nets_that_were_not_copied),
+    cmocka_unit_test(what_the_plan_says),
+    cmocka_unit_test(no_compiler),
+};
+VLY_TEST_MAIN(tests)

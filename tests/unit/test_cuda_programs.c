@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Programs of users' models on the CUDA backend beside the CPU's: random ones
+ * (random_ir.c) in nets with built-in models, values that do not fit into
+ * shared memory, columns that are written, the plan that is refused.
+ * test_cuda_programs [FIRST COUNT]: nets of three random programs.
+ */
+#include "test_cuda_pair.h"
+
+#include <stdlib.h>
+
+#include "random_ir.h"
+
+/* PAIR_SMALL: where kernels run on the processor (emulated_cuda.h). */
+#if defined(PAIR_SMALL)
+enum { BURSTS = 8, NETS = 20, NEURONS = 60 };
+#define COMPILED "compiled by the driver"
+#else
+#define COMPILED "users' models" /* some drivers are too old */
+enum { BURSTS = 60, NETS = 200, NEURONS = 700 };
+#endif
+enum { PROGRAMS = 3, INPUTS = 40 };
+
+static uint64_t first_net = 0;
+static uint64_t n_nets = NETS;
+static uint64_t n_spikes;
+
+/* Areas with programs and all that they point to. */
+typedef struct programs {
+    random_ir ir[PROGRAMS];
+    vly_column columns[PROGRAMS][VLY_PROGRAM_MAX_COEFS];
+    uint32_t *words[PROGRAMS];
+} programs;
+
+static void add_area(test_net *net, programs *p, uint32_t k)
+{
+    random_ir *ir = &p->ir[k];
+    const uint32_t a = net->desc.n_areas++;
+    const uint32_t n = 1 + test_random(net, NEURONS);
+    p->words[k] = calloc((size_t)ir->n_coefs * n, sizeof(uint32_t));
+    assert_non_null(p->words[k]);
+    for (uint32_t c = 0; c < ir->n_coefs; c++) {
+        uint32_t *words = p->words[k] + (size_t)c * n;
+        for (uint32_t i = 0; i < n; i++)
+            words[i] = random_ir_word(ir, ir->coef_types[c]);
+        p->columns[k][c] = (vly_column){.words = words,
+                                        .uniform = test_random(net, 3) > 0,
+                                        .type = ir->coef_types[c]};
+    }
+    net->areas[a] = (vly_area_desc){.name = "own",
+                                    .model = "random",
+                                    .first = net->desc.n_neurons,
+                                    .n_neurons = n,
+                                    .n_ports = ir->n_ports,
+                                    .scale = {0.0625f, 0.5f},
+                                    .coefs = p->columns[k],
+                                    .n_coefs = ir->n_coefs,
+                                    .n_fields = ir->program.n_fields,
+                                    .program = &ir->program};
+    net->desc.n_neurons += n;
+}
+
+static void fill_state(test_net *net, programs *p)
+{
+    uint32_t *word = net->start.state;
+    for (uint32_t a = 0; a < net->desc.n_areas; a++) {
+        const vly_area_desc *area = &net->areas[a];
+        random_ir *ir = NULL;
+        for (uint32_t k = 0; k < PROGRAMS; k++)
+            if (area->program == &p->ir[k].program)
+                ir = &p->ir[k];
+        for (uint32_t f = 0; f < area->n_fields; f++)
+            for (uint32_t i = 0; i < area->n_neurons; i++, word++)
+                if (ir != NULL)
+                    *word = random_ir_word(ir, ir->field_types[f]);
+    }
+}
+
+static void init(test_net *net, programs *p, uint64_t seed)
+{
+    static const uint32_t poisson[] = {0xa0000000u, 0xe0000000u, 0xfff00000u};
+    uint32_t delta[6];
+    uint32_t feagi[FEAGI_COEFS];
+    test_net_init(net, seed);
+    memset(p, 0, sizeof *p);
+    for (uint32_t k = 0; k < PROGRAMS; k++) {
+        random_ir_make(&p->ir[k], seed * PROGRAMS + k);
+        add_area(net, p, k);
+        if (k != seed % PROGRAMS)
+            continue;
+        test_delta_coefs(delta, 0.9f, 2);
+        test_area(net, "lif_psc_delta", 50, delta, 4);
+        test_feagi_coefs(feagi);
+        if (seed % 4 == 1)
+            test_area(net, "feagi", 40, feagi, 0);
+    }
+    for (uint32_t a = 0; a < net->desc.n_areas; a++) {
+        const uint32_t to = test_random(net, net->desc.n_areas);
+        test_random_projection(net, a, to, 5, -20, 30, 1 + test_random(net, 3),
+                               test_random(net, 3));
+        net->projections[a].port = test_random(net, net->areas[to].n_ports);
+        if (net->areas[to].n_ports == 2 && test_random(net, 2))
+            net->projections[a].port = VLY_PORT_BY_SIGN;
+        test_stimulus(net, a, poisson, 3, -2, 9, 0);
+        net->stimuli[a].port = test_random(net, net->areas[a].n_ports);
+    }
+    test_net_finish(net);
+    fill_state(net, p);
+}
+
+static void deinit(test_net *net, programs *p)
+{
+    for (uint32_t a = 0; a < net->desc.n_areas; a++)
+        if (net->areas[a].program != NULL)
+            net->areas[a].n_coefs = 0; /* not of test_cpu_net */
+    for (uint32_t k = 0; k < PROGRAMS; k++)
+        free(p->words[k]);
+    test_net_deinit(net);
+}
+
+static void assert_same_state(vly_backend_net *const nets[2],
+                              vly_snapshot *taken)
+{
+    vly_error error = {.struct_size = sizeof error};
+    vly_snapshot other;
+    uint64_t digests[2];
+    pair_snapshot(pair_cpu, nets[0], &other);
+    pair_snapshot(pair_cuda, nets[1], taken);
+    pair_assert_snapshot(&other, taken);
+    test_snapshot_deinit(&other);
+    assert_ok(pair_cpu->state_digest(nets[0], &digests[0], &error), error);
+    assert_ok(pair_cuda->state_digest(nets[1], &digests[1], &error), error);
+    assert_true(digests[0] == digests[1]);
+}
+
+static void run_both(const test_net *net, vly_backend_net *const nets[2],
+                     uint64_t n, const vly_input *inputs, uint64_t n_inputs)
+{
+    test_run runs[2];
+    pair_run(pair_cpu, net, nets[0], n, inputs, n_inputs, &runs[0]);
+    pair_run(pair_cuda, net, nets[1], n, inputs, n_inputs, &runs[1]);
+    pair_assert_run(&runs[0], &runs[1]);
+    n_spikes += runs[0].run.n_spikes;
+    test_run_deinit(&runs[0]);
+    test_run_deinit(&runs[1]);
+}
+
+static void assert_plan(vly_backend_net *made, const char *text)
+{
+    vly_error error = {.struct_size = sizeof error};
+    vly_net_info info = {.struct_size = sizeof info};
+    assert_ok(pair_cuda->net_info(made, &info, &error), error);
+    if (strstr(info.plan, text) == NULL)
+        fail_msg("%s, wanted '%s'", info.plan, text);
+}
+
+/* Both backends; then each from the snapshot of the other. */
+static void one_net(uint64_t seed)
+{
+    static const char *const options[4] = {NULL, "launch=3", "jit=1",
+                                           "jit=1,launch=3"};
+    test_net net;
+    programs *p = malloc(sizeof *p);
+    vly_backend_net *nets[2];
+    vly_snapshot between;
+    vly_snapshot last;
+    vly_input inputs[INPUTS];
+    assert_non_null(p);
+    init(&net, p, seed);
+    pair_inputs(&net, inputs, INPUTS, BURSTS);
+    nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
+    nets[1] = pair_create(pair_cuda, &net, options[seed % 4], NULL);
+    assert_plan(nets[1], seed % 4 < 2 ? "step by step" : COMPILED);
+    run_both(&net, nets, BURSTS, inputs, INPUTS);
+    assert_same_state(nets, &between);
+    pair_cuda->net_destroy(nets[1]);
+    nets[1] = pair_create(pair_cuda, &net, options[(seed + 1) % 4], &between);
+    test_snapshot_deinit(&between);
+    for (uint32_t k = 0; k < 3; k++) /* short runs */
+        run_both(&net, nets, 1, NULL, 0);
+    assert_same_state(nets, &last);
+    test_snapshot_deinit(&last);
+    pair_cpu->net_destroy(nets[0]);
+    pair_cuda->net_destroy(nets[1]);
+    deinit(&net, p);
+    free(p);
+}
+
+static void test_random_programs(void **state)
+{
+    (void)state;
+    pair_open();
+    for (uint64_t seed = first_net; seed < first_net + n_nets; seed++)
+        one_net(seed);
+    printf("%llu programs, %llu spikes\n",
+           (unsigned long long)n_nets * PROGRAMS, (unsigned long long)n_spikes);
+    assert_true(n_spikes > 20 * n_nets);
+}
+
+/* ---- many values -------------------------------------------------------- */
+
+static void test_many_values(void **state)
+{
+    static const struct {
+        uint32_t n;
+        const char *text;
+    } cases[] = {{40, "40 values of a thread in shared memory"},
+                 {400, "400 values of a thread in global memory"}};
+    (void)state;
+    pair_open();
+    for (int c = 0; c < 2; c++) {
+        test_net net;
+        vly_backend_net *nets[2];
+        vly_snapshot last;
+        programs *p = calloc(1, sizeof *p);
+        assert_non_null(p);
+        test_net_init(&net, 5);
+        random_ir_wide(&p->ir[0], cases[c].n);
+        add_area(&net, p, 0);
+        test_net_finish(&net);
+        nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
+        nets[1] = pair_create(pair_cuda, &net, NULL, NULL);
+        assert_plan(nets[1], cases[c].text);
+        run_both(&net, nets, 3, NULL, 0);
+        assert_same_state(nets, &last);
+        test_snapshot_deinit(&last);
+        pair_cpu->net_destroy(nets[0]);
+        pair_cuda->net_destroy(nets[1]);
+        deinit(&net, p);
+        free(p);
+    }
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+static void write_both(vly_backend_net *const nets[2], uint32_t area,
+                       uint32_t coef, const vly_column *column)
+{
+    vly_error error = {.struct_size = sizeof error};
+    assert_ok(pair_cpu->coef_write(nets[0], area, coef, column, &error), error);
+    assert_ok(pair_cuda->coef_write(nets[1], area, coef, column, &error),
+              error);
+}
+
+/* All coefficients of all areas: one word for all, one a neuron, and again. */
+static void test_columns(void **state)
+{
+    test_net net;
+    programs *p = malloc(sizeof *p);
+    vly_backend_net *nets[2];
+    vly_snapshot last;
+    (void)state;
+    pair_open();
+    assert_non_null(p);
+    init(&net, p, 16); /* one of its programs is large */
+    nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
+    nets[1] = pair_create(pair_cuda, &net, NULL, NULL);
+    for (uint32_t turn = 0; turn < 3; turn++) {
+        for (uint32_t a = 0, k = 0; a < net.desc.n_areas; a++) {
+            if (net.areas[a].program == NULL)
+                continue;
+            for (uint32_t c = 0; c < net.areas[a].n_coefs; c++) {
+                vly_column column = p->columns[k][c];
+                column.uniform = (turn + c) % 2;
+                write_both(nets, a, c, &column);
+            }
+            k++;
+        }
+        run_both(&net, nets, 3, NULL, 0);
+        assert_same_state(nets, &last);
+        test_snapshot_deinit(&last);
+    }
+    pair_cpu->net_destroy(nets[0]);
+    pair_cuda->net_destroy(nets[1]);
+    deinit(&net, p);
+    free(p);
+}
+
+static void test_fields(void **state)
+{
+    test_net net;
+    programs *p = malloc(sizeof *p);
+    vly_error error = {.struct_size = sizeof error};
+    (void)state;
+    pair_open();
+    assert_non_null(p);
+    init(&net, p, 32);
+    uint32_t a = 0;
+    while (net.areas[a].n_fields < VLY_PROGRAM_MAX_FIELDS)
+        a++;
+    const uint32_t n = net.areas[a].n_neurons;
+    uint32_t *words = calloc(n, sizeof *words);
+    uint32_t *found = calloc(n, sizeof *found);
+    assert_non_null(words);
+    assert_non_null(found);
+    vly_backend_net *made = pair_create(pair_cuda, &net, NULL, NULL);
+    for (uint32_t f = 0; f < VLY_PROGRAM_MAX_FIELDS; f++) {
+        for (uint32_t i = 0; i < n; i++)
+            words[i] = f * 1000 + i;
+        assert_ok(pair_cuda->field_write(made, a, f, 0, n, words, &error),
+                  error);
+    }
+    for (uint32_t f = 0; f < VLY_PROGRAM_MAX_FIELDS; f++) {
+        assert_ok(pair_cuda->field_read(made, a, f, 0, n, found, &error),
+                  error);
+        for (uint32_t i = 0; i < n; i++)
+            assert_int_equal(found[i], f * 1000 + i);
+    }
+    pair_cuda->net_destroy(made);
+    free(words);
+    free(found);
+    deinit(&net, p);
+    free(p);
+}
+
+static void test_other_plans(void **state)
+{
+    static const char *const plans[] = {"plan=resident", "plan=partitioned"};
+    test_net net;
+    programs *p = malloc(sizeof *p);
+    vly_error error = {.struct_size = sizeof error};
+    (void)state;
+    pair_open();
+    assert_non_null(p);
+    init(&net, p, 2);
+    net.areas[2].name = "third"; /* the others have programs, too */
+    net.areas[0].name = "first";
+    for (int i = 0; i < 2; i++) {
+        vly_backend_net *made = NULL;
+        const vly_device_spec device = {
+            .struct_size = sizeof device, .n_threads = 1, .options = plans[i]};
+        assert_int_equal(pair_cuda->net_create(&device, &net.desc, &net.start,
+                                               &made, &error),
+                         VLY_E_UNSUPPORTED);
+        assert_null(made);
+        assert_non_null(strstr(error.message, plans[i]));
+        assert_non_null(strstr(error.message, "area first"));
+        assert_non_null(strstr(error.message, "needs plan=global"));
+    }
+    vly_backend_net *made = pair_create(pair_cuda, &net, "plan=global", NULL);
+    assert_plan(made, "global");
+    pair_cuda->net_destroy(made);
+    deinit(&net, p);
+    free(p);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_programs),
+        cmocka_unit_test(test_many_values),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_other_plans),
+    };
+    if (argc > 2) {
+        first_net = strtoull(argv[1], NULL, 10);
+        n_nets = strtoull(argv[2], NULL, 10);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Nets of the engine with users' models on the CUDA backend beside the CPU's:
+ * maps that learn, short-term plasticity and candidates in the same net, swaps,
+ * kept states, fail-over, runs of a few bursts, parameters that are changed.
+ * TEST_PLUGIN: the kernels on the processor; otherwise a device.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "device_test.h"
+#include "engine_fixture.h"
+
+#ifdef TEST_PLUGIN
+enum { IS_SLOW = 1 };
+#else
+enum { IS_SLOW = 0 };
+#endif
+
+#define OWN                                                                    \
+    "format = 1\n[run]\ndt_ms = 0.5\nbursts = 60\n"                            \
+    "[neuron.own]\nparam = { c_m = \"250 pF\", tau_m = \"10 ms\", "            \
+    "e_l = \"-65 mV\", v_th = \"-50 mV\", t_ref = \"2 ms\", "                  \
+    "tau_syn = \"2 ms\", i_e = \"0 pA\" }\n"                                   \
+    "port = { arrived = \"pA\" }\n"                                            \
+    "state = { v = \"e_l\", i_syn = \"0 pA\" }\n"                              \
+    "eq = \"v' = (e_l - v)/tau_m + (i_syn + i_e)/c_m hold; "                   \
+    "i_syn' = -i_syn/tau_syn\"\n"                                              \
+    "on.arrived = \"i_syn += in\"\nspike = \"v >= v_th\"\n"                    \
+    "reset = \"v = e_l\"\nrefractory = \"t_ref\"\n"                            \
+    "[neuron.noisy]\nparam = { tau = \"8 ms\", p = 0.05 }\n"                   \
+    "port = { up = \"mV\", down = \"mV\" }\nstate = { x = \"0 mV\" }\n"        \
+    "eq = \"x' = -x/tau\"\non.up = \"x += in\"\non.down = \"x += in\"\n"       \
+    "spike = \"x > 1 mV and uniform() < p + sigmoid(x/4 mV - 2)\"\n"           \
+    "reset = \"x = uniform()*x\"\n"                                            \
+    "[area.A]\nmodel = \"own\"\nneurons = 40\n"                                \
+    "i_e_pa = { uniform = [200, 700] }\n"                                      \
+    "[area.B]\nmodel = \"lif_psc_delta\"\nneurons = 30\n"                      \
+    "[area.C]\nmodel = \"noisy\"\nneurons = 35\n"                              \
+    "[[map]]\nid = \"AC\"\nfrom = \"A\"\nto = \"C\"\n"                         \
+    "rule = \"fixed_in_degree\"\nin_degree = 5\n"                              \
+    "weight_mv = { uniform = [-1, 4] }\n"                                      \
+    "delay_ms = { uniform = [0.5, 4] }\n"                                      \
+    "[[map]]\nid = \"CA\"\nfrom = \"C\"\nto = \"A\"\n"                         \
+    "rule = \"fixed_in_degree\"\nin_degree = 4\nweight_pa = 60\n"              \
+    "delay_ms = 1\n"                                                           \
+    "[[stimulus]]\nkind = \"poisson\"\nto = \"B\"\nrate_hz = 900\n"            \
+    "weight_mv = 4\n"                                                          \
+    "[[stimulus]]\nkind = \"poisson\"\nto = \"C\"\nrate_hz = 400\n"            \
+    "weight_mv = 2\n"
+
+static const char plain[] = OWN;
+
+static const char learning[] = OWN
+    "[plasticity.s]\nrule = \"stdp\"\nw_max_mv = 3\n"
+    "[plasticity.t]\nrule = \"stdp\"\nw_max_pa = 90\n"
+    "[plasticity.d]\nrule = \"tsodyks2\"\ntau_rec_ms = 30\n"
+    "[[map]]\nid = \"AB\"\nfrom = \"A\"\nto = \"B\"\n"
+    "rule = \"fixed_in_degree\"\nin_degree = 6\n"
+    "weight_mv = { uniform = [0, 3] }\ndelay_ms = 1\nplasticity = \"s\"\n"
+    "[[map]]\nid = \"BA\"\nfrom = \"B\"\nto = \"A\"\n"
+    "rule = \"fixed_in_degree\"\nin_degree = 6\n"
+    "weight_pa = { uniform = [0, 90] }\ndelay_ms = 1.5\nplasticity = \"t\"\n"
+    "[[map]]\nid = \"CC\"\nfrom = \"C\"\nto = \"C\"\n"
+    "rule = \"fixed_in_degree\"\nin_degree = 3\nweight_mv = -1\n"
+    "delay_ms = { uniform = [1, 3] }\nplasticity = \"d\"\n";
+
+static const char candidates[] = OWN
+    "[area.F]\nmodel = \"feagi\"\nvoxels = [3, 2, 2]\nfiring_threshold = 2\n"
+    "postsynaptic_current = 3\n"
+    "[[map]]\nid = \"BF\"\nfrom = \"B\"\nto = \"F\"\n"
+    "rule = \"fixed_in_degree\"\nin_degree = 3\nweight = 3\n"
+    "delay_bursts = 2\n"
+    "[[map]]\nid = \"CF\"\nfrom = \"C\"\nto = \"F\"\n"
+    "rule = \"fixed_in_degree\"\nin_degree = 3\nweight = 2\n"
+    "delay_bursts = 1\n"
+    "[[map]]\nid = \"FA\"\nfrom = \"F\"\nto = \"A\"\n"
+    "rule = \"fixed_in_degree\"\nin_degree = 3\nweight_pa = 90\n"
+    "delay_bursts = 1\n";
+
+static const char *const genomes[] = {plain, learning, candidates};
+
+static void init(fixture *f, const char *text)
+{
+#ifdef TEST_PLUGIN
+    char path[1024];
+    (void)snprintf(path, sizeof path, "%s:%s/cpu.so", TEST_PLUGIN,
+                   VLY_TEST_PLUGIN_DIR);
+    setenv("VOLLEY_PLUGIN_PATH", path, 1);
+#endif
+    fixture_init(f, text);
+    device_require(f->registry, "cuda");
+}
+
+/* What happens at a burst, whatever the backend is. */
+static void act(fixture *f, vly_net *net, uint64_t burst)
+{
+    double v[40];
+    if (burst == 12) {
+        assert_ok(vly_net_inject(net, 14, "A", 3, 0, 900, &f->error), f->error);
+        assert_ok(vly_net_inject(net, 14, "C", 5, 1, -7, &f->error), f->error);
+    }
+    if (burst == 18) {
+        assert_ok(vly_net_set(net, "area.A.tau_m_ms", 14, &f->error), f->error);
+        assert_ok(vly_net_set(net, "area.A.i_e_pa", 650, &f->error), f->error);
+        assert_ok(vly_net_set(net, "area.C.p", 0.5, &f->error), f->error);
+    }
+    if (burst == 24)
+        assert_ok(vly_net_read(net, "A", "v_mv", 0, 40, v, &f->error),
+                  f->error);
+}
+
+typedef struct move {
+    const char *first;
+    const char *then; /* from burst `at` on; NULL: it stays */
+    uint32_t at;
+    uint32_t piece; /* bursts of a run at most */
+} move;
+
+static fingerprint run(fixture *f, const move *m)
+{
+    static const uint32_t stops[] = {12, 18, 24, 60};
+    vly_net *net = fixture_net(f, m->first);
+    fingerprint found = {0};
+    uint32_t s = 0;
+    for (uint32_t done = 0; done < 60;) {
+        uint32_t next = stops[s];
+        if (m->then != NULL && done < m->at && m->at < next)
+            next = m->at;
+        next = next - done < m->piece ? next : done + m->piece;
+        if (m->then != NULL && done == m->at)
+            assert_ok(vly_net_swap(net, m->then, 0, &f->error), f->error);
+        found = fixture_run(f, net, next - done);
+        done = next;
+        if (done == stops[s]) {
+            act(f, net, done);
+            s++;
+        }
+    }
+    vly_net_destroy(net);
+    return found;
+}
+
+static void as_the_cpu(void **state)
+{
+    static const move moves[] = {{"cuda", NULL, 0, 60},
+                                 {"cuda", "cpu:2", 20, 60},
+                                 {"cpu:3", "cuda", 27, 7},
+                                 {"cuda", NULL, 0, 1},
+                                 {"cuda:0,launch=3", NULL, 0, 60},
+                                 {"cuda:0,jit=1", "cpu:3", 30, 4},
+                                 {"cpu:2", "cuda:0,jit=1", 9, 60}};
+    (void)state;
+    for (size_t g = 0; g < sizeof genomes / sizeof genomes[0]; g++) {
+        fixture f;
+        init(&f, genomes[g]);
+        const move cpu = {"cpu:1", NULL, 0, 60};
+        fingerprint wanted = run(&f, &cpu);
+        assert_true(wanted.spikes > 200);
+        for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+            if (IS_SLOW && g > 0 && moves[i].then == NULL)
+                continue;
+            fingerprint found = run(&f, &moves[i]);
+            assert_same(&found, &wanted);
+        }
+        fixture_deinit(&f);
+    }
+}
+
+/* A state that one backend kept goes on in a net of the other. */
+static void kept_states(void **state)
+{
+    static const char *const names[] = {"cpu:2", "cuda"};
+    (void)state;
+    for (size_t g = 0; g < sizeof genomes / sizeof genomes[0]; g++) {
+        fixture f;
+        fingerprint whole = {0};
+        init(&f, genomes[g]);
+        for (int i = 0; i < 2; i++) {
+            vly_state *kept = NULL;
+            vly_net *net = fixture_net(&f, names[i]);
+            vly_net *other = fixture_net(&f, names[1 - i]);
+            (void)fixture_run(&f, net, 21);
+            assert_ok(vly_net_snapshot(net, &kept, &f.error), f.error);
+            fingerprint a = fixture_run(&f, net, 20);
+            assert_ok(vly_net_restore(other, kept, &f.error), f.error);
+            fingerprint b = fixture_run(&f, other, 20);
+            assert_true(a.state == b.state);
+            assert_true(i == 0 || a.state == whole.state);
+            whole = a;
+            vly_state_destroy(kept);
+            vly_net_destroy(net);
+            vly_net_destroy(other);
+        }
+        fixture_deinit(&f);
+    }
+}
+
+/* A checkpoint's file of one backend, resumed on the other. */
+static void resumed_from_a_file(void **state)
+{
+    static const char *const names[] = {"cuda", "cpu:2", "cuda:0,jit=1"};
+    fixture f;
+    char path[512];
+    fingerprint wanted = {0};
+    (void)state;
+    init(&f, learning);
+    snprintf(path, sizeof path, "%s/cuda_user_nets_%ld.state",
+             VLY_TEST_BINARY_DIR, (long)getpid());
+    for (int i = 0; i < 2; i++) {
+        vly_state *kept = NULL;
+        vly_state *read = NULL;
+        vly_net *other = NULL;
+        vly_net *net = fixture_net(&f, names[i]);
+        (void)fixture_run(&f, net, 17);
+        assert_ok(vly_net_snapshot(net, &kept, &f.error), f.error);
+        vly_net_destroy(net);
+        assert_ok(vly_state_save(kept, path, &f.error), f.error);
+        assert_ok(vly_state_load(path, &read, &f.error), f.error);
+        unlink(path);
+        assert_ok(vly_net_resume(f.connectome, f.registry, names[i + 1], 0,
+                                 read, &other, &f.error),
+                  f.error);
+        fingerprint found = fixture_run(&f, other, 23);
+        if (i > 0)
+            assert_same(&found, &wanted);
+        wanted = found;
+        vly_net_destroy(other);
+        vly_state_destroy(kept);
+        vly_state_destroy(read);
+    }
+    assert_true(wanted.burst == 40 && wanted.spikes > 100);
+    fixture_deinit(&f);
+}
+
+static void what_is_refused(void **state)
+{
+    static const char *const specs[] = {"cuda:0,plan=resident",
+                                        "cuda:0,plan=partitioned"};
+    fixture f;
+    (void)state;
+    init(&f, plain);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    (void)fixture_run(&f, net, 9);
+    for (int i = 0; i < 2; i++) {
+        assert_fails(vly_net_swap(net, specs[i], 0, &f.error),
+                     VLY_E_UNSUPPORTED, &f.error,
+                     "area A has a model of a user, own, which needs "
+                     "plan=global");
+        (void)fixture_run(&f, net, 9); /* it stays where it is */
+    }
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
+#ifdef TEST_PLUGIN
+/* The device fails (fake_cuda.c): the processor goes on from the last kept
+ * state, with the same bits. */
+static void failed_device(void **state)
+{
+    fixture f;
+    vly_stats stats = {.struct_size = sizeof stats};
+    (void)state;
+    init(&f, learning);
+    vly_net *cpu = fixture_net(&f, "cpu:2");
+    vly_net *net = fixture_net(&f, "cuda");
+    assert_ok(vly_net_failover(net, "cpu:1", 0, 10, NULL, NULL, &f.error),
+              f.error);
+    assert_ok(vly_net_run(net, 25, &f.error), f.error);
+    setenv("FAKE_CUDA_FAULT", "0", 1);
+    vly_status status = vly_net_run(net, 25, &f.error);
+    unsetenv("FAKE_CUDA_FAULT");
+    assert_ok(status, f.error);
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    assert_memory_equal(stats.backend, "cpu", 3);
+    fingerprint wanted = fixture_run(&f, cpu, 55);
+    fingerprint found = fixture_run(&f, net, 5);
+    assert_same(&found, &wanted);
+    vly_net_destroy(cpu);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+#endif
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(as_the_cpu),          cmocka_unit_test(kept_states),
+    cmocka_unit_test(resumed_from_a_file), cmocka_unit_test(what_is_refused),
+#ifdef TEST_PLUGIN
+    cmocka_unit_test(failed_device),
+#endif
+};
+VLY_TEST_MAIN(tests)
