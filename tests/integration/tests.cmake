@@ -325,6 +325,7 @@ set(command_tests
     report
     monitor
     nvml
+    summary
     words
     trust
     plain

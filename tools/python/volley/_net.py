@@ -430,10 +430,13 @@ class Net(Runner):
         self._recordings.append(made)
         return made
 
-    def statistics(self, spikes: Optional[Spikes] = None) -> Dict[str, Any]:
+    def statistics(self, spikes: Optional[Spikes] = None,
+                   from_ms: float = 0) -> Dict[str, Any]:
         """Rates, CV, Fano factor, silent share and correlation of each area, as
         the summary of `volley run --statistics` has them, as a dict; of the
         last run(record=True), or of these spikes.
+
+        from_ms   time of the net from which spikes count, as --summary-from
 
         first_burst, bursts, bin_ms, cv_spikes_min; areas: for each name neurons,
         spikes, rate_hz, isi_cv, isi_cv_neurons, fano, silent_share,
@@ -442,6 +445,8 @@ class Net(Runner):
         given = self.spikes if spikes is None else spikes
         if given is None:
             raise ValueError("no spikes: give them, or run with record=True")
+        if from_ms != 0:
+            given = given.since(from_ms)
         return statistics(given, self.areas.values())
 
     def explain(self) -> Explanation:
