@@ -326,6 +326,7 @@ set(command_tests
     monitor
     nvml
     summary
+    connections
     words
     trust
     plain
