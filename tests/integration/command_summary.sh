@@ -149,6 +149,28 @@ if [ -e "$test_plugins/flaky.so" ]; then
         --failover-every 200 --statistics --summary-from 3 --json got.json
     table got.json >got
     holds alike want got
+    # statistics of what was told wrong (paced: a burst is told before the next
+    # begins) are made again, in the burst loop (of a
+    # net that began on the processor) and in a thread
+    expect 0 $long --backend cpu:1 --swap 20=flaky,at=100,wrong=90 \
+        --on-device-error cpu:1 --failover-every 1000 --statistics \
+        --pace --pace-hz 50000 --json got.json
+    says "were wrong"
+    first=$(value first_burst got.json)
+    holds [ "$first" -le 20 ]
+    figures all.csv "$first" 2000 >want
+    table got.json >got
+    # spikes and rates are the engine's and of all bursts
+    cut -d' ' -f 1,4- want >want.rest
+    cut -d' ' -f 1,4- got >got.rest
+    holds cmp want.rest got.rest
+    figures all.csv 0 2000 >want
+    expect 0 $long --backend flaky,at=100,wrong=90 --on-device-error cpu:1 \
+        --failover-every 1000 --statistics --pace --pace-hz 50000 \
+        --json got.json
+    says "were wrong"
+    table got.json >got
+    holds alike want got
     # the snapshot is burst 0, and what the device counted up to burst 95 is
     # not true
     expect 0 run small.toml --bursts 2000 --backend flaky,at=100,wrong=90 \

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
 #include "connectome/connectome_digest.h"
+#include "engine/engine.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_summary.h"
@@ -265,8 +266,13 @@ vly_status run_output_open(run_job *job, vly_error *error)
             asked > job->first_burst ? asked : job->first_burst,
             &output->sink.stats, error));
     }
-    status = run_record_open(&output->sink, run_output_state(job)->memory,
-                             &run_output_state(job)->record, error);
+    /* where processors run the bursts, a thread would take one of them away,
+     * and handing over the spikes costs more than counting them */
+    output->direct = output->path == NULL &&
+                     (job->net->device.backend->flags & VLY_BACKEND_HOST) != 0;
+    if (!output->direct)
+        status = run_record_open(&output->sink, run_output_state(job)->memory,
+                                 &run_output_state(job)->record, error);
 out:
     vly_free(areas);
     return status;
