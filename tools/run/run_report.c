@@ -144,6 +144,11 @@ void run_report_print(const run_job *job)
                    tool_seconds((double)stats->dynamics_ns * 1e-9),
                    tool_seconds((double)stats->exchange_ns * 1e-9),
                    tool_seconds((double)stats->drain_ns * 1e-9));
+    if (strcmp(job->plan.backend, "auto") == 0) {
+        tool_plain_text plan;
+        tool_print("chosen            %s: %s\n", stats->backend,
+                   tool_plain(stats->plan, &plan));
+    }
     if (result->paused_s > 0)
         tool_print("paused            %s, not counted above\n",
                    tool_seconds(result->paused_s));
