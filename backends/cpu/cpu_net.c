@@ -223,39 +223,63 @@ const vly_cpu_kernels *vly_cpu_best_kernels(void)
     return &vly_cpu_kernels_scalar;
 }
 
-/* options: NULL, "" or "isa=scalar|avx2|avx512" */
-static vly_status choose_kernels(const char *options,
+static vly_status choose_kernels(const char *isa,
                                  const vly_cpu_kernels **kernels,
                                  vly_error *error)
 {
-    *kernels = vly_cpu_best_kernels();
-    if (!options || options[0] == 0)
-        return VLY_OK;
-    if (strcmp(options, "isa=scalar") == 0) {
+    if (strcmp(isa, "scalar") == 0) {
         *kernels = &vly_cpu_kernels_scalar;
         return VLY_OK;
     }
-    int known =
-        strcmp(options, "isa=avx2") == 0 || strcmp(options, "isa=avx512") == 0;
-    if (!known)
-        return vly_support_fail(
-            error, VLY_E_INVALID,
-            "cpu option '%s', wanted isa=scalar, isa=avx2 or "
-            "isa=avx512",
-            options);
 #if defined(VLY_CPU_X86)
-    if (strcmp(options, "isa=avx2") == 0 && has_avx2()) {
+    if (strcmp(isa, "avx2") == 0 && has_avx2()) {
         *kernels = &vly_cpu_kernels_avx2;
         return VLY_OK;
     }
-    if (strcmp(options, "isa=avx512") == 0 && has_avx512()) {
+    if (strcmp(isa, "avx512") == 0 && has_avx512()) {
         *kernels = &vly_cpu_kernels_avx512;
         return VLY_OK;
     }
 #endif
     return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                            "cpu option '%s': this processor does not have it",
-                            options);
+                            "cpu option 'isa=%s': this processor does not have "
+                            "it",
+                            isa);
+}
+
+/* One of "isa=scalar|avx2|avx512" and "threads=auto". */
+static vly_status read_option(const char *option, vly_backend_net *net,
+                              vly_error *error)
+{
+    static const char *const known[] = {"isa=scalar", "isa=avx2", "isa=avx512"};
+    if (strcmp(option, "threads=auto") == 0) {
+        vly_cpu_tuner_init(&net->tuner, net->n_threads);
+        return VLY_OK;
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        if (strcmp(option, known[i]) == 0)
+            return choose_kernels(option + 4, &net->kernels, error);
+    return vly_support_fail(error, VLY_E_INVALID,
+                            "cpu option '%s', wanted isa=scalar, isa=avx2, "
+                            "isa=avx512 or threads=auto",
+                            option);
+}
+
+/* options: NULL, or options separated by commas */
+static vly_status read_options(const char *options, vly_backend_net *net,
+                               vly_error *error)
+{
+    vly_status status = VLY_OK;
+    net->kernels = vly_cpu_best_kernels();
+    while (status == VLY_OK && options && options[0] != 0) {
+        char option[64];
+        const size_t n = strcspn(options, ",");
+        snprintf(option, sizeof option, "%.*s", (int)(n < 63 ? n : 63),
+                 options);
+        status = read_option(option, net, error);
+        options += n + (options[n] == ',');
+    }
+    return status;
 }
 
 /* ---- net --------------------------------------------------------------- */
@@ -299,8 +323,8 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "cpu: wanted device 0 and at least 1 thread");
     vly_backend_net start = {.desc = desc};
-    VLY_TRY(choose_kernels(device->options, &start.kernels, error));
     start.n_threads = useful_threads(desc, device->n_threads);
+    VLY_TRY(read_options(device->options, &start, error));
     start.n_areas = desc->n_areas;
     start.n_projections = desc->n_projections;
     start.n_stimuli = desc->n_stimuli;
@@ -340,10 +364,14 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
     info->n_threads = net->n_threads;
     info->host_bytes = net->heap.bytes;
     info->device_bytes = 0;
+    char threads[160] = "one thread each";
+    if (net->tuner.n_choices > 0 && net->n_threads > 1)
+        vly_cpu_tuner_print(&net->tuner, threads, sizeof threads);
     snprintf(info->plan, sizeof info->plan,
-             "%u target slices, one thread each; rows read in place; input "
+             "%u target slices, %s; rows read in place; input "
              "ring of at most %u bursts, fired sets of %u; %s loops",
-             net->n_threads, ring, net->desc->max_delay, net->kernels->isa);
+             net->n_threads, threads, ring, net->desc->max_delay,
+             net->kernels->isa);
 out:
     return status;
 }

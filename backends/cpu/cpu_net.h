@@ -6,6 +6,7 @@
  * slice only, so nothing is atomic, and integer input makes the result the
  * same for any number of threads. One barrier a burst; the last thread to
  * reach it joins the fired sets (vly_cpu_burst_end) before it lets all go on.
+ * A thread may run several slices, one after the other (cpu_tuner.h).
  *
  * Delays: in burst t every projection delivers the fired set of burst t -
  * base_delay, kept in the history. An event with a further delay d goes to slot
@@ -19,6 +20,7 @@
 #include "backends/common/backend_common.h"
 #include "cpu_kernels.h"
 #include "cpu_program.h"
+#include "cpu_tuner.h"
 
 #define VLY_CPU_SLICE 64u /* neurons: a line of marks, four of inputs */
 
@@ -115,11 +117,12 @@ struct vly_backend_net {
     const vly_net_desc *desc;
     const vly_cpu_kernels *kernels;
     vly_common_heap heap;
-    uint32_t n_threads;
+    uint32_t n_threads; /* slices, and most threads */
     uint32_t n_areas;
     uint32_t n_projections;
     uint32_t n_stimuli;
-    uint64_t burst; /* done */
+    vly_cpu_tuner tuner; /* chooses the threads; n_choices 0: all of them */
+    uint64_t burst;      /* done */
     vly_cpu_area *areas;
     vly_cpu_projection *projections;
     vly_cpu_stimulus *stimuli;

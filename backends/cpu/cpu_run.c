@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The burst loop. Every thread runs it over its own slice; the last one at
- * the barrier joins the fired sets and decides whether another burst follows.
+ * The burst loop. Every thread runs it over its own slices, one of them if all
+ * threads run; the last one at the barrier joins the fired sets and decides
+ * whether another burst follows.
  */
 #include "cpu_net.h"
 
@@ -19,6 +20,8 @@ typedef struct run_job {
     vly_error *error;
     uint64_t input_low; /* inputs of the burst to come */
     uint64_t input_high;
+    uint64_t until;     /* n_bursts_done at which the threads return */
+    uint32_t n_threads; /* that run */
     vly_status status;
     uint32_t go; /* 1: another burst */
     vly_cpu_barrier barrier;
@@ -41,7 +44,7 @@ static void find_inputs(run_job *job)
 static uint32_t may_go_on(const run_job *job)
 {
     const vly_run *run = job->run;
-    if (job->status != VLY_OK || run->n_bursts_done == run->n_bursts)
+    if (job->status != VLY_OK || run->n_bursts_done == job->until)
         return 0;
     if (run->n_bursts_done > 0 && vly_common_run_stopped(run))
         return 0;
@@ -111,30 +114,43 @@ static void end_burst(void *arg)
     job->go = may_go_on(job);
 }
 
+/* Input of the burst to one slice. */
+static void deliver(const run_job *job, vly_cpu_thread *slice)
+{
+    vly_backend_net *net = job->net;
+    vly_cpu_learning_begin(net, slice);
+    vly_cpu_short_term_begin(net, slice);
+    vly_cpu_deliver(net, slice);
+    if (job->input_low < job->input_high)
+        vly_cpu_deliver_inputs(net, slice, job->run->inputs + job->input_low,
+                               job->input_high - job->input_low);
+}
+
 static void run_task(void *arg, uint32_t task)
 {
     run_job *job = arg;
     vly_backend_net *net = job->net;
-    vly_cpu_thread *thread = &net->threads[task];
+    vly_cpu_thread *slices = net->threads;
+    /* neighbours: rows of a source are read in one piece */
+    const uint32_t first =
+        (uint32_t)((uint64_t)net->n_threads * task / job->n_threads);
+    const uint32_t end =
+        (uint32_t)((uint64_t)net->n_threads * (task + 1) / job->n_threads);
     void *context = vly_support_host->context;
     uint64_t time = vly_support_host->clock_ns(context);
     do {
-        vly_cpu_learning_begin(net, thread);
-        vly_cpu_short_term_begin(net, thread);
-        vly_cpu_deliver(net, thread);
-        if (job->input_low < job->input_high)
-            vly_cpu_deliver_inputs(net, thread,
-                                   job->run->inputs + job->input_low,
-                                   job->input_high - job->input_low);
+        for (uint32_t j = first; j < end; j++)
+            deliver(job, &slices[j]);
         uint64_t delivered = vly_support_host->clock_ns(context);
-        vly_cpu_dynamics(net, thread);
+        for (uint32_t j = first; j < end; j++)
+            vly_cpu_dynamics(net, &slices[j]);
         uint64_t updated = vly_support_host->clock_ns(context);
         vly_cpu_barrier_wait(&job->barrier, end_burst, job);
-        uint64_t end = vly_support_host->clock_ns(context);
-        thread->delivery_ns += delivered - time;
-        thread->dynamics_ns += updated - delivered;
-        thread->exchange_ns += end - updated;
-        time = end;
+        uint64_t after = vly_support_host->clock_ns(context);
+        slices[first].delivery_ns += delivered - time;
+        slices[first].dynamics_ns += updated - delivered;
+        slices[first].exchange_ns += after - updated;
+        time = after;
     } while (job->go);
 }
 
@@ -158,29 +174,60 @@ static void sum_threads(vly_backend_net *net, vly_run *run)
     thread->exchange_ns = 0;
 }
 
+/* Bursts up to job->until, or fewer: room, a stop, an error. */
+static vly_status run_threads(run_job *job, uint32_t n_threads)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    job->n_threads = n_threads;
+    job->barrier.n_threads = n_threads;
+    job->barrier.n_spins = cores >= (long)n_threads ? SPINS : 16;
+    if (n_threads > 1)
+        return vly_support_host->parallel_for(vly_support_host->context,
+                                              n_threads, run_task, job);
+    run_task(job, 0);
+    return VLY_OK;
+}
+
+/* A block of bursts, with as many threads as are to be tried. */
+static vly_status run_tuned(run_job *job)
+{
+    vly_backend_net *net = job->net;
+    vly_run *run = job->run;
+    const uint64_t done = run->n_bursts_done;
+    uint64_t n_bursts = run->n_bursts - done;
+    const uint32_t n_threads = vly_cpu_tuner_next(&net->tuner, &n_bursts);
+    job->until = done + n_bursts;
+    uint64_t begin = vly_support_host->clock_ns(vly_support_host->context);
+    vly_status status = run_threads(job, n_threads);
+    uint64_t end = vly_support_host->clock_ns(vly_support_host->context);
+    if (status != VLY_OK && n_threads > 1) { /* none could be started */
+        vly_cpu_tuner_init(&net->tuner, 1);
+        return VLY_OK;
+    }
+    vly_cpu_tuner_took(&net->tuner, run->n_bursts_done - done, end - begin);
+    return status;
+}
+
 vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
 {
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_check_run(net->desc, net->failed, run, error));
-    run_job job = {.net = net, .run = run, .error = error};
-    job.barrier.n_threads = net->n_threads;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    job.barrier.n_spins = cores >= (long)net->n_threads ? SPINS : 16;
+    run_job job = {
+        .net = net, .run = run, .error = error, .until = run->n_bursts};
     run->n_bursts_done = 0;
     run->n_spikes = 0;
     find_inputs(&job);
-    if (may_go_on(&job)) {
-        if (net->n_threads == 1)
-            run_task(&job, 0);
-        else
-            status = vly_support_host->parallel_for(
-                vly_support_host->context, net->n_threads, run_task, &job);
-        if (status != VLY_OK)
-            vly_support_fail(error, status, "no %u threads could be started",
-                             net->n_threads);
-        else
-            status = job.status;
+    if (net->tuner.n_choices == 0 && may_go_on(&job))
+        status = run_threads(&job, net->n_threads);
+    while (net->tuner.n_choices != 0 && status == VLY_OK && may_go_on(&job)) {
+        status = run_tuned(&job);
+        job.until = run->n_bursts;
     }
+    if (status != VLY_OK)
+        vly_support_fail(error, status, "no %u threads could be started",
+                         net->n_threads);
+    else
+        status = job.status;
     sum_threads(net, run);
     net->failed = status;
 out:

@@ -74,6 +74,29 @@ static vly_status refuse_emulated(const vly_registry *registry, const char *id,
                     "its device is emulated on the processors");
 }
 
+/* A backend that runs on the processors may measure how many of them it takes;
+ * one without that option is opened without it. */
+static vly_status open_chosen(const vly_connectome *connectome,
+                              vly_registry *registry,
+                              const vly_backend_spec *spec, uint32_t n_threads,
+                              const vly_snapshot *snapshot,
+                              vly_engine_device *device, vly_error *error)
+{
+    const vly_backend *table = NULL;
+    vly_backend_spec measured = *spec;
+    if (vly_registry_backend(registry, spec->id, &table, NULL) == VLY_OK &&
+        (table->flags & VLY_BACKEND_HOST) != 0) {
+        (void)snprintf(measured.options, sizeof measured.options,
+                       "threads=auto");
+        vly_status status = open_one(connectome, registry, &measured, n_threads,
+                                     snapshot, device, error);
+        if (status != VLY_E_INVALID)
+            return status;
+    }
+    return open_one(connectome, registry, spec, n_threads, snapshot, device,
+                    error);
+}
+
 static vly_status open_auto(const vly_connectome *connectome,
                             vly_registry *registry, uint32_t n_threads,
                             const vly_snapshot *snapshot,
@@ -93,8 +116,8 @@ static vly_status open_auto(const vly_connectome *connectome,
         if (status == VLY_OK)
             status = refuse_emulated(registry, spec.id, &why);
         if (status == VLY_OK)
-            status = open_one(connectome, registry, &spec, n_threads, snapshot,
-                              device, &why);
+            status = open_chosen(connectome, registry, &spec, n_threads,
+                                 snapshot, device, &why);
         if (status == VLY_OK) {
             vly_log_write(VLY_LOG_INFO, "volley", "backend auto: chose %s%s%s",
                           device->name, used != 0 ? "; not " : "", reasons);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Columns of synapses: source and target (indices in their areas, from 0),
  * weight or weight_<unit of the target's port>, delay or delay_ms or
- * delay_bursts.
+ * delay_bursts. A table of `volley connections` has both of the last.
  */
 #include "genome/edge_columns.h"
 
@@ -46,6 +46,13 @@ static bool unit_fits(const vly_edge_spec *spec, const char *name,
     return !given;
 }
 
+/* delay_ms and delay_bursts, in any order, say the same; bursts are exact. */
+static bool is_same_delay(const char *a, const char *b)
+{
+    return (strcmp(a, "delay_ms") == 0 && vly_edge_column_bursts(b)) ||
+           (strcmp(b, "delay_ms") == 0 && vly_edge_column_bursts(a));
+}
+
 bool vly_edge_columns_find(const vly_edge_spec *spec, const char *const *names,
                            uint32_t n, uint32_t fields[VLY_EDGE_PARTS],
                            uint32_t *wrong, char sentence[VLY_EDGE_SENTENCE])
@@ -59,13 +66,14 @@ bool vly_edge_columns_find(const vly_edge_spec *spec, const char *const *names,
         vly_edge_part part = part_of(name);
         if (part == VLY_EDGE_PARTS)
             return false;
-        if (fields[part] < n) {
+        if (fields[part] < n && !is_same_delay(names[fields[part]], name)) {
             snprintf(sentence, VLY_EDGE_SENTENCE,
                      "column %.40s beside %.40s, wanted one", name,
                      names[fields[part]]);
             return false;
         }
-        fields[part] = *wrong;
+        if (fields[part] == n || vly_edge_column_bursts(name))
+            fields[part] = *wrong;
         if (!unit_fits(spec, name, part, sentence))
             return false;
     }

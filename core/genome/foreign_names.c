@@ -44,7 +44,10 @@ static const vly_foreign rows[] = {
     NEAR("tau_syn_in", "tau_syn_ms",
          "for both signs; lif_psc_exp2 has tau_ex_ms and tau_in_ms"),
     SAME("g_L", "g_l_ns"),
-    SAME("E_L", "e_l_mv"),
+    NEAR("E_L", "e_l_mv",
+         "where v_mv begins; NEST's V_m does not follow E_L: it begins at its "
+         "own default, -70 mV (aeif_cond_exp -70.6), also where only E_L is "
+         "set"),
     SAME("E_ex", "e_ex_mv"),
     SAME("E_in", "e_in_mv"),
     SAME("g_ex", "g_ex_ns"),
@@ -67,7 +70,9 @@ static const vly_foreign rows[] = {
     SAME("w", "w_pa"),
     SAME("I_e", "i_e_pa"),
     SAME("I_e", "i_e"),
-    SAME("V_m", "v_mv"),
+    NEAR("V_m", "v_mv",
+         "which begins at e_l_mv; in NEST at -70 mV (aeif_cond_exp "
+         "-70.6) whatever E_L is"),
     SAME("V_m", "v"),
     SAME("V_m", "potential"),
     SAME("U_m", "u"),
@@ -75,7 +80,9 @@ static const vly_foreign rows[] = {
     NONE("refractory_input",
          "input during the refractory period is lost, as with false in NEST"),
     NONE("consistent_integration",
-         "v takes two half steps a burst, as with false in NEST"),
+         "as with false in NEST: v takes two half steps a burst, a weight is "
+         "input for one burst; with true, NEST's default, v takes one step and "
+         "a weight is a jump of V_m"),
     NONE("gsl_error_tol", "steps are fixed, one a burst"),
 #define FOREIGN_KEYS 1
 #define VLY_MODEL_READ "core/genome/foreign_model.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * SONATA edges: node ids, one edge type, and one edge group with the weights.
+ * SONATA edges: node ids, one edge type, and one edge group with weights and
+ * delays.
  */
 #include "record/sonata_edges.h"
 
@@ -17,32 +18,35 @@ vly_status vly_sonata_edges_open(const char *path, vly_sonata_edges **edges,
 
 vly_status vly_sonata_edges_begin(vly_sonata_edges *edges,
                                   const char *population, uint64_t n,
-                                  vly_error *error)
+                                  bool has_delays, vly_error *error)
 {
     (void)edges;
     (void)n;
+    (void)has_delays;
     return vly_export_check(VLY_EXPORT_SONATA, population, error);
 }
 
 vly_status vly_sonata_edges_add(vly_sonata_edges *edges,
                                 const uint32_t *sources,
                                 const uint32_t *targets, const double *weights,
-                                uint64_t n, vly_error *error)
+                                const double *delays_ms, uint64_t n,
+                                vly_error *error)
 {
     (void)sources;
     (void)targets;
     (void)weights;
-    return vly_sonata_edges_begin(edges, "edges", n, error);
+    (void)delays_ms;
+    return vly_sonata_edges_begin(edges, "edges", n, false, error);
 }
 
 vly_status vly_sonata_edges_end(vly_sonata_edges *edges, vly_error *error)
 {
-    return vly_sonata_edges_begin(edges, "edges", 0, error);
+    return vly_sonata_edges_begin(edges, "edges", 0, false, error);
 }
 
 vly_status vly_sonata_edges_close(vly_sonata_edges *edges, vly_error *error)
 {
-    return vly_sonata_edges_begin(edges, "edges", 0, error);
+    return vly_sonata_edges_begin(edges, "edges", 0, false, error);
 }
 
 void vly_sonata_edges_abandon(vly_sonata_edges *edges)
@@ -63,7 +67,8 @@ typedef enum edge_set {
     SET_TYPE,
     SET_GROUP,
     SET_INDEX,
-    SET_WEIGHT,
+    SET_WEIGHT, /* of the group, as those after it */
+    SET_DELAY,
     SETS
 } edge_set;
 
@@ -72,6 +77,7 @@ struct vly_sonata_edges {
     vly_sonata_group population;
     vly_sonata_group group;
     vly_sonata_set sets[SETS];
+    int n_sets;      /* without delays one less */
     uint64_t n;      /* added to the population */
     uint64_t *words; /* [BLOCK] */
 };
@@ -106,11 +112,11 @@ out:
 
 vly_status vly_sonata_edges_begin(vly_sonata_edges *edges,
                                   const char *population, uint64_t n,
-                                  vly_error *error)
+                                  bool has_delays, vly_error *error)
 {
-    static const char *const names[] = {"source_node_id",   "target_node_id",
-                                        "edge_type_id",     "edge_group_id",
-                                        "edge_group_index", "syn_weight"};
+    static const char *const names[] = {
+        "source_node_id",   "target_node_id", "edge_type_id", "edge_group_id",
+        "edge_group_index", "syn_weight",     "delay"};
     vly_status status = VLY_OK;
     none_open(edges);
     edges->n = 0;
@@ -118,10 +124,11 @@ vly_status vly_sonata_edges_begin(vly_sonata_edges *edges,
                                   &edges->population, error));
     VLY_TRY(vly_sonata_group_open(edges->file, &edges->population, "0",
                                   &edges->group, error));
-    for (int s = 0; s < SETS; s++)
+    edges->n_sets = has_delays ? SETS : SET_DELAY;
+    for (int s = 0; s < edges->n_sets; s++)
         VLY_TRY(vly_sonata_set_open(
-            edges->file, s == SET_WEIGHT ? &edges->group : &edges->population,
-            names[s], s == SET_WEIGHT ? VLY_SONATA_F64 : VLY_SONATA_U64, n,
+            edges->file, s >= SET_WEIGHT ? &edges->group : &edges->population,
+            names[s], s >= SET_WEIGHT ? VLY_SONATA_F64 : VLY_SONATA_U64, n,
             &edges->sets[s], error));
 out:
     return status;
@@ -129,7 +136,8 @@ out:
 
 static vly_status add_block(vly_sonata_edges *edges, const uint32_t *sources,
                             const uint32_t *targets, const double *weights,
-                            uint64_t n, vly_error *error)
+                            const double *delays_ms, uint64_t n,
+                            vly_error *error)
 {
     uint64_t *words = edges->words;
     vly_status status = VLY_OK;
@@ -144,6 +152,9 @@ static vly_status add_block(vly_sonata_edges *edges, const uint32_t *sources,
     }
     VLY_TRY(vly_sonata_append(edges->file, &edges->sets[SET_WEIGHT], weights, n,
                               error));
+    if (edges->n_sets > SET_DELAY)
+        VLY_TRY(vly_sonata_append(edges->file, &edges->sets[SET_DELAY],
+                                  delays_ms, n, error));
     edges->n += n;
 out:
     return status;
@@ -152,11 +163,13 @@ out:
 vly_status vly_sonata_edges_add(vly_sonata_edges *edges,
                                 const uint32_t *sources,
                                 const uint32_t *targets, const double *weights,
-                                uint64_t n, vly_error *error)
+                                const double *delays_ms, uint64_t n,
+                                vly_error *error)
 {
     vly_status status = VLY_OK;
     for (uint64_t at = 0; at < n; at += BLOCK)
         VLY_TRY(add_block(edges, sources + at, targets + at, weights + at,
+                          delays_ms != NULL ? delays_ms + at : NULL,
                           n - at < BLOCK ? n - at : BLOCK, error));
 out:
     return status;
@@ -165,7 +178,7 @@ out:
 vly_status vly_sonata_edges_end(vly_sonata_edges *edges, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (int s = 0; s < SETS; s++)
+    for (int s = 0; s < edges->n_sets; s++)
         VLY_TRY(vly_sonata_set_close(edges->file, &edges->sets[s], error));
     VLY_TRY(vly_sonata_group_close(edges->file, &edges->group, error));
     status = vly_sonata_group_close(edges->file, &edges->population, error);

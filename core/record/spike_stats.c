@@ -35,6 +35,7 @@ struct vly_spike_stats {
     uint32_t n_areas;
     double dt_ms;
     uint64_t bin;         /* bursts */
+    uint64_t from;        /* as created: earlier spikes are left out */
     uint64_t first_burst; /* statistics begin here */
     uint64_t n_bins;      /* over */
 };
@@ -65,6 +66,7 @@ vly_status vly_spike_stats_create(const vly_spike_area *areas, uint32_t n_areas,
     made->dt_ms = dt_ms;
     double bursts = floor(VLY_SPIKE_BIN_MS / dt_ms + 0.5);
     made->bin = bursts >= 1 ? vly_count_of(bursts) : 1;
+    made->from = first_burst;
     made->first_burst = first_burst;
     *stats = made;
     return VLY_OK;
@@ -87,7 +89,7 @@ void vly_spike_stats_restart(vly_spike_stats *stats, uint64_t first_burst)
         *area =
             (spike_count){.first = area->first, .n_neurons = area->n_neurons};
     }
-    stats->first_burst = first_burst;
+    stats->first_burst = first_burst > stats->from ? first_burst : stats->from;
     stats->n_bins = 0;
 }
 
@@ -114,6 +116,8 @@ void vly_spike_stats_add(vly_spike_stats *stats, uint64_t burst,
                          const uint32_t *ids, uint32_t n_ids)
 {
     uint32_t a = 0;
+    if (burst < stats->first_burst)
+        return;
     close_bins(stats, burst);
     for (uint32_t i = 0; i < n_ids && ids[i] < stats->n_neurons; i++) {
         while (ids[i] - stats->areas[a].first >= stats->areas[a].n_neurons)

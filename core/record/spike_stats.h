@@ -30,7 +30,8 @@ typedef struct vly_area_spikes {
     uint64_t n_bins; /* whole ones */
 } vly_area_spikes;
 
-/* Areas follow each other. Bins begin at first_burst.
+/* Areas follow each other. Bins begin at first_burst; spikes before it are left
+ * out.
  * Memory  32 bytes a neuron. Errors E_NOMEM */
 vly_status vly_spike_stats_create(const vly_spike_area *areas, uint32_t n_areas,
                                   double dt_ms, uint64_t first_burst,
@@ -41,7 +42,8 @@ void vly_spike_stats_destroy(vly_spike_stats *stats); /* NULL is legal */
  * Cost  O(n_ids), no allocation */
 void vly_spike_stats_add(vly_spike_stats *stats, uint64_t burst,
                          const uint32_t *ids, uint32_t n_ids);
-/* Resets the statistics and begins at this burst. */
+/* Resets the statistics and begins at this burst, but not before the
+ * first_burst of create. */
 void vly_spike_stats_restart(vly_spike_stats *stats, uint64_t first_burst);
 /* When n_bursts are done; more may be added. */
 void vly_spike_stats_get(vly_spike_stats *stats, uint64_t n_bursts,

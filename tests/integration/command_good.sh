@@ -184,4 +184,24 @@ prints "compared: 200 bursts"
 expect 0 validate small.toml --backends cpu:1,cpu:2,cpu:3 \
     --set stimulus.kick.rate_hz=0
 says "silent networks always agree"
+
+# ---- auto chooses a device and measures its threads; cpu:2 is two ----
+expect 0 run small.toml --bursts 2000 --threads 3 --json chosen.json
+prints "chosen            $(value backend chosen.json): "
+expect 0 run small.toml --bursts 2000 --backend cpu:2 --json two.json
+holds [ "$(grep -c ^chosen out)" = 0 ]
+holds [ "$(value backend two.json)" = cpu:2 ]
+holds grep -q '"plan": "2 target slices, one thread each;' two.json
+for option in cpu:2,threads=auto cpu:2,isa=scalar,threads=auto; do
+    expect 0 run small.toml --bursts 2000 --backend $option --json tuned.json
+    holds grep -q '"plan": "2 target slices, .* threads' tuned.json
+    for key in digest state_digest; do
+        holds [ "$(value $key tuned.json)" = "$(value $key two.json)" ]
+        holds [ "$(value $key chosen.json)" = "$(value $key two.json)" ]
+    done
+done
+expect 2 run small.toml --backend cpu,threads=some
+says "cpu option 'threads=some', wanted isa=scalar, isa=avx2, isa=avx512 or threads=auto"
+expect 2 run small.toml --backend cpu,threads=auto,isa=none
+says "cpu option 'isa=none'"
 done_checks

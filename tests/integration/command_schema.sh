@@ -161,8 +161,13 @@ prints "amplitude_<unit>"
 expect 0 doc nest
 prints "C_m                      c_m_pf"
 prints "iaf_psc_exp              lif_psc_exp          model"
+# where the same name is not the same
+prints "NEST's V_m does not follow E_L: it begins at its own default, -70 mV"
+prints "a weight is input for one burst (mV/ms), as in NEST with consistent_integration false; with true, its default, NEST's weight is a jump of V_m in mV: about weight / dt_ms here"
+prints "with true, NEST's default, v takes one step and a weight is a jump of V_m"
 expect 0 doc V_m
 prints "potential            feagi"
+prints "which begins at e_l_mv; in NEST at -70 mV"
 # a row of one model says which
 expect 0 doc g_L
 prints "g_l_ns               lif_cond_exp, adex"

@@ -4,8 +4,11 @@ mistakes of a newcomer.
 
 python_arrays.py COMMAND SOURCE: the environment names library and module.
 """
+import csv
 import inspect
+import io
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -17,7 +20,7 @@ import numpy as np
 
 import volley
 
-SOURCE = sys.argv[2]
+COMMAND, SOURCE = sys.argv[1:3]
 BRUNEL = os.path.join(SOURCE, "genomes", "brunel.toml")
 SMALL = {"var.order": 100}
 SOURCES = np.array([2, 0, 2, 0])
@@ -304,6 +307,25 @@ class Synapses(unittest.TestCase):
             net.run(100)
             np.testing.assert_array_equal(net.weights("m"), given)
 
+    def test_synapses_are_those_of_the_command(self):
+        done = subprocess.run(
+            [COMMAND, "connections", BRUNEL, "--set", "var.order=100",
+             "--source", "E:5-9", "--target", "I"],
+            check=True, capture_output=True, text=True)
+        want = list(csv.DictReader(io.StringIO(done.stdout)))
+        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+            got = net.synapses(source=("E", slice(5, 10)), target="I")
+            self.assertGreater(len(want), 20)
+            for name, column in (("source", "source"), ("target", "target"),
+                                 ("weight", "weight_mv"),
+                                 ("delay_ms", "delay_ms")):
+                np.testing.assert_allclose(
+                    getattr(got, name),
+                    [float(row[column]) for row in want], 1e-12, 0, name)
+            np.testing.assert_array_equal(
+                np.round(got.delay_ms / net.dt_ms),
+                [int(row["delay_bursts"]) for row in want])
+
     def test_areas_are_chosen(self):
         with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
             whole = net.synapses()
@@ -324,6 +346,44 @@ class Synapses(unittest.TestCase):
                      "no source area with synapses E; there are I")):
                 with self.assertRaisesRegex(KeyError, words):
                     net.synapses(**wrong)
+            # neurons of an area: rows of the whole
+            for map_, source, target, sources, targets in (
+                    (None, ("E", 3), None, [3], None),
+                    (None, ("E", [9, 3, 9]), None, [3, 9], None),
+                    ("excitation", ("E", slice(-20, None)), ("I", slice(0, 30)),
+                     range(380, 400), range(30)),
+                    ("inhibition", "I", ("E", np.array([0, 399])), None,
+                     [0, 399]),
+                    (None, ("I", []), None, [], None),
+                    (None, ("E", slice(5, 5)), "E", [], None)):
+                some = net.synapses(map_, source, target)
+                area = {what: end[0] if isinstance(end, tuple) else end
+                        for what, end in (("source", source),
+                                          ("target", target))}
+                all_ = net.synapses(map_, **area)
+                keep = np.ones(len(all_.weight), bool)
+                if sources is not None:
+                    keep &= np.isin(all_.source, list(sources))
+                if targets is not None:
+                    keep &= np.isin(all_.target, list(targets))
+                self.assertEqual(bool(keep.any()), sources != [])
+                for name in ("source", "target", "weight", "delay_ms", "pair"):
+                    np.testing.assert_array_equal(getattr(some, name),
+                                                  getattr(all_, name)[keep])
+                np.testing.assert_array_equal(
+                    net.weights(map_, source, target), some.weight)
+                np.testing.assert_array_equal(
+                    net.delays_ms(map_, source, target), some.delay_ms)
+            for wrong, kind, words in (
+                    (("E", 400), ValueError,
+                     "neurons 400 to 400 of area E, wanted 0 to 399"),
+                    (("E", [-1, 3]), ValueError, "neurons -1 to 3 of area E"),
+                    (("E", 1.5), TypeError, "have dtype float64"),
+                    (("X", 1), KeyError, "no source area X"),
+                    (("E", 1, 2), TypeError, "wanted an area or"),
+                    (7, TypeError, "wanted an area or")):
+                with self.assertRaisesRegex(kind, words):
+                    net.synapses(source=wrong)
         with volley.load("format = 1\n[area.A]\nmodel = \"lif_psc_delta\"\n"
                          "neurons = 1\n", "cpu:1") as net:
             self.assertEqual(len(net.synapses().weight), 0)

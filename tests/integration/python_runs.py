@@ -302,6 +302,30 @@ class Figures(unittest.TestCase):
             with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
                 net.statistics()
 
+    def test_a_beginning_can_be_left_out(self):
+        done = subprocess.run(
+            [COMMAND, "run", BRUNEL, "--set", "var.order=100", "--bursts",
+             "2000", "--backend", "cpu:1", "--statistics", "--summary-from",
+             "43.7", "--json", "-"],
+            check=True, capture_output=True, text=True)
+        want = json.loads(done.stdout)
+        got = self.net.statistics(from_ms=43.7)
+        self.assertEqual((got["first_burst"], got["bursts"]), (437, 1563))
+        self.assertEqual({key: got[key] for key in want["statistics"]},
+                         want["statistics"])
+        for area in want["areas"]:
+            figures = got["areas"][area["id"]]
+            for key in ("spikes", "rate_hz", "isi_cv", "isi_cv_neurons",
+                        "fano", "silent_share"):
+                self.assertAlmostEqual(figures[key], area[key], 10, key)
+        self.assertNotEqual(got["areas"]["E"]["spikes"],
+                            self.net.statistics()["areas"]["E"]["spikes"])
+        for wrong in (0.25, -1, math.nan, math.inf):
+            with self.assertRaisesRegex(ValueError, "wanted a whole number"):
+                self.net.statistics(from_ms=wrong)
+        with self.assertRaisesRegex(ValueError, "no burst would be left"):
+            self.net.statistics(from_ms=200)
+
     def test_correlation_is_that_of_numpy(self):
         part = self.net.area("I").of(self.spikes)
         ids = np.unique(part.neurons)

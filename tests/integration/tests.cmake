@@ -369,6 +369,8 @@ set(command_tests
     report
     monitor
     nvml
+    summary
+    connections
     words
     trust
     plain

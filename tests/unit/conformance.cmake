@@ -7,6 +7,9 @@ vly_test_register(test_conformance_threads LABELS unit TIMEOUT 180
     COMMAND test_conformance cpu:3)
 vly_test_register(test_conformance_scalar LABELS unit TIMEOUT 180
     COMMAND test_conformance cpu:2,isa=scalar)
+# threads are chosen while bursts run
+vly_test_register(test_conformance_tuned LABELS unit TIMEOUT 180
+    COMMAND test_conformance cpu:3,threads=auto)
 vly_test_register(test_conformance_template LABELS unit TIMEOUT 180
     COMMAND test_conformance template)
 # through a probe: no call may come out otherwise

@@ -95,9 +95,25 @@ static vly_status host_parallel_for(void *context, uint32_t n_tasks,
     return VLY_OK;
 }
 
+static _Atomic uint64_t drawn_seed;
+static _Atomic uint64_t drawn_calls;
+static _Atomic uint64_t drawn_ns;
+
+void test_host_clock(uint64_t seed)
+{
+    atomic_store(&drawn_seed, seed);
+}
+
 static uint64_t host_clock_ns(void *context)
 {
     (void)context;
+    const uint64_t seed = atomic_load(&drawn_seed);
+    if (seed != 0) {
+        uint64_t x = seed + atomic_fetch_add(&drawn_calls, 1);
+        x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+        const uint64_t step = (x >> 20) % 4000000;
+        return atomic_fetch_add(&drawn_ns, step) + step;
+    }
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;

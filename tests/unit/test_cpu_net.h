@@ -35,6 +35,9 @@ void test_plugin_open(void);            /* fails the test if it cannot */
 void test_host_fail_at(uint64_t n);
 bool test_host_fail_at_came(void); /* it has failed */
 uint64_t test_host_live(void);     /* blocks not freed */
+/* From now on the clock jumps by 0 to 4 ms a call, drawn from the seed; 0: it
+ * is that of the machine. */
+void test_host_clock(uint64_t seed);
 /* How many there were, and the text of the last one. */
 uint64_t test_host_warnings(const char **last);
 

@@ -105,6 +105,41 @@ static void test_threads_and_isa(void **state)
     }
 }
 
+/* Threads that are chosen while the net runs: with a clock that is drawn,
+ * blocks of bursts run on 1, 2, 4, ... threads in turn. */
+static void test_chosen_threads(void **state)
+{
+    (void)state;
+    static const uint32_t threads[] = {2, 3, 7, 16};
+    for (uint64_t seed = 40; seed < 44; seed++) {
+        test_net net;
+        test_random_net(&net, seed);
+        vly_input inputs[300];
+        uint64_t n_inputs = some_inputs(&net, inputs, 300);
+        vly_backend_net *made = test_create(&net, 1, NULL, NULL);
+        test_run first;
+        test_run_bursts(&net, made, BURSTS, inputs, n_inputs, &first);
+        test_backend->net_destroy(made);
+        for (uint32_t i = 0; i < 4; i++) {
+            vly_net_info info = {.struct_size = sizeof info};
+            test_host_clock(seed * 100 + i);
+            made = test_create(
+                &net, threads[i],
+                i % 2 == 0 ? "threads=auto" : "isa=scalar,threads=auto", NULL);
+            test_run run;
+            test_run_bursts(&net, made, BURSTS, inputs, n_inputs, &run);
+            assert_same(&first, &run);
+            assert_int_equal(test_backend->net_info(made, &info, NULL), 0);
+            assert_non_null(strstr(info.plan, " threads (a burst takes "));
+            test_run_deinit(&run);
+            test_backend->net_destroy(made);
+        }
+        test_host_clock(0);
+        test_run_deinit(&first);
+        test_net_deinit(&net);
+    }
+}
+
 /* Compares bursts [at, at + piece) of a whole run with a run of their own. */
 static void assert_piece(const test_run *whole, const test_run *piece,
                          uint64_t at, uint64_t spikes_before)
@@ -226,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_and_isa),
+        cmocka_unit_test(test_chosen_threads),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_snapshots),
         cmocka_unit_test(test_long_delay),

@@ -81,8 +81,14 @@ static void keys_of_models(void **state)
         {"izhikevich", "V_reset", "V_reset: izhikevich calls it c"},
         {"izhikevich", "U_m", "U_m: izhikevich calls it u"},
         {"izhikevich", "consistent_integration",
-         "consistent_integration: izhikevich has no such key: v takes two half "
-         "steps a burst, as with false in NEST"},
+         "consistent_integration: izhikevich has no such key: as with false in "
+         "NEST: v takes two half steps a burst, a weight is input for one "
+         "burst; with true, NEST's default, v takes one step and a weight is a "
+         "jump of V_m"},
+        {"lif_psc_exp", "E_L",
+         "E_L: lif_psc_exp calls it e_l_mv, where v_mv begins; NEST's V_m does "
+         "not follow E_L: it begins at its own default, -70 mV (aeif_cond_exp "
+         "-70.6), also where only E_L is set"},
         {"adex", "V_th",
          "V_th: adex calls it v_t_mv, where a spike starts; it is cut off at "
          "v_peak_mv"},

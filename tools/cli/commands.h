@@ -16,6 +16,7 @@
     X(rerun)                                                                   \
     X(sweep)                                                                   \
     X(inspect)                                                                 \
+    X(connections)                                                             \
     X(plot)                                                                    \
     X(monitor)                                                                 \
     X(new)                                                                     \

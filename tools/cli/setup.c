@@ -122,6 +122,26 @@ vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
     return VLY_OK;
 }
 
+vly_status tool_summary_from(const tool_args *args, const vly_genome *genome,
+                             uint64_t n_bursts, uint64_t *burst,
+                             vly_error *error)
+{
+    const double ms = tool_number(args, "summary-from", 0.0);
+    char wanted[VLY_LENGTH_WANTED];
+    *burst = 0;
+    if (!tool_has(args, "summary-from"))
+        return VLY_OK;
+    if (!vly_value_length(ms, genome->dt_ms, burst, wanted))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--summary-from is %.12g, wanted %s", ms, wanted);
+    if (*burst == 0 || *burst < n_bursts)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "--summary-from is %.12g ms, and the run ends at %.12g ms: "
+                    "no burst would be left, wanted less",
+                    ms, (double)n_bursts * genome->dt_ms);
+}
+
 uint32_t tool_threads(const tool_args *args)
 {
     return (uint32_t)tool_count(args, "threads", vly_thread_cores());

@@ -34,6 +34,13 @@ void tool_overrides_deinit(tool_overrides *overrides);
 vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
                        uint64_t *n_bursts, vly_error *error);
 
+/* The burst of --summary-from; 0: it is not given.
+ * Errors  E_INVALID no whole number of bursts, or nothing is left of n_bursts
+ */
+vly_status tool_summary_from(const tool_args *args, const vly_genome *genome,
+                             uint64_t n_bursts, uint64_t *burst,
+                             vly_error *error);
+
 /* --threads, otherwise the cores of this process. */
 uint32_t tool_threads(const tool_args *args);
 

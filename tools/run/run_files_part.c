@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Options of the files of a run: its folder, its connectome, its summary.
+ * Options of the files of a run: its folder, its connectome.
  */
 #include <string.h>
 
@@ -67,39 +67,4 @@ const run_part run_part_connectome = {
     .read = read_connectome,
     .at = {[RUN_LOCK] = check_connectome},
     .output = connectome_output,
-};
-
-static const tool_option summary_options[] = {
-    {"json", 0, false, TOOL_TEXT, "FILE",
-     "write the summary as JSON; - is stdout", 0, 0},
-    {"quiet", 0, false, TOOL_FLAG, NULL, "errors only", 0, 0},
-    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
-
-static vly_status read_summary(run_job *job, const tool_args *args,
-                               vly_error *error)
-{
-    (void)error;
-    job->plan.json = tool_text(args, "json");
-    job->plan.quiet = tool_has(args, "quiet");
-    return VLY_OK;
-}
-
-static const char *output(const run_job *job, uint32_t k)
-{
-    return k == 0 ? job->plan.json : NULL;
-}
-
-/* Checked after the folder is made, since the file may be in it. */
-static vly_status check_summary(run_job *job, vly_error *error)
-{
-    return output_probe(job->plan.json, error);
-}
-
-const run_part run_part_summary = {
-    .name = "summary",
-    .help = 15,
-    .options = summary_options,
-    .read = read_summary,
-    .at = {[RUN_LOCK] = check_summary},
-    .output = output,
 };

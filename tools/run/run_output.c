@@ -15,8 +15,10 @@
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
 #include "connectome/connectome_digest.h"
+#include "engine/engine.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_summary.h"
 
 /* ---- names ------------------------------------------------------------- */
 
@@ -256,13 +258,21 @@ vly_status run_output_open(run_job *job, vly_error *error)
         return vly_fail_nomem(error, 4096, "areas");
     if (output->path != NULL)
         VLY_TRY(open_growing(job, areas, error));
-    if (output->spikes)
+    if (output->spikes) {
+        const uint64_t asked = run_summary_state(job)->asked;
         VLY_TRY(vly_spike_stats_create(
             areas, job->build.connectome->desc.n_areas,
-            job->build.connectome->desc.dt_ms, job->first_burst,
+            job->build.connectome->desc.dt_ms,
+            asked > job->first_burst ? asked : job->first_burst,
             &output->sink.stats, error));
-    status = run_record_open(&output->sink, run_output_state(job)->memory,
-                             &run_output_state(job)->record, error);
+    }
+    /* where processors run the bursts, a thread would take one of them away,
+     * and handing over the spikes costs more than counting them */
+    output->direct = output->path == NULL &&
+                     (job->net->device.backend->flags & VLY_BACKEND_HOST) != 0;
+    if (!output->direct)
+        status = run_record_open(&output->sink, run_output_state(job)->memory,
+                                 &run_output_state(job)->record, error);
 out:
     vly_free(areas);
     return status;
@@ -404,11 +414,20 @@ out:
 
 /* ---- report ------------------------------------------------------------ */
 
+/* The last burst of statistics: 0 of them if the run ended before the first. */
+static uint64_t end_of_stats(const run_job *job, const vly_spike_stats *stats)
+{
+    const uint64_t first = vly_spike_stats_first(stats);
+    const uint64_t burst = vly_net_burst(job->net);
+    return burst > first ? burst : first;
+}
+
 bool run_output_figures(const run_job *job, uint32_t area,
                         vly_area_spikes *figures)
 {
     vly_spike_stats *stats = run_output_state(job)->output.sink.stats;
-    if (stats == NULL)
+    if (stats == NULL ||
+        (run_summary_state(job)->asked > 0 && run_summary_bursts(job) == 0))
         return false;
     vly_spike_stats_get(stats, vly_net_burst(job->net), area, figures);
     return true;
@@ -440,7 +459,7 @@ void run_output_print(const run_job *job)
         tool_print("statistics        of bursts %s to %s; cv of neurons with "
                    "%d spikes and more; fano of counts in %g ms\n",
                    tool_thousands(vly_spike_stats_first(stats)),
-                   tool_thousands(vly_net_burst(job->net)), VLY_SPIKE_CV_MIN,
+                   tool_thousands(end_of_stats(job, stats)), VLY_SPIKE_CV_MIN,
                    vly_spike_stats_bin_ms(stats));
 }
 
@@ -471,7 +490,7 @@ void run_output_json(const run_job *job, json_writer *json)
     json_object(json, "statistics");
     json_u64(json, "first_burst", vly_spike_stats_first(stats));
     json_u64(json, "bursts",
-             vly_net_burst(job->net) - vly_spike_stats_first(stats));
+             end_of_stats(job, stats) - vly_spike_stats_first(stats));
     json_number(json, "bin_ms", vly_spike_stats_bin_ms(stats));
     json_u64(json, "cv_spikes_min", VLY_SPIKE_CV_MIN);
     json_object_end(json);

@@ -25,6 +25,7 @@ typedef struct run_output {
     bool streams;             /* growing is a stream */
     bool spikes;              /* ids are needed: for the recording or for
                                * statistics */
+    bool direct;              /* statistics alone, in the burst loop */
     bool failed;              /* growing could not be written */
     bool resumed;             /* growing was there before */
     uint8_t *mask;            /* a bit a neuron of [[record]]s with neurons */

@@ -129,7 +129,9 @@ static vly_status on_burst(void *arg, uint64_t burst, const uint32_t *ids,
     const record_part *part = run_output_state(job);
     vly_error *error = &job->result.error;
     vly_status status = VLY_OK;
-    if (part->output.spikes)
+    if (part->output.direct)
+        vly_spike_stats_add(part->output.sink.stats, burst, ids, n_ids);
+    else if (part->output.spikes)
         VLY_TRY(run_record_add(part->record, burst, ids, n_ids, error));
     if (part->digests != NULL)
         VLY_TRY(vly_digest_log_add(part->digests, burst, digest, n_ids, error));
@@ -199,8 +201,9 @@ static run_cut can_cut(const run_job *job, uint64_t kept_burst)
         (part->digest_log != NULL && part->digests == NULL) ||
         (part->sample.n_reports > 0 && part->sample.last > kept_burst))
         return RUN_CUT_NOT;
-    return part->record != NULL || part->digests != NULL ? RUN_CUT_WHOLE
-                                                         : RUN_CUT_NOTHING;
+    return part->record != NULL || part->output.direct || part->digests != NULL
+               ? RUN_CUT_WHOLE
+               : RUN_CUT_NOTHING;
 }
 
 static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
@@ -212,6 +215,8 @@ static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
         VLY_TRY(run_record_rewind(part->record, &part->kept.spikes, kept_burst,
                                   error));
     }
+    if (part->output.direct)
+        vly_spike_stats_restart(part->output.sink.stats, kept_burst);
     if (part->digests != NULL)
         status =
             vly_digest_log_rewind(part->digests, &part->kept.digests, error);

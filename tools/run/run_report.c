@@ -4,6 +4,7 @@
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
 #include "tools/run/run_part.h"
+#include "tools/run/run_summary.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -41,11 +42,16 @@ static double ratio(double x, double y)
     return y > 0.0 ? x / y : 0.0;
 }
 
+/* Hz, of the bursts of the summary; NaN: the run ended before them. */
 static double area_rate(const run_job *job, uint32_t a)
 {
     const vly_connectome_area *area = &job->build.connectome->areas[a];
-    return ratio((double)job->result.area_spikes[a],
-                 (double)area->n_neurons * biological_s(job));
+    const double seconds =
+        (double)run_summary_bursts(job) * job->result.stats.dt_ms * 1e-3;
+    if (run_summary_state(job)->asked > 0 && !(seconds > 0.0))
+        return NAN;
+    return ratio((double)run_summary_spikes(job, a),
+                 (double)area->n_neurons * seconds);
 }
 
 void run_report_head(const run_job *job)
@@ -71,12 +77,12 @@ void run_report_head(const run_job *job)
 }
 
 /* A dash if there are none, as in an area without spikes. */
-static void print_figure(double value, const char *format)
+static void print_figure(double value, const char *format, int width)
 {
     char text[32] = "-";
     if (value - value <= 0.0)
         snprintf(text, sizeof text, format, value);
-    tool_print(" %8s", text);
+    tool_print(" %*s", width, text);
 }
 
 static void print_figures(const run_job *job, uint32_t a)
@@ -85,10 +91,11 @@ static void print_figures(const run_job *job, uint32_t a)
     uint32_t n = job->build.connectome->areas[a].n_neurons;
     if (!run_output_figures(job, a, &figures))
         return;
-    print_figure(figures.cv, "%.3f");
+    print_figure(figures.cv, "%.3f", 8);
     tool_print("  ");
-    print_figure(figures.fano, "%.3g");
-    print_figure(100.0 * ratio((double)figures.n_silent, (double)n), "%.1f%%");
+    print_figure(figures.fano, "%.3g", 8);
+    print_figure(100.0 * ratio((double)figures.n_silent, (double)n), "%.1f%%",
+                 8);
 }
 
 static void print_areas(const run_job *job)
@@ -105,10 +112,10 @@ static void print_areas(const run_job *job)
                "rate_hz", figured ? "       cv       fano   silent" : "");
     for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
         const vly_connectome_area *area = &connectome->areas[a];
-        tool_print("%-*s %14s %16s %12.4g", width, area->name,
+        tool_print("%-*s %14s %16s", width, area->name,
                    tool_thousands(area->n_neurons),
-                   tool_thousands(job->result.area_spikes[a]),
-                   area_rate(job, a));
+                   tool_thousands(run_summary_spikes(job, a)));
+        print_figure(area_rate(job, a), "%.4g", 12);
         print_figures(job, a);
         tool_print("\n");
     }
@@ -137,6 +144,11 @@ void run_report_print(const run_job *job)
                    tool_seconds((double)stats->dynamics_ns * 1e-9),
                    tool_seconds((double)stats->exchange_ns * 1e-9),
                    tool_seconds((double)stats->drain_ns * 1e-9));
+    if (strcmp(job->plan.backend, "auto") == 0) {
+        tool_plain_text plan;
+        tool_print("chosen            %s: %s\n", stats->backend,
+                   tool_plain(stats->plan, &plan));
+    }
     if (result->paused_s > 0)
         tool_print("paused            %s, not counted above\n",
                    tool_seconds(result->paused_s));
@@ -182,7 +194,7 @@ static void put_areas(const run_job *job, json_writer *json)
         else
             json_text(json, "model", area->model->id);
         json_u64(json, "neurons", area->n_neurons);
-        json_u64(json, "spikes", job->result.area_spikes[a]);
+        json_u64(json, "spikes", run_summary_spikes(job, a));
         json_number(json, "rate_hz", area_rate(job, a));
         put_figures(job, a, json);
         json_object_end(json);

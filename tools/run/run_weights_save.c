@@ -47,7 +47,7 @@ static vly_status put_block(const run_weights_block *block,
     vly_status status = VLY_OK;
     if (file->edges != NULL)
         return vly_sonata_edges_add(file->edges, block->sources, block->targets,
-                                    block->weights, n, error);
+                                    block->weights, NULL, n, error);
     for (uint64_t i = 0; i < n && status == VLY_OK; i++)
         status = vly_writer_print(
             file->table, error, "%s,%s,%" PRIu32 ",%s,%" PRIu32 ",%.17g\n",
@@ -99,8 +99,8 @@ static vly_status save_sonata(run_job *job, vly_error *error)
             status = vly_fail_nomem(error, 4096, "a name");
             goto out;
         }
-        VLY_TRY(
-            vly_sonata_edges_begin(file.edges, name, info->n_synapses, error));
+        VLY_TRY(vly_sonata_edges_begin(file.edges, name, info->n_synapses,
+                                       false, error));
         VLY_TRY(put_map(job, info, &file, error));
         VLY_TRY(vly_sonata_edges_end(file.edges, error));
         vly_free(name);

@@ -35,6 +35,8 @@ static const tool_option options[] = {
     {"bursts", 0, false, TOOL_COUNT, "N", "length; default: [run]", 0, 9e15},
     {"ms", 0, false, TOOL_NUMBER, "T",
      "length in biological time, whole bursts", 0, 1e15},
+    {"summary-from", 0, false, TOOL_NUMBER, "T",
+     "leave out the first T ms of each point in its rates", 0, 1e15},
     {"output", 'o', false, TOOL_TEXT, "FOLDER",
      "folder for results.csv; new, empty, or of this sweep", 0, 0},
     {"force", 0, false, TOOL_FLAG, NULL,
@@ -156,6 +158,7 @@ static vly_status save_description(const sweep_plan *plan, const char *path,
     json_text(&json, "point", plan->witness.name);
     json_text(&json, "genome_hash", plan->witness.genome_hash);
     json_u64(&json, "bursts", plan->witness.n_bursts);
+    json_u64(&json, "summary_from", plan->witness.summary_from);
     json_object_end(&json);
     put_axes(plan, &json);
     json_array(&json, "command");
@@ -208,15 +211,17 @@ static const char *lost_setting(const sweep_plan *plan, const json_value *there)
     return axes->n_items == plan->n_axes ? NULL : "they have fewer settings";
 }
 
-/* NULL, or "genome" or "length" if that of the points in the folder is another
- * one. Older versions wrote no witness; then nothing is compared. */
+/* NULL, or "genome", "length" or "--summary-from" if that of the points in the
+ * folder is another one. Older versions wrote no witness; then nothing is
+ * compared. */
 static const char *other_points(const sweep_plan *plan, const json_value *there)
 {
     const json_value *witness = json_find(there, "witness");
     const char *name = json_find_text(witness, "point");
     const char *hash = json_find_text(witness, "genome_hash");
     sweep_witness before = {
-        .n_bursts = (uint64_t)json_find_number(witness, "bursts", 0)};
+        .n_bursts = (uint64_t)json_find_number(witness, "bursts", 0),
+        .summary_from = (uint64_t)json_find_number(witness, "summary_from", 0)};
     if (name == NULL || hash == NULL)
         return NULL;
     snprintf(before.name, sizeof before.name, "%s", name);

@@ -38,8 +38,9 @@ typedef struct sweep_point {
     char name[33]; /* of its files: the hash of its settings */
     char genome_hash[33];
     uint64_t n_bursts;
-    int code;     /* exit code, if it failed */
-    char *reason; /* owned; NULL unless it failed */
+    uint64_t summary_from; /* burst */
+    int code;              /* exit code, if it failed */
+    char *reason;          /* owned; NULL unless it failed */
     pid_t process;
     uint64_t begin_ns;
 } sweep_point;
@@ -50,10 +51,11 @@ typedef struct sweep_witness {
     char name[33]; /* as of sweep_point */
     char genome_hash[33];
     uint64_t n_bursts;
+    uint64_t summary_from;
 } sweep_witness;
 
 typedef struct sweep_plan {
-    const tool_args *args; /* --bursts, --ms */
+    const tool_args *args; /* --bursts, --ms, --summary-from */
     const char *path;
     const char *folder;
     const char *backend;
@@ -89,8 +91,8 @@ void sweep_point_text(const sweep_plan *plan, const sweep_point *point,
  * path or of the file is the same at every point and is reported once.
  * Errors  that of the first point, if none of them can be read */
 vly_status sweep_points_check(sweep_plan *plan, vly_error *error);
-/* Does the witness of an earlier call have the same genome and length in this
- * one? NULL, or the difference. */
+/* Does the witness of an earlier call have the same genome, length and
+ * beginning of the summary in this one? NULL, or the difference. */
 const char *sweep_witness_differs(const sweep_plan *plan,
                                   const sweep_witness *before);
 /* Reads the genome with the point's settings. The point is then waiting, done

@@ -76,6 +76,9 @@ static vly_status make_call(const sweep_crew *crew, const sweep_point *point,
     add_word(call, vly_format("--backend=%s", plan->backend));
     add_word(call, vly_format("--threads=%" PRIu32, plan->n_threads));
     add_word(call, vly_format("--bursts=%" PRIu64, point->n_bursts));
+    if (tool_has(plan->args, "summary-from"))
+        add_word(call, vly_format("--summary-from=%s",
+                                  tool_text(plan->args, "summary-from")));
     for (uint32_t a = 0; a < plan->n_axes; a++) {
         const char *path = plan->axes[a].path;
         const char *value = sweep_value(plan, point->index, a);

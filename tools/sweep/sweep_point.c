@@ -108,6 +108,8 @@ bool sweep_point_summary(const sweep_plan *plan, const sweep_point *point,
         stopped != NULL && stopped->kind == JSON_BOOL &&
         stopped->number < 0.5 &&
         json_find_number(summary, "bursts", -1.0) == (double)point->n_bursts &&
+        json_find_number(summary, "summary_from_burst", 0.0) ==
+            (double)point->summary_from &&
         json_find_text(summary, "state_digest") != NULL;
     if (!fits)
         json_free(summary);
@@ -125,6 +127,9 @@ static vly_status load_genome(const sweep_plan *plan, sweep_point *point,
                                  genome, error);
     if (status == VLY_OK)
         status = tool_bursts(plan->args, *genome, &point->n_bursts, error);
+    if (status == VLY_OK)
+        status = tool_summary_from(plan->args, *genome, point->n_bursts,
+                                   &point->summary_from, error);
     if (status != VLY_OK) {
         vly_genome_destroy(*genome);
         *genome = NULL;
@@ -169,7 +174,8 @@ static vly_status check_point(const sweep_plan *plan, const sweep_point *point,
 static sweep_witness witness_of(const sweep_plan *plan, sweep_point *point,
                                 const vly_genome *genome)
 {
-    sweep_witness made = {.n_bursts = point->n_bursts};
+    sweep_witness made = {.n_bursts = point->n_bursts,
+                          .summary_from = point->summary_from};
     make_name(plan, point);
     memcpy(made.name, point->name, sizeof made.name);
     vly_hash_print(genome->hash, made.genome_hash);
@@ -195,6 +201,7 @@ const char *sweep_witness_differs(const sweep_plan *plan,
     vly_genome_destroy(genome);
     return strcmp(now.genome_hash, before->genome_hash) != 0 ? "genome"
            : now.n_bursts != before->n_bursts                ? "length"
+           : now.summary_from != before->summary_from        ? "--summary-from"
                                                              : NULL;
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import warnings
-from typing import Any, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -221,15 +221,81 @@ def choose(projections: List[Projection], map: Optional[str],
     return group(left)
 
 
-def ends_of(connectome: Connectome, one: Projection, delays: bool
-            ) -> "List[npt.NDArray[np.uint32]]":
-    """source, target and, if asked, delays in bursts of a projection."""
-    arrays = [np.empty(one.synapses, np.uint32) for _ in range(2 + delays)]
+def ends_of(connectome: Connectome, one: Projection, delays: bool,
+            first: int, n: int) -> "List[npt.NDArray[np.uint32]]":
+    """source, target and, if asked, delays in bursts of n synapses of a
+    projection."""
+    arrays = [np.empty(n, np.uint32) for _ in range(2 + delays)]
     places = [array.ctypes.data for array in arrays]
-    call("connectome_synapses", connectome._handle, one.number, 0,
-         one.synapses, places[0], places[1], None,
-         places[2] if delays else None)
+    call("connectome_synapses", connectome._handle, one.number, first,
+         n, places[0], places[1], None, places[2] if delays else None)
     return arrays
+
+
+class End(NamedTuple):
+    """One end of synapses: an area (None: any) and neurons of it (None: all),
+    ascending."""
+    area: Optional[str]
+    neurons: Optional[npt.NDArray[np.int64]]
+
+    def mask(self, column: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+        """Where a column of ids is one of the neurons."""
+        if self.neurons is None:
+            return np.ones(len(column), np.bool_)
+        return np.isin(column, self.neurons)
+
+
+# "E", ("E", 3), ("E", [3, 4]), ("E", slice(3, 9)) or None
+Ends = Union[None, str, Tuple[str, Any]]
+
+
+def end_of(what: str, given: Any, sizes: Mapping[str, int]) -> End:
+    """Reads Ends; sizes are the numbers of neurons of the areas."""
+    if given is None or isinstance(given, str):
+        return End(given, None)
+    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(
+            given[0], str):
+        raise TypeError(f"{what} is {plain(repr(given))}, wanted an area or "
+                        "(area, neurons)")
+    area, neurons = given
+    if area not in sizes:
+        raise unknown(f"{what} area", area, sizes)
+    n = sizes[area]
+    if isinstance(neurons, slice):
+        return End(area, np.unique(np.arange(n, dtype=np.int64)[neurons]))
+    chosen = np.unique(np.atleast_1d(np.asarray(neurons)))
+    if chosen.size and chosen.dtype.kind not in "iu":
+        raise TypeError(f"neurons of the {what} have dtype {chosen.dtype}, "
+                        "wanted whole numbers: indices from 0 on")
+    if chosen.size and not 0 <= chosen[0] <= chosen[-1] < n:
+        raise ValueError(f"neurons {chosen[0]} to {chosen[-1]} of area {area}, "
+                         f"wanted 0 to {n - 1}")
+    return End(area, chosen.astype(np.int64))
+
+
+def _place_of(connectome: Connectome, one: Projection, source: int) -> int:
+    """The first synapse of a projection whose source is this one or later."""
+    low, high = 0, one.synapses
+    while low < high:
+        middle = (low + high) // 2
+        if ends_of(connectome, one, False, middle, 1)[0][0] < source:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def span_of(connectome: Connectome, one: Projection, source: End
+            ) -> Tuple[int, int]:
+    """The synapses of a projection that hold all of these sources: the first
+    of them, and how many."""
+    if source.neurons is None:
+        return 0, one.synapses
+    if not len(source.neurons):
+        return 0, 0
+    first = _place_of(connectome, one, int(source.neurons[0]))
+    return first, _place_of(connectome, one,
+                            int(source.neurons[-1]) + 1) - first
 
 
 class State(Handle):

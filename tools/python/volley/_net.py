@@ -7,14 +7,14 @@ import functools
 import itertools
 import math
 import warnings
-from typing import (Any, Callable, Dict, List, Optional, TypeVar, Union,
+from typing import (Any, Callable, Dict, List, Optional, Tuple, TypeVar, Union,
                     cast)
 
 import numpy as np
 import numpy.typing as npt
 
-from ._connectome import (Connectome, Projection, State, Synapses, choose,
-                          ends_of)
+from ._connectome import (Connectome, End, Ends, Projection, State, Synapses,
+                          choose, end_of, ends_of, span_of)
 from ._errors import Error, RoundingWarning, plain, unknown
 from ._explain import Explanation
 from ._genome import floats, numbers
@@ -302,21 +302,36 @@ class Net(Runner):
                 list(self.areas))
         return self._projections
 
-    def _each(self, map: Optional[str], source: Optional[str],
-              target: Optional[str], weights: bool, delays: bool) -> Any:
+    def _part(self, one: Projection, ends: Tuple[End, End], weights: bool,
+              columns: bool, delays: bool) -> Any:
+        """source, target and delay, and weight of the wanted synapses."""
+        first, n = span_of(self._connectome, one, ends[0])
+        some = any(end.neurons is not None for end in ends)
+        arrays = (ends_of(self._connectome, one, delays, first, n)
+                  if columns or some else [])
+        weight = np.empty(n if weights else 0)
+        if weights:
+            call("net_weights_read", self._handle, None, one.number, first, n,
+                 weight.ctypes.data, None, None)
+        if some:
+            keep = ends[0].mask(arrays[0]) & ends[1].mask(arrays[1])
+            arrays = [array[keep] for array in arrays]
+            weight = weight[keep] if weights else weight
+        return arrays, weight
+
+    def _each(self, map: Optional[str], source: Ends, target: Ends,
+              weights: bool, delays: bool) -> Any:
         """Of each pair of areas: source, target, weight, delay in order."""
-        for parts in choose(self.projections, map, source, target):
-            ends = [ends_of(self._connectome, one, delays)
-                    if not weights or delays or len(parts) > 1 else []
-                    for one in parts]
-            values = [np.empty(one.synapses if weights else 0)
-                      for one in parts]
-            for one, array in zip(parts, values):
-                if weights:
-                    call("net_weights_read", self._handle, None, one.number, 0,
-                         one.synapses, array.ctypes.data, None, None)
-            columns = [np.concatenate(arrays) for arrays in zip(*ends)]
-            weight = np.concatenate(values)
+        sizes = {name: area.neurons for name, area in self.areas.items()}
+        ends = (end_of("source", source, sizes),
+                end_of("target", target, sizes))
+        for parts in choose(self.projections, map, ends[0].area, ends[1].area):
+            found = [self._part(one, ends, weights,
+                                not weights or delays or len(parts) > 1,
+                                delays) for one in parts]
+            columns = [np.concatenate(arrays)
+                       for arrays in zip(*(arrays for arrays, _ in found))]
+            weight = np.concatenate([part for _, part in found])
             if len(parts) > 1:
                 order = np.lexsort((columns[1], columns[0]))
                 columns = [column[order] for column in columns]
@@ -324,14 +339,17 @@ class Net(Runner):
             yield parts[0], columns, weight
 
     @_alone
-    def synapses(self, map: Optional[str] = None, source: Optional[str] = None,
-                 target: Optional[str] = None) -> Synapses:
+    def synapses(self, map: Optional[str] = None, source: Ends = None,
+                 target: Ends = None) -> Synapses:
         """The Synapses of a map, from an area, to an area (None: of all), with
         their weights now.
 
+        source, target  "E"; or neurons of it: ("E", 3), ("E", [3, 4]),
+                        ("E", slice(3, 9))
+
         They are sorted by pair of areas, source and target: those of arrays
         that were handed over too. Raises  UnknownName: no map or area with
-        synapses has this name
+        synapses has this name; ValueError, TypeError: neurons
 
         >>> import volley
         >>> area = {"model": "lif_psc_delta", "neurons": 2}
@@ -345,6 +363,8 @@ class Net(Runner):
         (array([2., 2., 2., 2.]), array([3., 3., 3., 3.]))
         >>> got.pairs
         (('m', 'A', 'B'),)
+        >>> net.synapses("m", source=("A", 1), target=("B", [0])).weight
+        array([2.])
         >>> net.close()
         """
         pairs: List[Any] = []
@@ -363,8 +383,8 @@ class Net(Runner):
                         np.concatenate(index), tuple(pairs))
 
     @_alone
-    def weights(self, map: Optional[str] = None, source: Optional[str] = None,
-                target: Optional[str] = None) -> npt.NDArray[np.float64]:
+    def weights(self, map: Optional[str] = None, source: Ends = None,
+                target: Ends = None) -> npt.NDArray[np.float64]:
         """float64 [n]: weights now, in the order of synapses() and in mV, pA or
         nS of the target's port: as stored, a whole number of units."""
         parts = [weight for _, _, weight in
@@ -373,7 +393,7 @@ class Net(Runner):
 
     @_alone
     def delays_ms(self, map: Optional[str] = None,
-                  source: Optional[str] = None, target: Optional[str] = None
+                  source: Ends = None, target: Ends = None
                   ) -> npt.NDArray[np.float64]:
         """float64 [n]: delays in ms, in the order of synapses()."""
         parts = [columns[2] * self.dt_ms for _, columns, _ in
@@ -432,10 +452,13 @@ class Net(Runner):
         self._recordings.append(made)
         return made
 
-    def statistics(self, spikes: Optional[Spikes] = None) -> Dict[str, Any]:
+    def statistics(self, spikes: Optional[Spikes] = None,
+                   from_ms: float = 0) -> Dict[str, Any]:
         """Rates, CV, Fano factor, silent share and correlation of each area, as
         the summary of `volley run --statistics` has them, as a dict; of the
         last run(record=True), or of these spikes.
+
+        from_ms   time of the net from which spikes count, as --summary-from
 
         first_burst, bursts, bin_ms, cv_spikes_min; areas: for each name neurons,
         spikes, rate_hz, isi_cv, isi_cv_neurons, fano, silent_share,
@@ -444,6 +467,8 @@ class Net(Runner):
         given = self.spikes if spikes is None else spikes
         if given is None:
             raise ValueError("no spikes: give them, or run with record=True")
+        if from_ms != 0:
+            given = given.since(from_ms)
         return statistics(given, self.areas.values())
 
     def explain(self) -> Explanation:

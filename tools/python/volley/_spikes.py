@@ -47,6 +47,31 @@ class Spikes(NamedTuple):
         """Length of the run in ms of model time."""
         return (self.last - self.first) * self.dt_ms
 
+    def since(self, ms: float) -> Spikes:
+        """The spikes of the bursts from this time of the net on, a whole number
+        of bursts: what `volley run --summary-from` does.
+
+        Raises  ValueError: no whole number of bursts, or no burst is left
+
+        >>> spikes = Spikes(np.array([0, 4], np.uint64),
+        ...                 np.array([1, 0], np.uint32), 0.5, 0, 10)
+        >>> spikes.since(2).bursts, spikes.since(2).ms
+        (array([4], dtype=uint64), 3.0)
+        """
+        at = ms / self.dt_ms
+        burst = math.floor(at + 0.5) if 0 <= at <= 2.0 ** 53 else -1
+        if burst < 0 or abs(at - burst) > 1e-9 * max(burst, 1):
+            raise ValueError(f"spikes from {ms} ms on, wanted a whole number "
+                             f"of bursts of {self.dt_ms:g} ms")
+        if burst >= self.last > self.first:
+            raise ValueError(f"spikes from {ms} ms on, and they end at "
+                             f"{self.last * self.dt_ms:g} ms: no burst would "
+                             "be left, wanted less")
+        inside = self.bursts >= np.uint64(burst)
+        return self._replace(bursts=self.bursts[inside],
+                             neurons=self.neurons[inside],
+                             first=max(self.first, burst))
+
 
 class Area(NamedTuple):
     """The ids of an area's neurons: first to first + neurons - 1.
