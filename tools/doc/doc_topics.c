@@ -201,7 +201,8 @@ static const doc_topic topics[] = {
      NULL},
     {"time", "bursts, milliseconds and delays",
      "Time goes in bursts of dt_ms. Milliseconds become bursts by "
-     "floor(ms / dt_ms + 0.5);\nwhat is no whole number is noted, and refused "
+     "floor(ms / dt_ms + 0.5);\nwhat is not a whole number is noted, and "
+     "refused "
      "as the length of a run. Burst t goes\nfrom t * dt_ms to (t + 1) * "
      "dt_ms; which end of it a time is:\n\n"
      "  begin  times_ms of spikes and patterns, start_ms, stop_ms: what is "
