@@ -40,7 +40,7 @@ def simulate(coherence, trials, random):
     waiting = numpy.zeros((DELAY, trials, 4))
     gates = numpy.zeros((DELAY, trials, 3))
     counts = numpy.zeros((STEPS // 100, trials, 4))
-    g_nmda = numpy.array([0.165, 0.165, 0.165, 0.13]) * 1.0
+    g_nmda = numpy.array([0.165, 0.165, 0.165, 0.13])
     g_ampa = numpy.array([0.05, 0.05, 0.05, 0.04])
     g_gaba = numpy.array([1.3, 1.3, 1.3, 1.0])
     extra = [40 * (1 + coherence / 100), 40 * (1 - coherence / 100)]
@@ -99,14 +99,15 @@ def figures(counts):
 
 def main():
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    print("coherence,trial,correct,rate_others,rate_i,rate_winner,rate_after")
+    print("coherence,trial,rate_others,rate_i,rate_winner,rate_after,correct")
     for coherence in 6.4, 25.6:
         random = numpy.random.default_rng(int(10 * coherence))
         for first in range(0, trials, 20):
             n = min(20, trials - first)
             for k, row in enumerate(figures(simulate(coherence, n, random))):
-                print(f"{coherence},{first + k},{int(row[0])},"
-                      + ",".join(f"{x:.3f}" for x in row[1:]), flush=True)
+                print(f"{coherence},{first + k},"
+                      + ",".join(f"{x:.3f}" for x in row[1:])
+                      + f",{int(row[0])}", flush=True)
 
 
 if __name__ == "__main__":

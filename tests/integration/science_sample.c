@@ -58,3 +58,22 @@ int science_sample_agree(const science_sample *ours,
     }
     return good;
 }
+
+static double log_choose(int n, int k)
+{
+    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
+}
+
+int science_shares_agree(int a, int n, int b, int m, double least)
+{
+    double fewer = 0, more = 0;
+    for (int k = 0; k <= n; k++) {
+        if (k > a + b || a + b - k > m)
+            continue;
+        double chance = exp(log_choose(n, k) + log_choose(m, a + b - k) -
+                            log_choose(n + m, a + b));
+        fewer += k <= a ? chance : 0;
+        more += k >= a ? chance : 0;
+    }
+    return fewer >= least && more >= least;
+}

@@ -27,4 +27,8 @@ int science_sample_agree(const science_sample *ours,
                          const science_sample *reference, const char *network,
                          const char *const names[SCIENCE_FIGURES], double most);
 
+/* Whether a of n and b of m may have the same chance: Fisher's exact test, each
+ * way, gives at least `least`. */
+int science_shares_agree(int a, int n, int b, int m, double least);
+
 #endif

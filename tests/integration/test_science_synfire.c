@@ -17,6 +17,8 @@
 
 #include <volley/volley.h>
 
+#include "science_sample.h"
+
 enum {
     RUNS = 20,
     POINTS = 8,
@@ -140,29 +142,10 @@ static void run(const char *packet, int index, ending *e)
     vly_registry_destroy(registry);
 }
 
-static double log_choose(int n, int k)
-{
-    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
-}
-
-/* The chance of a of n (at most, or at least) if a + b of n + m were drawn. */
-static double fisher(int a, int n, int b, int m, bool at_least)
-{
-    double chance = 0;
-    for (int k = 0; k <= n; k++) {
-        if (k > a + b || a + b - k > m || (at_least ? k < a : k > a))
-            continue;
-        chance += exp(log_choose(n, k) + log_choose(m, a + b - k) -
-                      log_choose(n + m, a + b));
-    }
-    return chance;
-}
-
 static bool compare(const point *p, const point *ours)
 {
-    double less = fisher(ours->survived, RUNS, p->survived, p->trials, false);
-    double more = fisher(ours->survived, RUNS, p->survived, p->trials, true);
-    bool good = less > 1e-6 && more > 1e-6;
+    bool good = science_shares_agree(ours->survived, RUNS, p->survived,
+                                     p->trials, 1e-6);
     printf("%3d spikes, %d ms: %2d of %d survive, reference %3d of %d\n",
            p->spikes, p->sigma, ours->survived, RUNS, p->survived, p->trials);
     if (p->survived < 0.9 * p->trials || ours->survived < 2)

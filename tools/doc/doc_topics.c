@@ -163,7 +163,11 @@ static const doc_topic topics[] = {
      "weight: 0\nand more go to port 0, excitation, less to port 1, "
      "inhibition; inhibitory weights\nare negative, of conductances too. "
      "port = 0 or port = 1 sends all to one; a port\nof conductances takes its "
-     "sign only. A stimulus goes by the sign of its weight or\nmean.\n",
+     "sign only. A stimulus goes by the sign of its weight or\nmean. A "
+     "[neuron] may "
+     "have up to four ports; of three and four each map and stimulus\nnames "
+     "one: "
+     "port = \"nmda\", or its number.\n",
      print_ports},
     {"matrix", "p, weight_*, delay_* for each pair of areas",
      "With lists in from and to, p, count, in_degree, out_degree, weight_* and "
