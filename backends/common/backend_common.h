@@ -105,9 +105,13 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
  * plasticity: they are known, their tables are the same, and the description is
  * consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
-/* The same of a backend that runs users' models as well. */
+/* The same of a backend that runs users' models of so many ports as well. */
 vly_status vly_common_supports_programs(const vly_net_desc *desc,
-                                        vly_error *error);
+                                        uint32_t most_ports, vly_error *error);
+/* Of a port of an area; of ports 2 and 3 only if it has a program. */
+float vly_common_scale(const vly_area_desc *area, uint32_t port);
+/* Whether the weights of the projection choose the port by their sign. */
+bool vly_common_by_sign(const vly_net_desc *desc, const vly_projection_desc *p);
 /* The program of an area; NULL: it has a built-in model. */
 const vly_program *vly_common_program(const vly_net_desc *desc, uint32_t i);
 /* common_program.c: whether all its operations make sense */

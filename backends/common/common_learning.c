@@ -211,7 +211,7 @@ vly_status vly_common_check_learning(const vly_net_desc *desc,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "map %s: plastic, but without a rule", p->map);
     bool window = (learning->flags & VLY_LEARNING_WINDOW) != 0;
-    if (p->delay != NULL || p->port > 1 ||
+    if (p->delay != NULL || vly_common_by_sign(desc, p) ||
         (!window && (p->flags & VLY_PROJECTION_GAIN) != 0))
         return vly_support_fail(error, VLY_E_INVALID,
                                 "map %s: plastic, but with several delays, a "

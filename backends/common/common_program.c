@@ -89,15 +89,15 @@ vly_status vly_common_check_program(const vly_area_desc *area,
         program->n_ops > VLY_PROGRAM_MAX_OPS ||
         area->n_fields > VLY_PROGRAM_MAX_FIELDS ||
         area->n_coefs > VLY_PROGRAM_MAX_COEFS || area->n_ports < 1 ||
-        area->n_ports > 2 || area->flags != 0 ||
+        area->n_ports > VLY_PORTS_MAX || area->flags != 0 ||
         program->n_fields != area->n_fields)
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "area %s: a program of %u operations, %u fields, %u coefficients, "
-            "%u ports, flags %u; wanted at most %u, %u, %u, 2, 0",
+            "%u ports, flags %u; wanted at most %u, %u, %u, %u, 0",
             area->name, program->n_ops, area->n_fields, area->n_coefs,
             area->n_ports, area->flags, VLY_PROGRAM_MAX_OPS,
-            VLY_PROGRAM_MAX_FIELDS, VLY_PROGRAM_MAX_COEFS);
+            VLY_PROGRAM_MAX_FIELDS, VLY_PROGRAM_MAX_COEFS, VLY_PORTS_MAX);
     for (uint32_t i = 0; i < program->n_ops; i++)
         if (!good(area, program, i))
             return vly_support_fail(error, VLY_E_UNSUPPORTED,

@@ -240,8 +240,8 @@ static vly_status check_stimulus(const vly_net_desc *desc,
     return VLY_OK;
 }
 
-/* programs: of users' models, too */
-static vly_status check_net(const vly_net_desc *desc, bool programs,
+/* most_ports: of users' models; 0: none are taken */
+static vly_status check_net(const vly_net_desc *desc, uint32_t most_ports,
                             vly_error *error)
 {
     if (!desc)
@@ -251,11 +251,17 @@ static vly_status check_net(const vly_net_desc *desc, bool programs,
     for (uint32_t i = 0; i < desc->n_areas && status == VLY_OK; i++) {
         const vly_area_desc *area = vly_common_area_desc(desc, i);
         const vly_program *program = vly_common_program(desc, i);
-        if (program && !programs)
+        if (program && most_ports == 0)
             status = vly_support_fail(error, VLY_E_UNSUPPORTED,
                                       "area %s: the %s backend does not run "
                                       "models of users yet",
                                       area->name, vly_support_plugin);
+        else if (program && area->n_ports > most_ports)
+            status = vly_support_fail(
+                error, VLY_E_UNSUPPORTED,
+                "area %s: the %s backend does not run models with %u ports "
+                "yet, wanted at most %u",
+                area->name, vly_support_plugin, area->n_ports, most_ports);
         else if (program)
             status = vly_common_check_program(area, program, error);
         else
@@ -278,11 +284,22 @@ static vly_status check_net(const vly_net_desc *desc, bool programs,
 
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
 {
-    return check_net(desc, false, error);
+    return check_net(desc, 0, error);
 }
 
 vly_status vly_common_supports_programs(const vly_net_desc *desc,
-                                        vly_error *error)
+                                        uint32_t most_ports, vly_error *error)
 {
-    return check_net(desc, true, error);
+    return check_net(desc, most_ports, error);
+}
+
+float vly_common_scale(const vly_area_desc *area, uint32_t port)
+{
+    return port < 2 ? area->scale[port] : area->scale_more[port - 2];
+}
+
+bool vly_common_by_sign(const vly_net_desc *desc, const vly_projection_desc *p)
+{
+    return p->port == VLY_PORT_BY_SIGN &&
+           vly_common_area_desc(desc, p->target_area)->n_ports == 2;
 }

@@ -119,7 +119,8 @@ typedef struct destination {
     uint64_t block_offset;
     uint64_t stride; /* between the ports */
     uint32_t first;
-    uint32_t port;
+    uint32_t port;      /* 0 if by_sign */
+    uint32_t by_sign;   /* a weight below 0 goes to the next port */
     uint32_t delay_min; /* events of a smaller delay have been delivered */
     uint32_t shift;     /* of the weights */
     uint32_t sign;      /* of short-term plasticity: 0, or ~0 to take away */
@@ -193,7 +194,7 @@ INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
             input = to->slot[d] + to->port * to->stride;
             mark = gained == 1 ? to->mark[d] : NULL;
         }
-        if (any && to->port == VLY_PORT_BY_SIGN)
+        if (any && to->by_sign)
             input = (delayed ? to->slot[delay[j]] : to->slot[0]) +
                     (weight[j] < 0 ? to->stride : 0);
         input[i] += value;
@@ -227,8 +228,7 @@ static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
     const vly_projection_desc *desc = projection->desc;
     int gained = (desc->flags & VLY_PROJECTION_GAIN) != 0;
     int delayed = desc->delay != NULL && desc->delay_max > 0;
-    int any =
-        to->port == VLY_PORT_BY_SIGN || to->delay_min > 0 || to->shift > 0;
+    int any = to->by_sign || to->delay_min > 0 || to->shift > 0;
     vly_cpu_range ranges[BATCH];
     for (uint32_t at = 0; at < n; at += BATCH) {
         uint32_t m = n - at < BATCH ? n - at : BATCH;
@@ -273,6 +273,7 @@ static void deliver_set(const vly_backend_net *net,
     uint32_t n = row[desc->source_area + 1] - from;
     if (n == 0)
         return;
+    const bool by_sign = vly_common_by_sign(net->desc, desc);
     destination to = {
         .slot = (uint32_t *const *)target->slot + slot,
         .mark =
@@ -280,7 +281,8 @@ static void deliver_set(const vly_backend_net *net,
         .block_offset = target->block_offset,
         .stride = target->stride,
         .first = target->first,
-        .port = desc->port,
+        .port = by_sign ? 0 : desc->port,
+        .by_sign = by_sign,
         .delay_min = delay_min,
         .shift = vly_common_shift(net->desc, desc),
         .sign = negate ? UINT32_MAX : 0,

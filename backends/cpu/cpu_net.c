@@ -180,8 +180,8 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
         area->first = desc->first;
         area->n = desc->n_neurons;
         area->n_ports = desc->n_ports;
-        area->scale[0] = desc->scale[0];
-        area->scale[1] = desc->scale[1];
+        for (uint32_t port = 0; port < desc->n_ports; port++)
+            area->scale[port] = vly_common_scale(desc, port);
         area->now = (uint32_t)(net->burst % area->ring);
         status = create_ring(net, area, error);
         if (status == VLY_OK)
@@ -317,7 +317,7 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
                               vly_backend_net **net, vly_error *error)
 {
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports_programs(desc, error));
+    VLY_TRY(vly_common_supports_programs(desc, VLY_PORTS_MAX, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     if (!device || device->index != 0 || device->n_threads == 0)
         return vly_support_fail(error, VLY_E_INVALID,

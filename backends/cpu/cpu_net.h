@@ -40,7 +40,7 @@ typedef struct vly_cpu_area {
     uint32_t n;
     uint32_t n_ports;
     uint32_t all_uniform; /* every coefficient */
-    float scale[2];
+    float scale[VLY_PORTS_MAX];
     uint32_t ring;         /* slots: largest delay_max of its input + 1 */
     uint32_t now;          /* slot of the burst to come */
     uint64_t stride;       /* words from the inputs of port 0 to those of 1 */

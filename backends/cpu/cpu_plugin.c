@@ -40,6 +40,11 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
     return vly_support_processor_info(info, text, error);
 }
 
+static vly_status supports(const vly_net_desc *desc, vly_error *error)
+{
+    return vly_common_supports_programs(desc, VLY_PORTS_MAX, error);
+}
+
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST | VLY_BACKEND_LEARNS |
@@ -47,7 +52,7 @@ static const vly_backend backend = {
              VLY_BACKEND_PROGRAMS,
     .device_count = device_count,
     .device_info = device_info,
-    .supports = vly_common_supports_programs,
+    .supports = supports,
     .net_create = vly_cpu_net_create,
     .net_destroy = vly_cpu_net_destroy,
     .net_info = vly_cpu_net_info,

@@ -420,10 +420,11 @@ void vly_cpu_program_step_block(const vly_backend_net *net,
                                  .place = places,
                                  .id = area->first + at,
                                  .key = net->desc->seed_input,
-                                 .burst = net->burst,
-                                 .scale = {area->scale[0], area->scale[1]}};
-    for (uint32_t i = 0; i < area->n_ports; i++)
+                                 .burst = net->burst};
+    for (uint32_t i = 0; i < area->n_ports; i++) {
+        call.scale[i] = area->scale[i];
         call.input[i] = slot + i * area->stride + at;
+    }
     net->kernels->program(&call);
     for (uint32_t i = 0; i < area->n_ports; i++)
         memset(slot + i * area->stride + at, 0, n * sizeof *slot);

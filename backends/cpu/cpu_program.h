@@ -67,8 +67,8 @@ typedef struct vly_cpu_program_call {
     uint32_t n_steps;
     uint32_t n; /* neurons */
     uint32_t *const *place;
-    const uint32_t *input[2];
-    float scale[2];
+    const uint32_t *input[VLY_PORTS_MAX];
+    float scale[VLY_PORTS_MAX];
     uint32_t id; /* of the first neuron */
     uint64_t key;
     uint64_t burst;

@@ -30,7 +30,7 @@ const char *vly_json_found(const vly_json *json, char found[VLY_JSON_FOUND])
     return found;
 }
 
-/* text[n] is 0, which is no character of any token: no need to compare n. */
+/* text[n] is 0, which is not a character of any token: no need to compare n. */
 void vly_json_space(vly_json *json)
 {
     while (json->text[json->at] != '\0' &&

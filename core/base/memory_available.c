@@ -26,7 +26,7 @@ static bool read_field(const char *path, const char *key, uint64_t *value)
         if (strncmp(line, key, n) != 0)
             continue;
         *value = strtoull(line + n, &end, 10);
-        found = end != line + n; /* "max" is no number */
+        found = end != line + n; /* "max" is not a number */
     }
     fclose(file);
     return found;

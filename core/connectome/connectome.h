@@ -19,6 +19,12 @@ typedef struct vly_param_column {
     bool uniform;
 } vly_param_column;
 
+/* The place of the scale of a port. */
+static inline float *vly_area_scale(vly_area_desc *desc, uint32_t port)
+{
+    return port < 2 ? &desc->scale[port] : &desc->scale_more[port - 2];
+}
+
 typedef struct vly_connectome_area {
     const char *name;
     const vly_model_info *model;
@@ -28,11 +34,11 @@ typedef struct vly_connectome_area {
     uint32_t voxels[3];
     uint32_t neurons_per_voxel;
     double at[3];
-    int32_t q[2];                   /* port unit = accumulator * 2^-q */
+    int32_t q[VLY_PORTS_MAX];       /* port unit = accumulator * 2^-q */
     const vly_param_column *params; /* [model->n_params] */
     /* [n_neurons] sum of |weight| * largest gain of the incoming synapses of
      * each port; stimuli may add 2^30 less this */
-    const uint32_t *load[2];
+    const uint32_t *load[VLY_PORTS_MAX];
 } vly_connectome_area;
 
 /* The rule of a projection that learns or has short-term plasticity, as given:

@@ -171,8 +171,10 @@ static vly_status pairs_check(vly_maker *maker)
         made->pair = &genome->pairs[p];
         made->port = made->pair->port;
         made->given = made->pair->edges;
-        if (genome->areas[made->pair->to].model->n_ports < 2)
+        uint32_t n_ports = genome->areas[made->pair->to].model->n_ports;
+        if (n_ports < 2)
             made->port = 0;
+        made->by_sign = n_ports == 2 && made->port == VLY_PORT_BY_SIGN;
         VLY_TRY(vly_weights_check(maker, made));
     }
 out:

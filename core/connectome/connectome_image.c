@@ -154,10 +154,15 @@ static uint64_t put_area(image_writer *writer, uint32_t a, uint64_t state_word)
         record->at[i] = area->at[i];
     }
     for (uint32_t port = 0; port < desc->n_ports; port++) {
-        record->q[port] = area->q[port];
-        record->scale[port] = desc->scale[port];
-        record->load[port] =
+        uint64_t at =
             put(writer, VLY_SECTION_LOADS, area->load[port], area->n_neurons);
+        if (port < 2) {
+            record->q[port] = area->q[port];
+            record->scale[port] = desc->scale[port];
+            record->load[port] = at;
+        } else {
+            record->q_more[port - 2] = (int16_t)area->q[port];
+        }
     }
     put_columns(writer, a, state_word);
     return state_word + (uint64_t)area->n_neurons * desc->n_fields;
@@ -320,7 +325,8 @@ static void records_place(image_writer *writer)
     const vly_file_section *table = writer->image->table;
     const vly_net_desc *desc = &writer->connectome->desc;
     for (uint32_t a = 0; a < desc->n_areas; a++)
-        for (uint32_t port = 0; port < writer->areas[a].n_ports; port++)
+        for (uint32_t port = 0; port < 2 && port < writer->areas[a].n_ports;
+             port++)
             writer->areas[a].load[port] += table[VLY_SECTION_LOADS].offset;
     for (uint32_t a = 0; a < desc->n_areas; a++) {
         const vly_file_area *area = &writer->areas[a];

@@ -109,9 +109,9 @@ typedef struct vly_file_area {
     uint32_t n_fields;
     uint32_t n_coefs;
     uint32_t first_column;
-    uint32_t reserved;
+    int16_t q_more[2]; /* of ports 2 and 3; 0 if the area has not so many */
     double at[3];
-    uint64_t load[2];
+    uint64_t load[2]; /* those of ports 2 and 3 follow that of port 1 */
 } vly_file_area;
 VLY_SEAL(vly_file_area, 128);
 

@@ -15,6 +15,7 @@
 typedef struct vly_made_pair {
     const vly_pair *pair;
     uint32_t port; /* BY_SIGN only if the target has two */
+    bool by_sign;
     const uint64_t *row;
     const uint32_t *target;
     uint64_t n_synapses;
@@ -49,8 +50,8 @@ static inline int64_t vly_made_weight(const vly_made_pair *made, uint64_t i)
 typedef struct vly_made_area {
     vly_param_column *params;
     vly_column *coefs;
-    int32_t q[2];
-    uint32_t *load[2];
+    int32_t q[VLY_PORTS_MAX];
+    uint32_t *load[VLY_PORTS_MAX];
 } vly_made_area;
 
 typedef struct vly_maker {
@@ -106,7 +107,7 @@ vly_status vly_unfit_placed(const vly_maker *maker, const vly_area *area,
 vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made);
 /* For all pairs to the area. q of each port; q of port 0 if the sign chooses
  * the port. refined: pairs have their own units. */
-vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2],
+vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t *q,
                             bool refined);
 /* Whether 16 bits in units of 2^-q hold every weight of the pair. */
 bool vly_weights_fit(const vly_made_pair *made, int32_t q);

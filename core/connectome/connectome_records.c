@@ -118,7 +118,7 @@ static vly_status projection_read(vly_record_reader *reader, uint32_t p)
                                 " (map %s): its arrays of %" PRIu64 " synapses",
                                 p, map, record.n);
     const vly_connectome_area *to = &reader->areas[record.target_area];
-    uint32_t port = record.port == VLY_PORT_BY_SIGN ? 0 : record.port;
+    uint32_t port = record.port < to->model->n_ports ? record.port : 0;
     double unit = record.flags & VLY_PROJECTION_GAIN
                       ? 1.0
                       : vly_power_of_two((int32_t)record.shift - to->q[port]);

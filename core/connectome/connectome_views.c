@@ -57,7 +57,8 @@ static vly_status areas_view(vly_maker *maker, vly_connectome *connectome)
         for (uint32_t port = 0; port < model->n_ports; port++) {
             area->q[port] = made->q[port];
             area->load[port] = made->load[port];
-            descs[a].scale[port] = (float)vly_power_of_two(-made->q[port]);
+            *vly_area_scale(&descs[a], port) =
+                (float)vly_power_of_two(-made->q[port]);
         }
     }
     connectome->areas = areas;
@@ -73,7 +74,7 @@ static void projection_view(const vly_maker *maker, const vly_made_pair *made,
     const vly_pair *pair = made->pair;
     const vly_area *to = &maker->genome->areas[pair->to];
     bool feagi = to->model->flags & VLY_AREA_FEAGI;
-    uint32_t port = made->port == VLY_PORT_BY_SIGN ? 0 : made->port;
+    uint32_t port = made->by_sign ? 0 : made->port;
     double unit = feagi ? 1.0
                         : vly_power_of_two((int32_t)made->shift -
                                            maker->areas[pair->to].q[port]);

@@ -128,7 +128,7 @@ static key area_key(const vly_connectome *connectome, uint32_t a)
     k = key_add(k, area->n_neurons);
     k = key_add(k, desc->flags);
     k = key_add(k, desc->n_ports);
-    for (uint32_t port = 0; port < 2; port++)
+    for (uint32_t port = 0; port < 2 || port < desc->n_ports; port++)
         k = key_add(k, port < desc->n_ports ? (uint64_t)(int64_t)area->q[port]
                                             : 0);
     k = key_add(k, area->has_voxels);

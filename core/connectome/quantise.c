@@ -33,8 +33,7 @@ typedef struct port_plan {
 
 static bool pair_uses(const vly_made_pair *made, uint32_t area, uint32_t port)
 {
-    return made->pair->to == area &&
-           (made->port == port || made->port == VLY_PORT_BY_SIGN);
+    return made->pair->to == area && (made->port == port || made->by_sign);
 }
 
 /* With the largest shift, or in the wide grid, if maps have units of their own;
@@ -105,11 +104,8 @@ static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
 static void plans_join(vly_maker *maker, uint32_t area, port_plan *plans)
 {
     const vly_genome *genome = maker->genome;
-    if (genome->areas[area].model->n_ports < 2)
-        return;
     for (uint32_t p = 0; p < genome->n_pairs; p++) {
-        if (maker->pairs[p].pair->to != area ||
-            maker->pairs[p].port != VLY_PORT_BY_SIGN)
+        if (maker->pairs[p].pair->to != area || !maker->pairs[p].by_sign)
             continue;
         uint32_t low = plans[0].q < plans[1].q ? 0 : 1;
         plans[1 - low] = plans[low];
@@ -383,7 +379,9 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
     *fits = true;
     for (uint32_t port = 0; port < sums->n_ports; port++)
         VLY_TRY(check_zeros(maker, sums->area, port, &plans[port]));
-    const int32_t q[2] = {plans[0].q, plans[sums->n_ports - 1].q};
+    int32_t q[VLY_PORTS_MAX] = {0};
+    for (uint32_t port = 0; port < sums->n_ports; port++)
+        q[port] = plans[port].q;
     VLY_TRY(vly_weights_draw(maker, sums->area, q, plans[0].refined));
     VLY_TRY(vly_loads_sum(maker, sums->area, 0, sums->loads));
     for (uint32_t port = 0; *fits && port < sums->n_ports; port++) {
@@ -410,7 +408,7 @@ out:
 static vly_status quantise_area(vly_maker *maker, uint32_t area)
 {
     vly_status status;
-    port_plan plans[2];
+    port_plan plans[VLY_PORTS_MAX];
     area_sums sums;
     bool fits = false;
     VLY_TRY(sums_init(maker, area, &sums));

@@ -99,21 +99,28 @@ static vly_status ports_read(const vly_record_reader *reader,
                              const vly_file_area *record,
                              vly_connectome_area *area, vly_area_desc *desc)
 {
+    const uint64_t bytes = (uint64_t)record->n_neurons * sizeof(uint32_t);
+    const uint64_t stride =
+        (bytes + VLY_FILE_ALIGN - 1) / VLY_FILE_ALIGN * VLY_FILE_ALIGN;
     for (uint32_t port = 0; port < record->n_ports; port++) {
-        int32_t q = record->q[port];
-        area->load[port] =
-            vly_file_array(reader->file, VLY_SECTION_LOADS, record->load[port],
-                           record->n_neurons, VLY_FILE_ALIGN);
+        const bool first = port < 2;
+        int32_t q = first ? record->q[port] : record->q_more[port - 2];
+        float scale = (float)vly_power_of_two(-q);
+        uint64_t load =
+            record->load[first ? port : 1] + (first ? 0 : (port - 1) * stride);
+        area->load[port] = vly_file_array(reader->file, VLY_SECTION_LOADS, load,
+                                          record->n_neurons, VLY_FILE_ALIGN);
         if (q < VLY_Q_MIN || q > VLY_Q_MAX || !area->load[port] ||
-            record->scale[port] != (float)vly_power_of_two(-q) ||
+            (first && record->scale[port] != scale) ||
             ((record->flags & VLY_AREA_FEAGI) &&
              q != (int32_t)reader->file->header.feagi_q))
             return vly_file_damaged(
                 reader->file,
                 "area %s, port %" PRIu32 ": q is %" PRId32 ", scale %g",
-                area->name, port, q, (double)record->scale[port]);
+                area->name, port, q,
+                (double)(first ? record->scale[port] : scale));
         area->q[port] = q;
-        desc->scale[port] = record->scale[port];
+        *vly_area_scale(desc, port) = scale;
     }
     return VLY_OK;
 }

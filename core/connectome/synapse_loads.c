@@ -30,7 +30,7 @@ static inline void load_row(const load_work *work, uint64_t *sums,
                             bool of_values)
 {
     const vly_made_pair *made = work->made;
-    bool by_sign = made->port == VLY_PORT_BY_SIGN;
+    bool by_sign = made->by_sign;
     gain <<= made->shift;
     for (uint64_t i = first; i < last; i++) {
         int32_t weight = of_values ? made->value[i] : made->weight[i];
@@ -56,7 +56,7 @@ static void load_task(void *arg, uint32_t slot, uint64_t task)
 {
     load_work *work = arg;
     const vly_made_pair *made = work->made;
-    bool by_sign = made->port == VLY_PORT_BY_SIGN;
+    bool by_sign = made->by_sign;
     uint64_t *sums = work->sums + slot * work->n_sums;
     if (!by_sign)
         sums += (size_t)made->port * work->n_to;
@@ -220,9 +220,8 @@ const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
                 int64_t weight = vly_made_weight(made, i);
                 if (made->pair->plasticity)
                     weight = (int64_t)made->delivered << made->shift;
-                uint32_t at = made->port == VLY_PORT_BY_SIGN
-                                  ? (weight < 0 ? 1u : 0u)
-                                  : made->port;
+                uint32_t at =
+                    made->by_sign ? (weight < 0 ? 1u : 0u) : made->port;
                 if (made->target[i] != target || at != port)
                     continue;
                 uint64_t gain =

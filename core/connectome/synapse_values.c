@@ -410,20 +410,21 @@ out:
 
 /* Weights of a file or with a slope are known only here. */
 static vly_status check_sign(vly_maker *maker, const vly_made_pair *made,
-                             const int32_t q[2])
+                             const int32_t *q)
 {
     const vly_area *to = &maker->genome->areas[made->pair->to];
     char text[160];
-    if (made->port == VLY_PORT_BY_SIGN ||
+    if (made->by_sign ||
         (vly_port_takes(to->model, made->port, made->weight_min) &&
          vly_port_takes(to->model, made->port, made->weight_max)))
         return VLY_OK;
     double unit = vly_power_of_two((int32_t)made->shift - q[made->port]);
     snprintf(text, sizeof(text),
-             "%.9g to %.9g at port %u, wanted 0 or %s: %.32s has a port for "
-             "each sign",
+             "%.9g to %.9g at port %u, wanted 0 or %s: %.32s has %s",
              made->weight_min * unit, made->weight_max * unit,
-             (unsigned)made->port, made->port ? "less" : "more", to->model->id);
+             (unsigned)made->port,
+             vly_port_takes(to->model, made->port, 1) ? "more" : "less",
+             to->model->id, vly_port_why(to->model));
     return refuse(maker, made, &made->pair->weight, "weight", text);
 }
 
@@ -481,7 +482,7 @@ static void choose_shift(vly_made_pair *made, int32_t q)
         made->shift += VLY_SHIFT_STEP;
 }
 
-vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2],
+vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t *q,
                             bool refined)
 {
     vly_status status;
@@ -492,7 +493,7 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t q[2],
         if (made->pair->to != area)
             continue;
         draw_work *work = batch_add(&batch, made);
-        work->q = q[made->port == VLY_PORT_BY_SIGN ? 0 : made->port];
+        work->q = q[made->by_sign ? 0 : made->port];
         if (refined)
             choose_shift(made, work->q);
         work->q -= (int32_t)made->shift;

@@ -16,7 +16,8 @@ vly_status vly_live_init(vly_live *live, const vly_connectome *connectome,
                      .n_stimuli = connectome->desc.n_stimuli,
                      .n_projections = connectome->desc.n_projections};
     made.columns = vly_calloc(made.n_areas, sizeof *made.columns);
-    made.load = vly_calloc((size_t)made.n_areas * 2, sizeof *made.load);
+    made.load =
+        vly_calloc((size_t)made.n_areas * VLY_PORTS_MAX, sizeof *made.load);
     made.stimuli = vly_calloc(made.n_stimuli, sizeof *made.stimuli);
     made.stimulus_made = vly_calloc(made.n_stimuli, 1);
     made.learning = vly_calloc(made.n_projections, sizeof *made.learning);
@@ -44,7 +45,7 @@ void vly_live_deinit(vly_live *live)
 {
     for (uint32_t a = 0; live->columns && a < live->n_areas; a++)
         vly_coefs_free(live->columns[a]);
-    for (uint32_t i = 0; live->load && i < 2 * live->n_areas; i++)
+    for (uint32_t i = 0; live->load && i < VLY_PORTS_MAX * live->n_areas; i++)
         vly_free(live->load[i]);
     for (uint32_t s = 0; live->stimuli && s < live->n_stimuli; s++)
         free_stimulus(&live->stimuli[s]);
@@ -433,7 +434,7 @@ void vly_live_commit(vly_live *change, vly_live *now)
         now->columns[a] = change->columns[a];
         change->columns[a] = NULL;
     }
-    for (uint32_t i = 0; i < 2 * change->n_areas; i++) {
+    for (uint32_t i = 0; i < VLY_PORTS_MAX * change->n_areas; i++) {
         if (!change->load[i])
             continue;
         vly_free(now->load[i]);

@@ -21,7 +21,7 @@ typedef struct vly_live {
     vly_column **columns;       /* [n_areas] of vly_coefs_make */
     vly_stimulus_desc *stimuli; /* [n_stimuli] where stimulus_made */
     uint8_t *stimulus_made;     /* [n_stimuli] */
-    uint32_t **load;            /* [2 n_areas] as vly_connectome_area.load */
+    uint32_t **load; /* [VLY_PORTS_MAX n_areas] as vly_connectome_area.load */
     uint32_t n_projections;
     vly_learning_desc **learning;     /* [n_projections] with their coefs in the
                                        * same piece of memory */
@@ -64,6 +64,8 @@ vly_status vly_live_make_all(vly_live *change, const vly_connectome *connectome,
 vly_status vly_live_make_load(vly_live *change, const vly_live *now,
                               const vly_connectome *connectome, uint32_t area,
                               vly_error *error);
+/* Whether the change has a load of the area. */
+bool vly_live_loads(const vly_live *change, uint32_t area);
 /* Load and stimuli of the area together, with the figures of the change's
  * overlay: at most 2^30 a neuron and port. */
 vly_status vly_live_check(const vly_live *change, const vly_live *now,

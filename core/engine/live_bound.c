@@ -16,12 +16,20 @@ static const uint32_t *load_now(const vly_live *change, const vly_live *now,
                                 const vly_connectome *connectome, uint32_t area,
                                 uint32_t port)
 {
-    uint32_t i = 2 * area + port;
+    uint32_t i = VLY_PORTS_MAX * area + port;
     if (change->load && change->load[i])
         return change->load[i];
     if (now->load && now->load[i])
         return now->load[i];
     return connectome->areas[area].load[port];
+}
+
+bool vly_live_loads(const vly_live *change, uint32_t area)
+{
+    for (uint32_t p = 0; p < VLY_PORTS_MAX; p++)
+        if (change->load[VLY_PORTS_MAX * area + p])
+            return true;
+    return false;
 }
 
 /* ---- gains ------------------------------------------------------------- */
@@ -70,11 +78,6 @@ static bool gains_change(const gain_columns *a, const gain_columns *b,
     return false;
 }
 
-static uint32_t port_of(uint32_t port, int16_t weight)
-{
-    return port == VLY_PORT_BY_SIGN ? (weight < 0 ? 1u : 0u) : port;
-}
-
 static void add_projection(const vly_connectome *connectome,
                            const vly_projection_desc *projection,
                            const gain_columns *old, const gain_columns *new,
@@ -88,12 +91,11 @@ static void add_projection(const vly_connectome *connectome,
         int64_t step = gain_max(new, k, desc->feagi_q, out_degree) -
                        gain_max(old, k, desc->feagi_q, out_degree);
         for (uint64_t i = projection->row[k]; i < projection->row[k + 1]; i++) {
-            /* of FEAGI targets only, which have no shift */
+            /* of FEAGI targets only: no shift, one port */
             int64_t weight = projection->weight[i];
             if (projection->learning) /* it may reach its bound */
                 weight = (projection->learning->most + 0x8000) >> 16;
-            uint32_t port = port_of(projection->port, projection->weight[i]);
-            sums[port][projection->target[i] - base] +=
+            sums[projection->port][projection->target[i] - base] +=
                 (weight < 0 ? -weight : weight) * step;
         }
     }
@@ -121,8 +123,8 @@ static vly_status keep_load(vly_live *change, const vly_connectome *connectome,
         }
         load[i] = (uint32_t)sums[i];
     }
-    vly_free(change->load[2 * target + port]);
-    change->load[2 * target + port] = load;
+    vly_free(change->load[VLY_PORTS_MAX * target + port]);
+    change->load[VLY_PORTS_MAX * target + port] = load;
     return VLY_OK;
 }
 
@@ -136,7 +138,7 @@ static vly_status load_target(vly_live *change, const vly_live *now,
     uint32_t n_ports = desc->areas[target].n_ports;
     vly_status status = VLY_OK;
     bool any = false;
-    int64_t *sums[2] = {NULL, NULL};
+    int64_t *sums[VLY_PORTS_MAX] = {NULL};
     for (uint32_t p = 0; p < n_ports; p++) {
         const uint32_t *load = load_now(change, now, connectome, target, p);
         sums[p] = vly_malloc(n, sizeof **sums);
@@ -159,8 +161,8 @@ static vly_status load_target(vly_live *change, const vly_live *now,
     for (uint32_t p = 0; any && p < n_ports; p++)
         VLY_TRY(keep_load(change, connectome, target, p, sums[p], error));
 out:
-    vly_free(sums[0]);
-    vly_free(sums[1]);
+    for (uint32_t p = 0; p < VLY_PORTS_MAX; p++)
+        vly_free(sums[p]);
     return status;
 }
 
@@ -189,13 +191,6 @@ out:
 
 /* ---- stimuli ----------------------------------------------------------- */
 
-static uint32_t stimulus_port(const vly_connectome_stimulus *stimulus)
-{
-    if (stimulus->port != VLY_PORT_BY_SIGN)
-        return stimulus->port;
-    return stimulus->weight < 0.0 ? 1u : 0u;
-}
-
 static vly_status check_port(const vly_live *change, const vly_live *now,
                              const vly_connectome *connectome, uint32_t area,
                              uint32_t port, uint64_t *sums, vly_error *error)
@@ -209,7 +204,7 @@ static vly_status check_port(const vly_live *change, const vly_live *now,
     for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
         vly_connectome_stimulus stimulus =
             vly_overlay_stimulus_now(overlay, connectome, s);
-        if (stimulus.area != area || stimulus_port(&stimulus) != port)
+        if (stimulus.area != area || stimulus.port != port)
             continue;
         VLY_TRY(vly_stimulus_reach(&stimulus, connectome->desc.dt_ms,
                                    target->q[port], target->first, sums,
@@ -247,7 +242,7 @@ vly_status vly_live_spike_value(const vly_connectome *connectome,
                                 int32_t *value, vly_error *error)
 {
     const vly_connectome_area *area = &connectome->areas[stimulus->area];
-    uint32_t port = stimulus_port(stimulus);
+    uint32_t port = stimulus->port;
     double whole = vly_weight_scaled(stimulus->weight, area->q[port]);
     if (!(whole >= -(double)VLY_INPUT_MAX && whole <= (double)VLY_INPUT_MAX))
         return vly_fail(error, VLY_E_INVALID,

@@ -119,7 +119,7 @@ static vly_status set_area(vly_net *net, uint32_t area, const char *name,
                     error));
     VLY_TRY(vly_live_make_load(&change, &net->live, connectome, area, error));
     for (uint32_t a = 0; a < connectome->desc.n_areas; a++)
-        if (change.load[2 * a] || change.load[2 * a + 1])
+        if (vly_live_loads(&change, a))
             VLY_TRY(vly_live_check(&change, &net->live, connectome, a, error));
     VLY_TRY(vly_net_change_end(net, &change, error));
 out:
@@ -253,7 +253,7 @@ static vly_status check_sign(const vly_connectome *connectome,
     double before = normal ? was->mean : was->weight;
     double after = normal ? now->mean : now->weight;
     if (was->kind == VLY_STIMULUS_DC ||
-        connectome->desc.areas[was->area].n_ports < 2 ||
+        connectome->desc.areas[was->area].n_ports != 2 ||
         (before < 0.0) == (after < 0.0))
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,

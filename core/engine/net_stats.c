@@ -115,6 +115,7 @@ vly_status vly_net_area_stats(vly_net *net, uint32_t area,
         .name = from->name,
         .model = from->model->id,
         .q = {from->q[0], from->q[1]},
+        .q_more = {from->q[2], from->q[3]},
         .spikes = net->area_spikes[area],
     };
     vly_copy_sized(stats, &made, sizeof made);

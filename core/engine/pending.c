@@ -71,10 +71,10 @@ vly_status vly_pending_add(vly_pending *pending, const vly_pending_input *entry,
 #define DIGIT 11u
 #define DIGITS (UINT32_C(1) << DIGIT)
 
-/* Burst, neuron and port in one word; ports are 0 and 1. */
+/* Burst, neuron and port in one word; ports are 0 to 3. */
 static uint64_t sort_key(const vly_pending_input *entry, uint64_t first)
 {
-    return (entry->burst - first) << 33 | (uint64_t)entry->neuron << 1 |
+    return (entry->burst - first) << 34 | (uint64_t)entry->neuron << 2 |
            entry->port;
 }
 
@@ -110,7 +110,7 @@ static bool radix_sort(vly_pending *pending)
         first = burst < first ? burst : first;
         last = burst > last ? burst : last;
     }
-    if (last - first >= UINT64_C(1) << 31)
+    if (last - first >= UINT64_C(1) << 30)
         return false;
     vly_pending_input *room =
         vly_malloc((size_t)pending->capacity, sizeof *room);

@@ -120,7 +120,7 @@ static vly_status check_pending(const vly_state *state, vly_error *error)
         /* numbers after those of the neurons: modulators of projections */
         bool modulates = entry->neuron >= state->n_neurons &&
                          state->snapshot.n_weight_bytes != 0;
-        if (entry->port > 1 || (modulates && entry->port != 0) ||
+        if (entry->port >= VLY_PORTS_MAX || (modulates && entry->port != 0) ||
             (!modulates && entry->neuron >= state->n_neurons))
             return vly_fail(error, VLY_E_PARSE,
                             "input for neuron %" PRIu32 " of %" PRIu32

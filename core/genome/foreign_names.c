@@ -106,12 +106,12 @@ static const vly_foreign rows[] = {
     NONE("aeif_psc_delta",
          "adex has conductances only; `volley new neurons/adex_psc_exp` has "
          "exponential currents, to be changed"),
-    NONE("iaf_psc_exp_multisynapse",
-         "a neuron has two ports at most; nearest: lif_psc_exp2"),
+    NONE("iaf_psc_exp_multisynapse", "a [neuron] may have four ports "
+                                     "(docs/models.md); nearest: lif_psc_exp2"),
     NONE("aeif_cond_alpha_multisynapse",
-         "a neuron has two ports at most; nearest: adex"),
+         "a [neuron] may have four ports (docs/models.md); nearest: adex"),
     NONE("aeif_cond_beta_multisynapse",
-         "a neuron has two ports at most; nearest: adex"),
+         "a [neuron] may have four ports (docs/models.md); nearest: adex"),
     GALLERY("iaf_cond_beta", "iaf_cond_beta"),
     NONE("iaf_cond_exp_sfa_rr",
          "no built-in model adapts by a conductance; nearest: adex, which "

@@ -237,7 +237,7 @@ typedef struct vly_pair {
     vly_space space;            /* distance */
     vly_value weight;           /* unit of the target's port */
     vly_value delay_ms; /* NUMBER, UNIFORM, NORMAL, LOGNORMAL or EXPONENTIAL */
-    uint32_t port;      /* 0, 1 or VLY_PORT_BY_SIGN */
+    uint32_t port;      /* VLY_PORT_BY_SIGN only if the target has two */
     const vly_plasticity *plasticity; /* of the genome; NULL: does not learn */
     const vly_plasticity *short_term; /* of the genome; NULL: none */
     vly_origin origin;

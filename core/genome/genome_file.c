@@ -215,7 +215,7 @@ static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
             vly_edges_from_sonata(path, node->u.string, &spec, &edges, &why);
     else if (types)
         status = vly_fail(&why, VLY_E_PARSE,
-                          "%.300s is no HDF5 file, wanted one, or no "
+                          "%.300s is not an HDF5 file, wanted one, or no "
                           "edge_types_file",
                           node->u.string);
     else

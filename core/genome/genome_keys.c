@@ -153,7 +153,9 @@ const vly_key vly_keys_map[] = {
     {"delay_ms", VLY_FORM_CELL, "from spike to arrival; default one burst"},
     {"self", VLY_FORM_BOOL, "a neuron may connect to itself; default true"},
     {"multiple", VLY_FORM_BOOL, "a pair of neurons may have several synapses"},
-    {"port", VLY_FORM_WHOLE, "of the target; default 0"},
+    {"port", VLY_FORM_PORT,
+     "of the target, by number or name; default 0, of two ports the one that "
+     "the sign chooses"},
     {"plasticity", VLY_FORM_TEXT, "a [plasticity]: its synapses learn"},
     {"delay_bursts", VLY_FORM_CELL, "the same in bursts"},
     {"except", VLY_FORM_LIST,
@@ -308,7 +310,7 @@ const vly_key vly_keys_draw[] = {DRAW, END};
     }
 #define PORT                                                                   \
     {                                                                          \
-        "port", VLY_FORM_WHOLE, "of the target; default 0"                     \
+        "port", VLY_FORM_PORT, "of the target, as of a map"                    \
     }
 #define WINDOW                                                                 \
     {"start_ms", VLY_FORM_NUMBER, "default 0"},                                \

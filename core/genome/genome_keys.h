@@ -26,6 +26,7 @@ typedef enum vly_key_form {
     VLY_FORM_PAIRS,    /* [[a, b], ...] */
     VLY_FORM_TIMES,    /* numbers in a list, or one list a neuron */
     VLY_FORM_INDEXES,  /* whole numbers in a list */
+    VLY_FORM_PORT,     /* a whole number, or a name */
     VLY_FORM_MODEL,    /* a [model] or a model's id */
     VLY_FORM_TYPE,     /* a model's id */
     VLY_FORM_RULE,     /* a rule */

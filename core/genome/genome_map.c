@@ -196,16 +196,40 @@ out:
     return status;
 }
 
+static vly_status read_port(vly_reader *reader, vly_map_entry *map)
+{
+    const vly_toml_node *node = vly_toml_get(map->node, "port");
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < map->n_cells; i++) {
+        const vly_area *to = &reader->genome->areas[map->cells[i].to];
+        uint32_t port = 0;
+        if (!node) {
+            VLY_TRY(vly_reader_no_port(reader, map->node, map->label, to));
+            continue;
+        }
+        VLY_TRY(vly_reader_port(reader, node, to, &port));
+        if (i > 0 && port != map->port)
+            return vly_reader_fail(
+                reader, node,
+                "port %s is port %u of area %s and port %u of area %s, wanted "
+                "a map for each",
+                node->u.string, map->port,
+                reader->genome->areas[map->cells[0].to].name, port, to->name);
+        map->port = port;
+        map->has_port = true;
+    }
+out:
+    return status;
+}
+
 static vly_status read_options(vly_reader *reader, vly_map_entry *map)
 {
     const vly_toml_node *self = vly_toml_get(map->node, "self");
     const vly_toml_node *multiple = vly_toml_get(map->node, "multiple");
-    const vly_toml_node *port = vly_toml_get(map->node, "port");
     bool listed = map->rule == VLY_RULE_FILE; /* twice only if asked for */
     bool repeats = vly_rule_is(map->rule, VLY_TRAIT_DRAWS_PAIRS) ||
                    (map->rule == VLY_RULE_DISTANCE &&
                     map->space.draw != VLY_SPACE_BERNOULLI);
-    uint64_t number = 0;
     vly_status status = VLY_OK;
     map->self = true;
     map->multiple = repeats;
@@ -222,20 +246,7 @@ static vly_status read_options(vly_reader *reader, vly_map_entry *map)
                                    "makes no pair of neurons twice",
                                    vly_rules[map->rule].name);
     }
-    if (port) {
-        VLY_TRY(vly_value_whole(reader, port, "port", 0, 1, &number));
-        for (uint32_t i = 0; i < map->n_cells; i++) {
-            const vly_area *to = &reader->genome->areas[map->cells[i].to];
-            if (number >= to->model->n_ports)
-                return vly_reader_fail(reader, port,
-                                       "port is %u, wanted 0: %s of area %s "
-                                       "has %u port",
-                                       (unsigned)number, to->model->id,
-                                       to->name, to->model->n_ports);
-        }
-        map->port = (uint32_t)number;
-        map->has_port = true;
-    }
+    status = read_port(reader, map);
 out:
     return status;
 }

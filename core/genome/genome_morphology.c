@@ -114,7 +114,7 @@ static vly_status no_mapper(vly_reader *reader, const vly_toml_node *node,
     offer_functions(&suggest, name);
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node,
-                           "mapper \"%.80s\" is no morphology and no "
+                           "mapper \"%.80s\" is not a morphology and no "
                            "function%s",
                            name, hint);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lists of areas by name and glob (* and ?).
+ * Lists of areas by name and glob (* and ?); ports of an area.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "genome/foreign_names.h"
 #include "genome/genome_reader.h"
+#include "genome/genome_value.h"
 
 /* Goes back to the last star only, so the cost is at most length times
  * length. */
@@ -187,4 +188,76 @@ vly_status vly_reader_unique(vly_reader *reader, const vly_toml_node *list,
         }
 out:
     return status;
+}
+
+/* ---- ports -------------------------------------------------------------- */
+
+/* "ampa, nmda and gaba", or "0 to 1" of a built-in model */
+static const char *port_names(const vly_model_info *model, char *out,
+                              size_t size)
+{
+    size_t n = 0;
+    *out = 0;
+    if (!vly_model_definition(model)) {
+        (void)snprintf(out, size, model->n_ports > 1 ? "0 or 1" : "0");
+        return out;
+    }
+    for (uint32_t i = 0; i < model->n_ports && n < size; i++) {
+        const char *between = i == 0                   ? ""
+                              : i + 1 < model->n_ports ? ", "
+                                                       : " or ";
+        n += (size_t)snprintf(out + n, size - n, "%s%s", between,
+                              model->ports[i].text);
+    }
+    return out;
+}
+
+vly_status vly_reader_port(vly_reader *reader, const vly_toml_node *node,
+                           const vly_area *area, uint32_t *port)
+{
+    const vly_model_info *model = area->model;
+    char names[VLY_HINT_SIZE];
+    uint64_t number = 0;
+    vly_status status = VLY_OK;
+    if (node->kind == VLY_TOML_STRING && *node->u.string != '=') {
+        uint32_t i = 0;
+        const char *name = node->u.string;
+        const bool named = vly_model_definition(model) != NULL;
+        while (i < model->n_ports &&
+               (!named || strcmp(model->ports[i].text, name) != 0))
+            i++;
+        if (i == model->n_ports)
+            return vly_reader_fail(
+                reader, node,
+                "port is \"%.80s\", wanted %s, as %s of area %s has", name,
+                port_names(model, names, sizeof names), model->id, area->name);
+        *port = i;
+        return VLY_OK;
+    }
+    VLY_TRY(
+        vly_value_whole(reader, node, "port", 0, VLY_PORTS_MAX - 1, &number));
+    if (number >= model->n_ports)
+        return vly_reader_fail(
+            reader, node,
+            "port is %u, wanted %s: %s of area %s has %u "
+            "port%s",
+            (unsigned)number,
+            model->n_ports == 1 ? "0" : port_names(model, names, sizeof names),
+            model->id, area->name, model->n_ports,
+            model->n_ports == 1 ? "" : "s");
+    *port = (uint32_t)number;
+out:
+    return status;
+}
+
+vly_status vly_reader_no_port(vly_reader *reader, const vly_toml_node *table,
+                              const char *label, const vly_area *area)
+{
+    char names[VLY_HINT_SIZE];
+    if (area->model->n_ports <= 2)
+        return VLY_OK;
+    return vly_reader_fail_key(
+        reader, table, "%s has no port, wanted %s: %s of area %s has %u ports",
+        label, port_names(area->model, names, sizeof names), area->model->id,
+        area->name, area->model->n_ports);
 }

@@ -173,7 +173,7 @@ static vly_status descend(vly_reader *reader, const vly_toml_node *at,
         vly_toml_node *next = vly_toml_child(*table, path->segments[j]);
         if (next && next->kind != VLY_TOML_TABLE)
             return fail(reader, at, path->segments[j],
-                        " is no table: its parts cannot be set one by one, "
+                        " is not a table: its parts cannot be set one by one, "
                         "wanted its whole value",
                         "");
         if (!next && use && strcmp(path->segments[j], "set") == 0) {

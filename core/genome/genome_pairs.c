@@ -108,12 +108,12 @@ static vly_status check_sign(vly_reader *reader, const vly_map_entry *map,
     vly_toml_print_number(lo, numbers[0]);
     return vly_reader_fail(
         reader, cell->node[VLY_CELL_WEIGHT],
-        "weight_%s is %s%s%s at port %u, wanted 0 or %s: %s of area %s has a "
-        "port for each sign",
-        model->ports[0].suffix, numbers[0], lo < hi ? " to " : "",
+        "weight_%s is %s%s%s at port %u, wanted 0 or %s: %s of area %s has %s",
+        model->ports[map->port].suffix, numbers[0], lo < hi ? " to " : "",
         lo < hi ? vly_toml_print_number(hi, numbers[1]) : "",
-        (unsigned)map->port, map->port ? "less" : "more", model->id,
-        reader->genome->areas[cell->to].name);
+        (unsigned)map->port,
+        vly_port_takes(model, map->port, 1) ? "more" : "less", model->id,
+        reader->genome->areas[cell->to].name, vly_port_why(model));
 }
 
 static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,

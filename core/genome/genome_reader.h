@@ -146,6 +146,13 @@ vly_status vly_reader_areas(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_reader_pattern(vly_reader *reader, const vly_toml_node *node,
                               const char *what, const char *pattern,
                               vly_area_list *list);
+/* `port` of a map or a stimulus onto the area: a number, or a name that a
+ * user's model gives it. */
+vly_status vly_reader_port(vly_reader *reader, const vly_toml_node *node,
+                           const vly_area *area, uint32_t *port);
+/* Refuses a table without port if neither a sign nor a default chooses it. */
+vly_status vly_reader_no_port(vly_reader *reader, const vly_toml_node *table,
+                              const char *label, const vly_area *area);
 /* `id` of a [[map]] or [[stimulus]]: *id NULL and *label "map:N" without. */
 vly_status vly_reader_label(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint32_t index, const char **id,

@@ -264,21 +264,6 @@ out:
     return status;
 }
 
-static vly_status read_port(vly_reader *reader, const vly_toml_node *node,
-                            const vly_area *area, uint32_t *port)
-{
-    uint64_t number = 0;
-    vly_status status = vly_value_whole(reader, node, "port", 0, 1, &number);
-    if (status == VLY_OK && number >= area->model->n_ports)
-        return vly_reader_fail(reader, node,
-                               "port is %" PRIu64 ", wanted 0: %s of area %s "
-                               "has %u port",
-                               number, area->model->id, area->name,
-                               area->model->n_ports);
-    *port = (uint32_t)number;
-    return status;
-}
-
 /* Conductances have no negative part that noise could add. */
 static vly_status check_noise(vly_reader *reader,
                               const vly_stimulus_entry *entry,
@@ -315,9 +300,12 @@ static vly_status choose_port(vly_reader *reader,
         return check_noise(reader, entry, stimulus);
     return vly_reader_fail(
         reader, vly_toml_get(entry->node, "port"),
-        "port is %u for %s, wanted %u: %s of area %s has a port for each sign",
+        "port is %u for %s, wanted %s: %s of area %s has %s",
         (unsigned)stimulus->port, vly_toml_print_number(value, number),
-        (unsigned)(1 - stimulus->port), area->model->id, area->name);
+        area->model->n_ports > 2 ? "0 or more"
+        : stimulus->port         ? "0"
+                                 : "1",
+        area->model->id, area->name, vly_port_why(area->model));
 }
 
 static uint32_t *unnamed_of(const vly_reader *reader,
@@ -361,7 +349,9 @@ static vly_status make_stimulus(vly_reader *reader,
     if (!stimulus->id || !stimulus->stream)
         return vly_reader_nomem(reader, 256, "a name");
     if (port)
-        VLY_TRY(read_port(reader, port, area, &stimulus->port));
+        VLY_TRY(vly_reader_port(reader, port, area, &stimulus->port));
+    else if (entry->kind != VLY_STIMULUS_DC)
+        VLY_TRY(vly_reader_no_port(reader, entry->node, entry->label, area));
     VLY_TRY(read_numbers(reader, entry, index, stimulus));
     VLY_TRY(choose_port(reader, entry, port != NULL, stimulus));
     if (entry->kind == VLY_STIMULUS_SPIKES)

@@ -22,7 +22,12 @@ bool vly_port_takes(const vly_model_info *model, uint32_t port, double weight)
 {
     if (strcmp(model->ports[port].suffix, "ns") != 0)
         return true;
-    return port == 0 ? weight >= 0.0 : weight <= 0.0;
+    return port == 1 && model->n_ports == 2 ? weight <= 0.0 : weight >= 0.0;
+}
+
+const char *vly_port_why(const vly_model_info *model)
+{
+    return model->n_ports == 2 ? "a port for each sign" : "conductances there";
 }
 
 bool vly_port_takes_noise(const vly_model_info *model, uint32_t port,

@@ -133,9 +133,11 @@ const char *vly_user_unfit(const vly_user_model *user,
                            const vly_model_input *input);
 
 /* Whether a port accepts a weight of this sign: ports of conductances (nS)
- * accept 0 and more at port 0, 0 and less at port 1; other ports accept both
- * signs. */
+ * accept 0 and more, port 1 of two 0 and less; other ports accept both signs.
+ */
 bool vly_port_takes(const vly_model_info *model, uint32_t port, double weight);
+/* What the model has, for a message about a weight that its port refuses. */
+const char *vly_port_why(const vly_model_info *model);
 /* The same for the values of a normal stimulus, up to 6 standard deviations. */
 bool vly_port_takes_noise(const vly_model_info *model, uint32_t port,
                           double mean, double sd);

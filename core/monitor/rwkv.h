@@ -91,7 +91,7 @@ typedef struct vly_rwkv_model_info {
  * device   "cpu", "cpu:4", "cuda:0", with options as accelerators take them
  * options  NULL: AUTO and all cores
  * Errors   E_INVALID     an option; a weight too large for fp16; W4 of a width
- *                        that is no multiple of 128
+ *                        that is not a multiple of 128
  *          E_UNSUPPORTED no plugin has what is needed, E_DEVICE, E_ABI;
  *          E_NOMEM; those of the source
  * Thread   [main-thread] */

@@ -50,7 +50,7 @@ void rwkv_shape(const vly_rwkv_sizes *sizes, vly_rwkv_tensor id, uint64_t *rows,
                 uint64_t *columns);
 bool rwkv_is_host(const vly_rwkv_model *model);
 /* Bytes of so many elements, up to a multiple of RWKV_ALIGN; UINT64_MAX if that
- * is no size. */
+ * is not a size. */
 uint64_t rwkv_bytes(uint64_t elements, uint32_t type);
 uint32_t rwkv_bits(uint32_t type);
 /* Memory of the model's device. On the processor the system overcommits memory

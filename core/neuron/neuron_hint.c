@@ -173,10 +173,11 @@ vly_node *vly_unknown_function(vly_text *text, const char *at, size_t n)
                       word))
         return NULL;
     if (vly_names_find(text->names, at, n))
-        return vly_fault_at(text, at,
-                            "%s is no function, wanted an operator such as * "
-                            "after it",
-                            word);
+        return vly_fault_at(
+            text, at,
+            "%s is not a function, wanted an operator such as * "
+            "after it",
+            word);
     for (int i = 0; i < VLY_FUNCTIONS; i++)
         vly_suggest_offer(&near, word, vly_function_name((vly_function)i));
     return vly_fault_at(text, at, "unknown function %s%s", word,

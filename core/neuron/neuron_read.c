@@ -36,7 +36,7 @@ typedef enum text_part {
     PART_RESET
 } text_part;
 
-/* "V_m is no state variable, wanted v or w" */
+/* "V_m is not a state variable, wanted v or w" */
 static bool not_state(vly_neuron_model *model, vly_text *text, const char *name,
                       size_t n)
 {

@@ -85,7 +85,7 @@ static vly_status take_point(vly_probe *probe, const char *pattern,
     if (found)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
-                    "column %zu: \"%.60s\" is no point (call.NAME, burst, "
+                    "column %zu: \"%.60s\" is not a point (call.NAME, burst, "
                     "check, area.NAME, map.NAME)%s",
                     column, pattern,
                     vly_suggest_text(&near, hint, sizeof hint));

@@ -56,8 +56,9 @@ void vly_probe_check_inputs(probe_net *net, const vly_run *run)
         if ((i > 0 && !ascends(&inputs[i - 1], &inputs[i])) ||
             inputs[i].burst < net->burst ||
             inputs[i].burst - net->burst >= run->n_bursts ||
-            inputs[i].neuron >= net->desc->n_neurons || inputs[i].port > 1 ||
-            inputs[i].value > (1 << 30) || inputs[i].value < -(1 << 30))
+            inputs[i].neuron >= net->desc->n_neurons ||
+            inputs[i].port >= VLY_PORTS_MAX || inputs[i].value > (1 << 30) ||
+            inputs[i].value < -(1 << 30))
             bad = i;
     vly_probe_look(
         net->slot->probe, CHECK_inputs, bad != run->n_inputs, net->burst,

@@ -16,12 +16,12 @@ typedef struct vly_writer vly_writer;
 
 /* path "-" is standard output. replace: the bytes go to a temporary file beside
  * path, which takes its place in close, so that no other program ever sees half
- * a file; a path that is no regular file (a pipe, a device, a link) is written
- * directly. The file is locked until it is closed. The content of an existing
- * file is lost when the first bytes are written (flush, close, or a full
- * buffer), not before.
- * Errors  E_IO "path: cannot be written: reason", also if another process
- * writes it or is about to replace it: nothing was changed then; E_NOMEM */
+ * a file; a path that is not a regular file (a pipe, a device, a link) is
+ * written directly. The file is locked until it is closed. The content of an
+ * existing file is lost when the first bytes are written (flush, close, or a
+ * full buffer), not before. Errors  E_IO "path: cannot be written: reason",
+ * also if another process writes it or is about to replace it: nothing was
+ * changed then; E_NOMEM */
 vly_status vly_writer_open(const char *path, bool replace, vly_writer **writer,
                            vly_error *error);
 /* Continues an existing file after its first n_bytes; the rest is truncated

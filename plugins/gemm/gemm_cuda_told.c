@@ -140,7 +140,7 @@ void vly_gemm_cuda_tell_tuned(vly_plan_candidate *told,
                  "it rounds a sum to 16 bits before the activation");
     else if (isinf(off))
         snprintf(told->note, sizeof told->note,
-                 "it does not run, or gives what is no number");
+                 "it does not run, or gives what is not a number");
     else
         snprintf(told->note, sizeof told->note,
                  "off by %.3g times what is allowed%s", off,

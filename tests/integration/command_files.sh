@@ -31,7 +31,7 @@ for words in "run dir" "check dir" "inspect dir" "resolve dir" "rerun dir" \
     # shellcheck disable=SC2086 # words of a call
     fails 4 dir $words
 done
-# outputs below something that is no folder
+# outputs below something that is not a folder
 for option in --record --json --digest-log --save-connectome -o; do
     fails 4 small.toml/x run small.toml --quiet $option small.toml/x
 done

@@ -59,7 +59,7 @@ says 'plugin nowhere: there is none with this id'
 expect 4 monitor attach ./nowhere.so -- run small.toml
 says './nowhere.so: cannot be read: No such file'
 expect 2 monitor attach auto -- run small.toml
-says 'auto is no plugin'
+says 'auto is not a plugin'
 expect 2 monitor attach cpu -- validate small.toml
 says 'the command is validate, wanted run'
 expect 2 monitor attach cpu
@@ -74,7 +74,7 @@ prints 'probes     call.device_count, call.device_info'
 # ---- what is refused --------------------------------------------------------
 
 expect 2 run small.toml --probe call.net_rum
-says '--probe column 1: "call.net_rum" is no point'
+says '--probe column 1: "call.net_rum" is not a point'
 expect 2 run small.toml --probe check,area.Q
 says '--probe area.Q: the network has no such area'
 expect 2 run small.toml --inject slow:at=3,factr=2

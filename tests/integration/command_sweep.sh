@@ -159,7 +159,7 @@ says "a step of 0.5 does not lead from 4 to 3, wanted one below 0"
 expect 2 sweep swept.toml --set var.w=1,2 --set var.w=3 -o bad
 says "comes twice"
 expect 2 sweep swept.toml --seeds 1:2:0.5 -o bad
-says "1.5 is no seed"
+says "1.5 is not a seed"
 expect 2 sweep swept.toml --set var.w=0:999 --seeds 1:1000 -o bad
 says "more than 100000 points"
 expect 2 sweep swept.toml -o bad

@@ -87,7 +87,7 @@ fi
 expect 2 run small.toml --metrics 70000
 says 'the port is 70000'
 expect 2 run small.toml --metrics nowhere:1
-says 'is no address of numbers'
+says 'is not an address of numbers'
 expect 2 run small.toml --metrics :9
 says 'wanted PORT or ADDRESS:PORT'
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What would be silent or misleading is said: a length that is no whole number of
+# What would be silent or misleading is said: a length that is not a whole number of
 # bursts, recordings that are fed back, recordings without spikes, files that are
 # inspected.
 here=$(dirname "$0")

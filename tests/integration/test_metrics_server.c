@@ -243,7 +243,7 @@ static void test_addresses(void **state)
         {"-1", "the port is -1"},
         {"", "the port is "},
         {":9", "wanted PORT or ADDRESS:PORT"},
-        {"nowhere:1", "nowhere is no address of numbers"},
+        {"nowhere:1", "nowhere is not an address of numbers"},
         {"[::1]:x", "the port is x"},
     };
     fixture of = {.n_page = 1};

@@ -65,7 +65,7 @@ static void skip_times(void **state)
     assert_int_equal(pace.slipped_ns, 0);
 }
 
-/* A period that is no whole number of ns: the schedule does not drift. */
+/* A period that is not a whole number of ns: the schedule does not drift. */
 static void no_drift(void **state)
 {
     (void)state;

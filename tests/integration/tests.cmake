@@ -224,9 +224,16 @@ vly_test_register(test_science_reward_hour LABELS integration slow TIMEOUT 3600
     COMMAND test_science_reward hour 1 2 3 4)
 vly_test_register(test_science_reward_none LABELS integration slow TIMEOUT 3600
     COMMAND test_science_reward unrewarded 1 2 3)
+vly_test(test_science_synfire LABELS integration
+         SOURCES test_science_synfire.c science_sample.c LIBRARIES m DEPENDS cpu)
+vly_test(test_science_decision LABELS integration slow TIMEOUT 900
+         SOURCES test_science_decision.c science_sample.c LIBRARIES m
+         DEPENDS cpu)
 vly_test(test_science_vogels LABELS integration slow TIMEOUT 600
-         SOURCES test_science_vogels.c spike_statistics.c
+         SOURCES test_science_vogels.c science_sample.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)
+vly_test(test_science_clusters LABELS integration slow TIMEOUT 600
+         SOURCES test_science_clusters.c science_sample.c LIBRARIES m DEPENDS cpu)
 vly_test(test_science_brunel LABELS integration slow
          SOURCES test_science_brunel.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)

@@ -233,11 +233,11 @@ static void assignments(maker *m, bool holds)
     put(m, "\"\"\"\n");
 }
 
-static void model(maker *m, uint32_t index)
+static void model(maker *m, uint32_t index, uint32_t most_ports)
 {
     m->n_params = 2 + roll(m, 5);
     m->n_states = 1 + roll(m, 6);
-    m->n_ports = 1 + roll(m, 2);
+    m->n_ports = 1 + roll(m, roll(m, 3) == 0 ? most_ports : 2);
     bool holds = roll(m, 2) == 0;
     put(m, "\n[neuron.m%u]\n", index);
     names(m);
@@ -262,12 +262,26 @@ static void model(maker *m, uint32_t index)
         roll(m, m->n_params));
 }
 
-char *random_neuron_genome(uint64_t seed, uint32_t n)
+/* Of three ports and more a map and a stimulus name one. */
+static void put_port(maker *m, uint32_t n_ports)
 {
+    if (n_ports <= 2)
+        return;
+    if (roll(m, 2) == 0)
+        put(m, "port = \"p%u\"\n", roll(m, n_ports));
+    else
+        put(m, "port = %u\n", roll(m, n_ports));
+}
+
+char *random_neuron_genome(uint64_t seed, uint32_t n, uint32_t most_ports)
+{
+    uint32_t n_ports[16] = {0};
     maker m = {.state = seed * 7919 + 17};
     put(&m, "format = 1\n[run]\ndt_ms = 0.%u\nbursts = 20\n", 1 + roll(&m, 9));
-    for (uint32_t i = 0; i < n; i++)
-        model(&m, i);
+    for (uint32_t i = 0; i < n; i++) {
+        model(&m, i, most_ports);
+        n_ports[i % 16] = m.n_ports;
+    }
     for (uint32_t i = 0; i < n; i++) {
         put(&m, "\n[area.a%u]\nmodel = \"m%u\"\nneurons = %u\n", i, i,
             1 + roll(&m, roll(&m, 4) == 0 ? 600 : 40));
@@ -278,11 +292,14 @@ char *random_neuron_genome(uint64_t seed, uint32_t n)
             "weight = %s0.%02u\n",
             i, 100 + roll(&m, 3000), roll(&m, 4) == 0 ? "-" : "",
             1 + roll(&m, 99));
+        put_port(&m, n_ports[i % 16]);
+        const uint32_t to = roll(&m, i + 1);
         put(&m,
             "[[map]]\nfrom = \"a%u\"\nto = \"a%u\"\nrule = "
             "\"fixed_in_degree\"\nin_degree = %u\nweight = %s0.%u\n",
-            i, roll(&m, i + 1), 1 + roll(&m, 8), roll(&m, 3) == 0 ? "-" : "",
+            i, to, 1 + roll(&m, 8), roll(&m, 3) == 0 ? "-" : "",
             1 + roll(&m, 9));
+        put_port(&m, n_ports[to % 16]);
     }
     return m.text;
 }

@@ -126,6 +126,8 @@ static void add_area(const second_file *file, uint64_t a, lanes *sum)
     add_words(&key, p + 16, 4, 4); /* first, neurons, flags, ports */
     add_word(&key, get_signed(p + 32));
     add_word(&key, get(p + 28, 4) > 1 ? get_signed(p + 36) : 0);
+    for (uint64_t port = 2; port < get(p + 28, 4); port++)
+        add_word(&key, (uint64_t)(int64_t)(int16_t)get(p + 80 + 2 * port, 2));
     add_words(&key, p + 48, 5, 4); /* voxels */
     add_words(&key, p + 88, 3, 8);
     add_key(sum, key);

@@ -151,7 +151,7 @@ static int single(const op *o, const uint32_t *v, float *out)
 
 /* 1 if neuron k fires, 0 if not. An unknown operation ends the process. */
 int second_step_program(const second_file *file, second_area *area, uint32_t k,
-                        uint64_t burst, const float in[2])
+                        uint64_t burst, const float in[4])
 {
     second_program *program = area->program;
     uint32_t *v = program->values;

@@ -4,6 +4,7 @@
  */
 #include "second_simulator.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,8 +211,12 @@ static int read_area(const second_file *file, uint32_t index)
     area->first = get32(p + 16);
     area->n = get32(p + 20);
     area->is_feagi = (get32(p + 24) & 1u) != 0;
-    area->scale[0] = get_f32(p + 40);
-    area->scale[1] = get_f32(p + 44);
+    area->n_ports = get32(p + 28);
+    for (uint32_t port = 0; port < 2; port++) {
+        area->scale[port] = get_f32(p + 40 + 4 * port);
+        area->scale[port + 2] =
+            ldexpf(1.0f, -(int16_t)(get32(p + 84) >> 16 * port & 0xffff));
+    }
     area->n_params = get32(p + 68);
     area->n_fields = get32(p + 72);
     area->n_coefs = get32(p + 76);

@@ -15,7 +15,7 @@
 
 /* What one neuron's update needs from outside. */
 typedef struct arrivals {
-    int64_t sum[2];
+    int64_t sum[4];
     int any; /* at least one event, even if the sum is 0 */
 } arrivals;
 
@@ -460,12 +460,13 @@ static int update(world *w, second_area *area, uint32_t k, uint32_t *gain)
         fires = step_alpha(area, k, in);
     if (area->model == SECOND_IZHIKEVICH)
         fires = step_izhikevich(area, k, in);
-    const float ins[2] = {in, (float)a.sum[1] * area->scale[1]};
+    float ins[4];
+    for (uint32_t port = 0; port < 4; port++)
+        ins[port] = (float)a.sum[port] * area->scale[port];
     if (area->model == SECOND_OWN)
         fires = second_step_program(file, area, k, w->burst, ins);
     else if (area->model >= SECOND_COND)
-        fires =
-            second_step_ports(area, k, in, (float)a.sum[1] * area->scale[1]);
+        fires = second_step_ports(area, k, in, ins[1]);
     if (area->model == SECOND_FEAGI && a.any) {
         uint32_t luck =
             second_draw(file->seed_input, w->burst, id, 0x66656167u);
@@ -499,7 +500,7 @@ static void send(world *w, uint32_t area, uint32_t k, uint32_t gain)
                 projection->weight[i] * (INT64_C(1) << projection->shift);
             uint32_t port = projection->port;
             uint64_t arrival = w->burst + projection->base_delay;
-            if (port == 2)
+            if (port == 2 && file->areas[projection->target_area].n_ports == 2)
                 port = weight < 0;
             if (projection->delay)
                 arrival += projection->delay[i];

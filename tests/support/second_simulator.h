@@ -43,7 +43,8 @@ typedef struct second_area {
     int is_feagi;
     uint32_t first;
     uint32_t n;
-    float scale[2];
+    uint32_t n_ports;
+    float scale[4];
     uint32_t n_params;
     uint32_t n_fields;
     uint32_t n_coefs;
@@ -122,7 +123,7 @@ uint32_t second_draw(uint64_t seed, uint64_t t, uint32_t neuron,
                      uint32_t stream);
 /* 1 if neuron k fires. */
 int second_step_program(const second_file *file, second_area *area, uint32_t k,
-                        uint64_t burst, const float in[2]);
+                        uint64_t burst, const float in[4]);
 
 /* 0, or -1 with a sentence on stderr. */
 int second_file_read(const char *path, second_file *file);

@@ -162,7 +162,7 @@ static bool weight_is(const space_check *c, uint64_t i, double wanted)
 {
     uint32_t port = c->joined->port;
     int64_t stored = c->joined->weight[i];
-    if (port == VLY_PORT_BY_SIGN)
+    if (port == VLY_PORT_BY_SIGN && c->target->n_ports == 2)
         port = stored < 0 || (stored == 0 && wanted < 0);
     double unit =
         c->target->flags & VLY_AREA_FEAGI ? 1 : (double)c->target->scale[port];

@@ -47,7 +47,7 @@ vly_old_plugin(5
 vly_old_plugin(6
     455b4e9a5908d5c28371788754e5037d70269944a473a7d6986f726ac9742a4e)
 vly_old_plugin(7
-    74e304a0fbf451a1fbcca43bd11af64c9d0c0e2a9e410c39d82e1f39697a5618)
+    59e3462c48e172894efcf764ea78eb75b51ff5f418fae51322db2b5c930c5ac7)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

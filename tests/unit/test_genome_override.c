@@ -97,7 +97,8 @@ static void messages(void **state)
         {"map.2.id", "EI",
          "id EI of a [[map]] stands on line 13 too, wanted another"},
         {"map.EI.p.x", "1",
-         "p is no table: its parts cannot be set one by one, wanted its whole "
+         "p is not a table: its parts cannot be set one by one, wanted its "
+         "whole "
          "value"},
         {"area.I.a", "{ normal = [\"=h\", 1] }",
          "\"=h\": no variable h, wanted one of [var]"},

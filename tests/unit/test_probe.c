@@ -182,7 +182,7 @@ static void test_names(void **state)
     static const char *const bad[][2] = {
         {"", "column 1: nothing"},
         {"check,,burst", "column 7: nothing"},
-        {"call.net_rum", "column 1: \"call.net_rum\" is no point"},
+        {"call.net_rum", "column 1: \"call.net_rum\" is not a point"},
         {"check,call.net_rum", "did you mean call.net_run?"},
         {"areas.*", "no point"},
     };

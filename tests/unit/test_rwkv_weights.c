@@ -400,7 +400,7 @@ static void test_layout_wrong(void **state)
     maker_deinit(&list);
 }
 
-/* A weight that is no number: which one. */
+/* A weight that is not a number: which one. */
 static void test_not_finite(void **state)
 {
     (void)state;

@@ -213,7 +213,7 @@ static void test_greedy(void **state)
     size_t n = 77;
     encodes(tokenizer, "", NULL, 0);
     encodes(tokenizer, "abcd", (const uint32_t[]){2}, 1);
-    /* back from abc, which is no token, to ab */
+    /* back from abc, which is not a token, to ab */
     encodes(tokenizer, "abc", (const uint32_t[]){1, 3}, 2);
     encodes(tokenizer, "abca", (const uint32_t[]){1, 3, 7}, 3);
     /* greedy, though a, bcde would be all of it */

@@ -165,7 +165,7 @@ static bool gain_note(const vly_genome *genome,
     const vly_projection_desc *desc = &connectome->desc.projections[p];
     const vly_pair *pair = &genome->pairs[at->pair];
     const vly_area *to = &genome->areas[pair->to];
-    uint32_t port = desc->port == VLY_PORT_BY_SIGN ? 0 : desc->port;
+    uint32_t port = desc->port < to->model->n_ports ? desc->port : 0;
     char place[VLY_PLACE_BYTES];
     double low = at->weight_min < 0.0 ? -at->weight_min : at->weight_min;
     double high = at->weight_max < 0.0 ? -at->weight_max : at->weight_max;

@@ -32,6 +32,7 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_PAIRS] = "[[a, b], ...]",
     [VLY_FORM_TIMES] = "list, or lists",
     [VLY_FORM_INDEXES] = "list of whole numbers",
+    [VLY_FORM_PORT] = "whole number, or a name",
     [VLY_FORM_MODEL] = "[model] or model",
     [VLY_FORM_TYPE] = "model",
     [VLY_FORM_RULE] = "rule",

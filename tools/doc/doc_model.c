@@ -16,6 +16,10 @@ static void print_ports(const vly_model_info *model)
     }
     if (model->n_ports == 2)
         tool_print("  the sign of a weight chooses, or port = 0 or 1 does\n");
+    if (model->n_ports > 2)
+        tool_print("  a map and a stimulus name theirs: port = 0 to %u, or the "
+                   "name\n",
+                   model->n_ports - 1);
 }
 
 static void print_text(const char *text)

@@ -163,7 +163,11 @@ static const doc_topic topics[] = {
      "weight: 0\nand more go to port 0, excitation, less to port 1, "
      "inhibition; inhibitory weights\nare negative, of conductances too. "
      "port = 0 or port = 1 sends all to one; a port\nof conductances takes its "
-     "sign only. A stimulus goes by the sign of its weight or\nmean.\n",
+     "sign only. A stimulus goes by the sign of its weight or\nmean. A "
+     "[neuron] may "
+     "have up to four ports; of three and four each map and stimulus\nnames "
+     "one: "
+     "port = \"nmda\", or its number.\n",
      print_ports},
     {"matrix", "p, weight_*, delay_* for each pair of areas",
      "With lists in from and to, p, count, in_degree, out_degree, weight_* and "
@@ -201,7 +205,8 @@ static const doc_topic topics[] = {
      NULL},
     {"time", "bursts, milliseconds and delays",
      "Time goes in bursts of dt_ms. Milliseconds become bursts by "
-     "floor(ms / dt_ms + 0.5);\nwhat is no whole number is noted, and refused "
+     "floor(ms / dt_ms + 0.5);\nwhat is not a whole number is noted, and "
+     "refused "
      "as the length of a run. Burst t goes\nfrom t * dt_ms to (t + 1) * "
      "dt_ms; which end of it a time is:\n\n"
      "  begin  times_ms of spikes and patterns, start_ms, stop_ms: what is "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * volley doc: what holds for a whole genome and is no single key.
+ * volley doc: what holds for a whole genome and is not a single key.
  */
 #ifndef VOLLEY_TOOLS_DOC_TOPICS_H
 #define VOLLEY_TOOLS_DOC_TOPICS_H

@@ -53,6 +53,8 @@ const char *const schema_forms[VLY_FORMS] = {
         "{\"type\": \"array\", \"minItems\": 1, \"items\": "
         "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, {\"$ref\": "
         "\"#/$defs/expression\"}]}}",
+    [VLY_FORM_PORT] = "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, "
+                      "{\"type\": \"string\"}]}",
     [VLY_FORM_MODEL] = "{\"type\": \"string\"}",
     [VLY_FORM_FORMAT] = "{\"const\": 1}",
     [VLY_FORM_NUMBERS] =

@@ -247,7 +247,7 @@ vly_status feagi_memory_mapping(feagi_genome *genome, const feagi_mapping *of,
     if (replays && !source)
         return feagi_report_add(&genome->report, FEAGI_ASSUMED, subject, error,
                                 "makes no synapses and repeats nothing, "
-                                "because its source is no memory area");
+                                "because its source is not a memory area");
     return VLY_OK;
 }
 

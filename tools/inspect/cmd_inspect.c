@@ -232,10 +232,11 @@ static int run(const tool_args *args)
     else if (tool_has(args, "product"))
         status = inspect_plan(args, kind, &error);
     else if (tool_has(args, "plugin"))
-        status = kind == FILE_PLUGIN
-                     ? inspect_plugin(path, &error)
-                     : vly_fail(&error, VLY_E_INVALID,
-                                "--plugin: %s is no shared object (ELF)", path);
+        status =
+            kind == FILE_PLUGIN
+                ? inspect_plugin(path, &error)
+                : vly_fail(&error, VLY_E_INVALID,
+                           "--plugin: %s is not a shared object (ELF)", path);
     else if (target.backend != NULL)
         status = inspect_with(path, kind, verify, &target, &error);
     else

@@ -118,7 +118,7 @@ static vly_status plugin_id(const char *plugin, char *id, size_t size,
     vly_status status = vly_backend_spec_parse(plugin, &spec, error);
     if (status == VLY_OK && strcmp(spec.id, "auto") == 0)
         status = vly_fail(error, VLY_E_INVALID,
-                          "auto is no plugin, wanted one, as cpu, cuda:1 or "
+                          "auto is not a plugin, wanted one, as cpu, cuda:1 or "
                           "a file");
     if (status == VLY_OK)
         (void)snprintf(id, size, "%s", spec.id);

@@ -84,9 +84,10 @@ static vly_status read_seeds(const char *text, sweep_plan *plan,
     for (uint32_t k = 0; status == VLY_OK && k < axis->n; k++) {
         uint64_t seed = 0;
         if (!tool_read_count(axis->values[k], &seed) || seed > INT64_MAX)
-            status = vly_fail(error, VLY_E_INVALID,
-                              "%s: %s is no seed, wanted whole numbers from 0",
-                              what, axis->values[k]);
+            status =
+                vly_fail(error, VLY_E_INVALID,
+                         "%s: %s is not a seed, wanted whole numbers from 0",
+                         what, axis->values[k]);
     }
     vly_free(what);
     return status;

@@ -283,8 +283,8 @@ vly_status metrics_address_check(const char *address, vly_error *error)
     vly_status status = split(address, host, sizeof host, &port, error);
     if (status == VLY_OK && getaddrinfo(host, port, &hints, &found) != 0)
         return vly_fail(error, VLY_E_INVALID,
-                        "--metrics %s: %s is no address of numbers", address,
-                        host);
+                        "--metrics %s: %s is not an address of numbers",
+                        address, host);
     if (found)
         freeaddrinfo(found);
     return status;
@@ -305,8 +305,8 @@ static vly_status listen_at(const char *address, int *listener,
         return status;
     if (getaddrinfo(host, port, &hints, &found) != 0)
         return vly_fail(error, VLY_E_INVALID,
-                        "--metrics %s: %s is no address of numbers", address,
-                        host);
+                        "--metrics %s: %s is not an address of numbers",
+                        address, host);
     const int fd = socket(found->ai_family, SOCK_STREAM, 0);
     if (fd >= 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

@@ -454,7 +454,8 @@ typedef struct vly_area_stats {
     const char *name;
     const char *model;
     int32_t q[2];
-    uint64_t spikes; /* while a spikes function is set, or as below */
+    uint64_t spikes;   /* while a spikes function is set, or as below */
+    int32_t q_more[2]; /* of ports 2 and 3 */
 } vly_area_stats;
 /* Counts spikes by area from the next burst on (0: stops counting). If the
  * backend counts, ids are copied to the host only in the net's first 64 bursts

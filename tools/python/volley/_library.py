@@ -224,7 +224,7 @@ _MOST = {_U32: 2**32 - 1, _U64: 2**64 - 1}
 
 
 def check_whole(value: Any, most: int) -> None:
-    """Raises TypeError or ValueError for what is no whole number from 0 to
+    """Raises TypeError or ValueError for what is not a whole number from 0 to
     most: ctypes would truncate it."""
     try:
         whole = operator.index(value)

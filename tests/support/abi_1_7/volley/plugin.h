@@ -329,7 +329,7 @@ typedef struct vly_area_desc {
     uint32_t first;      /* global id of the first neuron */
     uint32_t n_neurons;
     uint32_t flags;   /* VLY_AREA_* */
-    uint32_t n_ports; /* 1 or 2 */
+    uint32_t n_ports; /* 1 or 2; 1.7: up to 4 with a program */
     float scale[2];   /* input = (float)accumulator * scale[port]; 2^-q */
     const vly_column *coefs; /* [n_coefs] in the order of the model's table */
     uint32_t n_coefs;
@@ -337,13 +337,17 @@ typedef struct vly_area_desc {
     /* 1.7, valid only if area_size covers it: the step of a user's model; then
      * model is the user's name for it. NULL: a model of kernels/models */
     const vly_program *program;
+    float scale_more[2]; /* 1.7, as program: of ports 2 and 3 */
 } vly_area_desc;
-VLY_SEAL(vly_area_desc, 72);
+VLY_SEAL(vly_area_desc, 80);
 #define VLY_AREA_BYTES_1_0 64u
-#define VLY_AREA_BYTES_1_7 72u
+#define VLY_AREA_BYTES_1_7 80u
+#define VLY_PORTS_MAX 4u
 
 enum {
-    VLY_PORT_BY_SIGN = 2, /* weight >= 0: port 0, weight < 0: port 1 */
+    /* of an area of two ports: weight >= 0: port 0, weight < 0: port 1. Of
+     * three ports and more 2 is a port (1.7). */
+    VLY_PORT_BY_SIGN = 2,
 };
 enum {
     VLY_PROJECTION_GAIN = 1u,    /* FEAGI target: an event adds weight * gain */
@@ -464,7 +468,7 @@ typedef struct vly_projection_desc {
     const uint8_t *delay;   /* [row[n]] bursts added to base_delay; NULL: 0 */
     uint32_t base_delay;    /* bursts, at least 1 */
     uint32_t delay_max;     /* largest of delay[], 0 if NULL */
-    uint32_t port;          /* 0, 1 or VLY_PORT_BY_SIGN */
+    uint32_t port;          /* of the target area, or VLY_PORT_BY_SIGN */
     uint32_t flags;         /* VLY_PROJECTION_* */
     /* 1.4, valid only if projection_size covers it, otherwise 0: an event adds
      * weight * 2^shift to the port; 0, 6 or 12; 0 at FEAGI targets */
