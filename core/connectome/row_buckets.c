@@ -310,7 +310,7 @@ static void sort_task(void *arg, uint32_t slot, uint64_t bucket)
     }
     uint32_t shift = digits.shift[top];
     uint32_t mask = (uint32_t)((UINT64_C(1) << target_bits) - 1);
-    uint32_t area_first = work->job->to->first;
+    uint32_t area_first = work->job->first;
     for (size_t i = 0; i < n; i++)
         to[at[top][from[i] >> shift]++] = (from[i] & mask) + area_first;
     if (to != targets)

@@ -17,6 +17,7 @@
 #include "genome/expression.h"
 #include "genome/genome_area.h"
 #include "genome/genome_association.h"
+#include "genome/genome_end.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_inputs.h"
 #include "genome/genome_memory.h"
@@ -374,6 +375,7 @@ void vly_genome_destroy(vly_genome *genome)
         vly_free(genome->pairs[i].vectors);
         vly_free(genome->pairs[i].patterns);
     }
+    vly_pools_free(genome);
     for (uint32_t i = 0; i < genome->n_empty; i++)
         vly_free(genome->empty[i].map);
     vly_free(genome->empty);

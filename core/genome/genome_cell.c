@@ -207,7 +207,6 @@ static vly_status take_over(vly_reader *reader, vly_map_entry *map,
 {
     const vly_toml_node *all = vly_toml_get(map->node, "except");
     const vly_map_cell *shared = NULL;
-    const vly_area *areas = reader->genome->areas;
     bool refines = true;
     key = key == VLY_CELL_COUNT ? VLY_CELL_P : key; /* of these one counts */
     for (uint32_t i = 0; i < map->n_cells; i++) {
@@ -231,8 +230,8 @@ static vly_status take_over(vly_reader *reader, vly_map_entry *map,
     return vly_reader_note(reader, node,
                            "%s from %s to %s: an exception before gives it "
                            "too; the later one counts",
-                           node->key, areas[shared->from].name,
-                           areas[shared->to].name);
+                           node->key, shared->source->name,
+                           shared->target->name);
 }
 
 /* One key of a map or of an exception, for its cells (by NULL: all). */
@@ -335,6 +334,15 @@ out:
     return status;
 }
 
+static bool is_named(const vly_genome *genome, const vly_end_list *named,
+                     const vly_end *end)
+{
+    for (uint32_t i = 0; i < named->n; i++)
+        if (vly_end_named(genome, &named->ends[i], end))
+            return true;
+    return false;
+}
+
 static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
                                  const vly_toml_node *node, const exception *by)
 {
@@ -347,19 +355,19 @@ static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
     VLY_TRY(vly_reader_keys(reader, node, &list));
     memset(by->use, 1, map->n_cells * sizeof(bool));
     for (int end = 0; end < 2; end++) {
-        vly_area_list areas = {0};
+        vly_end_list named = {0};
         if (!ends[end])
             return vly_reader_fail(reader, node,
                                    "an exception without %s, wanted from and "
                                    "to",
                                    end ? "to" : "from");
-        VLY_TRY(
-            vly_reader_areas(reader, ends[end], end ? "to" : "from", &areas));
-        /* vly_reader_areas marked the areas that it named with its stamp */
+        VLY_TRY(vly_reader_ends(reader, ends[end], end ? "to" : "from", true,
+                                &named));
         for (uint32_t i = 0; i < map->n_cells; i++) {
             const vly_map_cell *cell = &map->cells[i];
-            uint32_t area = end ? cell->to : cell->from;
-            by->use[i] = by->use[i] && reader->seen[area] == reader->stamp;
+            by->use[i] =
+                by->use[i] && is_named(reader->genome, &named,
+                                       end ? cell->target : cell->source);
         }
     }
     for (uint32_t i = 0; i < map->n_cells; i++)

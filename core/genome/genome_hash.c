@@ -154,6 +154,26 @@ static void put_plasticity(vly_text *text, const vly_plasticity *plasticity)
         put_u64(text, plasticity->modulator);
 }
 
+static void put_end(vly_text *text, const vly_end *end)
+{
+    put_u64(text, end->n_parts);
+    for (uint32_t i = 0; i < end->n_parts; i++) {
+        put_u64(text, end->parts[i].area);
+        put_u64(text, end->parts[i].first);
+        put_u64(text, end->parts[i].n);
+    }
+}
+
+/* Only for pairs of pools: all others keep their bytes. */
+static void put_pool(vly_text *text, const vly_pair *pair)
+{
+    put_string(text, "pool");
+    put_end(text, &pair->pool->from);
+    put_end(text, &pair->pool->to);
+    put_u64(text, pair->from_part);
+    put_u64(text, pair->to_part);
+}
+
 static void put_pair(vly_text *text, const vly_pair *pair)
 {
     put_string(text, pair->stream);
@@ -179,6 +199,8 @@ static void put_pair(vly_text *text, const vly_pair *pair)
         put_plasticity(text, pair->plasticity);
     if (pair->short_term)
         put_plasticity(text, pair->short_term);
+    if (pair->pool)
+        put_pool(text, pair);
 }
 
 static void put_stimulus(vly_text *text, const vly_stimulus *stimulus)

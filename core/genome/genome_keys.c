@@ -132,9 +132,10 @@ const vly_key vly_keys_column[] = {
 
 const vly_key vly_keys_map[] = {
     {"id", VLY_FORM_TEXT, "keys its draws, addresses it in --set"},
-    {"from", VLY_FORM_AREAS, "presynaptic areas"},
-    {"to", VLY_FORM_AREAS, "postsynaptic areas"},
-    {"link", VLY_FORM_LINKS, "pairs of areas, instead of from and to"},
+    {"from", VLY_FORM_AREAS,
+     "presynaptic areas, parts as \"E[0:100]\", pools as \"E + I\""},
+    {"to", VLY_FORM_AREAS, "postsynaptic areas, parts, pools"},
+    {"link", VLY_FORM_LINKS, "pairs of them, instead of from and to"},
     {"rule", VLY_FORM_RULE, "which neurons: `volley doc` lists the rules"},
     {"count", VLY_FORM_COUNTS, "synapses (fixed_total_number)"},
     {"p", VLY_FORM_COUNTS, "probability of a pair of neurons"},
@@ -227,13 +228,13 @@ const vly_key vly_keys_except[] = {
 
 const vly_key vly_keys_record[] = {
     {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
-    {"from", VLY_FORM_AREAS, "areas"},
+    {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     END};
 
 const vly_key vly_keys_record_fields[] = {
     {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
-    {"from", VLY_FORM_AREAS, "areas"},
+    {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"fields", VLY_FORM_AREAS, "of the model, as v_mv or i_*: one or a list"},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     {"interval_ms", VLY_FORM_NUMBER,
@@ -295,7 +296,7 @@ const vly_key vly_keys_draw[] = {DRAW, END};
 #define STIMULUS                                                               \
     {"kind", VLY_FORM_KIND, "poisson, normal, dc, ..."},                       \
         {"to", VLY_FORM_AREAS,                                                 \
-         "areas; each has neurons and draws of its own"},                      \
+         "areas or parts of them; each has draws of its own"},                 \
         {"id", VLY_FORM_TEXT, "keys its draws, addresses it in --set"},        \
         {"first", VLY_FORM_WHOLE, "first neuron of the area; default 0"},      \
     {                                                                          \

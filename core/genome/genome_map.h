@@ -5,6 +5,7 @@
 #ifndef VOLLEY_GENOME_GENOME_MAP_H
 #define VOLLEY_GENOME_GENOME_MAP_H
 
+#include "genome/genome_end.h"
 #include "genome/genome_reader.h"
 #include "genome/rule_info.h"
 
@@ -20,8 +21,10 @@ typedef enum vly_cell_key {
 } vly_cell_key;
 
 typedef struct vly_map_cell {
-    uint32_t from;
+    uint32_t from; /* area of the end's first part */
     uint32_t to;
+    const vly_end *source;
+    const vly_end *target;
     bool has[VLY_CELL_KEYS];
     vly_origin origin[VLY_CELL_KEYS];
     const vly_toml_node *node[VLY_CELL_KEYS]; /* for messages */
@@ -39,9 +42,9 @@ typedef struct vly_map_entry {
     const char *id; /* NULL if not given */
     char *label;    /* id or "map:N" */
     vly_rule rule;
-    bool linked;        /* link instead of from and to */
-    vly_area_list from; /* not linked */
-    vly_area_list to;
+    bool linked;       /* link instead of from and to */
+    vly_end_list from; /* not linked */
+    vly_end_list to;
     vly_map_cell *cells; /* not linked: [to.n][from.n] */
     uint32_t n_cells;
     bool self;

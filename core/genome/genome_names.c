@@ -43,6 +43,12 @@ static vly_status no_area(vly_reader *reader, const vly_toml_node *node,
             "%s \"%.80s\" matches no area, wanted a glob that "
             "matches one at least",
             what, pattern);
+    if (strpbrk(pattern, "[+"))
+        return vly_reader_fail(
+            reader, node,
+            "%s: no area \"%.80s\", wanted whole areas: parts as E[0:100] are "
+            "for maps, stimuli and records, pools as E+I for maps",
+            what, pattern);
     vly_suggest suggest = {0};
     for (uint32_t i = 0; i < genome->n_areas; i++)
         vly_foreign_offer(&suggest, pattern, genome->areas[i].name);

@@ -285,15 +285,12 @@ static void resolve_window(vly_text *text, const vly_stimulus_entry *entry)
     }
 }
 
-static void resolve_where(vly_text *text, const vly_reader *reader,
-                          const vly_stimulus_entry *entry)
+static void resolve_where(vly_text *text, const vly_stimulus_entry *entry)
 {
-    const vly_genome *genome = reader->genome;
     vly_origin origin = vly_resolve_origin(entry->node, "to");
     vly_text_put(text, "to = [");
     for (uint32_t i = 0; i < entry->to.n; i++)
-        vly_text_put(text, "%s\"%s\"", i ? ", " : "",
-                     genome->areas[entry->to.areas[i]].name);
+        vly_text_put(text, "%s\"%s\"", i ? ", " : "", entry->ends[i].name);
     vly_text_put(text, "]");
     vly_text_origin(text, &origin, NULL);
     if (entry->first || entry->n) {
@@ -320,7 +317,7 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
     if (entry->id)
         vly_text_put(text, "id = \"%s\"\n", entry->id);
     vly_text_put(text, "kind = \"%s\"\n", vly_stimulus_names[entry->form]);
-    resolve_where(text, reader, entry);
+    resolve_where(text, entry);
     if (vly_toml_get(entry->node, "port"))
         vly_text_put(text, "port = %u\n", first->port);
     bool drawn = entry->kind == VLY_STIMULUS_POISSON ||

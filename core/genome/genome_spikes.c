@@ -159,6 +159,8 @@ static uint32_t n_in_range(const vly_reader *reader,
                            const vly_stimulus_entry *entry, uint32_t i)
 {
     const vly_area *area = &reader->genome->areas[entry->to.areas[i]];
+    if (entry->parted)
+        return entry->ends[i].n_neurons;
     return entry->n ? entry->n : area->n_neurons - entry->first;
 }
 
@@ -180,7 +182,7 @@ vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
                 "%s has %u lists for %u neurons of area %s, wanted one a "
                 "neuron",
                 entry->label, n, n_in_range(reader, entry, i),
-                reader->genome->areas[entry->to.areas[i]].name);
+                entry->ends[i].name);
     VLY_TRY(vly_spikes_source(reader, entry));
 out:
     return status;

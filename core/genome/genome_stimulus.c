@@ -238,10 +238,19 @@ static vly_status read_range(vly_reader *reader, vly_stimulus_entry *entry)
     const vly_toml_node *n = vly_toml_get(entry->node, "n");
     uint64_t numbers[2] = {0, 0};
     vly_status status = VLY_OK;
-    if ((first || n) && vly_toml_get(entry->node, "neurons"))
+    const vly_toml_node *neurons = vly_toml_get(entry->node, "neurons");
+    const vly_toml_node *other = first ? first : n ? n : neurons;
+    if ((first || n) && neurons)
         return vly_reader_fail_key(reader, first ? first : n,
                                    "both neurons and %s, wanted one",
                                    first ? "first" : "n");
+    if (entry->parted && !other)
+        other = vly_toml_get(entry->node, "voxels");
+    if (entry->parted && other)
+        return vly_reader_fail_key(reader, other,
+                                   "both a part of an area in to and %s, "
+                                   "wanted one",
+                                   other->key);
     if (first)
         VLY_TRY(vly_value_whole(reader, first, "first", 0, VLY_NEURONS_MAX,
                                 &numbers[0]));
@@ -329,9 +338,10 @@ static uint32_t *unnamed_of(const vly_reader *reader,
 /* "ID|AREA", or without an id "|KIND|AREA|K", where K counts the stimuli of its
  * kind onto the area (see stream_text of the maps). */
 static char *stream_text(const vly_reader *reader,
-                         const vly_stimulus_entry *entry, uint32_t to)
+                         const vly_stimulus_entry *entry, uint32_t index)
 {
-    const char *area = reader->genome->areas[to].name;
+    const char *area = entry->ends[index].name;
+    const uint32_t to = entry->to.areas[index];
     if (entry->id)
         return vly_format("%s|%s", entry->id, area);
     return vly_format("|%s|%s|%" PRIu32, vly_stimulus_names[entry->kind], area,
@@ -350,6 +360,10 @@ static vly_status make_stimulus(vly_reader *reader,
     stimulus->to = entry->to.areas[index];
     stimulus->first = entry->first;
     stimulus->n_neurons = entry->n ? entry->n : area->n_neurons - entry->first;
+    if (entry->parted) {
+        stimulus->first = entry->ends[index].parts[0].first;
+        stimulus->n_neurons = entry->ends[index].parts[0].n;
+    }
     stimulus->start = entry->start;
     stimulus->stop = entry->stop;
     stimulus->origin.kind = VLY_ORIGIN_FILE;
@@ -357,7 +371,7 @@ static vly_status make_stimulus(vly_reader *reader,
     stimulus->origin.column = entry->node->key_column;
     stimulus->origin.file = entry->node->file;
     stimulus->id = vly_strdup(entry->label);
-    stimulus->stream = stream_text(reader, entry, stimulus->to);
+    stimulus->stream = stream_text(reader, entry, index);
     if (!stimulus->id || !stimulus->stream)
         return vly_reader_nomem(reader, 256, "a name");
     if (port)
@@ -366,6 +380,24 @@ static vly_status make_stimulus(vly_reader *reader,
     VLY_TRY(choose_port(reader, entry, port != NULL, stimulus));
     if (entry->kind == VLY_STIMULUS_SPIKES)
         VLY_TRY(vly_spikes_make(reader, entry, stimulus));
+out:
+    return status;
+}
+
+static vly_status read_to(vly_reader *reader, const vly_toml_node *node,
+                          vly_stimulus_entry *entry)
+{
+    vly_end_list list;
+    vly_status status;
+    VLY_TRY(vly_reader_ends(reader, node, "to", false, &list));
+    VLY_TRY(vly_reader_alloc(reader, list.n, sizeof(*entry->to.areas),
+                             &entry->to.areas));
+    entry->ends = list.ends;
+    entry->to.n = list.n;
+    for (uint32_t i = 0; i < list.n; i++) {
+        entry->to.areas[i] = list.ends[i].parts[0].area;
+        entry->parted |= !vly_end_whole(reader->genome, &list.ends[i]);
+    }
 out:
     return status;
 }
@@ -389,7 +421,7 @@ static vly_status read_stimulus(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_fail_key(reader, node,
                                    "%s has no to, wanted the name of an area",
                                    entry->label);
-    VLY_TRY(vly_reader_areas(reader, to, "to", &entry->to));
+    VLY_TRY(read_to(reader, to, entry));
     for (uint32_t i = 0; !own && i < entry->to.n; i++)
         VLY_TRY(vly_generator_spared(reader, node, entry->label, false,
                                      entry->to.areas[i]));

@@ -4,7 +4,7 @@
 #ifndef VOLLEY_GENOME_GENOME_STIMULUS_H
 #define VOLLEY_GENOME_GENOME_STIMULUS_H
 
-#include "genome/genome_reader.h"
+#include "genome/genome_end.h"
 
 /* One list of bursts of a spike stimulus. */
 typedef struct vly_burst_list {
@@ -45,6 +45,8 @@ typedef struct vly_stimulus_entry {
     uint32_t form; /* vly_stimulus_kind or vly_stimulus_form */
     vly_stimulus_kind kind;
     vly_area_list to;
+    const vly_end *ends; /* [to.n] each one part */
+    bool parted;         /* not all of them are whole areas */
     uint32_t begin;
     uint32_t first;
     uint32_t n; /* 0: to the end of the area */

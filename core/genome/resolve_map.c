@@ -131,8 +131,7 @@ static void resolve_exceptions(vly_text *text, const vly_genome *genome,
             continue;
         vly_text_put(text, n++ ? ",\n" : "except = [\n");
         vly_text_put(text, "    { from = \"%s\", to = \"%s\"",
-                     genome->areas[cell->from].name,
-                     genome->areas[cell->to].name);
+                     cell->source->name, cell->target->name);
         for (uint32_t k = 0; k < n_keys; k++) {
             if (same_cell(cell, &map->cells[0], keys[k]))
                 continue;
@@ -147,29 +146,25 @@ static void resolve_exceptions(vly_text *text, const vly_genome *genome,
 
 /* ---- one map ------------------------------------------------------------ */
 
-static void put_names(vly_text *text, const vly_genome *genome, const char *key,
-                      const vly_area_list *list)
+static void put_names(vly_text *text, const char *key, const vly_end_list *list)
 {
     vly_text_put(text, "%s = [", key);
     for (uint32_t i = 0; i < list->n; i++)
-        vly_text_put(text, "%s\"%s\"", i ? ", " : "",
-                     genome->areas[list->areas[i]].name);
+        vly_text_put(text, "%s\"%s\"", i ? ", " : "", list->ends[i].name);
     vly_text_put(text, "]\n");
 }
 
-static void resolve_ends(vly_text *text, const vly_genome *genome,
-                         const vly_map_entry *map)
+static void resolve_ends(vly_text *text, const vly_map_entry *map)
 {
     if (!map->linked) {
-        put_names(text, genome, "from", &map->from);
-        put_names(text, genome, "to", &map->to);
+        put_names(text, "from", &map->from);
+        put_names(text, "to", &map->to);
         return;
     }
     vly_text_put(text, "link = [");
     for (uint32_t i = 0; i < map->n_cells; i++)
         vly_text_put(text, "%s\"%s -> %s\"", i ? ", " : "",
-                     genome->areas[map->cells[i].from].name,
-                     genome->areas[map->cells[i].to].name);
+                     map->cells[i].source->name, map->cells[i].target->name);
     vly_text_put(text, "]\n");
 }
 
@@ -274,7 +269,7 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
     vly_text_put(text, "\n[[map]]  # line %u\n", map->node->key_line);
     if (map->id)
         vly_text_put(text, "id = \"%s\"\n", map->id);
-    resolve_ends(text, genome, map);
+    resolve_ends(text, map);
     vly_text_put(text, "rule = \"%s\"\n", vly_rules[map->rule].name);
     resolve_shape(text, map);
     if (map->file)

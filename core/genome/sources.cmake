@@ -5,6 +5,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/edge_columns.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_hdf5.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_list.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_part.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_sonata.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_types.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_table.c
@@ -15,6 +16,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_association.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell_check.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_end.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_file.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_hash.c

@@ -3,6 +3,7 @@
  */
 #include "second_rules.h"
 
+#include "second_pools.h"
 #include "second_space.h"
 
 #include "genome/genome_map.h"
@@ -335,6 +336,12 @@ uint32_t second_rules_check(const vly_genome *genome,
     for (uint32_t i = 0; i < genome->n_pairs; i++) {
         second_joined joined;
         uint32_t n_sources = genome->areas[genome->pairs[i].from].n_neurons;
+        if (genome->pairs[i].pool) {
+            uint32_t n = 1;
+            n_wrong += !second_pool_check(genome, connectome, i, &n);
+            i += n - 1;
+            continue;
+        }
         if (!second_joined_make(connectome, i, n_sources, &joined) ||
             !pair_right(genome, connectome, i, &joined))
             n_wrong++;
