@@ -17,6 +17,7 @@
 #include "genome/expression.h"
 #include "genome/genome_area.h"
 #include "genome/genome_association.h"
+#include "genome/genome_copies.h"
 #include "genome/genome_end.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_inputs.h"
@@ -237,6 +238,7 @@ static vly_status parse(const vly_genome_source *source, vly_genome **genome,
     VLY_TRY(vly_toml_parse(text, n_bytes, name, &reader.root, error));
     VLY_TRY(vly_tables_init(&reader, source->tables, source->n_tables));
     VLY_TRY(vly_uses_expand(&reader, source->overrides, source->n_overrides));
+    VLY_TRY(vly_copies_expand(&reader));
     VLY_TRY(vly_generators_expand(&reader));
     VLY_TRY(read_all(&reader));
     VLY_TRY(vly_tables_finish(&reader));

@@ -155,36 +155,36 @@ static vly_status wrong_matrix(vly_reader *reader, const vly_toml_node *node,
                            "%s is %s, wanted %u rows (one an area of `to`, or "
                            "one for all) of %u (one an area of `from`, or one "
                            "for all)",
-                           what, found, map->to.n, map->from.n);
+                           what, found, map->n_rows, map->n_columns);
 }
 
 static vly_status check_matrix(vly_reader *reader, const vly_toml_node *node,
                                const char *what, const vly_map_entry *map)
 {
     uint32_t n_rows = node->n_children;
-    if (map->linked || (n_rows != 1 && n_rows != map->to.n))
+    if (map->linked || (n_rows != 1 && n_rows != map->n_rows))
         return wrong_matrix(reader, node, what, map);
     for (uint32_t i = 0; i < n_rows; i++) {
         const vly_toml_node *row = &node->u.children[i];
         if (row->kind != VLY_TOML_ARRAY)
             return wrong_matrix(reader, node, what, map);
-        if (row->n_children != 1 && row->n_children != map->from.n)
+        if (row->n_children != 1 && row->n_children != map->n_columns)
             return vly_reader_fail(reader, row,
                                    "%s has a row of %u, wanted %u (one an "
                                    "area of `from`) or 1",
-                                   what, row->n_children, map->from.n);
+                                   what, row->n_children, map->n_columns);
     }
     return VLY_OK;
 }
 
 static const vly_toml_node *element(const vly_toml_node *node,
-                                    const vly_map_entry *map, uint32_t cell)
+                                    const vly_map_cell *cell)
 {
     if (node->kind != VLY_TOML_ARRAY)
         return node;
-    uint32_t row = node->n_children == 1 ? 0 : cell / map->from.n;
+    uint32_t row = node->n_children == 1 ? 0 : cell->row;
     node = &node->u.children[row];
-    uint32_t column = node->n_children == 1 ? 0 : cell % map->from.n;
+    uint32_t column = node->n_children == 1 ? 0 : cell->column;
     return &node->u.children[column];
 }
 
@@ -250,8 +250,8 @@ static vly_status spread(vly_reader *reader, vly_map_entry *map,
     for (uint32_t i = 0; i < map->n_cells; i++) {
         if (by && !by->use[i])
             continue;
-        vly_status status = read_cell(reader, element(node, map, i), node->key,
-                                      key, &map->cells[i]);
+        vly_status status = read_cell(reader, element(node, &map->cells[i]),
+                                      node->key, key, &map->cells[i]);
         if (status != VLY_OK)
             return status;
     }

@@ -74,6 +74,7 @@ const vly_key vly_keys_area[] = {
     {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},
     {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},
     {"model", VLY_FORM_MODEL, "a [model], a [neuron] or a model's id"},
+    {"copies", VLY_FORM_WHOLE, "areas NAME/0, NAME/1, ... instead of one"},
     {"at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"},
     {"positions", VLY_FORM_SECTION, "of single neurons, for rule distance"},
     END};
@@ -136,6 +137,9 @@ const vly_key vly_keys_map[] = {
      "presynaptic areas, parts as \"E[0:100]\", pools as \"E + I\""},
     {"to", VLY_FORM_AREAS, "postsynaptic areas, parts, pools"},
     {"link", VLY_FORM_LINKS, "pairs of them, instead of from and to"},
+    {"copies", VLY_FORM_TEXT,
+     "between areas with copies: \"same\", only copies of one number, or "
+     "\"other\", only of different ones"},
     {"rule", VLY_FORM_RULE, "which neurons: `volley doc` lists the rules"},
     {"count", VLY_FORM_COUNTS, "synapses (fixed_total_number)"},
     {"p", VLY_FORM_COUNTS, "probability of a pair of neurons"},
@@ -388,6 +392,8 @@ const vly_key vly_keys_pattern[] = {
         {"neurons", VLY_FORM_WHOLE, "how many"},                               \
         {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},     \
         {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},                    \
+        {"copies", VLY_FORM_WHOLE,                                             \
+         "areas NAME/0, NAME/1, ... instead of one"},                          \
         {"positions", VLY_FORM_SECTION, "of neurons, for rule distance"},      \
     {                                                                          \
         "at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"                   \

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "genome/foreign_names.h"
+#include "genome/genome_copies.h"
 #include "genome/genome_file.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_plasticity.h"
@@ -63,9 +64,14 @@ static vly_status read_product(vly_reader *reader, vly_map_entry *map,
     VLY_TRY(vly_reader_ends(reader, to, "to", true, &map->to));
     uint64_t n = (uint64_t)map->from.n * map->to.n;
     VLY_TRY(make_cells(reader, map, from, n));
-    for (uint32_t i = 0; i < n; i++)
+    map->n_rows = map->to.n;
+    map->n_columns = map->from.n;
+    for (uint32_t i = 0; i < n; i++) {
+        map->cells[i].row = i / map->from.n;
+        map->cells[i].column = i % map->from.n;
         set_ends(&map->cells[i], &map->from.ends[i % map->from.n],
                  &map->to.ends[i / map->from.n]);
+    }
     map->n_cells = (uint32_t)n;
 out:
     return status;
@@ -307,6 +313,7 @@ static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
                              &map->label));
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(read_ends(reader, map));
+    VLY_TRY(vly_map_copies(reader, map));
     for (uint32_t i = 0; i < map->n_cells; i++)
         VLY_TRY(check_pool(reader, map, map->cells[i].target));
     VLY_TRY(read_rule(reader, map));

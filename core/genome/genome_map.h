@@ -25,6 +25,8 @@ typedef struct vly_map_cell {
     uint32_t to;
     const vly_end *source;
     const vly_end *target;
+    uint32_t row; /* of matrices */
+    uint32_t column;
     bool has[VLY_CELL_KEYS];
     vly_origin origin[VLY_CELL_KEYS];
     const vly_toml_node *node[VLY_CELL_KEYS]; /* for messages */
@@ -45,8 +47,11 @@ typedef struct vly_map_entry {
     bool linked;       /* link instead of from and to */
     vly_end_list from; /* not linked */
     vly_end_list to;
-    vly_map_cell *cells; /* not linked: [to.n][from.n] */
+    vly_map_cell *cells; /* neither linked nor chosen: [to.n][from.n] */
     uint32_t n_cells;
+    bool chosen;     /* by `copies`: some of that product, or of the links */
+    uint32_t n_rows; /* of matrices */
+    uint32_t n_columns;
     bool self;
     bool multiple;
     bool has_port; /* not given: by the sign, or the only one */

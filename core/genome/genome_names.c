@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "genome/foreign_names.h"
+#include "genome/genome_copies.h"
 #include "genome/genome_reader.h"
 
 /* Goes back to the last star only, so the cost is at most length times
@@ -51,11 +52,26 @@ static vly_status no_area(vly_reader *reader, const vly_toml_node *node,
             what, pattern);
     vly_suggest suggest = {0};
     for (uint32_t i = 0; i < genome->n_areas; i++)
-        vly_foreign_offer(&suggest, pattern, genome->areas[i].name);
+        vly_foreign_offer(&suggest, pattern,
+                          vly_copies_of(reader, i)
+                              ? vly_copies_of(reader, i)->name
+                              : genome->areas[i].name);
     char hint[VLY_HINT_SIZE];
     return vly_reader_fail(reader, node, "%s: no area \"%.80s\"%s", what,
                            pattern,
                            vly_suggest_choice(&suggest, hint, sizeof(hint)));
+}
+
+/* By its own name, or by that of the area it is a copy of. */
+static bool matches(const vly_reader *reader, uint32_t area,
+                    const char *pattern, bool glob)
+{
+    const char *name = reader->genome->areas[area].name;
+    const vly_copies *copies = vly_copies_of(reader, area);
+    if (glob ? vly_glob_match(pattern, name) : strcmp(pattern, name) == 0)
+        return true;
+    return copies && (glob ? vly_glob_match(pattern, copies->name)
+                           : strcmp(pattern, copies->name) == 0);
 }
 
 /* Adds what the pattern names to list (counts only while list->areas is
@@ -69,7 +85,7 @@ static vly_status collect(vly_reader *reader, const vly_toml_node *node,
     uint32_t before = list->n;
     for (uint32_t i = 0; i < genome->n_areas; i++) {
         const char *name = genome->areas[i].name;
-        if (glob ? !vly_glob_match(pattern, name) : strcmp(pattern, name) != 0)
+        if (!matches(reader, i, pattern, glob))
             continue;
         if (reader->seen[i] == reader->stamp)
             return vly_reader_fail(reader, node,
@@ -80,7 +96,7 @@ static vly_status collect(vly_reader *reader, const vly_toml_node *node,
         if (list->areas)
             list->areas[list->n] = i;
         list->n++;
-        if (!glob)
+        if (!glob && strcmp(pattern, name) == 0)
             break;
     }
     if (list->n == before)

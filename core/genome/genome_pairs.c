@@ -419,7 +419,7 @@ vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,
     VLY_TRY(reserve(reader, map, n));
     for (uint32_t i = 0; i < map->n_cells; i++)
         VLY_TRY(add_cell(reader, map, &map->cells[i], n_synapses));
-    if (n == 0)
+    if (n == 0 && map->n_cells > 0)
         VLY_TRY(note_none(reader, map));
     if (!map->id)
         VLY_TRY(count_pairs(reader, n_before));

@@ -55,7 +55,9 @@ typedef struct vly_reader {
     vly_error *error;
     vly_variable *vars;
     uint32_t n_vars;
-    uint32_t depth; /* of the current expression */
+    uint32_t depth;            /* of the current expression */
+    struct vly_copies *copies; /* areas with `copies` */
+    uint32_t n_copies;
     uint32_t *seen; /* [n_areas] stamps of vly_reader_areas */
     uint32_t stamp;
     struct vly_map_entry *maps;

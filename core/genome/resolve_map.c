@@ -105,7 +105,7 @@ static void resolve_key(vly_text *text, const vly_genome *genome,
         last = origin->line > last ? origin->line : last;
     }
     put_key(text, genome, map, first, key);
-    if (same || map->linked)
+    if (same || map->linked || map->chosen)
         put_cell(text, first, key);
     else
         put_matrix(text, map, key);
@@ -156,7 +156,7 @@ static void put_names(vly_text *text, const char *key, const vly_end_list *list)
 
 static void resolve_ends(vly_text *text, const vly_map_entry *map)
 {
-    if (!map->linked) {
+    if (!map->linked && !map->chosen) {
         put_names(text, "from", &map->from);
         put_names(text, "to", &map->to);
         return;
@@ -260,6 +260,8 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
 {
     vly_cell_key keys[3];
     uint32_t n_keys = 0;
+    if (map->n_cells == 0)
+        return; /* no pair of copies */
     if (vly_rules[map->rule].size != VLY_SIZE_NONE)
         keys[n_keys++] = vly_rule_size_cell(map->rule);
     if (!(map->edges && map->edges->weight))
@@ -286,6 +288,6 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
         vly_text_put(text, "port = %u\n", map->port);
     if (map->plasticity)
         vly_text_put(text, "plasticity = \"%s\"\n", map->plasticity->name);
-    if (map->linked)
+    if (map->linked || map->chosen)
         resolve_exceptions(text, genome, map, keys, n_keys);
 }

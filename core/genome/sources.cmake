@@ -16,6 +16,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_association.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell_check.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_copies.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_end.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_file.c

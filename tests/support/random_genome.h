@@ -153,7 +153,9 @@
     X(pool_out_degree)                                                         \
     X(pool_bernoulli)                                                          \
     X(pool_no_self)                                                            \
-    X(stimulus_part)
+    X(stimulus_part)                                                           \
+    X(copies)                                                                  \
+    X(copies_own)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,
