@@ -172,10 +172,11 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(vly_stimuli_read(reader));
     VLY_TRY(vly_generators_check(reader));
     VLY_TRY(vly_records_read(reader));
+    VLY_TRY(vly_genome_resolve(reader));
+    VLY_TRY(vly_areas_drop(reader));
     status = vly_genome_make_hash(reader->genome);
     if (status != VLY_OK)
         return vly_reader_nomem(reader, 0, "the hash of the genome");
-    VLY_TRY(vly_genome_resolve(reader));
 out:
     return status;
 }

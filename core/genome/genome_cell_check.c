@@ -37,7 +37,7 @@ static vly_status count_from_p(vly_reader *reader, vly_map_cell *cell)
 {
     double pairs =
         (double)cell->source->n_neurons * (double)cell->target->n_neurons;
-    if (cell->p >= 1)
+    if (cell->p >= 1 && pairs > 0)
         return vly_reader_fail(reader, cell->node[VLY_CELL_P],
                                "p is 1, wanted less than 1: no number of "
                                "synapses connects all pairs");
@@ -48,7 +48,7 @@ static vly_status count_from_p(vly_reader *reader, vly_map_cell *cell)
     double k = pairs <= 0x1p32
                    ? vly_log(1.0 - cell->p) / vly_log(1.0 - 1.0 / pairs)
                    : vly_log1p(-cell->p) / vly_log1p(-1.0 / pairs);
-    k = vly_floor(k + 0.5);
+    k = pairs > 0 ? vly_floor(k + 0.5) : 0;
     if (!(k <= (double)VLY_SYNAPSES_MAX))
         return vly_reader_fail(reader, cell->node[VLY_CELL_P],
                                "p makes more than 2^40 synapses, wanted less");
@@ -124,6 +124,8 @@ static vly_status check_cell(vly_reader *reader, const vly_map_entry *map,
 {
     const vly_end *from = cell->source;
     const vly_end *to = cell->target;
+    if (from->n_neurons == 0 || to->n_neurons == 0)
+        return VLY_OK; /* no synapse is asked for */
     if (vly_rule_is(map->rule, VLY_TRAIT_EQUAL_SIZES) &&
         from->n_neurons != to->n_neurons)
         return vly_reader_fail_key(reader, map->node,

@@ -109,8 +109,8 @@ static vly_status part_of(const end_work *work, const piece *name,
     const vly_area *found = &work->reader->genome->areas[area];
     uint64_t last = of->has_last ? of->last : found->n_neurons;
     *part = (vly_part){.area = area, .n = found->n_neurons};
-    if (!of->given)
-        return VLY_OK;
+    if (!of->given || found->n_neurons == 0)
+        return VLY_OK; /* every part of no neuron is none */
     if (last > found->n_neurons || of->first >= last)
         return vly_reader_fail_in(
             work->reader, work->node, work->at + name->at,
@@ -308,7 +308,9 @@ static vly_status read_term(end_work *work, piece of, vly_end *pool)
         vly_part part;
         VLY_TRY(part_of(work, &of, &range, areas.areas[i], &part));
         VLY_TRY(add_part(work, pool ? pool : &own, &part));
-        if (pool)
+        if (pool && part.n == 0)
+            pool->n_parts--; /* a part without neurons */
+        else if (pool)
             VLY_TRY(check_overlap(work, &whole, pool));
         else
             VLY_TRY(add_end(work, &own));
@@ -341,6 +343,8 @@ static vly_status read_text(end_work *work, const char *text)
                           &pool));
         begin = plus ? plus + 1 : NULL;
     } while (begin);
+    if (pool.n_parts == 0) /* the last one stands for all of them */
+        pool.n_parts = 1;
     status = add_end(work, &pool);
 out:
     return status;

@@ -70,7 +70,7 @@ const vly_key vly_keys_quantity[] = {
     END};
 
 const vly_key vly_keys_area[] = {
-    {"neurons", VLY_FORM_WHOLE, "how many"},
+    {"neurons", VLY_FORM_WHOLE, "how many; 0 leaves the area out"},
     {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},
     {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},
     {"model", VLY_FORM_MODEL, "a [model], a [neuron] or a model's id"},
@@ -389,7 +389,7 @@ const vly_key vly_keys_pattern[] = {
 /* Generator areas. */
 #define GENERATOR                                                              \
     {"generator", VLY_FORM_KIND, "poisson, spikes or pulse; no model"},        \
-        {"neurons", VLY_FORM_WHOLE, "how many"},                               \
+        {"neurons", VLY_FORM_WHOLE, "how many; 0 leaves the area out"},        \
         {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},     \
         {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},                    \
         {"copies", VLY_FORM_WHOLE,                                             \

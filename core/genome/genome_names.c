@@ -137,15 +137,35 @@ out:
     return status;
 }
 
+/* Whole areas are named by what needs their neurons. */
+static vly_status check_neurons(vly_reader *reader, const vly_toml_node *node,
+                                const char *what, const vly_area_list *list)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        const vly_area *area = &reader->genome->areas[list->areas[i]];
+        if (area->n_neurons == 0)
+            return vly_reader_fail(reader, node,
+                                   "%s: area %s has 0 neurons, wanted one at "
+                                   "least: only maps, stimuli and records "
+                                   "leave such an area out",
+                                   what, area->name);
+    }
+    return VLY_OK;
+}
+
 vly_status vly_reader_areas(vly_reader *reader, const vly_toml_node *node,
                             const char *what, vly_area_list *list)
 {
-    if (node->kind == VLY_TOML_STRING)
-        return vly_reader_pattern(reader, node, what, node->u.string, list);
-    if (node->kind != VLY_TOML_ARRAY || node->n_children == 0)
+    const bool one = node->kind == VLY_TOML_STRING;
+    vly_status status;
+    if (!one && (node->kind != VLY_TOML_ARRAY || node->n_children == 0))
         return vly_reader_wrong(reader, node, what,
                                 "the name of an area or a list of names");
-    return vly_reader_pattern(reader, node, what, NULL, list);
+    VLY_TRY(vly_reader_pattern(reader, node, what, one ? node->u.string : NULL,
+                               list));
+    status = check_neurons(reader, node, what, list);
+out:
+    return status;
 }
 
 /* ---- ids ---------------------------------------------------------------- */

@@ -364,10 +364,25 @@ double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
     return 0;
 }
 
+static bool without_neurons(const vly_map_cell *cell)
+{
+    return cell->source->n_neurons == 0 || cell->target->n_neurons == 0;
+}
+
+static bool any_neurons(const vly_map_entry *map)
+{
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        if (!without_neurons(&map->cells[i]))
+            return true;
+    return false;
+}
+
 /* The pairs of a cell with synapses; others are noted. */
 static vly_status add_cell(vly_reader *reader, const vly_map_entry *map,
                            const vly_map_cell *cell, double *n_synapses)
 {
+    if (without_neurons(cell))
+        return VLY_OK; /* noted at the area */
     double synapses = vly_cell_synapses(reader->genome, map, cell);
     if (!(synapses > 0))
         return add_empty(reader, map, cell);
@@ -414,12 +429,13 @@ vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,
                                    "pairs of areas, wanted at most 2^24",
                                    reader->n_vectors);
     for (uint32_t i = 0; i < map->n_cells; i++)
-        if (vly_cell_synapses(genome, map, &map->cells[i]) > 0)
+        if (!without_neurons(&map->cells[i]) &&
+            vly_cell_synapses(genome, map, &map->cells[i]) > 0)
             n += pairs_of(&map->cells[i]);
     VLY_TRY(reserve(reader, map, n));
     for (uint32_t i = 0; i < map->n_cells; i++)
         VLY_TRY(add_cell(reader, map, &map->cells[i], n_synapses));
-    if (n == 0 && map->n_cells > 0)
+    if (n == 0 && any_neurons(map))
         VLY_TRY(note_none(reader, map));
     if (!map->id)
         VLY_TRY(count_pairs(reader, n_before));

@@ -44,7 +44,7 @@ static vly_status check_neuron(vly_reader *reader, const vly_toml_node *item,
 {
     for (uint32_t i = 0; i < areas->n; i++) {
         const vly_area *area = &reader->genome->areas[areas->areas[i]];
-        if (number >= area->n_neurons)
+        if (area->n_neurons && number >= area->n_neurons)
             return vly_reader_fail(reader, item,
                                    "neuron %" PRIu64 ", wanted 0 to %u of area "
                                    "%s",

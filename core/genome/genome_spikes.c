@@ -99,7 +99,7 @@ static vly_status read_neurons(vly_reader *reader, const vly_toml_node *node,
                                 &number));
         for (uint32_t j = 0; j < entry->to.n; j++) {
             const vly_area *area = &reader->genome->areas[entry->to.areas[j]];
-            if (number >= area->n_neurons)
+            if (area->n_neurons && number >= area->n_neurons)
                 return vly_reader_fail(reader, item,
                                        "neuron %" PRIu64 ", wanted 0 to %u of "
                                        "area %s",
@@ -159,7 +159,7 @@ static uint32_t n_in_range(const vly_reader *reader,
                            const vly_stimulus_entry *entry, uint32_t i)
 {
     const vly_area *area = &reader->genome->areas[entry->to.areas[i]];
-    if (entry->parted)
+    if (entry->parted || area->n_neurons == 0)
         return entry->ends[i].n_neurons;
     return entry->n ? entry->n : area->n_neurons - entry->first;
 }

@@ -259,7 +259,8 @@ static vly_status read_range(vly_reader *reader, vly_stimulus_entry *entry)
             vly_value_whole(reader, n, "n", 1, VLY_NEURONS_MAX, &numbers[1]));
     for (uint32_t i = 0; i < entry->to.n; i++) {
         const vly_area *area = &reader->genome->areas[entry->to.areas[i]];
-        if (numbers[0] + (n ? numbers[1] : 1) > area->n_neurons)
+        if (area->n_neurons &&
+            numbers[0] + (n ? numbers[1] : 1) > area->n_neurons)
             return vly_reader_fail(
                 reader, n ? n : first,
                 "%s reaches neuron %" PRIu64 ", wanted at most %u, the last of "
@@ -360,7 +361,10 @@ static vly_status make_stimulus(vly_reader *reader,
     stimulus->to = entry->to.areas[index];
     stimulus->first = entry->first;
     stimulus->n_neurons = entry->n ? entry->n : area->n_neurons - entry->first;
-    if (entry->parted) {
+    if (area->n_neurons == 0) { /* left out later */
+        stimulus->first = 0;
+        stimulus->n_neurons = 0;
+    } else if (entry->parted) {
         stimulus->first = entry->ends[index].parts[0].first;
         stimulus->n_neurons = entry->ends[index].parts[0].n;
     }

@@ -155,7 +155,8 @@
     X(pool_no_self)                                                            \
     X(stimulus_part)                                                           \
     X(copies)                                                                  \
-    X(copies_own)
+    X(copies_own)                                                              \
+    X(area_empty)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,

@@ -156,6 +156,30 @@ static void put_copies(maker *m)
     cover(m, COVER_copies);
 }
 
+/* An area without neurons at the ends of everything. */
+static void put_nothing(maker *m)
+{
+    uint32_t other = whole(m, 0, m->n_areas - 1);
+    const char *model =
+        m->areas[other].model == FEAGI ? "feagi" : "lif_psc_exp";
+    put(m, "\n[area.z]\nmodel = \"%s\"\nneurons = 0\n", model);
+    put(m,
+        "[[map]]\nfrom = \"z\"\nto = \"a%u\"\nrule = \"fixed_in_degree\"\n"
+        "in_degree = 100\n",
+        (unsigned)other);
+    put_weight(m, m->areas[other].model, false);
+    put(m,
+        "[[map]]\nfrom = \"z + a%u\"\nto = \"a%u\"\n"
+        "rule = \"fixed_out_degree\"\nout_degree = 1\n",
+        (unsigned)other, (unsigned)other);
+    put_weight(m, m->areas[other].model, false);
+    put(m,
+        "[[stimulus]]\nid = \"z\"\nkind = \"poisson\"\nto = \"z\"\n"
+        "rate_hz = 5\nweight%s = 1\n",
+        *model == 'f' ? "" : "_pa");
+    cover(m, COVER_area_empty);
+}
+
 void put_pools(maker *m)
 {
     uint32_t n = chance(m, 50) ? whole(m, 1, 3) : 0;
@@ -180,4 +204,6 @@ void put_pools(maker *m)
         put_part_stimulus(m);
     if (chance(m, 20))
         put_copies(m);
+    if (chance(m, 20))
+        put_nothing(m);
 }
