@@ -88,7 +88,7 @@ bool vly_buckets_suit(const vly_rule_job *job)
     const vly_pair *pair = job->pair;
     vly_rule_size size = vly_rules[pair->rule].size;
     bool drawn = size == VLY_SIZE_IN_DEGREE
-                     ? pair->multiple && pair->in_degree > 0 &&
+                     ? !job->degrees && pair->multiple && pair->in_degree > 0 &&
                            job->n_to <= UINT32_C(1) << 30 /* words: 2^64 */
                      : size == VLY_SIZE_COUNT && !job->chosen;
     return drawn && plan_make(job, &plan);

@@ -154,6 +154,8 @@ vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
         vly_draws_init(&job->target_draws, genome->seed_network, "map:", stream,
                        ":", "target") != VLY_OK)
         VLY_TRY(vly_fail_nomem(error, strlen(stream) + 16, "a name"));
+    if (pair->degree.kind != VLY_VALUE_NUMBER)
+        VLY_TRY(vly_degrees_init(job, genome, error));
     if (inits[pair->rule])
         VLY_TRY(inits[pair->rule](job, genome, error));
     if (job->mapper == VLY_RULE_VECTORS)
@@ -171,10 +173,12 @@ void vly_rule_deinit(vly_rule_job *job)
     vly_free(job->vectors);
     vly_free(job->chosen);
     vly_free(job->edge_row);
+    vly_free(job->degrees);
     vly_shared_deinit(&job->shared);
     vly_near_destroy(job->near);
     job->near = NULL;
     job->edge_row = NULL;
+    job->degrees = NULL;
     job->vectors = NULL;
     job->chosen = NULL;
 }
@@ -199,8 +203,8 @@ double vly_rule_most(const vly_genome *genome, const vly_pair *pair)
 #define N_PAIRS (n_from * n_to)
 #define N_LIKELY likely_most(n_from *n_to, pair->p)
 #define N_COUNT ((double)pair->count)
-#define N_IN_DEGREE ((double)pair->in_degree)
-#define N_OUT_DEGREE ((double)pair->out_degree)
+#define N_IN_DEGREE vly_degree_most(pair, n_to)
+#define N_OUT_DEGREE vly_degree_most(pair, n_from)
 #define N_OF_VECTORS                                                           \
     (n_from * pair->n_vectors * (to->has_voxels ? to->neurons_per_voxel : 1))
 #define N_OF_VOXELS vly_voxel_synapses(genome, pair)

@@ -192,7 +192,7 @@ static void one_in_degree(const vly_rule_job *job, uint32_t target,
     vly_run_of_words words = {.draws = &job->source_draws, .index = target};
     const uint32_t own = vly_own_source(job, target);
     uint32_t n = job->n_from - (own != VLY_NO_NEURON ? 1 : 0);
-    uint32_t degree = job->pair->in_degree;
+    uint32_t degree = vly_degree_of(job, target);
     for (uint32_t i = 0; i < degree; i++) {
         uint32_t source = other_end(job, vly_next_word(&words), i, degree, n,
                                     target + 1, stamps);
@@ -208,7 +208,7 @@ static void one_out_degree(const vly_rule_job *job, uint32_t source,
     vly_run_of_words words = {.draws = &job->target_draws, .index = source};
     const uint32_t own = vly_own_target(job, source);
     uint32_t n = job->n_to - (own != VLY_NO_NEURON ? 1 : 0);
-    uint32_t degree = job->pair->out_degree;
+    uint32_t degree = vly_degree_of(job, source);
     if (!targets) { /* counting needs no draw */
         cursor[source] += degree;
         return;

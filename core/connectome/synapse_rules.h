@@ -42,6 +42,8 @@ typedef struct vly_rule_job {
     uint64_t *chosen; /* fixed_total_number of few pairs: a bit a pair; owned */
     uint32_t to_voxels[3];
     uint32_t from_voxels[3];
+    uint32_t *degrees;     /* drawn ones, of each target or source; owned;
+                            * NULL: the pair's */
     struct vly_near *near; /* distance; owned */
     uint64_t *edge_row;    /* file: where a source begins in its edges; owned */
     double log_miss;       /* pairwise_bernoulli: log(1 - p) */
@@ -74,6 +76,24 @@ vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
 void vly_rule_deinit(vly_rule_job *job);
 /* Synapses at most (bernoulli: the mean and 8 standard deviations). */
 double vly_rule_most(const vly_genome *genome, const vly_pair *pair);
+
+/* rule_degree.c: draws the degrees of a job.
+ * Errors  E_PARSE the distribution leaves nothing; E_NOMEM */
+vly_status vly_degrees_init(vly_rule_job *job, const vly_genome *genome,
+                            vly_error *error);
+/* The degree of a target or source, of the rule's side. */
+static inline uint32_t vly_degree_of(const vly_rule_job *job, uint32_t k)
+{
+    if (job->degrees)
+        return job->degrees[k];
+    return vly_rules[job->pair->rule].size == VLY_SIZE_IN_DEGREE
+               ? job->pair->in_degree
+               : job->pair->out_degree;
+}
+/* Its mean of a pair, and what n of them add up to at most (mean plus 8
+ * standard deviations), as a share of n. */
+double vly_degree_mean(const vly_pair *pair);
+double vly_degree_most(const vly_pair *pair, double n);
 
 /* True: rows come one by one from vly_rule_row; false: from vly_rule_part. */
 bool vly_rule_by_rows(const vly_rule_job *job);

@@ -39,7 +39,8 @@ typedef enum vly_value_kind {
     VLY_VALUE_LOGNORMAL,   /* exp of a normal with mean a, sd b */
     VLY_VALUE_EXPONENTIAL, /* mean a */
     VLY_VALUE_ARRAY,       /* array[n_array], one a neuron */
-    VLY_VALUE_DRAW         /* base + scale * r^power, r the named draw */
+    VLY_VALUE_DRAW,        /* base + scale * r^power, r the named draw */
+    VLY_VALUE_MIXTURE      /* of parts[n_parts], each with its share */
 } vly_value_kind;
 
 typedef struct vly_value {
@@ -59,6 +60,10 @@ typedef struct vly_value {
     char *draw;    /* name of the per-neuron uniform draw; owned */
     double *array; /* owned */
     uint32_t n_array;
+    struct vly_value *parts; /* VLY_VALUE_MIXTURE: numbers and distributions;
+                                owned */
+    double *shares;          /* [n_parts] they add up to 1; owned */
+    uint32_t n_parts;
     vly_origin origin;
 } vly_value;
 
@@ -252,8 +257,9 @@ typedef struct vly_pair {
     vly_rule rule;
     double p;              /* pairwise_bernoulli */
     uint64_t count;        /* fixed_total_number (p already made a count) */
-    uint32_t in_degree;    /* fixed_in_degree */
-    uint32_t out_degree;   /* fixed_out_degree */
+    uint32_t in_degree;    /* fixed_in_degree; the largest, if it is drawn */
+    uint32_t out_degree;   /* fixed_out_degree; the same */
+    vly_value degree;      /* how either is drawn; a NUMBER: it is not */
     bool self;             /* a neuron may connect to itself */
     bool multiple;         /* a pair of neurons may have several synapses */
     int32_t (*vectors)[3]; /* owned */

@@ -99,12 +99,41 @@ out:
     return status;
 }
 
+/* A number, or a distribution that is drawn for each neuron and rounded; then
+ * *largest is the largest that can come out. */
+static vly_status read_degree(vly_reader *reader, const vly_toml_node *node,
+                              const char *what, vly_map_cell *cell,
+                              uint32_t *largest)
+{
+    const vly_value_spec spec = {
+        .what = what, .lo = 0, .hi = VLY_NEURONS_MAX, .cut = true};
+    vly_status status = VLY_OK;
+    uint64_t whole = 0;
+    double lo = 0, hi = 0;
+    cell->degree = (vly_value){0};
+    if (node->kind != VLY_TOML_TABLE) {
+        status =
+            vly_value_whole(reader, node, what, 0, VLY_NEURONS_MAX, &whole);
+        *largest = (uint32_t)whole;
+        return status;
+    }
+    VLY_TRY(vly_value_read(reader, node, &spec, &cell->degree));
+    vly_value_bounds(&cell->degree, &lo, &hi);
+    *largest = (uint32_t)vly_floor(hi + 0.5);
+    if (vly_floor(hi + 0.5) - vly_floor(lo + 0.5) > VLY_DEGREES_MAX)
+        return vly_reader_fail(reader, node,
+                               "%s reaches from %.0f to %.0f, wanted at most "
+                               "%u values: add clip = [low, high]",
+                               what, lo, hi, VLY_DEGREES_MAX);
+out:
+    return status;
+}
+
 static vly_status read_cell(vly_reader *reader, const vly_toml_node *node,
                             const char *what, vly_cell_key key,
                             vly_map_cell *cell)
 {
     vly_status status = VLY_OK;
-    uint64_t whole = 0;
     switch (key) {
     case VLY_CELL_P:
         VLY_TRY(vly_value_ranged(reader, node, what, 0, 1, &cell->p));
@@ -117,10 +146,9 @@ static vly_status read_cell(vly_reader *reader, const vly_toml_node *node,
         break;
     case VLY_CELL_IN_DEGREE:
     case VLY_CELL_OUT_DEGREE:
-        VLY_TRY(
-            vly_value_whole(reader, node, what, 0, VLY_NEURONS_MAX, &whole));
-        *(key == VLY_CELL_IN_DEGREE ? &cell->in_degree : &cell->out_degree) =
-            (uint32_t)whole;
+        VLY_TRY(read_degree(reader, node, what, cell,
+                            key == VLY_CELL_IN_DEGREE ? &cell->in_degree
+                                                      : &cell->out_degree));
         break;
     case VLY_CELL_WEIGHT:
         VLY_TRY(read_weight(reader, node, what, cell));

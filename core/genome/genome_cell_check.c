@@ -109,13 +109,15 @@ static vly_status check_room(vly_reader *reader, const vly_map_entry *map,
     } else if (shared) {
         room--;
     }
+    const bool drawn = cell->degree.kind != VLY_VALUE_NUMBER;
     if (n > 0 && (room == 0 || (!map->multiple && n > room)))
         return vly_reader_fail(
             reader, cell->node[vly_rule_size_cell(map->rule)],
-            "%s is %" PRIu64 ", wanted at most %" PRIu64 " from %s to %s%s%s",
-            vly_rule_size_key(map->rule), n, room, from->name, to->name,
-            map->multiple ? "" : " with multiple = false",
-            map->self ? "" : " and self = false");
+            "%s %s %" PRIu64 ", wanted at most %" PRIu64 " from %s to %s%s%s%s",
+            vly_rule_size_key(map->rule), drawn ? "reaches" : "is", n, room,
+            from->name, to->name, map->multiple ? "" : " with multiple = false",
+            map->self ? "" : " and self = false",
+            drawn ? ": add clip = [low, high]" : "");
     return VLY_OK;
 }
 

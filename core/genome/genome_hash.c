@@ -56,6 +56,12 @@ static void put_value(vly_text *text, const vly_value *value)
     put_u64(text, value->n_array);
     for (uint32_t i = 0; i < value->n_array; i++)
         put_double(text, value->array[i]);
+    if (value->kind == VLY_VALUE_MIXTURE)
+        put_u64(text, value->n_parts);
+    for (uint32_t i = 0; i < value->n_parts; i++) {
+        put_value(text, &value->parts[i]);
+        put_double(text, value->shares[i]);
+    }
 }
 
 static void put_area(vly_text *text, const vly_area *area)
@@ -90,6 +96,8 @@ static void put_shape(vly_text *text, const vly_pair *pair)
 {
     if (vly_rules[pair->rule].size == VLY_SIZE_OUT_DEGREE)
         put_u64(text, pair->out_degree);
+    if (pair->degree.kind != VLY_VALUE_NUMBER)
+        put_value(text, &pair->degree);
     if (pair->rule == VLY_RULE_COMPOSITE) {
         put_u64(text, (uint64_t)pair->mapper);
         for (int i = 0; i < 3; i++) {

@@ -145,8 +145,11 @@ const vly_key vly_keys_map[] = {
     {"p", VLY_FORM_COUNTS, "probability of a pair of neurons"},
     {"vectors", VLY_FORM_TRIPLES, "voxel to voxel + [dx, dy, dz]"},
     {"morphology", VLY_FORM_TEXT, "a [morphology], instead of vectors"},
-    {"in_degree", VLY_FORM_COUNTS, "synapses onto a neuron (fixed_in_degree)"},
-    {"out_degree", VLY_FORM_COUNTS, "synapses of a neuron (fixed_out_degree)"},
+    {"in_degree", VLY_FORM_CELL,
+     "synapses onto a neuron (fixed_in_degree); a distribution is drawn for "
+     "each and rounded"},
+    {"out_degree", VLY_FORM_CELL,
+     "synapses of a neuron (fixed_out_degree); the same"},
     PATTERNS,
     COMPOSITE,
     {"weight*", VLY_FORM_CELL, "in the unit of the target's port"},
@@ -223,8 +226,8 @@ const vly_key vly_keys_except[] = {
     {"to", VLY_FORM_AREAS, "postsynaptic areas"},
     {"p", VLY_FORM_COUNTS, "as of the map"},
     {"count", VLY_FORM_COUNTS, "as of the map"},
-    {"in_degree", VLY_FORM_COUNTS, "as of the map"},
-    {"out_degree", VLY_FORM_COUNTS, "as of the map"},
+    {"in_degree", VLY_FORM_CELL, "as of the map"},
+    {"out_degree", VLY_FORM_CELL, "as of the map"},
     {"weight*", VLY_FORM_CELL, "as of the map"},
     {"delay_ms", VLY_FORM_CELL, "as of the map"},
     {"delay_bursts", VLY_FORM_CELL, "as of the map"},
@@ -292,7 +295,25 @@ const vly_key vly_keys_use[] = {
         "column", VLY_FORM_TEXT, "name in the header: a line a neuron"         \
     }
 
-const vly_key vly_keys_value[] = {DISTRIBUTION, DRAW, COLUMN, END};
+#define SHARES                                                                 \
+    {                                                                          \
+        "p", VLY_FORM_NUMBER_LIST,                                             \
+            "their shares, which add up to 1; default the same for all"        \
+    }
+#define CHOICE                                                                 \
+    {                                                                          \
+        "choice", VLY_FORM_NUMBER_LIST, "numbers: each neuron has one of them" \
+    }
+#define MIXTURE                                                                \
+    {                                                                          \
+        "mixture", VLY_FORM_ONES,                                              \
+            "numbers and distributions: each neuron has one of them"           \
+    }
+
+const vly_key vly_keys_value[] = {DISTRIBUTION, DRAW,   COLUMN, CHOICE,
+                                  MIXTURE,      SHARES, END};
+const vly_key vly_keys_choice[] = {CHOICE, SHARES, END};
+const vly_key vly_keys_mixture[] = {MIXTURE, SHARES, END};
 const vly_key vly_keys_distribution[] = {DISTRIBUTION, END};
 const vly_key vly_keys_draw[] = {DRAW, END};
 
@@ -445,6 +466,8 @@ const vly_key_section vly_key_sections[] = {
     {"value.distribution", "a distribution", vly_keys_distribution, false,
      false},
     {"value.draw", "a draw", vly_keys_draw, false, false},
+    {"value.choice", "a choice", vly_keys_choice, false, false},
+    {"value.mixture", "a mixture", vly_keys_mixture, false, false},
     {"record.spikes", "[[record]]", vly_keys_record, false, false},
     {"record.fields", "[[record]]", vly_keys_record_fields, false, false},
     {"record.weights", "[[record]]", vly_keys_record_weights, false, false},

@@ -35,6 +35,7 @@ typedef struct vly_map_cell {
     uint64_t count; /* fixed_total_number: final, even if p was given */
     uint32_t in_degree;
     uint32_t out_degree;
+    vly_value degree; /* a NUMBER: one of those two */
     vly_value weight;
     vly_value delay_ms;
 } vly_map_cell;

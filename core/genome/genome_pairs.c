@@ -135,6 +135,7 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->count = cell->count;
     pair->in_degree = cell->in_degree;
     pair->out_degree = cell->out_degree;
+    pair->degree = cell->degree;
     pair->edges = map->edges;
     pair->space = map->space;
     pair->self = map->self;

@@ -24,9 +24,11 @@ static bool same_cell(const vly_map_cell *a, const vly_map_cell *b,
     case VLY_CELL_COUNT:
         return a->count == b->count;
     case VLY_CELL_IN_DEGREE:
-        return a->in_degree == b->in_degree;
+        return a->in_degree == b->in_degree &&
+               same_value(&a->degree, &b->degree);
     case VLY_CELL_OUT_DEGREE:
-        return a->out_degree == b->out_degree;
+        return a->out_degree == b->out_degree &&
+               same_value(&a->degree, &b->degree);
     case VLY_CELL_WEIGHT:
         return same_value(&a->weight, &b->weight);
     default:
@@ -45,10 +47,13 @@ static void put_cell(vly_text *text, const vly_map_cell *cell, vly_cell_key key)
         vly_text_put(text, "%" PRIu64, cell->count);
         break;
     case VLY_CELL_IN_DEGREE:
-        vly_text_put(text, "%u", cell->in_degree);
-        break;
     case VLY_CELL_OUT_DEGREE:
-        vly_text_put(text, "%u", cell->out_degree);
+        if (cell->degree.kind != VLY_VALUE_NUMBER)
+            vly_text_value(text, &cell->degree);
+        else
+            vly_text_put(text, "%u",
+                         key == VLY_CELL_IN_DEGREE ? cell->in_degree
+                                                   : cell->out_degree);
         break;
     case VLY_CELL_WEIGHT:
         vly_text_value(text, &cell->weight);

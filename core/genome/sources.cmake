@@ -26,6 +26,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_map.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_memory.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_mixture.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_modulator.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_morphology.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_names.c

@@ -156,7 +156,9 @@
     X(stimulus_part)                                                           \
     X(copies)                                                                  \
     X(copies_own)                                                              \
-    X(area_empty)
+    X(area_empty)                                                              \
+    X(degree_drawn)                                                            \
+    X(param_mixture)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,

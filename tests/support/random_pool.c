@@ -59,6 +59,24 @@ static uint32_t put_end(maker *m, const char *key, int model, uint32_t first)
     return n;
 }
 
+/* A number, or a distribution up to it. */
+static void put_degree(maker *m, const char *side, uint32_t degree)
+{
+    uint32_t lo = whole(m, 0, degree - 1);
+    if (chance(m, 50)) {
+        put(m, "%s_degree = %u\n", side, (unsigned)degree);
+        return;
+    }
+    if (chance(m, 50))
+        put(m, "%s_degree = { uniform = [%u, %u] }\n", side, (unsigned)lo,
+            (unsigned)degree);
+    else
+        put(m, "%s_degree = { normal = [%.4g, %.4g], clip = [%u, %u] }\n", side,
+            0.5 * (lo + degree), 0.2 * (degree - lo), (unsigned)lo,
+            (unsigned)degree);
+    cover(m, COVER_degree_drawn);
+}
+
 /* Rules of n_from and n_to neurons, of which none may be chosen twice with the
  * keys written here. */
 static void put_pool_rule(maker *m, uint32_t n_from, uint32_t n_to)
@@ -79,8 +97,8 @@ static void put_pool_rule(maker *m, uint32_t n_from, uint32_t n_to)
         const char *side = pick == 2 ? "in" : "out";
         uint32_t n = pick == 2 ? n_from : n_to;
         uint32_t degree = whole(m, 1, n < 12 ? (n + 1) / 2 : 6);
-        put(m, "rule = \"fixed_%s_degree\"\n%s_degree = %u\n", side, side,
-            (unsigned)degree);
+        put(m, "rule = \"fixed_%s_degree\"\n", side);
+        put_degree(m, side, degree);
         self = self || n < 2;
         if (n > degree && chance(m, 50))
             put(m, "multiple = false\n");
@@ -124,6 +142,16 @@ static void put_part_stimulus(maker *m)
     cover(m, COVER_stimulus_part);
 }
 
+/* Parameters of the copies. */
+static void put_mixtures(maker *m)
+{
+    put(m, "tau_m_ms = { choice = [10, 20, 30], p = [0.5, 0.25, 0.25] }\n");
+    if (chance(m, 50))
+        put(m, "v_mv = { mixture = [-60, { normal = [-65, 2] }, { uniform = "
+               "[-62, -57] }] }\n");
+    cover(m, COVER_param_mixture);
+}
+
 /* Areas c/0, c/1, ...: maps within a copy, between copies, and of all of them
  * as a pool. */
 static void put_copies(maker *m)
@@ -132,6 +160,8 @@ static void put_copies(maker *m)
     uint32_t n = whole(m, 1, 4);
     put(m, "\n[area.c]\nmodel = \"lif_psc_exp\"\nneurons = %u\ncopies = %u\n",
         (unsigned)whole(m, 1, 12), (unsigned)n);
+    if (chance(m, 70))
+        put_mixtures(m);
     if (n > 1 && chance(m, 50)) {
         put(m, "[area.\"c/%u\"]\nneurons = 7\n", (unsigned)(n - 1));
         cover(m, COVER_copies_own);

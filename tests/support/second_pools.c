@@ -104,6 +104,42 @@ static uint64_t sum_of(const pool_check *c, bool of_target, uint32_t k)
     return sum;
 }
 
+bool second_degree_allowed(const vly_pair *pair, uint64_t n)
+{
+    const vly_value *degree = &pair->degree;
+    double lo = degree->clipped ? degree->clip_lo : degree->a;
+    double hi = degree->clipped ? degree->clip_hi : degree->b;
+    if (degree->kind == VLY_VALUE_NUMBER)
+        return n == (pair->rule == VLY_RULE_FIXED_IN_DEGREE ? pair->in_degree
+                                                            : pair->out_degree);
+    return (double)n >= floor(lo + 0.5) && (double)n <= floor(hi + 0.5);
+}
+
+/* Normal and uniform laws; 7 standard deviations, whose square is at most a
+ * quarter of that of the range. A clip of a normal is even in the tests. */
+bool second_degrees_likely(const vly_pair *pair, uint64_t sum,
+                           uint64_t n_neurons)
+{
+    const vly_value *degree = &pair->degree;
+    double lo = degree->clipped ? degree->clip_lo : degree->a;
+    double hi = degree->clipped ? degree->clip_hi : degree->b;
+    double n = (double)n_neurons;
+    if (degree->kind != VLY_VALUE_NORMAL && degree->kind != VLY_VALUE_UNIFORM)
+        return true;
+    return fabs((double)sum - n * 0.5 * (lo + hi)) <=
+           7 * sqrt(n) * 0.5 * (hi - lo) + 1;
+}
+
+static bool degrees_drawn(const pool_check *c, bool of_target)
+{
+    const uint32_t n =
+        of_target ? c->pool->to.n_neurons : c->pool->from.n_neurons;
+    for (uint32_t k = 0; k < n; k++)
+        if (!second_degree_allowed(c->pair, sum_of(c, of_target, k)))
+            return false;
+    return second_degrees_likely(c->pair, c->n, n);
+}
+
 static bool degrees_are(const pool_check *c, bool of_target, uint32_t degree)
 {
     const uint32_t n =
@@ -139,10 +175,10 @@ static const char *numbers_wrong(const pool_check *c)
         right = c->n == pair->count;
         break;
     case VLY_RULE_FIXED_IN_DEGREE:
-        right = degrees_are(c, true, pair->in_degree);
+        right = degrees_drawn(c, true);
         break;
     case VLY_RULE_FIXED_OUT_DEGREE:
-        right = degrees_are(c, false, pair->out_degree);
+        right = degrees_drawn(c, false);
         break;
     case VLY_RULE_PAIRWISE_BERNOULLI:
         right = likely(c);

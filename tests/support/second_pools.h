@@ -14,4 +14,11 @@ bool second_pool_check(const vly_genome *genome,
                        const vly_connectome *connectome, uint32_t index,
                        uint32_t *n);
 
+/* Whether a neuron may have n synapses of a fixed degree. */
+bool second_degree_allowed(const vly_pair *pair, uint64_t n);
+/* Whether the sum of n_neurons degrees is a likely one (they are equal without
+ * a distribution). */
+bool second_degrees_likely(const vly_pair *pair, uint64_t sum,
+                           uint64_t n_neurons);
+
 #endif

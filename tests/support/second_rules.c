@@ -242,7 +242,7 @@ static bool row_allowed(const projection *p, uint32_t k)
             return false;
     }
     return p->pair->rule != VLY_RULE_FIXED_OUT_DEGREE ||
-           p->row[k + 1] - p->row[k] == p->pair->out_degree;
+           second_degree_allowed(p->pair, p->row[k + 1] - p->row[k]);
 }
 
 static bool in_degrees_right(const projection *p)
@@ -252,7 +252,7 @@ static bool in_degrees_right(const projection *p)
     for (uint64_t i = 0; right && i < p->row[p->from->n_neurons]; i++)
         degrees[p->target[i] - p->to->first]++;
     for (uint32_t t = 0; right && t < p->to->n_neurons; t++)
-        right = degrees[t] == p->pair->in_degree;
+        right = second_degree_allowed(p->pair, degrees[t]);
     free(degrees);
     return right;
 }
@@ -281,7 +281,11 @@ static bool projection_right(const vly_genome *genome, const projection *p,
         return false;
     if (p->pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER)
         return n == p->pair->count;
-    return p->pair->rule != VLY_RULE_FIXED_IN_DEGREE || in_degrees_right(p);
+    if (p->pair->rule == VLY_RULE_FIXED_OUT_DEGREE)
+        return second_degrees_likely(p->pair, n, p->from->n_neurons);
+    return p->pair->rule != VLY_RULE_FIXED_IN_DEGREE ||
+           (in_degrees_right(p) &&
+            second_degrees_likely(p->pair, n, p->to->n_neurons));
 }
 
 /* True: a rule of second_space.h, *why NULL if it is right. */

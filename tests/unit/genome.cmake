@@ -10,6 +10,8 @@ vly_test(test_genome_gallery LABELS unit SOURCES test_genome_gallery.c
          LIBRARIES volley_second_rules)
 vly_test(test_genome_parts LABELS unit SOURCES test_genome_parts.c
          LIBRARIES volley_second_rules)
+vly_test(test_genome_mixture LABELS unit SOURCES test_genome_mixture.c
+         LIBRARIES volley_second_rules m)
 vly_test(test_genome_file LABELS unit SOURCES test_genome_file.c)
 vly_test(test_genome_table LABELS unit SOURCES test_genome_table.c)
 vly_test(test_gallery_space LABELS unit SOURCES test_gallery_space.c)

@@ -5,6 +5,7 @@
 
 #include "genome/voxel_rule.h"
 
+#include "connectome/synapse_rules.h"
 #include "genome/genome_end.h"
 #include "genome/genome_space.h"
 
@@ -67,8 +68,8 @@ static double rule_synapses(const vly_genome *genome, const vly_pair *pair)
 #define N_PAIRS pairs
 #define N_LIKELY (pair->p * pairs)
 #define N_COUNT ((double)pair->count)
-#define N_IN_DEGREE ((double)pair->in_degree)
-#define N_OUT_DEGREE ((double)pair->out_degree)
+#define N_IN_DEGREE vly_degree_mean(pair)
+#define N_OUT_DEGREE vly_degree_mean(pair)
 #define N_OF_VECTORS vector_synapses(from, to, pair)
 #define N_OF_VOXELS vly_voxel_synapses(genome, pair)
 #define N_EDGES ((double)pair->edges->n)

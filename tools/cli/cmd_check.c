@@ -61,6 +61,9 @@ static void value_text(const vly_value *value, char *text, size_t n)
     case VLY_VALUE_DRAW:
         snprintf(text, n, "drawn by %s", value->draw);
         break;
+    case VLY_VALUE_MIXTURE:
+        snprintf(text, n, "one of %u", value->n_parts);
+        break;
     }
 }
 

@@ -52,6 +52,8 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_AMOUNT] = "\"10 ms\"",
     [VLY_FORM_AMOUNTS] = "values by name",
     [VLY_FORM_BOUNDS] = "[\"1 ms\", \"20 ms\"]",
+    [VLY_FORM_NUMBER_LIST] = "list of numbers",
+    [VLY_FORM_ONES] = "list of numbers, distributions",
 };
 
 /* ---- keys ------------------------------------------------------------- */
