@@ -338,6 +338,13 @@ const vly_key vly_keys_draw[] = {DRAW, END};
     {                                                                          \
         "stop_burst", VLY_FORM_WHOLE, "the same in bursts"                     \
     }
+#define STEPS                                                                  \
+    {"at_ms", VLY_FORM_NUMBER_LIST,                                            \
+     "times from which the values of lists hold, one each, up to stop_ms; "    \
+     "instead of start_ms"},                                                   \
+    {                                                                          \
+        "at_bursts", VLY_FORM_INDEXES, "the same in bursts"                    \
+    }
 #define TIMES                                                                  \
     {"times_ms", VLY_FORM_TIMES, "arrivals: one list for all, or one each"},   \
         {"bursts", VLY_FORM_TIMES, "the same in bursts"},                      \
@@ -352,14 +359,19 @@ const vly_key vly_keys_draw[] = {DRAW, END};
     }
 
 const vly_key vly_keys_poisson[] = {
-    STIMULUS, PORT,
-    WINDOW,   {"rate_hz", VLY_FORM_EACH, "events a second onto each neuron"},
-    WEIGHT,   END};
+    STIMULUS,
+    PORT,
+    WINDOW,
+    STEPS,
+    {"rate_hz", VLY_FORM_EACH, "events a second onto each neuron"},
+    WEIGHT,
+    END};
 
 const vly_key vly_keys_bernoulli[] = {
     STIMULUS,
     PORT,
     WINDOW,
+    STEPS,
     {"rate_hz", VLY_FORM_EACH,
      "of each neuron: an event in a burst by a chance of rate * dt"},
     WEIGHT,
@@ -369,6 +381,7 @@ const vly_key vly_keys_normal[] = {
     STIMULUS,
     PORT,
     WINDOW,
+    STEPS,
     {"mean*", VLY_FORM_EACH,
      "of what is added in a burst: as dt_ms changes, so must it (doc step)"},
     {"sd*", VLY_FORM_EACH, "its standard deviation; the same goes for it"},
@@ -377,6 +390,7 @@ const vly_key vly_keys_normal[] = {
 const vly_key vly_keys_dc[] = {
     STIMULUS,
     WINDOW,
+    STEPS,
     {"amplitude*", VLY_FORM_EACH, "constant input, in the unit of i_e"},
     END};
 
@@ -423,7 +437,7 @@ const vly_key vly_keys_pattern[] = {
 const vly_key vly_keys_area_poisson[] = {
     GENERATOR,
     WINDOW,
-    {"rate_hz", VLY_FORM_NUMBER,
+    {"rate_hz", VLY_FORM_EACH,
      "of each neuron, at most 1 / dt: a spike by a chance of rate * dt"},
     END};
 

@@ -40,6 +40,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_pairs.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_plasticity.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_periodic.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_series.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_slope.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
@@ -58,6 +59,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/resolve_map.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_info.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_source.c
+    ${CMAKE_CURRENT_LIST_DIR}/stimulus_port.c
     ${CMAKE_CURRENT_LIST_DIR}/toml_reader.cpp
     ${CMAKE_CURRENT_LIST_DIR}/toml_tree.c
     ${CMAKE_CURRENT_LIST_DIR}/user_model.c

@@ -158,7 +158,9 @@
     X(copies_own)                                                              \
     X(area_empty)                                                              \
     X(degree_drawn)                                                            \
-    X(param_mixture)
+    X(param_mixture)                                                           \
+    X(stimulus_by_neuron)                                                      \
+    X(stimulus_over_time)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,

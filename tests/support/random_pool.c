@@ -210,6 +210,30 @@ static void put_nothing(maker *m)
     cover(m, COVER_area_empty);
 }
 
+/* Rates by neuron, or amplitudes and means over time. */
+static void put_series(maker *m)
+{
+    uint32_t to = whole(m, 0, m->n_areas - 1);
+    const area *a = &m->areas[to];
+    bool over_time = a->n > 40 || chance(m, 50);
+    bool dc = over_time && a->model != FEAGI && chance(m, 50);
+    put(m, "\n[[stimulus]]\nid = \"series\"\nto = \"a%u\"\nkind = \"%s\"\n",
+        (unsigned)to, dc ? "dc" : "poisson");
+    if (!dc)
+        put(m, "weight%s = %.4g\n", suffix(a->model),
+            a->is_round ? 16 : strong(a->model));
+    if (over_time)
+        put(m, "at_bursts = [3, 20, 21, 60]\nstop_burst = 90\n");
+    put(m, "%s = [",
+        !dc                      ? "rate_hz"
+        : a->model == IZHIKEVICH ? "amplitude"
+                                 : "amplitude_pa");
+    for (uint32_t k = 0; k < (over_time ? 4 : a->n); k++)
+        put(m, "%.4g, ", dc ? 5.0 * k : (k % 3) * 20 / m->dt_ms);
+    put(m, "]\n");
+    cover(m, over_time ? COVER_stimulus_over_time : COVER_stimulus_by_neuron);
+}
+
 void put_pools(maker *m)
 {
     uint32_t n = chance(m, 50) ? whole(m, 1, 3) : 0;
@@ -236,4 +260,6 @@ void put_pools(maker *m)
         put_copies(m);
     if (chance(m, 20))
         put_nothing(m);
+    if (chance(m, 30))
+        put_series(m);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(name model copies empty lists expression read map stimulus record input override use invalid memory
+foreach(name model copies empty series lists expression read map stimulus record input override use invalid memory
         notes foreign)
     vly_test(test_genome_${name} LABELS unit SOURCES test_genome_${name}.c)
 endforeach()

@@ -88,6 +88,8 @@ static const struct {
     {"use", "one_to_one", 23, 272},
     /* 3 * 2, and 5 for each of the 6 neurons of C */
     {"parts", "all_to_all", 24, 36},
+    /* 25 * 5 */
+    {"input", "all_to_all", 30, 125},
     /* what the seed makes of 80 normal degrees of the mean 10 */
     {"drawn", "fixed_in_degree", 100, 816},
     /* 8 for each of the 10 neurons of I, 5 for each of 80, and what the seed
