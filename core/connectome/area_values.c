@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/thread.h"
 
@@ -18,11 +19,26 @@
 typedef struct value_work {
     const vly_value *value;
     vly_law law;
+    vly_law *laws; /* of a mixture, [n_parts]; owned */
     vly_draws draws;
+    vly_draws choice; /* which part of a mixture */
     bool whole;
     double *values;
     uint32_t n;
 } value_work;
+
+/* The first part of a mixture that the shares up to it reach. */
+static uint32_t part_of(const value_work *work, uint32_t neuron)
+{
+    const vly_value *value = work->value;
+    double u =
+        ((double)vly_draws_word(&work->choice, neuron) + 0.5) * TWO_32_INVERSE;
+    double sum = value->shares[0];
+    uint32_t k = 0;
+    while (k + 1 < value->n_parts && u >= sum)
+        sum += value->shares[++k];
+    return k;
+}
 
 static double value_one(const value_work *work, uint32_t neuron)
 {
@@ -33,6 +49,8 @@ static double value_one(const value_work *work, uint32_t neuron)
         ((double)vly_draws_word(&work->draws, neuron) + 0.5) * TWO_32_INVERSE;
     if (value->kind == VLY_VALUE_DRAW)
         return value->base + value->scale * vly_pow(u, value->power);
+    if (value->kind == VLY_VALUE_MIXTURE)
+        return vly_law_value(&work->laws[part_of(work, neuron)], u);
     return vly_law_value(&work->law, u);
 }
 
@@ -67,6 +85,23 @@ static vly_status value_range(const vly_maker *maker,
     return VLY_OK;
 }
 
+/* The laws of the parts of a mixture, and the sequence that chooses. */
+static vly_status mixture_prepare(const vly_maker *maker,
+                                  const vly_value_target *target,
+                                  const vly_value *value, value_work *work,
+                                  const char **reason, bool *good)
+{
+    work->laws = vly_calloc(value->n_parts, sizeof(*work->laws));
+    if (!work->laws || vly_draws_init(&work->choice, maker->genome->seed_state,
+                                      "choice:", target->area->name, "|",
+                                      target->name) != VLY_OK)
+        return vly_fail_nomem(
+            maker->error, value->n_parts * sizeof(*work->laws), "a mixture");
+    for (uint32_t i = 0; i < value->n_parts && *good; i++)
+        *good = vly_law_init(&work->laws[i], &value->parts[i], reason);
+    return VLY_OK;
+}
+
 static vly_status value_prepare(const vly_maker *maker,
                                 const vly_value_target *target,
                                 const vly_value *value, value_work *work)
@@ -75,10 +110,16 @@ static vly_status value_prepare(const vly_maker *maker,
     const char *reason = "wanted one value a neuron";
     bool good = true;
     bool drawn = value->kind == VLY_VALUE_DRAW;
-    if (value->kind == VLY_VALUE_ARRAY)
+    if (value->kind == VLY_VALUE_MIXTURE) {
+        vly_status made =
+            mixture_prepare(maker, target, value, work, &reason, &good);
+        if (made != VLY_OK)
+            return made;
+    } else if (value->kind == VLY_VALUE_ARRAY) {
         good = value->n_array == area->n_neurons;
-    else if (!drawn)
+    } else if (!drawn) {
         good = vly_law_init(&work->law, value, &reason);
+    }
     if (!good) {
         char place[VLY_PLACE_BYTES];
         vly_place_print(maker->genome, &value->origin, place);
@@ -102,15 +143,15 @@ vly_status vly_value_column(const vly_maker *maker, vly_storage *storage,
     vly_status status;
     value_work work = {0};
     VLY_TRY(value_prepare(maker, target, value, &work));
-    bool uniform = value->kind != VLY_VALUE_ARRAY &&
-                   value->kind != VLY_VALUE_DRAW &&
-                   work.law.kind == VLY_VALUE_NUMBER;
+    bool uniform =
+        value->kind != VLY_VALUE_ARRAY && value->kind != VLY_VALUE_DRAW &&
+        value->kind != VLY_VALUE_MIXTURE && work.law.kind == VLY_VALUE_NUMBER;
     work.n = uniform ? 1 : target->area->n_neurons;
     work.values =
         vly_storage_alloc(storage, work.n, sizeof(*work.values), false);
     if (!work.values)
-        return vly_fail_nomem(maker->error, (uint64_t)work.n * 8,
-                              "a parameter");
+        VLY_TRY(
+            vly_fail_nomem(maker->error, (uint64_t)work.n * 8, "a parameter"));
     vly_thread_loop(maker->n_threads,
                     (work.n + (uint64_t)NEURONS_PER_TASK - 1) /
                         NEURONS_PER_TASK,
@@ -118,5 +159,6 @@ vly_status vly_value_column(const vly_maker *maker, vly_storage *storage,
     VLY_TRY(value_range(maker, target, value, work.values, work.n));
     *column = (vly_param_column){.values = work.values, .uniform = uniform};
 out:
+    vly_free(work.laws);
     return status;
 }

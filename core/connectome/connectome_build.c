@@ -15,6 +15,7 @@
 #include "connectome/connectome_image.h"
 #include "connectome/connectome_views.h"
 #include "connectome/synapse_rules.h"
+#include "genome/genome_end.h"
 #include "genome/spike_source.h"
 
 /* Pairs that are built together, so that threads synchronise a few times in
@@ -34,6 +35,9 @@ static double predicted_bytes(const vly_genome *genome, double *n_synapses)
     for (uint32_t p = 0; p < genome->n_pairs; p++) {
         const vly_pair *pair = &genome->pairs[p];
         double n = vly_rule_most(genome, pair);
+        if (pair->pool && pair->from_part == 0 && pair->to_part == 0)
+            bytes += 4.0 * n; /* targets of the pool */
+        n *= vly_pair_share(pair);
         *n_synapses += n;
         bytes += n * (vly_delays_vary(pair) ? 7.0 : 6.0);
         if (pair->plasticity)
@@ -117,33 +121,76 @@ out:
 
 /* ---- synapses --------------------------------------------------------- */
 
+/* The number of pairs from `first` that one rule draws together, up to end. */
+static uint32_t drawn_together(const vly_made_pair *made, uint32_t first,
+                               uint32_t end)
+{
+    const vly_pool *pool = made[first].pair->pool;
+    uint32_t n = 1;
+    while (pool && first + n < end && made[first + n].pair->pool == pool)
+        n++;
+    return n;
+}
+
+/* Gives pairs [first, first + n) their rows. A pool's are made in memory of
+ * their own. */
+static vly_status rows_give(vly_maker *maker, vly_rows *rows,
+                            vly_made_pair *made, uint32_t n)
+{
+    vly_status status = VLY_OK;
+    if (made->pair->pool) {
+        VLY_TRY(vly_pool_deal(maker->genome, rows->row, rows->targets, made, n,
+                              maker->storage, maker->error));
+    } else {
+        made->row = rows->row;
+        made->target = rows->targets;
+        made->n_synapses = rows->row[rows->job.n_from];
+    }
+    for (uint32_t i = 0; i < n && rows->job.near; i++)
+        VLY_TRY(vly_distance_values(maker, &made[i], rows->job.near));
+out:
+    return status;
+}
+
 /* Pairs [first, first + n) */
 static vly_status pairs_make(vly_maker *maker, uint32_t first, uint32_t n)
 {
     vly_status status;
+    vly_storage pooled = {0};
     uint32_t n_ready = 0;
     vly_made_pair *made = maker->pairs + first;
-    vly_rows *rows = vly_calloc(n, sizeof(*rows));
+    bool pool = made->pair->pool != NULL;
+    uint32_t n_rows = pool ? 1 : n;
+    vly_rows *rows = vly_calloc(n_rows, sizeof(*rows));
     if (!rows)
-        return vly_fail_nomem(maker->error, n * sizeof(*rows), "rules");
-    for (; n_ready < n; n_ready++)
+        return vly_fail_nomem(maker->error, n_rows * sizeof(*rows), "rules");
+    for (; n_ready < n_rows; n_ready++)
         VLY_TRY(vly_rule_init(&rows[n_ready].job, maker->genome,
                               made[n_ready].pair, maker->error));
-    VLY_TRY(vly_rows_build(rows, n, maker->n_threads, maker->storage,
-                           maker->error));
-    for (uint32_t i = 0; i < n; i++) {
-        made[i].row = rows[i].row;
-        made[i].target = rows[i].targets;
-        made[i].n_synapses = rows[i].row[rows[i].job.n_from];
-        if (rows[i].job.near)
-            VLY_TRY(vly_distance_values(maker, &made[i], rows[i].job.near));
-    }
+    VLY_TRY(vly_rows_build(rows, n_rows, maker->n_threads,
+                           pool ? &pooled : maker->storage, maker->error));
+    for (uint32_t i = 0; i < n_rows; i++)
+        VLY_TRY(rows_give(maker, &rows[i], &made[i], pool ? n : 1));
     VLY_TRY(vly_delays_draw(maker, made, n));
 out:
     for (uint32_t i = 0; i < n_ready; i++)
         vly_rule_deinit(&rows[i].job);
     vly_free(rows);
+    vly_storage_deinit(&pooled);
     return status;
+}
+
+/* So many pairs from p on are made at once: a pool alone, others up to a
+ * pool. */
+static uint32_t pairs_at_once(const vly_maker *maker, uint32_t p)
+{
+    const uint32_t end = maker->genome->n_pairs;
+    uint32_t n = drawn_together(maker->pairs, p, end);
+    if (maker->pairs[p].pair->pool)
+        return n;
+    while (n < PAIRS_TOGETHER && p + n < end && !maker->pairs[p + n].pair->pool)
+        n++;
+    return n;
 }
 
 static vly_status out_degree_add(vly_maker *maker, const vly_made_pair *made)
@@ -190,9 +237,8 @@ static vly_status synapses_make(vly_maker *maker)
     if (!maker->out_degree)
         VLY_TRY(vly_fail_nomem(maker->error, (uint64_t)genome->n_neurons * 4,
                                "out_degree"));
-    for (uint32_t p = 0; p < genome->n_pairs; p += PAIRS_TOGETHER) {
-        uint32_t n = genome->n_pairs - p;
-        n = n < PAIRS_TOGETHER ? n : PAIRS_TOGETHER;
+    for (uint32_t p = 0, n = 0; p < genome->n_pairs; p += n) {
+        n = pairs_at_once(maker, p);
         VLY_TRY(pairs_make(maker, p, n));
         for (uint32_t i = p; i < p + n; i++)
             VLY_TRY(out_degree_add(maker, &maker->pairs[i]));

@@ -15,4 +15,13 @@
 void vly_draws_fill(const vly_draws *draws, uint64_t first, uint32_t n,
                     uint32_t words[VLY_WORDS]);
 
+/* An integer below n: the high word of the product of two 64-bit words. */
+static inline uint64_t vly_below_64(uint32_t high, uint32_t low, uint64_t n)
+{
+    uint64_t a = (uint64_t)low * (n & UINT32_MAX);
+    uint64_t b = (uint64_t)low * (n >> 32) + (a >> 32);
+    uint64_t c = (uint64_t)high * (n & UINT32_MAX) + (b & UINT32_MAX);
+    return (uint64_t)high * (n >> 32) + (b >> 32) + (c >> 32);
+}
+
 #endif

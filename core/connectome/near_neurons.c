@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "connectome/connectome_make.h"
+#include "genome/genome_end.h"
 
 #define TWO_32 4294967296.0
 #define SPACE_MAX 1e9
@@ -59,19 +60,54 @@ static void voxel_positions(const vly_area *area, double (*positions)[3])
     }
 }
 
-static vly_status positions_make(const vly_near *near, const vly_area *area,
-                                 double (**positions)[3], vly_error *error)
+/* Positions of all neurons of an area. */
+static vly_status area_positions(const vly_near *near, const vly_area *area,
+                                 double (*positions)[3], vly_error *error)
 {
     vly_status status = VLY_OK;
-    *positions = vly_calloc(area->n_neurons, sizeof(**positions));
-    if (!*positions)
-        return vly_fail_nomem(error, (uint64_t)area->n_neurons * 24,
-                              "positions");
     if (area->has_positions)
         for (int axis = 0; axis < 3 && status == VLY_OK; axis++)
-            status = given_axis(near, area, axis, *positions, error);
+            status = given_axis(near, area, axis, positions, error);
     else if (area->has_voxels)
-        voxel_positions(area, *positions);
+        voxel_positions(area, positions);
+    return status;
+}
+
+/* Those of a part, from an array of the area's. */
+static vly_status part_positions(const vly_near *near, const vly_part *part,
+                                 double (*positions)[3], vly_error *error)
+{
+    const vly_area *area = &near->genome->areas[part->area];
+    double(*all)[3] = vly_calloc(area->n_neurons, sizeof(*all));
+    if (!all)
+        return vly_fail_nomem(error, (uint64_t)area->n_neurons * 24,
+                              "positions");
+    vly_status status = area_positions(near, area, all, error);
+    memcpy(positions, all + part->first, part->n * sizeof(*all));
+    vly_free(all);
+    return status;
+}
+
+/* source: the sources' end of the pair, otherwise the targets' */
+static vly_status positions_make(const vly_near *near, bool source,
+                                 double (**positions)[3], vly_error *error)
+{
+    const vly_pair *pair = near->pair;
+    const vly_area *area = &near->genome->areas[source ? pair->from : pair->to];
+    const uint32_t n = source ? vly_pair_sources(near->genome, pair)
+                              : vly_pair_targets(near->genome, pair);
+    vly_status status = VLY_OK;
+    *positions = vly_calloc(n, sizeof(**positions));
+    if (!*positions)
+        return vly_fail_nomem(error, (uint64_t)n * 24, "positions");
+    if (!pair->pool)
+        return area_positions(near, area, *positions, error);
+    const vly_end *end = source ? &pair->pool->from : &pair->pool->to;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < end->n_parts && status == VLY_OK; i++) {
+        status = part_positions(near, &end->parts[i], *positions + at, error);
+        at += end->parts[i].n;
+    }
     return status;
 }
 
@@ -300,6 +336,8 @@ static uint32_t bucket_list(const vly_near *near, uint32_t seeker,
         uint32_t id = near->order[i];
         if (near->no_self && id == seeker)
             continue;
+        if (near->own && id == near->own[seeker])
+            continue;
         difference(near, near->seek[seeker], near->found[id], d);
         double square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
         if (!in_mask(near->space, d, square))
@@ -355,11 +393,12 @@ static void room_find(vly_near *near)
 /* ---- life --------------------------------------------------------------- */
 
 vly_status vly_near_create(vly_near **near, const vly_genome *genome,
-                           const vly_pair *pair, vly_error *error)
+                           const vly_pair *pair, const vly_near_own *own,
+                           vly_error *error)
 {
     vly_status status;
-    const vly_area *from = &genome->areas[pair->from];
-    const vly_area *to = &genome->areas[pair->to];
+    const uint32_t n_from = vly_pair_sources(genome, pair);
+    const uint32_t n_to = vly_pair_targets(genome, pair);
     vly_near *made = vly_calloc(1, sizeof(*made));
     if (!made)
         return vly_fail_nomem(error, sizeof(*made), "a rule");
@@ -367,13 +406,12 @@ vly_status vly_near_create(vly_near **near, const vly_genome *genome,
     made->pair = pair;
     made->space = &pair->space;
     made->backwards = pair->space.draw == VLY_SPACE_IN_DEGREE;
-    made->no_self = pair->from == pair->to && !pair->self;
-    made->n_seek = made->backwards ? to->n_neurons : from->n_neurons;
-    made->n_found = made->backwards ? from->n_neurons : to->n_neurons;
-    VLY_TRY(
-        positions_make(made, made->backwards ? to : from, &made->seek, error));
-    VLY_TRY(
-        positions_make(made, made->backwards ? from : to, &made->found, error));
+    made->no_self = own->same;
+    made->own = made->backwards ? own->source : own->target;
+    made->n_seek = made->backwards ? n_to : n_from;
+    made->n_found = made->backwards ? n_from : n_to;
+    VLY_TRY(positions_make(made, !made->backwards, &made->seek, error));
+    VLY_TRY(positions_make(made, made->backwards, &made->found, error));
     vly_space_reach(&pair->space, made->reach_lo, made->reach_hi);
     for (int axis = 0; made->backwards && axis < 3; axis++) {
         double lo = made->reach_lo[axis];

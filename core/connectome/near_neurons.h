@@ -14,9 +14,11 @@ typedef struct vly_near {
     const vly_genome *genome;
     const vly_pair *pair;
     const vly_space *space;
-    bool backwards;  /* a target seeks sources */
-    bool no_self;    /* one area, and a neuron may not connect to itself */
-    uint32_t n_seek; /* neurons that search */
+    bool backwards; /* a target seeks sources */
+    bool no_self;   /* equal ends, and a neuron may not connect to itself */
+    const uint32_t *own; /* [n_seek] what each must not find otherwise, or
+                          * UINT32_MAX; NULL: nothing */
+    uint32_t n_seek;     /* neurons that search */
     uint32_t n_found;
     uint32_t room;     /* largest number of candidates of one neuron */
     double (*seek)[3]; /* their positions; owned */
@@ -30,9 +32,18 @@ typedef struct vly_near {
     uint32_t *order; /* [n_found] ids, ascending in a bucket; owned */
 } vly_near;
 
+/* Neurons that may not connect to themselves: all of equal ends, or those of
+ * the arrays, which are borrowed (vly_shared). */
+typedef struct vly_near_own {
+    bool same;
+    const uint32_t *target;
+    const uint32_t *source;
+} vly_near_own;
+
 /* Errors  E_PARSE a position out of range; E_NOMEM */
 vly_status vly_near_create(vly_near **near, const vly_genome *genome,
-                           const vly_pair *pair, vly_error *error);
+                           const vly_pair *pair, const vly_near_own *own,
+                           vly_error *error);
 void vly_near_destroy(vly_near *near);
 
 /* The neurons in reach of a neuron with a kernel above 0, each as id << 32 |
@@ -41,7 +52,7 @@ void vly_near_destroy(vly_near *near);
  * Unordered. Room for near->room. */
 uint32_t vly_near_list(const vly_near *near, uint32_t seeker, uint64_t *list);
 
-/* |target - source| by periodic edges */
+/* |target - source| by periodic edges; of a pool, by their places in it */
 double vly_near_distance(const vly_near *near, uint32_t source,
                          uint32_t target);
 

@@ -88,7 +88,7 @@ bool vly_buckets_suit(const vly_rule_job *job)
     const vly_pair *pair = job->pair;
     vly_rule_size size = vly_rules[pair->rule].size;
     bool drawn = size == VLY_SIZE_IN_DEGREE
-                     ? pair->multiple && pair->in_degree > 0 &&
+                     ? !job->degrees && pair->multiple && pair->in_degree > 0 &&
                            job->n_to <= UINT32_C(1) << 30 /* words: 2^64 */
                      : size == VLY_SIZE_COUNT && !job->chosen;
     return drawn && plan_make(job, &plan);
@@ -310,7 +310,7 @@ static void sort_task(void *arg, uint32_t slot, uint64_t bucket)
     }
     uint32_t shift = digits.shift[top];
     uint32_t mask = (uint32_t)((UINT64_C(1) << target_bits) - 1);
-    uint32_t area_first = work->job->to->first;
+    uint32_t area_first = work->job->first;
     for (size_t i = 0; i < n; i++)
         to[at[top][from[i] >> shift]++] = (from[i] & mask) + area_first;
     if (to != targets)

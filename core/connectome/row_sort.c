@@ -242,7 +242,7 @@ static vly_status rows_fill(rows_work *work, uint32_t n_threads,
     if (work->cursors && !vly_rule_ascends(work->job)) {
         VLY_TRY(rows_sort(work, n_threads, error));
     }
-    shift_work shift = {targets, n, work->job->to->first};
+    shift_work shift = {targets, n, work->job->first};
     vly_thread_loop(n_threads, (n + SHIFT_CHUNK - 1) / SHIFT_CHUNK, shift_task,
                     &shift);
 out:

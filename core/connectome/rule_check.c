@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "connectome/near_neurons.h"
+#include "genome/genome_end.h"
 #include "genome/genome_space.h"
 #include "genome/voxel_rule.h"
 
@@ -65,7 +66,7 @@ static vly_status refuse(const vly_rule_job *job, const vly_genome *genome,
     return vly_fail(error, VLY_E_PARSE,
                     "%smap %s (%s -> %s): %s is %" PRIu64
                     ", wanted at most %" PRIu64,
-                    place, job->pair->map, job->from->name, job->to->name, what,
+                    place, job->pair->map, job->from_name, job->to_name, what,
                     found, wanted);
 }
 
@@ -73,7 +74,7 @@ static vly_status rule_possible(const vly_rule_job *job,
                                 const vly_genome *genome, vly_error *error)
 {
     const vly_pair *pair = job->pair;
-    uint32_t less = job->no_self ? 1 : 0;
+    uint32_t less = job->no_self || job->shared.n_pairs ? 1 : 0;
     uint64_t n_pairs = vly_rule_pairs(job);
     if (vly_rule_is(pair->rule, VLY_TRAIT_EQUAL_SIZES) &&
         job->n_from != job->n_to) {
@@ -83,7 +84,7 @@ static vly_status rule_possible(const vly_rule_job *job,
                         "%smap %s: %s from %s (%" PRIu32
                         " neurons) to %s (%" PRIu32 "), wanted the same number",
                         place, pair->map, vly_rules[pair->rule].name,
-                        job->from->name, job->n_from, job->to->name, job->n_to);
+                        job->from_name, job->n_from, job->to_name, job->n_to);
     }
     double a_row = vly_rule_most(genome, pair) / job->n_from;
     if (a_row > ROW_MEAN_MAX)
@@ -117,25 +118,44 @@ static vly_rule_init_function *const inits[VLY_RULES] = {
 #include "genome/rules/rules.def"
 };
 
+/* Sizes and names of the ends, and which neurons they have in common. */
+static vly_status ends_init(vly_rule_job *job, const vly_genome *genome,
+                            vly_error *error)
+{
+    const vly_pair *pair = job->pair;
+    const vly_pool *pool = pair->pool;
+    job->n_from = vly_pair_sources(genome, pair);
+    job->n_to = vly_pair_targets(genome, pair);
+    job->from_name = pool ? pool->from.name : job->from->name;
+    job->to_name = pool ? pool->to.name : job->to->name;
+    job->first = pool ? 0 : job->to->first;
+    job->no_self =
+        !pair->self && (pool ? vly_pool_same(pool) : pair->from == pair->to);
+    if (pool && !pair->self && !job->no_self)
+        return vly_shared_init(job, error);
+    return VLY_OK;
+}
+
 vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
                          const vly_pair *pair, vly_error *error)
 {
     vly_status status;
+    const char *stream = pair->pool ? pair->pool->stream : pair->stream;
     *job = (vly_rule_job){.pair = pair,
                           .from = &genome->areas[pair->from],
                           .to = &genome->areas[pair->to]};
-    job->n_from = job->from->n_neurons;
     job->mapper = vly_pair_mapper(pair);
-    job->n_to = job->to->n_neurons;
-    job->no_self = pair->from == pair->to && !pair->self;
+    VLY_TRY(ends_init(job, genome, error));
     voxels_of(job->from, job->from_voxels);
     voxels_of(job->to, job->to_voxels);
     VLY_TRY(rule_possible(job, genome, error));
-    if (vly_draws_init(&job->source_draws, genome->seed_network,
-                       "map:", pair->stream, ":", "source") != VLY_OK ||
-        vly_draws_init(&job->target_draws, genome->seed_network,
-                       "map:", pair->stream, ":", "target") != VLY_OK)
-        VLY_TRY(vly_fail_nomem(error, strlen(pair->stream) + 16, "a name"));
+    if (vly_draws_init(&job->source_draws, genome->seed_network, "map:", stream,
+                       ":", "source") != VLY_OK ||
+        vly_draws_init(&job->target_draws, genome->seed_network, "map:", stream,
+                       ":", "target") != VLY_OK)
+        VLY_TRY(vly_fail_nomem(error, strlen(stream) + 16, "a name"));
+    if (pair->degree.kind != VLY_VALUE_NUMBER)
+        VLY_TRY(vly_degrees_init(job, genome, error));
     if (inits[pair->rule])
         VLY_TRY(inits[pair->rule](job, genome, error));
     if (job->mapper == VLY_RULE_VECTORS)
@@ -153,9 +173,12 @@ void vly_rule_deinit(vly_rule_job *job)
     vly_free(job->vectors);
     vly_free(job->chosen);
     vly_free(job->edge_row);
+    vly_free(job->degrees);
+    vly_shared_deinit(&job->shared);
     vly_near_destroy(job->near);
     job->near = NULL;
     job->edge_row = NULL;
+    job->degrees = NULL;
     job->vectors = NULL;
     job->chosen = NULL;
 }
@@ -170,10 +193,9 @@ static double likely_most(double pairs, double p)
 
 double vly_rule_most(const vly_genome *genome, const vly_pair *pair)
 {
-    const vly_area *from = &genome->areas[pair->from];
     const vly_area *to = &genome->areas[pair->to];
-    double n_from = from->n_neurons;
-    double n_to = to->n_neurons;
+    double n_from = vly_pair_sources(genome, pair);
+    double n_to = vly_pair_targets(genome, pair);
     switch (pair->rule) {
 #define N_FROM n_from
 #define N_TO n_to
@@ -181,13 +203,13 @@ double vly_rule_most(const vly_genome *genome, const vly_pair *pair)
 #define N_PAIRS (n_from * n_to)
 #define N_LIKELY likely_most(n_from *n_to, pair->p)
 #define N_COUNT ((double)pair->count)
-#define N_IN_DEGREE ((double)pair->in_degree)
-#define N_OUT_DEGREE ((double)pair->out_degree)
+#define N_IN_DEGREE vly_degree_most(pair, n_to)
+#define N_OUT_DEGREE vly_degree_most(pair, n_from)
 #define N_OF_VECTORS                                                           \
     (n_from * pair->n_vectors * (to->has_voxels ? to->neurons_per_voxel : 1))
 #define N_OF_VOXELS vly_voxel_synapses(genome, pair)
 #define N_EDGES ((double)pair->edges->n)
-#define N_IN_REACH vly_space_synapses(from, to, &pair->space)
+#define N_IN_REACH vly_space_pair(genome, pair)
 #define VLY_RULE_SYNAPSES(id, expression)                                      \
     case VLY_RULE_##id:                                                        \
         return expression;

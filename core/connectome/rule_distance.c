@@ -74,7 +74,7 @@ static void bernoulli_row(distance_work *work, uint32_t source, uint64_t *list,
                           uint64_t *scratch)
 {
     const vly_draws *draws = &work->job->source_draws;
-    uint32_t first = work->job->to->first;
+    uint32_t first = work->job->first;
     uint32_t n = vly_near_list(work->near, source, list);
     uint32_t hits = 0;
     uint64_t before = UINT64_MAX;
@@ -136,15 +136,6 @@ static void tree_take(uint64_t *tree, uint32_t n, uint32_t index,
         tree[i] -= share;
 }
 
-/* High word of the product of two 64-bit words: an integer below n. */
-static uint64_t below_64(uint32_t high, uint32_t low, uint64_t n)
-{
-    uint64_t a = (uint64_t)low * (n & UINT32_MAX);
-    uint64_t b = (uint64_t)low * (n >> 32) + (a >> 32);
-    uint64_t c = (uint64_t)high * (n & UINT32_MAX) + (b & UINT32_MAX);
-    return (uint64_t)high * (n >> 32) + (b >> 32) + (c >> 32);
-}
-
 static void note_poor(distance_work *work, uint32_t seeker)
 {
     uint64_t seen = atomic_load(&work->poor);
@@ -173,7 +164,7 @@ static void degree_draw(distance_work *work, uint32_t seeker, uint64_t *list,
     for (uint32_t i = 0; i < degree; i++) {
         uint32_t high = vly_next_word(&words);
         uint32_t low = vly_next_word(&words);
-        uint32_t k = tree_find(tree, n, below_64(high, low, sum));
+        uint32_t k = tree_find(tree, n, vly_below_64(high, low, sum));
         drawn[i] = (uint32_t)(list[k] >> 32);
         if (pair->multiple)
             continue;
@@ -237,7 +228,7 @@ static vly_status bernoulli_build(distance_work *work, uint32_t n_slots,
  * order. */
 static vly_status turn(distance_work *work, uint64_t n, vly_error *error)
 {
-    uint32_t first = work->job->to->first;
+    uint32_t first = work->job->first;
     uint32_t degree = work->job->pair->space.degree;
     uint32_t n_from = work->job->n_from;
     uint64_t *at = vly_malloc(n_from, sizeof(*at));
@@ -263,14 +254,14 @@ static vly_status fail_poor(const distance_work *work, uint32_t seeker,
     char place[VLY_PLACE_BYTES];
     vly_place_print(near->genome, &pair->origin, place);
     uint32_t n = vly_near_list(near, seeker, work->lists);
-    return vly_fail(
-        error, VLY_E_PARSE,
-        "%smap %s (%s -> %s): neuron %" PRIu32 " of %s has %" PRIu32
-        " %s in reach, wanted at least %" PRIu32,
-        place, pair->map, work->job->from->name, work->job->to->name, seeker,
-        near->backwards ? work->job->to->name : work->job->from->name, n,
-        near->backwards ? "sources" : "targets",
-        pair->multiple ? 1 : pair->space.degree);
+    return vly_fail(error, VLY_E_PARSE,
+                    "%smap %s (%s -> %s): neuron %" PRIu32 " of %s has %" PRIu32
+                    " %s in reach, wanted at least %" PRIu32,
+                    place, pair->map, work->job->from_name, work->job->to_name,
+                    seeker,
+                    near->backwards ? work->job->to_name : work->job->from_name,
+                    n, near->backwards ? "sources" : "targets",
+                    pair->multiple ? 1 : pair->space.degree);
 }
 
 static vly_status degree_build(distance_work *work, uint32_t n_slots,
@@ -291,7 +282,7 @@ static vly_status degree_build(distance_work *work, uint32_t n_slots,
     for (uint32_t k = 0; k <= work->job->n_from; k++)
         work->row[k] = (uint64_t)k * degree;
     for (uint64_t i = 0; i < n; i++)
-        work->targets[i] = work->job->to->first + work->drawn[i];
+        work->targets[i] = work->job->first + work->drawn[i];
 out:
     return status;
 }
@@ -329,5 +320,8 @@ out:
 vly_status vly_distance_init(vly_rule_job *job, const vly_genome *genome,
                              vly_error *error)
 {
-    return vly_near_create(&job->near, genome, job->pair, error);
+    vly_near_own own = {.same = job->no_self,
+                        .target = job->shared.target,
+                        .source = job->shared.source};
+    return vly_near_create(&job->near, genome, job->pair, &own, error);
 }

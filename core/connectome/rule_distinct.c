@@ -20,7 +20,53 @@
 
 uint64_t vly_rule_pairs(const vly_rule_job *job)
 {
-    return (uint64_t)job->n_from * (job->n_to - (job->no_self ? 1 : 0));
+    return (uint64_t)job->n_from * (job->n_to - (job->no_self ? 1 : 0)) -
+           job->shared.n_pairs;
+}
+
+/* Shared pairs before a place. */
+static uint64_t shared_before(const vly_shared *shared, uint64_t place)
+{
+    uint64_t low = 0;
+    uint64_t high = shared->n_pairs;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        if (shared->pairs[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t vly_pair_number(const vly_rule_job *job, uint64_t place)
+{
+    if (!job->no_self)
+        return place - shared_before(&job->shared, place);
+    /* one pair less in each row */
+    uint64_t source = place / job->n_to;
+    return place - source - (place % job->n_to > source);
+}
+
+/* Shared pair k has k shared ones before it, so pairs[k] - k allowed ones. */
+uint64_t vly_pair_place(const vly_rule_job *job, uint64_t number)
+{
+    const vly_shared *shared = &job->shared;
+    uint64_t low = 0;
+    uint64_t high = shared->n_pairs;
+    if (job->no_self) {
+        uint64_t source = number / (job->n_to - 1);
+        uint64_t target = number % (job->n_to - 1);
+        return source * job->n_to + target + (target >= source);
+    }
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        if (shared->pairs[middle] - middle <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return number + low;
 }
 
 vly_status vly_distinct_init(vly_rule_job *job, uint64_t n_pairs,

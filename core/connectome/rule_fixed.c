@@ -51,6 +51,24 @@ bool vly_rule_ascends(const vly_rule_job *job)
     return size_of(job) == VLY_SIZE_IN_DEGREE;
 }
 
+/* Where only some sources are targets too, one pair out of all allowed ones,
+ * by both words: so each has the same probability. */
+static void draw_shared(const vly_rule_job *job, uint64_t first, uint32_t n,
+                        uint32_t *sources, uint32_t *targets)
+{
+    const uint64_t n_pairs = vly_rule_pairs(job);
+    uint32_t low[VLY_WORDS];
+    vly_draws_fill(&job->source_draws, first, n, sources);
+    vly_draws_fill(&job->target_draws, first, n, low);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t number = vly_below_64(sources[i], low[i], n_pairs);
+        uint64_t place = vly_pair_place(job, number);
+        sources[i] = (uint32_t)(place / job->n_to);
+        if (targets)
+            targets[i] = (uint32_t)(place % job->n_to);
+    }
+}
+
 static void draw_total(const vly_rule_job *job, uint64_t first, uint32_t n,
                        uint32_t *sources, uint32_t *targets)
 {
@@ -62,20 +80,22 @@ static void draw_total(const vly_rule_job *job, uint64_t first, uint32_t n,
     if (!targets)
         return;
     vly_draws_fill(&job->target_draws, first, n, targets);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         targets[i] = vly_below(targets[i], n_to);
+        targets[i] += job->no_self && targets[i] >= sources[i];
+    }
 }
 
 static void draw_distinct(const vly_rule_job *job, uint64_t first, uint32_t n,
                           uint32_t *sources, uint32_t *targets)
 {
     uint64_t n_pairs = vly_rule_pairs(job);
-    uint32_t n_to = job->n_to - (job->no_self ? 1 : 0);
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t at = vly_distinct_pair(job, first + i, n_pairs);
-        sources[i] = (uint32_t)(at / n_to);
+        uint64_t number = vly_distinct_pair(job, first + i, n_pairs);
+        uint64_t place = vly_pair_place(job, number);
+        sources[i] = (uint32_t)(place / job->n_to);
         if (targets)
-            targets[i] = (uint32_t)(at % n_to);
+            targets[i] = (uint32_t)(place % job->n_to);
     }
 }
 
@@ -84,7 +104,6 @@ static void draw_in_degree(const vly_rule_job *job, uint64_t first, uint32_t n,
                            uint32_t *sources, uint32_t *targets)
 {
     uint32_t degree = job->pair->in_degree;
-    uint32_t n_from = job->n_from - (job->no_self ? 1 : 0);
     uint32_t target = (uint32_t)(first / degree);
     uint32_t word = (uint32_t)(first % degree);
     uint32_t words[VLY_WORDS];
@@ -96,9 +115,11 @@ static void draw_in_degree(const vly_rule_job *job, uint64_t first, uint32_t n,
         vly_draws_fill(&job->source_draws,
                        ((uint64_t)target << 34) + word - skip, skip + take,
                        words);
+        const uint32_t own = vly_own_source(job, target);
+        const uint32_t n_from = job->n_from - (own != VLY_NO_NEURON ? 1 : 0);
         for (uint32_t k = 0; k < take; k++) {
             uint32_t source = vly_below(words[skip + k], n_from);
-            sources[i + k] = source + (job->no_self && source >= target);
+            sources[i + k] = source + (source >= own);
             if (targets)
                 targets[i + k] = target;
         }
@@ -118,13 +139,12 @@ void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
         draw_in_degree(job, first, n, sources, targets);
         return;
     }
-    if (job->pair->multiple)
-        draw_total(job, first, n, sources, targets);
-    else
+    if (!job->pair->multiple)
         draw_distinct(job, first, n, sources, targets);
-    if (targets && job->no_self)
-        for (uint32_t i = 0; i < n; i++)
-            targets[i] += targets[i] >= sources[i];
+    else if (job->shared.n_pairs)
+        draw_shared(job, first, n, sources, targets);
+    else
+        draw_total(job, first, n, sources, targets);
 }
 
 static inline void emit(uint32_t source, uint32_t target, uint32_t *cursor,
@@ -170,13 +190,13 @@ static void one_in_degree(const vly_rule_job *job, uint32_t target,
                           const uint64_t *row, uint32_t *targets)
 {
     vly_run_of_words words = {.draws = &job->source_draws, .index = target};
-    uint32_t n = job->n_from - (job->no_self ? 1 : 0);
-    uint32_t degree = job->pair->in_degree;
+    const uint32_t own = vly_own_source(job, target);
+    uint32_t n = job->n_from - (own != VLY_NO_NEURON ? 1 : 0);
+    uint32_t degree = vly_degree_of(job, target);
     for (uint32_t i = 0; i < degree; i++) {
         uint32_t source = other_end(job, vly_next_word(&words), i, degree, n,
                                     target + 1, stamps);
-        if (job->no_self && source >= target)
-            source++;
+        source += source >= own;
         emit(source, target, cursor, row, targets);
     }
 }
@@ -186,8 +206,9 @@ static void one_out_degree(const vly_rule_job *job, uint32_t source,
                            const uint64_t *row, uint32_t *targets)
 {
     vly_run_of_words words = {.draws = &job->target_draws, .index = source};
-    uint32_t n = job->n_to - (job->no_self ? 1 : 0);
-    uint32_t degree = job->pair->out_degree;
+    const uint32_t own = vly_own_target(job, source);
+    uint32_t n = job->n_to - (own != VLY_NO_NEURON ? 1 : 0);
+    uint32_t degree = vly_degree_of(job, source);
     if (!targets) { /* counting needs no draw */
         cursor[source] += degree;
         return;
@@ -195,8 +216,7 @@ static void one_out_degree(const vly_rule_job *job, uint32_t source,
     for (uint32_t i = 0; i < degree; i++) {
         uint32_t target = other_end(job, vly_next_word(&words), i, degree, n,
                                     source + 1, stamps);
-        if (job->no_self && target >= source)
-            target++;
+        target += target >= own;
         emit(source, target, cursor, row, targets);
     }
 }

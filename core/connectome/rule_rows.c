@@ -17,7 +17,7 @@
 uint32_t vly_one_row(const vly_rule_job *job, uint32_t source,
                      uint32_t *targets)
 {
-    if (job->no_self)
+    if (vly_own_target(job, source) == source)
         return 0;
     if (targets)
         targets[0] = source;
@@ -27,11 +27,12 @@ uint32_t vly_one_row(const vly_rule_job *job, uint32_t source,
 uint32_t vly_all_row(const vly_rule_job *job, uint32_t source,
                      uint32_t *targets)
 {
+    const uint32_t own = vly_own_target(job, source);
     uint32_t n = 0;
     if (!targets)
-        return job->n_to - (job->no_self ? 1 : 0);
+        return job->n_to - (own != VLY_NO_NEURON ? 1 : 0);
     for (uint32_t target = 0; target < job->n_to; target++)
-        if (!job->no_self || target != source)
+        if (target != own)
             targets[n++] = target;
     return n;
 }
@@ -49,7 +50,8 @@ static uint32_t jump_misses(const vly_rule_job *job, uint32_t source,
                             uint32_t *targets)
 {
     vly_run_of_words words = {.draws = &job->source_draws, .index = source};
-    uint32_t n_to = job->n_to - (job->no_self ? 1 : 0);
+    const uint32_t own = vly_own_target(job, source);
+    uint32_t n_to = job->n_to - (own != VLY_NO_NEURON ? 1 : 0);
     uint32_t n = 0;
     uint64_t at = 0;
     for (;; at++) {
@@ -64,7 +66,7 @@ static uint32_t jump_misses(const vly_rule_job *job, uint32_t source,
             return n;
         uint32_t target = (uint32_t)at;
         if (targets)
-            targets[n] = job->no_self && target >= source ? target + 1 : target;
+            targets[n] = target >= own ? target + 1 : target;
         n++;
     }
 }
@@ -79,15 +81,16 @@ uint32_t vly_bernoulli_row(const vly_rule_job *job, uint32_t source,
 uint32_t vly_chosen_row(const vly_rule_job *job, uint32_t source,
                         uint32_t *targets)
 {
-    uint32_t n_to = job->n_to - (job->no_self ? 1 : 0);
-    uint64_t first = (uint64_t)source * n_to;
+    const uint32_t own = vly_own_target(job, source);
+    uint32_t n_to = job->n_to - (own != VLY_NO_NEURON ? 1 : 0);
+    uint64_t first = vly_pair_number(job, (uint64_t)source * job->n_to);
     uint32_t n = 0;
     for (uint32_t target = 0; target < n_to; target++) {
         uint64_t at = first + target;
         if (!(job->chosen[at / 64] >> (at % 64) & 1))
             continue;
         if (targets)
-            targets[n] = job->no_self && target >= source ? target + 1 : target;
+            targets[n] = target >= own ? target + 1 : target;
         n++;
     }
     return n;

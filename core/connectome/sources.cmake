@@ -28,6 +28,8 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/rule_check.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_distinct.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_fixed.c
+    ${CMAKE_CURRENT_LIST_DIR}/rule_degree.c
+    ${CMAKE_CURRENT_LIST_DIR}/rule_pool.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_rows.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_voxels.c
     ${CMAKE_CURRENT_LIST_DIR}/short_term_make.c

@@ -21,6 +21,15 @@ static vly_status refuse(vly_maker *maker, const vly_made_pair *made,
                     made->pair->map, what, found, distance, wanted);
 }
 
+/* Place of a part in its pool, less its first neuron in the area. */
+static uint32_t place_of(const vly_end *end, uint32_t part)
+{
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < part; i++)
+        place += end->parts[i].n;
+    return place - end->parts[part].first;
+}
+
 static vly_status fill(vly_maker *maker, const vly_made_pair *made,
                        const vly_near *near, const vly_edge_list *list)
 {
@@ -28,9 +37,14 @@ static vly_status fill(vly_maker *maker, const vly_made_pair *made,
     const vly_pair *pair = made->pair;
     const vly_area *to = &genome->areas[pair->to];
     uint32_t n_rows = genome->areas[pair->from].n_neurons;
+    /* from an index in the area to one of the pool; may wrap around 0 */
+    uint32_t source =
+        pair->pool ? place_of(&pair->pool->from, pair->from_part) : 0;
+    uint32_t target = pair->pool ? place_of(&pair->pool->to, pair->to_part) : 0;
     for (uint32_t k = 0; k < n_rows; k++) {
         for (uint64_t i = made->row[k]; i < made->row[k + (size_t)1]; i++) {
-            double d = vly_near_distance(near, k, made->target[i] - to->first);
+            double d = vly_near_distance(near, k + source,
+                                         made->target[i] - to->first + target);
             double x = pair->weight.a + pair->space.weight_slope * d;
             uint64_t bursts = 0;
             if (list->weight && !(x >= -WEIGHT_MAX && x <= WEIGHT_MAX))

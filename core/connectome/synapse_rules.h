@@ -10,15 +10,30 @@
 #include "connectome/draw_words.h"
 #include "genome/rule_info.h"
 
-/* One pair of areas while its synapses are made. Targets are indices in the
- * target area until the rows are done. */
+#define VLY_NO_NEURON UINT32_MAX
+
+/* Where a neuron may not connect to itself and the ends have some neurons in
+ * common, but not all of them at the same places. */
+typedef struct vly_shared {
+    uint32_t *target; /* [n_from] the source as a target, or VLY_NO_NEURON */
+    uint32_t *source; /* [n_to] the other way round */
+    uint64_t *pairs;  /* [n_pairs] source * n_to + target, ascending */
+    uint64_t n_pairs;
+} vly_shared;
+
+/* One pair of areas, or the pairs of a pool, while synapses are made. Targets
+ * are indices in the target area or pool until the rows are done. */
 typedef struct vly_rule_job {
-    const vly_pair *pair;
-    const vly_area *from;
+    const vly_pair *pair; /* the first one of a pool */
+    const vly_area *from; /* the first one of a pool */
     const vly_area *to;
-    bool no_self; /* one area, and a neuron may not connect to itself */
+    const char *from_name; /* of the ends */
+    const char *to_name;
+    bool no_self; /* equal ends, and a neuron may not connect to itself */
+    vly_shared shared;
     uint32_t n_from;
     uint32_t n_to;
+    uint32_t first; /* added to the targets of rows: the area's; a pool: 0 */
     vly_draws source_draws;
     vly_draws target_draws;
     int32_t (*vectors)[3]; /* sorted, all different; owned */
@@ -27,10 +42,26 @@ typedef struct vly_rule_job {
     uint64_t *chosen; /* fixed_total_number of few pairs: a bit a pair; owned */
     uint32_t to_voxels[3];
     uint32_t from_voxels[3];
+    uint32_t *degrees;     /* drawn ones, of each target or source; owned;
+                            * NULL: the pair's */
     struct vly_near *near; /* distance; owned */
     uint64_t *edge_row;    /* file: where a source begins in its edges; owned */
     double log_miss;       /* pairwise_bernoulli: log(1 - p) */
 } vly_rule_job;
+
+/* The target that source may not have, and the other way round. */
+static inline uint32_t vly_own_target(const vly_rule_job *job, uint32_t source)
+{
+    return job->no_self         ? source
+           : job->shared.target ? job->shared.target[source]
+                                : VLY_NO_NEURON;
+}
+static inline uint32_t vly_own_source(const vly_rule_job *job, uint32_t target)
+{
+    return job->no_self         ? target
+           : job->shared.source ? job->shared.source[target]
+                                : VLY_NO_NEURON;
+}
 
 /* Functions that a rule's table names (VLY_RULE_INIT, VLY_RULE_ROW). */
 typedef vly_status vly_rule_init_function(vly_rule_job *job,
@@ -45,6 +76,24 @@ vly_status vly_rule_init(vly_rule_job *job, const vly_genome *genome,
 void vly_rule_deinit(vly_rule_job *job);
 /* Synapses at most (bernoulli: the mean and 8 standard deviations). */
 double vly_rule_most(const vly_genome *genome, const vly_pair *pair);
+
+/* rule_degree.c: draws the degrees of a job.
+ * Errors  E_PARSE the distribution leaves nothing; E_NOMEM */
+vly_status vly_degrees_init(vly_rule_job *job, const vly_genome *genome,
+                            vly_error *error);
+/* The degree of a target or source, of the rule's side. */
+static inline uint32_t vly_degree_of(const vly_rule_job *job, uint32_t k)
+{
+    if (job->degrees)
+        return job->degrees[k];
+    return vly_rules[job->pair->rule].size == VLY_SIZE_IN_DEGREE
+               ? job->pair->in_degree
+               : job->pair->out_degree;
+}
+/* Its mean of a pair, and what n of them add up to at most (mean plus 8
+ * standard deviations), as a share of n. */
+double vly_degree_mean(const vly_pair *pair);
+double vly_degree_most(const vly_pair *pair, double n);
 
 /* True: rows come one by one from vly_rule_row; false: from vly_rule_part. */
 bool vly_rule_by_rows(const vly_rule_job *job);
@@ -87,6 +136,24 @@ uint64_t vly_distinct_pair(const vly_rule_job *job, uint64_t k,
                            uint64_t n_pairs);
 /* Pairs that a total number chooses from; 0 on overflow. */
 uint64_t vly_rule_pairs(const vly_rule_job *job);
+/* Allowed pair `number` as source * n_to + target, and the other way round. */
+uint64_t vly_pair_place(const vly_rule_job *job, uint64_t number);
+uint64_t vly_pair_number(const vly_rule_job *job, uint64_t place);
+
+/* rule_pool.c: whether the ends of a pool are the same neurons in the same
+ * order, and what they share otherwise.
+ * Errors  E_NOMEM */
+bool vly_pool_same(const vly_pool *pool);
+vly_status vly_shared_init(vly_rule_job *job, vly_error *error);
+void vly_shared_deinit(vly_shared *shared);
+/* Rows of a pool, as of one pair of areas, become those of its pairs; made: of
+ * them, [n].
+ * Errors  E_NOMEM */
+struct vly_made_pair;
+struct vly_near;
+vly_status vly_pool_deal(const vly_genome *genome, const uint64_t *row,
+                         const uint32_t *targets, struct vly_made_pair *made,
+                         uint32_t n, vly_storage *storage, vly_error *error);
 
 /* The rows of one pair: row[n_from + 1] and targets (global ids, ascending in
  * a row), owned by the storage. */

@@ -17,6 +17,8 @@
 #include "genome/expression.h"
 #include "genome/genome_area.h"
 #include "genome/genome_association.h"
+#include "genome/genome_copies.h"
+#include "genome/genome_end.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_inputs.h"
 #include "genome/genome_memory.h"
@@ -170,10 +172,11 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(vly_stimuli_read(reader));
     VLY_TRY(vly_generators_check(reader));
     VLY_TRY(vly_records_read(reader));
+    VLY_TRY(vly_genome_resolve(reader));
+    VLY_TRY(vly_areas_drop(reader));
     status = vly_genome_make_hash(reader->genome);
     if (status != VLY_OK)
         return vly_reader_nomem(reader, 0, "the hash of the genome");
-    VLY_TRY(vly_genome_resolve(reader));
 out:
     return status;
 }
@@ -236,6 +239,7 @@ static vly_status parse(const vly_genome_source *source, vly_genome **genome,
     VLY_TRY(vly_toml_parse(text, n_bytes, name, &reader.root, error));
     VLY_TRY(vly_tables_init(&reader, source->tables, source->n_tables));
     VLY_TRY(vly_uses_expand(&reader, source->overrides, source->n_overrides));
+    VLY_TRY(vly_copies_expand(&reader));
     VLY_TRY(vly_generators_expand(&reader));
     VLY_TRY(read_all(&reader));
     VLY_TRY(vly_tables_finish(&reader));
@@ -374,6 +378,7 @@ void vly_genome_destroy(vly_genome *genome)
         vly_free(genome->pairs[i].vectors);
         vly_free(genome->pairs[i].patterns);
     }
+    vly_pools_free(genome);
     for (uint32_t i = 0; i < genome->n_empty; i++)
         vly_free(genome->empty[i].map);
     vly_free(genome->empty);

@@ -39,7 +39,8 @@ typedef enum vly_value_kind {
     VLY_VALUE_LOGNORMAL,   /* exp of a normal with mean a, sd b */
     VLY_VALUE_EXPONENTIAL, /* mean a */
     VLY_VALUE_ARRAY,       /* array[n_array], one a neuron */
-    VLY_VALUE_DRAW         /* base + scale * r^power, r the named draw */
+    VLY_VALUE_DRAW,        /* base + scale * r^power, r the named draw */
+    VLY_VALUE_MIXTURE      /* of parts[n_parts], each with its share */
 } vly_value_kind;
 
 typedef struct vly_value {
@@ -59,6 +60,10 @@ typedef struct vly_value {
     char *draw;    /* name of the per-neuron uniform draw; owned */
     double *array; /* owned */
     uint32_t n_array;
+    struct vly_value *parts; /* VLY_VALUE_MIXTURE: numbers and distributions;
+                                owned */
+    double *shares;          /* [n_parts] they add up to 1; owned */
+    uint32_t n_parts;
     vly_origin origin;
 } vly_value;
 
@@ -211,6 +216,31 @@ typedef struct vly_association {
     vly_origin origin;
 } vly_association;
 
+/* Neurons [first, first + n) of an area. */
+typedef struct vly_part {
+    uint32_t area;
+    uint32_t first;
+    uint32_t n;
+} vly_part;
+
+/* One end of a map: an area or a part of one, or several that are one pool,
+ * counted in this order. */
+typedef struct vly_end {
+    vly_part *parts;
+    uint32_t n_parts;
+    uint32_t n_neurons; /* of all parts */
+    char *name;         /* "E", "E[0:100]", "E+I" */
+} vly_end;
+
+/* What a rule connects where it is not two whole areas: it counts and draws
+ * neurons of the pool, and each pair of parts gets the synapses between them.
+ */
+typedef struct vly_pool {
+    vly_end from;
+    vly_end to;
+    char *stream; /* as of a pair: key of the draws of the rule */
+} vly_pool;
+
 /* One pair (from, to) of a [[map]]: a map over lists makes several, `to`
  * outermost. Pairs that cannot make a synapse (p or count 0) are left out. */
 typedef struct vly_pair {
@@ -219,11 +249,17 @@ typedef struct vly_pair {
                       K-th (from 0) without an id */
     uint32_t from; /* area index */
     uint32_t to;
+    const vly_pool *pool; /* of the genome; NULL: two whole areas. Its pairs
+                           * follow each other, from the first parts on, `to`
+                           * outermost */
+    uint32_t from_part;   /* of the pool */
+    uint32_t to_part;
     vly_rule rule;
     double p;              /* pairwise_bernoulli */
     uint64_t count;        /* fixed_total_number (p already made a count) */
-    uint32_t in_degree;    /* fixed_in_degree */
-    uint32_t out_degree;   /* fixed_out_degree */
+    uint32_t in_degree;    /* fixed_in_degree; the largest, if it is drawn */
+    uint32_t out_degree;   /* fixed_out_degree; the same */
+    vly_value degree;      /* how either is drawn; a NUMBER: it is not */
     bool self;             /* a neuron may connect to itself */
     bool multiple;         /* a pair of neurons may have several synapses */
     int32_t (*vectors)[3]; /* owned */
@@ -348,6 +384,8 @@ typedef struct vly_genome {
     uint32_t n_neurons;
     vly_pair *pairs;
     uint32_t n_pairs;
+    vly_pool **pools; /* of the pairs; each owned */
+    uint32_t n_pools;
     vly_plasticity *plasticities; /* in the order of the file */
     uint32_t n_plasticities;
     vly_memory_rule *memories; /* in the order of their areas */

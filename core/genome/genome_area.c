@@ -259,9 +259,14 @@ static vly_status read_size(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_fail_key(reader, per_voxel,
                                    "neurons_per_voxel without voxels, wanted "
                                    "voxels = [x, y, z]");
-    vly_status status = vly_value_whole(reader, neurons, "neurons", 1,
+    vly_status status = vly_value_whole(reader, neurons, "neurons", 0,
                                         VLY_NEURONS_MAX, &number);
     area->n_neurons = (uint32_t)number;
+    if (status == VLY_OK && number == 0)
+        return vly_reader_note(reader, neurons,
+                               "area %s has 0 neurons: it is left out, with "
+                               "its maps, stimuli and records",
+                               area->name);
     return status;
 }
 

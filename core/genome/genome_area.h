@@ -12,4 +12,7 @@ vly_status vly_models_read(vly_reader *reader);
 vly_status vly_areas_read(vly_reader *reader);
 void vly_area_deinit(vly_area *area);
 
+/* Leaves out areas of 0 neurons, their stimuli and records (genome_drop.c). */
+vly_status vly_areas_drop(vly_reader *reader);
+
 #endif

@@ -99,12 +99,41 @@ out:
     return status;
 }
 
+/* A number, or a distribution that is drawn for each neuron and rounded; then
+ * *largest is the largest that can come out. */
+static vly_status read_degree(vly_reader *reader, const vly_toml_node *node,
+                              const char *what, vly_map_cell *cell,
+                              uint32_t *largest)
+{
+    const vly_value_spec spec = {
+        .what = what, .lo = 0, .hi = VLY_NEURONS_MAX, .cut = true};
+    vly_status status = VLY_OK;
+    uint64_t whole = 0;
+    double lo = 0, hi = 0;
+    cell->degree = (vly_value){0};
+    if (node->kind != VLY_TOML_TABLE) {
+        status =
+            vly_value_whole(reader, node, what, 0, VLY_NEURONS_MAX, &whole);
+        *largest = (uint32_t)whole;
+        return status;
+    }
+    VLY_TRY(vly_value_read(reader, node, &spec, &cell->degree));
+    vly_value_bounds(&cell->degree, &lo, &hi);
+    *largest = (uint32_t)vly_floor(hi + 0.5);
+    if (vly_floor(hi + 0.5) - vly_floor(lo + 0.5) > VLY_DEGREES_MAX)
+        return vly_reader_fail(reader, node,
+                               "%s reaches from %.0f to %.0f, wanted at most "
+                               "%u values: add clip = [low, high]",
+                               what, lo, hi, VLY_DEGREES_MAX);
+out:
+    return status;
+}
+
 static vly_status read_cell(vly_reader *reader, const vly_toml_node *node,
                             const char *what, vly_cell_key key,
                             vly_map_cell *cell)
 {
     vly_status status = VLY_OK;
-    uint64_t whole = 0;
     switch (key) {
     case VLY_CELL_P:
         VLY_TRY(vly_value_ranged(reader, node, what, 0, 1, &cell->p));
@@ -117,10 +146,9 @@ static vly_status read_cell(vly_reader *reader, const vly_toml_node *node,
         break;
     case VLY_CELL_IN_DEGREE:
     case VLY_CELL_OUT_DEGREE:
-        VLY_TRY(
-            vly_value_whole(reader, node, what, 0, VLY_NEURONS_MAX, &whole));
-        *(key == VLY_CELL_IN_DEGREE ? &cell->in_degree : &cell->out_degree) =
-            (uint32_t)whole;
+        VLY_TRY(read_degree(reader, node, what, cell,
+                            key == VLY_CELL_IN_DEGREE ? &cell->in_degree
+                                                      : &cell->out_degree));
         break;
     case VLY_CELL_WEIGHT:
         VLY_TRY(read_weight(reader, node, what, cell));
@@ -155,36 +183,36 @@ static vly_status wrong_matrix(vly_reader *reader, const vly_toml_node *node,
                            "%s is %s, wanted %u rows (one an area of `to`, or "
                            "one for all) of %u (one an area of `from`, or one "
                            "for all)",
-                           what, found, map->to.n, map->from.n);
+                           what, found, map->n_rows, map->n_columns);
 }
 
 static vly_status check_matrix(vly_reader *reader, const vly_toml_node *node,
                                const char *what, const vly_map_entry *map)
 {
     uint32_t n_rows = node->n_children;
-    if (map->linked || (n_rows != 1 && n_rows != map->to.n))
+    if (map->linked || (n_rows != 1 && n_rows != map->n_rows))
         return wrong_matrix(reader, node, what, map);
     for (uint32_t i = 0; i < n_rows; i++) {
         const vly_toml_node *row = &node->u.children[i];
         if (row->kind != VLY_TOML_ARRAY)
             return wrong_matrix(reader, node, what, map);
-        if (row->n_children != 1 && row->n_children != map->from.n)
+        if (row->n_children != 1 && row->n_children != map->n_columns)
             return vly_reader_fail(reader, row,
                                    "%s has a row of %u, wanted %u (one an "
                                    "area of `from`) or 1",
-                                   what, row->n_children, map->from.n);
+                                   what, row->n_children, map->n_columns);
     }
     return VLY_OK;
 }
 
 static const vly_toml_node *element(const vly_toml_node *node,
-                                    const vly_map_entry *map, uint32_t cell)
+                                    const vly_map_cell *cell)
 {
     if (node->kind != VLY_TOML_ARRAY)
         return node;
-    uint32_t row = node->n_children == 1 ? 0 : cell / map->from.n;
+    uint32_t row = node->n_children == 1 ? 0 : cell->row;
     node = &node->u.children[row];
-    uint32_t column = node->n_children == 1 ? 0 : cell % map->from.n;
+    uint32_t column = node->n_children == 1 ? 0 : cell->column;
     return &node->u.children[column];
 }
 
@@ -207,7 +235,6 @@ static vly_status take_over(vly_reader *reader, vly_map_entry *map,
 {
     const vly_toml_node *all = vly_toml_get(map->node, "except");
     const vly_map_cell *shared = NULL;
-    const vly_area *areas = reader->genome->areas;
     bool refines = true;
     key = key == VLY_CELL_COUNT ? VLY_CELL_P : key; /* of these one counts */
     for (uint32_t i = 0; i < map->n_cells; i++) {
@@ -231,8 +258,8 @@ static vly_status take_over(vly_reader *reader, vly_map_entry *map,
     return vly_reader_note(reader, node,
                            "%s from %s to %s: an exception before gives it "
                            "too; the later one counts",
-                           node->key, areas[shared->from].name,
-                           areas[shared->to].name);
+                           node->key, shared->source->name,
+                           shared->target->name);
 }
 
 /* One key of a map or of an exception, for its cells (by NULL: all). */
@@ -251,8 +278,8 @@ static vly_status spread(vly_reader *reader, vly_map_entry *map,
     for (uint32_t i = 0; i < map->n_cells; i++) {
         if (by && !by->use[i])
             continue;
-        vly_status status = read_cell(reader, element(node, map, i), node->key,
-                                      key, &map->cells[i]);
+        vly_status status = read_cell(reader, element(node, &map->cells[i]),
+                                      node->key, key, &map->cells[i]);
         if (status != VLY_OK)
             return status;
     }
@@ -335,6 +362,15 @@ out:
     return status;
 }
 
+static bool is_named(const vly_genome *genome, const vly_end_list *named,
+                     const vly_end *end)
+{
+    for (uint32_t i = 0; i < named->n; i++)
+        if (vly_end_named(genome, &named->ends[i], end))
+            return true;
+    return false;
+}
+
 static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
                                  const vly_toml_node *node, const exception *by)
 {
@@ -347,19 +383,19 @@ static vly_status read_exception(vly_reader *reader, vly_map_entry *map,
     VLY_TRY(vly_reader_keys(reader, node, &list));
     memset(by->use, 1, map->n_cells * sizeof(bool));
     for (int end = 0; end < 2; end++) {
-        vly_area_list areas = {0};
+        vly_end_list named = {0};
         if (!ends[end])
             return vly_reader_fail(reader, node,
                                    "an exception without %s, wanted from and "
                                    "to",
                                    end ? "to" : "from");
-        VLY_TRY(
-            vly_reader_areas(reader, ends[end], end ? "to" : "from", &areas));
-        /* vly_reader_areas marked the areas that it named with its stamp */
+        VLY_TRY(vly_reader_ends(reader, ends[end], end ? "to" : "from", true,
+                                &named));
         for (uint32_t i = 0; i < map->n_cells; i++) {
             const vly_map_cell *cell = &map->cells[i];
-            uint32_t area = end ? cell->to : cell->from;
-            by->use[i] = by->use[i] && reader->seen[area] == reader->stamp;
+            by->use[i] =
+                by->use[i] && is_named(reader->genome, &named,
+                                       end ? cell->target : cell->source);
         }
     }
     for (uint32_t i = 0; i < map->n_cells; i++)

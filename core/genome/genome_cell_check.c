@@ -35,10 +35,9 @@ vly_cell_key vly_rule_size_cell(vly_rule rule)
  * and Diesmann 2014, doi:10.1093/cercor/bhs358. */
 static vly_status count_from_p(vly_reader *reader, vly_map_cell *cell)
 {
-    const vly_area *areas = reader->genome->areas;
     double pairs =
-        (double)areas[cell->from].n_neurons * (double)areas[cell->to].n_neurons;
-    if (cell->p >= 1)
+        (double)cell->source->n_neurons * (double)cell->target->n_neurons;
+    if (cell->p >= 1 && pairs > 0)
         return vly_reader_fail(reader, cell->node[VLY_CELL_P],
                                "p is 1, wanted less than 1: no number of "
                                "synapses connects all pairs");
@@ -49,7 +48,7 @@ static vly_status count_from_p(vly_reader *reader, vly_map_cell *cell)
     double k = pairs <= 0x1p32
                    ? vly_log(1.0 - cell->p) / vly_log(1.0 - 1.0 / pairs)
                    : vly_log1p(-cell->p) / vly_log1p(-1.0 / pairs);
-    k = vly_floor(k + 0.5);
+    k = pairs > 0 ? vly_floor(k + 0.5) : 0;
     if (!(k <= (double)VLY_SYNAPSES_MAX))
         return vly_reader_fail(reader, cell->node[VLY_CELL_P],
                                "p makes more than 2^40 synapses, wanted less");
@@ -65,8 +64,8 @@ static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
                               vly_map_cell *cell)
 {
     const char *wanted = vly_rule_size_key(map->rule);
-    const vly_area *areas = reader->genome->areas;
-    const vly_area *to = &areas[cell->to];
+    const vly_area *to = &reader->genome->areas[cell->to];
+    const char *names[] = {cell->source->name, cell->target->name};
     bool sized = !wanted || cell->has[VLY_CELL_P] ||
                  cell->has[VLY_CELL_COUNT] || cell->has[VLY_CELL_IN_DEGREE] ||
                  cell->has[VLY_CELL_OUT_DEGREE];
@@ -75,14 +74,14 @@ static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
         return vly_reader_fail_key(reader, map->node,
                                    "%s from %s to %s has no %s, rule %s wants "
                                    "it",
-                                   map->label, areas[cell->from].name, to->name,
-                                   wanted, vly_rules[map->rule].name);
+                                   map->label, names[0], names[1], wanted,
+                                   vly_rules[map->rule].name);
     bool listed = map->edges && map->edges->weight;
     if (!cell->has[VLY_CELL_WEIGHT] && !listed)
         return vly_reader_fail_key(reader, map->node,
                                    "%s from %s to %s has no weight, wanted "
                                    "weight%s%s",
-                                   map->label, areas[cell->from].name, to->name,
+                                   map->label, names[0], names[1],
                                    *suffix ? "_" : "", suffix);
     if (!cell->has[VLY_CELL_DELAY]) {
         cell->delay_ms.kind = VLY_VALUE_NUMBER;
@@ -97,33 +96,38 @@ static vly_status finish_cell(vly_reader *reader, vly_map_entry *map,
 static vly_status check_room(vly_reader *reader, const vly_map_entry *map,
                              const vly_map_cell *cell)
 {
-    const vly_area *from = &reader->genome->areas[cell->from];
-    const vly_area *to = &reader->genome->areas[cell->to];
+    const vly_end *from = cell->source;
+    const vly_end *to = cell->target;
     vly_rule_size size = vly_rules[map->rule].size;
     bool outward = size == VLY_SIZE_OUT_DEGREE;
+    uint64_t shared = map->self ? 0 : vly_ends_shared(from, to);
     uint64_t room = outward ? to->n_neurons : from->n_neurons;
     uint64_t n = outward ? cell->out_degree : cell->in_degree;
-    if (from == to && !map->self)
-        room--;
     if (size == VLY_SIZE_COUNT) {
-        room *= to->n_neurons;
+        room = room * to->n_neurons - shared;
         n = cell->count;
+    } else if (shared) {
+        room--;
     }
+    const bool drawn = cell->degree.kind != VLY_VALUE_NUMBER;
     if (n > 0 && (room == 0 || (!map->multiple && n > room)))
         return vly_reader_fail(
             reader, cell->node[vly_rule_size_cell(map->rule)],
-            "%s is %" PRIu64 ", wanted at most %" PRIu64 " from %s to %s%s%s",
-            vly_rule_size_key(map->rule), n, room, from->name, to->name,
-            map->multiple ? "" : " with multiple = false",
-            map->self ? "" : " and self = false");
+            "%s %s %" PRIu64 ", wanted at most %" PRIu64 " from %s to %s%s%s%s",
+            vly_rule_size_key(map->rule), drawn ? "reaches" : "is", n, room,
+            from->name, to->name, map->multiple ? "" : " with multiple = false",
+            map->self ? "" : " and self = false",
+            drawn ? ": add clip = [low, high]" : "");
     return VLY_OK;
 }
 
 static vly_status check_cell(vly_reader *reader, const vly_map_entry *map,
                              const vly_map_cell *cell)
 {
-    const vly_area *from = &reader->genome->areas[cell->from];
-    const vly_area *to = &reader->genome->areas[cell->to];
+    const vly_end *from = cell->source;
+    const vly_end *to = cell->target;
+    if (from->n_neurons == 0 || to->n_neurons == 0)
+        return VLY_OK; /* no synapse is asked for */
     if (vly_rule_is(map->rule, VLY_TRAIT_EQUAL_SIZES) &&
         from->n_neurons != to->n_neurons)
         return vly_reader_fail_key(reader, map->node,

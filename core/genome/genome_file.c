@@ -116,8 +116,7 @@ static bool is_sonata(FILE *file)
     return same;
 }
 
-/* The genome owns the list from here. */
-static vly_status keep_edges(vly_reader *reader, vly_edge_list *edges)
+vly_status vly_edges_keep(vly_reader *reader, vly_edge_list *edges)
 {
     vly_genome *genome = reader->genome;
     vly_edge_list **grown = vly_realloc(
@@ -180,18 +179,34 @@ out:
     return status;
 }
 
+/* Ids of a file count the neurons of the end: an end that is no whole area is
+ * like an area of its own. */
+static const vly_area *area_of(const vly_genome *genome, const vly_end *end,
+                               vly_area *own)
+{
+    const vly_area *area = &genome->areas[end->parts[0].area];
+    if (vly_end_whole(genome, end))
+        return area;
+    *own = *area;
+    own->name = end->name;
+    own->n_neurons = end->n_neurons;
+    return own;
+}
+
 static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
                              const vly_toml_node *node, const char *path,
                              FILE *file, const vly_table *table,
                              const vly_edge_types *types)
 {
-    const vly_area *areas = reader->genome->areas;
-    const vly_area *to = &areas[map->cells[0].to];
+    const vly_map_cell *cell = &map->cells[0];
+    vly_area own[2];
+    const vly_area *from = area_of(reader->genome, cell->source, &own[0]);
+    const vly_area *to = area_of(reader->genome, cell->target, &own[1]);
     vly_error why = VLY_ERROR_INIT;
     vly_edge_list *edges = NULL;
     char left[VLY_EDGE_LEFT] = "";
     const vly_edge_spec spec = {
-        .from = &areas[map->cells[0].from],
+        .from = strcmp(from->name, to->name) == 0 ? to : from,
         .to = to,
         .weight_suffix = to->model->ports[map->port].suffix,
         .population = map->population,
@@ -231,7 +246,7 @@ static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
     if (status != VLY_OK)
         return status;
     map->edges = edges;
-    VLY_TRY(keep_edges(reader, edges));
+    VLY_TRY(vly_edges_keep(reader, edges));
     VLY_TRY(note_edges(reader, node, &spec, edges));
 out:
     return status;

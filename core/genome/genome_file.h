@@ -10,6 +10,15 @@
 /* `file`, `population` and `edge_types_file` of a map, read if its rule is
  * file, otherwise refused. */
 vly_status vly_map_file(vly_reader *reader, vly_map_entry *map);
+/* The genome owns the list from here, also if this fails.
+ * Errors  E_NOMEM */
+vly_status vly_edges_keep(vly_reader *reader, vly_edge_list *edges);
+
+/* Those of the map's synapses that are between two parts of a cell; NULL: none.
+ * Owned by the genome (edge_part.c). */
+vly_status vly_edges_between(vly_reader *reader, const vly_map_entry *map,
+                             const vly_map_cell *cell, uint32_t f, uint32_t t,
+                             const vly_edge_list **edges);
 
 /* { file = "NAME", column = "NAME" }: becomes an array. Without `column` the
  * column has the name of the value. Checks every number against the range. */

@@ -154,12 +154,6 @@ static vly_status check_values(vly_reader *reader, const vly_toml_node *area,
     const vly_toml_node *rate = vly_toml_get(area, "rate_hz");
     bool poisson = kind->keys == vly_keys_area_poisson;
     bool spikes = kind->keys == vly_keys_area_spikes;
-    if (rate && rate->kind == VLY_TOML_ARRAY)
-        return vly_reader_fail(reader, rate,
-                               "rate_hz is a list of %u, wanted one number: "
-                               "all neurons of a generator have the same "
-                               "rate, others want areas of their own",
-                               rate->n_children);
     if ((poisson && !rate) || (spikes && !vly_toml_get(area, "times_ms") &&
                                !vly_toml_get(area, "bursts")))
         return vly_reader_fail_key(reader, area, "generator %.80s has no %s",

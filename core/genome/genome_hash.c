@@ -56,6 +56,12 @@ static void put_value(vly_text *text, const vly_value *value)
     put_u64(text, value->n_array);
     for (uint32_t i = 0; i < value->n_array; i++)
         put_double(text, value->array[i]);
+    if (value->kind == VLY_VALUE_MIXTURE)
+        put_u64(text, value->n_parts);
+    for (uint32_t i = 0; i < value->n_parts; i++) {
+        put_value(text, &value->parts[i]);
+        put_double(text, value->shares[i]);
+    }
 }
 
 static void put_area(vly_text *text, const vly_area *area)
@@ -90,6 +96,8 @@ static void put_shape(vly_text *text, const vly_pair *pair)
 {
     if (vly_rules[pair->rule].size == VLY_SIZE_OUT_DEGREE)
         put_u64(text, pair->out_degree);
+    if (pair->degree.kind != VLY_VALUE_NUMBER)
+        put_value(text, &pair->degree);
     if (pair->rule == VLY_RULE_COMPOSITE) {
         put_u64(text, (uint64_t)pair->mapper);
         for (int i = 0; i < 3; i++) {
@@ -154,6 +162,26 @@ static void put_plasticity(vly_text *text, const vly_plasticity *plasticity)
         put_u64(text, plasticity->modulator);
 }
 
+static void put_end(vly_text *text, const vly_end *end)
+{
+    put_u64(text, end->n_parts);
+    for (uint32_t i = 0; i < end->n_parts; i++) {
+        put_u64(text, end->parts[i].area);
+        put_u64(text, end->parts[i].first);
+        put_u64(text, end->parts[i].n);
+    }
+}
+
+/* Only for pairs of pools: all others keep their bytes. */
+static void put_pool(vly_text *text, const vly_pair *pair)
+{
+    put_string(text, "pool");
+    put_end(text, &pair->pool->from);
+    put_end(text, &pair->pool->to);
+    put_u64(text, pair->from_part);
+    put_u64(text, pair->to_part);
+}
+
 static void put_pair(vly_text *text, const vly_pair *pair)
 {
     put_string(text, pair->stream);
@@ -179,6 +207,8 @@ static void put_pair(vly_text *text, const vly_pair *pair)
         put_plasticity(text, pair->plasticity);
     if (pair->short_term)
         put_plasticity(text, pair->short_term);
+    if (pair->pool)
+        put_pool(text, pair);
 }
 
 static void put_stimulus(vly_text *text, const vly_stimulus *stimulus)

@@ -75,10 +75,11 @@ const vly_key vly_keys_quantity[] = {
     END};
 
 const vly_key vly_keys_area[] = {
-    {"neurons", VLY_FORM_WHOLE, "how many"},
+    {"neurons", VLY_FORM_WHOLE, "how many; 0 leaves the area out"},
     {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},
     {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},
     {"model", VLY_FORM_MODEL, "a [model], a [neuron] or a model's id"},
+    {"copies", VLY_FORM_WHOLE, "areas NAME/0, NAME/1, ... instead of one"},
     {"at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"},
     {"positions", VLY_FORM_SECTION, "of single neurons, for rule distance"},
     END};
@@ -137,16 +138,23 @@ const vly_key vly_keys_column[] = {
 
 const vly_key vly_keys_map[] = {
     {"id", VLY_FORM_TEXT, "keys its draws, addresses it in --set"},
-    {"from", VLY_FORM_AREAS, "presynaptic areas"},
-    {"to", VLY_FORM_AREAS, "postsynaptic areas"},
-    {"link", VLY_FORM_LINKS, "pairs of areas, instead of from and to"},
+    {"from", VLY_FORM_AREAS,
+     "presynaptic areas, parts as \"E[0:100]\", pools as \"E + I\""},
+    {"to", VLY_FORM_AREAS, "postsynaptic areas, parts, pools"},
+    {"link", VLY_FORM_LINKS, "pairs of them, instead of from and to"},
+    {"copies", VLY_FORM_TEXT,
+     "between areas with copies: \"same\", only copies of one number, or "
+     "\"other\", only of different ones"},
     {"rule", VLY_FORM_RULE, "which neurons: `volley doc` lists the rules"},
     {"count", VLY_FORM_COUNTS, "synapses (fixed_total_number)"},
     {"p", VLY_FORM_COUNTS, "probability of a pair of neurons"},
     {"vectors", VLY_FORM_TRIPLES, "voxel to voxel + [dx, dy, dz]"},
     {"morphology", VLY_FORM_TEXT, "a [morphology], instead of vectors"},
-    {"in_degree", VLY_FORM_COUNTS, "synapses onto a neuron (fixed_in_degree)"},
-    {"out_degree", VLY_FORM_COUNTS, "synapses of a neuron (fixed_out_degree)"},
+    {"in_degree", VLY_FORM_CELL,
+     "synapses onto a neuron (fixed_in_degree); a distribution is drawn for "
+     "each and rounded"},
+    {"out_degree", VLY_FORM_CELL,
+     "synapses of a neuron (fixed_out_degree); the same"},
     PATTERNS,
     COMPOSITE,
     {"weight*", VLY_FORM_CELL, "in the unit of the target's port"},
@@ -225,8 +233,8 @@ const vly_key vly_keys_except[] = {
     {"to", VLY_FORM_AREAS, "postsynaptic areas"},
     {"p", VLY_FORM_COUNTS, "as of the map"},
     {"count", VLY_FORM_COUNTS, "as of the map"},
-    {"in_degree", VLY_FORM_COUNTS, "as of the map"},
-    {"out_degree", VLY_FORM_COUNTS, "as of the map"},
+    {"in_degree", VLY_FORM_CELL, "as of the map"},
+    {"out_degree", VLY_FORM_CELL, "as of the map"},
     {"weight*", VLY_FORM_CELL, "as of the map"},
     {"delay_ms", VLY_FORM_CELL, "as of the map"},
     {"delay_bursts", VLY_FORM_CELL, "as of the map"},
@@ -234,13 +242,13 @@ const vly_key vly_keys_except[] = {
 
 const vly_key vly_keys_record[] = {
     {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
-    {"from", VLY_FORM_AREAS, "areas"},
+    {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     END};
 
 const vly_key vly_keys_record_fields[] = {
     {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
-    {"from", VLY_FORM_AREAS, "areas"},
+    {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"fields", VLY_FORM_AREAS, "of the model, as v_mv or i_*: one or a list"},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     {"interval_ms", VLY_FORM_NUMBER,
@@ -294,7 +302,25 @@ const vly_key vly_keys_use[] = {
         "column", VLY_FORM_TEXT, "name in the header: a line a neuron"         \
     }
 
-const vly_key vly_keys_value[] = {DISTRIBUTION, DRAW, COLUMN, END};
+#define SHARES                                                                 \
+    {                                                                          \
+        "p", VLY_FORM_NUMBER_LIST,                                             \
+            "their shares, which add up to 1; default the same for all"        \
+    }
+#define CHOICE                                                                 \
+    {                                                                          \
+        "choice", VLY_FORM_NUMBER_LIST, "numbers: each neuron has one of them" \
+    }
+#define MIXTURE                                                                \
+    {                                                                          \
+        "mixture", VLY_FORM_ONES,                                              \
+            "numbers and distributions: each neuron has one of them"           \
+    }
+
+const vly_key vly_keys_value[] = {DISTRIBUTION, DRAW,   COLUMN, CHOICE,
+                                  MIXTURE,      SHARES, END};
+const vly_key vly_keys_choice[] = {CHOICE, SHARES, END};
+const vly_key vly_keys_mixture[] = {MIXTURE, SHARES, END};
 const vly_key vly_keys_distribution[] = {DISTRIBUTION, END};
 const vly_key vly_keys_draw[] = {DRAW, END};
 
@@ -302,7 +328,7 @@ const vly_key vly_keys_draw[] = {DRAW, END};
 #define STIMULUS                                                               \
     {"kind", VLY_FORM_KIND, "poisson, normal, dc, ..."},                       \
         {"to", VLY_FORM_AREAS,                                                 \
-         "areas; each has neurons and draws of its own"},                      \
+         "areas or parts of them; each has draws of its own"},                 \
         {"id", VLY_FORM_TEXT, "keys its draws, addresses it in --set"},        \
         {"first", VLY_FORM_WHOLE, "first neuron of the area; default 0"},      \
     {                                                                          \
@@ -319,6 +345,13 @@ const vly_key vly_keys_draw[] = {DRAW, END};
     {                                                                          \
         "stop_burst", VLY_FORM_WHOLE, "the same in bursts"                     \
     }
+#define STEPS                                                                  \
+    {"at_ms", VLY_FORM_NUMBER_LIST,                                            \
+     "times from which the values of lists hold, one each, up to stop_ms; "    \
+     "instead of start_ms"},                                                   \
+    {                                                                          \
+        "at_bursts", VLY_FORM_INDEXES, "the same in bursts"                    \
+    }
 #define TIMES                                                                  \
     {"times_ms", VLY_FORM_TIMES, "arrivals: one list for all, or one each"},   \
         {"bursts", VLY_FORM_TIMES, "the same in bursts"},                      \
@@ -333,14 +366,19 @@ const vly_key vly_keys_draw[] = {DRAW, END};
     }
 
 const vly_key vly_keys_poisson[] = {
-    STIMULUS, PORT,
-    WINDOW,   {"rate_hz", VLY_FORM_EACH, "events a second onto each neuron"},
-    WEIGHT,   END};
+    STIMULUS,
+    PORT,
+    WINDOW,
+    STEPS,
+    {"rate_hz", VLY_FORM_EACH, "events a second onto each neuron"},
+    WEIGHT,
+    END};
 
 const vly_key vly_keys_bernoulli[] = {
     STIMULUS,
     PORT,
     WINDOW,
+    STEPS,
     {"rate_hz", VLY_FORM_EACH,
      "of each neuron: an event in a burst by a chance of rate * dt"},
     WEIGHT,
@@ -350,6 +388,7 @@ const vly_key vly_keys_normal[] = {
     STIMULUS,
     PORT,
     WINDOW,
+    STEPS,
     {"mean*", VLY_FORM_EACH,
      "of what is added in a burst: as dt_ms changes, so must it (doc step)"},
     {"sd*", VLY_FORM_EACH, "its standard deviation; the same goes for it"},
@@ -358,6 +397,7 @@ const vly_key vly_keys_normal[] = {
 const vly_key vly_keys_dc[] = {
     STIMULUS,
     WINDOW,
+    STEPS,
     {"amplitude*", VLY_FORM_EACH, "constant input, in the unit of i_e"},
     END};
 
@@ -391,9 +431,11 @@ const vly_key vly_keys_pattern[] = {
 /* Generator areas. */
 #define GENERATOR                                                              \
     {"generator", VLY_FORM_KIND, "poisson, spikes or pulse; no model"},        \
-        {"neurons", VLY_FORM_WHOLE, "how many"},                               \
+        {"neurons", VLY_FORM_WHOLE, "how many; 0 leaves the area out"},        \
         {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},     \
         {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},                    \
+        {"copies", VLY_FORM_WHOLE,                                             \
+         "areas NAME/0, NAME/1, ... instead of one"},                          \
         {"positions", VLY_FORM_SECTION, "of neurons, for rule distance"},      \
     {                                                                          \
         "at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"                   \
@@ -402,7 +444,7 @@ const vly_key vly_keys_pattern[] = {
 const vly_key vly_keys_area_poisson[] = {
     GENERATOR,
     WINDOW,
-    {"rate_hz", VLY_FORM_NUMBER,
+    {"rate_hz", VLY_FORM_EACH,
      "of each neuron, at most 1 / dt: a spike by a chance of rate * dt"},
     END};
 
@@ -445,6 +487,8 @@ const vly_key_section vly_key_sections[] = {
     {"value.distribution", "a distribution", vly_keys_distribution, false,
      false},
     {"value.draw", "a draw", vly_keys_draw, false, false},
+    {"value.choice", "a choice", vly_keys_choice, false, false},
+    {"value.mixture", "a mixture", vly_keys_mixture, false, false},
     {"record.spikes", "[[record]]", vly_keys_record, false, false},
     {"record.fields", "[[record]]", vly_keys_record_fields, false, false},
     {"record.weights", "[[record]]", vly_keys_record_weights, false, false},

@@ -48,6 +48,8 @@ typedef enum vly_key_form {
     VLY_FORM_AMOUNT,   /* "10 ms", or a number */
     VLY_FORM_AMOUNTS,  /* such by name, or tables of section quantity */
     VLY_FORM_BOUNDS,   /* ["1 ms", "20 ms"] */
+    VLY_FORM_NUMBER_LIST, /* numbers */
+    VLY_FORM_ONES,        /* numbers and distributions in a list */
     VLY_FORMS
 } vly_key_form;
 
@@ -92,6 +94,8 @@ extern const vly_key vly_keys_record_weights[];
 extern const vly_key vly_keys_value[]; /* distribution and draw */
 extern const vly_key vly_keys_distribution[];
 extern const vly_key vly_keys_draw[];
+extern const vly_key vly_keys_choice[];
+extern const vly_key vly_keys_mixture[];
 extern const vly_key vly_keys_poisson[];
 extern const vly_key vly_keys_bernoulli[];
 extern const vly_key vly_keys_normal[];

@@ -10,11 +10,13 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "genome/foreign_names.h"
+#include "genome/genome_copies.h"
 #include "genome/genome_file.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_plasticity.h"
 #include "genome/genome_space.h"
 #include "genome/genome_value.h"
+#include "genome/voxel_rule.h"
 
 /* ", wanted one_to_one, ..." */
 static const char rules_wanted[] = ", wanted "
@@ -44,27 +46,42 @@ out:
     return status;
 }
 
+static void set_ends(vly_map_cell *cell, const vly_end *source,
+                     const vly_end *target)
+{
+    cell->source = source;
+    cell->target = target;
+    cell->from = source->parts[0].area;
+    cell->to = target->parts[0].area;
+}
+
 static vly_status read_product(vly_reader *reader, vly_map_entry *map,
                                const vly_toml_node *from,
                                const vly_toml_node *to)
 {
     vly_status status;
-    VLY_TRY(vly_reader_areas(reader, from, "from", &map->from));
-    VLY_TRY(vly_reader_areas(reader, to, "to", &map->to));
+    VLY_TRY(vly_reader_ends(reader, from, "from", true, &map->from));
+    VLY_TRY(vly_reader_ends(reader, to, "to", true, &map->to));
     uint64_t n = (uint64_t)map->from.n * map->to.n;
     VLY_TRY(make_cells(reader, map, from, n));
+    map->n_rows = map->to.n;
+    map->n_columns = map->from.n;
     for (uint32_t i = 0; i < n; i++) {
-        map->cells[i].to = map->to.areas[i / map->from.n];
-        map->cells[i].from = map->from.areas[i % map->from.n];
+        map->cells[i].row = i / map->from.n;
+        map->cells[i].column = i % map->from.n;
+        set_ends(&map->cells[i], &map->from.ends[i % map->from.n],
+                 &map->to.ends[i / map->from.n]);
     }
     map->n_cells = (uint32_t)n;
 out:
     return status;
 }
 
-/* "A -> B", either side a name or a glob */
+#define SIDE_BYTES 1024
+
+/* "A -> B", either side as in from and to; begins: where they are in it */
 static vly_status split_link(vly_reader *reader, const vly_toml_node *node,
-                             char sides[2][2 * VLY_NAME_MAX])
+                             char sides[2][SIDE_BYTES], uint32_t begins[2])
 {
     const char *text = node->kind == VLY_TOML_STRING ? node->u.string : "";
     const char *arrow = strstr(text, "->");
@@ -75,50 +92,52 @@ static vly_status split_link(vly_reader *reader, const vly_toml_node *node,
             starts[i]++;
         while (arrow && end > starts[i] && end[-1] == ' ')
             end--;
-        if (!arrow || end <= starts[i] || end - starts[i] >= 2 * VLY_NAME_MAX ||
+        if (!arrow || end <= starts[i] || end - starts[i] >= SIDE_BYTES ||
             strstr(arrow + 2, "->"))
             return vly_reader_wrong(reader, node, "link", "\"A -> B\"");
         memcpy(sides[i], starts[i], (size_t)(end - starts[i]));
         sides[i][end - starts[i]] = 0;
+        begins[i] = (uint32_t)(starts[i] - text);
     }
     return VLY_OK;
 }
 
-static int compare_ends(const void *a, const void *b)
+static int compare_cells(const void *a, const void *b)
 {
-    uint64_t x, y;
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
-    return (x > y) - (x < y);
+    const vly_map_cell *const *x = a;
+    const vly_map_cell *const *y = b;
+    int order = strcmp((*x)->source->name, (*y)->source->name);
+    return order ? order : strcmp((*x)->target->name, (*y)->target->name);
 }
 
 static vly_status check_repeats(vly_reader *reader, const vly_map_entry *map,
                                 const vly_toml_node *node)
 {
-    uint64_t *ends = NULL;
+    const vly_map_cell **cells = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_reader_alloc(reader, map->n_cells, sizeof(uint64_t), &ends));
+    VLY_TRY(vly_reader_alloc(reader, map->n_cells, sizeof(*cells), &cells));
     for (uint32_t i = 0; i < map->n_cells; i++)
-        ends[i] = (uint64_t)map->cells[i].from << 32 | map->cells[i].to;
-    qsort(ends, map->n_cells, sizeof(uint64_t), compare_ends);
+        cells[i] = &map->cells[i];
+    qsort(cells, map->n_cells, sizeof(*cells), compare_cells);
     for (uint32_t i = 1; i < map->n_cells; i++)
-        if (ends[i] == ends[i - 1])
+        if (compare_cells(&cells[i], &cells[i - 1]) == 0)
             return vly_reader_fail(
                 reader, node, "link names %s -> %s twice, wanted each once",
-                reader->genome->areas[ends[i] >> 32].name,
-                reader->genome->areas[ends[i] & UINT32_MAX].name);
+                cells[i]->source->name, cells[i]->target->name);
 out:
     return status;
 }
 
 static vly_status count_link(vly_reader *reader, const vly_toml_node *node,
-                             vly_area_list lists[2])
+                             vly_end_list lists[2])
 {
-    char sides[2][2 * VLY_NAME_MAX];
+    char sides[2][SIDE_BYTES];
+    uint32_t begins[2] = {0, 0};
     vly_status status;
-    VLY_TRY(split_link(reader, node, sides));
+    VLY_TRY(split_link(reader, node, sides, begins));
     for (int i = 0; i < 2; i++)
-        VLY_TRY(vly_reader_pattern(reader, node, "link", sides[i], &lists[i]));
+        VLY_TRY(vly_reader_ends_in(reader, node, "link", sides[i], begins[i],
+                                   &lists[i]));
 out:
     return status;
 }
@@ -127,7 +146,7 @@ static vly_status read_links(vly_reader *reader, vly_map_entry *map,
                              const vly_toml_node *node)
 {
     vly_status status;
-    vly_area_list(*lists)[2] = NULL;
+    vly_end_list(*lists)[2] = NULL;
     uint64_t n = 0;
     if (node->kind != VLY_TOML_ARRAY || node->n_children == 0 ||
         node->n_children > VLY_PAIRS_MAX)
@@ -141,11 +160,9 @@ static vly_status read_links(vly_reader *reader, vly_map_entry *map,
     VLY_TRY(make_cells(reader, map, node, n));
     for (uint32_t i = 0; i < node->n_children; i++)
         for (uint32_t to = 0; to < lists[i][1].n; to++)
-            for (uint32_t from = 0; from < lists[i][0].n; from++) {
-                vly_map_cell *cell = &map->cells[map->n_cells++];
-                cell->from = lists[i][0].areas[from];
-                cell->to = lists[i][1].areas[to];
-            }
+            for (uint32_t from = 0; from < lists[i][0].n; from++)
+                set_ends(&map->cells[map->n_cells++], &lists[i][0].ends[from],
+                         &lists[i][1].ends[to]);
     VLY_TRY(check_repeats(reader, map, node));
 out:
     return status;
@@ -167,6 +184,50 @@ static vly_status read_ends(vly_reader *reader, vly_map_entry *map)
                                    "%s has no %s, wanted from and to, or link",
                                    map->label, from ? "to" : "from");
     return read_product(reader, map, from, to);
+}
+
+/* A pool has one unit of weights, and one set of ports. */
+static vly_status check_pool(vly_reader *reader, const vly_map_entry *map,
+                             const vly_end *to)
+{
+    const vly_area *areas = reader->genome->areas;
+    const vly_area *first = &areas[to->parts[0].area];
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < to->n_parts; i++) {
+        const vly_area *area = &areas[to->parts[i].area];
+        VLY_TRY(vly_generator_spared(reader, map->node, map->label, true,
+                                     to->parts[i].area));
+        if (area->model != first->model)
+            return vly_reader_fail_key(
+                reader, map->node,
+                "%s onto the pool %.80s of area %s (%s) and area %s (%s), "
+                "wanted areas of one model",
+                map->label, to->name, first->name, first->model->id, area->name,
+                area->model->id);
+    }
+out:
+    return status;
+}
+
+/* Voxels are those of whole areas; patterns and vectors choose among them. */
+static vly_status check_whole(vly_reader *reader, const vly_map_entry *map)
+{
+    if (!vly_rule_of_voxels(map->rule))
+        return VLY_OK;
+    for (uint32_t i = 0; i < map->n_cells; i++) {
+        const vly_map_cell *cell = &map->cells[i];
+        const vly_end *part =
+            !vly_end_whole(reader->genome, cell->source)   ? cell->source
+            : !vly_end_whole(reader->genome, cell->target) ? cell->target
+                                                           : NULL;
+        if (part)
+            return vly_reader_fail_key(
+                reader, map->node,
+                "%s: %.80s with rule %s, wanted whole areas: it connects "
+                "voxels, and patterns choose them",
+                map->label, part->name, vly_rules[map->rule].name);
+    }
+    return VLY_OK;
 }
 
 /* ---- rule and options --------------------------------------------------- */
@@ -263,10 +324,11 @@ static vly_status read_map(vly_reader *reader, const vly_toml_node *node,
                              &map->label));
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(read_ends(reader, map));
+    VLY_TRY(vly_map_copies(reader, map));
     for (uint32_t i = 0; i < map->n_cells; i++)
-        VLY_TRY(vly_generator_spared(reader, node, map->label, true,
-                                     map->cells[i].to));
+        VLY_TRY(check_pool(reader, map, map->cells[i].target));
     VLY_TRY(read_rule(reader, map));
+    VLY_TRY(check_whole(reader, map));
     VLY_TRY(vly_map_shape(reader, map));
     VLY_TRY(vly_map_space(reader, map));
     VLY_TRY(read_options(reader, map));

@@ -5,6 +5,7 @@
 #ifndef VOLLEY_GENOME_GENOME_MAP_H
 #define VOLLEY_GENOME_GENOME_MAP_H
 
+#include "genome/genome_end.h"
 #include "genome/genome_reader.h"
 #include "genome/rule_info.h"
 
@@ -20,8 +21,12 @@ typedef enum vly_cell_key {
 } vly_cell_key;
 
 typedef struct vly_map_cell {
-    uint32_t from;
+    uint32_t from; /* area of the end's first part */
     uint32_t to;
+    const vly_end *source;
+    const vly_end *target;
+    uint32_t row; /* of matrices */
+    uint32_t column;
     bool has[VLY_CELL_KEYS];
     vly_origin origin[VLY_CELL_KEYS];
     const vly_toml_node *node[VLY_CELL_KEYS]; /* for messages */
@@ -30,6 +35,7 @@ typedef struct vly_map_cell {
     uint64_t count; /* fixed_total_number: final, even if p was given */
     uint32_t in_degree;
     uint32_t out_degree;
+    vly_value degree; /* a NUMBER: one of those two */
     vly_value weight;
     vly_value delay_ms;
 } vly_map_cell;
@@ -39,11 +45,14 @@ typedef struct vly_map_entry {
     const char *id; /* NULL if not given */
     char *label;    /* id or "map:N" */
     vly_rule rule;
-    bool linked;        /* link instead of from and to */
-    vly_area_list from; /* not linked */
-    vly_area_list to;
-    vly_map_cell *cells; /* not linked: [to.n][from.n] */
+    bool linked;       /* link instead of from and to */
+    vly_end_list from; /* not linked */
+    vly_end_list to;
+    vly_map_cell *cells; /* neither linked nor chosen: [to.n][from.n] */
     uint32_t n_cells;
+    bool chosen;     /* by `copies`: some of that product, or of the links */
+    uint32_t n_rows; /* of matrices */
+    uint32_t n_columns;
     bool self;
     bool multiple;
     bool has_port; /* not given: by the sign, or the only one */

@@ -182,6 +182,11 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *tables,
                                    "[memory.%s]: the area is of model %s, "
                                    "wanted one of model feagi",
                                    node->key, area->model->id);
+    if (area->n_neurons == 0)
+        return vly_reader_fail_key(reader, node,
+                                   "[memory.%s]: the area has 0 neurons, "
+                                   "wanted one at least",
+                                   node->key);
     VLY_TRY(read_numbers(reader, node, to));
     VLY_TRY(read_sources(reader, tables, node, to));
 out:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "genome/foreign_names.h"
+#include "genome/genome_copies.h"
 #include "genome/genome_reader.h"
 #include "genome/genome_value.h"
 
@@ -44,13 +45,34 @@ static vly_status no_area(vly_reader *reader, const vly_toml_node *node,
             "%s \"%.80s\" matches no area, wanted a glob that "
             "matches one at least",
             what, pattern);
+    if (strpbrk(pattern, "[+"))
+        return vly_reader_fail(
+            reader, node,
+            "%s: no area \"%.80s\", wanted whole areas: parts as E[0:100] are "
+            "for maps, stimuli and records, pools as E+I for maps",
+            what, pattern);
     vly_suggest suggest = {0};
     for (uint32_t i = 0; i < genome->n_areas; i++)
-        vly_foreign_offer(&suggest, pattern, genome->areas[i].name);
+        vly_foreign_offer(&suggest, pattern,
+                          vly_copies_of(reader, i)
+                              ? vly_copies_of(reader, i)->name
+                              : genome->areas[i].name);
     char hint[VLY_HINT_SIZE];
     return vly_reader_fail(reader, node, "%s: no area \"%.80s\"%s", what,
                            pattern,
                            vly_suggest_choice(&suggest, hint, sizeof(hint)));
+}
+
+/* By its own name, or by that of the area it is a copy of. */
+static bool matches(const vly_reader *reader, uint32_t area,
+                    const char *pattern, bool glob)
+{
+    const char *name = reader->genome->areas[area].name;
+    const vly_copies *copies = vly_copies_of(reader, area);
+    if (glob ? vly_glob_match(pattern, name) : strcmp(pattern, name) == 0)
+        return true;
+    return copies && (glob ? vly_glob_match(pattern, copies->name)
+                           : strcmp(pattern, copies->name) == 0);
 }
 
 /* Adds what the pattern names to list (counts only while list->areas is
@@ -64,7 +86,7 @@ static vly_status collect(vly_reader *reader, const vly_toml_node *node,
     uint32_t before = list->n;
     for (uint32_t i = 0; i < genome->n_areas; i++) {
         const char *name = genome->areas[i].name;
-        if (glob ? !vly_glob_match(pattern, name) : strcmp(pattern, name) != 0)
+        if (!matches(reader, i, pattern, glob))
             continue;
         if (reader->seen[i] == reader->stamp)
             return vly_reader_fail(reader, node,
@@ -75,7 +97,7 @@ static vly_status collect(vly_reader *reader, const vly_toml_node *node,
         if (list->areas)
             list->areas[list->n] = i;
         list->n++;
-        if (!glob)
+        if (!glob && strcmp(pattern, name) == 0)
             break;
     }
     if (list->n == before)
@@ -116,15 +138,35 @@ out:
     return status;
 }
 
+/* Whole areas are named by what needs their neurons. */
+static vly_status check_neurons(vly_reader *reader, const vly_toml_node *node,
+                                const char *what, const vly_area_list *list)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        const vly_area *area = &reader->genome->areas[list->areas[i]];
+        if (area->n_neurons == 0)
+            return vly_reader_fail(reader, node,
+                                   "%s: area %s has 0 neurons, wanted one at "
+                                   "least: only maps, stimuli and records "
+                                   "leave such an area out",
+                                   what, area->name);
+    }
+    return VLY_OK;
+}
+
 vly_status vly_reader_areas(vly_reader *reader, const vly_toml_node *node,
                             const char *what, vly_area_list *list)
 {
-    if (node->kind == VLY_TOML_STRING)
-        return vly_reader_pattern(reader, node, what, node->u.string, list);
-    if (node->kind != VLY_TOML_ARRAY || node->n_children == 0)
+    const bool one = node->kind == VLY_TOML_STRING;
+    vly_status status;
+    if (!one && (node->kind != VLY_TOML_ARRAY || node->n_children == 0))
         return vly_reader_wrong(reader, node, what,
                                 "the name of an area or a list of names");
-    return vly_reader_pattern(reader, node, what, NULL, list);
+    VLY_TRY(vly_reader_pattern(reader, node, what, one ? node->u.string : NULL,
+                               list));
+    status = check_neurons(reader, node, what, list);
+out:
+    return status;
 }
 
 /* ---- ids ---------------------------------------------------------------- */

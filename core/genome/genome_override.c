@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "genome/foreign_names.h"
+#include "genome/genome_copies.h"
 
 #define SEGMENTS_MAX 8
 #define SEGMENT_SIZE 128
@@ -163,6 +164,17 @@ static vly_status make_table(vly_reader *reader, vly_toml_node *parent,
     return VLY_OK;
 }
 
+/* [area."NAME/3"], which need not be there: the values of one copy. */
+static vly_status make_copy(vly_reader *reader, const vly_toml_node *at,
+                            vly_toml_node *areas, const char *key,
+                            vly_toml_node **table)
+{
+    vly_status status = make_table(reader, areas, key, table);
+    if (status == VLY_OK)
+        (*table)->set = at->set;
+    return status;
+}
+
 /* From KIND.NAME on to the table that holds the last segment. */
 static vly_status descend(vly_reader *reader, const vly_toml_node *at,
                           const override_path *path, vly_toml_node **table)
@@ -239,6 +251,9 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
                    : no_such(reader, at, group, top, path->segments[1]);
     *table = i >= 4 && i < 7 ? find_entry(group, path->segments[1])
                              : vly_toml_child(group, path->segments[1]);
+    if (!*table && strcmp(top, "area") == 0 &&
+        vly_copies_named(group, path->segments[1]))
+        return make_copy(reader, at, group, path->segments[1], table);
     if (!*table || (*table)->kind != VLY_TOML_TABLE)
         return no_such(reader, at, group, top, path->segments[1]);
     return descend(reader, at, path, table);

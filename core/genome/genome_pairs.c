@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "genome/genome_file.h"
 #include "genome/genome_map.h"
 #include "genome/genome_plasticity.h"
 #include "genome/genome_space.h"
@@ -80,12 +81,14 @@ static vly_status count_pairs(vly_reader *reader, uint32_t first)
 /* The key of the draws of a pair: "MAP|FROM|TO", or for a map without an id
  * "|FROM|TO|K", where K counts the maps without an id between the two areas, so
  * that a map added elsewhere changes no draw. Names of areas do not contain |
- * or begin with a digit, so all keys are different. */
+ * or begin with a digit, so all keys are different. A part or a pool stands
+ * there as the end is named, "E[0:100]" or "E+I"; its pairs add "|I|J", their
+ * parts. */
 static char *stream_text(const vly_reader *reader, const vly_map_entry *map,
                          const vly_map_cell *cell)
 {
-    const char *from = reader->genome->areas[cell->from].name;
-    const char *to = reader->genome->areas[cell->to].name;
+    const char *from = cell->source->name;
+    const char *to = cell->target->name;
     if (map->id)
         return vly_format("%s|%s|%s", map->id, from, to);
     const vly_pair_count *before = count_of(reader, cell->from, cell->to);
@@ -116,11 +119,14 @@ static vly_status check_sign(vly_reader *reader, const vly_map_entry *map,
         reader->genome->areas[cell->to].name, vly_port_why(model));
 }
 
+/* stream: taken over */
 static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
-                            const vly_map_cell *cell, vly_pair *pair)
+                            const vly_map_cell *cell, char *stream,
+                            vly_pair *pair)
 {
     const vly_genome *genome = reader->genome;
     vly_status status = VLY_OK;
+    pair->stream = stream;
     VLY_TRY(check_sign(reader, map, cell));
     pair->from = cell->from;
     pair->to = cell->to;
@@ -129,6 +135,7 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->count = cell->count;
     pair->in_degree = cell->in_degree;
     pair->out_degree = cell->out_degree;
+    pair->degree = cell->degree;
     pair->edges = map->edges;
     pair->space = map->space;
     pair->self = map->self;
@@ -149,7 +156,6 @@ static vly_status make_pair(vly_reader *reader, const vly_map_entry *map,
     pair->origin.column = map->node->key_column;
     pair->origin.file = map->node->file;
     pair->map = vly_strdup(map->label);
-    pair->stream = stream_text(reader, map, cell);
     if (!pair->map || !pair->stream)
         return vly_reader_nomem(reader, 256, "a name");
     pair->mapper = map->mapper;
@@ -176,6 +182,64 @@ out:
     return status;
 }
 
+/* The pairs of parts of a cell that is not two whole areas. */
+static vly_status make_pooled(vly_reader *reader, const vly_map_entry *map,
+                              const vly_map_cell *cell)
+{
+    vly_genome *genome = reader->genome;
+    const vly_pool *pool = NULL;
+    vly_status status;
+    VLY_TRY(vly_pool_keep(reader, cell->source, cell->target,
+                          stream_text(reader, map, cell), &pool));
+    for (uint32_t t = 0; t < cell->target->n_parts; t++)
+        for (uint32_t f = 0; f < cell->source->n_parts; f++) {
+            const vly_edge_list *edges = NULL;
+            vly_map_cell part = *cell;
+            if (map->edges)
+                VLY_TRY(vly_edges_between(reader, map, cell, f, t, &edges));
+            if (map->edges && !edges)
+                continue;
+            part.from = cell->source->parts[f].area;
+            part.to = cell->target->parts[t].area;
+            vly_pair *pair = &genome->pairs[genome->n_pairs++];
+            memset(pair, 0, sizeof(*pair));
+            VLY_TRY(make_pair(
+                reader, map, &part,
+                vly_format("%s|%" PRIu32 "|%" PRIu32, pool->stream, f, t),
+                pair));
+            pair->edges = edges;
+            if (edges)
+                continue; /* nothing is drawn */
+            pair->pool = pool;
+            pair->from_part = f;
+            pair->to_part = t;
+        }
+out:
+    return status;
+}
+
+static bool whole(const vly_genome *genome, const vly_map_cell *cell)
+{
+    return vly_end_whole(genome, cell->source) &&
+           vly_end_whole(genome, cell->target);
+}
+
+static uint64_t pairs_of(const vly_map_cell *cell)
+{
+    return (uint64_t)cell->source->n_parts * cell->target->n_parts;
+}
+
+static vly_status make_pairs(vly_reader *reader, const vly_map_entry *map,
+                             const vly_map_cell *cell)
+{
+    vly_genome *genome = reader->genome;
+    if (!whole(genome, cell))
+        return make_pooled(reader, map, cell);
+    vly_pair *pair = &genome->pairs[genome->n_pairs++];
+    memset(pair, 0, sizeof(*pair));
+    return make_pair(reader, map, cell, stream_text(reader, map, cell), pair);
+}
+
 /* ---- pairs without synapses --------------------------------------------- */
 
 /* Whether any vector connects a voxel of one area to a voxel of the other. */
@@ -199,11 +263,9 @@ static bool vectors_reach(const vly_genome *genome, const vly_map_entry *map,
 static vly_status note_empty(vly_reader *reader, const vly_map_entry *map,
                              const vly_map_cell *cell)
 {
-    const vly_area *areas = reader->genome->areas;
-    return vly_reader_note(reader, map->node,
-                           "%s makes no synapse from %s to %s: %s", map->label,
-                           areas[cell->from].name, areas[cell->to].name,
-                           vly_rules[map->rule].empty);
+    return vly_reader_note(
+        reader, map->node, "%s makes no synapse from %s to %s: %s", map->label,
+        cell->source->name, cell->target->name, vly_rules[map->rule].empty);
 }
 
 static bool asks_none(const vly_map_entry *map)
@@ -224,15 +286,13 @@ static bool counts_by_p(const vly_map_entry *map, const vly_map_cell *cell)
 static vly_status note_unlikely(vly_reader *reader, const vly_map_entry *map,
                                 const vly_map_cell *cell)
 {
-    const vly_area *areas = reader->genome->areas;
     char p[VLY_NUMBER_SIZE];
     if (!counts_by_p(map, cell) || !(cell->p > 0))
         return VLY_OK;
     return vly_reader_note(reader, cell->node[VLY_CELL_P],
                            "%s makes no synapse from %s to %s: p is %s, which "
                            "makes less than half a synapse",
-                           map->label, areas[cell->from].name,
-                           areas[cell->to].name,
+                           map->label, cell->source->name, cell->target->name,
                            vly_toml_print_number(cell->p, p));
 }
 
@@ -278,10 +338,9 @@ static vly_status add_empty(vly_reader *reader, const vly_map_entry *map,
 double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
                          const vly_map_cell *cell)
 {
-    const vly_area *from = &genome->areas[cell->from];
     const vly_area *to = &genome->areas[cell->to];
-    double n_from = from->n_neurons;
-    double n_to = to->n_neurons;
+    double n_from = cell->source->n_neurons;
+    double n_to = cell->target->n_neurons;
     switch (map->rule) {
 #define N_FROM n_from
 #define N_TO n_to
@@ -294,7 +353,8 @@ double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
 #define N_OF_VECTORS (map->n_vectors * n_from * to->neurons_per_voxel)
 #define N_OF_VOXELS vly_shape_synapses(genome, map, cell)
 #define N_EDGES ((double)map->edges->n)
-#define N_IN_REACH vly_space_synapses(from, to, &map->space)
+#define N_IN_REACH                                                             \
+    vly_space_between(genome, cell->source, cell->target, &map->space)
 #define VLY_RULE_SYNAPSES(id, expression)                                      \
     case VLY_RULE_##id:                                                        \
         return expression;
@@ -305,11 +365,62 @@ double vly_cell_synapses(const vly_genome *genome, const vly_map_entry *map,
     return 0;
 }
 
+static bool without_neurons(const vly_map_cell *cell)
+{
+    return cell->source->n_neurons == 0 || cell->target->n_neurons == 0;
+}
+
+static bool any_neurons(const vly_map_entry *map)
+{
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        if (!without_neurons(&map->cells[i]))
+            return true;
+    return false;
+}
+
+/* The pairs of a cell with synapses; others are noted. */
+static vly_status add_cell(vly_reader *reader, const vly_map_entry *map,
+                           const vly_map_cell *cell, double *n_synapses)
+{
+    if (without_neurons(cell))
+        return VLY_OK; /* noted at the area */
+    double synapses = vly_cell_synapses(reader->genome, map, cell);
+    if (!(synapses > 0))
+        return add_empty(reader, map, cell);
+    *n_synapses += synapses;
+    vly_status status = make_pairs(reader, map, cell);
+    if (status == VLY_OK && map->rule == VLY_RULE_VECTORS &&
+        !vectors_reach(reader->genome, map, cell))
+        status = note_empty(reader, map, cell);
+    return status;
+}
+
+/* Room for the pairs of a map. */
+static vly_status reserve(vly_reader *reader, const vly_map_entry *map,
+                          uint64_t n)
+{
+    vly_genome *genome = reader->genome;
+    const uint64_t total = genome->n_pairs + n;
+    if (n > map->n_cells && total > VLY_PAIRS_MAX)
+        return vly_reader_fail_key(reader, map->node,
+                                   "%" PRIu64 " pairs of areas with the parts "
+                                   "of pools, wanted at most %u",
+                                   total, VLY_PAIRS_MAX);
+    vly_pair *grown =
+        vly_realloc(genome->pairs, (size_t)total, sizeof(vly_pair));
+    if (!grown)
+        return vly_reader_nomem(reader, n * sizeof(vly_pair), "the maps");
+    genome->pairs = grown;
+    return VLY_OK;
+}
+
 vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,
                           double *n_synapses)
 {
     vly_genome *genome = reader->genome;
-    uint32_t n = 0;
+    const uint32_t n_before = genome->n_pairs;
+    uint64_t n = 0;
+    vly_status status;
     /* before they are counted: that takes a while for each of them */
     reader->n_vectors +=
         (uint64_t)map->n_cells * (map->n_vectors + map->n_patterns);
@@ -319,44 +430,21 @@ vly_status vly_pairs_make(vly_reader *reader, const vly_map_entry *map,
                                    "pairs of areas, wanted at most 2^24",
                                    reader->n_vectors);
     for (uint32_t i = 0; i < map->n_cells; i++)
-        n += vly_cell_synapses(genome, map, &map->cells[i]) > 0;
-    vly_pair *grown =
-        vly_realloc(genome->pairs, genome->n_pairs + n, sizeof(vly_pair));
-    if (!grown)
-        return vly_reader_nomem(reader, n * sizeof(vly_pair), "the maps");
-    genome->pairs = grown;
-    uint32_t n_before = genome->n_pairs;
-    for (uint32_t i = 0; i < map->n_cells; i++) {
-        double synapses = vly_cell_synapses(genome, map, &map->cells[i]);
-        vly_status status = VLY_OK;
-        if (synapses > 0) {
-            *n_synapses += synapses;
-            vly_pair *pair = &genome->pairs[genome->n_pairs++];
-            memset(pair, 0, sizeof(*pair));
-            status = make_pair(reader, map, &map->cells[i], pair);
-            if (status == VLY_OK && map->rule == VLY_RULE_VECTORS &&
-                !vectors_reach(genome, map, &map->cells[i]))
-                status = note_empty(reader, map, &map->cells[i]);
-        } else {
-            status = add_empty(reader, map, &map->cells[i]);
-        }
-        if (status != VLY_OK)
-            return status;
-    }
-    if (n == 0) {
-        const vly_status status = note_none(reader, map);
-        if (status != VLY_OK)
-            return status;
-    }
-    if (!map->id) {
-        const vly_status status = count_pairs(reader, n_before);
-        if (status != VLY_OK)
-            return status;
-    }
+        if (!without_neurons(&map->cells[i]) &&
+            vly_cell_synapses(genome, map, &map->cells[i]) > 0)
+            n += pairs_of(&map->cells[i]);
+    VLY_TRY(reserve(reader, map, n));
+    for (uint32_t i = 0; i < map->n_cells; i++)
+        VLY_TRY(add_cell(reader, map, &map->cells[i], n_synapses));
+    if (n == 0 && any_neurons(map))
+        VLY_TRY(note_none(reader, map));
+    if (!map->id)
+        VLY_TRY(count_pairs(reader, n_before));
     if (!(*n_synapses <= (double)VLY_SYNAPSES_MAX))
         return vly_reader_fail_key(reader, map->node,
                                    "%s brings the net to %.3g synapses, wanted "
                                    "at most 2^40 in all",
                                    map->label, *n_synapses);
-    return VLY_OK;
+out:
+    return status;
 }

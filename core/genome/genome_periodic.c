@@ -10,33 +10,44 @@
 
 static const char *const axes[] = {"x", "y", "z"};
 
+static vly_status area_period(vly_reader *reader, const vly_toml_node *node,
+                              uint32_t index, int axis, uint32_t *voxels)
+{
+    const vly_area *area = &reader->genome->areas[index];
+    if (!area->has_voxels || area->has_positions)
+        return vly_reader_fail(reader, node,
+                               "periodic is true for area %s, which has "
+                               "%s, wanted the period of each axis: "
+                               "[x, y, z], 0 for one with ends",
+                               area->name,
+                               area->has_positions ? "positions" : "no voxels");
+    if (*voxels && area->voxels[axis] != *voxels)
+        return vly_reader_fail(reader, node,
+                               "periodic is true for areas of %u and of %u "
+                               "voxels along %s, wanted a number: the "
+                               "period",
+                               *voxels, area->voxels[axis], axes[axis]);
+    *voxels = area->voxels[axis];
+    return VLY_OK;
+}
+
 /* true: as many as all areas of the map have voxels along the axis; 0 for one
  * voxel, where there is nothing to go around. */
 static vly_status voxel_period(vly_reader *reader, const vly_toml_node *node,
                                const vly_map_entry *map, int axis, double *out)
 {
     uint32_t voxels = 0;
+    vly_status status = VLY_OK;
     for (uint32_t i = 0; i < 2 * map->n_cells; i++) {
         const vly_map_cell *cell = &map->cells[i / 2];
-        const vly_area *area =
-            &reader->genome->areas[i % 2 ? cell->to : cell->from];
-        if (!area->has_voxels || area->has_positions)
-            return vly_reader_fail(
-                reader, node,
-                "periodic is true for area %s, which has "
-                "%s, wanted the period of each axis: "
-                "[x, y, z], 0 for one with ends",
-                area->name, area->has_positions ? "positions" : "no voxels");
-        if (voxels && area->voxels[axis] != voxels)
-            return vly_reader_fail(reader, node,
-                                   "periodic is true for areas of %u and of %u "
-                                   "voxels along %s, wanted a number: the "
-                                   "period",
-                                   voxels, area->voxels[axis], axes[axis]);
-        voxels = area->voxels[axis];
+        const vly_end *end = i % 2 ? cell->target : cell->source;
+        for (uint32_t k = 0; k < end->n_parts; k++)
+            VLY_TRY(
+                area_period(reader, node, end->parts[k].area, axis, &voxels));
     }
     *out = voxels > 1 ? voxels : 0;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status read_axis(vly_reader *reader, const vly_toml_node *node,

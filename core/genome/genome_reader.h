@@ -24,6 +24,7 @@
 #define VLY_NAME_MAX 63u
 #define VLY_DELAY_BURSTS_MAX 65535u
 #define VLY_DELAY_SPREAD_MAX 255u
+#define VLY_DEGREES_MAX 65000u /* values of a drawn degree */
 #define VLY_SYNAPSES_MAX ((uint64_t)1 << 40)
 #define VLY_SPIKES_MAX ((uint64_t)1 << 28)
 #define VLY_WEIGHT_MAX 1e9
@@ -55,7 +56,9 @@ typedef struct vly_reader {
     vly_error *error;
     vly_variable *vars;
     uint32_t n_vars;
-    uint32_t depth; /* of the current expression */
+    uint32_t depth;            /* of the current expression */
+    struct vly_copies *copies; /* areas with `copies` */
+    uint32_t n_copies;
     uint32_t *seen; /* [n_areas] stamps of vly_reader_areas */
     uint32_t stamp;
     struct vly_map_entry *maps;

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "genome/foreign_names.h"
+#include "genome/genome_end.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_value.h"
 
@@ -22,6 +23,7 @@ typedef struct record_entry {
     const vly_toml_node *node;
     const vly_toml_node *fields; /* a string or a list of them; NULL: spikes */
     vly_area_list areas;
+    const vly_end *ends; /* [areas.n] each one part */
     uint32_t group;
     uint64_t interval;
     uint32_t *neurons; /* ascending; the reader's memory; NULL: all */
@@ -42,7 +44,7 @@ static vly_status check_neuron(vly_reader *reader, const vly_toml_node *item,
 {
     for (uint32_t i = 0; i < areas->n; i++) {
         const vly_area *area = &reader->genome->areas[areas->areas[i]];
-        if (number >= area->n_neurons)
+        if (area->n_neurons && number >= area->n_neurons)
             return vly_reader_fail(reader, item,
                                    "neuron %" PRIu64 ", wanted 0 to %u of area "
                                    "%s",
@@ -140,8 +142,28 @@ static vly_status no_field(vly_reader *reader, const vly_toml_node *node,
                            vly_suggest_choice(&near, text, sizeof text));
 }
 
-static vly_status add(vly_reader *reader, const record_entry *entry,
-                      uint32_t area, uint32_t field)
+/* The list of neurons of a record: the part of its area, otherwise `neurons`.
+ */
+static vly_status copy_neurons(vly_reader *reader, const record_entry *entry,
+                               uint32_t i, vly_record *record)
+{
+    const vly_part *part = &entry->ends[i].parts[0];
+    bool whole = vly_end_whole(reader->genome, &entry->ends[i]);
+    const uint32_t n = whole ? entry->n_neurons : part->n;
+    if (n == 0)
+        return VLY_OK;
+    record->neurons = vly_malloc(n, sizeof(uint32_t));
+    if (!record->neurons)
+        return vly_reader_nomem(reader, n * UINT64_C(4), "the records");
+    record->n_neurons = n;
+    for (uint32_t k = 0; k < n; k++)
+        record->neurons[k] = whole ? entry->neurons[k] : part->first + k;
+    return VLY_OK;
+}
+
+/* i: of the areas */
+static vly_status add(vly_reader *reader, const record_entry *entry, uint32_t i,
+                      uint32_t field)
 {
     vly_genome *genome = reader->genome;
     const vly_toml_node *node = entry->node;
@@ -155,25 +177,16 @@ static vly_status add(vly_reader *reader, const record_entry *entry,
     genome->records = grown;
     vly_record record = {.kind = entry->fields ? VLY_RECORD_FIELDS
                                                : VLY_RECORD_SPIKES,
-                         .area = area,
+                         .area = entry->areas.areas[i],
                          .group = entry->group,
                          .field = field,
                          .interval = entry->interval,
-                         .n_neurons = entry->n_neurons,
                          .origin = {.kind = VLY_ORIGIN_FILE,
                                     .line = node->key_line,
                                     .column = node->key_column,
                                     .file = node->file}};
-    if (entry->neurons) {
-        record.neurons = vly_malloc(entry->n_neurons, sizeof(uint32_t));
-        if (!record.neurons)
-            return vly_reader_nomem(reader, entry->n_neurons * 4u,
-                                    "the records");
-        memcpy(record.neurons, entry->neurons,
-               entry->n_neurons * sizeof(uint32_t));
-    }
     grown[genome->n_records++] = record;
-    return VLY_OK;
+    return copy_neurons(reader, entry, i, &grown[genome->n_records - 1]);
 }
 
 static const vly_area *area_of(const vly_reader *reader,
@@ -219,9 +232,8 @@ static vly_status add_field(vly_reader *reader, const record_entry *entry,
     for (uint32_t i = 0; i < entry->areas.n && status == VLY_OK; i++) {
         const vly_area *area = area_of(reader, entry, i);
         field = find_field(area->model, name);
-        status = field < area->model->n_fields
-                     ? add(reader, entry, entry->areas.areas[i], field)
-                     : no_field(reader, node, area);
+        status = field < area->model->n_fields ? add(reader, entry, i, field)
+                                               : no_field(reader, node, area);
     }
     return status;
 }
@@ -278,6 +290,35 @@ out:
 
 /* ---- all --------------------------------------------------------------- */
 
+static vly_status read_from(vly_reader *reader, const vly_toml_node *node,
+                            record_entry *entry)
+{
+    const vly_toml_node *neurons = vly_toml_get(entry->node, "neurons");
+    vly_end_list list;
+    vly_status status;
+    VLY_TRY(vly_reader_ends(reader, node, "from", false, &list));
+    VLY_TRY(vly_reader_alloc(reader, list.n, sizeof(*entry->areas.areas),
+                             &entry->areas.areas));
+    entry->areas.n = list.n;
+    entry->ends = list.ends;
+    for (uint32_t i = 0; i < list.n; i++) {
+        entry->areas.areas[i] = list.ends[i].parts[0].area;
+        if (neurons && !vly_end_whole(reader->genome, &list.ends[i]))
+            return vly_reader_fail_key(reader, neurons,
+                                       "both a part of an area in from and "
+                                       "neurons, wanted one");
+        for (uint32_t k = 0; k < i; k++)
+            if (entry->areas.areas[k] == entry->areas.areas[i])
+                return vly_reader_fail(
+                    reader, node,
+                    "from names two parts of area %s, wanted one: a [[record]] "
+                    "for each",
+                    reader->genome->areas[entry->areas.areas[i]].name);
+    }
+out:
+    return status;
+}
+
 static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
                               uint32_t *n_groups)
 {
@@ -307,7 +348,7 @@ static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
                     : "fields",
             fields ? "\"fields\"" : "\"spikes\"",
             fields ? "from = areas and fields = names" : "from = areas");
-    VLY_TRY(vly_reader_areas(reader, from, "from", &entry.areas));
+    VLY_TRY(read_from(reader, from, &entry));
     VLY_TRY(read_neurons(reader, &entry));
     if (fields) {
         entry.group = ++*n_groups;
@@ -315,7 +356,7 @@ static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
         VLY_TRY(add_fields(reader, &entry));
     }
     for (uint32_t i = 0; !fields && i < entry.areas.n; i++)
-        VLY_TRY(add(reader, &entry, entry.areas.areas[i], 0));
+        VLY_TRY(add(reader, &entry, i, 0));
 out:
     return status;
 }
@@ -353,10 +394,37 @@ static const char *field_name(const vly_genome *genome,
     return genome->areas[record->area].model->fields[record->field].name;
 }
 
+static bool same_neurons(const vly_record *a, const vly_record *b)
+{
+    return a->n_neurons == b->n_neurons &&
+           (a->n_neurons == 0 || memcmp(a->neurons, b->neurons,
+                                        a->n_neurons * sizeof(uint32_t)) == 0);
+}
+
+/* The areas of [[record]] fields; as parts where their neurons differ. *all:
+ * all have the same list, which is not written here. */
+static void put_areas(vly_text *text, const vly_genome *genome,
+                      const vly_record *first, uint32_t n, bool *all)
+{
+    *all = true;
+    for (uint32_t a = 1; a < n; a++)
+        *all = *all && same_neurons(first, &first[a]);
+    for (uint32_t a = 0; a < n; a++) {
+        const vly_record *record = &first[a];
+        vly_text_put(text, "%s\"%s", a ? ", " : "",
+                     genome->areas[record->area].name);
+        if (!*all && record->n_neurons)
+            vly_text_put(text, "[%u:%u]", record->neurons[0],
+                         record->neurons[record->n_neurons - 1] + 1);
+        vly_text_put(text, "\"");
+    }
+}
+
 /* One [[record]] of fields: each field is written with all areas, in their
  * order. Returns the number of records. */
 static uint32_t resolve_fields(vly_text *text, const vly_genome *genome,
-                               const vly_record *first, uint32_t n_left)
+                               const vly_record *first, uint32_t n_left,
+                               bool *all)
 {
     uint32_t n = 0;
     uint32_t n_areas = 0;
@@ -366,8 +434,7 @@ static uint32_t resolve_fields(vly_text *text, const vly_genome *genome,
     while (n_areas < n && (n_areas == 0 || first[n_areas].area != first->area))
         n_areas++;
     vly_text_put(text, "\n[[record]]\nwhat = \"fields\"\nfrom = [");
-    for (uint32_t a = 0; a < n_areas; a++)
-        put_name(text, a == 0, genome->areas[first[a].area].name);
+    put_areas(text, genome, first, n_areas, all);
     vly_text_put(text, "]");
     vly_text_origin(text, &first->origin, NULL);
     vly_text_put(text, "fields = [");
@@ -391,14 +458,17 @@ void vly_records_resolve(vly_text *text, const vly_genome *genome)
     for (uint32_t i = 0; i < genome->n_records;) {
         const vly_record *record = &genome->records[i];
         uint32_t n = 1;
+        bool all = true;
         if (record->kind == VLY_RECORD_FIELDS) {
-            n = resolve_fields(text, genome, record, genome->n_records - i);
+            n = resolve_fields(text, genome, record, genome->n_records - i,
+                               &all);
         } else {
             vly_text_put(text, "\n[[record]]\nwhat = \"spikes\"\nfrom = \"%s\"",
                          genome->areas[record->area].name);
             vly_text_origin(text, &record->origin, NULL);
         }
-        put_neurons(text, record);
+        if (all)
+            put_neurons(text, record);
         i += n;
     }
     vly_weight_records_resolve(text, genome);

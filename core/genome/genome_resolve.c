@@ -141,17 +141,34 @@ static void resolve_values(vly_text *text, const vly_area *area)
 
 /* ---- stimuli ------------------------------------------------------------ */
 
-static void resolve_numbers(vly_text *text, const vly_reader *reader,
-                            const vly_stimulus_entry *entry, const char *stem,
-                            const char *suffix, size_t offset)
+static const size_t offsets[VLY_SERIES_KEYS] = {
+    offsetof(vly_stimulus, rate_hz), offsetof(vly_stimulus, weight),
+    offsetof(vly_stimulus, mean), offsetof(vly_stimulus, sd)};
+
+static void put_series(vly_text *text, const vly_series *series)
 {
-    const vly_stimulus *first = &reader->genome->stimuli[entry->begin];
+    char number[VLY_NUMBER_SIZE];
+    for (uint32_t i = 0; i < series->n; i++)
+        vly_text_put(text, "%s%s", i ? ", " : "[",
+                     vly_toml_print_number(series->values[i], number));
+    vly_text_put(text, "]\n");
+}
+
+static void resolve_numbers(vly_text *text, const vly_stimulus_entry *entry,
+                            const char *stem, const char *suffix, size_t offset)
+{
+    const vly_stimulus *first = entry->samples;
     char key[64];
     char number[VLY_NUMBER_SIZE];
     bool same = true;
     double values[2];
     snprintf(key, sizeof(key), "%s%s%s", stem, *suffix ? "_" : "", suffix);
     vly_text_put(text, "%s = ", key);
+    for (uint32_t k = 0; k < VLY_SERIES_KEYS; k++)
+        if (entry->series[k].values && offset == offsets[k]) {
+            put_series(text, &entry->series[k]);
+            return;
+        }
     memcpy(&values[0], (const char *)first + offset, sizeof(double));
     for (uint32_t i = 1; i < entry->to.n; i++) {
         memcpy(&values[1], (const char *)(first + i) + offset, sizeof(double));
@@ -285,15 +302,12 @@ static void resolve_window(vly_text *text, const vly_stimulus_entry *entry)
     }
 }
 
-static void resolve_where(vly_text *text, const vly_reader *reader,
-                          const vly_stimulus_entry *entry)
+static void resolve_where(vly_text *text, const vly_stimulus_entry *entry)
 {
-    const vly_genome *genome = reader->genome;
     vly_origin origin = vly_resolve_origin(entry->node, "to");
     vly_text_put(text, "to = [");
     for (uint32_t i = 0; i < entry->to.n; i++)
-        vly_text_put(text, "%s\"%s\"", i ? ", " : "",
-                     genome->areas[entry->to.areas[i]].name);
+        vly_text_put(text, "%s\"%s\"", i ? ", " : "", entry->ends[i].name);
     vly_text_put(text, "]");
     vly_text_origin(text, &origin, NULL);
     if (entry->first || entry->n) {
@@ -313,32 +327,34 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
                              const vly_stimulus_entry *entry)
 {
     const vly_genome *genome = reader->genome;
-    const vly_stimulus *first = &genome->stimuli[entry->begin];
+    const vly_stimulus *first = entry->samples;
     const vly_model_info *model = genome->areas[first->to].model;
     const char *suffix = model->ports[first->port].suffix;
     vly_text_put(text, "\n[[stimulus]]  # line %u\n", entry->node->key_line);
     if (entry->id)
         vly_text_put(text, "id = \"%s\"\n", entry->id);
     vly_text_put(text, "kind = \"%s\"\n", vly_stimulus_names[entry->form]);
-    resolve_where(text, reader, entry);
+    resolve_where(text, entry);
     if (vly_toml_get(entry->node, "port"))
         vly_text_put(text, "port = %u\n", first->port);
+    for (uint32_t i = 0; i < entry->n_times; i++)
+        vly_text_put(text, "%s%" PRIu64 "%s", i ? ", " : "at_bursts = [",
+                     entry->times[i], i + 1 < entry->n_times ? "" : "]\n");
     bool drawn = entry->kind == VLY_STIMULUS_POISSON ||
                  entry->kind == VLY_STIMULUS_BERNOULLI;
     if (drawn)
-        resolve_numbers(text, reader, entry, "rate_hz", "",
+        resolve_numbers(text, entry, "rate_hz", "",
                         offsetof(vly_stimulus, rate_hz));
     if (drawn || entry->kind == VLY_STIMULUS_SPIKES)
-        resolve_numbers(text, reader, entry, "weight", suffix,
+        resolve_numbers(text, entry, "weight", suffix,
                         offsetof(vly_stimulus, weight));
     if (entry->kind == VLY_STIMULUS_NORMAL) {
-        resolve_numbers(text, reader, entry, "mean", suffix,
+        resolve_numbers(text, entry, "mean", suffix,
                         offsetof(vly_stimulus, mean));
-        resolve_numbers(text, reader, entry, "sd", suffix,
-                        offsetof(vly_stimulus, sd));
+        resolve_numbers(text, entry, "sd", suffix, offsetof(vly_stimulus, sd));
     }
     if (entry->kind == VLY_STIMULUS_DC)
-        resolve_numbers(text, reader, entry, "amplitude", model->dc_suffix,
+        resolve_numbers(text, entry, "amplitude", model->dc_suffix,
                         offsetof(vly_stimulus, mean));
     if (entry->kind == VLY_STIMULUS_SPIKES)
         resolve_spikes(text, entry);
@@ -359,7 +375,7 @@ static void resolve_generator(vly_text *text, const vly_reader *reader,
     resolve_size(text, area, node);
     resolve_window(text, entry);
     if (vly_toml_get(entry->node, "rate_hz"))
-        resolve_numbers(text, reader, entry, "rate_hz", "",
+        resolve_numbers(text, entry, "rate_hz", "",
                         offsetof(vly_stimulus, rate_hz));
     if (entry->form == VLY_STIMULUS_FORM_PULSE)
         resolve_pulse(text, entry);

@@ -291,19 +291,29 @@ out:
     return status;
 }
 
+/* An area without places for its neurons. */
+static const vly_area *bare_of(const vly_genome *genome, const vly_end *end)
+{
+    for (uint32_t i = 0; i < end->n_parts; i++) {
+        const vly_area *area = &genome->areas[end->parts[i].area];
+        if (!area->has_voxels && !area->has_positions)
+            return area;
+    }
+    return NULL;
+}
+
 vly_status vly_space_check(vly_reader *reader, const vly_map_entry *map,
                            const vly_map_cell *cell)
 {
-    const vly_area *from = &reader->genome->areas[cell->from];
-    const vly_area *to = &reader->genome->areas[cell->to];
-    const vly_area *bare = !(from->has_voxels || from->has_positions) ? from
-                           : !(to->has_voxels || to->has_positions)   ? to
-                                                                      : NULL;
+    const vly_area *bare = bare_of(reader->genome, cell->source);
+    if (!bare)
+        bare = bare_of(reader->genome, cell->target);
     if (bare)
         return vly_reader_fail_key(reader, map->node,
                                    "distance from %s to %s, wanted voxels or "
                                    "positions for area %s",
-                                   from->name, to->name, bare->name);
+                                   cell->source->name, cell->target->name,
+                                   bare->name);
     if ((map->space.weight_slope != 0 &&
          cell->weight.kind != VLY_VALUE_NUMBER) ||
         (map->space.delay_slope_ms != 0 &&
@@ -372,6 +382,39 @@ double vly_space_synapses(const vly_area *from, const vly_area *to,
     }
     share = share < 1 ? share : 1;
     return share * space->amplitude * from->n_neurons * to->n_neurons;
+}
+
+double vly_space_between(const vly_genome *genome, const vly_end *from,
+                         const vly_end *to, const vly_space *space)
+{
+    double sum = 0;
+    if (space->draw == VLY_SPACE_IN_DEGREE)
+        return (double)space->degree * to->n_neurons;
+    if (space->draw == VLY_SPACE_OUT_DEGREE)
+        return (double)space->degree * from->n_neurons;
+    for (uint32_t i = 0; i < from->n_parts; i++)
+        for (uint32_t k = 0; k < to->n_parts; k++) {
+            const vly_part *a = &from->parts[i];
+            const vly_part *b = &to->parts[k];
+            const vly_area *source = &genome->areas[a->area];
+            const vly_area *target = &genome->areas[b->area];
+            double share = 1;
+            if (a->n < source->n_neurons)
+                share *= (double)a->n / source->n_neurons;
+            if (b->n < target->n_neurons)
+                share *= (double)b->n / target->n_neurons;
+            sum += share * vly_space_synapses(source, target, space);
+        }
+    return sum;
+}
+
+double vly_space_pair(const vly_genome *genome, const vly_pair *pair)
+{
+    if (pair->pool)
+        return vly_space_between(genome, &pair->pool->from, &pair->pool->to,
+                                 &pair->space);
+    return vly_space_synapses(&genome->areas[pair->from],
+                              &genome->areas[pair->to], &pair->space);
 }
 
 /* ---- resolved ----------------------------------------------------------- */

@@ -24,6 +24,10 @@ void vly_space_reach(const vly_space *space, double lo[3], double hi[3]);
 /* Number of synapses; for Bernoulli an upper estimate. */
 double vly_space_synapses(const vly_area *from, const vly_area *to,
                           const vly_space *space);
+/* The same between the ends of a map, and of the pool of a pair. */
+double vly_space_between(const vly_genome *genome, const vly_end *from,
+                         const vly_end *to, const vly_space *space);
+double vly_space_pair(const vly_genome *genome, const vly_pair *pair);
 
 void vly_resolve_positions(vly_text *text, const vly_area *area);
 void vly_resolve_space(vly_text *text, const vly_genome *genome,

@@ -99,7 +99,7 @@ static vly_status read_neurons(vly_reader *reader, const vly_toml_node *node,
                                 &number));
         for (uint32_t j = 0; j < entry->to.n; j++) {
             const vly_area *area = &reader->genome->areas[entry->to.areas[j]];
-            if (number >= area->n_neurons)
+            if (area->n_neurons && number >= area->n_neurons)
                 return vly_reader_fail(reader, item,
                                        "neuron %" PRIu64 ", wanted 0 to %u of "
                                        "area %s",
@@ -155,17 +155,19 @@ out:
 }
 
 /* The neurons [first, first + n) of an area; without n up to its last. */
-static uint32_t n_in_range(const vly_reader *reader,
-                           const vly_stimulus_entry *entry, uint32_t i)
+uint32_t vly_stimulus_width(const vly_reader *reader,
+                            const vly_stimulus_entry *entry, uint32_t i)
 {
     const vly_area *area = &reader->genome->areas[entry->to.areas[i]];
+    if (entry->parted || area->n_neurons == 0)
+        return entry->ends[i].n_neurons;
     return entry->n ? entry->n : area->n_neurons - entry->first;
 }
 
 vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
 {
     const vly_toml_node *neurons = vly_toml_get(entry->node, "neurons");
-    uint32_t n = n_in_range(reader, entry, 0);
+    uint32_t n = vly_stimulus_width(reader, entry, 0);
     vly_status status = VLY_OK;
     if (neurons) {
         VLY_TRY(read_neurons(reader, neurons, entry));
@@ -174,13 +176,13 @@ vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
     }
     VLY_TRY(vly_times_read(reader, entry, n, "its range"));
     for (uint32_t i = 1; !entry->flat && i < entry->to.n; i++)
-        if (n_in_range(reader, entry, i) != n)
+        if (vly_stimulus_width(reader, entry, i) != n)
             return vly_reader_fail_key(
                 reader, entry->node,
                 "%s has %u lists for %u neurons of area %s, wanted one a "
                 "neuron",
-                entry->label, n, n_in_range(reader, entry, i),
-                reader->genome->areas[entry->to.areas[i]].name);
+                entry->label, n, vly_stimulus_width(reader, entry, i),
+                entry->ends[i].name);
     VLY_TRY(vly_spikes_source(reader, entry));
 out:
     return status;

@@ -38,11 +38,14 @@ static vly_status element(vly_reader *reader, const vly_toml_node *node,
     return VLY_OK;
 }
 
-static vly_status read_suffixed(vly_reader *reader,
-                                const vly_stimulus_entry *entry, uint32_t index,
-                                const char *stem, const char *suffix, double lo,
-                                double hi, double *out)
+static vly_status read_suffixed(vly_reader *reader, vly_stimulus_entry *entry,
+                                uint32_t index, vly_series_key key,
+                                const char *stem, const char *suffix,
+                                double *out)
 {
+    const double hi = VLY_WEIGHT_MAX;
+    const double lo = key == VLY_SERIES_SD ? 0 : -hi;
+    bool done = false;
     const vly_area *area = &reader->genome->areas[entry->to.areas[index]];
     const vly_toml_node *node = NULL;
     vly_status status;
@@ -53,6 +56,9 @@ static vly_status read_suffixed(vly_reader *reader,
             reader, entry->node, "%s onto area %s has no %s, wanted %s%s%s",
             entry->label, area->name, stem, stem, *suffix ? "_" : "", suffix);
     const char *what = node->key;
+    VLY_TRY(vly_series_number(reader, entry, key, node, lo, hi, out, &done));
+    if (done)
+        return VLY_OK;
     VLY_TRY(element(reader, node, entry, index, &node));
     VLY_TRY(vly_value_ranged(reader, node, what, lo, hi, out));
 out:
@@ -87,9 +93,10 @@ static vly_status check_chance(vly_reader *reader, const vly_toml_node *node,
         vly_toml_print_number(dt_ms, dt));
 }
 
-static vly_status read_rate(vly_reader *reader, const vly_stimulus_entry *entry,
+static vly_status read_rate(vly_reader *reader, vly_stimulus_entry *entry,
                             uint32_t index, double *out)
 {
+    bool done = false;
     const vly_toml_node *node = vly_toml_get(entry->node, "rate_hz");
     char rate[VLY_NUMBER_SIZE], dt[VLY_NUMBER_SIZE];
     vly_status status;
@@ -97,8 +104,12 @@ static vly_status read_rate(vly_reader *reader, const vly_stimulus_entry *entry,
         return vly_reader_fail_key(reader, entry->node,
                                    "%s has no rate_hz, wanted events a second",
                                    entry->label);
-    VLY_TRY(element(reader, node, entry, index, &node));
-    VLY_TRY(vly_value_ranged(reader, node, "rate_hz", 0, 1e12, out));
+    VLY_TRY(vly_series_number(reader, entry, VLY_SERIES_RATE, node, 0, 1e12,
+                              out, &done));
+    if (!done)
+        VLY_TRY(element(reader, node, entry, index, &node));
+    if (!done)
+        VLY_TRY(vly_value_ranged(reader, node, "rate_hz", 0, 1e12, out));
     if (entry->kind == VLY_STIMULUS_BERNOULLI)
         return check_chance(reader, node, *out);
     if (!poisson_fits(*out * reader->genome->dt_ms * 1e-3))
@@ -112,26 +123,24 @@ out:
     return status;
 }
 
-static vly_status read_numbers(vly_reader *reader,
-                               const vly_stimulus_entry *entry, uint32_t index,
-                               vly_stimulus *stimulus)
+static vly_status read_numbers(vly_reader *reader, vly_stimulus_entry *entry,
+                               uint32_t index, vly_stimulus *stimulus)
 {
     const vly_model_info *model =
         reader->genome->areas[entry->to.areas[index]].model;
     const char *suffix = model->ports[stimulus->port].suffix;
-    const double max = VLY_WEIGHT_MAX;
     vly_status status = VLY_OK;
     bool drawn = entry->kind == VLY_STIMULUS_POISSON ||
                  entry->kind == VLY_STIMULUS_BERNOULLI;
     if (drawn)
         VLY_TRY(read_rate(reader, entry, index, &stimulus->rate_hz));
     if (drawn || entry->kind == VLY_STIMULUS_SPIKES)
-        VLY_TRY(read_suffixed(reader, entry, index, "weight", suffix, -max, max,
-                              &stimulus->weight));
+        VLY_TRY(read_suffixed(reader, entry, index, VLY_SERIES_WEIGHT, "weight",
+                              suffix, &stimulus->weight));
     if (entry->kind == VLY_STIMULUS_NORMAL) {
-        VLY_TRY(read_suffixed(reader, entry, index, "mean", suffix, -max, max,
-                              &stimulus->mean));
-        VLY_TRY(read_suffixed(reader, entry, index, "sd", suffix, 0, max,
+        VLY_TRY(read_suffixed(reader, entry, index, VLY_SERIES_MEAN, "mean",
+                              suffix, &stimulus->mean));
+        VLY_TRY(read_suffixed(reader, entry, index, VLY_SERIES_SD, "sd", suffix,
                               &stimulus->sd));
     }
     if (entry->kind == VLY_STIMULUS_DC && (model->flags & VLY_AREA_FEAGI)) {
@@ -145,8 +154,8 @@ static vly_status read_numbers(vly_reader *reader,
         goto out;
     }
     if (entry->kind == VLY_STIMULUS_DC)
-        VLY_TRY(read_suffixed(reader, entry, index, "amplitude",
-                              model->dc_suffix, -max, max, &stimulus->mean));
+        VLY_TRY(read_suffixed(reader, entry, index, VLY_SERIES_MEAN,
+                              "amplitude", model->dc_suffix, &stimulus->mean));
 out:
     return status;
 }
@@ -198,50 +207,25 @@ static vly_status check_keys(vly_reader *reader,
     return vly_reader_keys(reader, entry->node, &list);
 }
 
-vly_status vly_time_read(vly_reader *reader, const vly_toml_node *table,
-                         const char *ms_key, const char *burst_key,
-                         uint64_t *out)
-{
-    const vly_toml_node *ms = vly_toml_get(table, ms_key);
-    const vly_toml_node *burst = vly_toml_get(table, burst_key);
-    if (ms && burst)
-        return vly_reader_fail_key(reader, burst, "both %s and %s, wanted one",
-                                   ms_key, burst_key);
-    if (ms)
-        return vly_value_bursts(reader, ms, ms_key, out);
-    if (burst)
-        return vly_value_whole(reader, burst, burst_key, 0, (uint64_t)1 << 53,
-                               out);
-    return VLY_OK;
-}
-
-static vly_status read_window(vly_reader *reader, vly_stimulus_entry *entry)
-{
-    vly_status status;
-    entry->stop = UINT64_MAX;
-    VLY_TRY(vly_time_read(reader, entry->node, "start_ms", "start_burst",
-                          &entry->start));
-    VLY_TRY(vly_time_read(reader, entry->node, "stop_ms", "stop_burst",
-                          &entry->stop));
-    if (entry->stop <= entry->start)
-        return vly_reader_fail_key(reader, entry->node,
-                                   "%s stops in burst %" PRIu64 ", wanted "
-                                   "after its start in burst %" PRIu64,
-                                   entry->label, entry->stop, entry->start);
-out:
-    return status;
-}
-
 static vly_status read_range(vly_reader *reader, vly_stimulus_entry *entry)
 {
     const vly_toml_node *first = vly_toml_get(entry->node, "first");
     const vly_toml_node *n = vly_toml_get(entry->node, "n");
     uint64_t numbers[2] = {0, 0};
     vly_status status = VLY_OK;
-    if ((first || n) && vly_toml_get(entry->node, "neurons"))
+    const vly_toml_node *neurons = vly_toml_get(entry->node, "neurons");
+    const vly_toml_node *other = first ? first : n ? n : neurons;
+    if ((first || n) && neurons)
         return vly_reader_fail_key(reader, first ? first : n,
                                    "both neurons and %s, wanted one",
                                    first ? "first" : "n");
+    if (entry->parted && !other)
+        other = vly_toml_get(entry->node, "voxels");
+    if (entry->parted && other)
+        return vly_reader_fail_key(reader, other,
+                                   "both a part of an area in to and %s, "
+                                   "wanted one",
+                                   other->key);
     if (first)
         VLY_TRY(vly_value_whole(reader, first, "first", 0, VLY_NEURONS_MAX,
                                 &numbers[0]));
@@ -250,7 +234,8 @@ static vly_status read_range(vly_reader *reader, vly_stimulus_entry *entry)
             vly_value_whole(reader, n, "n", 1, VLY_NEURONS_MAX, &numbers[1]));
     for (uint32_t i = 0; i < entry->to.n; i++) {
         const vly_area *area = &reader->genome->areas[entry->to.areas[i]];
-        if (numbers[0] + (n ? numbers[1] : 1) > area->n_neurons)
+        if (area->n_neurons &&
+            numbers[0] + (n ? numbers[1] : 1) > area->n_neurons)
             return vly_reader_fail(
                 reader, n ? n : first,
                 "%s reaches neuron %" PRIu64 ", wanted at most %u, the last of "
@@ -264,50 +249,6 @@ out:
     return status;
 }
 
-/* Conductances have no negative part that noise could add. */
-static vly_status check_noise(vly_reader *reader,
-                              const vly_stimulus_entry *entry,
-                              const vly_stimulus *stimulus)
-{
-    const vly_area *area = &reader->genome->areas[stimulus->to];
-    char mean[VLY_NUMBER_SIZE], sd[VLY_NUMBER_SIZE];
-    if (stimulus->kind != VLY_STIMULUS_NORMAL ||
-        vly_port_takes_noise(area->model, stimulus->port, stimulus->mean,
-                             stimulus->sd))
-        return VLY_OK;
-    return vly_reader_fail(
-        reader, vly_toml_get(entry->node, "sd_ns"),
-        "sd_ns is %s with a mean of %s, wanted at most a sixth of it: noise "
-        "reaches 6 sd, and a conductance of %s is not added with both signs",
-        vly_toml_print_number(stimulus->sd, sd),
-        vly_toml_print_number(stimulus->mean, mean), area->name);
-}
-
-/* Without a port the sign chooses it, where there are two. */
-static vly_status choose_port(vly_reader *reader,
-                              const vly_stimulus_entry *entry, bool given,
-                              vly_stimulus *stimulus)
-{
-    const vly_area *area = &reader->genome->areas[stimulus->to];
-    double value = stimulus->kind == VLY_STIMULUS_NORMAL ? stimulus->mean
-                                                         : stimulus->weight;
-    char number[VLY_NUMBER_SIZE];
-    if (stimulus->kind == VLY_STIMULUS_DC)
-        return VLY_OK;
-    if (!given && area->model->n_ports == 2)
-        stimulus->port = value < 0.0 ? 1 : 0;
-    if (vly_port_takes(area->model, stimulus->port, value))
-        return check_noise(reader, entry, stimulus);
-    return vly_reader_fail(
-        reader, vly_toml_get(entry->node, "port"),
-        "port is %u for %s, wanted %s: %s of area %s has %s",
-        (unsigned)stimulus->port, vly_toml_print_number(value, number),
-        area->model->n_ports > 2 ? "0 or more"
-        : stimulus->port         ? "0"
-                                 : "1",
-        area->model->id, area->name, vly_port_why(area->model));
-}
-
 static uint32_t *unnamed_of(const vly_reader *reader,
                             const vly_stimulus_entry *entry, uint32_t to)
 {
@@ -317,18 +258,18 @@ static uint32_t *unnamed_of(const vly_reader *reader,
 /* "ID|AREA", or without an id "|KIND|AREA|K", where K counts the stimuli of its
  * kind onto the area (see stream_text of the maps). */
 static char *stream_text(const vly_reader *reader,
-                         const vly_stimulus_entry *entry, uint32_t to)
+                         const vly_stimulus_entry *entry, uint32_t index)
 {
-    const char *area = reader->genome->areas[to].name;
+    const char *area = entry->ends[index].name;
+    const uint32_t to = entry->to.areas[index];
     if (entry->id)
         return vly_format("%s|%s", entry->id, area);
     return vly_format("|%s|%s|%" PRIu32, vly_stimulus_names[entry->kind], area,
                       *unnamed_of(reader, entry, to));
 }
 
-static vly_status make_stimulus(vly_reader *reader,
-                                const vly_stimulus_entry *entry, uint32_t index,
-                                vly_stimulus *stimulus)
+static vly_status make_stimulus(vly_reader *reader, vly_stimulus_entry *entry,
+                                uint32_t index, vly_stimulus *stimulus)
 {
     vly_status status;
     const vly_area *area = &reader->genome->areas[entry->to.areas[index]];
@@ -338,24 +279,135 @@ static vly_status make_stimulus(vly_reader *reader,
     stimulus->to = entry->to.areas[index];
     stimulus->first = entry->first;
     stimulus->n_neurons = entry->n ? entry->n : area->n_neurons - entry->first;
+    if (area->n_neurons == 0) { /* left out later */
+        stimulus->first = 0;
+        stimulus->n_neurons = 0;
+    } else if (entry->parted) {
+        stimulus->first = entry->ends[index].parts[0].first;
+        stimulus->n_neurons = entry->ends[index].parts[0].n;
+    }
     stimulus->start = entry->start;
     stimulus->stop = entry->stop;
+    if (entry->n_times) {
+        stimulus->start = entry->times[entry->time];
+        if (entry->time + 1 < entry->n_times)
+            stimulus->stop = entry->times[entry->time + 1];
+    }
+    if (entry->by_neuron && area->n_neurons) {
+        stimulus->first += entry->neuron;
+        stimulus->n_neurons = 1;
+    }
     stimulus->origin.kind = VLY_ORIGIN_FILE;
     stimulus->origin.line = entry->node->key_line;
     stimulus->origin.column = entry->node->key_column;
     stimulus->origin.file = entry->node->file;
     stimulus->id = vly_strdup(entry->label);
-    stimulus->stream = stream_text(reader, entry, stimulus->to);
+    stimulus->stream = stream_text(reader, entry, index);
     if (!stimulus->id || !stimulus->stream)
         return vly_reader_nomem(reader, 256, "a name");
     if (port)
         VLY_TRY(vly_reader_port(reader, port, area, &stimulus->port));
-    else if (entry->kind != VLY_STIMULUS_DC)
-        VLY_TRY(vly_reader_no_port(reader, entry->node, entry->label, area));
+    else
+        VLY_TRY(vly_stimulus_port_none(reader, entry, area));
     VLY_TRY(read_numbers(reader, entry, index, stimulus));
-    VLY_TRY(choose_port(reader, entry, port != NULL, stimulus));
+    VLY_TRY(vly_stimulus_port_choose(reader, entry, port != NULL, stimulus));
     if (entry->kind == VLY_STIMULUS_SPIKES)
         VLY_TRY(vly_spikes_make(reader, entry, stimulus));
+out:
+    return status;
+}
+
+/* ---- pieces ------------------------------------------------------------- */
+
+static bool same_values(const vly_stimulus *a, const vly_stimulus *b)
+{
+    return a->rate_hz == b->rate_hz && a->weight == b->weight &&
+           a->mean == b->mean && a->sd == b->sd && a->port == b->port;
+}
+
+/* A piece that adds nothing at any time. */
+static bool is_silent(const vly_stimulus *stimulus)
+{
+    return vly_stimulus_draws(stimulus->kind)
+               ? stimulus->kind != VLY_STIMULUS_NORMAL && stimulus->rate_hz == 0
+               : stimulus->kind == VLY_STIMULUS_DC && stimulus->mean == 0;
+}
+
+static void drop_last(vly_genome *genome)
+{
+    const vly_stimulus *last = &genome->stimuli[--genome->n_stimuli];
+    vly_free(last->id);
+    vly_free(last->stream);
+}
+
+/* One piece; it is joined to the one before it if that has the same values, and
+ * left out if it adds nothing. All pieces have one stream: draws are of the
+ * burst and the neuron, so they are those of a single stimulus. */
+static vly_status add_piece(vly_reader *reader, vly_stimulus_entry *entry,
+                            uint32_t index)
+{
+    vly_genome *genome = reader->genome;
+    const bool many = entry->by_neuron || entry->n_times;
+    vly_status status;
+    if (genome->n_stimuli >= VLY_STIMULI_MAX)
+        return vly_reader_fail_key(reader, entry->node,
+                                   "%" PRIu32 " stimuli onto areas, wanted at "
+                                   "most %u",
+                                   genome->n_stimuli + 1, VLY_STIMULI_MAX);
+    vly_stimulus *grown = vly_realloc(
+        genome->stimuli, (size_t)genome->n_stimuli + 1, sizeof(vly_stimulus));
+    if (!grown)
+        return vly_reader_nomem(reader, sizeof(vly_stimulus), "the stimuli");
+    genome->stimuli = grown;
+    vly_stimulus *stimulus = &genome->stimuli[genome->n_stimuli++];
+    memset(stimulus, 0, sizeof(*stimulus));
+    VLY_TRY(make_stimulus(reader, entry, index, stimulus));
+    if (entry->time == 0 && entry->neuron == 0)
+        entry->samples[index] = *stimulus;
+    if (many && is_silent(stimulus)) {
+        drop_last(genome);
+    } else if (many && entry->neuron > 0 && genome->n_stimuli > 1) {
+        vly_stimulus *before = stimulus - 1;
+        if (before->stream && strcmp(before->stream, stimulus->stream) == 0 &&
+            before->start == stimulus->start &&
+            before->first + before->n_neurons == stimulus->first &&
+            same_values(before, stimulus)) {
+            before->n_neurons++;
+            drop_last(genome);
+        }
+    }
+out:
+    return status;
+}
+
+static vly_status add_pieces(vly_reader *reader, vly_stimulus_entry *entry,
+                             uint32_t index)
+{
+    const uint32_t n_times = entry->n_times ? entry->n_times : 1;
+    const uint32_t width = vly_stimulus_width(reader, entry, index);
+    const uint32_t n = entry->by_neuron && width ? width : 1;
+    vly_status status = VLY_OK;
+    for (entry->time = 0; entry->time < n_times; entry->time++)
+        for (entry->neuron = 0; entry->neuron < n; entry->neuron++)
+            VLY_TRY(add_piece(reader, entry, index));
+out:
+    return status;
+}
+
+static vly_status read_to(vly_reader *reader, const vly_toml_node *node,
+                          vly_stimulus_entry *entry)
+{
+    vly_end_list list;
+    vly_status status;
+    VLY_TRY(vly_reader_ends(reader, node, "to", false, &list));
+    VLY_TRY(vly_reader_alloc(reader, list.n, sizeof(*entry->to.areas),
+                             &entry->to.areas));
+    entry->ends = list.ends;
+    entry->to.n = list.n;
+    for (uint32_t i = 0; i < list.n; i++) {
+        entry->to.areas[i] = list.ends[i].parts[0].area;
+        entry->parted |= !vly_end_whole(reader->genome, &list.ends[i]);
+    }
 out:
     return status;
 }
@@ -364,11 +416,9 @@ out:
 static vly_status read_stimulus(vly_reader *reader, const vly_toml_node *node,
                                 bool own, vly_stimulus_entry *entry)
 {
-    vly_genome *genome = reader->genome;
     const vly_toml_node *to = vly_toml_get(node, "to");
     vly_status status;
     entry->node = node;
-    entry->begin = genome->n_stimuli;
     VLY_TRY(vly_reader_label(reader, node, "stimulus", reader->n_stimuli,
                              &entry->id, &entry->label));
     if (!own)
@@ -379,35 +429,23 @@ static vly_status read_stimulus(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_fail_key(reader, node,
                                    "%s has no to, wanted the name of an area",
                                    entry->label);
-    VLY_TRY(vly_reader_areas(reader, to, "to", &entry->to));
+    VLY_TRY(read_to(reader, to, entry));
     for (uint32_t i = 0; !own && i < entry->to.n; i++)
         VLY_TRY(vly_generator_spared(reader, node, entry->label, false,
                                      entry->to.areas[i]));
     VLY_TRY(read_range(reader, entry));
-    VLY_TRY(read_window(reader, entry));
+    VLY_TRY(vly_stimulus_window(reader, entry));
     if (entry->form == VLY_STIMULUS_FORM_PULSE)
         VLY_TRY(vly_pulse_read(reader, entry));
     else if (entry->form == VLY_STIMULUS_FORM_PATTERN)
         VLY_TRY(vly_pattern_read(reader, entry));
     else if (entry->kind == VLY_STIMULUS_SPIKES)
         VLY_TRY(vly_spikes_read(reader, entry));
-    uint64_t total = (uint64_t)genome->n_stimuli + entry->to.n;
-    if (total > VLY_STIMULI_MAX)
-        return vly_reader_fail_key(reader, node,
-                                   "%" PRIu64 " stimuli onto areas, wanted at "
-                                   "most %u",
-                                   total, VLY_STIMULI_MAX);
-    vly_stimulus *grown =
-        vly_realloc(genome->stimuli, (size_t)total, sizeof(vly_stimulus));
-    if (!grown)
-        return vly_reader_nomem(reader, total * sizeof(vly_stimulus),
-                                "the stimuli");
-    genome->stimuli = grown;
-    for (uint32_t i = 0; i < entry->to.n; i++) {
-        vly_stimulus *stimulus = &genome->stimuli[genome->n_stimuli++];
-        memset(stimulus, 0, sizeof(*stimulus));
-        VLY_TRY(make_stimulus(reader, entry, i, stimulus));
-    }
+    VLY_TRY(vly_series_read(reader, entry));
+    VLY_TRY(vly_reader_alloc(reader, entry->to.n, sizeof(*entry->samples),
+                             &entry->samples));
+    for (uint32_t i = 0; i < entry->to.n; i++)
+        VLY_TRY(add_pieces(reader, entry, i));
     for (uint32_t i = 0; !entry->id && i < entry->to.n; i++)
         ++*unnamed_of(reader, entry, entry->to.areas[i]);
 out:

@@ -4,7 +4,7 @@
 #ifndef VOLLEY_GENOME_GENOME_STIMULUS_H
 #define VOLLEY_GENOME_GENOME_STIMULUS_H
 
-#include "genome/genome_reader.h"
+#include "genome/genome_end.h"
 
 /* One list of bursts of a spike stimulus. */
 typedef struct vly_burst_list {
@@ -37,7 +37,23 @@ typedef struct vly_pulse {
     uint64_t count; /* of pulses; 0: up to stop */
 } vly_pulse;
 
-/* A [[stimulus]] as given: genome->stimuli [begin, begin + to.n) are its. */
+/* Values of one key by neuron or over time. */
+typedef struct vly_series {
+    double *values; /* NULL: one for all, or one an area */
+    uint32_t n;
+    bool by_neuron;
+} vly_series;
+
+typedef enum vly_series_key {
+    VLY_SERIES_RATE,
+    VLY_SERIES_WEIGHT,
+    VLY_SERIES_MEAN, /* dc: the amplitude */
+    VLY_SERIES_SD,
+    VLY_SERIES_KEYS
+} vly_series_key;
+
+/* A [[stimulus]] as given. Its stimuli in the genome are one an area, or those
+ * of its pieces: neurons and times with the same values. */
 typedef struct vly_stimulus_entry {
     const vly_toml_node *node;
     const char *id;
@@ -45,7 +61,15 @@ typedef struct vly_stimulus_entry {
     uint32_t form; /* vly_stimulus_kind or vly_stimulus_form */
     vly_stimulus_kind kind;
     vly_area_list to;
-    uint32_t begin;
+    const vly_end *ends;   /* [to.n] each one part */
+    bool parted;           /* not all of them are whole areas */
+    vly_stimulus *samples; /* [to.n] the first one onto each area; borrows */
+    vly_series series[VLY_SERIES_KEYS];
+    uint64_t *times;  /* [n_times] bursts from which values of a list hold */
+    uint32_t n_times; /* 0: no list is over time */
+    bool by_neuron;   /* some series is */
+    uint32_t time;    /* of the piece that is made: index in times */
+    uint32_t neuron;  /* first neuron of it in its range */
     uint32_t first;
     uint32_t n; /* 0: to the end of the area */
     uint64_t start;
@@ -64,6 +88,27 @@ typedef struct vly_stimulus_entry {
 extern const char *const vly_stimulus_names[]; /* ends with NULL */
 
 vly_status vly_stimuli_read(vly_reader *reader);
+/* Whether it may leave out `port`, and the port of a stimulus with its values
+ * (stimulus_port.c). */
+vly_status vly_stimulus_port_none(vly_reader *reader,
+                                  const vly_stimulus_entry *entry,
+                                  const vly_area *area);
+vly_status vly_stimulus_port_choose(vly_reader *reader,
+                                    const vly_stimulus_entry *entry, bool given,
+                                    vly_stimulus *stimulus);
+/* start and stop (genome_series.c). */
+vly_status vly_stimulus_window(vly_reader *reader, vly_stimulus_entry *entry);
+/* `at_ms` or `at_bursts`, and whether values are by neuron
+ * (genome_series.c). */
+vly_status vly_series_read(vly_reader *reader, vly_stimulus_entry *entry);
+/* A number of the piece that is made, if node is a series; otherwise *done is
+ * false. */
+vly_status vly_series_number(vly_reader *reader, vly_stimulus_entry *entry,
+                             vly_series_key key, const vly_toml_node *node,
+                             double lo, double hi, double *out, bool *done);
+/* Neurons of the range onto area i of to. */
+uint32_t vly_stimulus_width(const vly_reader *reader,
+                            const vly_stimulus_entry *entry, uint32_t i);
 /* Lists of a spike stimulus, then its spikes onto every area
  * (genome_spikes.c). */
 vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry);

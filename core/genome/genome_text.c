@@ -112,6 +112,22 @@ static void put_draw(vly_text *text, const vly_value *value)
     vly_text_put(text, ", draw = \"%s\" }", value->draw);
 }
 
+/* A choice too: it is a mixture of numbers. */
+static void put_mixture(vly_text *text, const vly_value *value)
+{
+    vly_text_put(text, "{ mixture = [");
+    for (uint32_t i = 0; i < value->n_parts; i++) {
+        vly_text_put(text, i ? ", " : "");
+        vly_text_value(text, &value->parts[i]);
+    }
+    vly_text_put(text, "], p = [");
+    for (uint32_t i = 0; i < value->n_parts; i++) {
+        vly_text_put(text, i ? ", " : "");
+        put_number(text, value->shares[i]);
+    }
+    vly_text_put(text, "] }");
+}
+
 void vly_text_value(vly_text *text, const vly_value *value)
 {
     static const char *const names[] = {"", "uniform", "normal", "lognormal",
@@ -126,6 +142,10 @@ void vly_text_value(vly_text *text, const vly_value *value)
     }
     if (value->kind == VLY_VALUE_DRAW) {
         put_draw(text, value);
+        return;
+    }
+    if (value->kind == VLY_VALUE_MIXTURE) {
+        put_mixture(text, value);
         return;
     }
     vly_text_put(text, "{ ");

@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "genome/genome_use.h"
 
+#define SIDE_BYTES 1024
+
 static vly_status no_memory(vly_reader *reader)
 {
     return vly_reader_nomem(reader, 256, "a name");
@@ -90,16 +92,103 @@ static void replace(vly_toml_node *node, vly_toml_node *list)
     node->u.children = list->u.children;
 }
 
+/* A term "E[0:100]" of an end: [name, name + n) and what follows it. */
+typedef struct end_term {
+    const char *name;
+    int n;
+    const char *range; /* "[0:100]" or "" */
+    int n_range;
+} end_term;
+
+static end_term split_term(const char *begin, const char *end)
+{
+    while (begin < end && *begin == ' ')
+        begin++;
+    while (end > begin && end[-1] == ' ')
+        end--;
+    const char *open = memchr(begin, '[', (size_t)(end - begin));
+    end_term term = {begin, 0, open ? open : end, 0};
+    term.n_range = (int)(end - term.range);
+    end = term.range;
+    while (end > begin && end[-1] == ' ')
+        end--;
+    term.n = (int)(end - begin);
+    return term;
+}
+
+/* Appends the k-th area of a term to *out, after `before`; *out is unchanged
+ * after the last one. */
+static vly_status add_area(vly_reader *reader, const vly_use_names *names,
+                           const end_term *term, uint32_t k, const char *before,
+                           char **out)
+{
+    char *pattern = vly_format("%.*s", term->n, term->name);
+    const char *area = pattern ? meant(names, pattern, k) : NULL;
+    char *own = area ? area_name(names, area) : NULL;
+    char *text = own ? vly_format("%s%s%s%.*s", *out ? *out : "", before, own,
+                                  term->n_range, term->range)
+                     : NULL;
+    bool last = pattern && !area;
+    vly_free(pattern);
+    vly_free(own);
+    return last ? VLY_OK : set_text(reader, out, text);
+}
+
+/* The k-th end that a text means, renamed; *out is NULL after the last one. A
+ * sum is one end, "+A+B". */
+static vly_status nth_end(vly_reader *reader, const vly_use_names *names,
+                          const char *text, uint32_t k, char **out)
+{
+    const char *end = text + strlen(text);
+    const char *plus = strchr(text, '+');
+    end_term term = split_term(text, end);
+    vly_status status = VLY_OK;
+    *out = NULL;
+    if (!plus)
+        return add_area(reader, names, &term, k, "", out);
+    for (const char *begin = text; k == 0 && begin;) {
+        plus = strchr(begin, '+');
+        term = split_term(begin, plus ? plus : end);
+        size_t length = 0;
+        for (uint32_t i = 0; term.n > 0; i++) {
+            VLY_TRY(add_area(reader, names, &term, i, "+", out));
+            if (*out == NULL || strlen(*out) == length)
+                break;
+            length = strlen(*out);
+        }
+        begin = plus ? plus + 1 : NULL;
+    }
+out:
+    return status;
+}
+
+/* Appends every end that a text means to a list. */
+static vly_status add_ends(vly_reader *reader, const vly_toml_node *item,
+                           const vly_use_names *names, vly_toml_node *list)
+{
+    vly_status status = VLY_OK;
+    char *end = NULL;
+    for (uint32_t k = 0;; k++) {
+        VLY_TRY(nth_end(reader, names, item->u.string, k, &end));
+        if (!end)
+            return VLY_OK;
+        VLY_TRY(add_text(reader, item, end, list));
+    }
+out:
+    return status;
+}
+
 static vly_status rename_areas(vly_reader *reader, vly_toml_node *node,
                                const vly_use_names *names)
 {
     vly_toml_node list = {.kind = VLY_TOML_ARRAY};
     bool one = node && node->kind == VLY_TOML_STRING;
     vly_status status = VLY_OK;
-    const char *area;
-    if (one && !is_glob(node->u.string))
-        return set_text(reader, &node->u.string,
-                        area_name(names, node->u.string));
+    char *end = NULL;
+    if (one && (!is_glob(node->u.string) || strchr(node->u.string, '+'))) {
+        status = nth_end(reader, names, node->u.string, 0, &end);
+        return status || !end ? status : set_text(reader, &node->u.string, end);
+    }
     if (!one && (!node || node->kind != VLY_TOML_ARRAY))
         return VLY_OK; /* the reader reports the error */
     for (uint32_t i = 0; i < (one ? 1 : node->n_children); i++) {
@@ -108,8 +197,7 @@ static vly_status rename_areas(vly_reader *reader, vly_toml_node *node,
             vly_toml_deinit(&list);
             return VLY_OK;
         }
-        for (uint32_t k = 0; (area = meant(names, item->u.string, k)); k++)
-            VLY_TRY(add_text(reader, item, area_name(names, area), &list));
+        VLY_TRY(add_ends(reader, item, names, &list));
     }
     replace(node, &list);
     return VLY_OK;
@@ -118,7 +206,7 @@ out:
     return status;
 }
 
-static bool split_link(const char *text, char sides[2][256])
+static bool split_link(const char *text, char sides[2][SIDE_BYTES])
 {
     const char *arrow = strstr(text, "->");
     for (int i = 0; arrow && i < 2; i++) {
@@ -128,7 +216,7 @@ static bool split_link(const char *text, char sides[2][256])
             begin++;
         while (end > begin && end[-1] == ' ')
             end--;
-        if (begin == end || end - begin > 255)
+        if (begin == end || end - begin >= SIDE_BYTES)
             return false;
         memcpy(sides[i], begin, (size_t)(end - begin));
         sides[i][end - begin] = 0;
@@ -141,21 +229,31 @@ static bool split_link(const char *text, char sides[2][256])
 static vly_status rename_link(vly_reader *reader, const vly_toml_node *item,
                               const vly_use_names *names, vly_toml_node *list)
 {
-    char sides[2][256];
+    char sides[2][SIDE_BYTES];
     vly_status status;
-    const char *from, *to;
+    char *from = NULL;
+    char *to = NULL;
     if (!split_link(item->u.string, sides)) /* the reader reports the error */
         return add_text(reader, item, vly_strdup(item->u.string), list);
-    for (uint32_t t = 0; (to = meant(names, sides[1], t)); t++)
-        for (uint32_t f = 0; (from = meant(names, sides[0], f)); f++) {
-            char *a = area_name(names, from);
-            char *b = area_name(names, to);
-            char *text = a && b ? vly_format("%s -> %s", a, b) : NULL;
-            vly_free(a);
-            vly_free(b);
+    for (uint32_t t = 0;; t++) {
+        VLY_TRY(nth_end(reader, names, sides[1], t, &to));
+        if (!to)
+            break;
+        for (uint32_t f = 0;; f++) {
+            VLY_TRY(nth_end(reader, names, sides[0], f, &from));
+            if (!from)
+                break;
+            char *text = vly_format("%s -> %s", from, to);
+            vly_free(from);
+            from = NULL;
             VLY_TRY(add_text(reader, item, text, list));
         }
+        vly_free(to);
+        to = NULL;
+    }
 out:
+    vly_free(from);
+    vly_free(to);
     return status;
 }
 

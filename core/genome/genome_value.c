@@ -46,6 +46,10 @@ static void natural_bounds(const vly_value *value, double *lo, double *hi)
 
 void vly_value_bounds(const vly_value *value, double *lo, double *hi)
 {
+    if (value->kind == VLY_VALUE_MIXTURE) {
+        vly_mixture_bounds(value, lo, hi);
+        return;
+    }
     if (value->kind == VLY_VALUE_ARRAY) {
         *lo = *hi = value->n_array ? value->array[0] : 0;
         for (uint32_t i = 1; i < value->n_array; i++) {
@@ -299,6 +303,8 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
         spec->what, wide ? vly_keys_value : vly_keys_distribution, NULL};
     vly_status status = VLY_OK;
     VLY_TRY(vly_reader_keys(reader, node, &any));
+    if (vly_toml_get(node, "choice") || vly_toml_get(node, "mixture"))
+        return vly_mixture_read(reader, node, spec, value);
     if (spec->boolean && !vly_toml_get(node, "file"))
         return vly_reader_fail(reader, node,
                                "%s is a distribution, wanted true or false",
@@ -406,6 +412,13 @@ void vly_value_deinit(vly_value *value)
 {
     vly_free(value->draw);
     vly_free(value->array);
+    for (uint32_t i = 0; i < value->n_parts; i++)
+        vly_value_deinit(&value->parts[i]);
+    vly_free(value->parts);
+    vly_free(value->shares);
     value->draw = NULL;
     value->array = NULL;
+    value->parts = NULL;
+    value->shares = NULL;
+    value->n_parts = 0;
 }

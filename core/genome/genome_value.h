@@ -75,6 +75,12 @@ vly_status vly_value_read(vly_reader *reader, const vly_toml_node *node,
                           const vly_value_spec *spec, vly_value *out);
 void vly_value_deinit(vly_value *value);
 
+/* A table with `choice` or `mixture` (genome_mixture.c). */
+#define VLY_PARTS_MAX 256u
+vly_status vly_mixture_read(vly_reader *reader, const vly_toml_node *node,
+                            const vly_value_spec *spec, vly_value *value);
+void vly_mixture_bounds(const vly_value *value, double *lo, double *hi);
+
 /* Smallest and largest value it can give. */
 void vly_value_bounds(const vly_value *value, double *lo, double *hi);
 

@@ -24,9 +24,11 @@ static bool same_cell(const vly_map_cell *a, const vly_map_cell *b,
     case VLY_CELL_COUNT:
         return a->count == b->count;
     case VLY_CELL_IN_DEGREE:
-        return a->in_degree == b->in_degree;
+        return a->in_degree == b->in_degree &&
+               same_value(&a->degree, &b->degree);
     case VLY_CELL_OUT_DEGREE:
-        return a->out_degree == b->out_degree;
+        return a->out_degree == b->out_degree &&
+               same_value(&a->degree, &b->degree);
     case VLY_CELL_WEIGHT:
         return same_value(&a->weight, &b->weight);
     default:
@@ -45,10 +47,13 @@ static void put_cell(vly_text *text, const vly_map_cell *cell, vly_cell_key key)
         vly_text_put(text, "%" PRIu64, cell->count);
         break;
     case VLY_CELL_IN_DEGREE:
-        vly_text_put(text, "%u", cell->in_degree);
-        break;
     case VLY_CELL_OUT_DEGREE:
-        vly_text_put(text, "%u", cell->out_degree);
+        if (cell->degree.kind != VLY_VALUE_NUMBER)
+            vly_text_value(text, &cell->degree);
+        else
+            vly_text_put(text, "%u",
+                         key == VLY_CELL_IN_DEGREE ? cell->in_degree
+                                                   : cell->out_degree);
         break;
     case VLY_CELL_WEIGHT:
         vly_text_value(text, &cell->weight);
@@ -105,7 +110,7 @@ static void resolve_key(vly_text *text, const vly_genome *genome,
         last = origin->line > last ? origin->line : last;
     }
     put_key(text, genome, map, first, key);
-    if (same || map->linked)
+    if (same || map->linked || map->chosen)
         put_cell(text, first, key);
     else
         put_matrix(text, map, key);
@@ -131,8 +136,7 @@ static void resolve_exceptions(vly_text *text, const vly_genome *genome,
             continue;
         vly_text_put(text, n++ ? ",\n" : "except = [\n");
         vly_text_put(text, "    { from = \"%s\", to = \"%s\"",
-                     genome->areas[cell->from].name,
-                     genome->areas[cell->to].name);
+                     cell->source->name, cell->target->name);
         for (uint32_t k = 0; k < n_keys; k++) {
             if (same_cell(cell, &map->cells[0], keys[k]))
                 continue;
@@ -147,29 +151,25 @@ static void resolve_exceptions(vly_text *text, const vly_genome *genome,
 
 /* ---- one map ------------------------------------------------------------ */
 
-static void put_names(vly_text *text, const vly_genome *genome, const char *key,
-                      const vly_area_list *list)
+static void put_names(vly_text *text, const char *key, const vly_end_list *list)
 {
     vly_text_put(text, "%s = [", key);
     for (uint32_t i = 0; i < list->n; i++)
-        vly_text_put(text, "%s\"%s\"", i ? ", " : "",
-                     genome->areas[list->areas[i]].name);
+        vly_text_put(text, "%s\"%s\"", i ? ", " : "", list->ends[i].name);
     vly_text_put(text, "]\n");
 }
 
-static void resolve_ends(vly_text *text, const vly_genome *genome,
-                         const vly_map_entry *map)
+static void resolve_ends(vly_text *text, const vly_map_entry *map)
 {
-    if (!map->linked) {
-        put_names(text, genome, "from", &map->from);
-        put_names(text, genome, "to", &map->to);
+    if (!map->linked && !map->chosen) {
+        put_names(text, "from", &map->from);
+        put_names(text, "to", &map->to);
         return;
     }
     vly_text_put(text, "link = [");
     for (uint32_t i = 0; i < map->n_cells; i++)
         vly_text_put(text, "%s\"%s -> %s\"", i ? ", " : "",
-                     genome->areas[map->cells[i].from].name,
-                     genome->areas[map->cells[i].to].name);
+                     map->cells[i].source->name, map->cells[i].target->name);
     vly_text_put(text, "]\n");
 }
 
@@ -265,6 +265,8 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
 {
     vly_cell_key keys[3];
     uint32_t n_keys = 0;
+    if (map->n_cells == 0)
+        return; /* no pair of copies */
     if (vly_rules[map->rule].size != VLY_SIZE_NONE)
         keys[n_keys++] = vly_rule_size_cell(map->rule);
     if (!(map->edges && map->edges->weight))
@@ -274,7 +276,7 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
     vly_text_put(text, "\n[[map]]  # line %u\n", map->node->key_line);
     if (map->id)
         vly_text_put(text, "id = \"%s\"\n", map->id);
-    resolve_ends(text, genome, map);
+    resolve_ends(text, map);
     vly_text_put(text, "rule = \"%s\"\n", vly_rules[map->rule].name);
     resolve_shape(text, map);
     if (map->file)
@@ -291,6 +293,6 @@ void vly_resolve_map(vly_text *text, const vly_genome *genome,
         vly_text_put(text, "port = %u\n", map->port);
     if (map->plasticity)
         vly_text_put(text, "plasticity = \"%s\"\n", map->plasticity->name);
-    if (map->linked)
+    if (map->linked || map->chosen)
         resolve_exceptions(text, genome, map, keys, n_keys);
 }

@@ -5,6 +5,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/edge_columns.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_hdf5.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_list.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_part.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_sonata.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_types.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_table.c
@@ -15,6 +16,9 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_association.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell_check.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_copies.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_drop.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_end.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_file.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_hash.c
@@ -22,6 +26,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_map.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_memory.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_mixture.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_modulator.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_morphology.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_names.c
@@ -35,6 +40,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_pairs.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_plasticity.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_periodic.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_series.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_slope.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
@@ -54,6 +60,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/resolve_map.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_info.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_source.c
+    ${CMAKE_CURRENT_LIST_DIR}/stimulus_port.c
     ${CMAKE_CURRENT_LIST_DIR}/toml_reader.cpp
     ${CMAKE_CURRENT_LIST_DIR}/toml_tree.c
     ${CMAKE_CURRENT_LIST_DIR}/user_model.c

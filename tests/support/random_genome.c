@@ -485,6 +485,7 @@ char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
     put_plastic_maps(&m);
     put_short_term_maps(&m);
     put_memories(&m);
+    put_pools(&m);
     char *whole_text = malloc(m.length + 32);
     if (m.failed || !whole_text) {
         free(m.text);

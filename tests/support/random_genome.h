@@ -142,7 +142,25 @@
     X(short_term_delays)                                                       \
     X(memory)                                                                  \
     X(memory_twins)                                                            \
-    X(association)
+    X(association)                                                             \
+    X(map_part)                                                                \
+    X(map_no_part)                                                             \
+    X(map_pool)                                                                \
+    X(pool_all_to_all)                                                         \
+    X(pool_one_to_one)                                                         \
+    X(pool_total_number)                                                       \
+    X(pool_in_degree)                                                          \
+    X(pool_out_degree)                                                         \
+    X(pool_bernoulli)                                                          \
+    X(pool_no_self)                                                            \
+    X(stimulus_part)                                                           \
+    X(copies)                                                                  \
+    X(copies_own)                                                              \
+    X(area_empty)                                                              \
+    X(degree_drawn)                                                            \
+    X(param_mixture)                                                           \
+    X(stimulus_by_neuron)                                                      \
+    X(stimulus_over_time)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,

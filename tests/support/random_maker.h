@@ -62,6 +62,8 @@ void put_plastic_maps(maker *m);
 void put_short_term_maps(maker *m);
 /* random_memory.c */
 void put_memories(maker *m);
+/* random_pool.c */
+void put_pools(maker *m);
 /* random_area.c */
 void choose_areas(maker *m);
 void put_area(maker *m, uint32_t index);

@@ -3,6 +3,7 @@
  */
 #include "second_rules.h"
 
+#include "second_pools.h"
 #include "second_space.h"
 
 #include "genome/genome_map.h"
@@ -241,7 +242,7 @@ static bool row_allowed(const projection *p, uint32_t k)
             return false;
     }
     return p->pair->rule != VLY_RULE_FIXED_OUT_DEGREE ||
-           p->row[k + 1] - p->row[k] == p->pair->out_degree;
+           second_degree_allowed(p->pair, p->row[k + 1] - p->row[k]);
 }
 
 static bool in_degrees_right(const projection *p)
@@ -251,7 +252,7 @@ static bool in_degrees_right(const projection *p)
     for (uint64_t i = 0; right && i < p->row[p->from->n_neurons]; i++)
         degrees[p->target[i] - p->to->first]++;
     for (uint32_t t = 0; right && t < p->to->n_neurons; t++)
-        right = degrees[t] == p->pair->in_degree;
+        right = second_degree_allowed(p->pair, degrees[t]);
     free(degrees);
     return right;
 }
@@ -280,7 +281,11 @@ static bool projection_right(const vly_genome *genome, const projection *p,
         return false;
     if (p->pair->rule == VLY_RULE_FIXED_TOTAL_NUMBER)
         return n == p->pair->count;
-    return p->pair->rule != VLY_RULE_FIXED_IN_DEGREE || in_degrees_right(p);
+    if (p->pair->rule == VLY_RULE_FIXED_OUT_DEGREE)
+        return second_degrees_likely(p->pair, n, p->from->n_neurons);
+    return p->pair->rule != VLY_RULE_FIXED_IN_DEGREE ||
+           (in_degrees_right(p) &&
+            second_degrees_likely(p->pair, n, p->to->n_neurons));
 }
 
 /* True: a rule of second_space.h, *why NULL if it is right. */
@@ -335,6 +340,12 @@ uint32_t second_rules_check(const vly_genome *genome,
     for (uint32_t i = 0; i < genome->n_pairs; i++) {
         second_joined joined;
         uint32_t n_sources = genome->areas[genome->pairs[i].from].n_neurons;
+        if (genome->pairs[i].pool) {
+            uint32_t n = 1;
+            n_wrong += !second_pool_check(genome, connectome, i, &n);
+            i += n - 1;
+            continue;
+        }
         if (!second_joined_make(connectome, i, n_sources, &joined) ||
             !pair_right(genome, connectome, i, &joined))
             n_wrong++;

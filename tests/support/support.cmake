@@ -27,6 +27,7 @@ add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_ir.c
     ${CMAKE_CURRENT_LIST_DIR}/random_neuron.c
     ${CMAKE_CURRENT_LIST_DIR}/random_memory.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_pool.c
     ${CMAKE_CURRENT_LIST_DIR}/random_plasticity.c
     ${CMAKE_CURRENT_LIST_DIR}/random_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/random_space.c
@@ -36,6 +37,7 @@ target_include_directories(volley_random_genome PUBLIC
 
 add_library(volley_second_rules STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_joined.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_pools.c
     ${CMAKE_CURRENT_LIST_DIR}/second_rules.c
     ${CMAKE_CURRENT_LIST_DIR}/second_space.c)
 target_include_directories(volley_second_rules PUBLIC

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(name model lists expression read map stimulus record input override use invalid memory
+foreach(name model copies empty series lists expression read map stimulus record input override use invalid memory
         notes foreign)
     vly_test(test_genome_${name} LABELS unit SOURCES test_genome_${name}.c)
 endforeach()
@@ -8,6 +8,10 @@ vly_test(test_genome_resolve LABELS unit SOURCES test_genome_resolve.c
          LIBRARIES volley_random_genome)
 vly_test(test_genome_gallery LABELS unit SOURCES test_genome_gallery.c
          LIBRARIES volley_second_rules)
+vly_test(test_genome_parts LABELS unit SOURCES test_genome_parts.c
+         LIBRARIES volley_second_rules)
+vly_test(test_genome_mixture LABELS unit SOURCES test_genome_mixture.c
+         LIBRARIES volley_second_rules m)
 vly_test(test_genome_file LABELS unit SOURCES test_genome_file.c)
 vly_test(test_genome_table LABELS unit SOURCES test_genome_table.c)
 vly_test(test_gallery_space LABELS unit SOURCES test_gallery_space.c)

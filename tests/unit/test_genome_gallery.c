@@ -86,6 +86,15 @@ static const struct {
     {"column", "all_to_all", 12, 104},
     /* 3 * 8 + 88, 8 * 8 + 88, 8 back; the genome's own map comes first */
     {"use", "one_to_one", 23, 272},
+    /* 3 * 2, and 5 for each of the 6 neurons of C */
+    {"parts", "all_to_all", 24, 36},
+    /* 25 * 5 */
+    {"input", "all_to_all", 30, 125},
+    /* what the seed makes of 80 normal degrees of the mean 10 */
+    {"drawn", "fixed_in_degree", 100, 816},
+    /* 8 for each of the 10 neurons of I, 5 for each of 80, and what the seed
+     * makes of 0.5 * 4 * 20 * 19 and 0.025 * 12 * 20 * 20 */
+    {"copies", "pairwise_bernoulli", 90, 80 + 400 + 781 + 108},
 };
 enum { N_GALLERY = sizeof gallery / sizeof gallery[0] };
 

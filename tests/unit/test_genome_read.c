@@ -153,7 +153,8 @@ static void refused_distributions(void **state)
     assert_refused(
         AREA "{ gauss = [1, 2] }\n",
         "t:5:14: unknown key gauss in t_ref_ms, wanted one of normal, uniform, "
-        "lognormal, exponential, clip, base, scale, power, draw, file, column");
+        "lognormal, exponential, clip, base, scale, power, draw, file, column, "
+        "choice, mixture, p");
     assert_refused(AREA "{ base = 1, scale = 1 }\n",
                    "t:5:12: t_ref_ms has no draw, wanted draw = \"name\"");
     assert_refused(AREA "{ lognormal = [900, 2] }\n",

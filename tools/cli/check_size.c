@@ -5,6 +5,8 @@
 
 #include "genome/voxel_rule.h"
 
+#include "connectome/synapse_rules.h"
+#include "genome/genome_end.h"
 #include "genome/genome_space.h"
 
 /* For one axis: positions of [0, from) that are in [0, to) after a shift. */
@@ -51,27 +53,27 @@ static double vector_synapses(const vly_area *from, const vly_area *to,
     return sum;
 }
 
-double check_pair_synapses(const vly_genome *genome, const vly_pair *pair)
+static double rule_synapses(const vly_genome *genome, const vly_pair *pair)
 {
     const vly_area *from = &genome->areas[pair->from];
     const vly_area *to = &genome->areas[pair->to];
-    bool no_self = pair->from == pair->to && !pair->self;
-    double n_from = (double)from->n_neurons;
-    double n_to = (double)to->n_neurons;
-    double pairs = n_from * n_to - (no_self ? n_from : 0.0);
+    double n_from = (double)vly_pair_sources(genome, pair);
+    double n_to = (double)vly_pair_targets(genome, pair);
+    double own = pair->self ? 0.0 : (double)vly_pair_shared(genome, pair);
+    double pairs = n_from * n_to - own;
     switch (pair->rule) {
 #define N_FROM n_from
 #define N_TO n_to
-#define N_PAIRED (no_self ? 0.0 : n_from)
+#define N_PAIRED (n_from - own)
 #define N_PAIRS pairs
 #define N_LIKELY (pair->p * pairs)
 #define N_COUNT ((double)pair->count)
-#define N_IN_DEGREE ((double)pair->in_degree)
-#define N_OUT_DEGREE ((double)pair->out_degree)
+#define N_IN_DEGREE vly_degree_mean(pair)
+#define N_OUT_DEGREE vly_degree_mean(pair)
 #define N_OF_VECTORS vector_synapses(from, to, pair)
 #define N_OF_VOXELS vly_voxel_synapses(genome, pair)
 #define N_EDGES ((double)pair->edges->n)
-#define N_IN_REACH vly_space_synapses(from, to, &pair->space)
+#define N_IN_REACH vly_space_pair(genome, pair)
 #define VLY_RULE_SYNAPSES(id, expression)                                      \
     case VLY_RULE_##id:                                                        \
         return expression;
@@ -82,8 +84,19 @@ double check_pair_synapses(const vly_genome *genome, const vly_pair *pair)
     return 0.0;
 }
 
+double check_pair_synapses(const vly_genome *genome, const vly_pair *pair)
+{
+    return rule_synapses(genome, pair) * vly_pair_share(pair);
+}
+
 bool check_pair_exact(const vly_pair *pair)
 {
+    /* how the synapses of a pool divide is not known, or which of its neurons
+     * would be their own targets */
+    if (pair->pool &&
+        (pair->pool->from.n_parts > 1 || pair->pool->to.n_parts > 1 ||
+         (!pair->self && pair->from == pair->to)))
+        return false;
     switch ((uint32_t)pair->rule) {
 #define VLY_RULE_EXACT(id, condition)                                          \
     case VLY_RULE_##id:                                                        \

@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "connectome/connectome.h"
 #include "connectome/connectome_digest.h"
+#include "genome/genome_end.h"
 #include "genome/genome_map.h"
 #include "genome/spike_source.h"
 #include "tools/cli/check_size.h"
@@ -59,6 +60,9 @@ static void value_text(const vly_value *value, char *text, size_t n)
         break;
     case VLY_VALUE_DRAW:
         snprintf(text, n, "drawn by %s", value->draw);
+        break;
+    case VLY_VALUE_MIXTURE:
+        snprintf(text, n, "one of %u", value->n_parts);
         break;
     }
 }
@@ -110,6 +114,16 @@ static void between_text(const vly_genome *genome, uint32_t from, uint32_t to,
              genome->areas[to].name);
 }
 
+static void pair_text(const vly_genome *genome, const vly_pair *pair,
+                      char *text, size_t n)
+{
+    char from[48];
+    char to[48];
+    vly_pair_end_text(genome, pair, true, from, sizeof from);
+    vly_pair_end_text(genome, pair, false, to, sizeof to);
+    snprintf(text, n, "%.40s -> %.40s", from, to);
+}
+
 /* A map may have several projections, one for each size of its weights. */
 static uint64_t built_synapses(const vly_connectome *built, uint32_t pair)
 {
@@ -131,7 +145,7 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
         const vly_pair *pair = &genome->pairs[i];
         char weight[96];
         char delay[96];
-        between_text(genome, pair->from, pair->to, between, sizeof between);
+        pair_text(genome, pair, between, sizeof between);
         weight_text(pair, weight, sizeof weight);
         delay_text(pair, delay, sizeof delay);
         bool exact = check_pair_exact(pair) || built != NULL;

@@ -425,12 +425,15 @@ static void put_definitions(json_writer *json)
              "{\"anyOf\": [{\"$ref\": \"#/$defs/expression\"}, {\"$ref\": "
              "\"#/$defs/value.distribution\"}, {\"$ref\": "
              "\"#/$defs/value.draw\"}, {\"$ref\": \"#/$defs/value.column\"}, "
+             "{\"$ref\": \"#/$defs/value.choice\"}, {\"$ref\": "
+             "\"#/$defs/value.mixture\"}, "
              "{\"type\": \"array\", \"items\": {\"$ref\": "
              "\"#/$defs/number\"}}]}");
     json_raw(json, "flags",
              "{\"anyOf\": [{\"type\": \"boolean\"}, {\"$ref\": "
              "\"#/$defs/expression\"}, {\"$ref\": "
-             "\"#/$defs/value.column\"}, {\"type\": \"array\", \"items\": "
+             "\"#/$defs/value.column\"}, {\"$ref\": "
+             "\"#/$defs/value.choice\"}, {\"type\": \"array\", \"items\": "
              "{\"anyOf\": [{\"type\": \"boolean\"}, {\"$ref\": "
              "\"#/$defs/number\"}]}}]}");
     json_raw(json, "any",

@@ -22,7 +22,7 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_WHOLE] = "whole number",
     [VLY_FORM_CELL] = "number, distribution or matrix",
     [VLY_FORM_COUNTS] = "number or matrix",
-    [VLY_FORM_EACH] = "number, or one an area",
+    [VLY_FORM_EACH] = "number, or one an area, neuron or time",
     [VLY_FORM_AREAS] = "names or globs",
     [VLY_FORM_LINKS] = "[\"A -> B\", ...]",
     [VLY_FORM_TRIPLE] = "[x, y, z]",
@@ -53,6 +53,8 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_AMOUNT] = "\"10 ms\"",
     [VLY_FORM_AMOUNTS] = "values by name",
     [VLY_FORM_BOUNDS] = "[\"1 ms\", \"20 ms\"]",
+    [VLY_FORM_NUMBER_LIST] = "list of numbers",
+    [VLY_FORM_ONES] = "list of numbers, distributions",
 };
 
 /* ---- keys ------------------------------------------------------------- */

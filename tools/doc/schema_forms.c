@@ -19,9 +19,9 @@ const char *const schema_forms[VLY_FORMS] = {
         "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
         "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
         "\"items\": {\"$ref\": \"#/$defs/number\"}}}]}",
-    [VLY_FORM_EACH] =
-        "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
-        "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",
+    [VLY_FORM_EACH] = "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"$ref\": "
+                      "\"#/$defs/value.column\"}, {\"type\": \"array\", "
+                      "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",
     [VLY_FORM_AREAS] =
         "{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"array\", "
         "\"minItems\": 1, \"items\": {\"type\": \"string\"}}]}",
@@ -84,6 +84,11 @@ const char *const schema_forms[VLY_FORMS] = {
         "{\"type\": \"object\", \"additionalProperties\": {\"anyOf\": "
         "[{\"type\": \"string\"}, {\"type\": \"number\"}, {\"$ref\": "
         "\"#/$defs/quantity\"}]}}",
+    [VLY_FORM_NUMBER_LIST] =
+        "{\"type\": \"array\", \"minItems\": 1, \"items\": "
+        "{\"$ref\": \"#/$defs/number\"}}",
+    [VLY_FORM_ONES] = "{\"type\": \"array\", \"minItems\": 1, \"items\": "
+                      "{\"$ref\": \"#/$defs/one\"}}",
     [VLY_FORM_BOUNDS] =
         "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, "
         "\"items\": {\"anyOf\": [{\"type\": \"string\"}, {\"type\": "

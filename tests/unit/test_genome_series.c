@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Stimuli with values by neuron and over time.
+ */
+#include "test_genome_text.h"
+
+#define HEAD                                                                   \
+    "format = 1\n[run]\ndt_ms = 0.1\n"                                         \
+    "[area.A]\nmodel = \"lif_psc_exp\"\nneurons = 6\n"                         \
+    "[area.B]\nmodel = \"lif_psc_exp\"\nneurons = 6\n"
+#define POISSON "[[stimulus]]\nid = \"s\"\nkind = \"poisson\"\nweight_pa = 5\n"
+
+static void assert_resolves(const vly_genome *genome)
+{
+    vly_genome *again = genome_of(genome->resolved);
+    assert_memory_equal(&again->hash, &genome->hash, sizeof genome->hash);
+    vly_genome_destroy(again);
+}
+
+static void assert_alike(const char *a, const char *b)
+{
+    vly_genome *one = genome_of(a);
+    vly_genome *other = genome_of(b);
+    assert_memory_equal(&one->hash, &other->hash, sizeof one->hash);
+    assert_resolves(one);
+    vly_genome_destroy(one);
+    vly_genome_destroy(other);
+}
+
+/* Equal numbers are the number, to the last bit. */
+static void equal_numbers(void **state)
+{
+    (void)state;
+    assert_alike(HEAD POISSON "to = \"A\"\nrate_hz = [7, 7, 7, 7, 7, 7]\n",
+                 HEAD POISSON "to = \"A\"\nrate_hz = 7\n");
+    assert_alike(HEAD POISSON "to = \"A[1:4]\"\nrate_hz = [7, 7, 7]\n",
+                 HEAD POISSON "to = \"A[1:4]\"\nrate_hz = 7\n");
+    assert_alike(HEAD POISSON "to = [\"A\", \"B\"]\nat_ms = [2]\n"
+                              "rate_hz = [7]\nstop_ms = 9\n",
+                 HEAD POISSON "to = [\"A\", \"B\"]\nstart_ms = 2\n"
+                              "rate_hz = 7\nstop_ms = 9\n");
+}
+
+static void assert_piece(const vly_stimulus *piece, uint32_t first, uint32_t n,
+                         uint64_t start, uint64_t stop, double value)
+{
+    assert_int_equal(piece->first, first);
+    assert_int_equal(piece->n_neurons, n);
+    assert_int_equal(piece->start, start);
+    assert_int_equal(piece->stop, stop);
+    assert_close(piece->kind == VLY_STIMULUS_DC ? piece->mean : piece->rate_hz,
+                 value, 0);
+}
+
+static void by_neuron(void **state)
+{
+    (void)state;
+    vly_genome *genome =
+        genome_of(HEAD POISSON "to = \"A\"\nrate_hz = [7, 7, 0, 3, 3, 9]\n");
+    assert_int_equal(genome->n_stimuli, 3);
+    assert_piece(&genome->stimuli[0], 0, 2, 0, UINT64_MAX, 7);
+    assert_piece(&genome->stimuli[1], 3, 2, 0, UINT64_MAX, 3);
+    assert_piece(&genome->stimuli[2], 5, 1, 0, UINT64_MAX, 9);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(genome->stimuli[i].stream, "s|A");
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+    /* two keys; in a part of an area */
+    genome = genome_of(HEAD "[[stimulus]]\nkind = \"normal\"\nto = \"A[2:5]\"\n"
+                            "mean_pa = [1, 1, 2]\nsd_pa = [4, 5, 5]\n");
+    assert_int_equal(genome->n_stimuli, 3);
+    assert_int_equal(genome->stimuli[1].first, 3);
+    assert_close(genome->stimuli[1].mean, 1, 0);
+    assert_close(genome->stimuli[1].sd, 5, 0);
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+    /* nothing but zeros is no stimulus */
+    genome =
+        genome_of(HEAD POISSON "to = \"A\"\nrate_hz = [0, 0, 0, 0, 0, 0]\n");
+    assert_int_equal(genome->n_stimuli, 0);
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+}
+
+static void over_time(void **state)
+{
+    (void)state;
+    vly_genome *genome = genome_of(
+        HEAD "[[stimulus]]\nkind = \"dc\"\nto = [\"A\", \"B\"]\n"
+             "at_ms = [1, 2, 5]\namplitude_pa = [300, 0, -100]\nstop_ms = 8\n"
+             "[[stimulus]]\nkind = \"poisson\"\nto = \"B\"\n"
+             "at_bursts = [0, 4]\nrate_hz = 8\nweight_pa = [1, 2]\n");
+    assert_int_equal(genome->n_stimuli, 6);
+    assert_piece(&genome->stimuli[0], 0, 6, 10, 20, 300);
+    assert_piece(&genome->stimuli[1], 0, 6, 50, 80, -100);
+    assert_piece(&genome->stimuli[2], 0, 6, 10, 20, 300);
+    assert_int_equal(genome->stimuli[2].to, 1);
+    assert_piece(&genome->stimuli[4], 0, 6, 0, 4, 8);
+    assert_piece(&genome->stimuli[5], 0, 6, 4, UINT64_MAX, 8);
+    assert_close(genome->stimuli[5].weight, 2, 0);
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+}
+
+static void of_a_file(void **state)
+{
+    (void)state;
+    char path[600];
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    const char *text =
+        HEAD POISSON "to = \"A\"\nat_bursts = [0, 9]\n"
+                     "rate_hz = { file = \"series.csv\", column = \"rate\" }\n";
+    snprintf(path, sizeof path, "%s/series.csv", VLY_TEST_BINARY_DIR);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("rate\n1\n1\n2\n0\n0\n3\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    snprintf(path, sizeof path, "%s/series.toml", VLY_TEST_BINARY_DIR);
+    assert_ok(
+        vly_genome_parse(text, strlen(text), path, NULL, 0, &genome, &error),
+        error);
+    assert_int_equal(genome->n_stimuli, 6);
+    assert_piece(&genome->stimuli[0], 0, 2, 0, 9, 1);
+    assert_piece(&genome->stimuli[5], 5, 1, 9, UINT64_MAX, 3);
+    vly_genome_destroy(genome);
+}
+
+static void generators(void **state)
+{
+    (void)state;
+    vly_genome *genome =
+        genome_of("format = 1\n[area.g]\ngenerator = \"poisson\"\nneurons = 3\n"
+                  "rate_hz = [5, 0, 9]\n");
+    assert_int_equal(genome->n_stimuli, 2);
+    assert_piece(&genome->stimuli[1], 2, 1, 0, UINT64_MAX, 9);
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(equal_numbers), cmocka_unit_test(by_neuron),
+    cmocka_unit_test(over_time),     cmocka_unit_test(of_a_file),
+    cmocka_unit_test(generators),
+};
+VLY_TEST_MAIN(tests)
