@@ -37,7 +37,7 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     vly_backend_net *made = NULL;
     vly_status status = vly_cuda_detect(error);
     if (status == VLY_OK)
-        status = vly_common_supports_programs(desc, error);
+        status = vly_common_supports_programs(desc, VLY_CUDA_PORTS, error);
     if (status == VLY_OK)
         status = vly_common_snapshot_check(desc, snapshot, error);
     if (status != VLY_OK)

