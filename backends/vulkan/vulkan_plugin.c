@@ -17,6 +17,11 @@ static void deinit(void)
     (VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM |   \
      VLY_BACKEND_MODULATES | VLY_BACKEND_PROGRAMS)
 
+static vly_status supports(const vly_net_desc *desc, vly_error *error)
+{
+    return vly_common_supports_programs(desc, VLY_VULKAN_PORTS, error);
+}
+
 /* flags are completed by init */
 static vly_backend backend = {
     .struct_size = sizeof(vly_backend),
