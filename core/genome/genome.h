@@ -344,6 +344,9 @@ typedef struct vly_record {
     uint32_t group;    /* fields: which [[record]] of fields, from 1 */
     uint32_t field;    /* fields: of the area's model */
     uint64_t interval; /* fields: bursts between two samples */
+    uint64_t offset;   /* fields: a sample after offset + k * interval bursts */
+    uint64_t start;    /* spikes of bursts [start, stop); samples after start */
+    uint64_t stop;     /* to stop bursts; UINT64_MAX: to the end */
     uint32_t *neurons; /* [n_neurons] ascending, in the area; NULL: all */
     uint32_t n_neurons;
     vly_origin origin;

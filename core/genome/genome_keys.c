@@ -240,10 +240,20 @@ const vly_key vly_keys_except[] = {
     {"delay_bursts", VLY_FORM_CELL, "as of the map"},
     END};
 
+#define RECORD_WINDOW                                                          \
+    {"start_ms", VLY_FORM_NUMBER, "first time; default 0"},                    \
+        {"start_burst", VLY_FORM_WHOLE, "the same in bursts"},                 \
+        {"stop_ms", VLY_FORM_NUMBER,                                           \
+         "end: no spike of a later burst, no later sample; default never"},    \
+    {                                                                          \
+        "stop_burst", VLY_FORM_WHOLE, "the same in bursts"                     \
+    }
+
 const vly_key vly_keys_record[] = {
     {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
     {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
+    RECORD_WINDOW,
     END};
 
 const vly_key vly_keys_record_fields[] = {
@@ -254,6 +264,10 @@ const vly_key vly_keys_record_fields[] = {
     {"interval_ms", VLY_FORM_NUMBER,
      "a sample whenever so much time is done; default 1"},
     {"interval_bursts", VLY_FORM_WHOLE, "the same in bursts"},
+    {"offset_ms", VLY_FORM_NUMBER,
+     "time of the first sample, from which intervals count; default 0"},
+    {"offset_bursts", VLY_FORM_WHOLE, "the same in bursts"},
+    RECORD_WINDOW,
     END};
 
 const vly_key vly_keys_record_weights[] = {
@@ -277,52 +291,6 @@ const vly_key vly_keys_use[] = {
      "changes it as --set does: "
      "{ \"var.g\" = 5 }; expressions are of this genome"},
     END};
-
-#define DISTRIBUTION                                                           \
-    {"normal", VLY_FORM_PAIR, "[mean, standard deviation]; clip at 6 sd"},     \
-        {"uniform", VLY_FORM_PAIR, "[low, high]"},                             \
-        {"lognormal", VLY_FORM_PAIR, "[mu, sigma] of the logarithm"},          \
-        {"exponential", VLY_FORM_NUMBER, "mean; clip at 20 means"},            \
-    {                                                                          \
-        "clip", VLY_FORM_CLIP, "[low, high], redrawn; inf for none"            \
-    }
-#define DRAW                                                                   \
-    {"base", VLY_FORM_NUMBER, "base + scale * r^power"},                       \
-        {"scale", VLY_FORM_NUMBER, "see base"},                                \
-        {"power", VLY_FORM_NUMBER, "see base; default 1"},                     \
-    {                                                                          \
-        "draw", VLY_FORM_TEXT,                                                 \
-            "name of r, uniform in [0, 1), one a neuron; "                     \
-            "the same name is the same draw"                                   \
-    }
-
-#define COLUMN                                                                 \
-    {"file", VLY_FORM_TEXT, "comma-separated, with a header"},                 \
-    {                                                                          \
-        "column", VLY_FORM_TEXT, "name in the header: a line a neuron"         \
-    }
-
-#define SHARES                                                                 \
-    {                                                                          \
-        "p", VLY_FORM_NUMBER_LIST,                                             \
-            "their shares, which add up to 1; default the same for all"        \
-    }
-#define CHOICE                                                                 \
-    {                                                                          \
-        "choice", VLY_FORM_NUMBER_LIST, "numbers: each neuron has one of them" \
-    }
-#define MIXTURE                                                                \
-    {                                                                          \
-        "mixture", VLY_FORM_ONES,                                              \
-            "numbers and distributions: each neuron has one of them"           \
-    }
-
-const vly_key vly_keys_value[] = {DISTRIBUTION, DRAW,   COLUMN, CHOICE,
-                                  MIXTURE,      SHARES, END};
-const vly_key vly_keys_choice[] = {CHOICE, SHARES, END};
-const vly_key vly_keys_mixture[] = {MIXTURE, SHARES, END};
-const vly_key vly_keys_distribution[] = {DISTRIBUTION, END};
-const vly_key vly_keys_draw[] = {DRAW, END};
 
 /* Of every stimulus. */
 #define STIMULUS                                                               \

@@ -14,6 +14,7 @@
 #include "genome/foreign_names.h"
 #include "genome/genome_end.h"
 #include "genome/genome_generator.h"
+#include "genome/genome_stimulus.h"
 #include "genome/genome_value.h"
 
 #define INTERVAL_MS 1.0 /* the default of a NEST multimeter */
@@ -26,6 +27,9 @@ typedef struct record_entry {
     const vly_end *ends; /* [areas.n] each one part */
     uint32_t group;
     uint64_t interval;
+    uint64_t offset;
+    uint64_t start;
+    uint64_t stop;
     uint32_t *neurons; /* ascending; the reader's memory; NULL: all */
     uint32_t n_neurons;
 } record_entry;
@@ -181,6 +185,9 @@ static vly_status add(vly_reader *reader, const record_entry *entry, uint32_t i,
                          .group = entry->group,
                          .field = field,
                          .interval = entry->interval,
+                         .offset = entry->offset,
+                         .start = entry->start,
+                         .stop = entry->stop,
                          .origin = {.kind = VLY_ORIGIN_FILE,
                                     .line = node->key_line,
                                     .column = node->key_column,
@@ -290,6 +297,27 @@ out:
 
 /* ---- all --------------------------------------------------------------- */
 
+/* start, stop and offset */
+static vly_status read_window(vly_reader *reader, record_entry *entry)
+{
+    const vly_toml_node *node = entry->node;
+    vly_status status;
+    entry->stop = UINT64_MAX;
+    VLY_TRY(
+        vly_time_read(reader, node, "start_ms", "start_burst", &entry->start));
+    VLY_TRY(vly_time_read(reader, node, "stop_ms", "stop_burst", &entry->stop));
+    VLY_TRY(vly_time_read(reader, node, "offset_ms", "offset_bursts",
+                          &entry->offset));
+    if (entry->stop <= entry->start)
+        return vly_reader_fail_key(reader, node,
+                                   "a [[record]] stops in burst %" PRIu64
+                                   ", wanted after its start in burst "
+                                   "%" PRIu64,
+                                   entry->stop, entry->start);
+out:
+    return status;
+}
+
 static vly_status read_from(vly_reader *reader, const vly_toml_node *node,
                             record_entry *entry)
 {
@@ -350,6 +378,7 @@ static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
             fields ? "from = areas and fields = names" : "from = areas");
     VLY_TRY(read_from(reader, from, &entry));
     VLY_TRY(read_neurons(reader, &entry));
+    VLY_TRY(read_window(reader, &entry));
     if (fields) {
         entry.group = ++*n_groups;
         VLY_TRY(vly_record_interval(reader, node, &entry.interval));
@@ -379,97 +408,4 @@ void vly_records_free(vly_genome *genome)
         vly_free(genome->records[r].neurons);
     vly_free(genome->records);
     vly_weight_records_free(genome);
-}
-
-/* ---- resolve ----------------------------------------------------------- */
-
-static void put_name(vly_text *text, bool first, const char *name)
-{
-    vly_text_put(text, "%s\"%s\"", first ? "" : ", ", name);
-}
-
-static const char *field_name(const vly_genome *genome,
-                              const vly_record *record)
-{
-    return genome->areas[record->area].model->fields[record->field].name;
-}
-
-static bool same_neurons(const vly_record *a, const vly_record *b)
-{
-    return a->n_neurons == b->n_neurons &&
-           (a->n_neurons == 0 || memcmp(a->neurons, b->neurons,
-                                        a->n_neurons * sizeof(uint32_t)) == 0);
-}
-
-/* The areas of [[record]] fields; as parts where their neurons differ. *all:
- * all have the same list, which is not written here. */
-static void put_areas(vly_text *text, const vly_genome *genome,
-                      const vly_record *first, uint32_t n, bool *all)
-{
-    *all = true;
-    for (uint32_t a = 1; a < n; a++)
-        *all = *all && same_neurons(first, &first[a]);
-    for (uint32_t a = 0; a < n; a++) {
-        const vly_record *record = &first[a];
-        vly_text_put(text, "%s\"%s", a ? ", " : "",
-                     genome->areas[record->area].name);
-        if (!*all && record->n_neurons)
-            vly_text_put(text, "[%u:%u]", record->neurons[0],
-                         record->neurons[record->n_neurons - 1] + 1);
-        vly_text_put(text, "\"");
-    }
-}
-
-/* One [[record]] of fields: each field is written with all areas, in their
- * order. Returns the number of records. */
-static uint32_t resolve_fields(vly_text *text, const vly_genome *genome,
-                               const vly_record *first, uint32_t n_left,
-                               bool *all)
-{
-    uint32_t n = 0;
-    uint32_t n_areas = 0;
-    while (n < n_left && first[n].kind == VLY_RECORD_FIELDS &&
-           first[n].group == first->group)
-        n++;
-    while (n_areas < n && (n_areas == 0 || first[n_areas].area != first->area))
-        n_areas++;
-    vly_text_put(text, "\n[[record]]\nwhat = \"fields\"\nfrom = [");
-    put_areas(text, genome, first, n_areas, all);
-    vly_text_put(text, "]");
-    vly_text_origin(text, &first->origin, NULL);
-    vly_text_put(text, "fields = [");
-    for (uint32_t r = 0; r < n; r += n_areas)
-        put_name(text, r == 0, field_name(genome, &first[r]));
-    vly_text_put(text, "]\ninterval_bursts = %" PRIu64 "\n", first->interval);
-    return n;
-}
-
-static void put_neurons(vly_text *text, const vly_record *record)
-{
-    for (uint32_t i = 0; i < record->n_neurons; i++)
-        vly_text_put(text, "%s%u", i == 0 ? "neurons = [" : ", ",
-                     record->neurons[i]);
-    if (record->n_neurons > 0)
-        vly_text_put(text, "]\n");
-}
-
-void vly_records_resolve(vly_text *text, const vly_genome *genome)
-{
-    for (uint32_t i = 0; i < genome->n_records;) {
-        const vly_record *record = &genome->records[i];
-        uint32_t n = 1;
-        bool all = true;
-        if (record->kind == VLY_RECORD_FIELDS) {
-            n = resolve_fields(text, genome, record, genome->n_records - i,
-                               &all);
-        } else {
-            vly_text_put(text, "\n[[record]]\nwhat = \"spikes\"\nfrom = \"%s\"",
-                         genome->areas[record->area].name);
-            vly_text_origin(text, &record->origin, NULL);
-        }
-        if (all)
-            put_neurons(text, record);
-        i += n;
-    }
-    vly_weight_records_resolve(text, genome);
 }

@@ -58,11 +58,13 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/neuron_table.c
     ${CMAKE_CURRENT_LIST_DIR}/plasticity_info.c
     ${CMAKE_CURRENT_LIST_DIR}/resolve_map.c
+    ${CMAKE_CURRENT_LIST_DIR}/resolve_record.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_info.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_source.c
     ${CMAKE_CURRENT_LIST_DIR}/stimulus_port.c
     ${CMAKE_CURRENT_LIST_DIR}/toml_reader.cpp
     ${CMAKE_CURRENT_LIST_DIR}/toml_tree.c
     ${CMAKE_CURRENT_LIST_DIR}/user_model.c
+    ${CMAKE_CURRENT_LIST_DIR}/value_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/voxel_rule.c
 )

@@ -301,7 +301,8 @@ vly_test(test_run_pace LABELS integration
          SOURCES test_run_pace.c ../../tools/run/run_pace.c)
 target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR})
 vly_test(test_run_record LABELS integration
-         SOURCES test_run_record.c ../../tools/run/run_record.c)
+         SOURCES test_run_record.c ../../tools/run/run_record.c
+                 ../../tools/run/run_window_keep.c)
 target_include_directories(test_run_record PRIVATE ${CMAKE_SOURCE_DIR})
 vly_test(test_control_server LABELS integration
          SOURCES test_control_server.c ../../tools/control/control_server.c
@@ -388,7 +389,7 @@ if(VOLLEY_SANITIZE MATCHES "thread")
     # that it knows, which a loop that computes does not do.
     list(REMOVE_ITEM command_tests stop sweep)
 endif()
-list(APPEND command_tests change checkpoint formats record weights)
+list(APPEND command_tests change checkpoint formats record record_window weights)
 foreach(name IN LISTS command_tests)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 900
         PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh

@@ -137,9 +137,38 @@ static void generators(void **state)
     vly_genome_destroy(genome);
 }
 
+/* When a [[record]] records. */
+static void records(void **state)
+{
+    (void)state;
+    vly_genome *genome = genome_of(
+        HEAD "[[record]]\nwhat = \"fields\"\nfrom = [\"A\", \"B\"]\n"
+             "fields = \"v_mv\"\ninterval_ms = 2\noffset_ms = 0.5\n"
+             "start_ms = 10\nstop_burst = 900\n"
+             "[[record]]\nwhat = \"spikes\"\nfrom = \"A\"\nstop_ms = 7\n"
+             "[[record]]\nwhat = \"spikes\"\nfrom = \"B\"\n");
+    vly_genome *again = genome_of(genome->resolved);
+    const vly_genome *both[] = {genome, again};
+    for (int i = 0; i < 2; i++) {
+        const vly_record *records = both[i]->records;
+        assert_int_equal(both[i]->n_records, 4);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(records[k].interval, 20);
+            assert_int_equal(records[k].offset, 5);
+            assert_int_equal(records[k].start, 100);
+            assert_int_equal(records[k].stop, 900);
+        }
+        assert_int_equal(records[2].start, 0);
+        assert_int_equal(records[2].stop, 70);
+        assert_true(records[3].stop == UINT64_MAX);
+    }
+    vly_genome_destroy(again);
+    vly_genome_destroy(genome);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(equal_numbers), cmocka_unit_test(by_neuron),
     cmocka_unit_test(over_time),     cmocka_unit_test(of_a_file),
-    cmocka_unit_test(generators),
+    cmocka_unit_test(generators),    cmocka_unit_test(records),
 };
 VLY_TEST_MAIN(tests)

@@ -171,6 +171,11 @@ static vly_status make_mask(run_job *job, vly_error *error)
     const vly_genome *genome = job->build.genome;
     bool listed = false;
     for (uint32_t r = 0; r < genome->n_records; r++)
+        if (genome->records[r].kind == VLY_RECORD_SPIKES &&
+            (genome->records[r].start > 0 ||
+             genome->records[r].stop != UINT64_MAX))
+            run_output_state(job)->output.sink.windows = genome;
+    for (uint32_t r = 0; r < genome->n_records; r++)
         listed = listed || (genome->records[r].kind == VLY_RECORD_SPIKES &&
                             genome->records[r].neurons != NULL);
     if (!listed)

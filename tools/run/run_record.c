@@ -84,6 +84,8 @@ static vly_status write_entry(const run_sink *sink, const record_entry *entry,
         vly_spike_stats_add(sink->stats, entry->burst, words, entry->n);
     if (sink->mask != NULL)
         n = keep_masked(sink->mask, words, n);
+    if (sink->windows != NULL)
+        n = run_window_keep(sink->windows, entry->burst, words, n);
     if (sink->csv != NULL)
         VLY_TRY(vly_spike_csv_add(sink->csv, entry->burst, words, n, error));
     if (sink->stream != NULL)

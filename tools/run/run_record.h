@@ -6,6 +6,7 @@
 #ifndef VOLLEY_TOOLS_RUN_RECORD_H
 #define VOLLEY_TOOLS_RUN_RECORD_H
 
+#include "genome/genome.h"
 #include "record/spike_csv.h"
 #include "record/spike_stats.h"
 #include "record/stream.h"
@@ -19,9 +20,16 @@ typedef struct run_record run_record;
 typedef struct run_sink {
     vly_spike_csv *csv;
     vly_stream *stream;
-    vly_spike_stats *stats; /* of all spikes, whatever is recorded */
-    const uint8_t *mask;    /* a bit a neuron: others are not written */
+    vly_spike_stats *stats;    /* of all spikes, whatever is recorded */
+    const uint8_t *mask;       /* a bit a neuron: others are not written */
+    const vly_genome *windows; /* its [[record]]s decide for each burst; NULL:
+                                * none has a window */
 } run_sink;
+
+/* Leaves those of the ids, which ascend, that a [[record]] of spikes has in a
+ * burst (run_window_keep.c); returns how many. */
+uint32_t run_window_keep(const vly_genome *genome, uint64_t burst,
+                         uint32_t *ids, uint32_t n_ids);
 
 /* Cost of recording. */
 typedef struct run_record_load {

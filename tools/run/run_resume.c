@@ -39,9 +39,15 @@ vly_hash run_resume_selection(const run_job *job)
         const uint64_t more[] = {(uint64_t)record->kind, record->field,
                                  record->interval, record->n_neurons};
         sum = vly_hash_bytes(sum, &record->area, sizeof record->area);
-        if (record->kind == VLY_RECORD_SPIKES && record->neurons == NULL)
+        if (record->kind == VLY_RECORD_SPIKES && record->neurons == NULL &&
+            record->start == 0 && record->stop == UINT64_MAX)
             continue;
         sum = vly_hash_bytes(sum, more, sizeof more);
+        if (record->offset || record->start || record->stop != UINT64_MAX) {
+            const uint64_t window[] = {record->offset, record->start,
+                                       record->stop};
+            sum = vly_hash_bytes(sum, window, sizeof window);
+        }
         if (record->neurons != NULL)
             sum = vly_hash_bytes(sum, record->neurons,
                                  record->n_neurons * sizeof(uint32_t));

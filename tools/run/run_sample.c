@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Samples of fields. A sample of burst n is the state when n bursts are done,
- * n a multiple of the interval: so which bursts have one does not depend on
- * where a run was stopped and resumed.
+ * n an offset and a multiple of the interval, within the window of its
+ * [[record]]: so which bursts have one does not depend on where a run was
+ * stopped and resumed.
  */
 #include "tools/run/run_sample.h"
 
@@ -53,12 +54,14 @@ vly_status run_sample_init(run_job *job, vly_error *error)
     if (n == 0 || run_output_state(job)->output.path == NULL)
         return VLY_OK;
     sample->reports = vly_calloc(n, sizeof *sample->reports);
-    if (sample->reports == NULL)
+    sample->windows = vly_calloc(n, sizeof *sample->windows);
+    if (sample->reports == NULL || sample->windows == NULL)
         return vly_fail_nomem(error, n * sizeof *sample->reports, "reports");
     for (uint32_t r = 0; r < genome->n_records; r++) {
         const vly_record *record = &genome->records[r];
         if (!is_fields(record))
             continue;
+        sample->windows[sample->n_reports] = record;
         vly_stream_report *report = &sample->reports[sample->n_reports++];
         uint32_t n_area = job->build.connectome->areas[record->area].n_neurons;
         fill_report(job, record, report);
@@ -76,9 +79,22 @@ vly_status run_sample_init(run_job *job, vly_error *error)
 void run_sample_deinit(run_sample *sample)
 {
     vly_free(sample->reports);
+    vly_free(sample->windows);
     vly_free(sample->words);
     vly_free(sample->values);
     *sample = (run_sample){0};
+}
+
+/* The next burst count after `burst` with a sample; UINT64_MAX: none. */
+static uint64_t next_of(const vly_record *window, uint64_t burst)
+{
+    const uint64_t interval = window->interval;
+    uint64_t least = burst + 1;
+    least = least > window->start ? least : window->start;
+    least = least > window->offset ? least : window->offset;
+    const uint64_t behind = (least - window->offset) % interval;
+    const uint64_t next = behind > 0 ? least + (interval - behind) : least;
+    return next <= window->stop ? next : UINT64_MAX;
 }
 
 uint64_t run_sample_due(const run_job *job)
@@ -87,8 +103,7 @@ uint64_t run_sample_due(const run_job *job)
     const uint64_t burst = vly_net_burst(job->net);
     uint64_t due = UINT64_MAX;
     for (uint32_t r = 0; r < sample->n_reports; r++) {
-        const uint64_t interval = sample->reports[r].interval;
-        const uint64_t next = burst + interval - burst % interval;
+        const uint64_t next = next_of(sample->windows[r], burst);
         due = next < due ? next : due;
     }
     return due;
@@ -154,7 +169,7 @@ vly_status run_sample_look(run_job *job, vly_error *error)
     if (burst == sample->last)
         return VLY_OK;
     for (uint32_t r = 0; r < sample->n_reports; r++)
-        if (burst % sample->reports[r].interval == 0) {
+        if (burst > 0 && next_of(sample->windows[r], burst - 1) == burst) {
             VLY_TRY(take(job, r, error));
             taken = true;
         }

@@ -10,12 +10,14 @@
 
 #include <volley/volley.h>
 
+#include "genome/genome.h"
 #include "record/stream.h"
 
 struct run_job;
 
 typedef struct run_sample {
     vly_stream_report *reports; /* [n_reports] those of the stream */
+    const vly_record **windows; /* [n_reports] when each is sampled */
     uint32_t n_reports;
     double *values;  /* of the longest range of neurons that is read at once */
     uint32_t *words; /* of the largest report */

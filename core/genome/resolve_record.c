@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * [[record]] as TOML.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "genome/genome_record.h"
+
+static void put_name(vly_text *text, bool first, const char *name)
+{
+    vly_text_put(text, "%s\"%s\"", first ? "" : ", ", name);
+}
+
+static const char *field_name(const vly_genome *genome,
+                              const vly_record *record)
+{
+    return genome->areas[record->area].model->fields[record->field].name;
+}
+
+static bool same_neurons(const vly_record *a, const vly_record *b)
+{
+    return a->n_neurons == b->n_neurons &&
+           (a->n_neurons == 0 || memcmp(a->neurons, b->neurons,
+                                        a->n_neurons * sizeof(uint32_t)) == 0);
+}
+
+/* The areas of [[record]] fields; as parts where their neurons differ. *all:
+ * all have the same list, which is not written here. */
+static void put_areas(vly_text *text, const vly_genome *genome,
+                      const vly_record *first, uint32_t n, bool *all)
+{
+    *all = true;
+    for (uint32_t a = 1; a < n; a++)
+        *all = *all && same_neurons(first, &first[a]);
+    for (uint32_t a = 0; a < n; a++) {
+        const vly_record *record = &first[a];
+        vly_text_put(text, "%s\"%s", a ? ", " : "",
+                     genome->areas[record->area].name);
+        if (!*all && record->n_neurons)
+            vly_text_put(text, "[%u:%u]", record->neurons[0],
+                         record->neurons[record->n_neurons - 1] + 1);
+        vly_text_put(text, "\"");
+    }
+}
+
+/* One [[record]] of fields: each field is written with all areas, in their
+ * order. Returns the number of records. */
+static uint32_t resolve_fields(vly_text *text, const vly_genome *genome,
+                               const vly_record *first, uint32_t n_left,
+                               bool *all)
+{
+    uint32_t n = 0;
+    uint32_t n_areas = 0;
+    while (n < n_left && first[n].kind == VLY_RECORD_FIELDS &&
+           first[n].group == first->group)
+        n++;
+    while (n_areas < n && (n_areas == 0 || first[n_areas].area != first->area))
+        n_areas++;
+    vly_text_put(text, "\n[[record]]\nwhat = \"fields\"\nfrom = [");
+    put_areas(text, genome, first, n_areas, all);
+    vly_text_put(text, "]");
+    vly_text_origin(text, &first->origin, NULL);
+    vly_text_put(text, "fields = [");
+    for (uint32_t r = 0; r < n; r += n_areas)
+        put_name(text, r == 0, field_name(genome, &first[r]));
+    vly_text_put(text, "]\ninterval_bursts = %" PRIu64 "\n", first->interval);
+    if (first->offset)
+        vly_text_put(text, "offset_bursts = %" PRIu64 "\n", first->offset);
+    return n;
+}
+
+static void put_neurons(vly_text *text, const vly_record *record)
+{
+    for (uint32_t i = 0; i < record->n_neurons; i++)
+        vly_text_put(text, "%s%u", i == 0 ? "neurons = [" : ", ",
+                     record->neurons[i]);
+    if (record->n_neurons > 0)
+        vly_text_put(text, "]\n");
+}
+
+void vly_records_resolve(vly_text *text, const vly_genome *genome)
+{
+    for (uint32_t i = 0; i < genome->n_records;) {
+        const vly_record *record = &genome->records[i];
+        uint32_t n = 1;
+        bool all = true;
+        if (record->kind == VLY_RECORD_FIELDS) {
+            n = resolve_fields(text, genome, record, genome->n_records - i,
+                               &all);
+        } else {
+            vly_text_put(text, "\n[[record]]\nwhat = \"spikes\"\nfrom = \"%s\"",
+                         genome->areas[record->area].name);
+            vly_text_origin(text, &record->origin, NULL);
+        }
+        if (record->start)
+            vly_text_put(text, "start_burst = %" PRIu64 "\n", record->start);
+        if (record->stop != UINT64_MAX)
+            vly_text_put(text, "stop_burst = %" PRIu64 "\n", record->stop);
+        if (all)
+            put_neurons(text, record);
+        i += n;
+    }
+    vly_weight_records_resolve(text, genome);
+}
