@@ -351,7 +351,7 @@ static void pending_neuron(vly_state *s)
 }
 static void pending_port(vly_state *s)
 {
-    s->pending.entries[0].port = 2;
+    s->pending.entries[0].port = 4;
 }
 static void pending_burst(vly_state *s)
 {

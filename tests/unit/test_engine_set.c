@@ -312,17 +312,18 @@ static void bound_checked_again(void **state)
                  VLY_E_INVALID, &f.error, "2^30");
     assert_ok(vly_net_set(net, "area.S.postsynaptic_current", 10, &f.error),
               f.error);
-    assert_int_equal(net->live.load[2][0], load / 10);
+    assert_int_equal(net->live.load[VLY_PORTS_MAX][0], load / 10);
     /* a tenth of the sources may now be strong */
     for (int i = 0; i < 200; i++)
         each[i] = i < 20 ? 255 : 10;
     assert_ok(
         vly_net_set_each(net, "S", "postsynaptic_current", each, 200, &f.error),
         f.error);
-    assert_int_equal(net->live.load[2][1], UINT64_C(100) * (20 * 255 + 180 * 10)
-                                               << f.connectome->desc.feagi_q);
+    assert_int_equal(net->live.load[VLY_PORTS_MAX][1],
+                     UINT64_C(100) * (20 * 255 + 180 * 10)
+                         << f.connectome->desc.feagi_q);
     /* what the synapses leave, a stimulus may use, and no more */
-    double room = (double)(VLY_LOAD_MAX - net->live.load[2][0]) *
+    double room = (double)(VLY_LOAD_MAX - net->live.load[VLY_PORTS_MAX][0]) *
                   (double)f.connectome->desc.areas[1].scale[0];
     uint32_t most = f.connectome->desc.stimuli[0].n_thresholds;
     assert_fails(vly_net_set(net, "stimulus.in.weight",
@@ -338,13 +339,13 @@ static void bound_checked_again(void **state)
     assert_ok(vly_net_set(net, "stimulus.in.weight", 1, &f.error), f.error);
     assert_ok(vly_net_set(net, "area.S.postsynaptic_current", 100, &f.error),
               f.error);
-    assert_int_equal(net->live.load[2][0], load);
+    assert_int_equal(net->live.load[VLY_PORTS_MAX][0], load);
     assert_ok(vly_net_set(net, "area.S.psp_uniform_distribution", 0, &f.error),
               f.error);
-    assert_int_equal(net->live.load[2][0], load / 2);
+    assert_int_equal(net->live.load[VLY_PORTS_MAX][0], load / 2);
     /* and moves with the net */
     assert_ok(vly_net_swap(net, "cpu:2", 0, &f.error), f.error);
-    assert_int_equal(net->live.load[2][0], load / 2);
+    assert_int_equal(net->live.load[VLY_PORTS_MAX][0], load / 2);
     assert_ok(vly_net_run(net, 5, &f.error), f.error);
     vly_net_destroy(net);
     fixture_deinit(&f);

@@ -184,7 +184,7 @@ static void test_names(void **state)
         {"check,,burst", "column 7: nothing"},
         {"call.net_rum", "column 1: \"call.net_rum\" is not a point"},
         {"check,call.net_rum", "did you mean call.net_run?"},
-        {"areas.*", "no point"},
+        {"areas.*", "not a point"},
     };
     static const char *const unfit[][2] = {
         {"area.AA", "area.AA: the network has no such area"},
