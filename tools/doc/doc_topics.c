@@ -153,10 +153,9 @@ static const doc_topic topics[] = {
      "right one.\n"
      "A weight is stored in 16 bits. Where maps of one port, or the weights of "
      "one law, are\nof many sizes, each map has a unit of its own, up to 2^12 "
-     "times finer than another's.\nWeights that are off by more than 1% all "
-     "the same are told in a note and in the\nsummary, a constant from 0.1% "
-     "on; "
-     "`volley check` prints the worst rounding.\n",
+     "times finer than another's.\nA note and the summary name weights that "
+     "are off by more than 1% all the same, a\nconstant from 0.1% on; `volley "
+     "check` prints the worst rounding.\n",
      print_ports},
     {"port", "which input of a neuron a map goes to",
      "Onto a model with two ports a map sorts its synapses by the sign of the "
