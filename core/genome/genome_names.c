@@ -234,7 +234,7 @@ out:
 
 /* ---- ports -------------------------------------------------------------- */
 
-/* "ampa, nmda and gaba", or "0 to 1" of a built-in model */
+/* "ampa, nmda or gaba"; of a built-in model "0 or 1" */
 static const char *port_names(const vly_model_info *model, char *out,
                               size_t size)
 {

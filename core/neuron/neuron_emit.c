@@ -370,12 +370,11 @@ static uint32_t stream(const vly_emitter *emitter, const char *kind,
 /* A standard normal number: the sum s of four uniform ones in [-2, 2], and an
  * odd polynomial of degree 9 that takes its quantiles to those of the normal
  * distribution: least squares weighted by 1 + z^4 / 3, scaled to variance 1.
- * Exact moments: mean 0, variance 1 + 4e-8, kurtosis 2.9991, sixth
- * moment 15.000 (of 15). Quantiles are off by 0.0015 within +-1, 0.006 within
- * +-3, 0.02 within
- * +-4 (6e-5 of all); none is beyond 5.305. No probability is off by more than
- * 5e-4.
- * Source: Teichroew 1953, in Knuth, The Art of Computer Programming, volume 2
+ * Exact moments: mean 0, variance 1 + 4e-8, kurtosis 2.9991, sixth moment
+ * 15.000 (of 15). Quantiles are off by 0.0015 within +-1, 0.006 within +-3,
+ * 0.02 within +-4 (all but 6e-5); none is beyond 5.305. No probability is off
+ * by more than 5e-4. Source: Teichroew 1953, in Knuth, The Art of Computer
+ * Programming, volume 2
  */
 static uint32_t normal(vly_emitter *emitter, uint32_t draw)
 {

@@ -13,7 +13,7 @@
 
 #include "base/number.h"
 
-/* Half a spacing of floats is 2^-25 of them at most. */
+/* Half the spacing of floats is at most 2^-24 of their size. */
 #define RESIDUAL_SHARE 0x1p-24f
 
 static uint32_t op(vly_emitter *e, vly_program_code code, uint32_t a,

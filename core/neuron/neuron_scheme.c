@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 static uint32_t op(vly_emitter *e, vly_program_code code, uint32_t a,
                    uint32_t b)
 {
@@ -110,6 +112,24 @@ static void advance_exact(vly_emitter *e, vly_coef_kind kind, vly_env *to)
 
 /* ---- the others --------------------------------------------------------- */
 
+/* Far beyond all ranges, which end at 2^40. */
+#define FAR 0x1p60f
+
+/* A compensated variable after a change. The residual of an infinite sum would
+ * be NaN and make the variable NaN, too: such a sum is taken as +-FAR. */
+static vly_twin pair_moved(vly_emitter *e, vly_twin old, uint32_t change)
+{
+    const vly_twin added = {change, VLY_NO_VALUE};
+    const vly_twin exact = vly_emit_pair_add(e, old, added);
+    uint32_t sum = op(e, VLY_PROGRAM_ADD, old.high, change);
+    uint32_t size = op(e, VLY_PROGRAM_ABSOLUTE, sum, 0);
+    uint32_t is_far = op(e, VLY_PROGRAM_AT_MOST, vly_emit_number(e, FAR), size);
+    vly_twin most = {VLY_NO_VALUE, vly_emit_number(e, 0.0f)};
+    most.high = vly_emit_op(e, VLY_PROGRAM_STORE, sum, vly_float_bits(-FAR),
+                            vly_float_bits(FAR));
+    return vly_emit_pair_select(e, is_far, most, exact);
+}
+
 /* The variable moves by `change` from `from`. */
 static void put(vly_emitter *e, vly_env *to, const vly_env *from,
                 uint32_t state, uint32_t change)
@@ -118,7 +138,7 @@ static void put(vly_emitter *e, vly_env *to, const vly_env *from,
     bool pair = old.low != VLY_NO_VALUE && !to->raw;
     vly_twin now = {change, VLY_NO_VALUE};
     if (pair)
-        now = vly_emit_pair_add(e, old, now);
+        now = pair_moved(e, old, change);
     else
         now.high = op(e, VLY_PROGRAM_ADD, old.high, change);
     if (state == e->model->cut) {

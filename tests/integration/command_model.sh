@@ -137,7 +137,21 @@ for range in '"10 pA", "900 pA"' '"-1 pA", "1e-3 pA"' '"-20 pA", "0 pA"'; do
         /^i_e_pa/d" lif.toml >bounds$n.toml
     holds grep -q 'range = ' bounds$n.toml
 done
+# of three ports: each event names its own
+cat >ports.toml <<'END'
+format = 1
+[neuron.ports]
+port = { fast = "nS", slow = "nS", current = "mV" }
+state = { v = "-70 mV", g = "0 nS", h = "0 nS" }
+eq = "v' = (-70 mV - v)/(10 ms) - (g + h)*v/(200 pF); g' = -g/(2 ms); h' = -h/(50 ms)"
+on.fast = "g += in"
+on.slow = "h += in"
+on.current = "v += in"
+spike = "v >= -50 mV"
+reset = "v = -70 mV"
+END
 for call in "bounds1.toml lif" "bounds2.toml lif" "bounds3.toml lif" \
+    "ports.toml ports" \
     "lif.toml lif --param tau_w_ms=20 --param v_mv=-60" \
     "said.toml lif --field w_pa" "never.toml lif --dt 0.5 --ms 100" \
     "own.toml own_izhikevich --highest 20"; do
@@ -297,23 +311,23 @@ says "filed.toml:$(sed -n '/^model_file/=' filed.toml):14: lif_model.toml: No su
 expect 0 run never.toml --quiet --json never.json
 holds [ "$(value spikes never.json)" = 0 ]
 
-# ---- a model that diverges is told: the line of the page ----
+# ---- a model that diverges: the lines of the page ----
 sed "s,w' = -w/tau_w,w' = 4*w/tau_w," lif.toml |
     sed 's/^reset = .*/reset = "v = e_l; w += 0*b"/; s/w = "0 pA"/w = "1 nA"/' >grows.toml
 sed -n '/^    diverging /,/^$/s/^    \(..*\)/\1/p' "$page" >lines
 holds has_lines 2 lines
-# told: the lines of the page are in the summary
-told() {
+# reported: the lines of the page are in the summary
+reported() {
     while IFS= read -r line; do
         prints "$line"
     done <lines
 }
 expect 0 run grows.toml --ms 1000 --backend cpu:1 -o grows
-told
+reported
 holds grep -q "A.w_pa: 3 of 3 neurons at 1.07374182e+09 pA" grows/log.jsonl
 holds grep -q '"at_upper": 3' grows/summary.json
 expect 0 run grows.toml --ms 1000 --backend cpu:3
-told
+reported
 # NaN is at the lower bound, a bound that the genome gives is in JSON only, and
 # nothing is counted at 0 or of a variable that stays within its range
 cat >told.toml <<'END'
@@ -353,7 +367,7 @@ expect 0 doc neuron
 prints "[neuron.lif]"
 prints "exprel"
 prints "of parameters  log expm1 propagator"
-prints "24 variables, 64 parameters, 2 ports, 160 coefficients, 1024 operations"
+prints "24 variables, 64 parameters, 4 ports, 160 coefficients, 1024 operations"
 prints "[\"1 ms\", \"20 ms\"]"
 {
     printf 'format = 1\n'
@@ -362,7 +376,7 @@ prints "[\"1 ms\", \"20 ms\"]"
 } >doc.toml
 expect 0 check doc.toml
 # the page has the numbers of the program
-for part in "24 variables" "64 parameters" "2 ports" "160 coefficients" \
+for part in "24 variables" "64 parameters" "4 ports" "160 coefficients" \
     "1,024 operations"; do
     holds grep -qF "$part" "$page"
 done

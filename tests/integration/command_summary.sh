@@ -140,7 +140,7 @@ holds [ "$(value rate_hz got.json)" = null ]
 holds [ "$(value summary_from_burst got.json)" = 1500 ]
 holds is_json got.json
 
-# ---- a device that fails, and one that told wrong spikes before ----
+# ---- a device that fails, and one that reported wrong spikes before ----
 figures all.csv 30 2000 >want
 # shellcheck disable=SC2086 # words
 if [ -e "$test_plugins/flaky.so" ]; then
@@ -149,9 +149,9 @@ if [ -e "$test_plugins/flaky.so" ]; then
         --failover-every 200 --statistics --summary-from 3 --json got.json
     table got.json >got
     holds alike want got
-    # statistics of what was told wrong (paced: a burst is told before the next
-    # begins) are made again, in the burst loop (of a
-    # net that began on the processor) and in a thread
+    # statistics of wrong spikes are made again, in the burst loop (of a net that
+    # began on the processor) and in a thread; paced, since a burst is then
+    # reported before the next one begins
     expect 0 $long --backend cpu:1 --swap 20=flaky,at=100,wrong=90 \
         --on-device-error cpu:1 --failover-every 1000 --statistics \
         --pace --pace-hz 50000 --json got.json

@@ -325,6 +325,10 @@ class Figures(unittest.TestCase):
                 self.net.statistics(from_ms=wrong)
         with self.assertRaisesRegex(ValueError, "no burst would be left"):
             self.net.statistics(from_ms=200)
+        empty = self.net.spikes.since(0)._replace(last=0)
+        self.assertEqual(empty.since(0).ms, 0)
+        with self.assertRaisesRegex(ValueError, "no burst would be left"):
+            empty.since(0.1)
 
     def test_correlation_is_that_of_numpy(self):
         part = self.net.area("I").of(self.spikes)

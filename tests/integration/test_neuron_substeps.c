@@ -2,7 +2,7 @@
  * aeif_cond_exp.toml and the built-in adex against the equations of Brette and
  * Gerstner 2005 with spikes at their own times, in double. The bounds are those
  * of NEST's test_aeif_lsodar: an average relative error of 5e-4 in v and 1e-4
- * in w, and a spike is told in the burst in which v reaches its peak.
+ * in w, and a spike comes in the burst in which v reaches its peak.
  *
  * The reference is the classical Runge-Kutta method in steps of at most 2 us in
  * which v moves by at most a hundredth of delta_t: its error is below 1e-8 of

@@ -169,9 +169,34 @@ static void bounds(void **state)
     neuron_free(&n);
 }
 
+/* A change beyond all floats takes v to the bound on its side, as without the
+ * mark. */
+static void infinite_change(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"exponential", "heun", "rk4", "euler"};
+    static const char *const rate = "(v/(1 mV))^16*(v/(1 mV))^8*(1 mV/ms)";
+    for (int i = 0; i < 8; i++) {
+        char text[500];
+        neuron n;
+        (void)snprintf(text, sizeof text, DECAY, rate,
+                       i < 4 ? "compensated" : "", names[i % 4]);
+        neuron_make(&n, text, 0.1);
+        neuron_burst(&n);
+        if (neuron_field(&n, "v") != -40.0f)
+            fail_msg("%s%s: v is %g", names[i % 4],
+                     i < 4 ? ", compensated" : "",
+                     (double)neuron_field(&n, "v"));
+        if (i < 4)
+            assert_true(neuron_field(&n, "v_residual") == 0.0f);
+        neuron_free(&n);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(above_least),
     cmocka_unit_test(methods),
     cmocka_unit_test(bounds),
+    cmocka_unit_test(infinite_change),
 };
 VLY_TEST_MAIN(tests)

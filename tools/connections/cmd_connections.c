@@ -153,8 +153,8 @@ out:
     return status;
 }
 
-/* What the file has at least: three numbers of 8 bytes and three ids of 8, or
- * the shortest line. */
+/* The least size of the file: seven columns of 8 bytes, or the shortest lines.
+ */
 static uint64_t least_bytes(const connections_job *job)
 {
     const bool sonata = vly_export_format_of(job->output) == VLY_EXPORT_SONATA;
@@ -162,7 +162,7 @@ static uint64_t least_bytes(const connections_job *job)
     for (uint32_t k = 0; k < job->n_pairs; k++) {
         const connections_pair *pair = &job->pairs[k];
         n_bytes += pair->n *
-                   (sonata ? 32
+                   (sonata ? 56
                            : strlen(pair->map) + strlen(pair->source) +
                                  strlen(pair->target) + sizeof ",,0,,0,0,1,1");
     }
@@ -225,16 +225,15 @@ const tool_command cmd_connections = {
     .arguments = "GENOME.toml|CONNECTOME [options]",
     .summary = "Prints the synapses of a network: ends, weights, delays.",
     .details =
-        "One line for each synapse, in the order of maps, areas, source "
-        "and\n"
+        "One line for each synapse, in the order of maps, areas, source and "
         "target:\n"
         "map,from,source,to,target,weight_UNIT,delay_ms,delay_bursts. Weights "
-        "are "
-        "those\n"
-        "that the network has after rounding (weight without a unit if the "
-        "maps\n"
-        "have several); neurons are counted from 0 in their areas. A map with\n"
-        "rule = \"file\" reads such a file.\n",
+        "are those\n"
+        "of the compiled network, rounded to its units; the column is weight "
+        "if the units\n"
+        "differ. Neurons are counted from 0 in their areas. A map with rule = "
+        "\"file\"\n"
+        "reads such a file.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

@@ -30,7 +30,6 @@ typedef struct connections_pick {
     const char *map; /* NULL: all */
     connections_end source;
     connections_end target;
-    uint64_t limit; /* rows in all */
 } connections_pick;
 
 /* Synapses of one map between two areas. */

@@ -153,21 +153,18 @@ static const doc_topic topics[] = {
      "right one.\n"
      "A weight is stored in 16 bits. Where maps of one port, or the weights of "
      "one law, are\nof many sizes, each map has a unit of its own, up to 2^12 "
-     "times finer than another's.\nWeights that are off by more than 1% all "
-     "the same are told in a note and in the\nsummary, a constant from 0.1% "
-     "on; "
-     "`volley check` prints the worst rounding.\n",
+     "times finer than another's.\nA note and the summary name weights that "
+     "are off by more than 1% all the same, a\nconstant from 0.1% on; `volley "
+     "check` prints the worst rounding.\n",
      print_ports},
-    {"port", "which of two inputs of a neuron a map goes to",
+    {"port", "which input of a neuron a map goes to",
      "Onto a model with two ports a map sorts its synapses by the sign of the "
      "weight: 0\nand more go to port 0, excitation, less to port 1, "
      "inhibition; inhibitory weights\nare negative, of conductances too. "
      "port = 0 or port = 1 sends all to one; a port\nof conductances takes its "
      "sign only. A stimulus goes by the sign of its weight or\nmean. A "
-     "[neuron] may "
-     "have up to four ports; of three and four each map and stimulus\nnames "
-     "one: "
-     "port = \"nmda\", or its number.\n",
+     "[neuron] may have up to four ports; of three and four each map and "
+     "stimulus\nnames one: port = \"nmda\", or its number.\n",
      print_ports},
     {"matrix", "p, weight_*, delay_* for each pair of areas",
      "With lists in from and to, p, count, in_degree, out_degree, weight_* and "
@@ -273,9 +270,10 @@ static const doc_topic topics[] = {
      "spike = \"v >= v_th\"\n"
      "reset = \"v = e_l\"\n\n"
      "An area uses it by model = \"lif\", and gives c_m_pf, tau_m_ms, v_mv "
-     "...: names with\ntheir units. Only the backend cpu runs such models yet; "
-     "others refuse them by name.\n`volley model GENOME NAME` prints keys, "
-     "scheme and size, and draws its answers.\n\n"
+     "...: names with\ntheir units. The backends cpu, cuda and vulkan run such "
+     "models; others refuse them by\nname, and cuda and vulkan those of more "
+     "than two ports. `volley model GENOME NAME`\nprints keys, scheme and "
+     "size, and draws its answers.\n\n"
      "In a burst, in this order: equations (or the assignments of update), "
      "arrivals\n(on.PORT), spike, reset, stored values. A refractory neuron "
      "does not fire, variables\nmarked hold stand still, and what arrives at "
@@ -284,21 +282,18 @@ static const doc_topic topics[] = {
      "not, if C then a\nelse b; a line x = ... makes a name. Units are "
      "checked. rises(v, 0 mV) in spike: v\nreaches 0 mV in this burst. "
      "uniform( ) in spike, update, reset and on.PORT: a new\nnumber in [0, 1) "
-     "of each neuron in each burst; normal( ) likewise, with mean 0 and "
-     "standard "
-     "deviation 1. exp of a variable takes its argument\n"
-     "within +-80, and 1/x counts an |x| below 2^-40 as 2^-40. Numbers, "
-     "parameters and dt\nare computed once, in double; variables are single "
-     "precision.\n\n"
+     "of each neuron in each burst; normal( ) likewise, with mean 0 and\n"
+     "standard deviation 1. exp of a variable takes its argument within +-80, "
+     "and 1/x counts\nan |x| below 2^-40 as 2^-40. Numbers, parameters and dt "
+     "are computed once, in double;\nvariables are single precision.\n\n"
      "method: auto and exponential solve what is linear exactly, by a matrix "
      "exponential,\nand the rest by exponential Euler at the middle of the "
      "burst, 2nd order; exact\nrefuses that rest; heun 2nd, rk4 4th, euler "
-     "1st order. x' = ... compensated: a field x_residual keeps what single "
-     "precision does\nnot hold of x. substeps = N: N steps a burst,\neach of "
-     "dt/N; arrivals come "
-     "with the last one. Spikes are tested at the end of a\nstep. With spike = "
-     "\"v >= a\" a step that is not exact ends at a if it would\ntake v "
-     "beyond it.\n",
+     "1st order.\nx' = ... compensated: a field x_residual keeps what single "
+     "precision does not hold of x.\nsubsteps = N: N steps a burst, each of "
+     "dt/N; arrivals come with the last one. Spikes\nare tested at the end of "
+     "a step. With spike = \"v >= a\" a step that is not exact ends\nat a "
+     "if it would take v beyond it.\n",
      print_neuron},
     {"limits", "how much a genome may have",
      "What is more is refused with the number that is wanted.\n", print_limits},

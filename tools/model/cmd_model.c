@@ -193,7 +193,8 @@ const tool_command cmd_model = {
     .details =
         "The picture has answers to steps of the input current, the rate over "
         "the current,\nand the change after an event of weight 1 (-1 at "
-        "the second port), or\n10, 100, ... where that changes less than 0.1. "
+        "the second of two ports),\nor 10, 100, ... where that changes less "
+        "than 0.1. "
         "The file needs no area: nets are made\nin memory, and run on the "
         "cpu backend.\n",
     .options = options,

@@ -83,6 +83,8 @@ static void put_traces(vly_text *text, const model_answers *a)
                      "neurons = [0]\ntimes_at = \"end\"\n",
                      k);
         vly_text_put(text, "times_ms = [[%.17g]]\n", a->begin_ms);
+        if (a->model->n_ports > 2)
+            vly_text_put(text, "port = %u\n", p);
         put_key(text, "weight", a->model->ports[p].suffix, a->weights[p]);
     }
 }
@@ -350,7 +352,7 @@ vly_status model_answers_find(model_answers *a, vly_error *error)
     if (a->has_input)
         VLY_TRY(find_currents(a, error));
     for (uint32_t p = 0; p < a->model->n_ports; p++)
-        a->weights[p] = p ? -1.0 : 1.0;
+        a->weights[p] = p == 1 && a->model->n_ports == 2 ? -1.0 : 1.0;
     do {
         VLY_TRY(run_traces(a, error));
         subtract_undisturbed(a);

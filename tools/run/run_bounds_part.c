@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fields that are at a bound of their range at the end of a run, in the summary
- * and JSON: a model that diverges is told. Ranges that a [neuron] gives are in
- * JSON only, since a variable may stand at such a bound for good reason.
+ * and JSON: so a model that diverges is noticed. Bounds that a [neuron] gives
+ * are in JSON only, since a variable may well be there (a gate at 1).
  */
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"

@@ -74,7 +74,7 @@ static uint64_t due(const run_job *job)
 }
 
 /* Also after the burst that was asked for: the run was resumed there, or a
- * failed device made all counts before untrue. */
+ * failed device made all earlier counts wrong. */
 static vly_status begin(run_job *job, vly_error *error)
 {
     summary_part *part = run_summary_state(job);
@@ -127,7 +127,7 @@ static run_cut can_cut(const run_job *job, uint64_t kept_burst)
                : RUN_CUT_NOTHING;
 }
 
-/* The counts were those of a device that told wrong spikes. */
+/* The counts were those of a device that reported wrong spikes. */
 static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
 {
     (void)error;

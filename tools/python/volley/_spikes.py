@@ -63,7 +63,7 @@ class Spikes(NamedTuple):
         if burst < 0 or abs(at - burst) > 1e-9 * max(burst, 1):
             raise ValueError(f"spikes from {ms} ms on, wanted a whole number "
                              f"of bursts of {self.dt_ms:g} ms")
-        if burst >= self.last > self.first:
+        if burst > self.last or burst == self.last > self.first:
             raise ValueError(f"spikes from {ms} ms on, and they end at "
                              f"{self.last * self.dt_ms:g} ms: no burst would "
                              "be left, wanted less")
