@@ -2,12 +2,15 @@
  * Names of an included genome: areas, models, morphologies, plasticities and
  * ids get the prefix, bound areas get the name of the area that replaces them.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/genome_copies.h"
 #include "genome/genome_use.h"
 
 #define SIDE_BYTES 1024
+#define NAME_BYTES 128
 
 static vly_status no_memory(vly_reader *reader)
 {
@@ -65,19 +68,45 @@ static bool is_glob(const char *pattern)
     return strpbrk(pattern, "*?") != NULL;
 }
 
-/* The k-th area that a name or a glob means, NULL after the last; an unknown
- * name is kept, so that the reader can report it. */
-static const char *meant(const vly_use_names *names, const char *pattern,
-                         uint32_t k)
+/* Copies are made later: so many will be there of an area, 0 if it has none. */
+static uint32_t copies_of(const vly_toml_node *area)
+{
+    const vly_toml_node *node = vly_toml_get(area, "copies");
+    bool good = node && node->kind == VLY_TOML_INTEGER && node->u.integer > 0 &&
+                node->u.integer <= VLY_AREAS_MAX;
+    return good ? (uint32_t)node->u.integer : 0;
+}
+
+/* The k-th area that a glob matches, by its own name or as a copy. */
+static bool nth_match(const vly_use_names *names, const char *pattern,
+                      uint32_t k, char name[NAME_BYTES])
 {
     uint32_t n_found = 0;
-    if (!is_glob(pattern))
-        return k == 0 ? pattern : NULL;
-    for (uint32_t i = 0; names->areas && i < names->areas->n_children; i++)
-        if (vly_glob_match(pattern, names->areas->u.children[i].key) &&
-            n_found++ == k)
-            return names->areas->u.children[i].key;
-    return n_found == 0 && k == 0 ? pattern : NULL;
+    for (uint32_t i = 0; names->areas && i < names->areas->n_children; i++) {
+        const vly_toml_node *area = &names->areas->u.children[i];
+        if (vly_copies_named(names->areas, area->key))
+            continue; /* a table with other values of a copy */
+        snprintf(name, NAME_BYTES, "%s", area->key);
+        bool all = vly_glob_match(pattern, name);
+        if (all && n_found++ == k)
+            return true;
+        for (uint32_t c = 0; !all && c < copies_of(area); c++) {
+            snprintf(name, NAME_BYTES, "%s/%u", area->key, c);
+            if (vly_glob_match(pattern, name) && n_found++ == k)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The k-th area that a name or a glob means, NULL after the last; an unknown
+ * name is kept, so that the reader can report it. name: memory for it. */
+static const char *meant(const vly_use_names *names, const char *pattern,
+                         uint32_t k, char name[NAME_BYTES])
+{
+    if (is_glob(pattern) && nth_match(names, pattern, k, name))
+        return name;
+    return k == 0 ? pattern : NULL;
 }
 
 /* Replaces the content of a node by a list made of it. */
@@ -122,8 +151,9 @@ static vly_status add_area(vly_reader *reader, const vly_use_names *names,
                            const end_term *term, uint32_t k, const char *before,
                            char **out)
 {
+    char name[NAME_BYTES];
     char *pattern = vly_format("%.*s", term->n, term->name);
-    const char *area = pattern ? meant(names, pattern, k) : NULL;
+    const char *area = pattern ? meant(names, pattern, k, name) : NULL;
     char *own = area ? area_name(names, area) : NULL;
     char *text = own ? vly_format("%s%s%s%.*s", *out ? *out : "", before, own,
                                   term->n_range, term->range)
@@ -150,6 +180,12 @@ static vly_status nth_end(vly_reader *reader, const vly_use_names *names,
         plus = strchr(begin, '+');
         term = split_term(begin, plus ? plus : end);
         size_t length = 0;
+        if (term.n == 0 && (begin != text || term.n_range > 0)) {
+            /* the reader reports that a name is missing */
+            VLY_TRY(set_text(reader, out,
+                             vly_format("%s+%.*s", *out ? *out : "",
+                                        term.n_range, term.range)));
+        }
         for (uint32_t i = 0; term.n > 0; i++) {
             VLY_TRY(add_area(reader, names, &term, i, "+", out));
             if (*out == NULL || strlen(*out) == length)

@@ -159,8 +159,12 @@ static void included(void **state)
     snprintf(path, sizeof path, "%s/copies_part.toml", VLY_TEST_BINARY_DIR);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    assert_true(fputs(TOP "[[map]]\nfrom = \"E\"\nto = \"I/1\"\n" DENSE
-                          "[[map]]\nfrom = \"E/*\"\nto = \"J\"\n" DENSE,
+    /* a table of one copy is no area of its own: globs match copies */
+    assert_true(fputs(TOP "[area.\"E/1\"]\nneurons = 7\n"
+                          "[[map]]\nfrom = \"E\"\nto = \"I/1\"\n" DENSE
+                          "[[map]]\nfrom = \"E/?\"\nto = \"J\"\n" DENSE
+                          "[[map]]\nfrom = \"J\"\nto = \"E*\"\n" DENSE
+                          "[[map]]\nfrom = \"+?/1\"\nto = \"J\"\n" DENSE,
                       file) >= 0);
     assert_int_equal(fclose(file), 0);
     const char *text = "format = 1\n[use.A]\nfile = \"copies_part.toml\"\n"
@@ -169,9 +173,11 @@ static void included(void **state)
     assert_ok(
         vly_genome_parse(text, strlen(text), path, NULL, 0, &genome, &error),
         error);
-    static const char *const pairs[] = {"A/E/0 A/I/1", "A/E/1 A/I/1",
-                                        "A/E/0 A/J", "A/E/1 A/J"};
-    assert_pairs(genome, pairs, 4);
+    static const char *const pairs[] = {
+        "A/E/0 A/I/1", "A/E/1 A/I/1", "A/E/0 A/J", "A/E/1 A/J",
+        "A/J A/E/0",   "A/J A/E/1",   "A/E/1 A/J", "A/I/1 A/J"};
+    assert_pairs(genome, pairs, 8);
+    assert_int_equal(genome->areas[1].n_neurons, 7);
     vly_genome_destroy(genome);
 }
 
