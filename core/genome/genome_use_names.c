@@ -25,9 +25,27 @@ static const char *bound_name(const vly_use_names *names, const char *area)
     return to ? to->u.string : NULL;
 }
 
+/* The area that replaces the one of which `area` is a copy, or NULL. */
+static const char *bound_copies(const vly_use_names *names, const char *area)
+{
+    const char *slash = strrchr(area, '/');
+    if (!names->bound || !vly_copies_named(names->areas, area))
+        return NULL;
+    for (uint32_t i = 0; i < names->bound->n_children; i++) {
+        const vly_toml_node *bound = &names->bound->u.children[i];
+        size_t n = strlen(bound->key);
+        if (n == (size_t)(slash - area) && strncmp(bound->key, area, n) == 0)
+            return bound->u.string;
+    }
+    return NULL;
+}
+
 static char *area_name(const vly_use_names *names, const char *area)
 {
     const char *bound = bound_name(names, area);
+    const char *copies = bound ? NULL : bound_copies(names, area);
+    if (copies)
+        return vly_format("%s%s", copies, strrchr(area, '/'));
     return bound ? vly_strdup(bound) : vly_format("%s%s", names->prefix, area);
 }
 
@@ -72,9 +90,11 @@ static bool is_glob(const char *pattern)
 static uint32_t copies_of(const vly_toml_node *area)
 {
     const vly_toml_node *node = vly_toml_get(area, "copies");
-    bool good = node && node->kind == VLY_TOML_INTEGER && node->u.integer > 0 &&
-                node->u.integer <= VLY_AREAS_MAX;
-    return good ? (uint32_t)node->u.integer : 0;
+    double n = !node                            ? 0
+               : node->kind == VLY_TOML_INTEGER ? (double)node->u.integer
+               : node->kind == VLY_TOML_FLOAT   ? node->u.number
+                                                : 0;
+    return n >= 1 && n <= VLY_AREAS_MAX ? (uint32_t)n : 0;
 }
 
 /* The k-th area that a glob matches, by its own name or as a copy. */
@@ -412,6 +432,14 @@ out:
     return status;
 }
 
+/* Other values for copies of an area that is replaced. */
+static void drop_copies(vly_toml_node *areas, const vly_use_names *names)
+{
+    for (uint32_t i = names->areas ? areas->n_children : 0; i > 0; i--)
+        if (bound_copies(names, areas->u.children[i - 1].key))
+            vly_toml_remove(areas, areas->u.children[i - 1].key);
+}
+
 vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names)
 {
@@ -428,6 +456,7 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
     VLY_TRY(rename_memories(reader, vly_toml_child(root, "association"), false,
                             names));
     vly_toml_node *areas = vly_toml_child(root, "area");
+    drop_copies(areas, names);
     for (uint32_t i = 0; names->areas && i < areas->n_children; i++) {
         vly_toml_node *model = vly_toml_child(&areas->u.children[i], "model");
         if (model && model->kind == VLY_TOML_STRING &&
