@@ -9,7 +9,6 @@
 #include "genome/genome_copies.h"
 #include "genome/genome_use.h"
 
-#define SIDE_BYTES 1024
 #define NAME_BYTES 128
 
 static vly_status no_memory(vly_reader *reader)
@@ -262,22 +261,25 @@ out:
     return status;
 }
 
-static bool split_link(const char *text, char sides[2][SIDE_BYTES])
+/* Both sides of "A -> B"; false: the text is not a link. */
+static bool split_link(const char *text, const char *sides[2], int n[2])
 {
     const char *arrow = strstr(text, "->");
-    for (int i = 0; arrow && i < 2; i++) {
+    if (!arrow || strstr(arrow + 2, "->"))
+        return false;
+    for (int i = 0; i < 2; i++) {
         const char *begin = i ? arrow + 2 : text;
         const char *end = i ? text + strlen(text) : arrow;
         while (begin < end && *begin == ' ')
             begin++;
         while (end > begin && end[-1] == ' ')
             end--;
-        if (begin == end || end - begin >= SIDE_BYTES)
+        if (begin == end)
             return false;
-        memcpy(sides[i], begin, (size_t)(end - begin));
-        sides[i][end - begin] = 0;
+        sides[i] = begin;
+        n[i] = (int)(end - begin);
     }
-    return arrow && !strstr(arrow + 2, "->");
+    return true;
 }
 
 /* "A -> B", either side a name or a glob; `to` outermost, as the reader
@@ -285,12 +287,17 @@ static bool split_link(const char *text, char sides[2][SIDE_BYTES])
 static vly_status rename_link(vly_reader *reader, const vly_toml_node *item,
                               const vly_use_names *names, vly_toml_node *list)
 {
-    char sides[2][SIDE_BYTES];
-    vly_status status;
+    const char *begins[2];
+    int n[2];
+    vly_status status = VLY_OK;
+    char *sides[2] = {NULL, NULL};
     char *from = NULL;
     char *to = NULL;
-    if (!split_link(item->u.string, sides)) /* the reader reports the error */
+    if (!split_link(item->u.string, begins, n)) /* the reader reports it */
         return add_text(reader, item, vly_strdup(item->u.string), list);
+    for (int i = 0; i < 2; i++)
+        VLY_TRY(
+            set_text(reader, &sides[i], vly_format("%.*s", n[i], begins[i])));
     for (uint32_t t = 0;; t++) {
         VLY_TRY(nth_end(reader, names, sides[1], t, &to));
         if (!to)
@@ -308,6 +315,8 @@ static vly_status rename_link(vly_reader *reader, const vly_toml_node *item,
         to = NULL;
     }
 out:
+    vly_free(sides[0]);
+    vly_free(sides[1]);
     vly_free(from);
     vly_free(to);
     return status;

@@ -150,6 +150,20 @@ static void generators(void **state)
     vly_genome_destroy(genome);
 }
 
+/* Names of pools are as long as they are. */
+static void many(void **state)
+{
+    (void)state;
+    static const vly_override set = {"var.n", "400"};
+    vly_genome *genome =
+        genome_with(TOP "[[map]]\nfrom = \"+E\"\nto = \"J\"\n" DENSE
+                        "[[map]]\nlink = [\"J -> +E\"]\n" DENSE,
+                    &set, 1);
+    assert_int_equal(genome->n_pairs, 800);
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+}
+
 static vly_genome *with_part(const char *use)
 {
     char path[600];
@@ -202,6 +216,7 @@ static void included(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(names),      cmocka_unit_test(maps),
     cmocka_unit_test(one_copy),   cmocka_unit_test(overrides),
-    cmocka_unit_test(generators), cmocka_unit_test(included),
+    cmocka_unit_test(generators), cmocka_unit_test(many),
+    cmocka_unit_test(included),
 };
 VLY_TEST_MAIN(tests)
