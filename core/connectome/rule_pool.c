@@ -85,22 +85,33 @@ typedef struct dealt {
     uint32_t shift;     /* from the pool's index to a global id */
 } dealt;
 
+/* The first of targets [begin, end), which ascend, that is at least `least`. */
+static uint64_t first_at(const uint32_t *targets, uint64_t begin, uint64_t end,
+                         uint32_t least)
+{
+    while (begin < end) {
+        uint64_t middle = begin + (end - begin) / 2;
+        if (targets[middle] < least)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
 static void deal_rows(const dealt *part, uint64_t *row, uint32_t *targets)
 {
     for (uint32_t k = 0; k < part->n_sources; k++) {
-        uint64_t n = 0;
+        const uint64_t end = part->pool_row[k + (size_t)1];
+        const uint64_t first =
+            first_at(part->pool_targets, part->pool_row[k], end, part->first);
         uint64_t at = row[part->own_first + (size_t)k];
-        for (uint64_t i = part->pool_row[k]; i < part->pool_row[k + (size_t)1];
-             i++) {
-            uint32_t target = part->pool_targets[i];
-            if (target < part->first || target - part->first >= part->n)
-                continue;
+        uint64_t i = first;
+        for (; i < end && part->pool_targets[i] - part->first < part->n; i++)
             if (targets)
-                targets[at + n] = target + part->shift;
-            n++;
-        }
+                targets[at + (i - first)] = part->pool_targets[i] + part->shift;
         if (!targets)
-            row[part->own_first + (size_t)k + 1] = at + n;
+            row[part->own_first + (size_t)k + 1] = at + (i - first);
     }
 }
 

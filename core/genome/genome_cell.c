@@ -119,6 +119,9 @@ static vly_status read_degree(vly_reader *reader, const vly_toml_node *node,
     }
     VLY_TRY(vly_value_read(reader, node, &spec, &cell->degree));
     vly_value_bounds(&cell->degree, &lo, &hi);
+    if (hi < 0) /* without deviation it is a number, and never cut */
+        return vly_value_out_of_range(reader, node, what, hi, spec.lo, spec.hi,
+                                      "");
     *largest = (uint32_t)vly_floor(hi + 0.5);
     if (vly_floor(hi + 0.5) - vly_floor(lo + 0.5) > VLY_DEGREES_MAX)
         return vly_reader_fail(reader, node,

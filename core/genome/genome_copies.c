@@ -133,6 +133,11 @@ static vly_status check_own(vly_reader *reader, const vly_toml_node *areas,
                                    "%.80s is no table, wanted [area.\"%.80s\"] "
                                    "with other values of that copy",
                                    area->key, area->key);
+    if (vly_toml_get(area, "copies"))
+        return vly_reader_fail_key(reader, vly_toml_get(area, "copies"),
+                                   "copies of area %s, which is a copy of %s "
+                                   "itself, wanted other values only",
+                                   area->key, base->key);
     VLY_TRY(vly_value_whole(reader, vly_toml_get(base, "copies"), "copies", 1,
                             VLY_AREAS_MAX, &n));
     if (number >= n)

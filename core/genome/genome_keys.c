@@ -265,7 +265,8 @@ const vly_key vly_keys_record_fields[] = {
      "a sample whenever so much time is done; default 1"},
     {"interval_bursts", VLY_FORM_WHOLE, "the same in bursts"},
     {"offset_ms", VLY_FORM_NUMBER,
-     "time of the first sample, from which intervals count; default 0"},
+     "time of the first sample, from which intervals count; default 0, where "
+     "the first is after one interval"},
     {"offset_bursts", VLY_FORM_WHOLE, "the same in bursts"},
     RECORD_WINDOW,
     END};

@@ -77,29 +77,29 @@ out:
     return status;
 }
 
-#define SIDE_BYTES 1024
-
 /* "A -> B", either side as in from and to; begins: where they are in it */
 static vly_status split_link(vly_reader *reader, const vly_toml_node *node,
-                             char sides[2][SIDE_BYTES], uint32_t begins[2])
+                             char *sides[2], uint32_t begins[2])
 {
     const char *text = node->kind == VLY_TOML_STRING ? node->u.string : "";
     const char *arrow = strstr(text, "->");
     const char *starts[2] = {text, arrow ? arrow + 2 : text};
+    vly_status status = VLY_OK;
     for (int i = 0; i < 2; i++) {
         const char *end = i ? text + strlen(text) : arrow;
         while (arrow && *starts[i] == ' ')
             starts[i]++;
         while (arrow && end > starts[i] && end[-1] == ' ')
             end--;
-        if (!arrow || end <= starts[i] || end - starts[i] >= SIDE_BYTES ||
-            strstr(arrow + 2, "->"))
+        if (!arrow || end <= starts[i] || strstr(arrow + 2, "->"))
             return vly_reader_wrong(reader, node, "link", "\"A -> B\"");
+        VLY_TRY(vly_reader_alloc(reader, (size_t)(end - starts[i]) + 1, 1,
+                                 &sides[i]));
         memcpy(sides[i], starts[i], (size_t)(end - starts[i]));
-        sides[i][end - starts[i]] = 0;
         begins[i] = (uint32_t)(starts[i] - text);
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static int compare_cells(const void *a, const void *b)
@@ -131,7 +131,7 @@ out:
 static vly_status count_link(vly_reader *reader, const vly_toml_node *node,
                              vly_end_list lists[2])
 {
-    char sides[2][SIDE_BYTES];
+    char *sides[2] = {NULL, NULL};
     uint32_t begins[2] = {0, 0};
     vly_status status;
     VLY_TRY(split_link(reader, node, sides, begins));

@@ -318,6 +318,22 @@ out:
     return status;
 }
 
+/* A sample is of a number of bursts that are done, never of 0. */
+static vly_status check_samples(vly_reader *reader, const record_entry *entry)
+{
+    const uint64_t interval = entry->interval;
+    uint64_t first = entry->offset ? entry->offset : interval;
+    if (first < entry->start)
+        first += (entry->start - first + interval - 1) / interval * interval;
+    if (first <= entry->stop)
+        return VLY_OK;
+    return vly_reader_fail_key(reader, entry->node,
+                               "a [[record]] stops in burst %" PRIu64
+                               ", wanted not before its first sample, after "
+                               "burst %" PRIu64,
+                               entry->stop, first);
+}
+
 static vly_status read_from(vly_reader *reader, const vly_toml_node *node,
                             record_entry *entry)
 {
@@ -382,6 +398,7 @@ static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
     if (fields) {
         entry.group = ++*n_groups;
         VLY_TRY(vly_record_interval(reader, node, &entry.interval));
+        VLY_TRY(check_samples(reader, &entry));
         VLY_TRY(add_fields(reader, &entry));
     }
     for (uint32_t i = 0; !fields && i < entry.areas.n; i++)

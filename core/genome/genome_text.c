@@ -50,11 +50,18 @@ void vly_text_put(vly_text *text, const char *format, ...)
     va_start(arguments, format);
     int n = vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    if (n < 0 || n >= (int)sizeof(line)) {
-        text->failed = true; /* callers put strings in pieces */
+    if (n >= 0 && n < (int)sizeof(line)) {
+        vly_text_bytes(text, line, (size_t)n);
         return;
     }
-    vly_text_bytes(text, line, (size_t)n);
+    if (n < 0 || !grow(text, (size_t)n)) {
+        text->failed = true;
+        return;
+    }
+    va_start(arguments, format); /* the name of a pool may be long */
+    (void)vsnprintf(text->data + text->n, (size_t)n + 1, format, arguments);
+    va_end(arguments);
+    text->n += (size_t)n;
 }
 
 void vly_text_string(vly_text *text, const char *string)

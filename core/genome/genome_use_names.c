@@ -2,12 +2,14 @@
  * Names of an included genome: areas, models, morphologies, plasticities and
  * ids get the prefix, bound areas get the name of the area that replaces them.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "genome/genome_copies.h"
 #include "genome/genome_use.h"
 
-#define SIDE_BYTES 1024
+#define NAME_BYTES 128
 
 static vly_status no_memory(vly_reader *reader)
 {
@@ -22,9 +24,27 @@ static const char *bound_name(const vly_use_names *names, const char *area)
     return to ? to->u.string : NULL;
 }
 
+/* The area that replaces the one of which `area` is a copy, or NULL. */
+static const char *bound_copies(const vly_use_names *names, const char *area)
+{
+    const char *slash = strrchr(area, '/');
+    if (!names->bound || !vly_copies_named(names->areas, area))
+        return NULL;
+    for (uint32_t i = 0; i < names->bound->n_children; i++) {
+        const vly_toml_node *bound = &names->bound->u.children[i];
+        size_t n = strlen(bound->key);
+        if (n == (size_t)(slash - area) && strncmp(bound->key, area, n) == 0)
+            return bound->u.string;
+    }
+    return NULL;
+}
+
 static char *area_name(const vly_use_names *names, const char *area)
 {
     const char *bound = bound_name(names, area);
+    const char *copies = bound ? NULL : bound_copies(names, area);
+    if (copies)
+        return vly_format("%s%s", copies, strrchr(area, '/'));
     return bound ? vly_strdup(bound) : vly_format("%s%s", names->prefix, area);
 }
 
@@ -65,19 +85,47 @@ static bool is_glob(const char *pattern)
     return strpbrk(pattern, "*?") != NULL;
 }
 
-/* The k-th area that a name or a glob means, NULL after the last; an unknown
- * name is kept, so that the reader can report it. */
-static const char *meant(const vly_use_names *names, const char *pattern,
-                         uint32_t k)
+/* Copies are made later: so many will be there of an area, 0 if it has none. */
+static uint32_t copies_of(const vly_toml_node *area)
+{
+    const vly_toml_node *node = vly_toml_get(area, "copies");
+    double n = !node                            ? 0
+               : node->kind == VLY_TOML_INTEGER ? (double)node->u.integer
+               : node->kind == VLY_TOML_FLOAT   ? node->u.number
+                                                : 0;
+    return n >= 1 && n <= VLY_AREAS_MAX ? (uint32_t)n : 0;
+}
+
+/* The k-th area that a glob matches, by its own name or as a copy. */
+static bool nth_match(const vly_use_names *names, const char *pattern,
+                      uint32_t k, char name[NAME_BYTES])
 {
     uint32_t n_found = 0;
-    if (!is_glob(pattern))
-        return k == 0 ? pattern : NULL;
-    for (uint32_t i = 0; names->areas && i < names->areas->n_children; i++)
-        if (vly_glob_match(pattern, names->areas->u.children[i].key) &&
-            n_found++ == k)
-            return names->areas->u.children[i].key;
-    return n_found == 0 && k == 0 ? pattern : NULL;
+    for (uint32_t i = 0; names->areas && i < names->areas->n_children; i++) {
+        const vly_toml_node *area = &names->areas->u.children[i];
+        if (vly_copies_named(names->areas, area->key))
+            continue; /* a table with other values of a copy */
+        snprintf(name, NAME_BYTES, "%s", area->key);
+        bool all = vly_glob_match(pattern, name);
+        if (all && n_found++ == k)
+            return true;
+        for (uint32_t c = 0; !all && c < copies_of(area); c++) {
+            snprintf(name, NAME_BYTES, "%s/%u", area->key, c);
+            if (vly_glob_match(pattern, name) && n_found++ == k)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The k-th area that a name or a glob means, NULL after the last; an unknown
+ * name is kept, so that the reader can report it. name: memory for it. */
+static const char *meant(const vly_use_names *names, const char *pattern,
+                         uint32_t k, char name[NAME_BYTES])
+{
+    if (is_glob(pattern) && nth_match(names, pattern, k, name))
+        return name;
+    return k == 0 ? pattern : NULL;
 }
 
 /* Replaces the content of a node by a list made of it. */
@@ -122,8 +170,9 @@ static vly_status add_area(vly_reader *reader, const vly_use_names *names,
                            const end_term *term, uint32_t k, const char *before,
                            char **out)
 {
+    char name[NAME_BYTES];
     char *pattern = vly_format("%.*s", term->n, term->name);
-    const char *area = pattern ? meant(names, pattern, k) : NULL;
+    const char *area = pattern ? meant(names, pattern, k, name) : NULL;
     char *own = area ? area_name(names, area) : NULL;
     char *text = own ? vly_format("%s%s%s%.*s", *out ? *out : "", before, own,
                                   term->n_range, term->range)
@@ -150,6 +199,12 @@ static vly_status nth_end(vly_reader *reader, const vly_use_names *names,
         plus = strchr(begin, '+');
         term = split_term(begin, plus ? plus : end);
         size_t length = 0;
+        if (term.n == 0 && (begin != text || term.n_range > 0)) {
+            /* the reader reports that a name is missing */
+            VLY_TRY(set_text(reader, out,
+                             vly_format("%s+%.*s", *out ? *out : "",
+                                        term.n_range, term.range)));
+        }
         for (uint32_t i = 0; term.n > 0; i++) {
             VLY_TRY(add_area(reader, names, &term, i, "+", out));
             if (*out == NULL || strlen(*out) == length)
@@ -206,22 +261,25 @@ out:
     return status;
 }
 
-static bool split_link(const char *text, char sides[2][SIDE_BYTES])
+/* Both sides of "A -> B"; false: the text is not a link. */
+static bool split_link(const char *text, const char *sides[2], int n[2])
 {
     const char *arrow = strstr(text, "->");
-    for (int i = 0; arrow && i < 2; i++) {
+    if (!arrow || strstr(arrow + 2, "->"))
+        return false;
+    for (int i = 0; i < 2; i++) {
         const char *begin = i ? arrow + 2 : text;
         const char *end = i ? text + strlen(text) : arrow;
         while (begin < end && *begin == ' ')
             begin++;
         while (end > begin && end[-1] == ' ')
             end--;
-        if (begin == end || end - begin >= SIDE_BYTES)
+        if (begin == end)
             return false;
-        memcpy(sides[i], begin, (size_t)(end - begin));
-        sides[i][end - begin] = 0;
+        sides[i] = begin;
+        n[i] = (int)(end - begin);
     }
-    return arrow && !strstr(arrow + 2, "->");
+    return true;
 }
 
 /* "A -> B", either side a name or a glob; `to` outermost, as the reader
@@ -229,12 +287,17 @@ static bool split_link(const char *text, char sides[2][SIDE_BYTES])
 static vly_status rename_link(vly_reader *reader, const vly_toml_node *item,
                               const vly_use_names *names, vly_toml_node *list)
 {
-    char sides[2][SIDE_BYTES];
-    vly_status status;
+    const char *begins[2];
+    int n[2];
+    vly_status status = VLY_OK;
+    char *sides[2] = {NULL, NULL};
     char *from = NULL;
     char *to = NULL;
-    if (!split_link(item->u.string, sides)) /* the reader reports the error */
+    if (!split_link(item->u.string, begins, n)) /* the reader reports it */
         return add_text(reader, item, vly_strdup(item->u.string), list);
+    for (int i = 0; i < 2; i++)
+        VLY_TRY(
+            set_text(reader, &sides[i], vly_format("%.*s", n[i], begins[i])));
     for (uint32_t t = 0;; t++) {
         VLY_TRY(nth_end(reader, names, sides[1], t, &to));
         if (!to)
@@ -252,6 +315,8 @@ static vly_status rename_link(vly_reader *reader, const vly_toml_node *item,
         to = NULL;
     }
 out:
+    vly_free(sides[0]);
+    vly_free(sides[1]);
     vly_free(from);
     vly_free(to);
     return status;
@@ -376,6 +441,14 @@ out:
     return status;
 }
 
+/* Other values for copies of an area that is replaced. */
+static void drop_copies(vly_toml_node *areas, const vly_use_names *names)
+{
+    for (uint32_t i = names->areas ? areas->n_children : 0; i > 0; i--)
+        if (bound_copies(names, areas->u.children[i - 1].key))
+            vly_toml_remove(areas, areas->u.children[i - 1].key);
+}
+
 vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names)
 {
@@ -392,6 +465,7 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
     VLY_TRY(rename_memories(reader, vly_toml_child(root, "association"), false,
                             names));
     vly_toml_node *areas = vly_toml_child(root, "area");
+    drop_copies(areas, names);
     for (uint32_t i = 0; names->areas && i < areas->n_children; i++) {
         vly_toml_node *model = vly_toml_child(&areas->u.children[i], "model");
         if (model && model->kind == VLY_TOML_STRING &&

@@ -150,34 +150,73 @@ static void generators(void **state)
     vly_genome_destroy(genome);
 }
 
+/* Names of pools are as long as they are. */
+static void many(void **state)
+{
+    (void)state;
+    static const vly_override set = {"var.n", "400"};
+    vly_genome *genome =
+        genome_with(TOP "[[map]]\nfrom = \"+E\"\nto = \"J\"\n" DENSE
+                        "[[map]]\nlink = [\"J -> +E\"]\n" DENSE,
+                    &set, 1);
+    assert_int_equal(genome->n_pairs, 800);
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+}
+
+static vly_genome *with_part(const char *use)
+{
+    char path[600];
+    char text[600];
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    snprintf(path, sizeof path, "%s/copies_top.toml", VLY_TEST_BINARY_DIR);
+    snprintf(text, sizeof text,
+             "format = 1\n[use.A]\nfile = \"copies_part.toml\"\n%s", use);
+    assert_ok(
+        vly_genome_parse(text, strlen(text), path, NULL, 0, &genome, &error),
+        error);
+    return genome;
+}
+
 static void included(void **state)
 {
     (void)state;
     char path[600];
-    vly_error error = VLY_ERROR_INIT;
-    vly_genome *genome = NULL;
     snprintf(path, sizeof path, "%s/copies_part.toml", VLY_TEST_BINARY_DIR);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    assert_true(fputs(TOP "[[map]]\nfrom = \"E\"\nto = \"I/1\"\n" DENSE
-                          "[[map]]\nfrom = \"E/*\"\nto = \"J\"\n" DENSE,
+    /* a table of one copy is no area of its own: globs match copies */
+    assert_true(fputs(TOP "[area.\"E/1\"]\nneurons = 7\n"
+                          "[[map]]\nfrom = \"E\"\nto = \"I/1\"\n" DENSE
+                          "[[map]]\nfrom = \"E/?\"\nto = \"J\"\n" DENSE
+                          "[[map]]\nfrom = \"J\"\nto = \"E*\"\n" DENSE
+                          "[[map]]\nfrom = \"+E/1\"\nto = \"J\"\n" DENSE,
                       file) >= 0);
     assert_int_equal(fclose(file), 0);
-    const char *text = "format = 1\n[use.A]\nfile = \"copies_part.toml\"\n"
-                       "set = { \"area.E.copies\" = 2 }\n";
-    snprintf(path, sizeof path, "%s/copies_top.toml", VLY_TEST_BINARY_DIR);
-    assert_ok(
-        vly_genome_parse(text, strlen(text), path, NULL, 0, &genome, &error),
-        error);
-    static const char *const pairs[] = {"A/E/0 A/I/1", "A/E/1 A/I/1",
-                                        "A/E/0 A/J", "A/E/1 A/J"};
-    assert_pairs(genome, pairs, 4);
+    vly_genome *genome = with_part("set = { \"area.E.copies\" = 2 }\n");
+    static const char *const pairs[] = {
+        "A/E/0 A/I/1", "A/E/1 A/I/1", "A/E/0 A/J", "A/E/1 A/J",
+        "A/J A/E/0",   "A/J A/E/1",   "A/E/1 A/J", "A/I/1 A/J"};
+    assert_pairs(genome, pairs, 7);
+    assert_int_equal(genome->areas[1].n_neurons, 7);
+    vly_genome_destroy(genome);
+    /* copies of another area instead; its copy 1 keeps its size */
+    genome = with_part("areas = { I = \"X\", E = \"X\" }\n"
+                       "[area.X]\nmodel = \"lif_psc_exp\"\n"
+                       "neurons = 2\ncopies = 3\n");
+    static const char *const bound[] = {
+        "X/0 X/1", "X/1 X/1", "X/2 X/1", "X/0 A/J", "X/1 A/J",
+        "X/2 A/J", "A/J X/0", "A/J X/1", "A/J X/2", "X/1 A/J"};
+    assert_int_equal(genome->areas[1].n_neurons, 2);
+    assert_pairs(genome, bound, 10);
     vly_genome_destroy(genome);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(names),      cmocka_unit_test(maps),
     cmocka_unit_test(one_copy),   cmocka_unit_test(overrides),
-    cmocka_unit_test(generators), cmocka_unit_test(included),
+    cmocka_unit_test(generators), cmocka_unit_test(many),
+    cmocka_unit_test(included),
 };
 VLY_TEST_MAIN(tests)
