@@ -95,6 +95,7 @@ typedef struct vly_connectome_stimulus {
     uint32_t first; /* global id */
     uint32_t n_neurons;
     uint32_t port;
+    bool listed; /* one of several with the values of a list */
     double rate_hz;
     double weight;
     double mean;

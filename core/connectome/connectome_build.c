@@ -334,6 +334,7 @@ static vly_status stimuli_make(vly_maker *maker)
                                         .first = area->first + from->first,
                                         .n_neurons = from->n_neurons,
                                         .port = port,
+                                        .listed = from->listed,
                                         .rate_hz = from->rate_hz,
                                         .weight = from->weight,
                                         .mean = from->mean,

@@ -235,6 +235,7 @@ static void put_stimulus(image_writer *writer, uint32_t s)
     record->first = stimulus->first;
     record->n_neurons = stimulus->n_neurons;
     record->port = stimulus->port;
+    record->listed = stimulus->listed;
     record->drawn_index = stimulus->desc_index;
     record->rate_hz = stimulus->rate_hz;
     record->weight = stimulus->weight;

@@ -168,7 +168,8 @@ typedef struct vly_file_stimulus {
     uint64_t thresholds;
     uint64_t inputs;
     uint64_t n_inputs;
-    uint64_t reserved;
+    uint32_t listed;
+    uint32_t reserved;
 } vly_file_stimulus;
 VLY_SEAL(vly_file_stimulus, 128);
 

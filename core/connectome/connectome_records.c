@@ -205,6 +205,7 @@ static vly_status stimulus_read(vly_record_reader *reader, uint32_t s)
                                   .first = record.first,
                                   .n_neurons = record.n_neurons,
                                   .port = record.port,
+                                  .listed = record.listed != 0,
                                   .rate_hz = record.rate_hz,
                                   .weight = record.weight,
                                   .mean = record.mean,

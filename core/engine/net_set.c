@@ -342,6 +342,14 @@ static vly_status set_stimulus(vly_net *net, const char *id, const char *name,
         if (strcmp(connectome->stimuli[s].id, id) != 0)
             continue;
         n_found++;
+        if (connectome->stimuli[s].listed) {
+            status = vly_fail(error, VLY_E_INVALID,
+                              "stimulus.%s.%s: the stimulus has a list of "
+                              "values by neuron or over time, which cannot "
+                              "change while the net runs",
+                              id, name);
+            goto out;
+        }
         VLY_TRY(change_stimulus(net, &change, s, name, value, error));
     }
     if (n_found == 0) {

@@ -319,6 +319,7 @@ typedef struct vly_stimulus {
     uint32_t first;      /* neurons [first, first + n) of the area */
     uint32_t n_neurons;
     uint32_t port;
+    bool listed;       /* its values are of a list by neuron or over time */
     double rate_hz;    /* poisson, bernoulli: of one neuron's source */
     double weight;     /* poisson, spikes, bernoulli: unit of the port */
     double mean;       /* normal, dc: unit of the port (dc: of i_e) */

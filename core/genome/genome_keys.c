@@ -333,6 +333,11 @@ const vly_key vly_keys_use[] = {
     {                                                                          \
         "weight*", VLY_FORM_EACH, "of one event, in the port's unit"           \
     }
+/* of listed events: not by neuron */
+#define WEIGHT_OF_AREA                                                         \
+    {                                                                          \
+        "weight*", VLY_FORM_PER_AREA, "of one event, in the port's unit"       \
+    }
 
 const vly_key vly_keys_poisson[] = {
     STIMULUS,
@@ -371,9 +376,12 @@ const vly_key vly_keys_dc[] = {
     END};
 
 const vly_key vly_keys_spikes[] = {
-    STIMULUS, PORT,
-    TIMES,    {"neurons", VLY_FORM_INDEXES, "indexes, instead of first and n"},
-    WEIGHT,   END};
+    STIMULUS,
+    PORT,
+    TIMES,
+    {"neurons", VLY_FORM_INDEXES, "indexes, instead of first and n"},
+    WEIGHT_OF_AREA,
+    END};
 
 #define TRAIN                                                                  \
     {"period_ms", VLY_FORM_NUMBER,                                             \
@@ -385,7 +393,8 @@ const vly_key vly_keys_spikes[] = {
         "count", VLY_FORM_WHOLE, "of pulses; or the train ends with stop"      \
     }
 
-const vly_key vly_keys_pulse[] = {STIMULUS, PORT, WINDOW, TRAIN, WEIGHT, END};
+const vly_key vly_keys_pulse[] = {STIMULUS, PORT,           WINDOW,
+                                  TRAIN,    WEIGHT_OF_AREA, END};
 
 const vly_key vly_keys_pattern[] = {
     {"kind", VLY_FORM_KIND, "poisson, normal, dc, ..."},
@@ -394,7 +403,7 @@ const vly_key vly_keys_pattern[] = {
     PORT,
     {"voxels", VLY_FORM_TRIPLES, "[[x, y, z], ...]: all neurons of each"},
     TIMES,
-    WEIGHT,
+    WEIGHT_OF_AREA,
     END};
 
 /* Generator areas. */

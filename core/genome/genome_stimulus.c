@@ -386,10 +386,18 @@ static vly_status add_pieces(vly_reader *reader, vly_stimulus_entry *entry,
     const uint32_t n_times = entry->n_times ? entry->n_times : 1;
     const uint32_t width = vly_stimulus_width(reader, entry, index);
     const uint32_t n = entry->by_neuron && width ? width : 1;
+    const uint32_t begin = reader->genome->n_stimuli;
     vly_status status = VLY_OK;
     for (entry->time = 0; entry->time < n_times; entry->time++)
         for (entry->neuron = 0; entry->neuron < n; entry->neuron++)
             VLY_TRY(add_piece(reader, entry, index));
+    const uint32_t made = reader->genome->n_stimuli - begin;
+    vly_stimulus *pieces = reader->genome->stimuli + begin;
+    /* a list of equal numbers is the number */
+    if (made == 1 && n_times == 1 && (n == 1 || pieces->n_neurons == n))
+        return VLY_OK;
+    for (uint32_t i = 0; i < made; i++)
+        pieces[i].listed = true;
 out:
     return status;
 }

@@ -408,7 +408,31 @@ static void text_of_nothing(void **state)
     assert_null(genome);
 }
 
+/* A list by neuron or over time has no single value that could change. */
+static void listed_refused(void **state)
+{
+    fixture f;
+    (void)state;
+    fixture_init(&f, "format = 1\n[run]\ndt_ms = 0.1\n[area.A]\n"
+                     "model = \"lif_psc_exp\"\nneurons = 3\n"
+                     "[[stimulus]]\nid = \"list\"\nkind = \"poisson\"\n"
+                     "to = \"A\"\nrate_hz = [10, 0, 0]\nweight_pa = 5\n"
+                     "[[stimulus]]\nid = \"steps\"\nkind = \"dc\"\n"
+                     "to = \"A\"\nat_ms = [1, 2]\namplitude_pa = [5, 0]\n"
+                     "[[stimulus]]\nid = \"equal\"\nkind = \"poisson\"\n"
+                     "to = \"A\"\nrate_hz = [10, 10, 10]\nweight_pa = 5\n");
+    vly_net *net = fixture_net(&f, "cpu:1");
+    assert_fails(vly_net_set(net, "stimulus.list.rate_hz", 5, &f.error),
+                 VLY_E_INVALID, &f.error, "has a list of values");
+    assert_fails(vly_net_set(net, "stimulus.steps.amplitude", 5, &f.error),
+                 VLY_E_INVALID, &f.error, "has a list of values");
+    assert_ok(vly_net_set(net, "stimulus.equal.rate_hz", 5, &f.error), f.error);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(listed_refused),
     cmocka_unit_test(sentences),
     cmocka_unit_test(text_of_nothing),
     cmocka_unit_test(as_if_compiled),

@@ -22,6 +22,7 @@ static const char *const form_texts[VLY_FORMS] = {
     [VLY_FORM_WHOLE] = "whole number",
     [VLY_FORM_CELL] = "number, distribution or matrix",
     [VLY_FORM_COUNTS] = "number or matrix",
+    [VLY_FORM_PER_AREA] = "number, or one an area",
     [VLY_FORM_EACH] = "number, or one an area, neuron or time",
     [VLY_FORM_AREAS] = "names or globs",
     [VLY_FORM_LINKS] = "[\"A -> B\", ...]",

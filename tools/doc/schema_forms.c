@@ -22,6 +22,9 @@ const char *const schema_forms[VLY_FORMS] = {
     [VLY_FORM_EACH] = "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"$ref\": "
                       "\"#/$defs/value.column\"}, {\"type\": \"array\", "
                       "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",
+    [VLY_FORM_PER_AREA] =
+        "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
+        "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",
     [VLY_FORM_AREAS] =
         "{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"array\", "
         "\"minItems\": 1, \"items\": {\"type\": \"string\"}}]}",
