@@ -177,15 +177,16 @@ static void sum_threads(vly_backend_net *net, vly_run *run)
 /* Bursts up to job->until, or fewer: room, a stop, an error. */
 static vly_status run_threads(run_job *job, uint32_t n_threads)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     job->n_threads = n_threads;
     job->barrier.n_threads = n_threads;
+    if (n_threads == 1) {
+        run_task(job, 0);
+        return VLY_OK;
+    }
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     job->barrier.n_spins = cores >= (long)n_threads ? SPINS : 16;
-    if (n_threads > 1)
-        return vly_support_host->parallel_for(vly_support_host->context,
-                                              n_threads, run_task, job);
-    run_task(job, 0);
-    return VLY_OK;
+    return vly_support_host->parallel_for(vly_support_host->context, n_threads,
+                                          run_task, job);
 }
 
 /* A block of bursts, with as many threads as are to be tried. */
