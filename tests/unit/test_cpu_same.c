@@ -140,6 +140,35 @@ static void test_chosen_threads(void **state)
     }
 }
 
+/* Threads that cannot be started any more: one thread runs the rest, and a
+ * warning says so. */
+static void test_no_threads(void **state)
+{
+    (void)state;
+    const char *last = NULL;
+    const uint64_t before = test_host_warnings(&last);
+    test_net net;
+    test_run runs[2];
+    test_random_net(&net, 44);
+    vly_backend_net *made = test_create(&net, 1, NULL, NULL);
+    test_run_bursts(&net, made, BURSTS, NULL, 0, &runs[0]);
+    test_backend->net_destroy(made);
+    made = test_create(&net, 3, "threads=auto", NULL);
+    test_host_clock(45); /* so that more threads are tried */
+    test_host_no_threads(true);
+    test_run_bursts(&net, made, BURSTS, NULL, 0, &runs[1]);
+    test_host_no_threads(false);
+    test_host_clock(0);
+    assert_same(&runs[0], &runs[1]);
+    assert_int_equal(test_host_warnings(&last), before + 1);
+    assert_string_equal(last, "2 threads could not be started, the net "
+                              "goes on with one");
+    for (int i = 0; i < 2; i++)
+        test_run_deinit(&runs[i]);
+    test_backend->net_destroy(made);
+    test_net_deinit(&net);
+}
+
 /* `fired` of a program is a field here: any number but 0 is one spike. */
 static void test_number_fires(void **state)
 {
@@ -298,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_and_isa),
         cmocka_unit_test(test_chosen_threads),
+        cmocka_unit_test(test_no_threads),
         cmocka_unit_test(test_number_fires),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_snapshots),
