@@ -316,7 +316,7 @@ static uint32_t write_op(vly_frame *s, uint32_t i)
         return CALL(s, s->type_float, uniform, s->parameter[1], stream);
     }
     }
-    /* a second operand that is none is not read */
+    /* not read by an operation of one operand */
     uint32_t b = op->b < i ? s->value[op->b] : 0;
     return write_value(s, i, s->value[op->a], b);
 }
