@@ -23,8 +23,7 @@ enum { PROGRAMS = 3, INPUTS = 40 };
 static uint64_t first_net = 0;
 static uint64_t n_nets = NETS;
 static uint64_t n_spikes;
-static uint64_t
-    n_compiled; /* nets with jit=1 that the interpreter did not run */
+static uint64_t n_compiled; /* nets that the driver compiled */
 
 /* Areas with programs and all that they point to. */
 typedef struct programs {
