@@ -5,7 +5,7 @@
  * within an area. A thread writes the inputs, the state and the spikes of its
  * slice only, so nothing is atomic, and integer input makes the result the
  * same for any number of threads. One barrier a burst; the last thread to
- * reach it joins the fired sets (vly_cpu_burst_end) before it lets all go on.
+ * reach it joins the fired sets (cpu_run.c) before it lets all go on.
  * A thread may run several slices, one after the other (cpu_tuner.h).
  *
  * Delays: in burst t every projection delivers the fired set of burst t -

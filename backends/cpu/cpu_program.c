@@ -432,7 +432,7 @@ void vly_cpu_program_step_block(const vly_backend_net *net,
     bool one = place >= program->n_blocks &&
                place < program->n_blocks + program->n_words;
     for (uint32_t i = 0; i < n; i++)
-        flags[i] = (uint8_t)places[place][one ? 0 : i];
+        flags[i] = places[place][one ? 0 : i] != 0;
     for (uint32_t f = 0; f < from->n_fields; f++)
         if (!program->written[f])
             put_field(program, f, places, area->field[f] + at, n);

@@ -5,6 +5,7 @@
  */
 #include "cpu_net.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -177,19 +178,31 @@ static void sum_threads(vly_backend_net *net, vly_run *run)
 /* Bursts up to job->until, or fewer: room, a stop, an error. */
 static vly_status run_threads(run_job *job, uint32_t n_threads)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     job->n_threads = n_threads;
     job->barrier.n_threads = n_threads;
+    if (n_threads == 1) {
+        run_task(job, 0);
+        return VLY_OK;
+    }
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     job->barrier.n_spins = cores >= (long)n_threads ? SPINS : 16;
-    if (n_threads > 1)
-        return vly_support_host->parallel_for(vly_support_host->context,
-                                              n_threads, run_task, job);
-    run_task(job, 0);
-    return VLY_OK;
+    return vly_support_host->parallel_for(vly_support_host->context, n_threads,
+                                          run_task, job);
+}
+
+/* From now on one thread runs all slices. */
+static void go_on_alone(vly_backend_net *net, uint32_t n_threads)
+{
+    char text[96];
+    snprintf(text, sizeof text,
+             "%u threads could not be started, the net goes on with one",
+             n_threads);
+    vly_support_host->log(vly_support_host->context, VLY_LOG_WARN, text);
+    vly_cpu_tuner_init(&net->tuner, 1);
 }
 
 /* A block of bursts, with as many threads as are to be tried. */
-static vly_status run_tuned(run_job *job)
+static void run_tuned(run_job *job)
 {
     vly_backend_net *net = job->net;
     vly_run *run = job->run;
@@ -200,12 +213,10 @@ static vly_status run_tuned(run_job *job)
     uint64_t begin = vly_support_host->clock_ns(vly_support_host->context);
     vly_status status = run_threads(job, n_threads);
     uint64_t end = vly_support_host->clock_ns(vly_support_host->context);
-    if (status != VLY_OK && n_threads > 1) { /* none could be started */
-        vly_cpu_tuner_init(&net->tuner, 1);
-        return VLY_OK;
-    }
-    vly_cpu_tuner_took(&net->tuner, run->n_bursts_done - done, end - begin);
-    return status;
+    if (status != VLY_OK)
+        go_on_alone(net, n_threads);
+    else
+        vly_cpu_tuner_took(&net->tuner, run->n_bursts_done - done, end - begin);
 }
 
 vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
@@ -219,8 +230,8 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
     find_inputs(&job);
     if (net->tuner.n_choices == 0 && may_go_on(&job))
         status = run_threads(&job, net->n_threads);
-    while (net->tuner.n_choices != 0 && status == VLY_OK && may_go_on(&job)) {
-        status = run_tuned(&job);
+    while (net->tuner.n_choices != 0 && may_go_on(&job)) {
+        run_tuned(&job);
         job.until = run->n_bursts;
     }
     if (status != VLY_OK)

@@ -202,9 +202,9 @@ void vly_cpu_tuner_print(const vly_cpu_tuner *tuner, char *text, size_t size)
         used += n > 0 ? (size_t)n : 0;
         if (used >= size)
             return;
-        n = snprintf(text + used, size - used, "%s%.3g us with %u%s",
+        n = snprintf(text + used, size - used, "%s%.3g%s with %u%s",
                      c == 0 ? " (a burst takes " : ", ",
-                     tuner->choices[c].burst_ns * 1e-3,
+                     tuner->choices[c].burst_ns * 1e-3, c == 0 ? " us" : "",
                      tuner->choices[c].n_threads,
                      c + 1 == tuner->n_choices ? ")" : "");
     }

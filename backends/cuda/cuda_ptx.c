@@ -269,7 +269,8 @@ void vly_cuda_ptx_step(const vly_program *program,
 
 /* ---- marks ------------------------------------------------------------- */
 
-/* The next operand of a mark, separated by commas and spaces; 0: none. */
+/* The next operand of a mark, separated by commas and spaces; 0: there is
+ * no other. */
 static int read_name(const char **at, char name[VLY_CUDA_PTX_NAME])
 {
     *at += strspn(*at, ", ");
@@ -293,7 +294,7 @@ static int read_names(const char *at, vly_cuda_ptx_names *names)
     return !read_name(&at, rest);
 }
 
-/* One program after the other, each behind a branch over it. */
+/* One program after the other, each after a branch that skips it. */
 static void write_all(const vly_program *const *programs, uint32_t n,
                       const vly_cuda_ptx_names *names, vly_cuda_text *to)
 {

@@ -140,7 +140,7 @@ vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
     if (status != VLY_OK || why == NULL)
         return status;
     snprintf(text, sizeof text,
-             "cuda: users' models run step by step, which is slower: %s", why);
+             "users' models run step by step, which is slower: %s", why);
     vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN, text);
     return VLY_OK;
 }

@@ -115,7 +115,7 @@ void vly_cuda_steps_make(const vly_program *program, vly_cuda_step_maker *maker,
     made->n_steps = 0;
     made->n_slots = 0;
     made->n_numbers = 0;
-    (void)number_place(made, 0); /* of operands that there are not */
+    (void)number_place(made, 0); /* for operands that an operation lacks */
     find_last(program, maker);
     for (uint32_t i = 0; i < program->n_ops; i++) {
         const vly_program_op *op = &program->ops[i];

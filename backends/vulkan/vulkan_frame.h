@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside vulkan_splice: a frame that is read, and what is written into it.
+ * For vulkan_splice.c only: a frame, and the text that is written into it.
  */
 #ifndef VOLLEY_VULKAN_FRAME_H
 #define VOLLEY_VULKAN_FRAME_H
@@ -95,7 +95,7 @@ typedef struct vly_frame {
     uint32_t field[VLY_PROGRAM_MAX_FIELDS]; /* variables; 0: not used */
     uint32_t coef[VLY_PROGRAM_MAX_COEFS];
     uint32_t vary[VLY_FRAME_GROUPS];
-    uint32_t nothing; /* a variable that is 0, which no compiler knows */
+    uint32_t nothing; /* a variable with 0; no compiler knows its value */
     uint32_t value[VLY_PROGRAM_MAX_OPS];
     uint32_t word[VLY_PROGRAM_MAX_OPS]; /* of those that are the same always */
     uint8_t known[VLY_PROGRAM_MAX_OPS];

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "backends/common/backend_common.h"
 #include "kernels/models/program.h"
 
 /* the word of vly_vulkan_program_coefs.vary that is 0 */
@@ -162,25 +163,16 @@ static uint32_t fold(const vly_frame *s, const vly_program_op *op)
     }
 }
 
-static uint32_t operand(const vly_program_op *op, uint32_t k)
-{
-    return k == 0 ? op->a : k == 1 ? op->b : op->c;
-}
-
 /* Marks what compilers could compute, and computes it as all backends do. */
 static void find_known(vly_frame *s)
 {
-    static const uint8_t reads[VLY_PROGRAM_CODES] = {
-#define READS(name, n, text) n,
-        VLY_PROGRAM_TABLE(READS)
-#undef READS
-    };
     for (uint32_t i = 0; i < s->program->n_ops; i++) {
         const vly_program_op *op = &s->program->ops[i];
-        const uint32_t n = reads[op->code];
+        const uint32_t n = vly_common_program_reads(op);
         s->known[i] = n > 0 || op->code == VLY_PROGRAM_NUMBER;
         for (uint32_t k = 0; k < n; k++)
-            s->known[i] = s->known[i] && s->known[operand(op, k)];
+            s->known[i] =
+                s->known[i] && s->known[vly_common_program_operand(op, k)];
         if (s->known[i])
             s->word[i] = n > 0 ? fold(s, op) : op->a;
     }
@@ -324,7 +316,7 @@ static uint32_t write_op(vly_frame *s, uint32_t i)
         return CALL(s, s->type_float, uniform, s->parameter[1], stream);
     }
     }
-    /* a second operand that is none is not read */
+    /* not read by an operation of one operand */
     uint32_t b = op->b < i ? s->value[op->b] : 0;
     return write_value(s, i, s->value[op->a], b);
 }

@@ -40,7 +40,7 @@ typedef struct vly_cuda_step {
 
 typedef struct vly_cuda_column {
     const uint32_t *words;
-    uint32_t mask; /* 0 if uniform, else ~0 */
+    uint32_t mask; /* 0 if uniform, otherwise ~0 */
     uint32_t reserved;
 } vly_cuda_column;
 

@@ -17,7 +17,7 @@ program_spliced(const vly_cuda_view &view, const vly_cuda_program &program,
     uint32_t fired;
     asm volatile("//VLY_STEP %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
                  "%11, %12"
-                 : "=r"(fired)
+                 : "=&r"(fired)
                  : "r"(program.number), "l"(program.state + i),
                    "l"(program.n * sizeof(uint32_t)), "l"(program.coefs),
                    "r"(i), "r"(neuron), "f"(in[0]), "f"(in[1]),

@@ -61,7 +61,7 @@ def closing(text, at):
 
 def translate(body):
     operands = []
-    for found in re.finditer(r'"[+=]*[rlf]"\s*\(', body):
+    for found in re.finditer(r'"[+=&]*[rlf]"\s*\(', body):
         end = closing(body, found.end())
         operands.append(body[found.end():end - 1].strip())
     for part, action in PTX:

@@ -274,7 +274,7 @@ ptx_machine *ptx_machine_read(const char *text, const ptx_outer *outer,
         char kept[160];
         memcpy(kept, one, n + 1);
         if (!read_line(m, outer, one)) {
-            snprintf(why, size, "what is %s", kept);
+            snprintf(why, size, "not understood: %s", kept);
             ptx_machine_free(m);
             return NULL;
         }
@@ -462,7 +462,7 @@ int ptx_machine_run(ptx_machine *machine, ptx_outer *outer, char *why,
         uint64_t in[ARGS] = {0};
         if (l->op == OP_bra) {
             if (!l->guarded || machine->cells[GUARD][0].value != 0)
-                i = l->target - 1; /* it may be line 0 of none */
+                i = l->target - 1; /* the loop adds 1, also to -1 */
             continue;
         }
         if (!fetch(machine, outer, l, in)) {

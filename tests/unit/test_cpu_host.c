@@ -75,21 +75,29 @@ static void *host_thread(void *arg)
     return NULL;
 }
 
+static _Atomic bool no_threads;
+
+void test_host_no_threads(bool wanted)
+{
+    atomic_store(&no_threads, wanted);
+}
+
 static vly_status host_parallel_for(void *context, uint32_t n_tasks,
                                     void (*body)(void *arg, uint32_t task),
                                     void *arg)
 {
     (void)context;
+    if (atomic_load(&no_threads))
+        return VLY_E_NOMEM;
     pthread_t threads[64];
     host_task tasks[64];
     assert_true(n_tasks <= 64);
-    for (uint32_t i = 0; i < n_tasks; i++) {
+    for (uint32_t i = 1; i < n_tasks; i++) {
         tasks[i] = (host_task){.body = body, .arg = arg, .task = i};
-        if (i > 0)
-            assert_int_equal(
-                pthread_create(&threads[i], NULL, host_thread, &tasks[i]), 0);
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, host_thread, &tasks[i]), 0);
     }
-    host_thread(&tasks[0]);
+    body(arg, 0);
     for (uint32_t i = 1; i < n_tasks; i++)
         pthread_join(threads[i], NULL);
     return VLY_OK;

@@ -38,6 +38,8 @@ uint64_t test_host_live(void);     /* blocks not freed */
 /* From now on the clock jumps by 0 to 4 ms a call, drawn from the seed; 0: it
  * is that of the machine. */
 void test_host_clock(uint64_t seed);
+/* true: from now on no thread can be started. */
+void test_host_no_threads(bool wanted);
 /* How many there were, and the text of the last one. */
 uint64_t test_host_warnings(const char **last);
 

@@ -140,6 +140,71 @@ static void test_chosen_threads(void **state)
     }
 }
 
+/* Threads that cannot be started any more: one thread runs the rest, and a
+ * warning says so. */
+static void test_no_threads(void **state)
+{
+    (void)state;
+    const char *last = NULL;
+    const uint64_t before = test_host_warnings(&last);
+    test_net net;
+    test_run runs[2];
+    test_random_net(&net, 44);
+    vly_backend_net *made = test_create(&net, 1, NULL, NULL);
+    test_run_bursts(&net, made, BURSTS, NULL, 0, &runs[0]);
+    test_backend->net_destroy(made);
+    made = test_create(&net, 3, "threads=auto", NULL);
+    test_host_clock(45); /* so that more threads are tried */
+    test_host_no_threads(true);
+    test_run_bursts(&net, made, BURSTS, NULL, 0, &runs[1]);
+    test_host_no_threads(false);
+    test_host_clock(0);
+    assert_same(&runs[0], &runs[1]);
+    assert_int_equal(test_host_warnings(&last), before + 1);
+    assert_string_equal(last, "2 threads could not be started, the net "
+                              "goes on with one");
+    for (int i = 0; i < 2; i++)
+        test_run_deinit(&runs[i]);
+    test_backend->net_destroy(made);
+    test_net_deinit(&net);
+}
+
+/* `fired` of a program is a field here: any number but 0 is one spike. */
+static void test_number_fires(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    static const uint32_t numbers[] = {0, 1, 5, 256, UINT32_MAX};
+    static const vly_program_op ops[] = {{VLY_PROGRAM_FIELD, 0, 0, 0}};
+    static const uint32_t out[] = {0};
+    static const uint32_t types[] = {VLY_TYPE_U32};
+    const vly_program program = {.struct_size = sizeof program,
+                                 .n_ops = 1,
+                                 .n_fields = 1,
+                                 .ops = ops,
+                                 .out = out,
+                                 .types = types};
+    uint32_t coefs[NET_COEFS] = {0};
+    test_net net;
+    test_run run;
+    test_net_init(&net, 1);
+    test_delta_coefs(coefs, 1.0f, 0);
+    test_area(&net, "lif_psc_delta", N, coefs, 6);
+    net.areas[0].n_fields = 1;
+    net.areas[0].program = &program;
+    test_net_finish(&net);
+    for (uint32_t i = 0; i < N; i++)
+        net.start.state[i] = numbers[i % 5];
+    vly_backend_net *made = test_create(&net, 1, NULL, NULL);
+    test_run_bursts(&net, made, 1, NULL, 0, &run);
+    assert_int_equal(run.run.n_spikes, N / 5 * 4);
+    for (uint32_t i = 0; i < run.run.n_spikes; i++)
+        assert_int_equal(run.spikes[i], i / 4 * 5 + i % 4 + 1);
+    test_run_deinit(&run);
+    test_backend->net_destroy(made);
+    test_net_deinit(&net);
+}
+
 /* Compares bursts [at, at + piece) of a whole run with a run of their own. */
 static void assert_piece(const test_run *whole, const test_run *piece,
                          uint64_t at, uint64_t spikes_before)
@@ -262,6 +327,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_and_isa),
         cmocka_unit_test(test_chosen_threads),
+        cmocka_unit_test(test_no_threads),
+        cmocka_unit_test(test_number_fires),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_snapshots),
         cmocka_unit_test(test_long_delay),

@@ -218,7 +218,14 @@ static void text(void **state)
     run(&m, is_busy, 100000, 4096);
     vly_cpu_tuner_print(&m.tuner, found, sizeof found);
     assert_string_equal(
-        found, "1 of 2 threads (a burst takes 20 us with 1, 400 us with 2)");
+        found, "1 of 2 threads (a burst takes 20 us with 1, 400 with 2)");
+    m = start(128); /* vly_net_info.plan has room for it */
+    run(&m, is_slow, 10000, 4096);
+    vly_cpu_tuner_print(&m.tuner, found, sizeof found);
+    assert_true(strlen(found) < 160);
+    assert_string_equal(found + strlen(found) - 10, " with 128)");
+    m = start(2);
+    run(&m, is_busy, 100000, 4096);
     char small[30]; /* cut, and ended */
     vly_cpu_tuner_print(&m.tuner, small, sizeof small);
     assert_string_equal(small, "1 of 2 threads (a burst takes");

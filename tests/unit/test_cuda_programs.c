@@ -23,6 +23,7 @@ enum { PROGRAMS = 3, INPUTS = 40 };
 static uint64_t first_net = 0;
 static uint64_t n_nets = NETS;
 static uint64_t n_spikes;
+static uint64_t n_compiled; /* nets that the driver compiled */
 
 /* Areas with programs and all that they point to. */
 typedef struct programs {
@@ -151,6 +152,7 @@ static void assert_plan(vly_backend_net *made, const char *text)
     assert_ok(pair_cuda->net_info(made, &info, &error), error);
     if (strstr(info.plan, text) == NULL)
         fail_msg("%s, wanted '%s'", info.plan, text);
+    n_compiled += strstr(info.plan, "compiled by the driver") != NULL;
 }
 
 /* Both backends; then each from the snapshot of the other. */
@@ -191,8 +193,10 @@ static void test_random_programs(void **state)
     pair_open();
     for (uint64_t seed = first_net; seed < first_net + n_nets; seed++)
         one_net(seed);
-    printf("%llu programs, %llu spikes\n",
-           (unsigned long long)n_nets * PROGRAMS, (unsigned long long)n_spikes);
+    printf("%llu programs, %llu spikes; the driver compiled %llu of %llu nets "
+           "with jit=1\n",
+           (unsigned long long)n_nets * PROGRAMS, (unsigned long long)n_spikes,
+           (unsigned long long)n_compiled, (unsigned long long)n_nets / 2);
     assert_true(n_spikes > 20 * n_nets);
 }
 

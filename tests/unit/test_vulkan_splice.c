@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shaders of users' models, without a device: random programs in every frame
- * pass spirv-val and have the operations of the program and no others; what is
- * no frame is refused; a damaged program is refused before, or spliced.
+ * pass spirv-val and have the operations of the program and no others; another
+ * shader is refused; a damaged program is refused before, or spliced.
  */
 #include "backends/vulkan/vulkan_splice.h"
 
@@ -132,7 +132,7 @@ static void test_spliced(void **state)
     }
 }
 
-/* Each function of the frame without its name, and a shader that is none. */
+/* Frames of which one function has another name, and a shader without them. */
 static void test_no_frame(void **state)
 {
     (void)state;
