@@ -130,12 +130,12 @@ expect 2 sweep swept.toml --set var.w=3,4 --set area.E.neurons=60,80 \
 says "early/sweep.json: its points are of another genome"
 
 # ---- a point that fails stops no other ----
-expect 2 sweep swept.toml --set area.I.neurons=20,0,10 -o partly
+expect 2 sweep swept.toml --set area.I.neurons=20,-1,10 -o partly
 prints "3 points: 2 run, 0 done before, 1 failed, 0 not run"
-says "failed: --set area.I.neurons=0"
+says "failed: --set area.I.neurons=-1"
 holds [ "$(column status partly/results.csv | tr '\n' ' ')" = \
     "done failed done " ]
-holds grep -q 'wanted a whole number from 1' partly/results.csv
+holds grep -q 'wanted a whole number from 0' partly/results.csv
 # a point that fails during compiling, in its own process
 expect 2 sweep swept.toml --set var.w=4,1e9 -o compiled
 prints "1 run, 0 done before, 1 failed"

@@ -49,7 +49,7 @@ printf '\177ELF' >tiny.so
 expect 3 inspect tiny.so
 says "is not an ELF file"
 expect 2 inspect --plugin small.toml
-says "no shared object"
+says "not a shared object"
 holds rests
 # each byte of the tables wrong in turn: a sentence or a description, never more
 size=$(wc -c <"$trap_plugin")
