@@ -186,6 +186,17 @@ void vly_cpu_tuner_took(vly_cpu_tuner *tuner, uint64_t n_bursts, uint64_t ns)
     go_on(tuner);
 }
 
+/* Whether a number that was not chosen is faster in the mean, by a single try.
+ */
+static bool is_odd(const vly_cpu_tuner *tuner)
+{
+    const double chosen = tuner->choices[tuner->chosen].burst_ns;
+    for (uint32_t c = 0; c < tuner->n_choices; c++)
+        if (tuner->choices[c].burst_ns < WORTH * chosen)
+            return true;
+    return false;
+}
+
 void vly_cpu_tuner_print(const vly_cpu_tuner *tuner, char *text, size_t size)
 {
     const uint32_t most = tuner->choices[tuner->n_choices - 1].n_threads;
@@ -206,6 +217,8 @@ void vly_cpu_tuner_print(const vly_cpu_tuner *tuner, char *text, size_t size)
                      c == 0 ? " (a burst takes " : ", ",
                      tuner->choices[c].burst_ns * 1e-3, c == 0 ? " us" : "",
                      tuner->choices[c].n_threads,
-                     c + 1 == tuner->n_choices ? ")" : "");
+                     c + 1 != tuner->n_choices ? ""
+                     : is_odd(tuner)           ? "; not so in most tries)"
+                                               : ")");
     }
 }

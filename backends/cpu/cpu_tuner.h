@@ -46,7 +46,8 @@ void vly_cpu_tuner_init(vly_cpu_tuner *tuner, uint32_t n_most);
 uint32_t vly_cpu_tuner_next(const vly_cpu_tuner *tuner, uint64_t *n_bursts);
 /* n_bursts took so long with the threads that next has named. */
 void vly_cpu_tuner_took(vly_cpu_tuner *tuner, uint64_t n_bursts, uint64_t ns);
-/* "2 of 4 threads (a burst takes 12.3 us with 1, 8.1 with 2)" */
+/* "2 of 4 threads (a burst takes 12.3 us with 1, 8.1 with 2)"; then "; not so
+ * in most tries" if another number has the least mean by a single try */
 void vly_cpu_tuner_print(const vly_cpu_tuner *tuner, char *text, size_t size);
 
 #endif

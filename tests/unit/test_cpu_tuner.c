@@ -133,7 +133,9 @@ static void fastest_is_chosen(void **state)
     }
 }
 
-/* Whole tries, of one thread and of two in turn, in us a burst. */
+static char printed[200];
+
+/* Whole tries, of one thread and of two in turn, in us a burst. Prints too. */
 static uint32_t chosen_of(const double tries[VLY_CPU_ROUNDS][2])
 {
     made_up m = start(2);
@@ -147,6 +149,7 @@ static uint32_t chosen_of(const double tries[VLY_CPU_ROUNDS][2])
             &m.tuner, left,
             (uint64_t)(tries[m.tuner.round][n - 1] * 1e3 * (double)left));
     }
+    vly_cpu_tuner_print(&m.tuner, printed, sizeof printed);
     return chosen(&m);
 }
 
@@ -212,6 +215,11 @@ static void text(void **state)
 {
     (void)state;
     char found[200];
+    static const double wait[VLY_CPU_ROUNDS][2] = {
+        {20, 20}, {320, 20}, {20, 20}};
+    assert_int_equal(chosen_of(wait), 1);
+    assert_string_equal(printed, "1 of 2 threads (a burst takes 120 us with 1, "
+                                 "20 with 2; not so in most tries)");
     made_up m = start(2);
     vly_cpu_tuner_print(&m.tuner, found, sizeof found);
     assert_string_equal(found, "up to 2 threads, not measured yet");
