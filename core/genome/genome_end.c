@@ -256,7 +256,8 @@ static vly_status add_end(end_work *work, vly_end *end)
         total += end->parts[i].n;
     end->n_neurons = (uint32_t)total;
     VLY_TRY(name_end(work->reader, end));
-    for (uint32_t i = 0; i < list->n; i++)
+    /* parts of an area of 0 neurons are all alike, and left out */
+    for (uint32_t i = 0; total > 0 && i < list->n; i++)
         if (end->n_parts == list->ends[i].n_parts &&
             same_part(&end->parts[0], &list->ends[i].parts[0]) &&
             strcmp(end->name, list->ends[i].name) == 0)
