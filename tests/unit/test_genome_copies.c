@@ -186,7 +186,7 @@ static void included(void **state)
     snprintf(path, sizeof path, "%s/copies_part.toml", VLY_TEST_BINARY_DIR);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    /* a table of one copy is no area of its own: globs match copies */
+    /* the table of one copy is not one more area: globs match copies */
     assert_true(fputs(TOP "[area.\"E/1\"]\nneurons = 7\n"
                           "[[map]]\nfrom = \"E\"\nto = \"I/1\"\n" DENSE
                           "[[map]]\nfrom = \"E/?\"\nto = \"J\"\n" DENSE
