@@ -25,6 +25,21 @@ static inline float *vly_area_scale(vly_area_desc *desc, uint32_t port)
     return port < 2 ? &desc->scale[port] : &desc->scale_more[port - 2];
 }
 
+/* The first of targets [first, end), which ascend, that is at least `least`;
+ * end if there is none. */
+static inline uint64_t vly_targets_find(const uint32_t *targets, uint64_t first,
+                                        uint64_t end, uint32_t least)
+{
+    while (first < end) {
+        const uint64_t middle = first + (end - first) / 2;
+        if (targets[middle] < least)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
 typedef struct vly_connectome_area {
     const char *name;
     const vly_model_info *model;

@@ -85,20 +85,6 @@ static void run_sort(const vly_projection_desc *desc, key row, uint64_t first,
     vly_free(all);
 }
 
-/* Targets ascend: the first one that is not below neuron. */
-static uint64_t row_find(const uint32_t *target, uint64_t first, uint64_t last,
-                         uint32_t neuron)
-{
-    while (first < last) {
-        uint64_t middle = first + (last - first) / 2;
-        if (target[middle] < neuron)
-            first = middle + 1;
-        else
-            last = middle;
-    }
-    return first;
-}
-
 /* Every synapse as if none were equal to another. */
 static void plain_add(const vly_projection_desc *desc, key row, uint64_t first,
                       uint64_t last, key *total)
@@ -165,8 +151,8 @@ static void synapses_task(void *arg, uint32_t slot, uint64_t task)
         uint64_t first = desc->row[k];
         uint64_t last = desc->row[k + 1];
         if (clip) {
-            first = row_find(desc->target, first, last, work->first);
-            last = row_find(desc->target, first, last, work->last);
+            first = vly_targets_find(desc->target, first, last, work->first);
+            last = vly_targets_find(desc->target, first, last, work->last);
         }
         if (first < last)
             row_add(desc, key_add(projection, from->first + k), first, last,

@@ -16,8 +16,8 @@ typedef struct vly_near {
     const vly_space *space;
     bool backwards; /* a target seeks sources */
     bool no_self;   /* equal ends, and a neuron may not connect to itself */
-    const uint32_t *own; /* [n_seek] what each must not find otherwise, or
-                          * UINT32_MAX; NULL: nothing */
+    const uint32_t *own; /* [n_seek] the neuron that each must not find, or
+                          * UINT32_MAX; NULL: each may find all */
     uint32_t n_seek;     /* neurons that search */
     uint32_t n_found;
     uint32_t room;     /* largest number of candidates of one neuron */

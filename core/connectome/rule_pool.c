@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "connectome/connectome_make.h"
 #include "connectome/synapse_rules.h"
+#include "genome/genome_end.h"
 
 /* ---- neurons that both ends have ---------------------------------------- */
 
@@ -85,26 +86,12 @@ typedef struct dealt {
     uint32_t shift;     /* from the pool's index to a global id */
 } dealt;
 
-/* The first of targets [begin, end), which ascend, that is at least `least`. */
-static uint64_t first_at(const uint32_t *targets, uint64_t begin, uint64_t end,
-                         uint32_t least)
-{
-    while (begin < end) {
-        uint64_t middle = begin + (end - begin) / 2;
-        if (targets[middle] < least)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
 static void deal_rows(const dealt *part, uint64_t *row, uint32_t *targets)
 {
     for (uint32_t k = 0; k < part->n_sources; k++) {
         const uint64_t end = part->pool_row[k + (size_t)1];
-        const uint64_t first =
-            first_at(part->pool_targets, part->pool_row[k], end, part->first);
+        const uint64_t first = vly_targets_find(
+            part->pool_targets, part->pool_row[k], end, part->first);
         uint64_t at = row[part->own_first + (size_t)k];
         uint64_t i = first;
         for (; i < end && part->pool_targets[i] - part->first < part->n; i++)
@@ -140,14 +127,6 @@ static vly_status deal_pair(const vly_genome *genome, const dealt *part,
     return VLY_OK;
 }
 
-static uint32_t place_of(const vly_end *end, uint32_t part)
-{
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < part; i++)
-        place += end->parts[i].n;
-    return place;
-}
-
 vly_status vly_pool_deal(const vly_genome *genome, const uint64_t *row,
                          const uint32_t *targets, struct vly_made_pair *made,
                          uint32_t n, vly_storage *storage, vly_error *error)
@@ -157,13 +136,13 @@ vly_status vly_pool_deal(const vly_genome *genome, const uint64_t *row,
         const vly_pair *pair = made[i].pair;
         const vly_part *from = &pair->pool->from.parts[pair->from_part];
         const vly_part *to = &pair->pool->to.parts[pair->to_part];
-        dealt part = {.pool_row =
-                          row + place_of(&pair->pool->from, pair->from_part),
-                      .pool_targets = targets,
-                      .first = place_of(&pair->pool->to, pair->to_part),
-                      .n = to->n,
-                      .n_sources = from->n,
-                      .own_first = from->first};
+        dealt part = {
+            .pool_row = row + vly_end_place(&pair->pool->from, pair->from_part),
+            .pool_targets = targets,
+            .first = vly_end_place(&pair->pool->to, pair->to_part),
+            .n = to->n,
+            .n_sources = from->n,
+            .own_first = from->first};
         part.shift = genome->areas[to->area].first + to->first - part.first;
         VLY_TRY(deal_pair(genome, &part, &made[i], storage, error));
     }

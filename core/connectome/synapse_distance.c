@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "connectome/near_neurons.h"
+#include "genome/genome_end.h"
 
 #define WEIGHT_MAX 1e9
 
@@ -24,10 +25,7 @@ static vly_status refuse(vly_maker *maker, const vly_made_pair *made,
 /* Place of a part in its pool, less its first neuron in the area. */
 static uint32_t place_of(const vly_end *end, uint32_t part)
 {
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < part; i++)
-        place += end->parts[i].n;
-    return place - end->parts[part].first;
+    return vly_end_place(end, part) - end->parts[part].first;
 }
 
 static vly_status fill(vly_maker *maker, const vly_made_pair *made,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Synapses of a file between ends that are no whole areas: ids count the
+ * Synapses of a file between ends that are not whole areas: ids count the
  * neurons of the end, and each pair of parts gets the synapses between them,
  * with the ids of its areas.
  */
@@ -8,15 +8,6 @@
 #include "base/memory.h"
 #include "genome/edge_list.h"
 #include "genome/genome_file.h"
-
-/* Where a part begins in its end. */
-static uint32_t offset_of(const vly_end *end, uint32_t part)
-{
-    uint32_t offset = 0;
-    for (uint32_t i = 0; i < part; i++)
-        offset += end->parts[i].n;
-    return offset;
-}
 
 static bool within(uint32_t id, uint32_t offset, const vly_part *part)
 {
@@ -43,8 +34,8 @@ vly_status vly_edges_between(vly_reader *reader, const vly_map_entry *map,
     const vly_edge_list *all = map->edges;
     const vly_part *from = &cell->source->parts[f];
     const vly_part *to = &cell->target->parts[t];
-    const uint32_t sources = offset_of(cell->source, f);
-    const uint32_t targets = offset_of(cell->target, t);
+    const uint32_t sources = vly_end_place(cell->source, f);
+    const uint32_t targets = vly_end_place(cell->target, t);
     uint64_t n = 0;
     for (uint64_t i = 0; i < all->n; i++)
         n += within(all->source[i], sources, from) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Areas that are there several times, as clusters and columns are:
- * [area.E] with copies = 20 is the areas E/0 to E/19. It is a key and no
- * pattern in the name, because a number in a value can be an expression and can
- * be set. The name "E" stands for all of them, like a glob.
+ * [area.E] with copies = 20 is the areas E/0 to E/19. The number is a key, not
+ * part of the name, so that it can be an expression and --set can change it.
+ * The name "E" stands for all of them, like a glob.
  */
 #include "genome/genome_copies.h"
 
@@ -129,10 +129,11 @@ static vly_status check_own(vly_reader *reader, const vly_toml_node *areas,
     uint64_t n = 0;
     vly_status status;
     if (area->kind != VLY_TOML_TABLE)
-        return vly_reader_fail_key(reader, area,
-                                   "%.80s is no table, wanted [area.\"%.80s\"] "
-                                   "with other values of that copy",
-                                   area->key, area->key);
+        return vly_reader_fail_key(
+            reader, area,
+            "%.80s is not a table, wanted [area.\"%.80s\"] "
+            "with other values of that copy",
+            area->key, area->key);
     if (vly_toml_get(area, "copies"))
         return vly_reader_fail_key(reader, vly_toml_get(area, "copies"),
                                    "copies of area %s, which is a copy of %s "

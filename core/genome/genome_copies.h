@@ -18,7 +18,7 @@ typedef struct vly_copies {
 vly_status vly_copies_expand(vly_reader *reader);
 /* Whether `word` is the name of a copy of an area of the table, "NAME/3". */
 bool vly_copies_named(const vly_toml_node *areas, const char *word);
-/* The copies that an area belongs to; NULL: it is none. */
+/* The copies that an area belongs to; NULL: it is not a copy. */
 const vly_copies *vly_copies_of(const vly_reader *reader, uint32_t area);
 
 /* `copies` of a map: leaves the pairs of cells of the same copy, or of others;

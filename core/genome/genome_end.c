@@ -51,16 +51,14 @@ static piece trimmed(piece of)
 static bool read_bound(const char *begin, const char *end, bool *given,
                        uint64_t *number)
 {
-    while (begin < end && *begin == ' ')
-        begin++;
-    while (end > begin && end[-1] == ' ')
-        end--;
-    *given = end > begin;
+    const piece digits = trimmed((piece){begin, (size_t)(end - begin), 0});
+    *given = digits.n > 0;
     *number = 0;
-    for (; begin < end; begin++) {
-        if (*begin < '0' || *begin > '9' || *number > VLY_NEURONS_MAX)
+    for (size_t i = 0; i < digits.n; i++) {
+        const char c = digits.begin[i];
+        if (c < '0' || c > '9' || *number > VLY_NEURONS_MAX)
             return false;
-        *number = *number * 10 + (uint64_t)(*begin - '0');
+        *number = *number * 10 + (uint64_t)(c - '0');
     }
     return true;
 }
@@ -110,7 +108,7 @@ static vly_status part_of(const end_work *work, const piece *name,
     uint64_t last = of->has_last ? of->last : found->n_neurons;
     *part = (vly_part){.area = area, .n = found->n_neurons};
     if (!of->given || found->n_neurons == 0)
-        return VLY_OK; /* every part of no neuron is none */
+        return VLY_OK; /* without neurons every part is empty */
     if (last > found->n_neurons || of->first >= last)
         return vly_reader_fail_in(
             work->reader, work->node, work->at + name->at,
@@ -130,10 +128,15 @@ static bool same_part(const vly_part *a, const vly_part *b)
     return a->area == b->area && a->first == b->first && a->n == b->n;
 }
 
-static bool overlap(const vly_part *a, const vly_part *b)
+/* The neurons that both parts have; n is 0 if they have none. */
+static vly_part common(const vly_part *a, const vly_part *b)
 {
-    return a->area == b->area && a->first < b->first + b->n &&
-           b->first < a->first + a->n;
+    const uint32_t first = a->first > b->first ? a->first : b->first;
+    const uint32_t a_end = a->first + a->n;
+    const uint32_t b_end = b->first + b->n;
+    const uint32_t end = a_end < b_end ? a_end : b_end;
+    const bool any = a->area == b->area && first < end;
+    return (vly_part){a->area, first, any ? end - first : 0};
 }
 
 static bool whole_part(const vly_genome *genome, const vly_part *part)
@@ -155,20 +158,20 @@ bool vly_end_named(const vly_genome *genome, const vly_end *name,
     return all || strcmp(name->name, end->name) == 0;
 }
 
+uint32_t vly_end_place(const vly_end *end, uint32_t part)
+{
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < part; i++)
+        place += end->parts[i].n;
+    return place;
+}
+
 uint64_t vly_ends_shared(const vly_end *a, const vly_end *b)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < a->n_parts; i++)
-        for (uint32_t k = 0; k < b->n_parts; k++) {
-            const vly_part *x = &a->parts[i];
-            const vly_part *y = &b->parts[k];
-            if (!overlap(x, y))
-                continue;
-            uint32_t first = x->first > y->first ? x->first : y->first;
-            uint32_t last = x->first + x->n < y->first + y->n ? x->first + x->n
-                                                              : y->first + y->n;
-            n += last - first;
-        }
+        for (uint32_t k = 0; k < b->n_parts; k++)
+            n += common(&a->parts[i], &b->parts[k]).n;
     return n;
 }
 
@@ -229,20 +232,16 @@ static vly_status check_overlap(const end_work *work, const piece *of,
                                 const vly_end *end)
 {
     const vly_part *last = &end->parts[end->n_parts - 1];
-    for (uint32_t i = 0; i + 1 < end->n_parts; i++)
-        if (overlap(&end->parts[i], last))
+    for (uint32_t i = 0; i + 1 < end->n_parts; i++) {
+        const vly_part again = common(&end->parts[i], last);
+        if (again.n)
             return vly_reader_fail_in(
                 work->reader, work->node, work->at + of->at,
                 "%s: neurons %u to %u of area %s are in the pool already, "
                 "wanted each once",
-                work->what,
-                last->first > end->parts[i].first ? last->first
-                                                  : end->parts[i].first,
-                (last->first + last->n < end->parts[i].first + end->parts[i].n
-                     ? last->first + last->n
-                     : end->parts[i].first + end->parts[i].n) -
-                    1,
+                work->what, again.first, again.first + again.n - 1,
                 work->reader->genome->areas[last->area].name);
+    }
     return VLY_OK;
 }
 
@@ -256,7 +255,8 @@ static vly_status add_end(end_work *work, vly_end *end)
         total += end->parts[i].n;
     end->n_neurons = (uint32_t)total;
     VLY_TRY(name_end(work->reader, end));
-    for (uint32_t i = 0; i < list->n; i++)
+    /* parts of an area of 0 neurons are all alike, and left out */
+    for (uint32_t i = 0; total > 0 && i < list->n; i++)
         if (end->n_parts == list->ends[i].n_parts &&
             same_part(&end->parts[0], &list->ends[i].parts[0]) &&
             strcmp(end->name, list->ends[i].name) == 0)

@@ -27,6 +27,8 @@ bool vly_end_whole(const vly_genome *genome, const vly_end *end);
  * which all of it belongs. */
 bool vly_end_named(const vly_genome *genome, const vly_end *name,
                    const vly_end *end);
+/* Where part `part` begins among the neurons of its end. */
+uint32_t vly_end_place(const vly_end *end, uint32_t part);
 /* Neurons that are in both. */
 uint64_t vly_ends_shared(const vly_end *a, const vly_end *b);
 

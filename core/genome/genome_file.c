@@ -179,8 +179,8 @@ out:
     return status;
 }
 
-/* Ids of a file count the neurons of the end: an end that is no whole area is
- * like an area of its own. */
+/* Ids of a file count the neurons of the end: an end that is not a whole area
+ * is like an area of its own. */
 static const vly_area *area_of(const vly_genome *genome, const vly_end *end,
                                vly_area *own)
 {

@@ -17,7 +17,8 @@ typedef enum vly_key_form {
     VLY_FORM_WHOLE,
     VLY_FORM_CELL,     /* a number, a distribution, or a matrix of such */
     VLY_FORM_COUNTS,   /* a number, or a matrix of such */
-    VLY_FORM_EACH,     /* a number, or a list of one an area of `to` */
+    VLY_FORM_EACH,     /* a number, or a list of one an area of `to`, a neuron
+                        * or a time */
     VLY_FORM_PER_AREA, /* a number, or a list of one an area of `to` */
     VLY_FORM_AREAS,    /* a name, a glob, or a list of such */
     VLY_FORM_LINKS,    /* ["A -> B", ...] */

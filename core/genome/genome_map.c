@@ -120,7 +120,8 @@ static vly_status check_repeats(vly_reader *reader, const vly_map_entry *map,
         cells[i] = &map->cells[i];
     qsort(cells, map->n_cells, sizeof(*cells), compare_cells);
     for (uint32_t i = 1; i < map->n_cells; i++)
-        if (compare_cells(&cells[i], &cells[i - 1]) == 0)
+        if (cells[i]->source->n_neurons && cells[i]->target->n_neurons &&
+            compare_cells(&cells[i], &cells[i - 1]) == 0)
             return vly_reader_fail(
                 reader, node, "link names %s -> %s twice, wanted each once",
                 cells[i]->source->name, cells[i]->target->name);

@@ -21,7 +21,7 @@ static vly_status read_shares(vly_reader *reader, const vly_toml_node *node,
                                "p is %s, wanted a list of %u, one for each of "
                                "%s",
                                p->kind == VLY_TOML_ARRAY ? "of another length"
-                                                         : "no list",
+                                                         : "not a list",
                                value->n_parts, list);
     for (uint32_t i = 0; i < value->n_parts; i++) {
         value->shares[i] = 1.0 / value->n_parts;

@@ -37,7 +37,8 @@ typedef struct vly_use_chain {
 /* genome_use_file.c. Adds the file that `node` names to those of the genome. */
 vly_status vly_use_add_file(vly_reader *reader, const vly_toml_node *node);
 /* Parses it (part->name) into part->root.
- * Errors  E_PARSE it cannot be read, is none, or includes itself */
+ * Errors  E_PARSE it cannot be read, is not a genome, or includes
+ *         itself */
 vly_status vly_use_open_file(vly_reader *reader, const vly_toml_node *node,
                              vly_use_chain *chain, vly_reader *part);
 

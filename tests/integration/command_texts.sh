@@ -130,6 +130,31 @@ lists "map:2 A -> A distance 0 1 1"
 says "voxels.toml:8:1: none makes no synapse from A to A: no pair of voxels fits a pattern"
 says "map:2 makes no synapse from A to A: no two neurons are where kernel and mask are above 0"
 
+# one note for a pool, and only if none of its pairs has a synapse
+cat > pools.toml << 'END'
+format = 1
+[area.A]
+model = "lif_psc_delta"
+neurons = 40
+[[map]]
+id = "some"
+from = "A[:10] + A[10:]"
+to = "A"
+rule = "fixed_total_number"
+count = 1
+weight_mv = 1
+[[map]]
+id = "none"
+from = "A[:10] + A[10:]"
+to = "A"
+rule = "pairwise_bernoulli"
+p = 1e-9
+weight_mv = 1
+END
+expect 0 check pools.toml
+says "note: none makes no synapse from A[0:10]+A[10:40] to A"
+lacks "some makes no synapse"
+
 # ---- notes ----
 expect 0 run voxels.toml
 says "note: voxels.toml:8:1: none makes no synapse"

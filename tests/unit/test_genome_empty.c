@@ -49,13 +49,17 @@ static void maps(void **state)
         "rule = \"fixed_total_number\"\np = 1\n",
         "rule = \"pairwise_bernoulli\"\np = 0.5\n"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        char with[900];
+        char with[1500];
         snprintf(with, sizeof with,
                  HEAD NOTHING TAIL
                  "[[map]]\nfrom = \"N\"\nto = \"A\"\n%sweight_pa = 1\n"
                  "[[map]]\nfrom = [\"A\", \"N[:5]\"]\nto = \"N\"\n%s"
+                 "weight_pa = 1\n"
+                 "[[map]]\nfrom = [\"N[:5]\", \"N[5:]\"]\nto = \"A\"\n%s"
+                 "weight_pa = [[1, 2]]\n"
+                 "[[map]]\nlink = [\"N[:5] -> A\", \"N[5:] -> A\"]\n%s"
                  "weight_pa = 1\n",
-                 rules[i], rules[i]);
+                 rules[i], rules[i], rules[i], rules[i]);
         assert_alike(with, HEAD TAIL);
     }
 }
@@ -83,8 +87,8 @@ static void stimuli_and_records(void **state)
     (void)state;
     assert_alike(HEAD NOTHING TAIL
                  "[[stimulus]]\nid = \"s\"\nkind = \"poisson\"\n"
-                 "to = [\"A\", \"N\", \"B\"]\nrate_hz = [1, 2, 3]\n"
-                 "weight_pa = 5\n"
+                 "to = [\"A\", \"N[:5]\", \"N[5:]\", \"B\"]\n"
+                 "rate_hz = [1, 2, 2, 3]\nweight_pa = 5\n"
                  "[[stimulus]]\nkind = \"dc\"\nto = \"N\"\nfirst = 2\nn = 3\n"
                  "amplitude_pa = 1\n"
                  "[[stimulus]]\nkind = \"spikes\"\nto = \"N\"\n"

@@ -191,21 +191,32 @@ static void print_stimuli(const vly_genome *genome)
     }
 }
 
-/* Errors  that are found only by compiling. */
+/* What only compiling finds. The pairs of a pool are noted together, and
+ * projections are in the order of their pairs. */
 static void note_empty(const vly_genome *genome, const vly_connectome *built)
 {
-    for (uint32_t i = 0; i < built->desc.n_projections; i++) {
-        const vly_pair *pair = &genome->pairs[built->projections[i].pair];
-        if (built->projections[i].n_synapses > 0 ||
-            pair->rule == VLY_RULE_VECTORS) /* noted already */
+    uint32_t projection = 0;
+    for (uint32_t i = 0, next; i < genome->n_pairs; i = next) {
+        const vly_pair *pair = &genome->pairs[i];
+        const vly_pool *pool = pair->pool;
+        uint64_t n = 0;
+        next = i + 1;
+        while (pool && next < genome->n_pairs &&
+               genome->pairs[next].pool == pool)
+            next++;
+        for (; projection < built->desc.n_projections &&
+               built->projections[projection].pair < next;
+             projection++)
+            n += built->projections[projection].n_synapses;
+        if (n > 0 || pair->rule == VLY_RULE_VECTORS) /* noted already */
             continue;
-        tool_message("note: %s makes no synapse from %s to %s%s", pair->map,
-                     genome->areas[pair->from].name,
-                     genome->areas[pair->to].name,
-                     pair->rule == VLY_RULE_DISTANCE
-                         ? ": no two neurons are where kernel and mask are "
-                           "above 0"
-                         : "");
+        tool_message(
+            "note: %s makes no synapse from %.80s to %.80s%s", pair->map,
+            pool ? pool->from.name : genome->areas[pair->from].name,
+            pool ? pool->to.name : genome->areas[pair->to].name,
+            pair->rule == VLY_RULE_DISTANCE
+                ? ": no two neurons are where kernel and mask are above 0"
+                : "");
     }
 }
 
