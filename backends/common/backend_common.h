@@ -121,6 +121,8 @@ vly_status vly_common_check_program(const vly_area_desc *area,
 /* The operands that are values: how many, and the k-th. */
 uint32_t vly_common_program_reads(const vly_program_op *op);
 uint32_t vly_common_program_operand(const vly_program_op *op, uint32_t k);
+/* used [n_ops]: 1 for operations that fields or the spike depend on, else 0 */
+void vly_common_program_used(const vly_program *program, uint8_t *used);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
 const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,

@@ -4,6 +4,8 @@
  */
 #include "backend_common.h"
 
+#include <string.h>
+
 enum { F32 = VLY_TYPE_F32, U32 = VLY_TYPE_U32, ANY = 2, SAME = 3 };
 
 typedef struct row {
@@ -51,6 +53,18 @@ uint32_t vly_common_program_reads(const vly_program_op *op)
 uint32_t vly_common_program_operand(const vly_program_op *op, uint32_t k)
 {
     return k == 0 ? op->a : k == 1 ? op->b : op->c;
+}
+
+void vly_common_program_used(const vly_program *program, uint8_t *used)
+{
+    memset(used, 0, program->n_ops);
+    used[program->fired] = 1;
+    for (uint32_t f = 0; f < program->n_fields; f++)
+        used[program->out[f]] = 1;
+    for (uint32_t i = program->n_ops; i-- > 0;)
+        for (uint32_t k = 0;
+             used[i] && k < vly_common_program_reads(&program->ops[i]); k++)
+            used[vly_common_program_operand(&program->ops[i], k)] = 1;
 }
 
 static int good(const vly_area_desc *area, const vly_program *program,

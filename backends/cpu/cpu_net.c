@@ -212,35 +212,30 @@ static bool has_avx512(void)
 }
 #endif
 
-const vly_cpu_kernels *vly_cpu_best_kernels(void)
+/* isa: NULL for the fastest; NULL if this processor does not have it */
+static const vly_cpu_kernels *find_kernels(const char *isa)
 {
 #if defined(VLY_CPU_X86)
-    if (has_avx512())
+    if ((!isa || strcmp(isa, "avx512") == 0) && has_avx512())
         return &vly_cpu_kernels_avx512;
-    if (has_avx2())
+    if ((!isa || strcmp(isa, "avx2") == 0) && has_avx2())
         return &vly_cpu_kernels_avx2;
 #endif
-    return &vly_cpu_kernels_scalar;
+    return !isa || strcmp(isa, "scalar") == 0 ? &vly_cpu_kernels_scalar : NULL;
+}
+
+const vly_cpu_kernels *vly_cpu_best_kernels(void)
+{
+    return find_kernels(NULL);
 }
 
 static vly_status choose_kernels(const char *isa,
                                  const vly_cpu_kernels **kernels,
                                  vly_error *error)
 {
-    if (strcmp(isa, "scalar") == 0) {
-        *kernels = &vly_cpu_kernels_scalar;
+    *kernels = find_kernels(isa);
+    if (*kernels)
         return VLY_OK;
-    }
-#if defined(VLY_CPU_X86)
-    if (strcmp(isa, "avx2") == 0 && has_avx2()) {
-        *kernels = &vly_cpu_kernels_avx2;
-        return VLY_OK;
-    }
-    if (strcmp(isa, "avx512") == 0 && has_avx512()) {
-        *kernels = &vly_cpu_kernels_avx512;
-        return VLY_OK;
-    }
-#endif
     return vly_support_fail(error, VLY_E_UNSUPPORTED,
                             "cpu option 'isa=%s': this processor does not have "
                             "it",

@@ -38,7 +38,7 @@ static bool is_measuring(const vly_cpu_tuner *tuner)
     return tuner->round < VLY_CPU_ROUNDS;
 }
 
-/* Bursts until the tuner is to hear how long they took. */
+/* Bursts to run before the caller says how long they took. */
 static uint64_t wanted(const vly_cpu_tuner *tuner)
 {
     const double burst_ns = tuner->choices[tuner->at].burst_ns;

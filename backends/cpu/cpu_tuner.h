@@ -22,7 +22,7 @@ typedef struct vly_cpu_choice {
     uint64_t bursts; /* of this measurement */
     uint64_t ns;
     double tries[VLY_CPU_ROUNDS]; /* ns of a burst, each */
-    double burst_ns; /* mean of the last whole measurement; 0: none */
+    double burst_ns;              /* mean in the last whole measurement, or 0 */
 } vly_cpu_choice;
 
 typedef struct vly_cpu_tuner {
@@ -30,7 +30,7 @@ typedef struct vly_cpu_tuner {
     uint32_t n_choices;
     uint32_t at;     /* the one that runs */
     uint32_t chosen; /* by the last whole measurement */
-    uint32_t round;  /* of the measurement; VLY_CPU_ROUNDS: none */
+    uint32_t round;  /* VLY_CPU_ROUNDS: it is not measuring */
     uint32_t n_measurements;
     uint64_t block;    /* bursts of one try; 0: not known yet */
     uint64_t in_block; /* of them done */

@@ -28,18 +28,6 @@ typedef struct ptx_step {
     uint32_t field[VLY_PROGRAM_MAX_FIELDS];
 } ptx_step;
 
-static void find_used(ptx_step *s)
-{
-    const vly_program *program = s->program;
-    s->used[program->fired] = 1;
-    for (uint32_t f = 0; f < program->n_fields; f++)
-        s->used[program->out[f]] = 1;
-    for (uint32_t i = program->n_ops; i-- > 0;)
-        for (uint32_t k = 0;
-             s->used[i] && k < vly_common_program_reads(&program->ops[i]); k++)
-            s->used[vly_common_program_operand(&program->ops[i], k)] = 1;
-}
-
 static uint32_t word(ptx_step *s, uint32_t i)
 {
     return s->is_truth[i] ? vly_cuda_ptx_word(s->ptx, s->value[i])
@@ -252,7 +240,7 @@ void vly_cuda_ptx_step(const vly_program *program,
     vly_cuda_text none = {NULL, 0, 0};
     vly_cuda_ptx ptx = {.to = &none};
     ptx_step s = {.ptx = &ptx, .program = program, .names = names};
-    find_used(&s);
+    vly_common_program_used(program, s.used);
     ptx_step again = s;
     write_body(&s);
     const uint32_t n_words = ptx.n_words;

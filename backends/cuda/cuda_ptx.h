@@ -54,7 +54,7 @@ void vly_cuda_ptx_step(const vly_program *program,
                        const vly_cuda_ptx_names *names, vly_cuda_text *to);
 /* Appends a copy of a kernel's text with the steps of n programs, chosen by the
  * operand `model`, in place of each mark. The number of marks, or -1 if one of
- * them has not the operands of the table. */
+ * them has other operands than the table. */
 int vly_cuda_ptx_splice(const char *kernel, const vly_program *const *programs,
                         uint32_t n, vly_cuda_text *to);
 

@@ -15,27 +15,18 @@
 static_assert(VLY_PROGRAM_MAX_OPS <= VLY_CUDA_PLACE_MASK,
               "a place has room for every value");
 
-/* What the results need, from the last operation to the first. */
+/* The last reader of each value that is used. */
 static void find_last(const vly_program *program, vly_cuda_step_maker *maker)
 {
-    const uint32_t n = program->n_ops;
-    memset(maker->used, 0, sizeof maker->used);
-    for (uint32_t f = 0; f <= program->n_fields; f++) {
-        uint32_t i = f < program->n_fields ? program->out[f] : program->fired;
-        maker->used[i] = 1;
-        maker->last[i] = n;
-    }
-    for (uint32_t i = n; i-- > 0;) {
-        const vly_program_op *op = &program->ops[i];
-        if (!maker->used[i])
-            continue;
-        for (uint32_t k = 0; k < vly_common_program_reads(op); k++) {
-            uint32_t from = vly_common_program_operand(op, k);
-            if (!maker->used[from])
-                maker->last[from] = i;
-            maker->used[from] = 1;
-        }
-    }
+    vly_common_program_used(program, maker->used);
+    for (uint32_t i = 0; i < program->n_ops; i++)
+        for (uint32_t k = 0;
+             maker->used[i] && k < vly_common_program_reads(&program->ops[i]);
+             k++)
+            maker->last[vly_common_program_operand(&program->ops[i], k)] = i;
+    maker->last[program->fired] = program->n_ops;
+    for (uint32_t f = 0; f < program->n_fields; f++)
+        maker->last[program->out[f]] = program->n_ops;
 }
 
 static uint32_t take_slot(vly_cuda_step_maker *maker, vly_cuda_steps *made)

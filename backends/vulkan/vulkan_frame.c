@@ -214,18 +214,17 @@ int vly_frame_read(vly_frame *s, char *message)
     s->bound = s->words[BOUND_AT];
     s->gone = calloc(s->bound, 1);
     if (s->gone == NULL)
-        return vly_frame_refuse(message, "no memory for its ids", s->bound);
+        return VLY_SPIRV_NO_MEMORY;
     return read_all(s, message);
 }
 
-int vly_frame_assemble(vly_frame *s, char *message)
+int vly_frame_assemble(vly_frame *s)
 {
     /* the header, in the form of an instruction */
     vly_frame_put(s, &s->made, 0, s->words + 1, HEADER_WORDS - 1);
     put_all(s);
     if (s->no_memory)
-        return vly_frame_refuse(message, "no memory for its operations",
-                                s->program->n_ops);
+        return VLY_SPIRV_NO_MEMORY;
     s->made.words[0] = s->words[0];
     s->made.words[BOUND_AT] = s->bound;
     return 0;

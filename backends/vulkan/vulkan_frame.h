@@ -117,10 +117,10 @@ void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
 /* "the shader for users' models: WHAT (WHERE)"; returns -1 */
 int vly_frame_refuse(char *message, const char *what, unsigned where);
 /* Finds types, functions and parameters: all but words, n and program of an
- * empty frame. Returns 0, or -1 */
+ * empty frame. Returns 0, -1 or VLY_SPIRV_NO_MEMORY */
 int vly_frame_read(vly_frame *s, char *message);
-/* The module with the new bodies, in made. Returns 0, or -1 */
-int vly_frame_assemble(vly_frame *s, char *message);
+/* The module with the new bodies, in made. Returns 0, or VLY_SPIRV_NO_MEMORY */
+int vly_frame_assemble(vly_frame *s);
 void vly_frame_free(vly_frame *s);
 
 #endif

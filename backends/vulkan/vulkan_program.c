@@ -157,13 +157,19 @@ static VkResult build(const vly_vulkan_device *device,
     size_t n = 0;
     size_t n_frame;
     const uint32_t *frame = vly_vulkan_shader(shader, &n_frame);
-    message[0] = '\0';
-    if (vly_vulkan_splice(frame, n_frame, program, &words, &n, message) != 0)
+    int failed =
+        vly_vulkan_splice(frame, n_frame, program, &words, &n, message);
+    if (failed == VLY_SPIRV_NO_MEMORY) {
+        message[0] = '\0';
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    if (failed)
         return VK_ERROR_UNKNOWN;
     VkResult result = vly_vulkan_pipeline_build(device, words, n, constants,
                                                 compiler_bytes(program), made);
     free(words);
     if (result != VK_SUCCESS && result != VK_ERROR_OUT_OF_HOST_MEMORY &&
+        result != VK_ERROR_OUT_OF_DEVICE_MEMORY &&
         result != VK_ERROR_DEVICE_LOST)
         snprintf(message, VLY_SPIRV_MESSAGE,
                  "its driver does not compile it (%d)", (int)result);

@@ -344,14 +344,15 @@ static void write_step(vly_frame *s)
 
 static int write_all(vly_frame *s, char *message)
 {
-    if (vly_frame_read(s, message) != 0)
-        return -1;
+    int failed = vly_frame_read(s, message);
+    if (failed)
+        return failed;
     s->zero = constant(s, s->type_uint, 0);
     s->one = constant(s, s->type_uint, 1);
     find_known(s);
     write_load(s);
     write_step(s);
-    return vly_frame_assemble(s, message);
+    return vly_frame_assemble(s);
 }
 
 int vly_vulkan_splice(const uint32_t *frame, size_t n,
@@ -360,16 +361,16 @@ int vly_vulkan_splice(const uint32_t *frame, size_t n,
 {
     uint32_t *done = NULL;
     size_t n_done = 0;
-    if (vly_spirv_check(frame, n, message) != 0)
-        return -1;
+    int failed = vly_spirv_check(frame, n, message);
+    if (failed)
+        return failed;
     vly_frame *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return vly_frame_refuse(message, "no memory for its operations",
-                                program->n_ops);
+        return VLY_SPIRV_NO_MEMORY;
     s->program = program;
     s->words = frame;
     s->n = n;
-    int failed = write_all(s, message);
+    failed = write_all(s, message);
     if (!failed)
         failed = vly_spirv_decorate(s->made.words, s->made.n, &done, &n_done,
                                     message);
@@ -378,7 +379,7 @@ int vly_vulkan_splice(const uint32_t *frame, size_t n,
     vly_frame_free(s);
     if (failed) {
         free(done);
-        return -1;
+        return failed;
     }
     *out = done;
     *n_out = n_done;

@@ -17,8 +17,8 @@
  * program  accepted by vly_common_check_program
  * *out     malloc'ed, owned by the caller; untouched on failure. It has
  *          NoContraction at every float + - * and keeps the numeric contract
- * message  [VLY_SPIRV_MESSAGE] why it failed
- * Returns 0, or -1
+ * message  [VLY_SPIRV_MESSAGE] why it failed, if it returns -1
+ * Returns 0, -1 or VLY_SPIRV_NO_MEMORY
  */
 int vly_vulkan_splice(const uint32_t *frame, size_t n,
                       const vly_program *program, uint32_t **out, size_t *n_out,

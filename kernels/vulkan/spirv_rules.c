@@ -144,7 +144,7 @@ static int open_module(module *m, const uint32_t *words, size_t n,
     m->ids = calloc(m->bound, 1);
     if (m->ids == NULL) {
         snprintf(message, VLY_SPIRV_MESSAGE, "no memory for %u ids", m->bound);
-        return -1;
+        return VLY_SPIRV_NO_MEMORY;
     }
     return 0;
 }
@@ -173,8 +173,9 @@ int vly_spirv_decorate(const uint32_t *words, size_t n, uint32_t **out,
                        size_t *n_out, char *message)
 {
     module m;
-    if (open_module(&m, words, n, message) != 0)
-        return -1;
+    int failed = open_module(&m, words, n, message);
+    if (failed != 0)
+        return failed;
     note_decorations(&m);
     size_t here = n;
     size_t n_missing = 0;
@@ -191,7 +192,7 @@ int vly_spirv_decorate(const uint32_t *words, size_t n, uint32_t **out,
         snprintf(message, VLY_SPIRV_MESSAGE, "no memory for %zu words",
                  n + 3 * n_missing);
         free(m.ids);
-        return -1;
+        return VLY_SPIRV_NO_MEMORY;
     }
     memcpy(made, words, here * sizeof *made);
     size_t to = here;
@@ -430,10 +431,10 @@ static int check_instruction(module *m, const instruction *i)
 int vly_spirv_check(const uint32_t *words, size_t n, char *message)
 {
     module m;
-    if (open_module(&m, words, n, message) != 0)
-        return -1;
+    int failed = open_module(&m, words, n, message);
+    if (failed != 0)
+        return failed;
     note_decorations(&m);
-    int failed = 0;
     uint32_t n_entries = 0;
     size_t at = HEADER_WORDS;
     instruction i;

@@ -12,12 +12,13 @@
 #include <stdint.h>
 
 #define VLY_SPIRV_MESSAGE 256
+#define VLY_SPIRV_NO_MEMORY (-2)
 
 /* Decorates every OpFAdd, OpFSub, OpFMul and OpFNegate that is not decorated.
  *
  * *out    malloc'ed, owned by the caller; untouched on failure
  * message [VLY_SPIRV_MESSAGE] why it failed: not SPIR-V, or no memory
- * Returns 0, or -1
+ * Returns 0, -1 or VLY_SPIRV_NO_MEMORY
  */
 int vly_spirv_decorate(const uint32_t *words, size_t n, uint32_t **out,
                        size_t *n_out, char *message);
@@ -28,7 +29,7 @@ int vly_spirv_decorate(const uint32_t *words, size_t n, uint32_t **out,
  * and nothing about subnormals.
  *
  * message [VLY_SPIRV_MESSAGE] the first violation, with its word and function
- * Returns 0, or -1
+ * Returns 0, -1 or VLY_SPIRV_NO_MEMORY
  */
 int vly_spirv_check(const uint32_t *words, size_t n, char *message);
 /* Whether the check accepts a float constant with these bits. */

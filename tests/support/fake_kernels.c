@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels that are none: see fake_cuda.c.
+ * Kernels that compute nothing: see fake_cuda.c.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "kernels/cuda/partition_layout.h"
 #include "kernels/cuda/program_kernels.h"
 
-/* nothing is made of what most of them are given */
+/* most of them use few of their arguments */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { BLOCK_BYTES = 4096 };

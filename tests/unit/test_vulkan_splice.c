@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shaders of users' models, without a device: random programs in every frame
  * pass spirv-val and have the operations of the program and no others; another
- * shader is refused; a damaged program is refused before, or spliced.
+ * shader is refused; a damaged program is refused before, or spliced; lack of
+ * memory is reported as such.
  */
 #include "backends/vulkan/vulkan_splice.h"
 
@@ -170,6 +171,64 @@ static void test_no_frame(void **state)
     free(r);
 }
 
+/* ---- memory ------------------------------------------------------------- */
+
+/* The linker puts these in place of malloc, calloc and realloc. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static uint32_t until_none; /* the allocation that fails; 0: none does */
+
+static bool is_none(void)
+{
+    return until_none > 0 && --until_none == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return is_none() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return is_none() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return is_none() ? NULL : __real_realloc(old, size);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    char message[VLY_SPIRV_MESSAGE];
+    random_operations *r = make(15);
+    const uint32_t f = frame_of(r, false);
+    uint32_t *words = NULL;
+    size_t n = 0;
+    uint32_t k = 0;
+    bool came = true;
+    while (came) {
+        until_none = ++k;
+        int failed = vly_vulkan_splice(frames[f].words, frames[f].n,
+                                       &r->program, &words, &n, message);
+        came = until_none == 0;
+        until_none = 0;
+        assert_int_equal(failed, came ? VLY_SPIRV_NO_MEMORY : 0);
+        assert_true(came == (words == NULL));
+    }
+    /* ids of the frame, the frame, its old ids, four texts; ids and words of
+     * the decorated module, ids of its check */
+    assert_true(k > 10);
+    free(words);
+    free(r);
+}
+
 static void test_damaged(void **state)
 {
     (void)state;
@@ -216,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spliced),
         cmocka_unit_test(test_no_frame),
+        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

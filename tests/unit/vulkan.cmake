@@ -45,6 +45,8 @@ if(TARGET vulkan)
             ${CMAKE_SOURCE_DIR}/plugins/support/support_host.c
         LIBRARIES volley_sdk volley_shaders
         DEFINITIONS VLY_SPIRV_VAL="${VOLLEY_SPIRV_VAL}")
+    target_link_options(test_vulkan_splice PRIVATE
+        -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 endif()
 
 # The backend beside the reference, once more with the validation layer.
