@@ -107,6 +107,9 @@ struct vly_net {
     bool rerunning;         /* replaying the bursts since the snapshot */
     bool muted;             /* and callbacks are not called for them */
     bool on_trial;          /* no device: changes are only tried */
+
+    uint32_t bounds_area;  /* net_bounds: where the last field was found, */
+    uint32_t bounds_first; /* and the number of fields before this area */
 };
 
 /* The layout of the words of a state: one area. */

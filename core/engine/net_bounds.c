@@ -42,15 +42,19 @@ out:
     return status;
 }
 
-/* Field `index` of real numbers; false: there are not so many. */
-static bool find(const vly_net *net, uint32_t index, vly_bound_stats *stats)
+/* Field `index` of real numbers; false: there are not so many. Goes on in the
+ * area of the last call: indices mostly ascend. */
+static bool find(vly_net *net, uint32_t index, vly_bound_stats *stats)
 {
     const vly_connectome *connectome = net->connectome;
-    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
-        const vly_connectome_area *area = &connectome->areas[a];
+    if (index < net->bounds_first)
+        net->bounds_area = net->bounds_first = 0;
+    for (; net->bounds_area < connectome->desc.n_areas; net->bounds_area++) {
+        const vly_connectome_area *area = &connectome->areas[net->bounds_area];
+        uint32_t at = net->bounds_first;
         for (uint32_t f = 0; f < area->model->n_fields; f++) {
             const vly_field_info *field = &area->model->fields[f];
-            if (field->type != VLY_TYPE_F32 || index-- > 0)
+            if (field->type != VLY_TYPE_F32 || at++ < index)
                 continue;
             *stats = (vly_bound_stats){.n_neurons = area->n_neurons,
                                        .declared = field->declared,
@@ -61,6 +65,7 @@ static bool find(const vly_net *net, uint32_t index, vly_bound_stats *stats)
                                        .unit = field->unit};
             return true;
         }
+        net->bounds_first = at;
     }
     return false;
 }

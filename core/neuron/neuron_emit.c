@@ -284,9 +284,9 @@ static bool compensated(const vly_emitter *emitter, const vly_node *node)
            emitter->env->low[node->index] != VLY_NO_VALUE;
 }
 
-/* Whether a < b or a <= b. With a compensated variable on one side, which may
- * be nearer to the other side than single precision tells: by the sign of their
- * difference, which is rounded after the residual is added. */
+/* Whether a < b or a <= b. If one side is a compensated variable, the sign of
+ * their difference decides, rounded after the residual is added: the sides may
+ * differ by less than single precision shows. */
 static uint32_t compare(vly_emitter *emitter, vly_program_code code,
                         vly_node *a, vly_node *b)
 {

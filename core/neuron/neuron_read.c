@@ -181,12 +181,12 @@ static bool marked(vly_text *text, const char *word)
     return vly_text_word(text) == n && memcmp(text->at, word, n) == 0;
 }
 
-/* `hold` and `compensated` after an expression */
+/* `hold` and `compensated` after an expression, each at most once */
 static bool marks_read(const vly_neuron_model *model, vly_text *text,
                        text_part part, vly_statement *made)
 {
     for (vly_text_skip(text);; vly_text_skip(text)) {
-        if (marked(text, "compensated")) {
+        if (!made->compensated && marked(text, "compensated")) {
             if (!made->derivative)
                 return vly_fault_at(text, text->at,
                                     "compensated, wanted only after an "
@@ -195,7 +195,7 @@ static bool marks_read(const vly_neuron_model *model, vly_text *text,
             text->at += strlen("compensated");
             continue;
         }
-        if (!marked(text, "hold"))
+        if (made->hold || !marked(text, "hold"))
             return true;
         if (part > PART_UPDATE || made->local)
             return vly_fault_at(text, text->at,

@@ -118,6 +118,42 @@ part '$4 == "B" && $5 == 9' --target B:9
 part '$4 == "A" && $5 >= 0 && $5 <= 3' --target A:0-3
 part '$1 == "wide" && $2 == "A" && $3 >= 3 && $3 <= 20 && $4 == "B" && $5 >= 2 && $5 <= 7' \
     --map wide --source A:3-20 --target B:2-7
+# a name with copies stands for all of them; a range is of each
+cat >copies.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.1
+bursts = 1
+[area.E]
+model = "lif_psc_delta"
+neurons = 6
+copies = 3
+[area."E/1"]
+neurons = 9
+[area.EX]
+model = "lif_psc_delta"
+neurons = 2
+[[map]]
+id = "all"
+from = ["E", "EX"]
+to = "E"
+rule = "all_to_all"
+weight_mv = 0.5
+delay_ms = 1
+END
+expect 0 connections copies.toml -o copies.csv
+# part_of_copies AWK OPTIONS...
+part_of_copies() {
+    wanted_rows=$1
+    shift
+    expect 0 connections copies.toml "$@"
+    { head -n 1 copies.csv && awk -F, "NR > 1 && ($wanted_rows)" copies.csv; } >want
+    holds [ "$(wc -l <want)" -gt 1 ]
+    holds cmp out want
+}
+part_of_copies '$2 != "EX"' --source E
+part_of_copies '$2 == "E/1" && $4 == "E/2"' --source E/1 --target E/2
+part_of_copies '$2 != "EX" && $3 >= 4 && $3 <= 5 && $5 == 5' --source E:4-5 --target E:5
 # none: a header without a unit
 for none in "--source C" "--map ring --source A"; do
     # shellcheck disable=SC2086 # words
@@ -238,9 +274,11 @@ says "none.vlk"
 
 # ---- refused ----
 expect 2 connections net.toml --map wlde
-says "--map: no map wlde has synapses, did you mean wide?"
+says '--map: no map "wlde" has synapses, did you mean "wide"?'
 expect 2 connections net.toml --map nothing-near
 says "wanted one of wide, ring"
+expect 2 connections copies.toml --source E:6
+says "--source E:6: wanted E:NEURON or E:FIRST-LAST, of neurons 0 to 5"
 expect 2 connections net.toml --source D
 says "--source: no area D"
 expect 2 connections net.toml --target B:10

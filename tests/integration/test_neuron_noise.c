@@ -134,7 +134,8 @@ static void draws(void **state)
     /* of two draws, of neurons side by side, of bursts one after the other */
     assert_close(correlation(x, y, DRAWS), 0, 5 * error);
     assert_close(correlation(x, x + 1, DRAWS - 1), 0, 5 * error);
-    assert_close(correlation(x, x + NEURONS, DRAWS - NEURONS), 0, 5.2 * error);
+    assert_close(correlation(x, x + NEURONS, DRAWS - NEURONS), 0,
+                 5 / sqrt(DRAWS - NEURONS));
     /* 5e-4 of the distribution, and chance (Kolmogorov, 1e-6) */
     double found = distance(x, DRAWS);
     printf("    the share below a value is off by %.1e at most\n", found);

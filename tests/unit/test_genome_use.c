@@ -427,7 +427,7 @@ static void wrong_model_files(void **state)
     put("a.toml", "format = 1\n" CELL_AREA OF_FILE("a.toml"));
     refused("a.toml",
             "a.toml:6:14: includes itself: a.toml -> a.toml, wanted no circle");
-    /* a mistake in it is told with its file, line and column */
+    /* the message names the file of a mistake, its line and column */
     put("parts/cells.toml", "format = 1\n[neuron.cell]\nstate = { v = 0 }\n"
                             "port = { ex = \"1\" }\neq = \"\"\"\n  v' = -w\n"
                             "\"\"\"\nspike = \"v >= 1\"\n");

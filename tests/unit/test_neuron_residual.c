@@ -193,10 +193,20 @@ static void infinite_change(void **state)
     }
 }
 
+static void twice(void **state)
+{
+    (void)state;
+    char text[500];
+    (void)snprintf(text, sizeof text, DECAY, "-v/tau",
+                   "compensated compensated", "auto");
+    neuron_refused(text,
+                   "5:31: unexpected compensated, wanted an operator, the "
+                   "end of the line or a ;");
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(above_least),
-    cmocka_unit_test(methods),
-    cmocka_unit_test(bounds),
-    cmocka_unit_test(infinite_change),
+    cmocka_unit_test(above_least), cmocka_unit_test(methods),
+    cmocka_unit_test(bounds),      cmocka_unit_test(infinite_change),
+    cmocka_unit_test(twice),
 };
 VLY_TEST_MAIN(tests)

@@ -35,7 +35,7 @@ vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
                        uint64_t *n_bursts, vly_error *error);
 
 /* The burst of --summary-from; 0: it is not given.
- * Errors  E_INVALID no whole number of bursts, or nothing is left of n_bursts
+ * Errors  E_INVALID not a whole number of bursts, or none of n_bursts is left
  */
 vly_status tool_summary_from(const tool_args *args, const vly_genome *genome,
                              uint64_t n_bursts, uint64_t *burst,

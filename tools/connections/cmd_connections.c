@@ -20,9 +20,9 @@
 static const tool_option options[] = {
     {"map", 0, false, TOOL_TEXT, "NAME", "of this map only", 0, 0},
     {"source", 0, false, TOOL_TEXT, "AREA[:I[-J]]",
-     "from this area, or from neurons I to J of it", 0, 0},
+     "from this area or its copies, or from neurons I to J of it", 0, 0},
     {"target", 0, false, TOOL_TEXT, "AREA[:I[-J]]",
-     "to this area, or to neurons I to J of it", 0, 0},
+     "to this area or its copies, or to neurons I to J of it", 0, 0},
     {"limit", 0, false, TOOL_COUNT, "N", "the first N only", 1, 9e15},
     {"output", 'o', false, TOOL_TEXT, "FILE",
      "default: standard output; .h5: SONATA edges, otherwise CSV", 0, 0},

@@ -6,6 +6,7 @@
 #define VOLLEY_TOOLS_CONNECTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <volley/volley.h>
@@ -18,12 +19,14 @@ enum { CONNECTIONS_PARTS = 6 };
 /* Rows that are read at once. */
 enum { CONNECTIONS_BLOCK = 1 << 14 };
 
-/* One end, as of "E:3-7": an area and neurons of it. */
+/* One end, as of "E:3-7": an area, or all its copies E/0, E/1, ..., and neurons
+ * of each. */
 typedef struct connections_end {
-    bool given;
-    uint32_t area;
+    const char *name; /* n_name bytes of the option; NULL: any area */
+    size_t n_name;
+    bool copies; /* no area has this name, but copies of it do */
     uint32_t first;
-    uint32_t end; /* after the last */
+    uint32_t end; /* after the last; UINT32_MAX: all from first on */
 } connections_end;
 
 typedef struct connections_pick {
@@ -57,8 +60,9 @@ typedef struct connections_reader connections_reader;
 
 /* ---- connections_pick.c ------------------------------------------------- */
 
-/* Reads "AREA", "AREA:NEURON" or "AREA:FIRST-LAST" of an option. NULL: any.
- * Errors  E_INVALID no such area, or no such neuron */
+/* Reads "AREA", "AREA:NEURON" or "AREA:FIRST-LAST" of an option, a text that
+ * end refers to from then on. NULL: any. Errors  E_INVALID no such area, or no
+ * such neuron */
 vly_status connections_end_read(const vly_connectome *connectome,
                                 const char *option, const char *text,
                                 connections_end *end, vly_error *error);
@@ -69,6 +73,10 @@ vly_status connections_pairs(const vly_connectome *connectome,
                              const connections_pick *pick,
                              connections_pair **pairs, uint32_t *n_pairs,
                              vly_error *error);
+/* The synapses of a projection whose sources are wanted: [*first, *end). */
+void connections_span(const vly_connectome *connectome,
+                      const connections_end *source, uint32_t projection,
+                      uint64_t *first, uint64_t *end);
 /* Rows of a pair that are wanted, without a limit. */
 uint64_t connections_count(const vly_connectome *connectome,
                            const connections_pick *pick,

@@ -13,29 +13,52 @@
 
 /* ---- one end ------------------------------------------------------------ */
 
-static vly_status find_area(const vly_connectome *connectome,
-                            const char *option, const char *name,
-                            uint32_t *area, vly_error *error)
+static bool is_at(const connections_end *end, const char *area)
+{
+    if (end->name == NULL)
+        return true;
+    if (strncmp(area, end->name, end->n_name) != 0)
+        return false;
+    const char *rest = area + end->n_name;
+    if (!end->copies)
+        return *rest == '\0';
+    return rest[0] == '/' && rest[1] != '\0' &&
+           rest[1 + strspn(rest + 1, "0123456789")] == '\0';
+}
+
+/* Sets copies if the name is that of copies. *n_neurons: in the smallest area.
+ */
+static vly_status find_areas(const vly_connectome *connectome,
+                             const char *option, const char *name,
+                             connections_end *end, uint32_t *n_neurons,
+                             vly_error *error)
 {
     vly_suggest near = {0};
     char text[VLY_HINT_SIZE];
-    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
-        *area = a;
-        if (strcmp(connectome->areas[a].name, name) == 0)
-            return VLY_OK;
-        vly_suggest_offer(&near, name, connectome->areas[a].name);
+    uint32_t n_found = 0;
+    for (int copies = 0; copies < 2 && n_found == 0; copies++) {
+        end->copies = copies != 0;
+        for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
+            const vly_connectome_area *area = &connectome->areas[a];
+            if (is_at(end, area->name) &&
+                (n_found++ == 0 || area->n_neurons < *n_neurons))
+                *n_neurons = area->n_neurons;
+        }
     }
+    if (n_found > 0)
+        return VLY_OK;
+    for (uint32_t a = 0; a < connectome->desc.n_areas; a++)
+        vly_suggest_offer(&near, name, connectome->areas[a].name);
     return vly_fail(error, VLY_E_INVALID, "--%s: no area %s%s", option, name,
                     vly_suggest_choice(&near, text, sizeof text));
 }
 
-/* "3" or "3-7", of n neurons; NULL: all. */
+/* "3" or "3-7", of n neurons; NULL: all, of larger copies too. */
 static bool read_range(char *text, uint32_t n, connections_end *end)
 {
     uint64_t first = 0;
     uint64_t last = 0;
     char *dash = text != NULL ? strchr(text, '-') : NULL;
-    end->end = n;
     if (text == NULL)
         return true;
     if (dash != NULL)
@@ -54,7 +77,8 @@ vly_status connections_end_read(const vly_connectome *connectome,
                                 connections_end *end, vly_error *error)
 {
     vly_status status = VLY_OK;
-    *end = (connections_end){.given = text != NULL};
+    uint32_t n = 0;
+    *end = (connections_end){.name = text, .end = UINT32_MAX};
     if (text == NULL)
         return VLY_OK;
     char *name = vly_strdup(text);
@@ -63,8 +87,8 @@ vly_status connections_end_read(const vly_connectome *connectome,
     char *colon = strchr(name, ':');
     if (colon != NULL)
         *colon = '\0';
-    VLY_TRY(find_area(connectome, option, name, &end->area, error));
-    const uint32_t n = connectome->areas[end->area].n_neurons;
+    end->n_name = strlen(name);
+    VLY_TRY(find_areas(connectome, option, name, end, &n, error));
     if (!read_range(colon != NULL ? colon + 1 : NULL, n, end))
         status = vly_fail(error, VLY_E_INVALID,
                           "--%s %s: wanted %s:NEURON or %s:FIRST-LAST, of "
@@ -104,8 +128,8 @@ static bool is_wanted(const vly_connectome *connectome,
     const vly_projection_desc *desc = &connectome->desc.projections[p];
     return (pick->map == NULL ||
             strcmp(pick->map, connectome->projections[p].map) == 0) &&
-           (!pick->source.given || pick->source.area == desc->source_area) &&
-           (!pick->target.given || pick->target.area == desc->target_area);
+           is_at(&pick->source, connectome->areas[desc->source_area].name) &&
+           is_at(&pick->target, connectome->areas[desc->target_area].name);
 }
 
 static vly_status check_map(const vly_connectome *connectome, const char *map,
@@ -121,7 +145,12 @@ static vly_status check_map(const vly_connectome *connectome, const char *map,
         if (p == 0 || !same_pair(connectome, p - 1, p))
             vly_suggest_offer(&near, map, connectome->projections[p].map);
     }
-    return vly_fail(error, VLY_E_INVALID, "--map: no map %s has synapses%s",
+    if (near.best != NULL) /* the name may be a word of the language */
+        return vly_fail(error, VLY_E_INVALID,
+                        "--map: no map \"%s\" has synapses, did you mean "
+                        "\"%s\"?",
+                        map, near.best);
+    return vly_fail(error, VLY_E_INVALID, "--map: no map \"%s\" has synapses%s",
                     map, vly_suggest_choice(&near, text, sizeof text));
 }
 
@@ -164,18 +193,31 @@ vly_status connections_pairs(const vly_connectome *connectome,
     return VLY_OK;
 }
 
-static uint64_t count_part(const vly_projection_desc *desc, uint32_t n_sources,
-                           uint32_t base, const connections_pick *pick)
+void connections_span(const vly_connectome *connectome,
+                      const connections_end *source, uint32_t projection,
+                      uint64_t *first, uint64_t *end)
 {
-    const connections_end *source = &pick->source;
-    const uint64_t first = desc->row[source->given ? source->first : 0];
-    const uint64_t end = desc->row[source->given ? source->end : n_sources];
+    const vly_projection_desc *desc = &connectome->desc.projections[projection];
+    const uint32_t n = connectome->areas[desc->source_area].n_neurons;
+    *first = desc->row[source->first];
+    *end = desc->row[source->end < n ? source->end : n];
+}
+
+static uint64_t count_part(const vly_connectome *connectome,
+                           const connections_pick *pick, uint32_t projection)
+{
+    const vly_projection_desc *desc = &connectome->desc.projections[projection];
+    const uint32_t base = connectome->areas[desc->target_area].first;
+    const connections_end *target = &pick->target;
+    uint64_t first = 0;
+    uint64_t end = 0;
     uint64_t n = 0;
-    if (!pick->target.given)
+    connections_span(connectome, &pick->source, projection, &first, &end);
+    if (target->first == 0 && target->end == UINT32_MAX)
         return end - first;
     for (uint64_t i = first; i < end; i++)
-        n += desc->target[i] - base >= pick->target.first &&
-             desc->target[i] - base < pick->target.end;
+        n += desc->target[i] - base >= target->first &&
+             desc->target[i] - base < target->end;
     return n;
 }
 
@@ -183,12 +225,8 @@ uint64_t connections_count(const vly_connectome *connectome,
                            const connections_pick *pick,
                            const connections_pair *pair)
 {
-    const vly_net_desc *desc = &connectome->desc;
     uint64_t n = 0;
-    for (uint32_t k = 0; k < pair->n_parts; k++) {
-        const vly_projection_desc *part = &desc->projections[pair->parts[k]];
-        n += count_part(part, desc->areas[part->source_area].n_neurons,
-                        desc->areas[part->target_area].first, pick);
-    }
+    for (uint32_t k = 0; k < pair->n_parts; k++)
+        n += count_part(connectome, pick, pair->parts[k]);
     return n;
 }

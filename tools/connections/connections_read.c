@@ -88,17 +88,13 @@ void connections_reader_begin(connections_reader *reader,
                               const connections_pick *pick,
                               const connections_pair *pair)
 {
-    const vly_net_desc *desc = &reader->connectome->desc;
     reader->pick = pick;
     reader->n_cursors = pair->n_parts;
     for (uint32_t k = 0; k < pair->n_parts; k++) {
-        const vly_projection_desc *part = &desc->projections[pair->parts[k]];
-        const uint32_t n = desc->areas[part->source_area].n_neurons;
-        const connections_end *source = &pick->source;
         cursor *one = &reader->cursors[k];
         one->projection = pair->parts[k];
-        one->at = part->row[source->given ? source->first : 0];
-        one->end = part->row[source->given ? source->end : n];
+        connections_span(reader->connectome, &pick->source, one->projection,
+                         &one->at, &one->end);
         one->in_window = 0;
         one->taken = 0;
     }
@@ -138,7 +134,7 @@ static vly_status settle(connections_reader *reader, cursor *one,
     const connections_end *target = &reader->pick->target;
     vly_status status = VLY_OK;
     for (;;) {
-        while (one->taken < one->in_window && target->given &&
+        while (one->taken < one->in_window &&
                (one->targets[one->taken] < target->first ||
                 one->targets[one->taken] >= target->end))
             one->taken++;

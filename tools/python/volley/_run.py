@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ._errors import ClosedError
 from ._library import SPIKES_FN, ErrorStruct, Handle, lib, made_error
 from ._recording import FieldRecording, Recording, SpikeRecording
-from ._spikes import Spikes
+from ._spikes import Spikes, whole_bursts
 
 _STOPPED = -8  # VLY_E_STOPPED
 # longest time between two checks for Ctrl-C
@@ -173,11 +173,9 @@ class Runner(Handle):
         if not -math.inf < given < math.inf:  # not a number too
             raise ValueError(f"{given}, wanted a finite number of {unit}")
         if bursts is None:
-            bursts = round(ms / self.dt_ms)
-            exact = ms / self.dt_ms  # as the command judges --ms
-            if (not abs(bursts - exact) < 1e-9 * (abs(exact) + 1) or
-                    (bursts == 0) != (ms == 0)):
-                raise ValueError(f"{ms} ms are no whole number of bursts of "
+            bursts = whole_bursts(ms, self.dt_ms)
+            if bursts < 0:
+                raise ValueError(f"{ms} ms, wanted a whole number of bursts of "
                                  f"{self.dt_ms} ms")
         if not 0 <= bursts < 2**63 or bursts != int(bursts):
             raise ValueError(f"{bursts} bursts, wanted a whole number from 0 "

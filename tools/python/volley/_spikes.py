@@ -16,6 +16,15 @@ CV_SPIKES = 3  # a neuron with fewer spikes has no CV
 CORRELATED = 1000
 
 
+def whole_bursts(ms: float, dt_ms: float) -> int:
+    """Bursts in a time of at most 2^53 of them, -1 if they are not a whole
+    number: as the command judges --ms and --summary-from."""
+    exact = ms / dt_ms
+    bursts = math.floor(exact + 0.5) if 0 <= exact <= 2.0 ** 53 else -1
+    fits = abs(exact - bursts) <= 1e-9 * bursts if bursts > 0 else ms == 0
+    return bursts if fits else -1
+
+
 class Spikes(NamedTuple):
     """Spikes of a run, in order of bursts, then of neurons.
 
@@ -51,16 +60,15 @@ class Spikes(NamedTuple):
         """The spikes of the bursts from this time of the net on, a whole number
         of bursts: what `volley run --summary-from` does.
 
-        Raises  ValueError: no whole number of bursts, or no burst is left
+        Raises  ValueError: not a whole number of bursts, or no burst is left
 
         >>> spikes = Spikes(np.array([0, 4], np.uint64),
         ...                 np.array([1, 0], np.uint32), 0.5, 0, 10)
         >>> spikes.since(2).bursts, spikes.since(2).ms
         (array([4], dtype=uint64), 3.0)
         """
-        at = ms / self.dt_ms
-        burst = math.floor(at + 0.5) if 0 <= at <= 2.0 ** 53 else -1
-        if burst < 0 or abs(at - burst) > 1e-9 * max(burst, 1):
+        burst = whole_bursts(ms, self.dt_ms)
+        if burst < 0:
             raise ValueError(f"spikes from {ms} ms on, wanted a whole number "
                              f"of bursts of {self.dt_ms:g} ms")
         if burst > self.last or burst == self.last > self.first:
