@@ -271,8 +271,9 @@ vly_status vly_reader_port(vly_reader *reader, const vly_toml_node *node,
         if (i == model->n_ports)
             return vly_reader_fail(
                 reader, node,
-                "port is \"%.80s\", wanted %s, as %s of area %s has", name,
-                port_names(model, names, sizeof names), model->id, area->name);
+                "port is \"%.80s\", wanted %s: the ports of %s of area %s",
+                name, port_names(model, names, sizeof names), model->id,
+                area->name);
         *port = i;
         return VLY_OK;
     }
