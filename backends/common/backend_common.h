@@ -114,6 +114,8 @@ float vly_common_scale(const vly_area_desc *area, uint32_t port);
 bool vly_common_by_sign(const vly_net_desc *desc, const vly_projection_desc *p);
 /* The program of an area; NULL: it has a built-in model. */
 const vly_program *vly_common_program(const vly_net_desc *desc, uint32_t i);
+/* NULL: the net is whole, as it is from a host before 1.8 */
+const vly_ranks *vly_common_ranks(const vly_net_desc *desc);
 /* common_program.c: whether all its operations make sense */
 vly_status vly_common_check_program(const vly_area_desc *area,
                                     const vly_program *program,

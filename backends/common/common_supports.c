@@ -72,7 +72,7 @@ uint32_t vly_common_area_of(const vly_net_desc *desc, uint32_t neuron)
 
 static vly_status check_sizes(const vly_net_desc *desc, vly_error *error)
 {
-    if (desc->struct_size < sizeof(vly_net_desc) ||
+    if (desc->struct_size < VLY_NET_DESC_BYTES_1_0 ||
         (desc->n_areas > 0 && desc->area_size < VLY_AREA_BYTES_1_0) ||
         (desc->n_projections > 0 &&
          desc->projection_size < VLY_PROJECTION_BYTES_1_0) ||
@@ -90,6 +90,11 @@ static vly_status check_sizes(const vly_net_desc *desc, vly_error *error)
             error, VLY_E_INVALID,
             "net description: feagi_q is %u, wanted 0 to 16", desc->feagi_q);
     return VLY_OK;
+}
+
+const vly_ranks *vly_common_ranks(const vly_net_desc *desc)
+{
+    return desc->struct_size >= sizeof(vly_net_desc) ? desc->ranks : NULL;
 }
 
 const vly_program *vly_common_program(const vly_net_desc *desc, uint32_t i)

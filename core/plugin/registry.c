@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include <volley/attention.h>
+#include <volley/exchange.h>
 #include <volley/gemm.h>
 #include <volley/rwkv.h>
 #include <volley/telemetry.h>
@@ -33,9 +34,9 @@
 
 /* Interfaces that are queried to list a plugin. Others are found by name. */
 static const char *const known_interfaces[] = {
-    VLY_BACKEND_INTERFACE,   VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE,
-    VLY_WKV_INTERFACE,       VLY_RWKV_INTERFACE, VLY_MEMORY_INTERFACE,
-    VLY_TELEMETRY_INTERFACE,
+    VLY_BACKEND_INTERFACE,   VLY_GEMM_INTERFACE,     VLY_ATTENTION_INTERFACE,
+    VLY_WKV_INTERFACE,       VLY_RWKV_INTERFACE,     VLY_MEMORY_INTERFACE,
+    VLY_TELEMETRY_INTERFACE, VLY_EXCHANGE_INTERFACE,
 };
 #define N_KNOWN (sizeof(known_interfaces) / sizeof(known_interfaces[0]))
 
@@ -83,6 +84,8 @@ static vly_status interfaces_ask(registry_entry *entry)
             }
             if ((entry->plugin.abi_version & 0xffffu) < 7)
                 entry->backend.flags &= ~(uint32_t)VLY_BACKEND_PROGRAMS;
+            if ((entry->plugin.abi_version & 0xffffu) < 8)
+                entry->backend.flags &= ~(uint32_t)VLY_BACKEND_RANKS;
         }
         used += (size_t)snprintf(entry->interfaces + used,
                                  sizeof(entry->interfaces) - used, "%s%s",

@@ -36,6 +36,8 @@
  *        minor
  *   1.7  models of users: vly_area_desc.program with vly_program. A host gives
  *        a net with one only to a backend with VLY_BACKEND_PROGRAMS
+ *   1.8  ranks: vly_net_desc.ranks with vly_ranks and vly_piece. A host gives a
+ *        net with them only to a backend with VLY_BACKEND_RANKS
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -53,7 +55,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 7u
+#define VLY_ABI_MINOR 8u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -519,6 +521,38 @@ VLY_SEAL(vly_stimulus_desc, 56);
 
 /* The whole net. Everything it points to stays valid and unchanged until
  * net_destroy, so a backend may read the synapses in place. */
+/* 1.8: what one rank gave. data is aligned to 16 bytes. */
+typedef struct vly_piece {
+    const void *data;
+    uint64_t n_bytes;
+} vly_piece;
+VLY_SEAL(vly_piece, 16);
+
+/* 1.8: ranks, usually processes, that run one net together: each updates its
+ * own neurons and delivers to them. The description is the same on all ranks,
+ * except that a rank may have only the synapses onto its own neurons. The
+ * results of a run, snapshots and fields are those of the whole net on every
+ * rank. So net_create, net_run, snapshot_read, state_digest, field_read and
+ * learning_read wait for the other ranks, which make the same calls in the same
+ * order with the same arguments; all other functions are called alike too. */
+typedef struct vly_ranks {
+    uint32_t struct_size;
+    uint32_t rank;
+    uint32_t n_ranks;
+    uint32_t reserved;
+    /* [n_ranks + 1] ascending; those of rank r are first[r] to first[r + 1] -
+     * 1, maybe none. Within an area they begin at a multiple of 64. */
+    const uint32_t *first;
+    void *context;
+    /* [burst-thread] Every rank gives n_bytes and gets pieces[n_ranks], which
+     * stay until the next call. tag: the same on all ranks. After an error the
+     * net has failed. */
+    vly_status (*gather)(void *context, uint64_t tag, const void *mine,
+                         uint64_t n_bytes, const vly_piece **pieces,
+                         vly_error *error);
+} vly_ranks;
+VLY_SEAL(vly_ranks, 40);
+
 typedef struct vly_net_desc {
     uint32_t struct_size;
     uint32_t area_size;       /* sizeof(vly_area_desc) of the host: stride */
@@ -540,8 +574,11 @@ typedef struct vly_net_desc {
     uint32_t feagi_q;    /* Q: gains are psp << Q; other sources have 1 << Q */
     double dt_ms;
     uint64_t genome_hash[2];
+    const vly_ranks *ranks; /* 1.8: NULL: one process has the whole net */
 } vly_net_desc;
-VLY_SEAL(vly_net_desc, 112);
+VLY_SEAL(vly_net_desc, 120);
+/* sizeof(vly_net_desc) before 1.8 */
+#define VLY_NET_DESC_BYTES_1_0 112u
 
 /* The state of a net between two bursts, the same on every backend. The
  * caller owns all memory. state holds the fields area by area, field by field
@@ -690,6 +727,8 @@ enum {
     VLY_BACKEND_MODULATES = 32u,
     /* 1.7: takes areas with a program. */
     VLY_BACKEND_PROGRAMS = 64u,
+    /* 1.8: takes a net that ranks run together. */
+    VLY_BACKEND_RANKS = 128u,
 };
 
 /* Every function that can fail returns a status and, if error is not NULL, a
