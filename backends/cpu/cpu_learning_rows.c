@@ -144,12 +144,22 @@ static void renew(const vly_backend_net *net, vly_cpu_learning *l,
     }
 }
 
+/* Neurons of other ranks, whose spikes every rank keeps. */
+static void renew_others(const vly_backend_net *net, vly_cpu_learning *l)
+{
+    for (uint32_t j = 0; j < net->n_threads && !vly_cpu_has_window(l); j++)
+        if (j < net->first_own || j >= net->first_own + net->n_own)
+            renew(net, l, &net->threads[j]);
+}
+
 void vly_cpu_learning_begin(vly_backend_net *net, const vly_cpu_thread *thread)
 {
     bool period = ((uint32_t)net->burst & (VLY_COMMON_AGE_PERIOD - 1)) == 0;
     for (uint32_t n = 0; n < net->n_learning; n++) {
         vly_cpu_learning *l = &net->learning[n];
         uint32_t a = l->t.projection->target_area;
+        if (period && thread->index == net->first_own)
+            renew_others(net, l);
         if (thread->low[a] >= thread->high[a])
             continue;
         if (vly_cpu_has_window(l)) {
@@ -170,12 +180,13 @@ void vly_cpu_learning_begin(vly_backend_net *net, const vly_cpu_thread *thread)
 static void flush_task(void *arg, uint32_t task)
 {
     vly_backend_net *net = arg;
-    const vly_cpu_thread *thread = &net->threads[task];
+    const uint32_t slice = net->first_own + task;
+    const vly_cpu_thread *thread = &net->threads[slice];
     for (uint32_t n = 0; n < net->n_learning; n++) {
         uint32_t a = net->learning[n].t.projection->target_area;
         if (thread->low[a] < thread->high[a])
             vly_cpu_learning_flush_slice(
-                net, &net->projections[net->learning[n].index], task);
+                net, &net->projections[net->learning[n].index], slice);
     }
 }
 
@@ -184,10 +195,10 @@ void vly_cpu_learning_flush(vly_backend_net *net)
     vly_status status = VLY_E_NOMEM;
     if (net->n_learning == 0)
         return;
-    if (net->n_threads > 1)
-        status = vly_support_host->parallel_for(
-            vly_support_host->context, net->n_threads, flush_task, net);
+    if (net->n_own > 1)
+        status = vly_support_host->parallel_for(vly_support_host->context,
+                                                net->n_own, flush_task, net);
     if (status != VLY_OK) /* no threads: one after the other */
-        for (uint32_t j = 0; j < net->n_threads; j++)
+        for (uint32_t j = 0; j < net->n_own; j++)
             flush_task(net, j);
 }

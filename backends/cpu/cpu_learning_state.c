@@ -2,6 +2,7 @@
  * Weights and traces in and out, between two bursts.
  */
 #include "cpu_learning.h"
+#include "cpu_ranks.h"
 #include "cpu_short_term.h"
 
 #include <string.h>
@@ -102,6 +103,7 @@ vly_status vly_cpu_learning_read(vly_backend_net *net, uint32_t projection,
     VLY_TRY(vly_common_check_range(net->desc, projection, first, count, error));
     const vly_cpu_learning *l = net->projections[projection].learning;
     vly_cpu_learning_flush(net);
+    VLY_TRY(vly_cpu_ranks_refresh(net, error));
     if (count > 0)
         memcpy(masters, l->master + first, count * sizeof *masters);
 out:

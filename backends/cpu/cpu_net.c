@@ -3,6 +3,7 @@
  */
 #include "cpu_net.h"
 #include "cpu_learning.h"
+#include "cpu_ranks.h"
 #include "cpu_short_term.h"
 
 #include <stdio.h>
@@ -44,6 +45,18 @@ static uint32_t find_cut(const vly_net_desc *desc, const uint64_t *cost,
                (i < area->n_neurons ? (uint32_t)i : area->n_neurons);
     }
     return desc->n_neurons;
+}
+
+static uint64_t cost_before(const vly_net_desc *desc, const uint64_t *cost,
+                            uint32_t neuron)
+{
+    uint64_t sum = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *area = vly_common_area_desc(desc, a);
+        uint32_t n = neuron > area->first ? neuron - area->first : 0;
+        sum += cost[a] * (n < area->n_neurons ? n : area->n_neurons);
+    }
+    return sum;
 }
 
 static vly_status create_slice(vly_backend_net *net, uint32_t index,
@@ -92,16 +105,22 @@ static vly_status create_slices(vly_backend_net *net, vly_error *error)
     VLY_TRY(vly_common_alloc(&net->heap, net->n_threads, sizeof *net->threads,
                              &net->threads, error));
     estimate_costs(desc, cost);
-    uint64_t total = 0;
-    for (uint32_t a = 0; a < net->n_areas; a++)
-        total += cost[a] * net->areas[a].n;
-    uint32_t begin = 0;
-    for (uint32_t j = 0; j < net->n_threads && status == VLY_OK; j++) {
-        uint64_t wanted = total / net->n_threads * (j + 1);
-        uint32_t end = j + 1 < net->n_threads ? find_cut(desc, cost, wanted)
-                                              : desc->n_neurons;
+    uint32_t begin;
+    uint32_t last;
+    vly_cpu_ranks_own(desc, &begin, &last);
+    const uint64_t before = cost_before(desc, cost, begin);
+    const uint64_t total = cost_before(desc, cost, last) - before;
+    if (vly_cpu_ranks_before(desc))
+        VLY_TRY(create_slice(net, 0, 0, begin, error));
+    if (vly_cpu_ranks_after(desc))
+        VLY_TRY(create_slice(net, net->n_threads - 1, last, desc->n_neurons,
+                             error));
+    for (uint32_t j = 0; j < net->n_own && status == VLY_OK; j++) {
+        uint64_t wanted = before + total / net->n_own * (j + 1);
+        uint32_t end = j + 1 < net->n_own ? find_cut(desc, cost, wanted) : last;
         end = end > begin ? end : begin;
-        status = create_slice(net, j, begin, end, error);
+        end = end < last ? end : last;
+        status = create_slice(net, net->first_own + j, begin, end, error);
         begin = end;
     }
     vly_common_release(&net->heap, cost);
@@ -248,7 +267,7 @@ static vly_status read_option(const char *option, vly_backend_net *net,
 {
     static const char *const known[] = {"isa=scalar", "isa=avx2", "isa=avx512"};
     if (strcmp(option, "threads=auto") == 0) {
-        vly_cpu_tuner_init(&net->tuner, net->n_threads);
+        vly_cpu_tuner_init(&net->tuner, net->n_own);
         return VLY_OK;
     }
     for (uint32_t i = 0; i < 3; i++)
@@ -282,8 +301,11 @@ static vly_status read_options(const char *options, vly_backend_net *net,
 /* Threads that would have no neurons are not started. */
 static uint32_t useful_threads(const vly_net_desc *desc, uint32_t wanted)
 {
-    uint32_t slices = desc->n_neurons / VLY_CPU_SLICE +
-                      (desc->n_neurons % VLY_CPU_SLICE != 0);
+    uint32_t low;
+    uint32_t high;
+    vly_cpu_ranks_own(desc, &low, &high);
+    uint32_t slices =
+        (high - low) / VLY_CPU_SLICE + ((high - low) % VLY_CPU_SLICE != 0);
     wanted = wanted < 1024 ? wanted : 1024;
     wanted = wanted < slices ? wanted : slices;
     return wanted > 0 ? wanted : 1;
@@ -301,6 +323,7 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     VLY_TRY(vly_cpu_learning_create(net, error));
     VLY_TRY(vly_cpu_short_term_create(net, error));
     VLY_TRY(vly_cpu_history_create(net, error));
+    VLY_TRY(vly_cpu_ranks_create(net, error));
     VLY_TRY(vly_cpu_snapshot_load(net, snapshot, error));
 out:
     return status;
@@ -318,7 +341,9 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "cpu: wanted device 0 and at least 1 thread");
     vly_backend_net start = {.desc = desc};
-    start.n_threads = useful_threads(desc, device->n_threads);
+    start.n_own = useful_threads(desc, device->n_threads);
+    start.first_own = vly_cpu_ranks_before(desc);
+    start.n_threads = start.first_own + start.n_own + vly_cpu_ranks_after(desc);
     VLY_TRY(read_options(device->options, &start, error));
     start.n_areas = desc->n_areas;
     start.n_projections = desc->n_projections;
@@ -356,16 +381,16 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
     uint32_t ring = 1;
     for (uint32_t a = 0; a < net->n_areas; a++)
         ring = net->areas[a].ring > ring ? net->areas[a].ring : ring;
-    info->n_threads = net->n_threads;
+    info->n_threads = net->n_own;
     info->host_bytes = net->heap.bytes;
     info->device_bytes = 0;
     char threads[160] = "one thread each";
-    if (net->tuner.n_choices > 0 && net->n_threads > 1)
+    if (net->tuner.n_choices > 0 && net->n_own > 1)
         vly_cpu_tuner_print(&net->tuner, threads, sizeof threads);
     snprintf(info->plan, sizeof info->plan,
              "%u target slices, %s; rows read in place; input "
              "ring of at most %u bursts, fired sets of %u; %s loops",
-             net->n_threads, threads, ring, net->desc->max_delay,
+             net->n_own, threads, ring, net->desc->max_delay,
              net->kernels->isa);
 out:
     return status;

@@ -113,11 +113,24 @@ typedef struct vly_cpu_thread {
     uint8_t pad[8]; /* a thread's counters share no line with another's */
 } vly_cpu_thread;
 
+/* A net that ranks run together (cpu_ranks.h). */
+typedef struct vly_cpu_ranks {
+    const vly_ranks *to; /* NULL: the net is whole */
+    uint8_t *message;    /* of a burst */
+    uint64_t room;       /* spikes that every rank's caller can still take */
+    uint32_t stop;       /* a rank was asked to stop */
+    bool gains;          /* spikes have gains of their own */
+    bool stale;          /* state of other ranks' neurons is out of date */
+    uint8_t reserved[2];
+} vly_cpu_ranks;
+
 struct vly_backend_net {
     const vly_net_desc *desc;
     const vly_cpu_kernels *kernels;
     vly_common_heap heap;
-    uint32_t n_threads; /* slices, and most threads */
+    uint32_t n_threads; /* slices, those of other ranks too */
+    uint32_t first_own; /* of these, the slices that threads run: */
+    uint32_t n_own;     /* all of them without ranks */
     uint32_t n_areas;
     uint32_t n_projections;
     uint32_t n_stimuli;
@@ -132,8 +145,8 @@ struct vly_backend_net {
     vly_cpu_short_term *short_term; /* [n_short_term] in order */
     uint32_t n_learning;
     uint32_t n_short_term;
+    vly_cpu_ranks ranks;
     int32_t failed; /* status of a run that failed, or VLY_OK */
-    uint32_t reserved;
 };
 
 /* ---- cpu_net.c --------------------------------------------------------- */

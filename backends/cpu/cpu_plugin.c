@@ -49,7 +49,7 @@ static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST | VLY_BACKEND_LEARNS |
              VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES |
-             VLY_BACKEND_PROGRAMS,
+             VLY_BACKEND_PROGRAMS | VLY_BACKEND_RANKS,
     .device_count = device_count,
     .device_info = device_info,
     .supports = supports,

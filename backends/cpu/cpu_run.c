@@ -11,6 +11,7 @@
 
 #include "cpu_barrier.h"
 #include "cpu_learning.h"
+#include "cpu_ranks.h"
 #include "cpu_short_term.h"
 
 #define SPINS 4000u /* some 50 us */
@@ -47,6 +48,8 @@ static uint32_t may_go_on(const run_job *job)
     const vly_run *run = job->run;
     if (job->status != VLY_OK || run->n_bursts_done == job->until)
         return 0;
+    if (run->n_bursts_done > 0 && job->net->ranks.to)
+        return vly_cpu_ranks_go_on(job->net);
     if (run->n_bursts_done > 0 && vly_common_run_stopped(run))
         return 0;
     return (uint32_t)vly_common_run_has_room(job->net->desc, run);
@@ -92,13 +95,16 @@ static void end_burst(void *arg)
     vly_run *run = job->run;
     uint32_t total = 0;
     uint64_t digest = 0;
+    if (net->ranks.to)
+        job->status = vly_cpu_ranks_exchange(net, run, job->status, job->error);
     for (uint32_t j = 0; j < net->n_threads; j++) {
         total += net->threads[j].n_fired;
         digest += net->threads[j].digest;
     }
     vly_cpu_learning_arrived(net);
     vly_cpu_modulators_end(net, run);
-    job->status = join_fired(net, total, run, job->error);
+    if (job->status == VLY_OK)
+        job->status = join_fired(net, total, run, job->error);
     if (run->digests != NULL)
         run->digests[run->n_bursts_done] = digest;
     if (run->spike_counts != NULL)
@@ -131,12 +137,12 @@ static void run_task(void *arg, uint32_t task)
 {
     run_job *job = arg;
     vly_backend_net *net = job->net;
-    vly_cpu_thread *slices = net->threads;
+    vly_cpu_thread *slices = net->threads + net->first_own;
     /* neighbours: rows of a source are read in one piece */
     const uint32_t first =
-        (uint32_t)((uint64_t)net->n_threads * task / job->n_threads);
+        (uint32_t)((uint64_t)net->n_own * task / job->n_threads);
     const uint32_t end =
-        (uint32_t)((uint64_t)net->n_threads * (task + 1) / job->n_threads);
+        (uint32_t)((uint64_t)net->n_own * (task + 1) / job->n_threads);
     void *context = vly_support_host->context;
     uint64_t time = vly_support_host->clock_ns(context);
     do {
@@ -166,7 +172,7 @@ static void sum_threads(vly_backend_net *net, vly_run *run)
         net->threads[j].n_candidates = 0;
     }
     /* of one thread: with the waiting they add up to the time of the run */
-    vly_cpu_thread *thread = &net->threads[0];
+    vly_cpu_thread *thread = &net->threads[net->first_own];
     run->delivery_ns += thread->delivery_ns;
     run->dynamics_ns += thread->dynamics_ns;
     run->exchange_ns += thread->exchange_ns;
@@ -229,14 +235,14 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
     run->n_spikes = 0;
     find_inputs(&job);
     if (net->tuner.n_choices == 0 && may_go_on(&job))
-        status = run_threads(&job, net->n_threads);
+        status = run_threads(&job, net->n_own);
     while (net->tuner.n_choices != 0 && may_go_on(&job)) {
         run_tuned(&job);
         job.until = run->n_bursts;
     }
     if (status != VLY_OK)
         vly_support_fail(error, status, "no %u threads could be started",
-                         net->n_threads);
+                         net->n_own);
     else
         status = job.status;
     sum_threads(net, run);

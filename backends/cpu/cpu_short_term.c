@@ -74,12 +74,12 @@ void vly_cpu_short_term_begin(vly_backend_net *net,
         vly_cpu_short_term *s = &net->short_term[n];
         uint32_t reach = vly_common_short_term_reach(&s->t);
         if (reach <= net->burst)
-            advance(net, s, &s->tail, reach, thread->index, net->n_threads,
-                    NULL);
+            advance(net, s, &s->tail, reach, thread->index - net->first_own,
+                    net->n_own, NULL);
         uint32_t age = s->t.projection->base_delay - 1;
         if (age > 0 && age <= net->burst)
-            advance(net, s, &s->head, age, thread->index, net->n_threads,
-                    s->gain[(net->burst + 1) & 1]);
+            advance(net, s, &s->head, age, thread->index - net->first_own,
+                    net->n_own, s->gain[(net->burst + 1) & 1]);
     }
 }
 

@@ -3,6 +3,7 @@
  */
 #include "cpu_learning.h"
 #include "cpu_net.h"
+#include "cpu_ranks.h"
 
 #include <string.h>
 
@@ -101,11 +102,13 @@ vly_status vly_cpu_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
                                                    n_fired, snapshot, error);
     if (status != VLY_OK || !snapshot->state)
         return status;
+    VLY_TRY(vly_cpu_ranks_refresh(net, error));
     if (net->n_learning > 0 || net->n_short_term > 0)
         vly_cpu_learning_save(net, snapshot->weights);
     copy_state(net, snapshot->state, 1);
     read_fired(net, snapshot);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_cpu_field_read(vly_backend_net *net, uint32_t area,
@@ -114,6 +117,8 @@ vly_status vly_cpu_field_read(vly_backend_net *net, uint32_t area,
 {
     vly_status status =
         vly_common_check_field(net->desc, area, field, first, count, error);
+    if (status == VLY_OK)
+        status = vly_cpu_ranks_refresh(net, error);
     if (status == VLY_OK && count > 0)
         memcpy(words, net->areas[area].field[field] + first,
                count * sizeof *words);
@@ -137,6 +142,7 @@ vly_status vly_cpu_state_digest(vly_backend_net *net, uint64_t *digest,
 {
     uint64_t sum = 0;
     vly_status status = VLY_OK;
+    VLY_TRY(vly_cpu_ranks_refresh(net, error));
     for (uint32_t a = 0; a < net->n_areas; a++) {
         const vly_cpu_area *area = &net->areas[a];
         for (uint32_t f = 0; f < area->model->n_fields; f++) {
@@ -150,5 +156,6 @@ vly_status vly_cpu_state_digest(vly_backend_net *net, uint64_t *digest,
         status = vly_cpu_learning_digest(net, &sum, error);
     if (status == VLY_OK)
         *digest = sum;
+out:
     return status;
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/engine.h"
+#include "engine/ranks.h"
 #include "plugin/registry.h"
 
 static vly_status open_one(const vly_connectome *connectome,
@@ -25,6 +26,13 @@ static vly_status open_one(const vly_connectome *connectome,
         vly_registry_device(registry, spec, n_threads, &table, &wanted, error));
     made.backend = table;
     status = vly_backend_supports(made.backend, &connectome->desc, &why);
+    if (status == VLY_OK && connectome->desc.ranks) {
+        made.backend =
+            vly_ranks_backend(connectome->desc.ranks, spec->id, table);
+        if (!made.backend)
+            status = vly_fail(&why, VLY_E_UNSUPPORTED,
+                              "ranks run at most 8 backends");
+    }
     if (status == VLY_OK)
         status = made.backend->net_create(&wanted, &connectome->desc, snapshot,
                                           &made.net, &why);

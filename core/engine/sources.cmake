@@ -28,5 +28,8 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/set_check.c
     ${CMAKE_CURRENT_LIST_DIR}/state_check.c
     ${CMAKE_CURRENT_LIST_DIR}/pending.c
+    ${CMAKE_CURRENT_LIST_DIR}/ranks.c
+    ${CMAKE_CURRENT_LIST_DIR}/ranks_lead.c
+    ${CMAKE_CURRENT_LIST_DIR}/ranks_serve.c
     ${CMAKE_CURRENT_LIST_DIR}/validate.c
     ${CMAKE_CURRENT_LIST_DIR}/validate_detail.c)

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Ranks: the group, its cuts, and messages. See ranks.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "connectome/ranks_cut.h"
+#include "engine/ranks_parts.h"
+#include "plugin/host_log.h"
+#include "volley_build.h"
+
+enum { ALIGN = 16 };
+
+/* ---- the link ----------------------------------------------------------- */
+
+vly_status vly_rank_gather(vly_rank_group *group, uint64_t tag,
+                           const void *mine, uint64_t n_bytes,
+                           const vly_piece **pieces, vly_error *error)
+{
+    if (group->failed)
+        return vly_fail(error, VLY_E_DEVICE,
+                        "the exchange between the ranks has failed before");
+    vly_status status =
+        group->table->gather(group->link, tag, mine, n_bytes, pieces, error);
+    group->failed = status != VLY_OK;
+    return status;
+}
+
+/* vly_ranks.gather of the description */
+static vly_status gather(void *context, uint64_t tag, const void *mine,
+                         uint64_t n_bytes, const vly_piece **pieces,
+                         vly_error *error)
+{
+    return vly_rank_gather(context, tag, mine, n_bytes, pieces, error);
+}
+
+vly_status vly_ranks_open(const vly_exchange *table,
+                          const vly_exchange_spec *spec,
+                          vly_rank_group **group, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    vly_rank_group *made = vly_calloc(1, sizeof *made);
+    if (!made)
+        return vly_fail_nomem(error, sizeof *made, "ranks");
+    made->table = table;
+    made->info.struct_size = sizeof made->info;
+    VLY_TRY(table->open(spec, &made->link, error));
+    VLY_TRY(table->info(made->link, &made->info, error));
+    made->first = vly_calloc(made->info.n_ranks + (size_t)1, sizeof(uint32_t));
+    if (!made->first) {
+        status = vly_fail_nomem(error, 4u * made->info.n_ranks, "ranks");
+        goto out;
+    }
+    made->ranks = (vly_ranks){.struct_size = sizeof made->ranks,
+                              .rank = made->info.rank,
+                              .n_ranks = made->info.n_ranks,
+                              .first = made->first,
+                              .context = made,
+                              .gather = gather};
+    *group = made;
+    made = NULL;
+out:
+    vly_ranks_close(made);
+    return status;
+}
+
+void vly_ranks_close(vly_rank_group *group)
+{
+    if (!group)
+        return;
+    if (group->divided && group->info.rank == 0 && !group->failed) {
+        const vly_rank_head end = {.call = RANK_END};
+        const vly_piece *pieces = NULL;
+        /* without the others there is nobody to end */
+        (void)vly_rank_gather(group, VLY_RANK_TAG_CALL | group->n_calls, &end,
+                              sizeof end, &pieces, NULL);
+    }
+    if (group->link)
+        group->table->close(group->link);
+    vly_free(group->first);
+    vly_free(group);
+}
+
+void vly_ranks_abort(vly_rank_group *group, const char *why)
+{
+    if (group && !group->failed)
+        group->table->abort(group->link, why);
+    if (group)
+        group->failed = true;
+}
+
+uint32_t vly_ranks_rank(const vly_rank_group *group)
+{
+    return group->info.rank;
+}
+
+vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
+                          vly_error *error)
+{
+    return group->table->info(group->link, info, error);
+}
+
+/* ---- division ----------------------------------------------------------- */
+
+typedef struct greeting {
+    vly_hash connectome;
+    vly_hash genome;
+    char version[32];
+} greeting;
+
+static vly_status check_greeting(const greeting *mine, uint32_t rank,
+                                 const vly_piece *piece, vly_error *error)
+{
+    const greeting *other = piece->data;
+    if (piece->n_bytes != sizeof *other ||
+        memcmp(other->version, mine->version, sizeof mine->version) != 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "rank %u runs another version of volley than this rank "
+                        "(%s)",
+                        rank, mine->version);
+    if (memcmp(&other->genome, &mine->genome, sizeof mine->genome) != 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "rank %u has read another genome than this rank", rank);
+    if (memcmp(&other->connectome, &mine->connectome,
+               sizeof mine->connectome) != 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "rank %u has made another network of the genome than "
+                        "this rank: do files differ that the genome names?",
+                        rank);
+    return VLY_OK;
+}
+
+vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
+                            vly_error *error)
+{
+    const vly_piece *pieces = NULL;
+    greeting mine = {.connectome = connectome->hash,
+                     .genome = connectome->genome_hash};
+    vly_status status = VLY_OK;
+    (void)snprintf(mine.version, sizeof mine.version, "%s", VLY_BUILD_VERSION);
+    VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_CALL | group->n_calls, &mine,
+                            sizeof mine, &pieces, error));
+    for (uint32_t r = 0; r < group->info.n_ranks; r++)
+        VLY_TRY(check_greeting(&mine, r, &pieces[r], error));
+    VLY_TRY(vly_ranks_cut_connectome(connectome, group->info.n_ranks,
+                                     group->first, error));
+    connectome->desc.ranks = &group->ranks;
+    group->divided = true;
+    group->n_calls++;
+out:
+    return status;
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+void vly_rank_put(vly_rank_message *message, const void *data, uint64_t n_bytes)
+{
+    uint64_t end = (message->n_bytes + n_bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (end > message->capacity && !message->no_room) {
+        uint64_t capacity = 2 * end;
+        uint8_t *more = vly_realloc(message->data, (size_t)capacity, 1);
+        message->no_room = !more;
+        if (more) {
+            message->data = more;
+            message->capacity = capacity;
+        }
+    }
+    if (message->no_room)
+        return;
+    if (n_bytes > 0)
+        memcpy(message->data + message->n_bytes, data, (size_t)n_bytes);
+    memset(message->data + message->n_bytes + n_bytes, 0,
+           (size_t)(end - message->n_bytes - n_bytes));
+    message->n_bytes = end;
+}
+
+const void *vly_rank_take(vly_rank_message *message, uint64_t n_bytes)
+{
+    uint64_t left = message->n_bytes - message->at;
+    const uint8_t *data = message->data + message->at;
+    if (n_bytes > left) {
+        message->no_room = true;
+        return NULL;
+    }
+    uint64_t used = (n_bytes + ALIGN - 1) / ALIGN * ALIGN;
+    message->at += used < left ? used : left;
+    return data;
+}
+
+vly_status vly_rank_agree(vly_rank_group *group, const vly_rank_answer *mine,
+                          vly_error *error)
+{
+    const vly_piece *pieces = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_ANSWER | group->n_calls, mine,
+                            sizeof *mine, &pieces, error));
+    group->n_calls++;
+    for (uint32_t r = 0; r < group->info.n_ranks; r++) {
+        const vly_rank_answer *answer = pieces[r].data;
+        if (pieces[r].n_bytes != sizeof *answer || answer->status == VLY_OK ||
+            r == group->info.rank)
+            continue;
+        if (mine->status == VLY_OK)
+            return vly_fail(error, VLY_E_DEVICE, "rank %u: %.239s", r,
+                            answer->text);
+    }
+out:
+    return status;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Ranks: processes that run one network together, each its own neurons.
+ *
+ * Rank 0 leads: it has the engine's net, with all that a run does. Its backend
+ * table is that of ranks_lead.c, which sends each call with its arguments to
+ * the other ranks before it calls the real backend. The other ranks serve: they
+ * make the same calls of their backend (ranks_serve.c) until the leader ends.
+ * So nothing outside of these files knows of ranks, and no decision of the
+ * leader (a signal, a clock, a command) has to be taken twice.
+ *
+ * While a call runs, the backends of all ranks exchange spikes and state by
+ * vly_ranks.gather of the description.
+ */
+#ifndef VOLLEY_ENGINE_RANKS_H
+#define VOLLEY_ENGINE_RANKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volley/exchange.h>
+#include <volley/volley.h>
+
+#include "connectome/connectome.h"
+
+typedef struct vly_rank_group vly_rank_group;
+
+/* Meets the other ranks by an exchange plugin.
+ * Errors  E_UNSUPPORTED no such exchange here; E_DEVICE a rank did not come */
+vly_status vly_ranks_open(const vly_exchange *table,
+                          const vly_exchange_spec *spec,
+                          vly_rank_group **group, vly_error *error);
+/* Rank 0: ends the service of the others, if it was begun. NULL is legal. */
+void vly_ranks_close(vly_rank_group *group);
+/* Ends all ranks with this reason, because this one cannot go on. */
+void vly_ranks_abort(vly_rank_group *group, const char *why);
+uint32_t vly_ranks_rank(const vly_rank_group *group);
+/* Figures of the link. */
+vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
+                          vly_error *error);
+
+/* All ranks: gives each rank its neurons; nets of this connectome are then run
+ * by all. The group must outlive the connectome's nets.
+ * Errors  E_INVALID the ranks have different networks or versions */
+vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
+                            vly_error *error);
+
+/* Rank 0: the table that stands for a backend, as long as the group lives; the
+ * next net is made by it. NULL: more than 8 backends. */
+const vly_backend *vly_ranks_backend(const vly_ranks *ranks, const char *id,
+                                     const vly_backend *table);
+
+/* Ranks from 1 on: makes the calls of rank 0 until it ends.
+ * Errors  those of the link: the leader or another rank is lost */
+vly_status vly_ranks_serve(vly_rank_group *group,
+                           const vly_connectome *connectome,
+                           vly_registry *registry, vly_error *error);
+
+#endif
