@@ -20,6 +20,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/memory_views.c
     ${CMAKE_CURRENT_LIST_DIR}/near_neurons.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
+    ${CMAKE_CURRENT_LIST_DIR}/ranks_cut.c
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c
     ${CMAKE_CURRENT_LIST_DIR}/record_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/record_short_term.c

@@ -12,6 +12,8 @@
  * change; those of plugin.h grow. */
 #define PLUGIN_BYTES_1_0 72u
 #define BACKEND_BYTES_1_0 200u
+/* the same of volley.exchange/1 */
+#define EXCHANGE_BYTES 80u
 
 #define MAX_ID 31u
 
@@ -121,6 +123,13 @@ out:
     X(stimulus_write)                                                          \
     X(snapshot_read)
 
+#define EXCHANGE_REQUIRED(X)                                                   \
+    X(open)                                                                    \
+    X(close)                                                                   \
+    X(info)                                                                    \
+    X(gather)                                                                  \
+    X(abort)
+
 vly_status vly_backend_check(const void *table, vly_backend *backend,
                              vly_error *error)
 {
@@ -148,6 +157,23 @@ vly_status vly_backend_check(const void *table, vly_backend *backend,
     else if (!copy.short_term_set)
         return function_missing(VLY_BACKEND_INTERFACE, "short_term_set", error);
     *backend = copy;
+out:
+    return status;
+}
+
+vly_status vly_exchange_check(const void *table, vly_exchange *exchange,
+                              vly_error *error)
+{
+    vly_exchange copy;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_table_copy(&copy, sizeof(copy), EXCHANGE_BYTES, table,
+                           VLY_EXCHANGE_INTERFACE, error));
+#define EXCHANGE_CHECK(name)                                                   \
+    if (!copy.name)                                                            \
+        return function_missing(VLY_EXCHANGE_INTERFACE, #name, error);
+    EXCHANGE_REQUIRED(EXCHANGE_CHECK)
+#undef EXCHANGE_CHECK
+    *exchange = copy;
 out:
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <volley/exchange.h>
 #include <volley/plugin.h>
 
 /* [a-z][a-z0-9_]*, at most 31 characters, not "auto" */
@@ -32,6 +33,10 @@ vly_status vly_plugin_check(const void *entry, vly_plugin *plugin,
  */
 vly_status vly_backend_check(const void *table, vly_backend *backend,
                              vly_error *error);
+
+/* A table of volley.exchange/1: the same. */
+vly_status vly_exchange_check(const void *table, vly_exchange *exchange,
+                              vly_error *error);
 
 /* Whether word is in list, whose words are separated by spaces. list may be
  * NULL. */

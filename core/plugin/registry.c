@@ -20,7 +20,6 @@
 #include <sys/stat.h>
 
 #include <volley/attention.h>
-#include <volley/exchange.h>
 #include <volley/gemm.h>
 #include <volley/rwkv.h>
 #include <volley/telemetry.h>
@@ -87,6 +86,9 @@ static vly_status interfaces_ask(registry_entry *entry)
             if ((entry->plugin.abi_version & 0xffffu) < 8)
                 entry->backend.flags &= ~(uint32_t)VLY_BACKEND_RANKS;
         }
+        if (strcmp(known_interfaces[i], VLY_EXCHANGE_INTERFACE) == 0)
+            VLY_TRY(
+                vly_exchange_check(table, &entry->exchange, &entry->failure));
         used += (size_t)snprintf(entry->interfaces + used,
                                  sizeof(entry->interfaces) - used, "%s%s",
                                  used ? " " : "", known_interfaces[i]);

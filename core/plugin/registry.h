@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include <volley/exchange.h>
 #include <volley/volley.h>
 
 #include "plugin/backend_spec.h"
@@ -62,6 +63,13 @@ vly_status vly_registry_device(const vly_registry *registry,
                                const vly_backend_spec *spec, uint32_t n_threads,
                                const vly_backend **backend,
                                vly_device_spec *device, vly_error *error);
+
+/* The plugin's volley.exchange/1 ("shm", "mpi"), with all functions. Valid
+ * until the registry is destroyed. Errors and thread as vly_registry_backend.
+ */
+vly_status vly_registry_exchange(const vly_registry *registry, const char *id,
+                                 const vly_exchange **exchange,
+                                 vly_error *error);
 
 /* The result of the table's `supports`, or an error if its plugin is too old.
  */

@@ -121,6 +121,20 @@ out:
     return status;
 }
 
+vly_status vly_registry_exchange(const vly_registry *registry, const char *id,
+                                 const vly_exchange **exchange,
+                                 vly_error *error)
+{
+    const registry_entry *entry = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(entry_get(registry, id, VLY_EXCHANGE_INTERFACE, &entry, error));
+    if (entry->exchange.struct_size == 0)
+        return no_interface(registry, entry, VLY_EXCHANGE_INTERFACE, error);
+    *exchange = &entry->exchange;
+out:
+    return status;
+}
+
 vly_status vly_registry_device(const vly_registry *registry,
                                const vly_backend_spec *spec, uint32_t n_threads,
                                const vly_backend **backend,
@@ -187,7 +201,10 @@ vly_status vly_registry_interface(const vly_registry *registry, const char *id,
             *interface_table = backend;
         return status;
     }
-    const void *table = entry->plugin.get_interface(interface_id);
+    const void *table = strcmp(interface_id, VLY_EXCHANGE_INTERFACE) == 0 &&
+                                entry->exchange.struct_size != 0
+                            ? &entry->exchange
+                            : entry->plugin.get_interface(interface_id);
     if (!table)
         return no_interface(registry, entry, interface_id, error);
     *interface_table = table;

@@ -15,7 +15,8 @@ typedef struct registry_entry {
     char *path;
     const void *symbol; /* vly_plugin_entry; NULL if it could not be loaded */
     vly_plugin plugin;
-    vly_backend backend; /* struct_size 0: it offers none */
+    vly_backend backend;   /* struct_size 0: it offers none */
+    vly_exchange exchange; /* the same */
     char id[32];
     char interfaces[160];
     vly_hash hash;
