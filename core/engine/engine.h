@@ -182,6 +182,8 @@ void vly_device_close(vly_engine_device *device);
  */
 vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
                              vly_error *error);
+/* The arrays of a snapshot whose counts are set. */
+vly_status vly_snapshot_alloc(vly_snapshot *snapshot, vly_error *error);
 void vly_snapshot_release(vly_snapshot *snapshot);
 vly_status vly_snapshot_copy(const vly_snapshot *snapshot, vly_snapshot *copy,
                              vly_error *error);

@@ -172,7 +172,7 @@ void vly_device_close(vly_engine_device *device)
 
 /* ---- snapshots of a device --------------------------------------------- */
 
-static vly_status snapshot_alloc(vly_snapshot *snapshot, vly_error *error)
+vly_status vly_snapshot_alloc(vly_snapshot *snapshot, vly_error *error)
 {
     snapshot->state =
         vly_malloc((size_t)snapshot->n_state_words, sizeof(uint32_t));
@@ -210,7 +210,7 @@ vly_status vly_snapshot_take(const vly_net *net, vly_snapshot *snapshot,
                          .n_state_words = first.n_state_words,
                          .n_fired = first.n_fired,
                          .n_weight_bytes = first.n_weight_bytes};
-    VLY_TRY(snapshot_alloc(&made, error));
+    VLY_TRY(vly_snapshot_alloc(&made, error));
     vly_snapshot second = made;
     status = device->backend->snapshot_read(device->net, &second, error);
     if (status == VLY_OK && (second.n_fired_bursts != made.n_fired_bursts ||
@@ -238,7 +238,7 @@ vly_status vly_snapshot_copy(const vly_snapshot *snapshot, vly_snapshot *copy,
 {
     vly_snapshot made = *snapshot;
     vly_status status = VLY_OK;
-    VLY_TRY(snapshot_alloc(&made, error));
+    VLY_TRY(vly_snapshot_alloc(&made, error));
     memcpy(made.state, snapshot->state,
            (size_t)made.n_state_words * sizeof *made.state);
     memcpy(made.fired_row, snapshot->fired_row,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "connectome/ranks_cut.h"
 #include "engine/ranks_parts.h"
 #include "plugin/host_log.h"
@@ -37,8 +38,8 @@ static vly_status gather(void *context, uint64_t tag, const void *mine,
 }
 
 vly_status vly_ranks_open(const vly_exchange *table,
-                          const vly_exchange_spec *spec,
-                          vly_rank_group **group, vly_error *error)
+                          const vly_exchange_spec *spec, vly_rank_group **group,
+                          vly_error *error)
 {
     vly_status status = VLY_OK;
     vly_rank_group *made = vly_calloc(1, sizeof *made);
@@ -107,6 +108,7 @@ vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
 typedef struct greeting {
     vly_hash connectome;
     vly_hash genome;
+    uint64_t cut;
     char version[32];
 } greeting;
 
@@ -129,23 +131,32 @@ static vly_status check_greeting(const greeting *mine, uint32_t rank,
                         "rank %u has made another network of the genome than "
                         "this rank: do files differ that the genome names?",
                         rank);
+    if (other->cut != mine->cut)
+        return vly_fail(error, VLY_E_INVALID,
+                        "rank %u divides the network in another way", rank);
     return VLY_OK;
 }
 
 vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
-                            vly_error *error)
+                            const uint32_t *cut, vly_error *error)
 {
     const vly_piece *pieces = NULL;
     greeting mine = {.connectome = connectome->hash,
                      .genome = connectome->genome_hash};
     vly_status status = VLY_OK;
     (void)snprintf(mine.version, sizeof mine.version, "%s", VLY_BUILD_VERSION);
+    if (cut)
+        memcpy(group->first, cut,
+               (group->info.n_ranks + (size_t)1) * sizeof *cut);
+    else
+        VLY_TRY(vly_ranks_cut_connectome(connectome, group->info.n_ranks,
+                                         group->first, error));
+    for (uint32_t r = 0; r <= group->info.n_ranks; r++)
+        mine.cut = vly_mix64(mine.cut ^ group->first[r]);
     VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_CALL | group->n_calls, &mine,
                             sizeof mine, &pieces, error));
     for (uint32_t r = 0; r < group->info.n_ranks; r++)
         VLY_TRY(check_greeting(&mine, r, &pieces[r], error));
-    VLY_TRY(vly_ranks_cut_connectome(connectome, group->info.n_ranks,
-                                     group->first, error));
     connectome->desc.ranks = &group->ranks;
     group->divided = true;
     group->n_calls++;

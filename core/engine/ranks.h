@@ -27,8 +27,8 @@ typedef struct vly_rank_group vly_rank_group;
 /* Meets the other ranks by an exchange plugin.
  * Errors  E_UNSUPPORTED no such exchange here; E_DEVICE a rank did not come */
 vly_status vly_ranks_open(const vly_exchange *table,
-                          const vly_exchange_spec *spec,
-                          vly_rank_group **group, vly_error *error);
+                          const vly_exchange_spec *spec, vly_rank_group **group,
+                          vly_error *error);
 /* Rank 0: ends the service of the others, if it was begun. NULL is legal. */
 void vly_ranks_close(vly_rank_group *group);
 /* Ends all ranks with this reason, because this one cannot go on. */
@@ -39,10 +39,11 @@ vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
                           vly_error *error);
 
 /* All ranks: gives each rank its neurons; nets of this connectome are then run
- * by all. The group must outlive the connectome's nets.
- * Errors  E_INVALID the ranks have different networks or versions */
+ * by all. The group must outlive the connectome's nets. cut: [n_ranks + 1] as
+ * in vly_ranks.first; NULL: ranks of equal cost.
+ * Errors  E_INVALID the ranks have different networks, cuts or versions */
 vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
-                            vly_error *error);
+                            const uint32_t *cut, vly_error *error);
 
 /* Rank 0: the table that stands for a backend, as long as the group lives; the
  * next net is made by it. NULL: more than 8 backends. */

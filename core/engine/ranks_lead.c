@@ -27,9 +27,9 @@ static vly_status send_call(vly_rank_group *group, vly_rank_message *message,
     if (message->no_room)
         status = vly_fail_nomem(error, message->n_bytes, "a message to ranks");
     else
-        status = vly_rank_gather(group, VLY_RANK_TAG_CALL | group->n_calls,
-                                 message->data, message->n_bytes, &pieces,
-                                 error);
+        status =
+            vly_rank_gather(group, VLY_RANK_TAG_CALL | group->n_calls,
+                            message->data, message->n_bytes, &pieces, error);
     vly_free(message->data);
     *message = (vly_rank_message){0};
     return status;
@@ -91,8 +91,7 @@ static vly_status net_create(const vly_device_spec *device,
                               .number = group->n_nets};
     const char *options = device->options ? device->options : "";
     const uint64_t n = strlen(options) + 1;
-    message =
-        begin(made, RANK_CREATE, device->index, device->n_threads, n, 0);
+    message = begin(made, RANK_CREATE, device->index, device->n_threads, n, 0);
     vly_rank_put(&message, group->opened_id, VLY_RANK_ID_BYTES);
     vly_rank_put(&message, options, n);
     put_snapshot(&message, snapshot);
@@ -141,8 +140,8 @@ static vly_status net_run(vly_backend_net *net, vly_run *run, vly_error *error)
     vly_status status = VLY_OK;
     const bool modulated = run->struct_size >= sizeof(vly_run);
     const uint64_t n_modulations = modulated ? run->n_modulations : 0;
-    vly_rank_message message = begin(net, RANK_RUN, run->n_bursts,
-                                     run->n_inputs, n_modulations, 0);
+    vly_rank_message message =
+        begin(net, RANK_RUN, run->n_bursts, run->n_inputs, n_modulations, 0);
     vly_rank_put(&message, run->inputs, run->n_inputs * sizeof *run->inputs);
     if (n_modulations > 0)
         vly_rank_put(&message, run->modulations,
@@ -192,8 +191,8 @@ static vly_status coef_write(vly_backend_net *net, uint32_t area, uint32_t coef,
 {
     vly_status status = VLY_OK;
     const uint64_t n = column->uniform ? 1 : net->desc->areas[area].n_neurons;
-    vly_rank_message message = begin(net, RANK_COEF_WRITE, area, coef,
-                                     column->uniform, column->type);
+    vly_rank_message message =
+        begin(net, RANK_COEF_WRITE, area, coef, column->uniform, column->type);
     vly_rank_put(&message, column->words, n * sizeof *column->words);
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->coef_write(net->own, area, coef, column, error);
@@ -207,8 +206,8 @@ static vly_status stimulus_write(vly_backend_net *net, uint32_t stimulus,
                                  vly_error *error)
 {
     vly_status status = VLY_OK;
-    vly_rank_message message = begin(net, RANK_STIMULUS_WRITE, stimulus, 0, 0,
-                                     0);
+    vly_rank_message message =
+        begin(net, RANK_STIMULUS_WRITE, stimulus, 0, 0, 0);
     vly_stimulus_desc sent = *desc;
     sent.thresholds = NULL;
     vly_rank_put(&message, &sent, sizeof sent);
@@ -302,8 +301,8 @@ static vly_status short_term_set(vly_backend_net *net, uint32_t projection,
                                  vly_error *error)
 {
     vly_status status = VLY_OK;
-    vly_rank_message message = begin(net, RANK_SHORT_TERM_SET, projection, 0,
-                                     short_term->n_coefs, 0);
+    vly_rank_message message =
+        begin(net, RANK_SHORT_TERM_SET, projection, 0, short_term->n_coefs, 0);
     vly_rank_put(&message, short_term->coefs,
                  short_term->n_coefs * sizeof *short_term->coefs);
     VLY_TRY(send_call(net->group, &message, error));

@@ -64,8 +64,8 @@ typedef struct vly_rank_message {
     uint8_t *data;
     uint64_t n_bytes;
     uint64_t capacity;
-    uint64_t at;   /* of reading */
-    bool no_room;  /* writing: no memory; reading: the message is too short */
+    uint64_t at;  /* of reading */
+    bool no_room; /* writing: no memory; reading: the message is too short */
 } vly_rank_message;
 
 void vly_rank_put(vly_rank_message *message, const void *data,

@@ -162,9 +162,9 @@ static vly_status snapshot_read(served *net, vly_error *error)
 {
     vly_status status = VLY_OK;
     vly_snapshot counts = {.struct_size = sizeof counts};
-    vly_snapshot made = {0};
     VLY_TRY(net->table->snapshot_read(net->net, &counts, error));
-    VLY_TRY(vly_snapshot_alloc(&counts, &made, error));
+    vly_snapshot made = counts;
+    VLY_TRY(vly_snapshot_alloc(&made, error));
     status = net->table->snapshot_read(net->net, &made, error);
     vly_snapshot_release(&made);
 out:
@@ -254,8 +254,9 @@ static vly_status execute(server *s, vly_error *error)
     if (!net && s->head.call == RANK_DESTROY)
         return VLY_OK; /* it was not made here */
     if (!net)
-        return vly_fail(error, VLY_E_DEVICE, "rank 0 uses net %u, which this "
-                                             "rank does not have",
+        return vly_fail(error, VLY_E_DEVICE,
+                        "rank 0 uses net %u, which this "
+                        "rank does not have",
                         s->head.net);
     switch ((vly_rank_call)s->head.call) {
     case RANK_DESTROY:
@@ -329,10 +330,15 @@ vly_status vly_ranks_serve(vly_rank_group *group,
         s->value = 0;
         answer.status = execute(s, &why);
         answer.value = s->value;
-        (void)snprintf(answer.text, sizeof answer.text, "%s",
+        (void)snprintf(answer.text, sizeof answer.text, "%.239s",
                        answer.status != VLY_OK ? why.message : "");
-        /* the leader acts on a failure, its own or this one */
-        VLY_TRY(vly_rank_agree(group, &answer, &why));
+        /* the leader acts on the failure of a rank */
+        status = vly_rank_agree(group, &answer, &why);
+        if (group->failed) {
+            vly_error_copy(&why, error);
+            break;
+        }
+        status = VLY_OK;
     }
 out:
     for (uint32_t i = 0; i < NETS; i++)

@@ -4,11 +4,16 @@
 #include "engine_trace.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "connectome/connectome.h"
+#include "connectome/ranks_cut.h"
+#include "engine/ranks.h"
 #include "second_simulator.h"
+#include "thread_exchange.h"
 
 static vly_status on_burst(void *arg, uint64_t burst, const uint32_t *ids,
                            uint32_t n_ids, uint64_t burst_digest)
@@ -35,12 +40,14 @@ void trace_free(trace *t)
     *t = (trace){0};
 }
 
-int trace_engine(const vly_connectome *connectome, vly_registry *registry,
-                 const char *backend, uint64_t n_bursts, const char *swap_to,
-                 uint64_t swap_at, trace *out, vly_error *error)
+static int trace_net(const vly_connectome *connectome, vly_registry *registry,
+                     const char *backend, uint64_t n_bursts,
+                     const char *swap_to, uint64_t swap_at, trace *out,
+                     vly_error *error)
 {
     vly_net *net = NULL;
     vly_stats stats = {.struct_size = sizeof stats};
+    char to[128];
     int result = -1;
     uint64_t first = swap_to ? swap_at : n_bursts;
     if (trace_init(out, n_bursts))
@@ -50,7 +57,9 @@ int trace_engine(const vly_connectome *connectome, vly_registry *registry,
     vly_net_on_bursts(net, on_burst, out);
     if (vly_net_run(net, first, error))
         goto out;
-    if (swap_to && (vly_net_swap(net, swap_to, 0, error) ||
+    if (swap_to)
+        snprintf(to, sizeof to, "%.*s", (int)strcspn(swap_to, "@"), swap_to);
+    if (swap_to && (vly_net_swap(net, to, 0, error) ||
                     vly_net_run(net, n_bursts - first, error)))
         goto out;
     if (vly_net_stats(net, &stats, error) ||
@@ -64,6 +73,116 @@ out:
     if (result)
         trace_free(out);
     return result;
+}
+
+/* ---- ranks ------------------------------------------------------------- */
+
+enum { RANKS = 16 };
+
+typedef struct rank_job {
+    vly_connectome connectome; /* the arrays are shared */
+    vly_registry *registry;
+    uint32_t rank;
+    uint32_t n_ranks;
+    const uint32_t *cut;
+    vly_rank_group *group;
+    vly_error error;
+    vly_status status;
+} rank_job;
+
+static vly_status join(rank_job *job)
+{
+    const vly_exchange_spec spec = {.struct_size = sizeof spec,
+                                    .rank = job->rank,
+                                    .n_ranks = job->n_ranks,
+                                    .timeout_ms = 60000,
+                                    .name = "1"};
+    job->error.struct_size = sizeof job->error;
+    vly_status status =
+        vly_ranks_open(thread_exchange(), &spec, &job->group, &job->error);
+    if (status == VLY_OK)
+        status = vly_ranks_divide(job->group, &job->connectome, job->cut,
+                                  &job->error);
+    return status;
+}
+
+static void *serve(void *arg)
+{
+    rank_job *job = arg;
+    job->status = join(job);
+    if (job->status == VLY_OK)
+        job->status = vly_ranks_serve(job->group, &job->connectome,
+                                      job->registry, &job->error);
+    vly_ranks_close(job->group);
+    return NULL;
+}
+
+/* A cut that follows from the network and the number of ranks. */
+static int make_cut(const vly_connectome *connectome, uint32_t n_ranks,
+                    uint32_t *cut)
+{
+    const vly_net_desc *desc = &connectome->desc;
+    vly_ranks_area *areas = calloc(desc->n_areas + 1u, sizeof *areas);
+    if (!areas)
+        return -1;
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        areas[a].n_neurons = desc->areas[a].n_neurons;
+    vly_ranks_cut_random(areas, desc->n_areas, n_ranks,
+                         connectome->hash.lane[0], cut);
+    free(areas);
+    return 0;
+}
+
+static int trace_ranks(const vly_connectome *connectome, vly_registry *registry,
+                       const char *backend, uint32_t n_ranks, uint64_t n_bursts,
+                       const char *swap_to, uint64_t swap_at, trace *out,
+                       vly_error *error)
+{
+    static rank_job jobs[RANKS];
+    pthread_t threads[RANKS];
+    uint32_t cut[RANKS + 1];
+    int result = -1;
+    if (n_ranks > RANKS || make_cut(connectome, n_ranks, cut))
+        return -1;
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        jobs[r] = (rank_job){.connectome = *connectome,
+                             .registry = registry,
+                             .rank = r,
+                             .n_ranks = n_ranks,
+                             .cut = cut};
+        if (r > 0 && pthread_create(&threads[r], NULL, serve, &jobs[r]) != 0)
+            abort(); /* the others would wait for it */
+    }
+    if (join(&jobs[0]) == VLY_OK)
+        result = trace_net(&jobs[0].connectome, registry, backend, n_bursts,
+                           swap_to, swap_at, out, error);
+    else
+        *error = jobs[0].error;
+    vly_ranks_close(jobs[0].group);
+    for (uint32_t r = 1; r < n_ranks; r++) {
+        pthread_join(threads[r], NULL);
+        if (jobs[r].status != VLY_OK && result == 0) {
+            *error = jobs[r].error;
+            trace_free(out);
+            result = -1;
+        }
+    }
+    return result;
+}
+
+int trace_engine(const vly_connectome *connectome, vly_registry *registry,
+                 const char *backend, uint64_t n_bursts, const char *swap_to,
+                 uint64_t swap_at, trace *out, vly_error *error)
+{
+    char spec[128];
+    const char *at = strchr(backend, '@');
+    if (!at)
+        return trace_net(connectome, registry, backend, n_bursts, swap_to,
+                         swap_at, out, error);
+    snprintf(spec, sizeof spec, "%.*s", (int)(at - backend), backend);
+    return trace_ranks(connectome, registry, spec,
+                       (uint32_t)strtoul(at + 1, NULL, 10), n_bursts, swap_to,
+                       swap_at, out, error);
 }
 
 int trace_second(const char *path, uint64_t n_bursts, trace *out)

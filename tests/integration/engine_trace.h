@@ -19,7 +19,8 @@ typedef struct trace {
     uint64_t state_digest;
 } trace;
 
-/* Runs a new net for n_bursts. With swap_to (NULL: none) it moves there after
+/* Runs a new net for n_bursts. "cpu:2@3" is three ranks as threads, which own
+ * random neurons, each on cpu:2. With swap_to (NULL: none) it moves there after
  * swap_at bursts. 0, or -1 with the reason in *error. */
 int trace_engine(const vly_connectome *connectome, vly_registry *registry,
                  const char *backend, uint64_t n_bursts, const char *swap_to,

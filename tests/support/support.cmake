@@ -12,10 +12,11 @@ add_library(volley_second STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_reward.c
     ${CMAKE_CURRENT_LIST_DIR}/second_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/second_window.c
+    ${CMAKE_CURRENT_LIST_DIR}/thread_exchange.c
     ${CMAKE_CURRENT_LIST_DIR}/second_simulator.c)
 target_include_directories(volley_second PUBLIC ${CMAKE_CURRENT_LIST_DIR}
                                          PRIVATE ${CMAKE_SOURCE_DIR})
-target_link_libraries(volley_second PUBLIC m)
+target_link_libraries(volley_second PUBLIC m PRIVATE volley_sdk)
 add_executable(second_simulator ${CMAKE_CURRENT_LIST_DIR}/second_main.c)
 target_link_libraries(second_simulator PRIVATE volley_second)
 set_target_properties(second_simulator PROPERTIES
