@@ -9,9 +9,9 @@
 #define VLY_RANK_ID_BYTES 32u
 /* Backends that one leader opens. */
 #define VLY_RANK_TABLES 8u
-/* Of the tags of calls; those of bursts and of backends are below. */
-#define VLY_RANK_TAG_CALL (UINT64_C(3) << 62)
-#define VLY_RANK_TAG_ANSWER (UINT64_C(7) << 61)
+/* Of the tags of calls; those of backends are below. */
+#define VLY_RANK_TAG_CALL VLY_EXCHANGE_PATIENT
+#define VLY_RANK_TAG_ANSWER (VLY_EXCHANGE_PATIENT | UINT64_C(1) << 62)
 
 struct vly_rank_group {
     const vly_exchange *table;

@@ -92,7 +92,9 @@ static bool is_missing(const void *context, uint32_t rank)
 static vly_status get(vly_exchange_link *link, vly_error *error)
 {
     vly_status status = VLY_OK;
-    uint64_t left_ns = link->timeout_ns;
+    uint64_t left_ns = (link->tag & VLY_EXCHANGE_PATIENT) != 0
+                           ? UINT64_MAX
+                           : link->timeout_ns;
     uint32_t differs = 0;
     for (uint32_t r = 0; r < link->n_ranks; r++) {
         const shm_wait wait = {&buffer_of(link, r)->sequence, sequence_of(link),

@@ -49,7 +49,7 @@ vly_old_plugin(6
 vly_old_plugin(7
     59e3462c48e172894efcf764ea78eb75b51ff5f418fae51322db2b5c930c5ac7)
 vly_old_plugin(8
-    524b71f79e83b4a6a913efded9a1539c14ecc6e55e7b491458a25d69f40c8b58)
+    797b56812e537e20c9d659a60f7316e49a7bd147c99f452506e782817a3d2dfc)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

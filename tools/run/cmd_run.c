@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
+#include "tools/run/run_ranks.h"
 
 static const tool_option options[] = {
     {"backend", 0, false, TOOL_TEXT, "NAME",
@@ -79,15 +80,25 @@ static void report(run_job *job)
                      vly_net_burst(job->net), plan->n_bursts);
 }
 
+static int give_up(run_job *job, const vly_error *error)
+{
+    run_job_deinit(job);
+    return tool_fail(error);
+}
+
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
     run_job job;
     if (run_job_init(&job, &error) != VLY_OK ||
         read_plan(&job, args, &error) != VLY_OK ||
-        run_job_open(&job, &error) != VLY_OK) {
-        run_job_deinit(&job);
-        return tool_fail(&error);
+        run_ranks_begin(&job, &error) != VLY_OK)
+        return give_up(&job, &error);
+    if (run_ranks_serves(&job))
+        return run_ranks_serve(&job);
+    if (run_job_open(&job, &error) != VLY_OK) {
+        run_ranks_abort(&job, &error);
+        return give_up(&job, &error);
     }
     run_report_head(&job);
     run_job_execute(&job);

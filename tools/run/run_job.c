@@ -109,7 +109,8 @@ vly_status run_job_open(run_job *job, vly_error *error)
     VLY_TRY(run_parts_do(job, RUN_CHOOSE, error));
     VLY_TRY(run_paths_check(job, error));
     VLY_TRY(run_parts_do(job, RUN_LOOK, error));
-    VLY_TRY(tool_registry_create(&job->registry, error));
+    if (job->registry == NULL) /* ranks have opened it */
+        VLY_TRY(tool_registry_create(&job->registry, error));
     VLY_TRY(run_parts_do(job, RUN_ATTACH, error));
     VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
     VLY_TRY(run_parts_do(job, RUN_CHECK, error));

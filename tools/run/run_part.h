@@ -157,6 +157,7 @@ typedef struct run_part {
  * of the engine. */
 #define RUN_PARTS(PART)                                                        \
     PART(limits)                                                               \
+    PART(ranks)                                                                \
     PART(pace)                                                                 \
     PART(checkpoint)                                                           \
     PART(swap)                                                                 \

@@ -21,6 +21,11 @@ extern "C" {
 /* rank and n_ranks are those of the launcher (mpirun, srun) */
 #define VLY_EXCHANGE_OF_LAUNCHER UINT32_MAX
 
+/* In a tag: this gather waits for a rank as long as it lives. A rank that waits
+ * for the next call of rank 0, or for others to finish one, cannot know how
+ * long that takes. */
+#define VLY_EXCHANGE_PATIENT (UINT64_C(1) << 63)
+
 typedef struct vly_exchange_link vly_exchange_link; /* the plugin's own */
 
 typedef struct vly_exchange_spec {

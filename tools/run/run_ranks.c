@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A run by several processes. The first one is an ordinary run whose network
+ * the others run with it (core/engine/ranks.h). --ranks starts the others on
+ * this host, with the same command line; mpirun and srun start all of them.
+ */
+#include "tools/run/run_ranks.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "engine/ranks.h"
+#include "plugin/registry.h"
+
+extern char **environ;
+
+enum { MOST_RANKS = 64, NAME_BYTES = 96 };
+
+/* In the environment of a process that --ranks started: "RANK RANKS NAME". */
+static const char started_as[] = "VOLLEY_RANK";
+
+typedef struct ranks_part {
+    uint32_t n_asked; /* --ranks; 0: not given */
+    const char *mpi;  /* --mpi; NULL: not given */
+    double timeout_s;
+    bool threads_given;
+    bool child; /* started by --ranks */
+    vly_rank_group *group;
+    vly_exchange_info info; /* at the end of the run */
+    pid_t children[MOST_RANKS];
+    uint32_t n_children;
+    char name[NAME_BYTES];
+} ranks_part;
+
+static ranks_part *of(const run_job *job)
+{
+    return run_part_state(job, RUN_PART_ranks);
+}
+
+static const tool_option options[] = {
+    {"ranks", 0, false, TOOL_COUNT, "N",
+     "processes of this host that run the network together", 1, MOST_RANKS},
+    {"mpi", 0, false, TOOL_OPTIONAL, "[=FILE]",
+     "ranks that mpirun or srun started; FILE: the library of MPI", 0, 0},
+    {"rank-timeout", 0, false, TOOL_NUMBER, "S",
+     "seconds without a message after which a rank is lost; default 10", 0.1,
+     86400},
+    {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
+
+/* ---- who is this? ------------------------------------------------------- */
+
+/* Variables that launchers set for processes of more than one. */
+static bool is_launched(void)
+{
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                        "PMIX_SIZE"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const char *text = getenv(sizes[i]);
+        if (text != NULL && strtoul(text, NULL, 10) > 1)
+            return true;
+    }
+    const char *tasks = getenv("SLURM_NTASKS");
+    return tasks != NULL && strtoul(tasks, NULL, 10) > 1 &&
+           (getenv("PMIX_RANK") != NULL || getenv("PMI_RANK") != NULL);
+}
+
+static vly_status read_ranks(run_job *job, const tool_args *args,
+                             vly_error *error)
+{
+    ranks_part *part = of(job);
+    part->n_asked = (uint32_t)tool_count(args, "ranks", 0);
+    part->timeout_s = tool_number(args, "rank-timeout", 10);
+    part->threads_given = tool_has(args, "threads");
+    if (tool_has(args, "mpi"))
+        part->mpi =
+            tool_text(args, "mpi") != NULL ? tool_text(args, "mpi") : "";
+    if (part->n_asked > 0 && (part->mpi != NULL || is_launched()))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--ranks %u, and a launcher of MPI has started this "
+                        "process: wanted one of them",
+                        part->n_asked);
+    if (part->n_asked == 0 && part->mpi == NULL && is_launched())
+        part->mpi = "";
+    if (part->n_asked > 1 && strcmp(args->positional[0], "-") == 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--ranks %u: every rank reads the genome, so it cannot "
+                        "be standard input",
+                        part->n_asked);
+    return VLY_OK;
+}
+
+/* ---- start -------------------------------------------------------------- */
+
+/* Spec of a process that --ranks started. */
+static bool read_place(ranks_part *part, vly_exchange_spec *spec)
+{
+    const char *text = getenv(started_as);
+    unsigned rank;
+    unsigned n_ranks;
+    if (text == NULL ||
+        sscanf(text, "%u %u %95s", &rank, &n_ranks, part->name) != 3)
+        return false;
+    spec->rank = rank;
+    spec->n_ranks = n_ranks;
+    spec->name = part->name;
+    return true;
+}
+
+static vly_status start_one(run_job *job, uint32_t rank, vly_error *error)
+{
+    ranks_part *part = of(job);
+    posix_spawn_file_actions_t actions;
+    char place[NAME_BYTES + 40];
+    const run_plan *plan = &job->plan;
+    snprintf(place, sizeof place, "%u %u %s", rank, part->n_asked, part->name);
+    if (setenv(started_as, place, 1) != 0 ||
+        posix_spawn_file_actions_init(&actions) != 0)
+        return vly_fail_nomem(error, sizeof place, "a rank");
+    /* what it has to say goes to the leader */
+    int failed = 0;
+    for (int file = 0; file < 3; file++)
+        failed |= posix_spawn_file_actions_addopen(
+            &actions, file, "/dev/null", file == 0 ? O_RDONLY : O_WRONLY, 0);
+    if (failed == 0)
+        failed =
+            posix_spawn(&part->children[part->n_children], "/proc/self/exe",
+                        &actions, NULL, plan->argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    (void)unsetenv(started_as);
+    if (failed != 0)
+        return vly_fail(error, VLY_E_IO, "rank %u could not be started: %s",
+                        rank, strerror(failed));
+    part->n_children++;
+    return VLY_OK;
+}
+
+static vly_status start_children(run_job *job, vly_exchange_spec *spec,
+                                 vly_error *error)
+{
+    ranks_part *part = of(job);
+    vly_status status = VLY_OK;
+    snprintf(part->name, sizeof part->name, "volley-%ld-%" PRIx64,
+             (long)getpid(), vly_clock_ns());
+    spec->n_ranks = part->n_asked;
+    spec->name = part->name;
+    for (uint32_t r = 1; r < part->n_asked; r++)
+        VLY_TRY(start_one(job, r, error));
+out:
+    return status;
+}
+
+/* All cores of a host for its ranks, unless the user has said otherwise. */
+static void share_cores(run_job *job, uint32_t n_ranks)
+{
+    const uint32_t cores = vly_thread_cores();
+    if (!of(job)->threads_given)
+        job->plan.n_threads = cores > n_ranks ? cores / n_ranks : 1;
+}
+
+vly_status run_ranks_begin(run_job *job, vly_error *error)
+{
+    ranks_part *part = of(job);
+    const vly_exchange *table = NULL;
+    vly_exchange_spec spec = {.struct_size = sizeof spec};
+    vly_exchange_info info = {.struct_size = sizeof info};
+    vly_status status = VLY_OK;
+    spec.timeout_ms = (uint32_t)(part->timeout_s * 1e3);
+    part->child = read_place(part, &spec);
+    if (!part->child && part->n_asked < 2 && part->mpi == NULL)
+        return VLY_OK;
+    VLY_TRY(tool_registry_create(&job->registry, error));
+    VLY_TRY(vly_registry_exchange(
+        job->registry, part->mpi != NULL ? "mpi" : "shm", &table, error));
+    if (part->mpi != NULL) {
+        spec.rank = VLY_EXCHANGE_OF_LAUNCHER;
+        spec.n_ranks = VLY_EXCHANGE_OF_LAUNCHER;
+        spec.name = part->mpi[0] != '\0' ? part->mpi : NULL;
+    } else if (!part->child) {
+        VLY_TRY(start_children(job, &spec, error));
+    }
+    VLY_TRY(vly_ranks_open(table, &spec, &part->group, error));
+    VLY_TRY(vly_ranks_info(part->group, &info, error));
+    share_cores(job, (info.n_ranks + info.n_hosts - 1) / info.n_hosts);
+out:
+    return status;
+}
+
+static vly_status divide(run_job *job, vly_error *error)
+{
+    ranks_part *part = of(job);
+    return part->group == NULL
+               ? VLY_OK
+               : vly_ranks_divide(part->group, job->build.connectome, NULL,
+                                  error);
+}
+
+/* ---- other ranks -------------------------------------------------------- */
+
+bool run_ranks_serves(const run_job *job)
+{
+    return of(job)->group != NULL && vly_ranks_rank(of(job)->group) > 0;
+}
+
+int run_ranks_serve(run_job *job)
+{
+    ranks_part *part = of(job);
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    /* a signal to all processes is for the leader, which ends the others */
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+    VLY_TRY(vly_connectome_build(job->build.genome, job->plan.n_threads,
+                                 &job->build.connectome, &error));
+    VLY_TRY(divide(job, &error));
+    VLY_TRY(vly_ranks_serve(part->group, job->build.connectome, job->registry,
+                            &error));
+out:
+    if (status != VLY_OK)
+        vly_ranks_abort(part->group, error.message);
+    run_job_deinit(job);
+    return status == VLY_OK ? TOOL_EXIT_DONE : tool_fail(&error);
+}
+
+void run_ranks_abort(run_job *job, const vly_error *why)
+{
+    vly_ranks_abort(of(job)->group, why->message);
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* They end by themselves, at once as a rule. */
+static void wait_children(ranks_part *part)
+{
+    const struct timespec tick = {.tv_nsec = 10000000};
+    for (uint32_t i = 0; i < part->n_children; i++) {
+        int end;
+        for (int t = 0; t < 500; t++) {
+            if (waitpid(part->children[i], &end, WNOHANG) != 0)
+                goto next;
+            (void)nanosleep(&tick, NULL);
+        }
+        (void)kill(part->children[i], SIGKILL);
+        (void)waitpid(part->children[i], &end, 0);
+    next:;
+    }
+    part->n_children = 0;
+}
+
+static void look_at_end(run_job *job)
+{
+    ranks_part *part = of(job);
+    part->info.struct_size = sizeof part->info;
+    if (part->group != NULL)
+        (void)vly_ranks_info(part->group, &part->info, NULL);
+}
+
+static void close_ranks(run_job *job)
+{
+    ranks_part *part = of(job);
+    if (part->group != NULL && job->result.error.status != VLY_OK)
+        vly_ranks_abort(part->group, job->result.error.message);
+    vly_ranks_close(part->group);
+    part->group = NULL;
+    wait_children(part);
+}
+
+static void print_line(const run_job *job)
+{
+    const vly_exchange_info *info = &of(job)->info;
+    if (of(job)->group == NULL)
+        return;
+    tool_print("ranks             %u on %u host%s by %s; rank 0: %s "
+               "exchanges, ",
+               info->n_ranks, info->n_hosts, info->n_hosts == 1 ? "" : "s",
+               info->text, tool_thousands(info->n_gathers));
+    tool_print("waited %s\n", tool_seconds((double)info->waited_ns * 1e-9));
+}
+
+static void put_members(const run_job *job, json_writer *json)
+{
+    const vly_exchange_info *info = &of(job)->info;
+    if (of(job)->group == NULL)
+        return;
+    json_object(json, "ranks");
+    json_u64(json, "ranks", info->n_ranks);
+    json_u64(json, "hosts", info->n_hosts);
+    json_text(json, "exchange", info->text);
+    json_u64(json, "exchanges", info->n_gathers);
+    json_u64(json, "sent_bytes", info->n_bytes);
+    json_number(json, "waited_s", (double)info->waited_ns * 1e-9);
+    json_object_end(json);
+}
+
+const run_part run_part_ranks = {
+    .name = "ranks",
+    .state_bytes = sizeof(ranks_part),
+    .help = 16,
+    .options = options,
+    .read = read_ranks,
+    .at = {[RUN_FIT] = divide},
+    .last = look_at_end,
+    .print = {[RUN_LINES] = print_line},
+    .json = {[RUN_MEMBERS_LAST] = put_members},
+    .close = close_ranks,
+};
