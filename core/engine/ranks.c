@@ -153,7 +153,7 @@ vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
                                          group->first, error));
     for (uint32_t r = 0; r <= group->info.n_ranks; r++)
         mine.cut = vly_mix64(mine.cut ^ group->first[r]);
-    VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_CALL | group->n_calls, &mine,
+    VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_CALL | VLY_EXCHANGE_SLOW | group->n_calls, &mine,
                             sizeof mine, &pieces, error));
     for (uint32_t r = 0; r < group->info.n_ranks; r++)
         VLY_TRY(check_greeting(&mine, r, &pieces[r], error));
@@ -200,13 +200,14 @@ const void *vly_rank_take(vly_rank_message *message, uint64_t n_bytes)
     return data;
 }
 
-vly_status vly_rank_agree(vly_rank_group *group, const vly_rank_answer *mine,
-                          vly_error *error)
+vly_status vly_rank_agree(vly_rank_group *group, uint32_t call,
+                          const vly_rank_answer *mine, vly_error *error)
 {
+    const uint64_t slow = call == RANK_CREATE ? VLY_EXCHANGE_SLOW : 0;
     const vly_piece *pieces = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_ANSWER | group->n_calls, mine,
-                            sizeof *mine, &pieces, error));
+    VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_ANSWER | slow | group->n_calls,
+                            mine, sizeof *mine, &pieces, error));
     group->n_calls++;
     for (uint32_t r = 0; r < group->info.n_ranks; r++) {
         const vly_rank_answer *answer = pieces[r].data;

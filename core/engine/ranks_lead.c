@@ -46,12 +46,12 @@ static vly_rank_message begin(const vly_backend_net *net, vly_rank_call call,
 }
 
 /* What the real backend said; then what the others say. */
-static vly_status end_call(vly_rank_group *group, vly_status status,
-                           uint64_t value, vly_error *error)
+static vly_status end_call(vly_rank_group *group, uint32_t call,
+                           vly_status status, uint64_t value, vly_error *error)
 {
     vly_rank_answer answer = {.status = status, .value = value};
     vly_error why = VLY_ERROR_INIT;
-    vly_status all = vly_rank_agree(group, &answer, &why);
+    vly_status all = vly_rank_agree(group, call, &answer, &why);
     if (status != VLY_OK || all == VLY_OK)
         return status;
     return vly_fail(error, all, "%s", why.message);

@@ -10,8 +10,8 @@
 /* Backends that one leader opens. */
 #define VLY_RANK_TABLES 8u
 /* Of the tags of calls; those of backends are below. */
-#define VLY_RANK_TAG_CALL VLY_EXCHANGE_PATIENT
-#define VLY_RANK_TAG_ANSWER (VLY_EXCHANGE_PATIENT | UINT64_C(1) << 62)
+#define VLY_RANK_TAG_CALL VLY_EXCHANGE_RANK_0_IDLES
+#define VLY_RANK_TAG_ANSWER (UINT64_C(1) << 61)
 
 struct vly_rank_group {
     const vly_exchange *table;
@@ -85,7 +85,7 @@ vly_status vly_rank_gather(vly_rank_group *group, uint64_t tag,
                            const vly_piece **pieces, vly_error *error);
 /* All ranks: the answers after a call. A failure of another rank is E_DEVICE
  * with its text. */
-vly_status vly_rank_agree(vly_rank_group *group, const vly_rank_answer *mine,
-                          vly_error *error);
+vly_status vly_rank_agree(vly_rank_group *group, uint32_t call,
+                          const vly_rank_answer *mine, vly_error *error);
 
 #endif

@@ -333,7 +333,7 @@ vly_status vly_ranks_serve(vly_rank_group *group,
         (void)snprintf(answer.text, sizeof answer.text, "%.239s",
                        answer.status != VLY_OK ? why.message : "");
         /* the leader acts on the failure of a rank */
-        status = vly_rank_agree(group, &answer, &why);
+        status = vly_rank_agree(group, s->head.call, &answer, &why);
         if (group->failed) {
             vly_error_copy(&why, error);
             break;

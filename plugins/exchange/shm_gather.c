@@ -92,14 +92,17 @@ static bool is_missing(const void *context, uint32_t rank)
 static vly_status get(vly_exchange_link *link, vly_error *error)
 {
     vly_status status = VLY_OK;
-    uint64_t left_ns = (link->tag & VLY_EXCHANGE_PATIENT) != 0
-                           ? UINT64_MAX
-                           : link->timeout_ns;
+    uint64_t idle_ns = UINT64_MAX;
+    uint64_t left_ns = link->timeout_ns;
+    if ((link->tag & VLY_EXCHANGE_SLOW) != 0)
+        left_ns *= 60;
     uint32_t differs = 0;
     for (uint32_t r = 0; r < link->n_ranks; r++) {
         const shm_wait wait = {&buffer_of(link, r)->sequence, sequence_of(link),
                                r, is_missing, "sent nothing"};
-        VLY_TRY(shm_wait_for(link, &wait, &left_ns, error));
+        const bool idles =
+            r == 0 && (link->tag & VLY_EXCHANGE_RANK_0_IDLES) != 0;
+        VLY_TRY(shm_wait_for(link, &wait, idles ? &idle_ns : &left_ns, error));
     }
     for (uint32_t r = 1; r < link->n_ranks && differs == 0; r++)
         if (buffer_of(link, r)->tag != buffer_of(link, 0)->tag)

@@ -378,6 +378,7 @@ set(command_tests
     monitor
     nvml
     summary
+    ranks
     connections
     words
     trust

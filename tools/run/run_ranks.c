@@ -126,15 +126,26 @@ static vly_status start_one(run_job *job, uint32_t rank, vly_error *error)
     if (setenv(started_as, place, 1) != 0 ||
         posix_spawn_file_actions_init(&actions) != 0)
         return vly_fail_nomem(error, sizeof place, "a rank");
-    /* what it has to say goes to the leader */
-    int failed = 0;
+    posix_spawnattr_t attributes;
+    sigset_t blocked;
+    /* a signal to all processes is for the leader, which ends the others */
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGINT);
+    (void)sigaddset(&blocked, SIGTERM);
+    int failed = posix_spawnattr_init(&attributes);
+    if (failed == 0)
+        failed = posix_spawnattr_setsigmask(&attributes, &blocked);
+    if (failed == 0)
+        failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    /* what it has to say goes to the leader by the exchange */
     for (int file = 0; file < 3; file++)
         failed |= posix_spawn_file_actions_addopen(
             &actions, file, "/dev/null", file == 0 ? O_RDONLY : O_WRONLY, 0);
     if (failed == 0)
         failed =
             posix_spawn(&part->children[part->n_children], "/proc/self/exe",
-                        &actions, NULL, plan->argv, environ);
+                        &actions, &attributes, plan->argv, environ);
+    (void)posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     (void)unsetenv(started_as);
     if (failed != 0)

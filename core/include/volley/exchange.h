@@ -21,10 +21,12 @@ extern "C" {
 /* rank and n_ranks are those of the launcher (mpirun, srun) */
 #define VLY_EXCHANGE_OF_LAUNCHER UINT32_MAX
 
-/* In a tag: this gather waits for a rank as long as it lives. A rank that waits
- * for the next call of rank 0, or for others to finish one, cannot know how
- * long that takes. */
-#define VLY_EXCHANGE_PATIENT (UINT64_C(1) << 63)
+/* In a tag: rank 0 may come as late as it likes, if it lives: it may wait for a
+ * user, a disk or a clock. */
+#define VLY_EXCHANGE_RANK_0_IDLES (UINT64_C(1) << 63)
+/* In a tag: ranks build something before this gather; the limit of the wait is
+ * 60 times as long. */
+#define VLY_EXCHANGE_SLOW (UINT64_C(1) << 62)
 
 typedef struct vly_exchange_link vly_exchange_link; /* the plugin's own */
 
