@@ -8,7 +8,7 @@
 #include "cpu_learning.h"
 
 /* Of the tags, so that two ranks that do different things find out. */
-#define TAG_STATE (UINT64_C(1) << 62)
+#define TAG_STATE (UINT64_C(1) << 60)
 
 /* Begins the message of a rank at the end of a burst; then ids, and gains if an
  * area has gains of its own. Events and candidates: of the run so far. */

@@ -153,8 +153,9 @@ vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
                                          group->first, error));
     for (uint32_t r = 0; r <= group->info.n_ranks; r++)
         mine.cut = vly_mix64(mine.cut ^ group->first[r]);
-    VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_CALL | VLY_EXCHANGE_SLOW | group->n_calls, &mine,
-                            sizeof mine, &pieces, error));
+    VLY_TRY(vly_rank_gather(
+        group, VLY_RANK_TAG_CALL | VLY_EXCHANGE_SLOW | group->n_calls, &mine,
+        sizeof mine, &pieces, error));
     for (uint32_t r = 0; r < group->info.n_ranks; r++)
         VLY_TRY(check_greeting(&mine, r, &pieces[r], error));
     connectome->desc.ranks = &group->ranks;

@@ -98,7 +98,7 @@ static vly_status net_create(const vly_device_spec *device,
     VLY_TRY(send_call(group, &message, error));
     group->n_nets++;
     status = made->table->net_create(device, desc, snapshot, &made->own, error);
-    status = end_call(group, status, 0, error);
+    status = end_call(group, RANK_CREATE, status, 0, error);
     if (status == VLY_OK) {
         *net = made;
         return VLY_OK;
@@ -106,7 +106,7 @@ static vly_status net_create(const vly_device_spec *device,
     /* the others have one */
     message = begin(made, RANK_DESTROY, 0, 0, 0, 0);
     if (!group->failed && send_call(group, &message, NULL) == VLY_OK)
-        (void)end_call(group, VLY_OK, 0, NULL);
+        (void)end_call(group, RANK_DESTROY, VLY_OK, 0, NULL);
     vly_free(message.data);
     if (made->own)
         made->table->net_destroy(made->own);
@@ -121,7 +121,7 @@ static void net_destroy(vly_backend_net *net)
         return;
     vly_rank_message message = begin(net, RANK_DESTROY, 0, 0, 0, 0);
     if (!net->group->failed && send_call(net->group, &message, NULL) == VLY_OK)
-        (void)end_call(net->group, VLY_OK, 0, NULL);
+        (void)end_call(net->group, RANK_DESTROY, VLY_OK, 0, NULL);
     vly_free(message.data);
     net->table->net_destroy(net->own);
     vly_free(net);
@@ -148,7 +148,7 @@ static vly_status net_run(vly_backend_net *net, vly_run *run, vly_error *error)
                      n_modulations * sizeof *run->modulations);
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->net_run(net->own, run, error);
-    status = end_call(net->group, status, run->n_bursts_done, error);
+    status = end_call(net->group, RANK_RUN, status, run->n_bursts_done, error);
 out:
     return status;
 }
@@ -165,7 +165,7 @@ static vly_status field_read(vly_backend_net *net, uint32_t area,
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->field_read(net->own, area, field, first, count, words,
                                     error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }
@@ -181,7 +181,7 @@ static vly_status field_write(vly_backend_net *net, uint32_t area,
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->field_write(net->own, area, field, first, count, words,
                                      error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }
@@ -196,7 +196,7 @@ static vly_status coef_write(vly_backend_net *net, uint32_t area, uint32_t coef,
     vly_rank_put(&message, column->words, n * sizeof *column->words);
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->coef_write(net->own, area, coef, column, error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }
@@ -215,7 +215,7 @@ static vly_status stimulus_write(vly_backend_net *net, uint32_t stimulus,
                  desc->n_thresholds * sizeof *desc->thresholds);
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->stimulus_write(net->own, stimulus, desc, error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }
@@ -230,7 +230,7 @@ static vly_status snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
     message = begin(net, RANK_SNAPSHOT_READ, 0, 0, 0, 0);
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->snapshot_read(net->own, snapshot, error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }
@@ -242,7 +242,7 @@ static vly_status state_digest(vly_backend_net *net, uint64_t *digest,
     vly_rank_message message = begin(net, RANK_STATE_DIGEST, 0, 0, 0, 0);
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->state_digest(net->own, digest, error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }
@@ -259,7 +259,7 @@ static vly_status learning_read(vly_backend_net *net, uint32_t projection,
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->learning_read(net->own, projection, first, count,
                                        masters, error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }
@@ -275,7 +275,7 @@ static vly_status learning_write(vly_backend_net *net, uint32_t projection,
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->learning_write(net->own, projection, first, count,
                                         masters, error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }
@@ -291,7 +291,7 @@ static vly_status learning_set(vly_backend_net *net, uint32_t projection,
                  learning->n_coefs * sizeof *learning->coefs);
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->learning_set(net->own, projection, learning, error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }
@@ -308,7 +308,7 @@ static vly_status short_term_set(vly_backend_net *net, uint32_t projection,
     VLY_TRY(send_call(net->group, &message, error));
     status =
         net->table->short_term_set(net->own, projection, short_term, error);
-    status = end_call(net->group, status, 0, error);
+    status = end_call(net->group, RANK_RUN, status, 0, error);
 out:
     return status;
 }

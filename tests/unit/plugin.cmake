@@ -49,7 +49,7 @@ vly_old_plugin(6
 vly_old_plugin(7
     59e3462c48e172894efcf764ea78eb75b51ff5f418fae51322db2b5c930c5ac7)
 vly_old_plugin(8
-    797b56812e537e20c9d659a60f7316e49a7bd147c99f452506e782817a3d2dfc)
+    60c5c8ff1d5512e80a8a85b40e3a25e8c61fe376d45c7f031a315cf942b09039)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

@@ -545,8 +545,8 @@ typedef struct vly_ranks {
     const uint32_t *first;
     void *context;
     /* [burst-thread] Every rank gives n_bytes and gets pieces[n_ranks], which
-     * stay until the next call. tag: the same on all ranks, below 2^63. After an
-     * error the net has failed. */
+     * stay until the next call. tag: the same on all ranks, below 2^61. After
+     * an error the net has failed. */
     vly_status (*gather)(void *context, uint64_t tag, const void *mine,
                          uint64_t n_bytes, const vly_piece **pieces,
                          vly_error *error);
