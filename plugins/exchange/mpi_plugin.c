@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "mpi_library.h"
@@ -247,14 +248,19 @@ static vly_status exchange_open(const vly_exchange_spec *spec,
 
 static void exchange_close(vly_exchange_link *link)
 {
+    const struct timespec while_others_speak = {0, 300000000};
     if (!link)
         return;
     pthread_mutex_lock(&lock);
     pthread_mutex_lock(&link->calling);
     mpi_tell_abort(link);
     const bool all = !link->lost && mpi_gather_last(link);
-    if (link->lost) /* the launcher ends all ranks, this one too */
+    if (link->lost) {
+        /* other ranks are told too, and may say more of it */
+        nanosleep(&while_others_speak, NULL);
+        /* the launcher ends all ranks, this one too */
         (void)link->calls->abort(LOST_EXIT);
+    }
     if (all) {
         (void)link->calls->release(&link->notes);
         (void)link->calls->release(&link->data);

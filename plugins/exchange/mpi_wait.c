@@ -11,7 +11,7 @@
 
 #define LOOK_NS UINT64_C(1000000)   /* from one look at notes to the next */
 #define LEAP_NS UINT64_C(100000000) /* more than that: the job was stopped */
-#define POLL_NS UINT64_C(50000)     /* after that others get the core */
+#define POLL_NS UINT64_C(5000)      /* after that others get the core */
 #define REST_NS UINT64_C(5000000)   /* after that a wait is long: sleep */
 #define NOTE_NS UINT64_C(2000000000)
 
