@@ -82,6 +82,8 @@ struct vly_exchange_link {
     bool failed;
     uint64_t timeout_ns;
     uint64_t spin_ns; /* 0: there are more ranks than cores */
+    uint64_t spin_now_ns;
+    uint64_t n_waits;
     uint64_t n_gathers;
     uint64_t n_bytes;
     uint64_t waited_ns;

@@ -16,8 +16,11 @@
 #include <unistd.h>
 
 #define SLICE_NS UINT64_C(50000000)
-#define YIELD_NS UINT64_C(20000)
-enum { POLLS = 64 }; /* between two looks at the clock */
+#define YIELD_NS UINT64_C(70000)
+enum {
+    POLLS = 64,  /* between two looks at the clock */
+    RETRY = 512, /* waits */
+};
 
 static void relax(void)
 {
@@ -108,26 +111,43 @@ static bool is_there(const shm_wait *wait)
            wait->wanted;
 }
 
-/* True: it came while this thread kept its core, or gave it to others without
- * sleeping. */
-static bool comes_soon(const vly_exchange_link *link, const shm_wait *wait)
+/* Polls for this long. */
+static bool spin(const shm_wait *wait, uint64_t start, uint64_t ns)
 {
-    const uint64_t start = vly_exchange_clock_ns();
-    uint64_t passed = 0;
-    while (link->spin_ns != 0 && passed < link->spin_ns) {
+    do {
         for (int i = 0; i < POLLS; i++) {
             if (is_there(wait))
                 return true;
             relax();
         }
-        passed = vly_exchange_clock_ns() - start;
+    } while (vly_exchange_clock_ns() - start < ns);
+    return false;
+}
+
+/* True: it came while this thread kept its core, or gave it to others without
+ * sleeping. Where polling was in vain (the other rank wants this core), it is
+ * tried for half as long next time, and for its full time once in a while: two
+ * ranks that shared a core took 180 us a gather without that, 3 to 17 with it,
+ * and 0.2 on two cores. */
+static bool comes_soon(vly_exchange_link *link, const shm_wait *wait)
+{
+    const uint64_t start = vly_exchange_clock_ns();
+    if (link->spin_ns != 0) {
+        if (link->n_waits++ % RETRY == 0)
+            link->spin_now_ns = link->spin_ns;
+        if (spin(wait, start, link->spin_now_ns)) {
+            link->spin_now_ns = link->spin_now_ns * 2 < link->spin_ns
+                                    ? link->spin_now_ns * 2
+                                    : link->spin_ns;
+            return true;
+        }
+        link->spin_now_ns /= 2;
     }
-    while (passed < link->spin_ns + YIELD_NS) {
+    do {
         (void)sched_yield();
         if (is_there(wait))
             return true;
-        passed = vly_exchange_clock_ns() - start;
-    }
+    } while (vly_exchange_clock_ns() - start < YIELD_NS);
     return false;
 }
 

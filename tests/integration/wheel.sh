@@ -74,7 +74,7 @@ grep -q '^Tag: py3-none-manylinux_2_34_' "$info/WHEEL" || bad "tag: $(cat "$info
 links=$(find "$package" -type l)
 [ -z "$links" ] || bad "links: $links"
 good plugins volley plugins
-for plugin in cpu gemm_cpu attention_cpu nvml vulkan exchange_shm; do
+for plugin in cpu gemm_cpu attention_cpu nvml vulkan exchange_shm exchange_mpi; do
     [ -f "$package/lib/volley/plugins/$plugin.so" ] || bad "no plugin $plugin"
 done
 grep -q "$env/.*/volley/lib/volley/plugins/cpu.so" out || bad "another cpu plugin"

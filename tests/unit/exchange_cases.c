@@ -163,6 +163,16 @@ static bool check_info(exchange_trial *trial, const vly_exchange_link *link)
     return true;
 }
 
+static bool finish(exchange_trial *trial, vly_exchange_link *link,
+                   unsigned char *room, bool good)
+{
+    if (trial->report != NULL)
+        trial->report(trial, good);
+    trial->exchange->close(link);
+    free(room);
+    return good;
+}
+
 bool exchange_case_random(exchange_trial *trial)
 {
     unsigned char *room = malloc((size_t)trial->most_bytes + 8);
@@ -171,9 +181,7 @@ bool exchange_case_random(exchange_trial *trial)
     for (uint64_t g = 0; good && g < trial->n_gathers; g++)
         good = good_gather(trial, link, g, room);
     good = good && check_info(trial, link);
-    trial->exchange->close(link);
-    free(room);
-    return good;
+    return finish(trial, link, room, good);
 }
 
 bool exchange_case_small(exchange_trial *trial)
@@ -216,9 +224,7 @@ static bool leave(exchange_trial *trial, go_fn go, const char *text)
     if (good &&
         trial->exchange->gather(link, 1, NULL, 0, &pieces, NULL) == VLY_OK)
         good = wrong(trial, "a link that has failed goes on");
-    trial->exchange->close(link);
-    free(room);
-    return good;
+    return finish(trial, link, room, good);
 }
 
 static bool go_exit(exchange_trial *trial, vly_exchange_link *link)
@@ -320,9 +326,7 @@ bool exchange_case_tags(exchange_trial *trial)
                  !strstr(trial->error.message, "4711") ||
                  !strstr(trial->error.message, (char *)room)))
         good = wrong(trial, "no tags in: %s", trial->error.message);
-    trial->exchange->close(link);
-    free(room);
-    return good;
+    return finish(trial, link, room, good);
 }
 
 exchange_case exchange_case_of(const char *name)

@@ -11,18 +11,20 @@
 #include <volley/exchange.h>
 
 /* One rank of a case. */
-typedef struct exchange_trial {
+typedef struct exchange_trial exchange_trial;
+struct exchange_trial {
     const vly_exchange *exchange;
     vly_exchange_spec spec;
     uint64_t seed;
     uint32_t n_gathers;
     uint32_t most_bytes; /* of a piece */
-    /* what the last rank, or for `tags` the middle one, does wrong: */
-    uint32_t at;      /* in this gather */
+    uint32_t at;         /* the gather in which a rank does wrong */
+    /* NULL, or called before the link is closed: the process may end there */
+    void (*report)(const exchange_trial *trial, bool is_good);
     char why[1200];   /* (out) what was not as wanted; "": all was */
     vly_error error;  /* (out) of the call that failed */
     uint64_t took_ns; /* (out) that call */
-} exchange_trial;
+};
 
 /* Each returns whether all was as wanted. */
 typedef bool (*exchange_case)(exchange_trial *trial);
