@@ -202,10 +202,20 @@ static void adapt(vly_exchange_link *link)
     }
 }
 
+/* While rank 0 idles the others wait without a limit; once it comes, its own
+ * wait has one. */
+static uint64_t limit_of(const vly_exchange_link *link)
+{
+    if ((link->tag & VLY_EXCHANGE_RANK_0_IDLES) != 0 && link->rank != 0)
+        return UINT64_MAX;
+    return (link->tag & VLY_EXCHANGE_SLOW) != 0 ? 60 * link->timeout_ns
+                                                : link->timeout_ns;
+}
+
 static vly_status gather_locked(vly_exchange_link *link, const void *mine,
                                 uint64_t n_bytes, vly_error *error)
 {
-    uint64_t left_ns = link->timeout_ns;
+    uint64_t left_ns = limit_of(link);
     vly_status status = VLY_OK;
     VLY_TRY(gather_slots(link, mine, n_bytes, &left_ns, error));
     VLY_TRY(check_tags(link, error));
