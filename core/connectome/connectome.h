@@ -138,10 +138,16 @@ typedef struct vly_connectome {
     uint64_t seed_network;
     uint64_t seed_state;
     vly_hash genome_hash;
-    vly_hash hash;        /* of the content */
-    uint64_t n_bytes;     /* memory held (mapped or allocated) */
-    const char *resolved; /* genome text it came from */
-    void *storage;        /* private */
+    vly_hash hash;    /* of the content */
+    uint64_t n_bytes; /* memory held (mapped or allocated) */
+    /* Only synapses onto neurons [own_first, own_last) are there
+     * (connectome_part.h) */
+    bool part;
+    uint32_t own_first;
+    uint32_t own_last;
+    uint64_t n_synapses_whole; /* of all parts */
+    const char *resolved;      /* genome text it came from */
+    void *storage;             /* private */
 } vly_connectome;
 
 /* Declared in volley.h:

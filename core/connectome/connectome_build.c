@@ -13,7 +13,9 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "connectome/connectome_image.h"
+#include "connectome/connectome_part.h"
 #include "connectome/connectome_views.h"
+#include "connectome/part_make.h"
 #include "connectome/synapse_rules.h"
 #include "genome/genome_end.h"
 #include "genome/spike_source.h"
@@ -28,7 +30,8 @@
 
 /* Upper estimate of the peak memory in bytes: synapses, rows, neurons, scratch.
  */
-static double predicted_bytes(const vly_genome *genome, double *n_synapses)
+static double predicted_bytes(const vly_genome *genome,
+                              const vly_rank_part *part, double *n_synapses)
 {
     double bytes = (double)(UINT64_C(16) << 20);
     *n_synapses = 0.0;
@@ -38,6 +41,10 @@ static double predicted_bytes(const vly_genome *genome, double *n_synapses)
         if (pair->pool && pair->from_part == 0 && pair->to_part == 0)
             bytes += 4.0 * n; /* targets of the pool */
         n *= vly_pair_share(pair);
+        if (part) {
+            n *= vly_part_share(part, &genome->areas[pair->to]);
+            bytes += 24.0 * ((double)genome->areas[pair->from].n_neurons);
+        }
         *n_synapses += n;
         bytes += n * (vly_delays_vary(pair) ? 7.0 : 6.0);
         if (pair->plasticity)
@@ -56,10 +63,11 @@ static double predicted_bytes(const vly_genome *genome, double *n_synapses)
     return bytes;
 }
 
-static vly_status memory_check(const vly_genome *genome, vly_error *error)
+static vly_status memory_check(const vly_genome *genome,
+                               const vly_rank_part *part, vly_error *error)
 {
     double n_synapses;
-    double bytes = predicted_bytes(genome, &n_synapses);
+    double bytes = predicted_bytes(genome, part, &n_synapses);
     uint64_t available = vly_memory_available();
     if (n_synapses >= 1e18)
         return vly_fail_nomem(error, UINT64_MAX, "a connectome");
@@ -146,8 +154,20 @@ static vly_status rows_give(vly_maker *maker, vly_rows *rows,
         made->target = rows->targets;
         made->n_synapses = rows->row[rows->job.n_from];
     }
+    for (uint32_t i = 0; i < n; i++)
+        made[i].n_whole = made[i].n_synapses;
     for (uint32_t i = 0; i < n && rows->job.near; i++)
         VLY_TRY(vly_distance_values(maker, &made[i], rows->job.near));
+out:
+    return status;
+}
+
+/* The same in a part: one pair, or the n pairs of a pool. */
+static vly_status part_make(vly_maker *maker, vly_made_pair *made, uint32_t n)
+{
+    vly_status status;
+    VLY_TRY(vly_part_rows(maker, made, n));
+    VLY_TRY(vly_delays_draw(maker, made, n));
 out:
     return status;
 }
@@ -186,7 +206,7 @@ static uint32_t pairs_at_once(const vly_maker *maker, uint32_t p)
 {
     const uint32_t end = maker->genome->n_pairs;
     uint32_t n = drawn_together(maker->pairs, p, end);
-    if (maker->pairs[p].pair->pool)
+    if (maker->pairs[p].pair->pool || maker->part)
         return n;
     while (n < PAIRS_TOGETHER && p + n < end && !maker->pairs[p + n].pair->pool)
         n++;
@@ -198,7 +218,9 @@ static vly_status out_degree_add(vly_maker *maker, const vly_made_pair *made)
     const vly_area *from = &maker->genome->areas[made->pair->from];
     for (uint32_t k = 0; k < from->n_neurons; k++) {
         uint32_t *degree = &maker->out_degree[from->first + k];
-        uint64_t sum = *degree + (made->row[k + 1] - made->row[k]);
+        uint64_t sum =
+            *degree +
+            (made->total ? made->total[k] : made->row[k + 1] - made->row[k]);
         if (sum > UINT32_MAX)
             return vly_fail(maker->error, VLY_E_PARSE,
                             "area %s, neuron %" PRIu32
@@ -207,6 +229,16 @@ static vly_status out_degree_add(vly_maker *maker, const vly_made_pair *made)
         *degree = (uint32_t)sum;
     }
     return VLY_OK;
+}
+
+static void totals_free(vly_maker *maker, uint32_t first, uint32_t n)
+{
+    for (uint32_t p = first; maker->part && p < first + n; p++) {
+        vly_made_pair *made = &maker->pairs[p];
+        vly_storage_release(&maker->part->work, made->total,
+                            made->n_from * sizeof(*made->total));
+        made->total = NULL;
+    }
 }
 
 static vly_status pairs_check(vly_maker *maker)
@@ -218,6 +250,7 @@ static vly_status pairs_check(vly_maker *maker)
         made->pair = &genome->pairs[p];
         made->port = made->pair->port;
         made->given = made->pair->edges;
+        made->n_from = genome->areas[made->pair->from].n_neurons;
         uint32_t n_ports = genome->areas[made->pair->to].model->n_ports;
         if (n_ports < 2)
             made->port = 0;
@@ -239,9 +272,11 @@ static vly_status synapses_make(vly_maker *maker)
                                "out_degree"));
     for (uint32_t p = 0, n = 0; p < genome->n_pairs; p += n) {
         n = pairs_at_once(maker, p);
-        VLY_TRY(pairs_make(maker, p, n));
+        VLY_TRY(maker->part ? part_make(maker, &maker->pairs[p], n)
+                            : pairs_make(maker, p, n));
         for (uint32_t i = p; i < p + n; i++)
             VLY_TRY(out_degree_add(maker, &maker->pairs[i]));
+        totals_free(maker, p, n);
     }
     status = VLY_OK;
 out:
@@ -383,18 +418,30 @@ out:
     return status;
 }
 
+static void part_note(const vly_rank_part *part, const vly_maker *maker,
+                      vly_connectome *connectome)
+{
+    connectome->part = true;
+    connectome->own_first = part->first;
+    connectome->own_last = part->last;
+    for (uint32_t p = 0; p < maker->genome->n_pairs; p++)
+        connectome->n_synapses_whole += maker->pairs[p].n_whole;
+}
+
 static vly_status build(const vly_genome *genome, uint32_t n_threads,
-                        vly_connectome *connectome, vly_error *error)
+                        vly_rank_part *part, vly_connectome *connectome,
+                        vly_error *error)
 {
     vly_status status;
     vly_storage *storage = connectome->storage;
     vly_maker maker = {.genome = genome,
                        .n_threads = n_threads ? n_threads : vly_thread_cores(),
                        .storage = storage,
+                       .part = part,
                        .error = error};
     uint64_t n_state_words = 0;
     VLY_TRY(genome_check(genome, error));
-    VLY_TRY(memory_check(genome, error));
+    VLY_TRY(memory_check(genome, part, error));
     VLY_TRY(maker_init(&maker));
     VLY_TRY(pairs_check(&maker));
     VLY_TRY(neurons_make(&maker, &n_state_words));
@@ -402,11 +449,34 @@ static vly_status build(const vly_genome *genome, uint32_t n_threads,
     VLY_TRY(synapses_make(&maker));
     VLY_TRY(vly_quantise(&maker));
     VLY_TRY(vly_views_make(&maker, n_state_words, connectome));
-    VLY_TRY(connectome_hash(connectome, maker.n_threads, error));
+    if (part)
+        part_note(part, &maker, connectome);
+    else
+        VLY_TRY(connectome_hash(connectome, maker.n_threads, error));
     connectome->n_bytes = storage->n_bytes;
 out:
     vly_free(maker.areas);
     vly_free(maker.pairs);
+    return status;
+}
+
+static vly_status connectome_make(const vly_genome *genome, uint32_t n_threads,
+                                  vly_rank_part *part,
+                                  vly_connectome **connectome, vly_error *error)
+{
+    vly_connectome *made = vly_calloc(1, sizeof(*made));
+    vly_storage *storage = vly_calloc(1, sizeof(*storage));
+    if (!made || !storage) {
+        vly_free(made);
+        vly_free(storage);
+        return vly_fail_nomem(error, sizeof(*made), "a connectome");
+    }
+    made->storage = storage;
+    vly_status status = build(genome, n_threads, part, made, error);
+    if (status == VLY_OK)
+        *connectome = made;
+    else
+        vly_connectome_destroy(made);
     return status;
 }
 
@@ -416,18 +486,23 @@ vly_status vly_connectome_build(const vly_genome *genome, uint32_t n_threads,
     if (!genome || !connectome)
         return vly_fail(error, VLY_E_INVALID,
                         "vly_connectome_build: genome or connectome is NULL");
-    vly_connectome *made = vly_calloc(1, sizeof(*made));
-    vly_storage *storage = vly_calloc(1, sizeof(*storage));
-    if (!made || !storage) {
-        vly_free(made);
-        vly_free(storage);
-        return vly_fail_nomem(error, sizeof(*made), "a connectome");
-    }
-    made->storage = storage;
-    vly_status status = build(genome, n_threads, made, error);
-    if (status == VLY_OK)
-        *connectome = made;
-    else
-        vly_connectome_destroy(made);
+    return connectome_make(genome, n_threads, NULL, connectome, error);
+}
+
+vly_status vly_connectome_build_part(const vly_genome *genome,
+                                     const vly_ranks *ranks, uint32_t n_threads,
+                                     vly_connectome **connectome,
+                                     vly_error *error)
+{
+    vly_rank_part part = {.ranks = ranks};
+    vly_status status;
+    if (!genome || !ranks || !connectome)
+        return vly_fail(error, VLY_E_INVALID,
+                        "vly_connectome_build_part: genome, ranks or "
+                        "connectome is NULL");
+    VLY_TRY(vly_part_init(&part, genome, error));
+    status = connectome_make(genome, n_threads, &part, connectome, error);
+    vly_storage_deinit(&part.work);
+out:
     return status;
 }

@@ -226,8 +226,12 @@ vly_hash vly_connectome_digest(const vly_connectome *connectome,
         return storage->digest;
     pthread_mutex_lock(&lock);
     if (!atomic_load_explicit(&storage->has_digest, memory_order_relaxed)) {
-        storage->digest = vly_connectome_digest_part(
-            connectome, 0, connectome->desc.n_neurons, n_threads);
+        storage->digest =
+            connectome->part
+                ? vly_connectome_digest_part(connectome, connectome->own_first,
+                                             connectome->own_last, n_threads)
+                : vly_connectome_digest_part(
+                      connectome, 0, connectome->desc.n_neurons, n_threads);
         atomic_store_explicit(&storage->has_digest, true, memory_order_release);
     }
     vly_hash digest = storage->digest;

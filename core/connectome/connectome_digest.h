@@ -28,7 +28,8 @@ vly_projection_delay(const vly_projection_desc *projection, uint64_t synapse)
            (projection->delay ? projection->delay[synapse] : 0u);
 }
 
-/* The digest of the whole connectome. Computed on the first call, then stored
+/* The digest of the whole connectome; of a part that a rank built, its share.
+ * Computed on the first call, then stored
  * in the connectome.
  * n_threads  0: all cores; the digest never depends on it
  * Thread     [any-thread] the first caller computes it, others wait

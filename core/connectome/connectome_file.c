@@ -138,6 +138,11 @@ vly_status vly_connectome_save_locked(const vly_connectome *connectome,
     if (!connectome || !path)
         return vly_fail(error, VLY_E_INVALID,
                         "vly_connectome_save: connectome or path is NULL");
+    if (connectome->part)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%s: one rank has only a part of the connectome, "
+                        "wanted the whole to save it",
+                        path);
     VLY_TRY(save_target(path, &target, error));
     VLY_TRY(vly_image_init(&image, connectome, vly_thread_cores(), error));
     image.header.digest = vly_connectome_digest(connectome, 0);

@@ -18,7 +18,17 @@ typedef struct vly_made_pair {
     bool by_sign;
     const uint64_t *row;
     const uint32_t *target;
+    uint32_t n_from; /* neurons of the source area */
     uint64_t n_synapses;
+    /* of the whole pair: n_synapses, unless a part is built, which holds only
+     * the synapses onto own neurons */
+    uint64_t n_whole;
+    uint64_t *place;    /* [n_from] number, in the whole pair, of the first own
+                         * synapse of each source; NULL: not a part */
+    uint32_t *total;    /* [n_from] synapses of a source; NULL: not a part */
+    uint32_t in_most;   /* onto one neuron; of a part only */
+    uint64_t size_most; /* |weight| that the law allows, units of 2^-q */
+    int32_t q_drawn;    /* the law's values are drawn in units of 2^-q_drawn */
     int16_t *weight;
     uint8_t *delay;
     uint32_t base_delay;
@@ -54,10 +64,12 @@ typedef struct vly_made_area {
     uint32_t *load[VLY_PORTS_MAX];
 } vly_made_area;
 
+struct vly_rank_part;
 typedef struct vly_maker {
     const vly_genome *genome;
     uint32_t n_threads;
     vly_storage *storage;
+    struct vly_rank_part *part; /* part_make.h; NULL: the whole is built */
     vly_made_area *areas;
     vly_made_pair *pairs;
     vly_made_pair *projections; /* pairs, or the parts of one by shift */
@@ -132,6 +144,11 @@ double vly_given_rounding(const vly_made_pair *made, int32_t q,
 /* Stores weights [first, last); widens [*least, *most] to them. */
 void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
                        uint64_t last, int32_t *least, int32_t *most);
+/* Weight number i of the whole pair, as stored. */
+int32_t vly_given_weight(const vly_made_pair *made, int32_t q, uint64_t i);
+/* [*least, *most] of the whole pair, also where a part is built. */
+void vly_given_extremes(const vly_made_pair *made, int32_t q, int32_t *least,
+                        int32_t *most);
 /* base_delay, delay_max and delay. Errors  E_PARSE; E_NOMEM */
 vly_status vly_given_delays(vly_maker *maker, vly_made_pair *made);
 
@@ -146,6 +163,10 @@ vly_status vly_distance_values(vly_maker *maker, vly_made_pair *made,
  * Errors  E_NOMEM */
 vly_status vly_loads_sum(vly_maker *maker, uint32_t area, uint32_t feagi_q,
                          uint64_t *sums);
+/* No neuron of the area has a larger sum at the port, in the whole; of a part
+ * only. */
+uint64_t vly_loads_bound(const vly_maker *maker, uint32_t area, uint32_t port,
+                         uint32_t feagi_q);
 /* The pair that adds most to one neuron and port, and the sum; NULL: none */
 const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
                                        uint32_t feagi_q, uint32_t port,
@@ -154,7 +175,10 @@ const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
 uint32_t vly_gain_largest(const vly_maker *maker, uint32_t area,
                           uint32_t neuron, uint32_t feagi_q);
 
-/* synapse_split.c: makes maker->projections from the pairs. A wide pair becomes
+/* synapse_split.c: the part of a wide pair that a weight belongs to. */
+#define VLY_SPLIT_PARTS (VLY_SHIFT_MAX / VLY_SHIFT_STEP + 1)
+uint32_t vly_split_part(int32_t value);
+/* Makes maker->projections from the pairs. A wide pair becomes
  * one projection for each shift that its weights need, each with its own rows.
  * Errors  E_NOMEM */
 vly_status vly_pairs_split(vly_maker *maker);

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "connectome/learning_make.h"
+#include "connectome/part_make.h"
 
 /* ---- q by the range of int16 ------------------------------------------ */
 
@@ -371,6 +372,18 @@ out:
     return status;
 }
 
+/* A part: the largest of all neurons, not only of the own ones. */
+static vly_status whole_most(vly_maker *maker, uint32_t area, uint32_t port,
+                             const uint64_t *reach, uint64_t *most)
+{
+    uint64_t others;
+    if (!maker->part)
+        return VLY_OK;
+    fullest(NULL, reach, maker->genome->areas[area].n_neurons, &others);
+    others += vly_loads_bound(maker, area, port, maker->feagi_q);
+    return vly_part_most(maker, area, others, most);
+}
+
 /* One try: *fits, or one q is lower by 1. */
 static vly_status try_weights(vly_maker *maker, area_sums *sums,
                               port_plan *plans, bool *fits)
@@ -391,6 +404,8 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
                             sums->reach + first));
         uint32_t at =
             fullest(sums->loads + first, sums->reach + first, sums->n, &most);
+        VLY_TRY(
+            whole_most(maker, sums->area, port, sums->reach + first, &most));
         *fits = most <= VLY_BOUND;
         if (!*fits)
             VLY_TRY(lower_q(maker, sums, port, at, sums->loads + first, plans));
@@ -438,6 +453,7 @@ static vly_status feagi_try(vly_maker *maker, uint32_t area, uint32_t feagi_q,
     VLY_TRY(vly_loads_sum(maker, area, feagi_q, sums.loads));
     VLY_TRY(stimuli_sum(maker, area, 0, (int32_t)feagi_q, sums.reach));
     uint32_t at = fullest(sums.loads, sums.reach, sums.n, &most);
+    VLY_TRY(whole_most(maker, area, 0, sums.reach, &most));
     *fits = most <= VLY_BOUND;
     if (*fits)
         store_load(&maker->areas[area], 0, sums.loads, sums.n);

@@ -85,13 +85,11 @@ static bool plan_make(const vly_rule_job *job, bucket_plan *plan)
 bool vly_buckets_suit(const vly_rule_job *job)
 {
     bucket_plan plan;
-    const vly_pair *pair = job->pair;
-    vly_rule_size size = vly_rules[pair->rule].size;
+    vly_rule_size size = vly_rules[job->pair->rule].size;
     bool drawn = size == VLY_SIZE_IN_DEGREE
-                     ? !job->degrees && pair->multiple && pair->in_degree > 0 &&
-                           job->n_to <= UINT32_C(1) << 30 /* words: 2^64 */
+                     ? vly_degrees_plain(job)
                      : size == VLY_SIZE_COUNT && !job->chosen;
-    return drawn && plan_make(job, &plan);
+    return drawn && !job->clip && plan_make(job, &plan);
 }
 
 /* ---- distribution ----------------------------------------------------- */

@@ -25,10 +25,14 @@ typedef struct rows_work {
     uint32_t n_rows;
     uint32_t n_to;
     uint32_t n_parts;
-    uint32_t *cursors; /* [n_parts][n_from] */
+    uint64_t first; /* elements that the parts divide */
+    uint64_t end;
+    uint32_t *cursors; /* [n_parts][n_from]; with a clip [n_parts][3][n_from] */
     uint32_t *stamps;  /* [n_parts][n_stamps] or NULL */
     uint32_t n_stamps;
-    uint32_t *scratch; /* [slots][n_to] */
+    uint32_t *scratch; /* [slots][n_scratch] */
+    size_t n_scratch;
+    uint32_t n_slots; /* of row_part */
 } rows_work;
 
 static void insertion_sort(uint32_t *a, size_t n)
@@ -80,7 +84,7 @@ static void radix_sort(uint32_t *a, size_t n, uint32_t limit, uint32_t *scratch)
 static void sort_task(void *arg, uint32_t slot, uint64_t task)
 {
     rows_work *work = arg;
-    uint32_t *scratch = work->scratch + (size_t)slot * work->n_to;
+    uint32_t *scratch = work->scratch + (size_t)slot * work->n_scratch;
     uint64_t last = (task + 1) * ROWS_PER_TASK;
     if (last > work->n_rows)
         last = work->n_rows;
@@ -101,8 +105,9 @@ static vly_status rows_sort(rows_work *work, uint32_t n_threads,
 {
     uint64_t bytes = (uint64_t)work->n_to * sizeof(*work->scratch);
     uint32_t n_slots = vly_slots_for(n_threads, bytes);
+    work->n_scratch = work->n_to;
     work->scratch =
-        vly_malloc((size_t)n_slots * work->n_to, sizeof(*work->scratch));
+        vly_malloc(n_slots * work->n_scratch, sizeof(*work->scratch));
     if (!work->scratch)
         return vly_fail_nomem(error, n_slots * bytes, "sorting of rows");
     uint64_t n_tasks =
@@ -114,6 +119,37 @@ static vly_status rows_sort(rows_work *work, uint32_t n_threads,
 }
 
 /* ---- rules that give rows --------------------------------------------- */
+
+/* With a clip: the whole row into scratch, then its part. */
+static void row_part(rows_work *work, uint32_t k, uint32_t *scratch)
+{
+    vly_clip *clip = work->job->clip;
+    const uint32_t n = vly_rule_row(work->job, k, scratch);
+    const uint64_t lo = vly_targets_find(scratch, 0, n, clip->lo);
+    const uint64_t hi = vly_targets_find(scratch, lo, n, clip->hi);
+    if (work->targets) {
+        memcpy(work->targets + work->row[k], scratch + lo,
+               (size_t)(hi - lo) * sizeof(*scratch));
+        return;
+    }
+    work->row[k + (size_t)1] = hi - lo;
+    clip->before[k] = (uint32_t)lo;
+    clip->total[k] = n;
+    for (uint32_t i = 0; i < n; i++)
+        atomic_fetch_add_explicit(&clip->heads[scratch[i]], 1,
+                                  memory_order_relaxed);
+}
+
+static void row_part_task(void *arg, uint32_t slot, uint64_t task)
+{
+    rows_work *work = arg;
+    uint32_t *scratch = work->scratch + (size_t)slot * work->n_scratch;
+    uint64_t last = (task + 1) * ROWS_PER_TASK;
+    if (last > work->n_rows)
+        last = work->n_rows;
+    for (uint64_t k = task * ROWS_PER_TASK; k < last; k++)
+        row_part(work, (uint32_t)k, scratch);
+}
 
 static void row_task(void *arg, uint64_t task)
 {
@@ -133,17 +169,17 @@ static void row_task(void *arg, uint64_t task)
 
 static uint64_t part_first(const rows_work *work, uint64_t part)
 {
-    uint64_t n = vly_rule_elements(work->job);
     if (part >= work->n_parts)
-        return n;
+        return work->end;
     /* multiples of 4, so that a block of words belongs to one part */
-    return n / 4 / work->n_parts * part * 4;
+    return work->first +
+           (work->end - work->first) / 4 / work->n_parts * part * 4;
 }
 
 static void part_task(void *arg, uint64_t part)
 {
     rows_work *work = arg;
-    size_t at = (size_t)part * work->n_rows;
+    size_t at = (size_t)part * work->n_rows * (work->job->clip ? 3 : 1);
     vly_rule_part(work->job, part_first(work, part), part_first(work, part + 1),
                   work->cursors + at,
                   work->stamps ? work->stamps + (size_t)part * work->n_stamps
@@ -155,15 +191,29 @@ static void part_task(void *arg, uint64_t part)
  * row. */
 static void parts_prefix(rows_work *work)
 {
-    for (uint32_t k = 0; k < work->n_rows; k++) {
+    vly_clip *clip = work->job->clip;
+    const size_t n_rows = work->n_rows;
+    const size_t stride = clip ? 3 * n_rows : n_rows;
+    for (size_t k = 0; k < n_rows; k++) {
         uint64_t sum = 0;
+        uint64_t before = 0;
+        uint64_t after = 0;
         for (uint32_t part = 0; part < work->n_parts; part++) {
-            uint32_t *cursor = &work->cursors[(size_t)part * work->n_rows + k];
+            uint32_t *cursor = &work->cursors[part * stride + k];
+            if (clip) {
+                before += cursor[0];
+                after += cursor[2 * n_rows];
+                cursor += n_rows;
+            }
             uint32_t count = *cursor;
             *cursor = (uint32_t)sum;
             sum += count;
         }
         work->row[k + 1] = sum;
+        if (clip) {
+            clip->before[k] = (uint32_t)before;
+            clip->total[k] = (uint32_t)(before + sum + after);
+        }
     }
 }
 
@@ -183,13 +233,19 @@ static uint64_t synapses_of(const vly_rule_job *job)
 static vly_status parts_alloc(rows_work *work, uint32_t n_threads,
                               vly_error *error)
 {
+    const vly_clip *clip = work->job->clip;
+    uint64_t n_synapses = synapses_of(work->job);
+    size_t n_cursors = work->n_rows;
+    if (clip) {
+        n_cursors *= 3;
+        n_synapses = n_synapses / work->n_to * (clip->hi - clip->lo);
+    }
     work->n_stamps = vly_rule_stamps(work->job);
-    uint64_t n_words = (uint64_t)work->n_rows + work->n_stamps;
-    work->n_parts =
-        vly_slots_beside(n_threads, n_words * sizeof(uint32_t),
-                         synapses_of(work->job) * sizeof(*work->targets));
+    uint64_t n_words = (uint64_t)n_cursors + work->n_stamps;
+    work->n_parts = vly_slots_beside(n_threads, n_words * sizeof(uint32_t),
+                                     n_synapses * sizeof(*work->targets));
     size_t n_parts = work->n_parts;
-    work->cursors = vly_calloc(n_parts * work->n_rows, sizeof(*work->cursors));
+    work->cursors = vly_calloc(n_parts * n_cursors, sizeof(*work->cursors));
     if (work->n_stamps)
         work->stamps =
             vly_calloc(n_parts * work->n_stamps, sizeof(*work->stamps));
@@ -199,14 +255,59 @@ static vly_status parts_alloc(rows_work *work, uint32_t n_threads,
     return VLY_OK;
 }
 
+static void range_pass(rows_work *work, uint32_t n_threads, uint64_t first,
+                       uint64_t end)
+{
+    work->first = first;
+    work->end = end;
+    vly_thread_loop(n_threads, work->n_parts, part_task, work);
+}
+
+/* A rule that draws by target: each class of targets is divided by itself, so
+ * that the own ones are divided alike when they are counted and written. */
+static void targets_pass(rows_work *work, uint32_t n_threads)
+{
+    const vly_clip *clip = work->job->clip;
+    if (!work->targets && clip->all_counted) {
+        range_pass(work, n_threads, 0, clip->lo);
+        range_pass(work, n_threads, clip->hi, work->n_to);
+    }
+    range_pass(work, n_threads, clip->lo, clip->hi);
+}
+
 static void rows_pass(rows_work *work, uint32_t n_threads)
 {
+    const vly_rule_job *job = work->job;
     uint64_t n_tasks =
         (work->n_rows + (uint64_t)ROWS_PER_TASK - 1) / ROWS_PER_TASK;
-    if (work->cursors)
-        vly_thread_loop(n_threads, work->n_parts, part_task, work);
+    if (work->cursors && job->clip && vly_rule_ascends(job))
+        targets_pass(work, n_threads);
+    else if (work->cursors)
+        range_pass(work, n_threads, 0, vly_rule_elements(job));
+    else if (job->clip)
+        vly_slot_loop(work->n_slots, n_tasks, row_part_task, work);
     else
         vly_thread_loop(n_threads, n_tasks, row_task, work);
+}
+
+/* Room for the longest row, which only a file may give more synapses than there
+ * are targets. */
+static vly_status rows_scratch(rows_work *work, uint32_t n_threads,
+                               vly_error *error)
+{
+    const uint64_t *edge_row = work->job->edge_row;
+    work->n_scratch = work->n_to;
+    for (uint32_t k = 0; edge_row && k < work->n_rows; k++) {
+        const uint64_t n = edge_row[k + (size_t)1] - edge_row[k];
+        work->n_scratch = n > work->n_scratch ? (size_t)n : work->n_scratch;
+    }
+    const uint64_t bytes = work->n_scratch * sizeof(*work->scratch);
+    work->n_slots = vly_slots_for(n_threads, bytes);
+    work->scratch =
+        vly_malloc(work->n_slots * work->n_scratch, sizeof(*work->scratch));
+    if (!work->scratch)
+        return vly_fail_nomem(error, work->n_slots * bytes, "rows of a map");
+    return VLY_OK;
 }
 
 typedef struct shift_work {
@@ -259,6 +360,8 @@ static vly_status pair_build(vly_rows *rows, uint32_t n_threads,
                       .n_to = rows->job.n_to};
     if (!vly_rule_by_rows(&rows->job))
         VLY_TRY(parts_alloc(&work, n_threads, error));
+    else if (rows->job.clip)
+        VLY_TRY(rows_scratch(&work, n_threads, error));
     rows_pass(&work, n_threads);
     if (work.cursors)
         parts_prefix(&work);
@@ -270,6 +373,7 @@ static vly_status pair_build(vly_rows *rows, uint32_t n_threads,
 out:
     vly_free(work.cursors);
     vly_free(work.stamps);
+    vly_free(work.scratch);
     return status;
 }
 

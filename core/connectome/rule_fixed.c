@@ -46,6 +46,13 @@ uint32_t vly_rule_stamps(const vly_rule_job *job)
     return size_of(job) == VLY_SIZE_IN_DEGREE ? job->n_from : 0;
 }
 
+bool vly_degrees_plain(const vly_rule_job *job)
+{
+    return size_of(job) == VLY_SIZE_IN_DEGREE && job->pair->multiple &&
+           !job->degrees && job->pair->in_degree > 0 &&
+           job->n_to <= UINT32_C(1) << 30; /* words: 2^64 */
+}
+
 bool vly_rule_ascends(const vly_rule_job *job)
 {
     return size_of(job) == VLY_SIZE_IN_DEGREE;
@@ -147,24 +154,49 @@ void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
         draw_total(job, first, n, sources, targets);
 }
 
-static inline void emit(uint32_t source, uint32_t target, uint32_t *cursor,
-                        const uint64_t *row, uint32_t *targets)
+/* The same with a clip. */
+static void emit_part(const vly_rule_job *job, uint32_t source, uint32_t target,
+                      uint32_t *cursor, const uint64_t *row, uint32_t *targets)
 {
+    const vly_clip *clip = job->clip;
+    const size_t place = (target >= clip->lo ? 1u : 0u) + //
+                         (target >= clip->hi ? 1u : 0u);
+    if (!targets && clip->heads)
+        atomic_fetch_add_explicit(&clip->heads[target], 1,
+                                  memory_order_relaxed);
+    if (targets && place != 1)
+        return;
+    uint32_t k = cursor[place * job->n_from + source]++;
+    if (targets)
+        targets[row[source] + k] = target;
+}
+
+static inline void emit(const vly_rule_job *job, uint32_t source,
+                        uint32_t target, uint32_t *cursor, const uint64_t *row,
+                        uint32_t *targets)
+{
+    if (job->clip) {
+        emit_part(job, source, target, cursor, row, targets);
+        return;
+    }
     uint32_t k = cursor[source]++;
     if (targets)
         targets[row[source] + k] = target;
 }
 
-static void part_total(const vly_rule_job *job, uint64_t first, uint64_t last,
+/* Draws [first, last) of vly_rule_draw; a count needs targets only to see which
+ * part they are in. */
+static void part_draws(const vly_rule_job *job, uint64_t first, uint64_t last,
                        uint32_t *cursor, const uint64_t *row, uint32_t *targets)
 {
     uint32_t sources[VLY_WORDS];
     uint32_t others[VLY_WORDS];
+    const bool both = targets || job->clip;
     for (uint64_t k = first; k < last; k += VLY_WORDS) {
         uint32_t n = last - k < VLY_WORDS ? (uint32_t)(last - k) : VLY_WORDS;
-        vly_rule_draw(job, k, n, sources, targets ? others : NULL);
+        vly_rule_draw(job, k, n, sources, both ? others : NULL);
         for (uint32_t i = 0; i < n; i++)
-            emit(sources[i], targets ? others[i] : 0, cursor, row, targets);
+            emit(job, sources[i], both ? others[i] : 0, cursor, row, targets);
     }
 }
 
@@ -197,7 +229,7 @@ static void one_in_degree(const vly_rule_job *job, uint32_t target,
         uint32_t source = other_end(job, vly_next_word(&words), i, degree, n,
                                     target + 1, stamps);
         source += source >= own;
-        emit(source, target, cursor, row, targets);
+        emit(job, source, target, cursor, row, targets);
     }
 }
 
@@ -209,7 +241,7 @@ static void one_out_degree(const vly_rule_job *job, uint32_t source,
     const uint32_t own = vly_own_target(job, source);
     uint32_t n = job->n_to - (own != VLY_NO_NEURON ? 1 : 0);
     uint32_t degree = vly_degree_of(job, source);
-    if (!targets) { /* counting needs no draw */
+    if (!targets && !job->clip) { /* counting needs no draw */
         cursor[source] += degree;
         return;
     }
@@ -217,7 +249,7 @@ static void one_out_degree(const vly_rule_job *job, uint32_t source,
         uint32_t target = other_end(job, vly_next_word(&words), i, degree, n,
                                     source + 1, stamps);
         target += target >= own;
-        emit(source, target, cursor, row, targets);
+        emit(job, source, target, cursor, row, targets);
     }
 }
 
@@ -227,7 +259,12 @@ void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
 {
     vly_rule_size size = size_of(job);
     if (size == VLY_SIZE_COUNT) {
-        part_total(job, first, last, cursor, row, targets);
+        part_draws(job, first, last, cursor, row, targets);
+        return;
+    }
+    if (job->clip && vly_degrees_plain(job)) {
+        const uint32_t degree = job->pair->in_degree;
+        part_draws(job, first * degree, last * degree, cursor, row, targets);
         return;
     }
     for (uint64_t k = first; k < last; k++)

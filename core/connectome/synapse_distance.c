@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "connectome/near_neurons.h"
+#include "connectome/part_make.h"
 #include "genome/genome_end.h"
 
 #define WEIGHT_MAX 1e9
@@ -77,7 +78,7 @@ vly_status vly_distance_values(vly_maker *maker, vly_made_pair *made,
 {
     const vly_space *space = &made->pair->space;
     size_t n = (size_t)made->n_synapses;
-    vly_storage *storage = maker->storage;
+    vly_storage *storage = maker->part ? &maker->part->work : maker->storage;
     if ((space->weight_slope == 0.0 && space->delay_slope_ms == 0.0) || n == 0)
         return VLY_OK;
     vly_edge_list *list = vly_storage_alloc(storage, 1, sizeof(*list), true);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "connectome/part_make.h"
 
 bool vly_weights_given(const vly_made_pair *made)
 {
@@ -86,17 +87,59 @@ double vly_given_rounding(const vly_made_pair *made, int32_t q,
     return worst;
 }
 
+/* The edges of synapses that ascend: the same numbers, or those of a part. */
+#define EDGES_TOGETHER 64u
+typedef struct edges_of {
+    const vly_made_pair *made;
+    uint64_t first; /* synapse of the next places */
+    uint32_t n;
+    uint32_t at;
+    uint64_t places[EDGES_TOGETHER];
+} edges_of;
+
+static inline uint64_t edge_of(edges_of *edges, uint64_t i)
+{
+    const vly_made_pair *made = edges->made;
+    if (!made->place)
+        return i;
+    if (edges->at == edges->n) {
+        const uint64_t left = made->n_synapses - edges->first;
+        edges->n = left < EDGES_TOGETHER ? (uint32_t)left : EDGES_TOGETHER;
+        edges->at = 0;
+        vly_part_places(made, edges->first, edges->n, edges->places);
+        edges->first += edges->n;
+    }
+    return edges->places[edges->at++];
+}
+
 void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
                        uint64_t last, int32_t *least, int32_t *most)
 {
-    const vly_edge_list *edges = made->given;
+    edges_of part = {.made = made, .first = first};
     for (uint64_t i = first; i < last; i++) {
-        int32_t weight =
-            (int32_t)given_integer(edges->weight[i], q, made->wide);
+        const double asked = made->given->weight[edge_of(&part, i)];
+        int32_t weight = (int32_t)given_integer(asked, q, made->wide);
         if (made->value)
             made->value[i] = weight;
         else
             made->weight[i] = (int16_t)weight;
+        *least = weight < *least ? weight : *least;
+        *most = weight > *most ? weight : *most;
+    }
+}
+
+int32_t vly_given_weight(const vly_made_pair *made, int32_t q, uint64_t i)
+{
+    return (int32_t)given_integer(made->given->weight[i], q, made->wide);
+}
+
+void vly_given_extremes(const vly_made_pair *made, int32_t q, int32_t *least,
+                        int32_t *most)
+{
+    const vly_edge_list *edges = made->given;
+    for (uint64_t i = 0; i < edges->n; i++) {
+        int32_t weight =
+            (int32_t)given_integer(edges->weight[i], q, made->wide);
         *least = weight < *least ? weight : *least;
         *most = weight > *most ? weight : *most;
     }
@@ -119,12 +162,14 @@ vly_status vly_given_delays(vly_maker *maker, vly_made_pair *made)
     made->base_delay = least;
     if (least == most)
         return VLY_OK;
-    made->delay = vly_storage_alloc(maker->storage, (size_t)edges->n,
+    edges_of part = {.made = made};
+    made->delay = vly_storage_alloc(maker->storage, (size_t)made->n_synapses,
                                     sizeof(*made->delay), false);
     if (!made->delay)
-        return vly_fail_nomem(maker->error, edges->n, "delays of a map");
-    for (uint64_t i = 0; i < edges->n; i++)
-        made->delay[i] = (uint8_t)(edges->delay[i] - least);
+        return vly_fail_nomem(maker->error, made->n_synapses,
+                              "delays of a map");
+    for (uint64_t i = 0; i < made->n_synapses; i++)
+        made->delay[i] = (uint8_t)(edges->delay[edge_of(&part, i)] - least);
     made->delay_max = most - least;
     return VLY_OK;
 }

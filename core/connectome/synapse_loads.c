@@ -200,6 +200,30 @@ out:
     return status;
 }
 
+uint64_t vly_loads_bound(const vly_maker *maker, uint32_t area, uint32_t port,
+                         uint32_t feagi_q)
+{
+    uint64_t sum = 0;
+    for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
+        const vly_made_pair *made = &maker->pairs[p];
+        uint64_t gain = 1;
+        if (made->pair->to != area || (made->port != port && !made->by_sign))
+            continue;
+        for (uint32_t k = 0; feagi_area(maker, area) && k < made->n_from; k++) {
+            const uint64_t one =
+                vly_gain_largest(maker, made->pair->from, k, feagi_q);
+            gain = one > gain ? one : gain;
+        }
+        /* each factor is below 2^32 */
+        const uint64_t size = gain * made->size_most;
+        const uint64_t most = size && made->in_most > UINT64_MAX / 2 / size
+                                  ? UINT64_MAX / 2
+                                  : size * made->in_most;
+        sum = sum + most < UINT64_MAX / 2 ? sum + most : UINT64_MAX / 2;
+    }
+    return sum;
+}
+
 /* Only for a message: one pass over all synapses of the area. */
 const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
                                        uint32_t feagi_q, uint32_t port,

@@ -7,6 +7,8 @@
 #ifndef VOLLEY_CONNECTOME_SYNAPSE_RULES_H
 #define VOLLEY_CONNECTOME_SYNAPSE_RULES_H
 
+#include <stdatomic.h>
+
 #include "connectome/draw_words.h"
 #include "genome/rule_info.h"
 
@@ -20,6 +22,19 @@ typedef struct vly_shared {
     uint64_t *pairs;  /* [n_pairs] source * n_to + target, ascending */
     uint64_t n_pairs;
 } vly_shared;
+
+/* A part of the rows: the synapses onto some targets, and the numbers of all.
+ * Where a rule draws by target, all_counted is false if other ranks count the
+ * synapses onto their targets: then `before` has none and `total` the own. */
+typedef struct vly_clip {
+    uint32_t lo; /* own targets are [lo, hi), as indices of the job */
+    uint32_t hi;
+    bool all_counted;
+    uint32_t *before;        /* [n_from] synapses onto targets below lo */
+    uint32_t *total;         /* [n_from] onto any target */
+    _Atomic uint32_t *heads; /* [n_to] synapses onto each target; a rule that
+                              * draws by target leaves them out */
+} vly_clip;
 
 /* One pair of areas, or the pairs of a pool, while synapses are made. Targets
  * are indices in the target area or pool until the rows are done. */
@@ -47,6 +62,7 @@ typedef struct vly_rule_job {
     struct vly_near *near; /* distance; owned */
     uint64_t *edge_row;    /* file: where a source begins in its edges; owned */
     double log_miss;       /* pairwise_bernoulli: log(1 - p) */
+    vly_clip *clip;        /* NULL: all rows, whole */
 } vly_rule_job;
 
 /* The target that source may not have, and the other way round. */
@@ -104,8 +120,9 @@ uint32_t vly_rule_row(const vly_rule_job *job, uint32_t source,
 /* Rules that draw pairs: elements [first, last) (synapses, or neurons of the
  * area whose degree is fixed), first a multiple of 4. A synapse is written to
  * targets[row[source] + cursor[source]] (targets NULL: not), then increments
- * cursor [n_from]. stamps [vly_rule_stamps] is scratch, 0 before the first
- * call. */
+ * cursor [n_from]. With a clip cursor is [3][n_from]: of synapses before, in
+ * and after it; those in it are written. stamps [vly_rule_stamps] is scratch, 0
+ * before the first call. */
 uint64_t vly_rule_elements(const vly_rule_job *job);
 /* Marks that a fixed degree without multiple connections needs; 0: none. */
 uint32_t vly_rule_stamps(const vly_rule_job *job);
@@ -119,6 +136,8 @@ void vly_rule_part(const vly_rule_job *job, uint64_t first, uint64_t last,
 uint64_t vly_rule_draws(const vly_rule_job *job);
 void vly_rule_draw(const vly_rule_job *job, uint64_t first, uint32_t n,
                    uint32_t sources[VLY_WORDS], uint32_t targets[VLY_WORDS]);
+/* fixed_in_degree with multiple connections and one degree for all. */
+bool vly_degrees_plain(const vly_rule_job *job);
 /* Whether the rows of vly_rule_part come out ascending if parts do. */
 bool vly_rule_ascends(const vly_rule_job *job);
 
@@ -163,7 +182,8 @@ typedef struct vly_rows {
     uint32_t *targets;
 } vly_rows;
 
-/* Rows of n pairs whose jobs are ready. */
+/* Rows of n pairs whose jobs are ready, without a clip or with one; a pool and
+ * rule distance have none. */
 vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
                           vly_storage *storage, vly_error *error);
 

@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "connectome/part_make.h"
 
-#define SHIFTS (VLY_SHIFT_MAX / VLY_SHIFT_STEP + 1)
+#define SHIFTS VLY_SPLIT_PARTS
 #define ROWS_PER_TASK 256
 
 typedef struct split_work {
@@ -22,7 +23,7 @@ typedef struct split_work {
     uint32_t n_rows;
 } split_work;
 
-static uint32_t part_of(int32_t value)
+uint32_t vly_split_part(int32_t value)
 {
     int32_t most = 32767;
     uint32_t part = 0;
@@ -48,7 +49,7 @@ static void count_task(void *arg, uint32_t slot, uint64_t task)
     (void)slot;
     for (uint64_t k = task * ROWS_PER_TASK; k < last; k++)
         for (uint64_t i = from->row[k]; i < from->row[k + 1]; i++)
-            work->row[part_of(from->value[i])][k + 1]++;
+            work->row[vly_split_part(from->value[i])][k + 1]++;
 }
 
 static void fill_task(void *arg, uint32_t slot, uint64_t task)
@@ -62,7 +63,7 @@ static void fill_task(void *arg, uint32_t slot, uint64_t task)
         for (uint32_t s = 0; s < SHIFTS; s++)
             at[s] = work->row[s][k];
         for (uint64_t i = from->row[k]; i < from->row[k + 1]; i++) {
-            uint32_t s = part_of(from->value[i]);
+            uint32_t s = vly_split_part(from->value[i]);
             uint64_t to = at[s]++;
             work->target[s][to] = from->target[i];
             /* whole: the value is a multiple of the step */
@@ -98,8 +99,8 @@ static vly_status part_memory(vly_maker *maker, split_work *work, uint32_t s)
 
 static void part_extremes(vly_made_pair *part)
 {
-    part->weight_min = INT32_MAX;
-    part->weight_max = INT32_MIN;
+    part->weight_min = part->n_synapses ? INT32_MAX : 0;
+    part->weight_max = part->n_synapses ? INT32_MIN : 0;
     part->delay_max = 0;
     for (uint64_t i = 0; i < part->n_synapses; i++) {
         int32_t weight = part->weight[i];
@@ -110,6 +111,29 @@ static void part_extremes(vly_made_pair *part)
         if (part->delay && part->delay[i] > part->delay_max)
             part->delay_max = part->delay[i];
     }
+}
+
+/* A part that has synapses becomes a projection. A rank also keeps one that has
+ * synapses of other ranks only. */
+static vly_status parts_keep(vly_maker *maker, split_work *work)
+{
+    vly_status status = VLY_OK;
+    uint64_t longest[SHIFTS];
+    for (uint32_t s = 0; s < SHIFTS; s++) {
+        const vly_made_pair *part = &work->parts[s];
+        part_extremes(&work->parts[s]);
+        longest[s] = part->n_synapses ? 1 + part->delay_max : 0;
+    }
+    if (maker->part)
+        VLY_TRY(vly_part_split(maker, work->from, longest));
+    for (uint32_t s = 0; s < SHIFTS; s++) {
+        if (longest[s] == 0)
+            continue;
+        work->parts[s].delay_max = (uint32_t)(longest[s] - 1);
+        maker->projections[maker->n_projections++] = work->parts[s];
+    }
+out:
+    return status;
 }
 
 static vly_status pair_split(vly_maker *maker, vly_made_pair *from)
@@ -136,12 +160,7 @@ static vly_status pair_split(vly_maker *maker, vly_made_pair *from)
     for (uint32_t s = 0; s < SHIFTS; s++)
         VLY_TRY(part_memory(maker, &work, s));
     vly_slot_loop(maker->n_threads, n_tasks, fill_task, &work);
-    for (uint32_t s = 0; s < SHIFTS; s++) {
-        if (work.parts[s].n_synapses == 0)
-            continue;
-        part_extremes(&work.parts[s]);
-        maker->projections[maker->n_projections++] = work.parts[s];
-    }
+    VLY_TRY(parts_keep(maker, &work));
     vly_storage_release(maker->storage, from->value, from->n_synapses * 4);
     vly_storage_release(maker->storage, from->target, from->n_synapses * 4);
     vly_storage_release(maker->storage, from->delay, from->n_synapses);

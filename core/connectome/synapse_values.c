@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "connectome/draw_words.h"
 #include "connectome/learning_make.h"
+#include "connectome/part_make.h"
 
 #define CHUNK (UINT64_C(64) * VLY_WORDS) /* synapses a task */
 
@@ -157,7 +158,10 @@ static void draw_block(const draw_work *work, uint64_t i, uint32_t n,
     int32_t last = (int32_t)table.n_thresholds;
     uint32_t words[VLY_WORDS];
     int32_t values[VLY_WORDS];
-    vly_draws_fill(&work->draws, i, n, words);
+    if (work->made->place)
+        vly_part_words(work->made, &work->draws, i, n, words);
+    else
+        vly_draws_fill(&work->draws, i, n, words);
     for (uint32_t j = 0; j < n; j++)
         values[j] = (int32_t)vly_discrete_look(&table, words[j]);
     for (uint32_t j = 0; j < n; j++)
@@ -300,7 +304,7 @@ static double lifted(const vly_law *law, double n, double first)
 static void note_coarse(vly_made_pair *made, const vly_discrete *table,
                         double unit)
 {
-    double n = (double)made->n_synapses;
+    double n = (double)made->n_whole;
     double share = vly_discrete_share(table, 0.0, COARSE_UNITS);
     if (made->worst_rounding > VLY_COARSE_CONSTANT && n > 0.0)
         made->mean_coarse = made->worst_rounding;
@@ -476,10 +480,31 @@ static void choose_shift(vly_made_pair *made, int32_t q)
     if (own == q)
         return;
     /* without synapses there is nothing to split */
-    made->wide = made->n_synapses > 0 && !made->pair->plasticity &&
+    made->wide = made->n_whole > 0 && !made->pair->plasticity &&
                  vly_weights_coarse(made, own);
     while (!made->wide && !vly_weights_fit(made, q - (int32_t)made->shift))
         made->shift += VLY_SHIFT_STEP;
+}
+
+static uint64_t magnitude(int64_t x)
+{
+    return (uint64_t)(x < 0 ? -x : x);
+}
+
+/* Of every weight that the pair may have. */
+static uint64_t size_most(const draw_work *work)
+{
+    const vly_made_pair *made = work->made;
+    const vly_discrete *table = &work->table;
+    int64_t low = made->weight_min;
+    int64_t high = made->weight_max;
+    if (table->guide) {
+        low = table->values ? table->values[0] : table->first;
+        high = table->values ? table->values[table->n_thresholds]
+                             : table->first + (int64_t)table->n_thresholds;
+    }
+    return (magnitude(low) > magnitude(high) ? magnitude(low) : magnitude(high))
+           << made->shift;
 }
 
 vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t *q,
@@ -497,6 +522,7 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t *q,
         if (refined)
             choose_shift(made, work->q);
         work->q -= (int32_t)made->shift;
+        made->q_drawn = work->q;
         work->given = vly_weights_given(made);
     }
     VLY_TRY(weights_prepare(maker, &batch));
@@ -507,6 +533,10 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t *q,
         int32_t value = work->table.guide ? 0 : work->table.first;
         work->made->weight_min = drawn ? atomic_load(&work->least) : value;
         work->made->weight_max = drawn ? atomic_load(&work->most) : value;
+        if (work->given && work->made->place && work->made->n_whole)
+            vly_given_extremes(work->made, work->q, &work->made->weight_min,
+                               &work->made->weight_max);
+        work->made->size_most = size_most(work);
         if (work->made->pair->plasticity) {
             vly_learning_clamp(work->made, work->q);
             work->made->delivered = vly_learning_delivered(work->made, work->q);
@@ -600,7 +630,7 @@ static vly_status delay_prepare(vly_maker *maker, draw_batch *batch,
         return delay_constant(maker, made, law.a);
     work = batch_add(batch, made);
     VLY_TRY(delay_table(maker, made, &law, &work->table));
-    if (work->table.n_thresholds == 0 || work->n == 0) {
+    if (work->table.n_thresholds == 0 || made->n_whole == 0) {
         vly_discrete_deinit(&work->table);
         batch->n--;
         goto out;
@@ -623,9 +653,15 @@ vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         VLY_TRY(delay_prepare(maker, &batch, &made[i]));
     batch_draw(maker, &batch);
-    for (uint32_t i = 0; i < batch.n; i++)
-        batch.works[i].made->delay_max =
-            (uint32_t)atomic_load(&batch.works[i].most);
+    for (uint32_t i = 0; i < batch.n; i++) {
+        draw_work *work = &batch.works[i];
+        work->made->delay_max =
+            work->n ? (uint32_t)atomic_load(&work->most) : 0;
+        if (maker->part)
+            VLY_TRY(vly_part_largest(maker, work->made, &work->draws,
+                                     &work->table, work->made->delay_max,
+                                     &work->made->delay_max));
+    }
 out:
     batch_deinit(&batch);
     return status;

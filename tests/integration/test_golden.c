@@ -17,6 +17,7 @@
 #include "digest_parts.h"
 #include "engine_trace.h"
 #include "plugin/registry.h"
+#include "rank_parts.h"
 #include "saved_connectome.h"
 
 enum { MAX_OVERRIDES = 8 };
@@ -111,6 +112,21 @@ static uint64_t check_one(const row *r, const trace *t, const char *who)
             r->overrides_text, who);
     print_row(r, t);
     return 1;
+}
+
+/* Parts as ranks build them; printed: whether the genome can be built so. */
+static bool check_parts(const row *r, const vly_genome *genome,
+                        const vly_connectome *connectome)
+{
+    rank_parts parts = {0};
+    const bool same =
+        rank_parts_check(genome, connectome, 3, 0, r->genome, &parts) &&
+        rank_parts_check(genome, connectome, 8, r->bursts, r->genome, &parts);
+    if (parts.n_whole_only || parts.n_not_alone)
+        printf("%s: %s\n", r->genome,
+               parts.n_whole_only ? "only whole"
+                                  : "in parts by ranks that exchange");
+    return same;
 }
 
 static uint64_t check_second(const row *r, const vly_connectome *connectome)
@@ -235,7 +251,8 @@ static uint64_t check_row(const row *r)
         trace_free(&t);
     }
     if (!fill && specs == cpus && connectome->n_bytes < SECOND_MAX_BYTES)
-        n_failed += check_second(r, connectome);
+        n_failed +=
+            check_second(r, connectome) + !check_parts(r, genome, connectome);
     vly_connectome_destroy(connectome);
     vly_genome_destroy(genome);
     return n_failed;

@@ -9,7 +9,8 @@
  * same state. At least 90% must fire, and everything of RANDOM_COVERAGE_TABLE
  * come up ten times.
  * With HDF5, every odd genome that names a file of synapses has it as SONATA
- * edges: the same synapses as in the text.
+ * edges: the same synapses as in the text. Ranks build the same parts of a
+ * connectome, with each other and alone.
  * BACKENDS, as in cpu,cuda:1, are taken instead of cpu:1 and cpu:4; the run
  * that swaps goes from the last to the first. Where one of them has no device
  * the test is skipped with the reason, or fails where it is required.
@@ -25,6 +26,7 @@
 #include "engine_trace.h"
 #include "genome/genome.h"
 #include "random_genome.h"
+#include "rank_parts.h"
 #ifdef VLY_TEST_SONATA
 #include "random_sonata.h"
 #endif
@@ -48,6 +50,7 @@ static unsigned more = RANDOM_ALL;
 
 static char own_folder[512]; /* for the files of one genome */
 static random_coverage coverage;
+static rank_parts parts;
 static uint64_t n_fired;
 static uint64_t n_failed;
 static uint64_t n_spikes;
@@ -323,6 +326,56 @@ static void test_random_genomes(void **state)
     assert_true(n_fired * 10 >= n_genomes * 9);
 }
 
+/* Numbers of ranks in turn, a third of them cut by cost; 48 are more than most
+ * have blocks of neurons. */
+static bool parts_of(candidate *c, vly_error *error)
+{
+    static const uint32_t ranks[] = {2, 3, 5, 8, 1, 48};
+    char name[512];
+    snprintf(name, sizeof name, "%.400s/random.toml", own_folder);
+    if (c->edges && !put_file(own_folder, RANDOM_EDGES_FILE, c->edges))
+        return complain(c, "its file of synapses", error);
+    if (vly_genome_parse(c->text, strlen(c->text), name, NULL, 0, &c->genome,
+                         error))
+        return complain(c, "parse", error);
+    if (vly_connectome_build(c->genome, 1, &c->connectome, error))
+        return complain(c, "build", error);
+    return rank_parts_check(c->genome, c->connectome, ranks[c->seed % 6],
+                            c->seed % 4 ? c->seed : 0, name, &parts);
+}
+
+/* Ranks build their parts with each other and alone; of genomes in which
+ * nothing learns, since others are not built in parts. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static random_coverage unused;
+    vly_error error = {.struct_size = sizeof error};
+    uint64_t n_wrong = 0;
+    snprintf(own_folder, sizeof own_folder, "%.400s/parts_XXXXXX", folder());
+    assert_non_null(mkdtemp(own_folder));
+    for (uint64_t k = 0; k < n_genomes && n_wrong < 10; k++) {
+        candidate c = {.seed = first_seed + k};
+        c.text = random_genome(c.seed, 0, &unused, &c.edges);
+        assert_non_null(c.text);
+        const bool good = parts_of(&c, &error);
+        if (!good)
+            keep(&c);
+        n_wrong += !good;
+        vly_connectome_destroy(c.connectome);
+        vly_genome_destroy(c.genome);
+        free(c.text);
+        free(c.edges);
+    }
+    remove_folder();
+    printf("in parts: %" PRIu64 " genomes, %" PRIu64 " only whole, %" PRIu64
+           " only by ranks that exchange\n",
+           parts.n_cases, parts.n_whole_only, parts.n_not_alone);
+    assert_int_equal(n_wrong, 0);
+    assert_true(parts.n_whole_only * 2 <= parts.n_cases);
+    assert_true(parts.n_not_alone * 2 <= parts.n_cases);
+}
+
 /* Everything at least ten times in 300 genomes, once in 100. */
 static void test_coverage(void **state)
 {
@@ -383,6 +436,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_genomes),
         cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_parts),
     };
     if (argc > 1)
         first_seed = strtoull(argv[1], NULL, 10);

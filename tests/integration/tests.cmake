@@ -18,6 +18,7 @@ set(VOLLEY_TEST_AREA digests)
 vly_test(test_golden LABELS integration TIMEOUT 120
          SOURCES test_golden.c engine_trace.c saved_connectome.c
                  ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
+                 ${CMAKE_SOURCE_DIR}/tests/support/rank_parts.c
          LIBRARIES volley_second DEPENDS cpu ARGUMENTS small)
 vly_test(test_user_models LABELS integration TIMEOUT 120
          SOURCES test_user_models.c engine_trace.c
@@ -70,6 +71,7 @@ vly_test(test_known_spikes LABELS integration
 vly_test(test_random_genomes LABELS integration TIMEOUT 300
          SOURCES test_random_genomes.c engine_trace.c saved_connectome.c
                  ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
+                 ${CMAKE_SOURCE_DIR}/tests/support/rank_parts.c
          LIBRARIES volley_second volley_second_rules volley_random_genome
          DEPENDS cpu
          ARGUMENTS 0 300)
