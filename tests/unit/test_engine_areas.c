@@ -83,7 +83,8 @@ static void same_however_counted(void **state)
             assert_int_equal(wrapped.flags,
                              VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_HOST |
                                  VLY_BACKEND_LEARNS | VLY_BACKEND_SHORT_TERM |
-                                 VLY_BACKEND_MODULATES | VLY_BACKEND_PROGRAMS);
+                                 VLY_BACKEND_MODULATES | VLY_BACKEND_PROGRAMS |
+                                 VLY_BACKEND_RANKS);
             wrapped.flags =
                 flags ? wrapped.flags : VLY_BACKEND_HOST | VLY_BACKEND_LEARNS;
             vly_net_count_areas(net, 1);
