@@ -18,9 +18,11 @@ set(VOLLEY_TEST_AREA digests)
 vly_test(test_golden LABELS integration TIMEOUT 120
          SOURCES test_golden.c engine_trace.c saved_connectome.c
                  ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
-         LIBRARIES volley_second DEPENDS cpu ARGUMENTS short)
-vly_test_register(test_golden_long LABELS integration slow
-                  COMMAND test_golden long)
+         LIBRARIES volley_second DEPENDS cpu ARGUMENTS brief)
+vly_test_register(test_golden_neurons LABELS integration
+                  COMMAND test_golden neurons)
+vly_test_register(test_golden_small LABELS integration slow
+                  COMMAND test_golden small)
 vly_test(test_user_models LABELS integration TIMEOUT 120
          SOURCES test_user_models.c engine_trace.c
          LIBRARIES volley_second DEPENDS cpu ARGUMENTS 300)
@@ -626,7 +628,7 @@ if(NOT VOLLEY_SANITIZE)
     target_link_libraries(many_cores PRIVATE ${CMAKE_DL_LIBS})
 endif()
 vly_test_elsewhere(test_engine_memory CORES 32 DEVICE)
-vly_test_elsewhere(test_command_attention CORES 3)
+vly_test_elsewhere(test_command_attention CORES 3 SLOW)
 vly_test_elsewhere(test_command_swap CORES 3 DEVICE)
 
 # the longest first, or one of them is left over at the end with one core busy
