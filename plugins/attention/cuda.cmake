@@ -51,6 +51,7 @@ vly_plugin(attention_cuda
     $<TARGET_OBJECTS:attention_cudnn> $<TARGET_OBJECTS:attention_common>
     $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>)
 set_target_properties(attention_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+vly_cuda_also(${device_kernels}/wkv_step.cu) # the least with rwkv_launch.cuh
 target_link_libraries(attention_cuda PRIVATE
     attention_kernels accel_cuda CUDA::cudart_static ${CMAKE_DL_LIBS} m)
 target_include_directories(attention_cuda PRIVATE ${CMAKE_SOURCE_DIR})

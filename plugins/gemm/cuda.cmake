@@ -23,6 +23,7 @@ vly_plugin(gemm_cuda
     $<TARGET_OBJECTS:gemm_common> $<TARGET_OBJECTS:accel_common>
     $<TARGET_OBJECTS:accel_cuda>)
 set_target_properties(gemm_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+vly_cuda_also(${gemm_kernels}/gemm_finish.cu)
 target_link_libraries(gemm_cuda PRIVATE
     gemm_common accel_common accel_cuda CUDA::cudart_static m
     ${CMAKE_DL_LIBS} Threads::Threads)

@@ -78,9 +78,9 @@ expect 3 bench attention --backend nonesuch
 says 'attention_nonesuch'
 
 # ---- rows ----
-expect 0 bench attention --seq 33 --dims 16 --types fp16 --case ward \
+expect 0 bench attention --seq 9 --dims 16 --types fp16 --case ward \
     --threads 2 --save bench.json --json out.json
-for row in 'forward fp16 d16 33' 'backward fp16 d16 33' causal full blocked; do
+for row in 'forward fp16 d16 9' 'backward fp16 d16 9' causal full blocked; do
     prints "$row"
 done
 # what they are a part of
@@ -89,14 +89,14 @@ holds is_json out.json
 for key in median_s min_s max_s flops bytes choice relative_error samples; do
     holds grep -q "\"$key\":" bench.json
 done
-expect 0 bench attention --seq 33 --dims 16 --types fp16 \
-    --case 'forward fp16 d16 33 b62 h32 causal' --threads 2 \
+expect 0 bench attention --seq 9 --dims 16 --types fp16 \
+    --case 'forward fp16 d16 9 b227 h32 causal' --threads 2 \
     --compare bench.json --threshold 100 --fail-on-regression --markdown
-prints '| forward fp16 d16 33'
+prints '| forward fp16 d16 9'
 prints 'compared with bench.json'
 sed -e 's/"median_s": [0-9.e+-]*/"median_s": 1e-12/' bench.json >fast.json
-expect 1 bench attention --seq 33 --dims 16 --types fp16 \
-    --case 'forward fp16 d16 33 b62 h32 causal' --threads 2 \
+expect 1 bench attention --seq 9 --dims 16 --types fp16 \
+    --case 'forward fp16 d16 9 b227 h32 causal' --threads 2 \
     --compare fast.json --fail-on-regression
 prints 'slower'
 expect 0 bench attention --backend cpu:1,choose=reference --seq 9 --dims 8 \

@@ -19,10 +19,16 @@ vly_test(test_golden LABELS integration TIMEOUT 120
          SOURCES test_golden.c engine_trace.c saved_connectome.c
                  ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
                  ${CMAKE_SOURCE_DIR}/tests/support/rank_parts.c
-         LIBRARIES volley_second DEPENDS cpu ARGUMENTS small)
+         LIBRARIES volley_second DEPENDS cpu ARGUMENTS brief)
+vly_test_register(test_golden_neurons LABELS integration
+                  COMMAND test_golden neurons)
+vly_test_register(test_golden_small LABELS integration slow
+                  COMMAND test_golden small)
 vly_test(test_user_models LABELS integration TIMEOUT 120
          SOURCES test_user_models.c engine_trace.c
-         LIBRARIES volley_second DEPENDS cpu)
+         LIBRARIES volley_second DEPENDS cpu ARGUMENTS 300)
+vly_test_register(test_user_models_long LABELS integration slow
+                  COMMAND test_user_models)
 vly_test(test_random_models LABELS integration TIMEOUT 120
          SOURCES test_random_models.c engine_trace.c
          LIBRARIES volley_second volley_random_genome DEPENDS cpu
@@ -68,13 +74,19 @@ vly_test(test_conformance_golden LABELS integration AREA conformance TIMEOUT 120
          LIBRARIES volley_second volley_conformance)
 vly_test(test_known_spikes LABELS integration
          SOURCES test_known_spikes.c DEPENDS cpu)
+# a hundred have everything that the test wants covered; with sanitizers fewer
+set(n_random 100)
+if(VOLLEY_SANITIZE)
+    set(n_random 25)
+endif()
+math(EXPR n_random_others "300 - ${n_random}")
 vly_test(test_random_genomes LABELS integration TIMEOUT 300
          SOURCES test_random_genomes.c engine_trace.c saved_connectome.c
                  ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
                  ${CMAKE_SOURCE_DIR}/tests/support/rank_parts.c
          LIBRARIES volley_second volley_second_rules volley_random_genome
          DEPENDS cpu
-         ARGUMENTS 0 300)
+         ARGUMENTS 0 ${n_random})
 if(VOLLEY_SONATA)
     target_sources(test_random_genomes PRIVATE
         ${CMAKE_SOURCE_DIR}/tests/support/random_sonata.c
@@ -83,6 +95,8 @@ if(VOLLEY_SONATA)
     target_include_directories(test_random_genomes SYSTEM PRIVATE
         ${VOLLEY_HDF5_INCLUDE})
 endif()
+vly_test_register(test_random_genomes_others LABELS integration slow
+                  COMMAND test_random_genomes ${n_random} ${n_random_others})
 vly_test_register(test_random_genomes_more LABELS integration slow
                   COMMAND test_random_genomes 300 3000)
 if(TARGET cuda)
@@ -109,7 +123,7 @@ if(TARGET vulkan)
     set(vulkan_options vulkan)
     set(vulkan_from_options cpu:2,vulkan:0,block=64,launch=5,groups=7)
     set(vulkan_to_options vulkan:0,lanes=4,together=1,cpu:3)
-    foreach(part "vulkan;0;40" "vulkan_from;200;20" "vulkan_to;300;20")
+    foreach(part "vulkan;0;16" "vulkan_from;200;8" "vulkan_to;300;8")
         list(GET part 0 name)
         list(GET part 1 first)
         list(GET part 2 n)
@@ -163,17 +177,22 @@ endif()
 
 if(TARGET vulkan)
     vly_test_register(test_user_models_vulkan LABELS vulkan TIMEOUT 900
-        COMMAND test_user_models 200 cpu:1 vulkan:0)
+        COMMAND test_user_models 50 cpu:1 vulkan:0)
     vly_test_register(test_user_models_vulkan_long LABELS vulkan slow
         COMMAND test_user_models vulkan:0 cpu:2 vulkan:0,plan=sliced,fused=0)
     vly_test_register(test_random_models_vulkan LABELS vulkan TIMEOUT 900
-        COMMAND test_random_models 500 2 cpu:1 vulkan:0)
+        COMMAND test_random_models 500 1 cpu:1 vulkan:0)
     vly_test_register(test_random_models_vulkan_more LABELS vulkan slow
-        COMMAND test_random_models 502 125 vulkan:0 cpu:2)
+        COMMAND test_random_models 501 126 vulkan:0 cpu:2)
+    # every shape and shipped genome once; with options, and longer, label slow
     vly_test_register(test_device_shapes_vulkan LABELS vulkan TIMEOUT 600
-        COMMAND test_device_shapes vulkan:0 vulkan:0,plan=sliced,size=128
+        COMMAND test_device_shapes vulkan:0)
+    vly_test_register(test_device_shapes_vulkan_options LABELS vulkan slow
+        COMMAND test_device_shapes vulkan:0,plan=sliced,size=128
                 vulkan:0,together=1,size=128,groups=3)
     vly_test_register(test_golden_vulkan LABELS vulkan TIMEOUT 600
+        COMMAND test_golden brief vulkan:0)
+    vly_test_register(test_golden_vulkan_short LABELS vulkan slow
         COMMAND test_golden short vulkan:0 vulkan:0,plan=sliced,sums=500)
     vly_test_register(test_golden_vulkan_long LABELS vulkan slow
         COMMAND test_golden long vulkan:0 vulkan:0,plan=sliced,sums=500)
@@ -258,7 +277,7 @@ if(TARGET vulkan)
     add_dependencies(test_learning_swap vulkan)
     vly_test_register(test_learning_swap_vulkan LABELS vulkan TIMEOUT 600
         COMMAND test_learning_swap vulkan:0)
-    vly_test_register(test_learning_swap_vulkan_blocks LABELS vulkan TIMEOUT 600
+    vly_test_register(test_learning_swap_vulkan_blocks LABELS vulkan slow
         COMMAND test_learning_swap vulkan:0,block=64,launch=7,lanes=2,groups=3)
     add_dependencies(test_engine_swap vulkan)
     vly_test_register(test_engine_swap_vulkan LABELS vulkan TIMEOUT 300
@@ -612,11 +631,20 @@ if(NOT VOLLEY_SANITIZE)
     target_link_libraries(many_cores PRIVATE ${CMAKE_DL_LIBS})
 endif()
 vly_test_elsewhere(test_engine_memory CORES 32 DEVICE)
-vly_test_elsewhere(test_command_attention CORES 3)
+vly_test_elsewhere(test_command_attention CORES 3 SLOW)
 vly_test_elsewhere(test_command_swap CORES 3 DEVICE)
 
 # the longest first, or one of them is left over at the end with one core busy
 set_tests_properties(test_tools_memory PROPERTIES COST 100)
+foreach(name golden golden_vulkan user_models user_models_vulkan random_genomes
+             random_genomes_vulkan device_shapes_vulkan learning_swap_vulkan
+             vulkan_variants vulkan_same vulkan_models vulkan_programs
+             conformance_vulkan_0 conformance_p_to_z_vulkan_0
+             conformance_accelerator gemm checkpoint_kill)
+    if(TEST test_${name})
+        set_tests_properties(test_${name} PROPERTIES COST 95)
+    endif()
+endforeach()
 foreach(name test_conformance_accelerator_cuda test_attention_cuda_cudnn
              test_gemm_cuda_0)
     if(TEST ${name})

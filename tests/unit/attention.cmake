@@ -11,13 +11,29 @@ foreach(name attention attention_refusal wkv)
         LIBRARIES volley_sdk m DEPENDS attention_cpu)
 endforeach()
 
-# The conformance tables over every way of attention_cpu.
+# The conformance tables over every way of attention_cpu. With sanitizers cases
+# of some sizes and layouts, with one kind of elements; all with label slow.
+set(cases "*")
+if(VOLLEY_SANITIZE)
+    set(cases "*[0-9sx]/fp32*")
+    vly_test_register(test_conformance_accelerator_whole LABELS unit slow
+        COMMAND test_conformance_accelerator cpu:2)
+endif()
 vly_test(test_conformance_accelerator LABELS unit AREA conformance TIMEOUT 600
     SOURCES test_conformance_accelerator.c LIBRARIES volley_conformance
-    DEPENDS attention_cpu ARGUMENTS cpu:2)
+    DEPENDS attention_cpu ARGUMENTS cpu:2 ${cases})
 foreach(device cpu:1,choose=reference cpu:3,isa=scalar cpu:1,isa=avx2)
     string(MAKE_C_IDENTIFIER "test_conformance_accelerator_${device}" name)
+    # every case with one kind of elements
+    set(kind fp32)
+    if(device MATCHES "scalar")
+        set(kind bf16)
+    elseif(device MATCHES "avx2")
+        set(kind "fp[18]")
+    endif()
     vly_test_register(${name} LABELS unit TIMEOUT 300
+        COMMAND test_conformance_accelerator ${device} */${kind}*)
+    vly_test_register(${name}_whole LABELS unit slow
         COMMAND test_conformance_accelerator ${device})
 endforeach()
 # a required interface that is not found is a failure and no skip

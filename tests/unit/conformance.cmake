@@ -36,17 +36,36 @@ if(TARGET cuda)
 endif()
 if(TARGET vulkan)
     add_dependencies(test_conformance vulkan)
-    # on a processor in two parts, by the nets' names: plasticity is in the second
-    foreach(spec vulkan:0 vulkan:0,size=16,launch=7,lanes=1,groups=2,block=64
-            vulkan:0,plan=sliced)
+    # on a processor in two parts, by the nets' names: plasticity is in the second.
+    # With options that cut launches and work differently the scenarios in which a
+    # launch ends early or a snapshot is taken; all of them with label slow.
+    set(spec_whole vulkan:0)
+    set(spec_sliced vulkan:0,plan=sliced)
+    set(spec_cut vulkan:0,size=16,launch=7,lanes=1,groups=2,block=64)
+    foreach(way whole:* sliced:* cut:s*)
+        string(REGEX REPLACE ":.*" "" spec ${way})
+        string(REGEX REPLACE ".*:" "" scenarios ${way})
+        set(spec ${spec_${spec}})
         string(MAKE_C_IDENTIFIER "${spec}" name)
         vly_test_register(test_conformance_${name} LABELS vulkan TIMEOUT 600
-            COMMAND test_conformance ${spec} [a-o]*/*)
+            COMMAND test_conformance ${spec} [a-o]*/${scenarios})
         vly_test_register(test_conformance_p_to_z_${name} LABELS vulkan
-            TIMEOUT 600 COMMAND test_conformance ${spec} [p-z]*/*)
+            TIMEOUT 600 COMMAND test_conformance ${spec} [p-z]*/${scenarios})
+        if(NOT scenarios STREQUAL "*")
+            vly_test_register(test_conformance_${name}_whole LABELS vulkan slow
+                COMMAND test_conformance ${spec})
+        endif()
     endforeach()
-    vly_vulkan_validated(test_conformance_vulkan_validated
-                         test_conformance vulkan:0 [a-o]*/*)
-    vly_vulkan_validated(test_conformance_p_to_z_vulkan_validated
-                         test_conformance vulkan:0 [p-z]*/*)
+    # under the validation layer one scenario of every net, and every scenario of
+    # three nets; all of all with label slow
+    foreach(part snapshot:*/snapshot mixed:mixed/* reward:plastic_reward/*
+                 short_term:short_term/*)
+        string(REPLACE ":" ";" part ${part})
+        list(GET part 0 name)
+        list(GET part 1 pattern)
+        vly_vulkan_validated(test_conformance_${name}_vulkan_validated
+                             test_conformance vulkan:0 ${pattern})
+    endforeach()
+    vly_vulkan_validated(test_conformance_vulkan_whole_validated slow
+                         test_conformance vulkan:0)
 endif()

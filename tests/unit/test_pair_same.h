@@ -20,6 +20,7 @@ typedef struct pair_kind {
 /* Defined beside main. */
 typedef struct pair_setup {
     uint32_t n_bursts;
+    bool on_processor; /* half of the nets, or each with VOLLEY_TEST_WHOLE */
     pair_kind kinds[2];
     const char *log_options[2]; /* of nets whose log has to grow */
     uint32_t log_delays;        /* of them, beyond the first */

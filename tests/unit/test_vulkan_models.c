@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
+ * test_vulkan_models [NEURONS]
  * Every model's step on every Vulkan device against its step in C: 400 bursts
- * of 65,536 neurons with random states and parameters, driven by stimuli that
- * start and stop, over the burst at which the low half of its number is full.
- * All words of the state, the spike digests and the counts must be the same.
- * Random numbers and digests in C are those of core/base, which share no code
- * with the shaders.
+ * of 8,192 neurons (or as many as given, a multiple of 64) with random states
+ * and parameters, driven by stimuli that start and stop, over the burst at
+ * which the low half of its number is full. All words of the state, the spike
+ * digests and the counts must be the same. Random numbers and digests in C are
+ * those of core/base, which share no code with the shaders.
  */
 #include "test_vulkan_device.h"
 
@@ -18,7 +19,6 @@
 #include "test_vulkan_steps_spirv.h"
 #include "volley_test.h"
 
-#define N 65536u
 #define BURSTS 400u
 #define FIRST_BURST (UINT32_MAX - 150ull)
 #define SEED 0x0123456789abcdefull
@@ -28,6 +28,9 @@
 #define FIELDS_MAX 8u
 #define COEFS_MAX 32u
 
+static uint32_t n_neurons = 8192;
+
+#define N n_neurons
 #define LOAD_F32(word) vly_float(word)
 #define LOAD_U32(word) (word)
 #define STORE_F32(x) vly_bits(x)
@@ -425,11 +428,13 @@ static void run_model(uint32_t index)
     }
 #include "kernels/models/models.def"
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
 #define VLY_EACH_MODEL(id) cmocka_unit_test(test_##id),
 #include "kernels/models/models.def"
     };
+    if (argc > 1)
+        n_neurons = (uint32_t)strtoul(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -66,6 +66,7 @@ static void sliced_net(test_net *net, uint64_t seed)
 
 const pair_setup pair_same = {
     .n_bursts = 60,
+    .on_processor = true,
     .kinds = {{.make = test_random_net,
                .options = options,
                .n_options = N_OPTIONS,

@@ -109,6 +109,7 @@ static const char *const options[N_OPTIONS] = {
 
 const pair_setup pair_same = {
     .n_bursts = 60,
+    .on_processor = true,
     .kinds = {{.make = test_random_net,
                .usual = "kept=1",
                .options = options,

@@ -2,10 +2,15 @@
 # The shaders of the Vulkan backend, without it: what the tool chain makes of
 # them, and the models' steps on any Vulkan device, skipped with a reason where
 # there is none, failing there under VOLLEY_REQUIRE_VULKAN=1.
-# vly_vulkan_validated(name COMMAND...): a test under the validation layer, of
-# which any message fails it
+# vly_vulkan_validated(name [slow] COMMAND...): a test under the validation layer,
+# of which any message fails it
 function(vly_vulkan_validated name)
-    vly_test_register(${name} LABELS vulkan TIMEOUT 900 COMMAND ${ARGN})
+    set(labels vulkan)
+    if(ARGV1 STREQUAL "slow")
+        list(POP_FRONT ARGN)
+        list(APPEND labels slow)
+    endif()
+    vly_test_register(${name} LABELS ${labels} TIMEOUT 900 COMMAND ${ARGN})
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
         VOLLEY_VULKAN_VALIDATION=1)
     set_property(TEST ${name} PROPERTY FAIL_REGULAR_EXPRESSION
@@ -22,6 +27,8 @@ if(VOLLEY_HAVE_VULKAN)
             SOURCES test_vulkan_${test}.c test_vulkan_device.c
             LIBRARIES volley_sdk volley_shaders ${CMAKE_DL_LIBS} TIMEOUT 900)
     endforeach()
+    vly_test_register(test_vulkan_models_many LABELS vulkan slow
+        COMMAND test_vulkan_models 65536)
     # every shader of the build: this list comes after all other folders
     get_property(shaders GLOBAL PROPERTY VOLLEY_SHADERS)
     vly_test(test_vulkan_spirv LABELS unit
@@ -65,16 +72,27 @@ if(TARGET vulkan)
             TIMEOUT 900)
         vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
     endforeach()
+    # more networks with each option; every option under the validation layer
+    foreach(test same variants)
+        vly_test_register(test_vulkan_${test}_whole LABELS vulkan slow
+            COMMAND test_vulkan_${test})
+        vly_vulkan_validated(test_vulkan_${test}_whole_validated slow
+                             test_vulkan_${test})
+        foreach(name test_vulkan_${test}_whole test_vulkan_${test}_whole_validated)
+            set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+                VOLLEY_TEST_WHOLE=1)
+        endforeach()
+    endforeach()
     vly_test(test_vulkan_programs LABELS vulkan ALONE
         SOURCES test_vulkan_programs.c test_cuda_pair.c test_cpu_net.c
             ${CMAKE_SOURCE_DIR}/tests/support/random_operations.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu vulkan
         DEFINITIONS PAIR_DEVICE="vulkan"
             PAIR_REQUIRED="VOLLEY_REQUIRE_VULKAN"
-        ARGUMENTS 0 27
+        ARGUMENTS 0 8
         TIMEOUT 900)
     vly_test_register(test_vulkan_programs_more LABELS vulkan slow
-        COMMAND test_vulkan_programs 27 430)
+        COMMAND test_vulkan_programs 8 449)
     vly_vulkan_validated(test_vulkan_programs_validated test_vulkan_programs
         501 3)
     vly_test(test_vulkan_memory LABELS vulkan ALONE
