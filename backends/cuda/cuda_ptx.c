@@ -17,11 +17,11 @@
 
 typedef struct ptx_step {
     vly_cuda_ptx *ptx;
-    const vly_program *program;
+    const vly_program *program; /* folded */
+    const uint8_t *used;
     const vly_cuda_ptx_names *names;
     uint32_t value[VLY_PROGRAM_MAX_OPS]; /* register */
     uint8_t is_truth[VLY_PROGRAM_MAX_OPS];
-    uint8_t used[VLY_PROGRAM_MAX_OPS];
     uint32_t coef[VLY_PROGRAM_MAX_COEFS]; /* register + 1; 0: not read yet */
     uint32_t state;                       /* addresses */
     uint32_t coefs;
@@ -239,8 +239,12 @@ void vly_cuda_ptx_step(const vly_program *program,
 {
     vly_cuda_text none = {NULL, 0, 0};
     vly_cuda_ptx ptx = {.to = &none};
-    ptx_step s = {.ptx = &ptx, .program = program, .names = names};
-    vly_common_program_used(program, s.used);
+    vly_common_folded folded;
+    vly_common_program_fold(program, &folded);
+    ptx_step s = {.ptx = &ptx,
+                  .program = &folded.program,
+                  .used = folded.used,
+                  .names = names};
     ptx_step again = s;
     write_body(&s);
     const uint32_t n_words = ptx.n_words;

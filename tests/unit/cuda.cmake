@@ -83,6 +83,19 @@ if(TARGET cuda)
         ${CMAKE_SOURCE_DIR}/backends/cuda ${CMAKE_SOURCE_DIR}/tests/support)
     target_include_directories(test_cuda_ptx SYSTEM
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    vly_test(test_cuda_ptx_numbers LABELS unit ALONE
+        SOURCES test_cuda_ptx_numbers.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_steps.c
+        LIBRARIES volley_sdk volley_random_genome)
+    target_sources(test_cuda_ptx_numbers PRIVATE
+        $<TARGET_OBJECTS:backend_common>)
+    target_include_directories(test_cuda_ptx_numbers PRIVATE
+        ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda
+        ${CMAKE_SOURCE_DIR}/tests/support)
+    target_include_directories(test_cuda_ptx_numbers SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     add_executable(ptx_splicer ${CMAKE_SOURCE_DIR}/tests/support/ptx_splicer.c
         ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
         ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
