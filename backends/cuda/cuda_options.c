@@ -43,7 +43,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
         {.name = "once", .value = &made->once, .most = 100},
         {.name = "post", .value = &made->post},
         {.name = "deal", .value = &made->deal},
-        {.name = "jit", .value = &made->jit, .most = 1},
+        {.name = "jit", .value = &made->jit, .most = 2},
         {.name = "narrow", .value = &made->narrow, .most = 1},
     };
     size_t n;
@@ -58,7 +58,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
                          "lines=1 to 7, threads=auto|512|256|128, split=0|1, "
                          "quads=N, cluster=1|2|4|8, "
                          "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-                         "narrow=0|1, jit=0|1, linger=0|1|2, "
+                         "narrow=0|1, jit=0|1|2, linger=0|1|2, "
                          "change=1 or "
                          "fault=1",
                          (int)n, bad);

@@ -79,6 +79,7 @@ static vly_status make_program(vly_cuda_shard *shard, uint32_t a,
     list[a].coefs = shard->programs.columns + shard->info[a].column_at;
     list[a].state = shard->state + shard->info[a].state_at;
     list[a].n = shard->areas[a].n;
+    list[a].n_coefs = vly_cuda_area_desc(desc, a)->n_coefs;
     return status;
 }
 

@@ -31,6 +31,33 @@ static int find_entry(const char *text, uint32_t model, char name[NAME_BYTES])
     return 1;
 }
 
+/* Programs of one port, whose rows leave room in registers. */
+static bool fits_quads(const vly_net_desc *desc)
+{
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *area = vly_cuda_area_desc(desc, a);
+        if (area->n_ports > 1 || area->n_fields > VLY_CUDA_QUAD_FIELDS ||
+            area->n_coefs > VLY_CUDA_QUAD_COEFS)
+            return false;
+    }
+    return true;
+}
+
+/* The kernel, by the number in its name, and its text. */
+static uint32_t pick_kernel(const vly_cuda_shard *shard, const char **text)
+{
+    const uint32_t model = shard->programs.view.model;
+    *text = vly_cuda_spliced_mixed;
+    if (model != VLY_CUDA_ONLY_PROGRAMS)
+        return model;
+    *text = vly_cuda_spliced_only;
+    if (shard->net->wanted.jit > 1 || shard->view.n_ports > 1 ||
+        !fits_quads(shard->net->desc))
+        return model;
+    *text = vly_cuda_spliced_quads;
+    return VLY_CUDA_QUAD_PROGRAMS;
+}
+
 /* The different programs, in the order of their numbers. */
 static uint32_t list_programs(const vly_net_desc *desc,
                               const vly_program **programs)
@@ -48,8 +75,8 @@ static uint32_t list_programs(const vly_net_desc *desc,
 }
 
 /* The kernel's text with the steps; to->text is NULL on failure. */
-static vly_status make_text(vly_cuda_shard *shard, vly_cuda_text *to,
-                            int *n_marks, vly_error *error)
+static vly_status make_text(vly_cuda_shard *shard, const char *kernel,
+                            vly_cuda_text *to, int *n_marks, vly_error *error)
 {
     const vly_program **programs = NULL;
     vly_status status = vly_cuda_alloc(shard, shard->programs.n_programs,
@@ -58,12 +85,12 @@ static vly_status make_text(vly_cuda_shard *shard, vly_cuda_text *to,
         return status;
     const uint32_t n = list_programs(shard->net->desc, programs);
     *to = (vly_cuda_text){NULL, 0, 0};
-    *n_marks = vly_cuda_ptx_splice(vly_cuda_spliced_text, programs, n, to);
+    *n_marks = vly_cuda_ptx_splice(kernel, programs, n, to);
     to->room = to->length + 1;
     to->length = 0;
     status = vly_cuda_alloc(shard, to->room, 1, &to->text, error);
     if (status == VLY_OK)
-        (void)vly_cuda_ptx_splice(vly_cuda_spliced_text, programs, n, to);
+        (void)vly_cuda_ptx_splice(kernel, programs, n, to);
     vly_cuda_release(shard, programs);
     return status;
 }
@@ -117,10 +144,12 @@ static vly_status compile(vly_cuda_shard *shard, const char **why,
     vly_cuda_text text;
     char name[NAME_BYTES];
     int n_marks = 0;
-    vly_status status = make_text(shard, &text, &n_marks, error);
+    const char *kernel;
+    const uint32_t model = pick_kernel(shard, &kernel);
+    vly_status status = make_text(shard, kernel, &text, &n_marks, error);
     if (status != VLY_OK)
         return status;
-    if (n_marks < 1 || !find_entry(text.text, shard->programs.view.model, name))
+    if (n_marks < 1 || !find_entry(text.text, model, name))
         *why = "the kernel's text has no mark";
     else
         *why = load(&shard->programs, text.text, name);

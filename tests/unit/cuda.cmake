@@ -113,7 +113,7 @@ if(TARGET cuda)
         vly_test_register(test_cuda_ptx_assembled LABELS unit TIMEOUT 300
             COMMAND ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/ptx_assemble.py
                 ${VOLLEY_PTXAS} $<TARGET_FILE:ptx_splicer>
-                ${CMAKE_BINARY_DIR}/generated/cuda/burst_spliced.ptx
+                ${CMAKE_BINARY_DIR}/generated/cuda
                 ${CMAKE_CURRENT_BINARY_DIR}/spliced
                 ${CMAKE_SOURCE_DIR}/genomes/neurons/adex_psc_exp.toml
                 ${CMAKE_SOURCE_DIR}/genomes/neurons/hh_cond_exp_traub.toml)

@@ -15,7 +15,8 @@ const char vly_support_plugin[] = "test"; /* of backends/common */
 enum { FIRST = 80, PROGRAMS = 64 };
 
 #define EACH(name, text) " %r_" #name ","
-static const char kernel[] = VLY_CUDA_PTX_MARK VLY_CUDA_PTX_TABLE(EACH) "\n";
+static const char kernel[] =
+    VLY_CUDA_PTX_MARK " %r_fired, 4," VLY_CUDA_PTX_INPUTS(EACH) "\n";
 #undef EACH
 
 /* ---- text --------------------------------------------------------------- */
