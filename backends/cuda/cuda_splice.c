@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Compiling users' models by the driver: runtime 12.8 or newer loads text. The
- * driver keeps what it compiled in its own cache.
+ * Users' models as instructions: which kernel, and its text.
  */
 #include "cuda_splice.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda_image.h"
 #include "cuda_learning.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
@@ -95,52 +95,11 @@ static vly_status make_text(vly_cuda_shard *shard, const char *kernel,
     return status;
 }
 
-#if CUDART_VERSION >= 12080
-/* NULL, or why not */
-static const char *load(vly_cuda_program_set *set, const char *text,
-                        const char *name)
-{
-    cudaLibrary_t library = NULL;
-    cudaKernel_t kernel = NULL;
-    cudaError_t code =
-        cudaLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0);
-    if (code == cudaSuccess) {
-        code = cudaLibraryGetKernel(&kernel, library, name);
-        if (code != cudaSuccess)
-            (void)cudaLibraryUnload(library);
-    }
-    if (code != cudaSuccess) {
-        (void)cudaGetLastError(); /* the net goes on without it */
-        return cudaGetErrorString(code);
-    }
-    set->library = (void *)library;
-    set->kernel = (const void *)kernel;
-    return NULL;
-}
-
-static void unload(void *library)
-{
-    (void)cudaLibraryUnload((cudaLibrary_t)library);
-}
-#else
-static const char *load(vly_cuda_program_set *set, const char *text,
-                        const char *name)
-{
-    (void)set;
-    (void)text;
-    (void)name;
-    return "this plugin was built with CUDA before 12.8";
-}
-
-static void unload(void *library)
-{
-    (void)library;
-}
-#endif
-
-static vly_status compile(vly_cuda_shard *shard, const char **why,
+/* why: empty if the driver has compiled it */
+static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
                           vly_error *error)
 {
+    vly_cuda_program_set *set = &shard->programs;
     vly_cuda_text text;
     char name[NAME_BYTES];
     int n_marks = 0;
@@ -149,24 +108,28 @@ static vly_status compile(vly_cuda_shard *shard, const char **why,
     vly_status status = make_text(shard, kernel, &text, &n_marks, error);
     if (status != VLY_OK)
         return status;
+    why[0] = 0;
+    set->n_rows = model == VLY_CUDA_QUAD_PROGRAMS ? VLY_CUDA_QUAD_ROWS : 1;
     if (n_marks < 1 || !find_entry(text.text, model, name))
-        *why = "the kernel's text has no mark";
+        snprintf(why, VLY_CUDA_IMAGE_WHY, "the kernel's text has no mark");
     else
-        *why = load(&shard->programs, text.text, name);
+        (void)vly_cuda_image_load(text.text, text.length, name,
+                                  shard->net->wanted.cache == 0, &set->library,
+                                  &set->kernel, why);
     vly_cuda_release(shard, text.text);
     return VLY_OK;
 }
 
 vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
 {
-    const char *why = "there are maps that learn";
-    char text[200];
+    char why[VLY_CUDA_IMAGE_WHY] = "there are maps that learn";
+    char text[VLY_CUDA_IMAGE_WHY + 60];
     if (shard->net->wanted.jit == 0)
         return VLY_OK;
     vly_status status = VLY_OK;
     if (!vly_cuda_learns(shard))
-        status = compile(shard, &why, error);
-    if (status != VLY_OK || why == NULL)
+        status = compile(shard, why, error);
+    if (status != VLY_OK || shard->programs.kernel != NULL)
         return status;
     snprintf(text, sizeof text,
              "users' models run step by step, which is slower: %s", why);
@@ -177,7 +140,7 @@ vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
 void vly_cuda_splice_release(vly_cuda_shard *shard)
 {
     if (shard->programs.library != NULL)
-        unload(shard->programs.library);
+        vly_cuda_image_unload(shard->programs.library);
     shard->programs.library = NULL;
     shard->programs.kernel = NULL;
 }

@@ -2,12 +2,14 @@
  * The driver's compiler where there is no device: it takes a small text instead
  * of that of burst_spliced.cu, and runs what was written in place of its mark
  * by ptx_machine.c. FAKE_CUDA_JIT: a cudaError_t that loading gives;
+ * FAKE_CUDA_LINK: the driver has a linker, which ends with this CUresult;
  * FAKE_CUDA_KERNEL: one that looking for the kernel gives. One library at a
  * time: the last one whose kernel was taken runs.
  */
 #include "fake_jit.h"
 
 #include <assert.h>
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +138,73 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t from,
     memcpy(kernel, &made, sizeof made);
     return cudaSuccess;
 }
+
+/* ---- linker -------------------------------------------------------------- */
+
+/* Machine code is the text. */
+static CUresult link_create(unsigned n, CUjit_option *options, void **values,
+                            CUlinkState *state)
+{
+    (void)n;
+    (void)options;
+    (void)values;
+    *state = calloc(1, sizeof(void *));
+    return *state != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult link_add(CUlinkState state, CUjitInputType type, void *data,
+                         size_t size, const char *name, unsigned n,
+                         CUjit_option *options, void **values)
+{
+    (void)name;
+    (void)n;
+    (void)options;
+    (void)values;
+    if (type != CU_JIT_INPUT_PTX || strlen(data) + 1 != size)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(state, &data, sizeof data);
+    return CUDA_SUCCESS;
+}
+
+static CUresult link_complete(CUlinkState state, void **image, size_t *size)
+{
+    memcpy(image, state, sizeof *image);
+    *size = strlen(*image) + 1;
+    return (CUresult)code_of("FAKE_CUDA_LINK");
+}
+
+static CUresult link_destroy(CUlinkState state)
+{
+    free(state);
+    return CUDA_SUCCESS;
+}
+
+cudaError_t
+cudaGetDriverEntryPointByVersion(const char *name, void **found,
+                                 unsigned version, unsigned long long flags,
+                                 enum cudaDriverEntryPointQueryResult *result)
+{
+    static const struct {
+        const char *name;
+        void (*function)(void);
+    } all[] = {{"cuLinkCreate", (void (*)(void))link_create},
+               {"cuLinkAddData", (void (*)(void))link_add},
+               {"cuLinkComplete", (void (*)(void))link_complete},
+               {"cuLinkDestroy", (void (*)(void))link_destroy}};
+    (void)version;
+    (void)flags;
+    *result = cudaDriverEntryPointSymbolNotFound;
+    if (getenv("FAKE_CUDA_LINK") == NULL)
+        return cudaSuccess;
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        if (strcmp(all[k].name, name) == 0) {
+            memcpy(found, &all[k].function, sizeof *found);
+            *result = cudaDriverEntryPointSuccess;
+        }
+    return cudaSuccess;
+}
+
+/* ---- steps --------------------------------------------------------------- */
 
 static uint64_t bits(float x)
 {

@@ -139,7 +139,7 @@ def main():
             text = splice(splicer, kernel, [genome])
             for architecture in (75, 90, 100) if first else (90,):
                 check(ptxas, text, f"{kind}, {os.path.basename(genome)}",
-                      architecture, folder, n_steps, kind == "mixed")
+                      architecture, folder, n_steps, kind != "only")
         check(ptxas, splice(splicer, kernel, ["1", "2", "3"]),
               kind + ", random programs", 90, folder, n_steps, True)
 
