@@ -75,7 +75,7 @@ static int load(const void *code, const char *name, void **library,
 /* ---- the cache ----------------------------------------------------------- */
 
 /* The file's name is the device's kind and the driver; the key is the text, by
- * two sums of 64 bits and its length. */
+ * two sums of 64 bits and its length. 0: there is no folder for it. */
 static int open_cache(const char *text, size_t n, vly_tune_cache *cache,
                       char key[VLY_TUNE_KEY_BYTES])
 {
@@ -98,7 +98,7 @@ static int open_cache(const char *text, size_t n, vly_tune_cache *cache,
     snprintf(key, VLY_TUNE_KEY_BYTES, "%016llx%016llx-%zu",
              (unsigned long long)first,
              (unsigned long long)vly_tune_checksum(first, text, n), n);
-    return 1;
+    return cache->path[0] != 0;
 }
 
 static int load_cached(const vly_tune_cache *cache, const char *key,
@@ -134,7 +134,7 @@ static int refuse(CUresult code, const char *log, char why[VLY_CUDA_IMAGE_WHY])
     return -1;
 }
 
-/* Compiles, loads, and keeps what was made unless cache is NULL. */
+/* Compiles, loads, and keeps what was made. */
 static int compile(const linker *with, const char *text, size_t n,
                    const char *name, const vly_tune_cache *cache,
                    const char *key, void **library, const void **kernel,
@@ -158,7 +158,7 @@ static int compile(const linker *with, const char *text, size_t n,
         code = with->complete(state, &image, &bytes);
     int failed = code != CUDA_SUCCESS ? refuse(code, log, why)
                                       : load(image, name, library, kernel, why);
-    if (!failed && cache != NULL && bytes <= VLY_TUNE_LARGE_BYTES)
+    if (!failed && bytes <= VLY_TUNE_LARGE_BYTES)
         (void)vly_tune_blob_put(cache, key, image, (uint32_t)bytes);
     (void)with->destroy(state);
     return failed;
@@ -171,13 +171,12 @@ int vly_cuda_image_load(const char *text, size_t n, const char *name,
     linker with;
     vly_tune_cache cache;
     char key[VLY_TUNE_KEY_BYTES];
-    if (!find_linker(&with))
+    /* the runtime's loader has the driver's own cache */
+    if (!cached || !find_linker(&with) || !open_cache(text, n, &cache, key))
         return load(text, name, library, kernel, why);
-    const bool is_open = cached && open_cache(text, n, &cache, key);
-    if (is_open && load_cached(&cache, key, name, library, kernel) == 0)
+    if (load_cached(&cache, key, name, library, kernel) == 0)
         return 0;
-    return compile(&with, text, n, name, is_open ? &cache : NULL, key, library,
-                   kernel, why);
+    return compile(&with, text, n, name, &cache, key, library, kernel, why);
 }
 
 void vly_cuda_image_unload(void *library)

@@ -25,6 +25,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
     made->post = VLY_CUDA_AUTO;
     made->deal = VLY_CUDA_AUTO;
     made->narrow = VLY_CUDA_AUTO;
+    made->jit = 1;
     const vly_support_option options[] = {
         {.name = "plan", .value = &made->plan, .words = plans},
         {.name = "blocks", .value = &made->n_blocks},

@@ -348,7 +348,7 @@ static void test_many_values(void **state)
         add_area(&net, p, 0);
         test_net_finish(&net);
         nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
-        nets[1] = pair_create(pair_cuda, &net, NULL, NULL);
+        nets[1] = pair_create(pair_cuda, &net, "jit=0", NULL);
         assert_plan(nets[1], cases[c].text);
         run_both(&net, nets, 3, NULL, 0);
         assert_same_state(nets, &last);
