@@ -125,6 +125,19 @@ uint32_t vly_common_program_reads(const vly_program_op *op);
 uint32_t vly_common_program_operand(const vly_program_op *op, uint32_t k);
 /* used [n_ops]: 1 for operations that fields or the spike depend on, else 0 */
 void vly_common_program_used(const vly_program *program, uint8_t *used);
+
+/* A program with numbers in place of what depends on numbers only, and without
+ * choices whose truth is known. No operation that is used has numbers only. */
+typedef struct vly_common_folded {
+    vly_program program; /* its ops and out are below */
+    vly_program_op ops[VLY_PROGRAM_MAX_OPS];
+    uint32_t out[VLY_PROGRAM_MAX_FIELDS];
+    uint32_t same[VLY_PROGRAM_MAX_OPS]; /* value in place of value i */
+    uint8_t used[VLY_PROGRAM_MAX_OPS];  /* as vly_common_program_used */
+} vly_common_folded;
+/* The program has been checked. to is the caller's, as it is large; the types
+ * stay those of from. For all whose result another compiler reads. */
+void vly_common_program_fold(const vly_program *from, vly_common_folded *to);
 /* element of an array whose stride the host gives */
 const vly_area_desc *vly_common_area_desc(const vly_net_desc *desc, uint32_t i);
 const vly_projection_desc *vly_common_projection_desc(const vly_net_desc *desc,

@@ -15,6 +15,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
 {
     const char *plans[VLY_CUDA_N_PLANS + 2] = {"auto"};
     static const char *const threads[] = {"auto", "512", "256", "128", NULL};
+    static const char *const caches[] = {"on", "off", NULL};
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++)
         plans[i + 1] = vly_cuda_plan_at(i)->name;
     memset(made, 0, sizeof *made);
@@ -24,6 +25,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
     made->post = VLY_CUDA_AUTO;
     made->deal = VLY_CUDA_AUTO;
     made->narrow = VLY_CUDA_AUTO;
+    made->jit = 1;
     const vly_support_option options[] = {
         {.name = "plan", .value = &made->plan, .words = plans},
         {.name = "blocks", .value = &made->n_blocks},
@@ -43,7 +45,8 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
         {.name = "once", .value = &made->once, .most = 100},
         {.name = "post", .value = &made->post},
         {.name = "deal", .value = &made->deal},
-        {.name = "jit", .value = &made->jit, .most = 1},
+        {.name = "cache", .value = &made->cache, .words = caches},
+        {.name = "jit", .value = &made->jit, .most = 2},
         {.name = "narrow", .value = &made->narrow, .most = 1},
     };
     size_t n;
@@ -58,7 +61,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
                          "lines=1 to 7, threads=auto|512|256|128, split=0|1, "
                          "quads=N, cluster=1|2|4|8, "
                          "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-                         "narrow=0|1, jit=0|1, linger=0|1|2, "
+                         "narrow=0|1, jit=0|1|2, cache=on|off, linger=0|1|2, "
                          "change=1 or "
                          "fault=1",
                          (int)n, bad);

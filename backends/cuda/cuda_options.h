@@ -30,7 +30,10 @@ typedef struct vly_cuda_options {
     uint32_t n_bursts; /* bursts of a launch; 0: chosen by time */
     uint32_t change;   /* 1: another plan after every launch, for tests */
     uint32_t fault;    /* 1: the next launch fails, for tests */
-    uint32_t jit;      /* 1: users' models are compiled by the driver */
+    uint32_t jit;      /* 1: users' models are compiled by the driver; 2: and
+                        * run neuron by neuron always; 0: step by step */
+    uint32_t cache;    /* 1: what the driver compiled is neither kept nor
+                        * looked for */
     uint32_t linger;   /* 0: no launch stays between runs; 2: for tests, numbers
                         * start near their maximum */
 } vly_cuda_options;

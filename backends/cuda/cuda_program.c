@@ -79,6 +79,7 @@ static vly_status make_program(vly_cuda_shard *shard, uint32_t a,
     list[a].coefs = shard->programs.columns + shard->info[a].column_at;
     list[a].state = shard->state + shard->info[a].state_at;
     list[a].n = shard->areas[a].n;
+    list[a].n_coefs = vly_cuda_area_desc(desc, a)->n_coefs;
     return status;
 }
 
@@ -159,7 +160,10 @@ void vly_cuda_program_say(const vly_cuda_shard *shard, char *text, size_t size)
     const vly_cuda_programs *view = &shard->programs.view;
     text[0] = 0;
     if (shard->programs.kernel != NULL)
-        (void)snprintf(text, size, "; users' models compiled by the driver");
+        (void)snprintf(text, size,
+                       "; users' models compiled by the driver, %u neurons of "
+                       "a thread at a time",
+                       shard->programs.n_rows);
     else if (view->list != NULL)
         (void)snprintf(text, size,
                        "; users' models step by step, %u values of a thread "

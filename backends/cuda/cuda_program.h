@@ -12,9 +12,9 @@ typedef struct vly_cuda_program_set {
     vly_cuda_programs view;   /* for kernels; list NULL: no programs */
     vly_cuda_column *columns; /* on the device: of all areas with a program */
     uint32_t n_programs;      /* different ones */
-    uint32_t reserved;
-    void *library;      /* cuda_splice.c: NULL without ... */
-    const void *kernel; /* ... a kernel that the driver has compiled */
+    uint32_t n_rows;          /* neurons of a thread at a time: 1, or 4 */
+    void *library;            /* cuda_splice.c: NULL without ... */
+    const void *kernel;       /* ... a kernel that the driver has compiled */
 } vly_cuda_program_set;
 
 /* The first area with a program; n_areas: none has one. */

@@ -7,7 +7,7 @@
  */
 #include "cuda_ptx.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/common/backend_common.h"
@@ -17,11 +17,14 @@
 
 typedef struct ptx_step {
     vly_cuda_ptx *ptx;
-    const vly_program *program;
+    const vly_program *program; /* folded */
+    const uint8_t *used;
     const vly_cuda_ptx_names *names;
+    uint32_t row;    /* VLY_CUDA_NO_ROW: by itself */
+    uint32_t number; /* of the program, and of the mark: in labels */
+    uint32_t mark;
     uint32_t value[VLY_PROGRAM_MAX_OPS]; /* register */
     uint8_t is_truth[VLY_PROGRAM_MAX_OPS];
-    uint8_t used[VLY_PROGRAM_MAX_OPS];
     uint32_t coef[VLY_PROGRAM_MAX_COEFS]; /* register + 1; 0: not read yet */
     uint32_t state;                       /* addresses */
     uint32_t coefs;
@@ -59,24 +62,32 @@ static void find_addresses(ptx_step *s)
     }
 }
 
+/* The register that VLY_READ has filled. */
+static uint32_t row_register(uint32_t row, uint32_t f)
+{
+    return row * VLY_PROGRAM_MAX_FIELDS + f;
+}
+
 static uint32_t read_field(ptx_step *s, uint32_t f)
 {
     const uint32_t d = vly_cuda_ptx_register(s->ptx);
-    vly_cuda_ptx_line(s->ptx, "ld.global.b32 %%vb%u, [%%vd%u]", d, s->field[f]);
+    if (s->row == VLY_CUDA_NO_ROW)
+        vly_cuda_ptx_line(s->ptx, "ld.global.b32 %%vb%u, [%%vd%u]", d,
+                          s->field[f]);
+    else
+        vly_cuda_ptx_line(s->ptx, "mov.b32 %%vb%u, %%vr%u", d,
+                          row_register(s->row, f));
     return d;
 }
 
 /* words[place & mask] of its column */
-static uint32_t read_coef(ptx_step *s, uint32_t c)
+static void read_column(ptx_step *s, uint32_t c, uint32_t d)
 {
     vly_cuda_ptx *ptx = s->ptx;
     const uint32_t at = c * (uint32_t)sizeof(vly_cuda_column);
-    if (s->coef[c] != 0)
-        return s->coef[c] - 1;
     const uint32_t words = vly_cuda_ptx_address(ptx);
     const uint32_t far = vly_cuda_ptx_address(ptx);
     const uint32_t place = vly_cuda_ptx_register(ptx);
-    const uint32_t d = vly_cuda_ptx_register(ptx);
     vly_cuda_ptx_line(ptx, "ld.global.u64 %%vd%u, [%%vd%u+%u]", words, s->coefs,
                       at + (uint32_t)offsetof(vly_cuda_column, words));
     vly_cuda_ptx_line(ptx, "cvta.to.global.u64 %%vd%u, %%vd%u", words, words);
@@ -87,8 +98,43 @@ static uint32_t read_coef(ptx_step *s, uint32_t c)
     vly_cuda_ptx_line(ptx, "mul.wide.u32 %%vd%u, %%vb%u, 4", far, place);
     vly_cuda_ptx_line(ptx, "add.u64 %%vd%u, %%vd%u, %%vd%u", far, far, words);
     vly_cuda_ptx_line(ptx, "ld.global.b32 %%vb%u, [%%vd%u]", d, far);
-    s->coef[c] = d + 1;
-    return d;
+}
+
+/* Once, where it is first read; of a row, read_coefs has done it. */
+static uint32_t read_coef(ptx_step *s, uint32_t c)
+{
+    if (s->coef[c] == 0) {
+        const uint32_t d = vly_cuda_ptx_register(s->ptx);
+        read_column(s, c, d);
+        s->coef[c] = d + 1;
+    }
+    return s->coef[c] - 1;
+}
+
+/* All that a row needs: words of shared memory, or of their columns. */
+static void read_coefs(ptx_step *s)
+{
+    const uint32_t words = vly_cuda_ptx_address(s->ptx);
+    vly_cuda_ptx_line(s->ptx, "cvta.to.shared.u64 %%vd%u, %s", words,
+                      s->names->words);
+    for (uint32_t i = 0; i < s->program->n_ops; i++) {
+        const vly_program_op *op = &s->program->ops[i];
+        if (s->used[i] && op->code == VLY_PROGRAM_COEF && s->coef[op->a] == 0)
+            s->coef[op->a] = vly_cuda_ptx_register(s->ptx) + 1;
+    }
+    vly_cuda_ptx_line(s->ptx, "setp.ne.u32 %%vq, %s, 0", s->names->vary);
+    vly_cuda_ptx_line(s->ptx, "@%%vq bra VLY_VARY_%u_%u", s->number, s->mark);
+    for (uint32_t c = 0; c < VLY_PROGRAM_MAX_COEFS; c++)
+        if (s->coef[c] != 0)
+            vly_cuda_ptx_line(s->ptx, "ld.shared.b32 %%vb%u, [%%vd%u+%u]",
+                              s->coef[c] - 1, words,
+                              c * (uint32_t)sizeof(uint32_t));
+    vly_cuda_ptx_line(s->ptx, "bra VLY_HAS_%u_%u", s->number, s->mark);
+    vly_cuda_text_add(s->ptx->to, "VLY_VARY_%u_%u:\n", s->number, s->mark);
+    for (uint32_t c = 0; c < VLY_PROGRAM_MAX_COEFS; c++)
+        if (s->coef[c] != 0)
+            read_column(s, c, s->coef[c] - 1);
+    vly_cuda_text_add(s->ptx->to, "VLY_HAS_%u_%u:\n", s->number, s->mark);
 }
 
 static uint32_t copy(ptx_step *s, const char *name)
@@ -208,11 +254,41 @@ static uint32_t write_of_words(ptx_step *s, const vly_program_op *op)
     }
 }
 
+static bool reads_field(const ptx_step *s, uint32_t f)
+{
+    for (uint32_t i = 0; i < s->program->n_ops; i++)
+        if (s->used[i] && s->program->ops[i].code == VLY_PROGRAM_FIELD &&
+            s->program->ops[i].a == f)
+            return true;
+    return false;
+}
+
+/* A field that stays as it is is not written; a count of a row is compared
+ * first, as it seldom changes. */
+static void write_field(ptx_step *s, uint32_t f, uint32_t word)
+{
+    const uint32_t from = s->program->out[f];
+    const vly_program_op *op = &s->program->ops[from];
+    const char *guard = "";
+    if (op->code == VLY_PROGRAM_FIELD && op->a == f)
+        return;
+    if (s->row != VLY_CUDA_NO_ROW && s->program->types[from] == VLY_TYPE_U32 &&
+        reads_field(s, f)) {
+        vly_cuda_ptx_line(s->ptx, "setp.ne.u32 %%vq, %%vb%u, %%vr%u", word,
+                          row_register(s->row, f));
+        guard = "@%vq ";
+    }
+    vly_cuda_ptx_line(s->ptx, "%sst.global.b32 [%%vd%u], %%vb%u", guard,
+                      s->field[f], word);
+}
+
 static void write_body(ptx_step *s)
 {
     const vly_program *program = s->program;
     uint32_t out[VLY_PROGRAM_MAX_FIELDS];
     find_addresses(s);
+    if (s->row != VLY_CUDA_NO_ROW)
+        read_coefs(s);
     for (uint32_t i = 0; i < program->n_ops; i++) {
         const vly_program_op *op = &program->ops[i];
         if (!s->used[i])
@@ -229,18 +305,25 @@ static void write_body(ptx_step *s)
     vly_cuda_ptx_line(s->ptx, "mov.b32 %s, %%vb%u", s->names->fired,
                       word(s, program->fired));
     for (uint32_t f = 0; f < program->n_fields; f++)
-        vly_cuda_ptx_line(s->ptx, "st.global.b32 [%%vd%u], %%vb%u", s->field[f],
-                          out[f]);
+        write_field(s, f, out[f]);
 }
 
 /* Twice: registers are declared before they are used. */
-void vly_cuda_ptx_step(const vly_program *program,
-                       const vly_cuda_ptx_names *names, vly_cuda_text *to)
+static void write_step(const vly_program *program, uint32_t number,
+                       uint32_t mark, const vly_cuda_ptx_names *names,
+                       vly_cuda_text *to)
 {
     vly_cuda_text none = {NULL, 0, 0};
     vly_cuda_ptx ptx = {.to = &none};
-    ptx_step s = {.ptx = &ptx, .program = program, .names = names};
-    vly_common_program_used(program, s.used);
+    vly_common_folded folded;
+    vly_common_program_fold(program, &folded);
+    ptx_step s = {.ptx = &ptx,
+                  .program = &folded.program,
+                  .used = folded.used,
+                  .names = names,
+                  .row = (uint32_t)strtoul(names->row, NULL, 10),
+                  .number = number,
+                  .mark = mark};
     ptx_step again = s;
     write_body(&s);
     const uint32_t n_words = ptx.n_words;
@@ -252,6 +335,29 @@ void vly_cuda_ptx_step(const vly_program *program,
     vly_cuda_ptx_line(&ptx, ".reg .pred %%vp<%u>", n_truths + 1);
     vly_cuda_ptx_line(&ptx, ".reg .b64 %%vd<%u>", n_addresses + 1);
     write_body(&again);
+    vly_cuda_text_add(to, "}\n");
+}
+
+/* The fields that the step reads, into registers of the function. */
+static void write_read(const vly_program *program,
+                       const vly_cuda_ptx_names *names, vly_cuda_text *to)
+{
+    vly_cuda_ptx ptx = {.to = to};
+    vly_common_folded folded;
+    vly_common_program_fold(program, &folded);
+    ptx_step s = {.ptx = &ptx, .program = &folded.program, .used = folded.used};
+    const uint32_t row = (uint32_t)strtoul(names->row, NULL, 10);
+    vly_cuda_text_add(to, "{\n");
+    vly_cuda_ptx_line(&ptx, ".reg .b64 %%vd<%u>", program->n_fields + 1);
+    vly_cuda_ptx_line(&ptx, "cvta.to.global.u64 %%vd0, %s", names->state);
+    for (uint32_t f = 0; f < program->n_fields; f++) {
+        if (f > 0)
+            vly_cuda_ptx_line(&ptx, "add.u64 %%vd%u, %%vd%u, %s", f, f - 1,
+                              names->stride);
+        if (reads_field(&s, f))
+            vly_cuda_ptx_line(&ptx, "ld.global.b32 %%vr%u, [%%vd%u]",
+                              row_register(row, f), f);
+    }
     vly_cuda_text_add(to, "}\n");
 }
 
@@ -271,45 +377,72 @@ static int read_name(const char **at, char name[VLY_CUDA_PTX_NAME])
     return 1;
 }
 
-static int read_names(const char *at, vly_cuda_ptx_names *names)
-{
-    char rest[VLY_CUDA_PTX_NAME];
 #define READ(name, text)                                                       \
     if (!read_name(&at, names->name))                                          \
         return 0;
+
+static int read_names(const char *at, vly_cuda_ptx_names *names)
+{
+    char rest[VLY_CUDA_PTX_NAME];
     VLY_CUDA_PTX_TABLE(READ)
-#undef READ
+    return !read_name(&at, rest);
+}
+
+static int read_few_names(const char *at, vly_cuda_ptx_names *names)
+{
+    char rest[VLY_CUDA_PTX_NAME];
+    VLY_CUDA_PTX_READ_TABLE(READ)
     return !read_name(&at, rest);
 }
 
 /* One program after the other, each after a branch that skips it. */
 static void write_all(const vly_program *const *programs, uint32_t n,
+                      uint32_t mark, int is_read,
                       const vly_cuda_ptx_names *names, vly_cuda_text *to)
 {
+    if (is_read && strcmp(names->row, "0") == 0)
+        vly_cuda_text_add(to, ".reg .b32 %%vr<%u>;\n",
+                          VLY_CUDA_QUAD_ROWS * VLY_PROGRAM_MAX_FIELDS);
     vly_cuda_text_add(to, "{\n.reg .pred %%vq;\n");
     for (uint32_t k = 0; k < n; k++) {
         vly_cuda_text_add(to, "setp.ne.u32 %%vq, %s, %u;\n", names->model, k);
-        vly_cuda_text_add(to, "@%%vq bra VLY_STEP_%u;\n", k);
-        vly_cuda_ptx_step(programs[k], names, to);
-        vly_cuda_text_add(to, "VLY_STEP_%u:\n", k);
+        vly_cuda_text_add(to, "@%%vq bra VLY_STEP_%u_%u;\n", k, mark);
+        if (is_read)
+            write_read(programs[k], names, to);
+        else
+            write_step(programs[k], k, mark, names, to);
+        vly_cuda_text_add(to, "VLY_STEP_%u_%u:\n", k, mark);
     }
     vly_cuda_text_add(to, "}\n");
+}
+
+/* The first mark; *is_read: of which kind. */
+static const char *find_mark(const char *text, int *is_read)
+{
+    const char *step = strstr(text, VLY_CUDA_PTX_MARK);
+    const char *read = strstr(text, VLY_CUDA_PTX_READ);
+    *is_read = read != NULL && (step == NULL || read < step);
+    return *is_read ? read : step;
 }
 
 int vly_cuda_ptx_splice(const char *kernel, const vly_program *const *programs,
                         uint32_t n, vly_cuda_text *to)
 {
-    int n_marks = 0;
-    const char *mark;
-    while ((mark = strstr(kernel, VLY_CUDA_PTX_MARK)) != NULL) {
+    int n_steps = 0;
+    int is_read;
+    const char *at;
+    for (uint32_t mark = 0; (at = find_mark(kernel, &is_read)) != NULL;
+         mark++) {
         vly_cuda_ptx_names names;
-        if (!read_names(mark + strlen(VLY_CUDA_PTX_MARK), &names))
+        const char *operands = at + strlen(VLY_CUDA_PTX_MARK);
+        if (is_read ? !read_few_names(operands, &names)
+                    : !read_names(operands, &names))
             return -1;
-        vly_cuda_text_copy(to, kernel, (size_t)(mark - kernel));
-        write_all(programs, n, &names, to);
-        kernel = mark + strcspn(mark, "\n");
-        n_marks++;
+        vly_cuda_text_copy(to, kernel, (size_t)(at - kernel));
+        write_all(programs, n, mark, is_read, &names, to);
+        kernel = at + strcspn(at, "\n");
+        n_steps += !is_read;
     }
     vly_cuda_text_copy(to, kernel, strlen(kernel));
-    return n_marks;
+    return n_steps;
 }

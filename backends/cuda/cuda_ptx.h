@@ -3,7 +3,10 @@
  * burst of one neuron, for a kernel whose text has a line
  *     //VLY_STEP OPERANDS
  * where the step belongs. No other tool than the driver is needed to compile
- * it.
+ * it. A thread that updates several neurons, its rows, has before that
+ *     //VLY_READ OPERANDS
+ * for each of them, in the order of the rows, so that all reads are in flight
+ * before the first step.
  */
 #ifndef VOLLEY_CUDA_PTX_H
 #define VOLLEY_CUDA_PTX_H
@@ -15,15 +18,23 @@
 #include "kernels/cuda/program_kernels.h"
 
 #define VLY_CUDA_PTX_MARK "//VLY_STEP"
+#define VLY_CUDA_PTX_READ "//VLY_READ"
 #define VLY_CUDA_PTX_NAME 24u /* longest name of a register, with its end */
 
-/* Operands of a mark, in their order. X(name, what it is) */
+/* Operands of VLY_STEP, in their order: fired, row, and the inputs.
+ * X(name, what it is) */
 #define VLY_CUDA_PTX_TABLE(X)                                                  \
     X(fired, "32 bits, written: 1 if the neuron fired")                        \
+    X(row, "a number: VLY_CUDA_NO_ROW without a VLY_READ")                     \
+    VLY_CUDA_PTX_INPUTS(X)
+#define VLY_CUDA_PTX_INPUTS(X)                                                 \
     X(model, "32 bits: number of the program, from 0 on")                      \
     X(state, "64 bits: generic address of field 0 of the neuron")              \
     X(stride, "64 bits: bytes from one field to the next")                     \
     X(coefs, "64 bits: generic address of vly_cuda_column[]")                  \
+    X(words,                                                                   \
+      "64 bits: of words in shared memory, which a row has instead ...")       \
+    X(vary, "32 bits: ... if this is 0")                                       \
     X(place, "32 bits: of the neuron in its area")                             \
     X(neuron, "32 bits: its global id")                                        \
     X(in0, "float: input of port 0")                                           \
@@ -32,6 +43,13 @@
     X(key_high, "")                                                            \
     X(burst_low, "32 bits")                                                    \
     X(burst_high, "")
+
+/* Of VLY_READ. */
+#define VLY_CUDA_PTX_READ_TABLE(X)                                             \
+    X(row, "")                                                                 \
+    X(model, "")                                                               \
+    X(state, "")                                                               \
+    X(stride, "")
 
 typedef struct vly_cuda_ptx_names {
 #define VLY_CUDA_PTX_MEMBER(name, text) char name[VLY_CUDA_PTX_NAME];
@@ -47,14 +65,11 @@ typedef struct vly_cuda_text {
     size_t length;
 } vly_cuda_text;
 
-/* Appends the step of a program that was checked (vly_common_check_program),
- * within braces and with registers of its own. Only add, sub and mul with .rn,
- * which are never fused, and no .ftz. */
-void vly_cuda_ptx_step(const vly_program *program,
-                       const vly_cuda_ptx_names *names, vly_cuda_text *to);
 /* Appends a copy of a kernel's text with the steps of n programs, chosen by the
- * operand `model`, in place of each mark. The number of marks, or -1 if one of
- * them has other operands than the table. */
+ * operand `model`, in place of each mark, within braces and with registers of
+ * their own. They were checked (vly_common_check_program). Only add, sub and
+ * mul with .rn, which are never fused, and no .ftz. The number of VLY_STEP, or
+ * -1 if a mark has other operands than its table. */
 int vly_cuda_ptx_splice(const char *kernel, const vly_program *const *programs,
                         uint32_t n, vly_cuda_text *to);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Compiling users' models by the driver: runtime 12.8 or newer loads text. The
- * driver keeps what it compiled in its own cache.
+ * Users' models as instructions: which kernel, and its text.
  */
 #include "cuda_splice.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda_image.h"
 #include "cuda_learning.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
@@ -31,6 +31,33 @@ static int find_entry(const char *text, uint32_t model, char name[NAME_BYTES])
     return 1;
 }
 
+/* Programs of one port, whose rows leave room in registers. */
+static bool fits_quads(const vly_net_desc *desc)
+{
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const vly_area_desc *area = vly_cuda_area_desc(desc, a);
+        if (area->n_ports > 1 || area->n_fields > VLY_CUDA_QUAD_FIELDS ||
+            area->n_coefs > VLY_CUDA_QUAD_COEFS)
+            return false;
+    }
+    return true;
+}
+
+/* The kernel, by the number in its name, and its text. */
+static uint32_t pick_kernel(const vly_cuda_shard *shard, const char **text)
+{
+    const uint32_t model = shard->programs.view.model;
+    *text = vly_cuda_spliced_mixed;
+    if (model != VLY_CUDA_ONLY_PROGRAMS)
+        return model;
+    *text = vly_cuda_spliced_only;
+    if (shard->net->wanted.jit > 1 || shard->view.n_ports > 1 ||
+        !fits_quads(shard->net->desc))
+        return model;
+    *text = vly_cuda_spliced_quads;
+    return VLY_CUDA_QUAD_PROGRAMS;
+}
+
 /* The different programs, in the order of their numbers. */
 static uint32_t list_programs(const vly_net_desc *desc,
                               const vly_program **programs)
@@ -48,8 +75,8 @@ static uint32_t list_programs(const vly_net_desc *desc,
 }
 
 /* The kernel's text with the steps; to->text is NULL on failure. */
-static vly_status make_text(vly_cuda_shard *shard, vly_cuda_text *to,
-                            int *n_marks, vly_error *error)
+static vly_status make_text(vly_cuda_shard *shard, const char *kernel,
+                            vly_cuda_text *to, int *n_marks, vly_error *error)
 {
     const vly_program **programs = NULL;
     vly_status status = vly_cuda_alloc(shard, shard->programs.n_programs,
@@ -58,86 +85,51 @@ static vly_status make_text(vly_cuda_shard *shard, vly_cuda_text *to,
         return status;
     const uint32_t n = list_programs(shard->net->desc, programs);
     *to = (vly_cuda_text){NULL, 0, 0};
-    *n_marks = vly_cuda_ptx_splice(vly_cuda_spliced_text, programs, n, to);
+    *n_marks = vly_cuda_ptx_splice(kernel, programs, n, to);
     to->room = to->length + 1;
     to->length = 0;
     status = vly_cuda_alloc(shard, to->room, 1, &to->text, error);
     if (status == VLY_OK)
-        (void)vly_cuda_ptx_splice(vly_cuda_spliced_text, programs, n, to);
+        (void)vly_cuda_ptx_splice(kernel, programs, n, to);
     vly_cuda_release(shard, programs);
     return status;
 }
 
-#if CUDART_VERSION >= 12080
-/* NULL, or why not */
-static const char *load(vly_cuda_program_set *set, const char *text,
-                        const char *name)
-{
-    cudaLibrary_t library = NULL;
-    cudaKernel_t kernel = NULL;
-    cudaError_t code =
-        cudaLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0);
-    if (code == cudaSuccess) {
-        code = cudaLibraryGetKernel(&kernel, library, name);
-        if (code != cudaSuccess)
-            (void)cudaLibraryUnload(library);
-    }
-    if (code != cudaSuccess) {
-        (void)cudaGetLastError(); /* the net goes on without it */
-        return cudaGetErrorString(code);
-    }
-    set->library = (void *)library;
-    set->kernel = (const void *)kernel;
-    return NULL;
-}
-
-static void unload(void *library)
-{
-    (void)cudaLibraryUnload((cudaLibrary_t)library);
-}
-#else
-static const char *load(vly_cuda_program_set *set, const char *text,
-                        const char *name)
-{
-    (void)set;
-    (void)text;
-    (void)name;
-    return "this plugin was built with CUDA before 12.8";
-}
-
-static void unload(void *library)
-{
-    (void)library;
-}
-#endif
-
-static vly_status compile(vly_cuda_shard *shard, const char **why,
+/* why: empty if the driver has compiled it */
+static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
                           vly_error *error)
 {
+    vly_cuda_program_set *set = &shard->programs;
     vly_cuda_text text;
     char name[NAME_BYTES];
     int n_marks = 0;
-    vly_status status = make_text(shard, &text, &n_marks, error);
+    const char *kernel;
+    const uint32_t model = pick_kernel(shard, &kernel);
+    vly_status status = make_text(shard, kernel, &text, &n_marks, error);
     if (status != VLY_OK)
         return status;
-    if (n_marks < 1 || !find_entry(text.text, shard->programs.view.model, name))
-        *why = "the kernel's text has no mark";
+    why[0] = 0;
+    set->n_rows = model == VLY_CUDA_QUAD_PROGRAMS ? VLY_CUDA_QUAD_ROWS : 1;
+    if (n_marks < 1 || !find_entry(text.text, model, name))
+        snprintf(why, VLY_CUDA_IMAGE_WHY, "the kernel's text has no mark");
     else
-        *why = load(&shard->programs, text.text, name);
+        (void)vly_cuda_image_load(text.text, text.length, name,
+                                  shard->net->wanted.cache == 0, &set->library,
+                                  &set->kernel, why);
     vly_cuda_release(shard, text.text);
     return VLY_OK;
 }
 
 vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
 {
-    const char *why = "there are maps that learn";
-    char text[200];
+    char why[VLY_CUDA_IMAGE_WHY] = "there are maps that learn";
+    char text[VLY_CUDA_IMAGE_WHY + 60];
     if (shard->net->wanted.jit == 0)
         return VLY_OK;
     vly_status status = VLY_OK;
     if (!vly_cuda_learns(shard))
-        status = compile(shard, &why, error);
-    if (status != VLY_OK || why == NULL)
+        status = compile(shard, why, error);
+    if (status != VLY_OK || shard->programs.kernel != NULL)
         return status;
     snprintf(text, sizeof text,
              "users' models run step by step, which is slower: %s", why);
@@ -148,7 +140,7 @@ vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
 void vly_cuda_splice_release(vly_cuda_shard *shard)
 {
     if (shard->programs.library != NULL)
-        unload(shard->programs.library);
+        vly_cuda_image_unload(shard->programs.library);
     shard->programs.library = NULL;
     shard->programs.kernel = NULL;
 }

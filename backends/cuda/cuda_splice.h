@@ -8,11 +8,14 @@
 
 #include "cuda_base.h"
 
-/* Text of burst_spliced.cu, with marks, from the build. */
-extern const char vly_cuda_spliced_text[];
+/* Texts of burst_spliced.cu, with marks, from the build: with other models,
+ * with programs only, and with several neurons a thread. */
+extern const char vly_cuda_spliced_mixed[];
+extern const char vly_cuda_spliced_only[];
+extern const char vly_cuda_spliced_quads[];
 
-/* Sets programs.kernel, or leaves NULL and logs why. Only if option jit=1 asks
- * for it. Errors  E_NOMEM */
+/* Sets programs.kernel, or leaves NULL and logs why. Not with option jit=0.
+ * Errors  E_NOMEM */
 vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error);
 /* After the last launch. */
 void vly_cuda_splice_release(vly_cuda_shard *shard);

@@ -18,10 +18,9 @@ static_assert(VLY_PROGRAM_MAX_OPS <= VLY_CUDA_PLACE_MASK,
 /* The last reader of each value that is used. */
 static void find_last(const vly_program *program, vly_cuda_step_maker *maker)
 {
-    vly_common_program_used(program, maker->used);
     for (uint32_t i = 0; i < program->n_ops; i++)
-        for (uint32_t k = 0;
-             maker->used[i] && k < vly_common_program_reads(&program->ops[i]);
+        for (uint32_t k = 0; maker->folded.used[i] &&
+                             k < vly_common_program_reads(&program->ops[i]);
              k++)
             maker->last[vly_common_program_operand(&program->ops[i], k)] = i;
     maker->last[program->fired] = program->n_ops;
@@ -99,9 +98,11 @@ static void add_step(const vly_program *program, vly_cuda_step_maker *maker,
     maker->place[i] = PLACE(VLY_CUDA_PLACE_SLOT, step->slot);
 }
 
-void vly_cuda_steps_make(const vly_program *program, vly_cuda_step_maker *maker,
+void vly_cuda_steps_make(const vly_program *from, vly_cuda_step_maker *maker,
                          vly_cuda_steps *made)
 {
+    const vly_program *program = &maker->folded.program;
+    vly_common_program_fold(from, &maker->folded);
     memset(maker->taken, 0, sizeof maker->taken);
     made->n_steps = 0;
     made->n_slots = 0;
@@ -110,7 +111,7 @@ void vly_cuda_steps_make(const vly_program *program, vly_cuda_step_maker *maker,
     find_last(program, maker);
     for (uint32_t i = 0; i < program->n_ops; i++) {
         const vly_program_op *op = &program->ops[i];
-        if (!maker->used[i])
+        if (!maker->folded.used[i])
             continue;
         if (op->code == VLY_PROGRAM_NUMBER)
             maker->place[i] = number_place(made, op->a);

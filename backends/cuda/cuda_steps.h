@@ -5,6 +5,7 @@
 #ifndef VOLLEY_CUDA_STEPS_H
 #define VOLLEY_CUDA_STEPS_H
 
+#include "backends/common/backend_common.h"
 #include "cuda_base.h"
 #include "kernels/cuda/program_kernels.h"
 
@@ -22,12 +23,12 @@ typedef struct vly_cuda_steps {
 typedef struct vly_cuda_step_maker {
     uint32_t last[VLY_PROGRAM_MAX_OPS]; /* last reader; n_ops: the end */
     uint16_t place[VLY_PROGRAM_MAX_OPS];
-    uint8_t used[VLY_PROGRAM_MAX_OPS];
+    vly_common_folded folded;
     uint8_t taken[VLY_PROGRAM_MAX_OPS]; /* slots */
 } vly_cuda_step_maker;
 
 /* The program has been checked (vly_common_check_program). */
-void vly_cuda_steps_make(const vly_program *program, vly_cuda_step_maker *maker,
+void vly_cuda_steps_make(const vly_program *from, vly_cuda_step_maker *maker,
                          vly_cuda_steps *made);
 
 #endif

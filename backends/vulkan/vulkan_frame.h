@@ -4,6 +4,7 @@
 #ifndef VOLLEY_VULKAN_FRAME_H
 #define VOLLEY_VULKAN_FRAME_H
 
+#include "backends/common/backend_common.h"
 #include "vulkan_splice.h"
 
 #define VLY_FRAME_GROUPS (VLY_PROGRAM_MAX_COEFS / 32)
@@ -96,9 +97,8 @@ typedef struct vly_frame {
     uint32_t coef[VLY_PROGRAM_MAX_COEFS];
     uint32_t vary[VLY_FRAME_GROUPS];
     uint32_t nothing; /* a variable with 0; no compiler knows its value */
+    vly_common_folded folded; /* program is a part of it */
     uint32_t value[VLY_PROGRAM_MAX_OPS];
-    uint32_t word[VLY_PROGRAM_MAX_OPS]; /* of those that are the same always */
-    uint8_t known[VLY_PROGRAM_MAX_OPS];
     uint32_t truth[VLY_PROGRAM_MAX_OPS]; /* the same as a bool, or 0 */
     vly_frame_text globals;
     vly_frame_text load;

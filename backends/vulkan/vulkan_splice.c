@@ -9,9 +9,6 @@
 
 #include <stdlib.h>
 
-#include "backends/common/backend_common.h"
-#include "kernels/models/program.h"
-
 /* the word of vly_vulkan_program_coefs.vary that is 0 */
 #define NOTHING_AT 5u
 _Static_assert(VLY_FRAME_GROUPS <= NOTHING_AT, "no bits of coefficients");
@@ -73,6 +70,8 @@ static void write_load(vly_frame *s)
     s->bound++;
     s->nothing = share(s, s->pointer_uint, s->type_uint, F_vary, NOTHING_AT);
     for (uint32_t i = 0; i < program->n_ops; i++) {
+        if (!s->folded.used[i])
+            continue;
         if (program->ops[i].code == VLY_PROGRAM_FIELD)
             share_field(s, program->ops[i].a);
         if (program->ops[i].code == VLY_PROGRAM_COEF)
@@ -84,7 +83,7 @@ static void write_load(vly_frame *s)
     vly_frame_put(s, &s->load, OP_RETURN, NULL, 0);
 }
 
-/* ---- what is the same always -------------------------------------------- */
+/* ---- numbers --------------------------------------------------------- */
 
 /* A float that the check does not accept as a constant is made of its bits.
  * Mesa's compiler for processors takes 0 * x as 0 and 0 + x as x where it knows
@@ -103,79 +102,6 @@ static uint32_t number(vly_frame *s, uint32_t bits)
         return constant(s, s->type_float, bits);
     uint32_t whole = constant(s, s->type_uint, bits);
     return MAKE(s, OP_BITCAST, s->type_float, whole);
-}
-
-static float float_of(const vly_frame *s, uint32_t value)
-{
-    return vly_float(s->word[value]);
-}
-
-/* The float that operation i makes of values that are known. */
-static float fold_float(const vly_frame *s, const vly_program_op *op)
-{
-    const float x = float_of(s, op->a);
-    switch (op->code) {
-    case VLY_PROGRAM_ADD:
-        return x + float_of(s, op->b);
-    case VLY_PROGRAM_SUBTRACT:
-        return x - float_of(s, op->b);
-    case VLY_PROGRAM_MULTIPLY:
-        return x * float_of(s, op->b);
-    case VLY_PROGRAM_INVERSE:
-        return vly_inverse_f32(x);
-    case VLY_PROGRAM_ROOT:
-        return vly_root_f32(x);
-    case VLY_PROGRAM_EXP:
-        return vly_exp_f32(x);
-    case VLY_PROGRAM_DECAY_MEAN:
-        return vly_decay_mean_f32(x);
-    default: /* VLY_PROGRAM_STORE */
-        return vly_store(x, vly_float(op->b), vly_float(op->c));
-    }
-}
-
-static uint32_t fold(const vly_frame *s, const vly_program_op *op)
-{
-    const uint32_t a = s->word[op->a];
-    switch (op->code) {
-    case VLY_PROGRAM_NEGATE:
-        return a ^ 0x80000000u;
-    case VLY_PROGRAM_ABSOLUTE:
-        return a & 0x7fffffffu;
-    case VLY_PROGRAM_LESS:
-        return vly_float(a) < float_of(s, op->b) ? 1u : 0u;
-    case VLY_PROGRAM_AT_MOST:
-        return vly_float(a) <= float_of(s, op->b) ? 1u : 0u;
-    case VLY_PROGRAM_AND:
-        return a & s->word[op->b];
-    case VLY_PROGRAM_OR:
-        return a | s->word[op->b];
-    case VLY_PROGRAM_NOT:
-        return a ^ 1u;
-    case VLY_PROGRAM_IS_ZERO:
-        return a == 0 ? 1u : 0u;
-    case VLY_PROGRAM_COUNT_DOWN:
-        return a == 0 ? 0u : a - 1u;
-    case VLY_PROGRAM_SELECT:
-        return a != 0 ? s->word[op->b] : s->word[op->c];
-    default:
-        return vly_bits(fold_float(s, op));
-    }
-}
-
-/* Marks what compilers could compute, and computes it as all backends do. */
-static void find_known(vly_frame *s)
-{
-    for (uint32_t i = 0; i < s->program->n_ops; i++) {
-        const vly_program_op *op = &s->program->ops[i];
-        const uint32_t n = vly_common_program_reads(op);
-        s->known[i] = n > 0 || op->code == VLY_PROGRAM_NUMBER;
-        for (uint32_t k = 0; k < n; k++)
-            s->known[i] =
-                s->known[i] && s->known[vly_common_program_operand(op, k)];
-        if (s->known[i])
-            s->word[i] = n > 0 ? fold(s, op) : op->a;
-    }
 }
 
 /* ---- operations --------------------------------------------------------- */
@@ -300,11 +226,11 @@ static uint32_t write_value(vly_frame *s, uint32_t i, uint32_t a, uint32_t b)
 static uint32_t write_op(vly_frame *s, uint32_t i)
 {
     const vly_program_op *op = &s->program->ops[i];
-    if (s->known[i])
-        return s->program->types[i] == VLY_TYPE_F32
-                   ? number(s, s->word[i])
-                   : constant(s, s->type_uint, s->word[i]);
     switch (op->code) {
+    case VLY_PROGRAM_NUMBER:
+        return s->program->types[i] == VLY_TYPE_F32
+                   ? number(s, op->a)
+                   : constant(s, s->type_uint, op->a);
     case VLY_PROGRAM_FIELD:
         return read_field(s, i);
     case VLY_PROGRAM_COEF:
@@ -327,7 +253,8 @@ static void write_step(vly_frame *s)
     PUT(s, &s->step, OP_LABEL, s->bound);
     s->bound++;
     for (uint32_t i = 0; i < program->n_ops; i++)
-        s->value[i] = write_op(s, i);
+        if (s->folded.used[i])
+            s->value[i] = write_op(s, i);
     for (uint32_t f = 0; f < program->n_fields; f++) {
         if (stays(program, f))
             continue;
@@ -349,7 +276,6 @@ static int write_all(vly_frame *s, char *message)
         return failed;
     s->zero = constant(s, s->type_uint, 0);
     s->one = constant(s, s->type_uint, 1);
-    find_known(s);
     write_load(s);
     write_step(s);
     return vly_frame_assemble(s);
@@ -367,7 +293,8 @@ int vly_vulkan_splice(const uint32_t *frame, size_t n,
     vly_frame *s = calloc(1, sizeof *s);
     if (s == NULL)
         return VLY_SPIRV_NO_MEMORY;
-    s->program = program;
+    vly_common_program_fold(program, &s->folded);
+    s->program = &s->folded.program;
     s->words = frame;
     s->n = n;
     failed = write_all(s, message);

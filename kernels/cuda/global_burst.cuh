@@ -297,7 +297,14 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
 
 static const void *pick_kernel(uint32_t model)
 {
-#if VLY_CUDA_PROGRAMS
+#if defined(VLY_CUDA_SPLICED_MODEL) /* the text has no other one */
+    (void)model;
+    return (const void *)run_bursts<VLY_CUDA_SPLICED_MODEL>;
+#elif VLY_CUDA_PROGRAMS
+#if VLY_CUDA_SPLICED
+    if (model == VLY_CUDA_QUAD_PROGRAMS)
+        return (const void *)run_bursts<VLY_CUDA_QUAD_PROGRAMS>;
+#endif
     if (model == VLY_CUDA_ONLY_PROGRAMS)
         return (const void *)run_bursts<VLY_CUDA_ONLY_PROGRAMS>;
     return (const void *)run_bursts<VLY_CUDA_N_MODELS>;

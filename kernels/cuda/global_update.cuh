@@ -40,6 +40,11 @@ struct block_shared {
     const vly_cuda_programs *programs;
     uint32_t *values; /* of their steps, of this block */
 #endif
+#if VLY_CUDA_SPLICED
+    vly_cuda_program program; /* of area_index, with its coefficients */
+    uint32_t coefs[VLY_CUDA_QUAD_COEFS];
+    uint32_t vary; /* 1: not all are the same for all its neurons */
+#endif
     uint32_t area_index; /* the area that is in ... */
     partition_area area; /* ... if any; nets of one model with one port */
 };
@@ -215,6 +220,27 @@ struct batch_view {
     uint32_t n_tiles;
 };
 
+#if VLY_CUDA_SPLICED
+/* By the first warp: the program of an area, of few coefficients. */
+static __device__ void load_program(block_shared *shared, uint32_t index)
+{
+    const vly_cuda_program *program = shared->programs->list + index;
+    if (threadIdx.x >= 32)
+        return;
+    uint32_t mask = 0;
+    if (threadIdx.x < program->n_coefs) {
+        const vly_cuda_column column = program->coefs[threadIdx.x];
+        shared->coefs[threadIdx.x] = column.words[0];
+        mask = column.mask;
+    }
+    const uint32_t vary = __ballot_sync(0xffffffffu, mask != 0);
+    if (threadIdx.x == 0) {
+        shared->program = *program;
+        shared->vary = vary != 0 ? 1 : 0;
+    }
+}
+#endif
+
 /* The batch that begins with a tile, and its area to shared memory. All threads
  * of the block. */
 template <int MODEL>
@@ -231,6 +257,9 @@ make_batch(const vly_cuda_view &view, block_shared *shared, uint32_t tile,
             load_area<MODEL>(view, first.area, 1, &shared->area);
             shared->area_index = first.area;
         }
+#if VLY_CUDA_SPLICED
+        load_program(shared, first.area);
+#endif
         __syncthreads();
     }
     b.n_tiles = 1;
@@ -309,6 +338,67 @@ static __device__ __forceinline__ uint32_t update_row(
     return fired;
 }
 
+#if VLY_CUDA_SPLICED
+/* Row J of users' models, as read_rows and update_row. */
+template <int J>
+static __device__ __forceinline__ void
+read_program_row(const block_shared *shared, const batch_view &b)
+{
+    const uint32_t i = threadIdx.x + J * THREADS;
+    program_read<J>(shared->program.number, b.state + (i < b.n ? i : b.n - 1),
+                    shared->program.n);
+}
+
+template <int J>
+static __device__ __forceinline__ void
+update_program_row(const vly_cuda_view &view, block_shared *shared,
+                   const batch_view &b, uint64_t burst, bool fresh,
+                   const batch_rows &rows, uint64_t *n_candidates)
+{
+    const uint32_t i = threadIdx.x + J * THREADS;
+    const partition_area &area = shared->area;
+    uint32_t fired = 0;
+    if (i < b.n) {
+        if (rows.sum[J] != 0)
+            b.input[i] = 0;
+        const uint32_t sum =
+            rows.sum[J] + draw_lane(view, &area, b.index, burst, fresh,
+                                    b.id + i, rows.counts[J],
+                                    view.draws + b.id + i);
+        const program_coefs coefs = {shared->program.coefs, shared->coefs,
+                                     shared->vary};
+        fired = program_spliced<J>(view, shared->program.number, b.state + i,
+                                   shared->program.n, coefs, burst,
+                                   b.id + i - area.first, b.id + i,
+                                   (float)(int32_t)sum * area.scale, 0.0f);
+        *n_candidates += 1;
+    }
+    list_append(shared, fired, b.id + i, 1u << view.feagi_q);
+}
+
+/* As update_batch. */
+template <int MODEL>
+static __device__ __forceinline__ uint32_t
+update_programs(const vly_cuda_view &view, block_shared *shared, uint32_t tile,
+                uint32_t end, uint64_t burst, uint32_t slot, bool fresh,
+                uint64_t *n_candidates)
+{
+    static_assert(ROWS == VLY_CUDA_QUAD_ROWS, "rows one by one");
+    const batch_view b = make_batch<MODEL>(view, shared, tile, end, slot);
+    batch_rows rows;
+    read_program_row<0>(shared, b);
+    read_program_row<1>(shared, b);
+    read_program_row<2>(shared, b);
+    read_program_row<3>(shared, b);
+    read_rows<MODEL>(view, shared->area, b, &rows);
+    update_program_row<0>(view, shared, b, burst, fresh, rows, n_candidates);
+    update_program_row<1>(view, shared, b, burst, fresh, rows, n_candidates);
+    update_program_row<2>(view, shared, b, burst, fresh, rows, n_candidates);
+    update_program_row<3>(view, shared, b, burst, fresh, rows, n_candidates);
+    return b.n_tiles;
+}
+#endif
+
 /* Up to ROWS tiles from `tile` on; returns how many. */
 template <int MODEL>
 static __device__ __forceinline__ uint32_t
@@ -346,7 +436,18 @@ update_burst(const vly_cuda_view &view, block_shared *shared, uint64_t burst,
     const uint64_t n_tiles = view.n_tiles;
     uint32_t tile = (uint32_t)(n_tiles * blockIdx.x / gridDim.x);
     const uint32_t end = (uint32_t)(n_tiles * (blockIdx.x + 1) / gridDim.x);
-    if constexpr (has_one_port<MODEL>()) {
+#if VLY_CUDA_SPLICED
+    if constexpr (MODEL == VLY_CUDA_QUAD_PROGRAMS) {
+#pragma unroll 1
+        while (tile < end) { /* the marks are in the text once */
+            tile += update_programs<MODEL>(view, shared, tile, end, burst, slot,
+                                           fresh, n_candidates);
+            if (tile < end && list_is_full(shared))
+                list_flush(view, shared, burst, mixed, n_events);
+        }
+    } else
+#endif
+        if constexpr (has_one_port<MODEL>()) {
         while (tile < end) {
             tile += update_batch<MODEL>(view, shared, tile, end, burst, slot,
                                         fresh, n_candidates);

@@ -17,6 +17,14 @@ extern "C" {
 
 /* In place of a model: all areas have programs. */
 #define VLY_CUDA_ONLY_PROGRAMS (VLY_CUDA_N_MODELS + 1)
+/* The same, small ones with one port, several neurons a thread: compiled by the
+ * driver only. */
+#define VLY_CUDA_QUAD_PROGRAMS (VLY_CUDA_N_MODELS + 2)
+#define VLY_CUDA_QUAD_FIELDS 6u /* of a program at most */
+#define VLY_CUDA_QUAD_COEFS 32u
+/* Rows of a thread, and instead of one where a neuron is updated by itself. */
+#define VLY_CUDA_QUAD_ROWS 4
+#define VLY_CUDA_NO_ROW 4
 
 /* A place: its kind in two bits, an index below them. */
 #define VLY_CUDA_PLACE_BITS 14u
@@ -56,6 +64,8 @@ typedef struct vly_cuda_program {
     uint32_t n_fields;
     uint32_t fired;  /* place */
     uint32_t number; /* among the different programs of the net */
+    uint32_t n_coefs;
+    uint32_t reserved;
 } vly_cuda_program;
 
 typedef struct vly_cuda_programs {

@@ -10,18 +10,39 @@
 #include "program_kernels.h"
 #include "update_neuron.cuh"
 
+/* Where the step of a neuron finds its coefficients. */
+struct program_coefs {
+    const vly_cuda_column *columns;
+    const uint32_t *words; /* in shared memory, of all neurons of the area */
+    uint32_t vary;         /* 1: not all are the same for all neurons */
+};
+
+/* Reads the fields of row ROW of a thread, for program_spliced. */
+template <int ROW>
+static __device__ __forceinline__ void
+program_read(uint32_t number, const uint32_t *state, uint64_t n)
+{
+    asm volatile("//VLY_READ %0, %1, %2, %3"
+                 :
+                 : "n"(ROW), "r"(number), "l"(state), "l"(n * sizeof(uint32_t))
+                 : "memory");
+}
+
+/* VLY_CUDA_NO_ROW: reads the fields itself, and coefficients from columns. */
+template <int ROW>
 static __device__ __forceinline__ uint32_t
-program_spliced(const vly_cuda_view &view, const vly_cuda_program &program,
-                uint64_t burst, uint32_t i, uint32_t neuron, const float in[2])
+program_spliced(const vly_cuda_view &view, uint32_t number, uint32_t *state,
+                uint64_t n, const program_coefs &coefs, uint64_t burst,
+                uint32_t i, uint32_t neuron, float in0, float in1)
 {
     uint32_t fired;
     asm volatile("//VLY_STEP %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
-                 "%11, %12"
+                 "%11, %12, %13, %14, %15"
                  : "=&r"(fired)
-                 : "r"(program.number), "l"(program.state + i),
-                   "l"(program.n * sizeof(uint32_t)), "l"(program.coefs),
-                   "r"(i), "r"(neuron), "f"(in[0]), "f"(in[1]),
-                   "r"(view.key_low), "r"(view.key_high), "r"((uint32_t)burst),
+                 : "n"(ROW), "r"(number), "l"(state), "l"(n * sizeof(uint32_t)),
+                   "l"(coefs.columns), "l"(coefs.words), "r"(coefs.vary),
+                   "r"(i), "r"(neuron), "f"(in0), "f"(in1), "r"(view.key_low),
+                   "r"(view.key_high), "r"((uint32_t)burst),
                    "r"((uint32_t)(burst >> 32))
                  : "memory");
     return fired;

@@ -144,7 +144,10 @@ static __device__ __noinline__ uint32_t program_update(
         input[n] = 0;
     }
 #if VLY_CUDA_SPLICED
-    return program_spliced(view, t.program, burst, i, t.neuron, t.in);
+    const program_coefs coefs = {t.program.coefs, nullptr, 1};
+    return program_spliced<VLY_CUDA_NO_ROW>(
+        view, t.program.number, t.program.state + i, t.program.n, coefs, burst,
+        i, t.neuron, t.in[0], t.in[1]);
 #else
     for (uint32_t k = 0; k < t.program.n_steps; k++) {
         const vly_cuda_step step = t.program.steps[k];

@@ -282,8 +282,3 @@ extern "C" cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
     return cudaSuccess;
 }
 
-extern "C" cudaError_t cudaGetDevice(int *device)
-{
-    *device = 0;
-    return cudaSuccess;
-}

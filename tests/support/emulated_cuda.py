@@ -13,7 +13,8 @@ import sys
 PTX = [
     ("//VLY_STEP",
      "{0} = fake_jit_step({1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, "
-     "{11}, {12})"),
+     "{11}, {12}, {13}, {14}, {15})"),
+    ("//VLY_READ", ""),
     ("barrier.cluster.arrive", "emulated_cluster_sync()"),
     ("barrier.cluster.wait", ""),
     ("mbarrier.init", "emulated_barrier_init({0}, {1})"),
@@ -61,7 +62,7 @@ def closing(text, at):
 
 def translate(body):
     operands = []
-    for found in re.finditer(r'"[+=&]*[rlf]"\s*\(', body):
+    for found in re.finditer(r'"[+=&]*[rlfn]"\s*\(', body):
         end = closing(body, found.end())
         operands.append(body[found.end():end - 1].strip())
     for part, action in PTX:

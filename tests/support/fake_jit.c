@@ -2,12 +2,14 @@
  * The driver's compiler where there is no device: it takes a small text instead
  * of that of burst_spliced.cu, and runs what was written in place of its mark
  * by ptx_machine.c. FAKE_CUDA_JIT: a cudaError_t that loading gives;
+ * FAKE_CUDA_LINK: the driver has a linker, which ends with this CUresult;
  * FAKE_CUDA_KERNEL: one that looking for the kernel gives. One library at a
  * time: the last one whose kernel was taken runs.
  */
 #include "fake_jit.h"
 
 #include <assert.h>
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,22 +32,31 @@ static const ptx_outer outer_start[N_NAMES] = {
 #undef EACH
 };
 
-/* VLY_CUDA_N_MODELS and ONLY_PROGRAMS; the same step in both */
+/* The rows of a thread, which read their fields first, and a neuron by itself;
+ * row 0 declares the registers of all. */
 #define EACH(name, text) " %r_" #name ","
-extern const char vly_cuda_spliced_text[];
-const char vly_cuda_spliced_text[] = VLY_CUDA_PTX_MARK VLY_CUDA_PTX_TABLE(
-    EACH) "\n"
-          "// .entry _Z10run_burstsILi8EEv(\n// .entry "
-          "_Z10run_burstsILi9EEv(\n";
+#define READ(row) VLY_CUDA_PTX_READ " " row ", %r_model, %r_state, %r_stride\n"
+#define STEP(row)                                                              \
+    VLY_CUDA_PTX_MARK " %r_fired, " row "," VLY_CUDA_PTX_INPUTS(EACH) "\n"
+#define NEXT "//VLY_NEXT\n"
+#define TEXT(name, number)                                                     \
+    extern const char name[];                                                  \
+    const char name[] = READ("0") STEP("0") NEXT READ("0") READ("1") STEP("1") \
+        NEXT READ("0") READ("2") STEP("2") NEXT READ("0") READ("3") STEP("3")  \
+            NEXT STEP("4") NEXT "// .entry _Z10run_burstsILi" number "EEv(\n";
+TEXT(vly_cuda_spliced_mixed, "8")
+TEXT(vly_cuda_spliced_only, "9")
+TEXT(vly_cuda_spliced_quads, "10")
 #undef EACH
 static_assert(VLY_CUDA_N_MODELS == 8, "names of kernels");
-
-static ptx_machine *running;
+enum { SECTIONS = VLY_CUDA_NO_ROW + 1 };
 
 /* A block of the host, so that it is counted. */
 typedef struct library {
-    ptx_machine *machine;
+    ptx_machine *machine[SECTIONS];
 } library;
+
+static library *running;
 
 /* Emulated kernels have one for each model; NULL: there are none. */
 #pragma weak vly_cuda_spliced_kernel
@@ -56,36 +67,45 @@ static cudaError_t code_of(const char *name)
     return text != NULL ? (cudaError_t)atoi(text) : cudaSuccess;
 }
 
+/* Up to the next NEXT, behind which *text is then. */
+static ptx_machine *read_section(const char **text)
+{
+    char why[200] = "no section";
+    const char *end = strstr(*text, NEXT);
+    char *step = end == NULL ? NULL : malloc((size_t)(end - *text) + 1);
+    ptx_machine *made = NULL;
+    if (step != NULL) {
+        memcpy(step, *text, (size_t)(end - *text));
+        step[end - *text] = 0;
+        *text = end + strlen(NEXT);
+        made = ptx_machine_read(step, outer_start, N_NAMES, why, sizeof why);
+    }
+    free(step);
+    if (made == NULL) {
+        fprintf(stderr, "fake driver: %s\n", why);
+        abort();
+    }
+    return made;
+}
+
 cudaError_t cudaLibraryLoadData(cudaLibrary_t *made, const void *code,
                                 enum cudaJitOption *options, void **values,
                                 unsigned n, enum cudaLibraryOption *others,
                                 void **other_values, unsigned n_others)
 {
-    char why[200] = "";
     (void)options;
     (void)values;
     (void)others;
     (void)other_values;
     const char *text = code;
-    const char *end = strstr(text, "// .entry");
     cudaError_t failed = code_of("FAKE_CUDA_JIT");
-    if (failed != cudaSuccess || n + n_others > 0 || end == NULL)
+    if (failed != cudaSuccess || n + n_others > 0)
         return failed != cudaSuccess ? failed : cudaErrorInvalidValue;
     library *to = vly_cuda_host->alloc(vly_cuda_host->context, sizeof *to, 64);
-    char *step = malloc((size_t)(end - text) + 1);
-    if (to != NULL && step != NULL) {
-        memcpy(step, text, (size_t)(end - text));
-        step[end - text] = 0;
-        to->machine =
-            ptx_machine_read(step, outer_start, N_NAMES, why, sizeof why);
-    }
-    free(step);
     if (to == NULL)
         return cudaErrorMemoryAllocation;
-    if (to->machine == NULL) {
-        fprintf(stderr, "fake driver: %s\n", why);
-        abort();
-    }
+    for (int k = 0; k < SECTIONS; k++)
+        to->machine[k] = read_section(&text);
     *made = (cudaLibrary_t)(void *)to;
     return cudaSuccess;
 }
@@ -93,9 +113,10 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *made, const void *code,
 cudaError_t cudaLibraryUnload(cudaLibrary_t from)
 {
     library *of = (library *)(void *)from;
-    if (running == of->machine)
+    if (running == of)
         running = NULL;
-    ptx_machine_free(of->machine);
+    for (int k = 0; k < SECTIONS; k++)
+        ptx_machine_free(of->machine[k]);
     vly_cuda_host->free(vly_cuda_host->context, of);
     return cudaSuccess;
 }
@@ -113,10 +134,77 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t from,
         return cudaErrorInvalidValue;
     if (vly_cuda_spliced_kernel != NULL)
         made = vly_cuda_spliced_kernel((uint32_t)atoi(name + sizeof begin - 1));
-    running = of->machine;
+    running = of;
     memcpy(kernel, &made, sizeof made);
     return cudaSuccess;
 }
+
+/* ---- linker -------------------------------------------------------------- */
+
+/* Machine code is the text. */
+static CUresult link_create(unsigned n, CUjit_option *options, void **values,
+                            CUlinkState *state)
+{
+    (void)n;
+    (void)options;
+    (void)values;
+    *state = calloc(1, sizeof(void *));
+    return *state != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult link_add(CUlinkState state, CUjitInputType type, void *data,
+                         size_t size, const char *name, unsigned n,
+                         CUjit_option *options, void **values)
+{
+    (void)name;
+    (void)n;
+    (void)options;
+    (void)values;
+    if (type != CU_JIT_INPUT_PTX || strlen(data) + 1 != size)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(state, &data, sizeof data);
+    return CUDA_SUCCESS;
+}
+
+static CUresult link_complete(CUlinkState state, void **image, size_t *size)
+{
+    memcpy(image, state, sizeof *image);
+    *size = strlen(*image) + 1;
+    return (CUresult)code_of("FAKE_CUDA_LINK");
+}
+
+static CUresult link_destroy(CUlinkState state)
+{
+    free(state);
+    return CUDA_SUCCESS;
+}
+
+cudaError_t
+cudaGetDriverEntryPointByVersion(const char *name, void **found,
+                                 unsigned version, unsigned long long flags,
+                                 enum cudaDriverEntryPointQueryResult *result)
+{
+    static const struct {
+        const char *name;
+        void (*function)(void);
+    } all[] = {{"cuLinkCreate", (void (*)(void))link_create},
+               {"cuLinkAddData", (void (*)(void))link_add},
+               {"cuLinkComplete", (void (*)(void))link_complete},
+               {"cuLinkDestroy", (void (*)(void))link_destroy}};
+    (void)version;
+    (void)flags;
+    *result = cudaDriverEntryPointSymbolNotFound;
+    if (getenv("FAKE_CUDA_LINK") == NULL)
+        return cudaSuccess;
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        if (strcmp(all[k].name, name) == 0) {
+            memcpy(found, &all[k].function, sizeof *found);
+            *result = cudaDriverEntryPointSuccess;
+        }
+    return cudaSuccess;
+}
+
+/* ---- steps --------------------------------------------------------------- */
 
 static uint64_t bits(float x)
 {
@@ -125,8 +213,9 @@ static uint64_t bits(float x)
     return word;
 }
 
-uint32_t fake_jit_step(uint32_t model, const void *state, uint64_t stride,
-                       const void *coefs, uint32_t place, uint32_t neuron,
+uint32_t fake_jit_step(int row, uint32_t model, const void *state,
+                       uint64_t stride, const void *coefs, const void *words,
+                       uint32_t vary, uint32_t place, uint32_t neuron,
                        float in0, float in1, uint32_t key_low,
                        uint32_t key_high, uint32_t burst_low,
                        uint32_t burst_high)
@@ -138,6 +227,8 @@ uint32_t fake_jit_step(uint32_t model, const void *state, uint64_t stride,
     outer[OF_state].value = (uint64_t)(uintptr_t)state;
     outer[OF_stride].value = stride;
     outer[OF_coefs].value = (uint64_t)(uintptr_t)coefs;
+    outer[OF_words].value = (uint64_t)(uintptr_t)words;
+    outer[OF_vary].value = vary;
     outer[OF_place].value = place;
     outer[OF_neuron].value = neuron;
     outer[OF_in0].value = bits(in0);
@@ -147,7 +238,7 @@ uint32_t fake_jit_step(uint32_t model, const void *state, uint64_t stride,
     outer[OF_burst_low].value = burst_low;
     outer[OF_burst_high].value = burst_high;
     if (running == NULL ||
-        ptx_machine_run(running, outer, why, sizeof why) != 0) {
+        ptx_machine_run(running->machine[row], outer, why, sizeof why) != 0) {
         fprintf(stderr, "fake driver: %s\n", why);
         abort();
     }

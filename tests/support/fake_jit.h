@@ -13,8 +13,9 @@ extern "C" {
 
 /* The operands of a mark (backends/cuda/cuda_ptx.h) after `fired`, which is
  * returned. */
-uint32_t fake_jit_step(uint32_t model, const void *state, uint64_t stride,
-                       const void *coefs, uint32_t place, uint32_t neuron,
+uint32_t fake_jit_step(int row, uint32_t model, const void *state,
+                       uint64_t stride, const void *coefs, const void *words,
+                       uint32_t vary, uint32_t place, uint32_t neuron,
                        float in0, float in1, uint32_t key_low,
                        uint32_t key_high, uint32_t burst_low,
                        uint32_t burst_high);

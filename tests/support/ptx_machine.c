@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD, TRUTH, LONG, GUARD, OUTER, CLASSES }; /* of registers */
-enum { ARGS = 4, LABELS = 64 };
+enum { WORD, TRUTH, LONG, ROW, GUARD, OUTER, CLASSES }; /* of registers */
+enum { ARGS = 4, LABELS = 256 };
 
 #define INSTRUCTIONS(X)                                                        \
     X(add_f32, "add.rn.f32")                                                   \
@@ -41,6 +41,8 @@ enum { ARGS = 4, LABELS = 64 };
     X(add_u64, "add.u64")                                                      \
     X(to_s32, "cvt.rzi.s32.f32")                                               \
     X(from_s32, "cvt.rn.f32.s32")                                              \
+    X(to_shared, "cvta.to.shared.u64")                                         \
+    X(ld_shared, "ld.shared.b32")                                              \
     X(to_global, "cvta.to.global.u64")                                         \
     X(ld_b32, "ld.global.b32")                                                 \
     X(ld_u64, "ld.global.u64")                                                 \
@@ -102,7 +104,7 @@ struct ptx_machine {
 static bool read_register(const ptx_machine *m, const ptx_outer *outer,
                           const char *text, place *to)
 {
-    static const char *const prefixes[] = {"%vb", "%vp", "%vd"};
+    static const char *const prefixes[] = {"%vb", "%vp", "%vd", "%vr"};
     for (uint32_t k = 0; k < m->n_outer; k++)
         if (strcmp(outer[k].name, text) == 0) {
             to->kind = OUTER;
@@ -114,7 +116,7 @@ static bool read_register(const ptx_machine *m, const ptx_outer *outer,
         to->index = 0;
         return m->declared[GUARD] > 0;
     }
-    for (uint8_t c = WORD; c <= LONG; c++)
+    for (uint8_t c = WORD; c <= ROW; c++)
         if (strncmp(text, prefixes[c], 3) == 0 && text[3] != 0) {
             char *end;
             to->kind = c;
@@ -159,6 +161,8 @@ static bool declare(ptx_machine *m, const char *text)
         m->declared[LONG] = n;
     else if (sscanf(text, ".reg .pred %%vp<%u>", &n) == 1)
         m->declared[TRUTH] = n;
+    else if (sscanf(text, ".reg .b32 %%vr<%u>", &n) == 1)
+        m->declared[ROW] = n;
     else if (strcmp(text, ".reg .pred %vq") == 0)
         m->declared[GUARD] = 1;
     else
@@ -420,6 +424,7 @@ static uint64_t compute(const line *l, const uint64_t in[ARGS])
     uint64_t wide;
     switch (l->op) {
     case OP_ld_b32:
+    case OP_ld_shared:
         memcpy(&word, (const void *)(uintptr_t)in[1], sizeof word);
         return word;
     case OP_ld_u64:
@@ -428,6 +433,7 @@ static uint64_t compute(const line *l, const uint64_t in[ARGS])
     case OP_add_u64:
         return in[1] + in[2];
     case OP_to_global:
+    case OP_to_shared:
         return in[1];
     case OP_add_f32:
     case OP_sub_f32:
@@ -465,6 +471,8 @@ int ptx_machine_run(ptx_machine *machine, ptx_outer *outer, char *why,
                 i = l->target - 1; /* the loop adds 1, also to -1 */
             continue;
         }
+        if (l->guarded && machine->cells[GUARD][0].value == 0)
+            continue;
         if (!fetch(machine, outer, l, in)) {
             snprintf(why, size, "line %u (%s) reads what no line has written",
                      i, op_names[l->op]);

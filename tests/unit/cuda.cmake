@@ -23,6 +23,7 @@ else()
 endif()
 
 if(TARGET cuda)
+    find_package(CUDAToolkit REQUIRED)
     set(pairs_same test_pair_same.c)
     set(pairs_paths test_pair_paths.c)
     foreach(test same paths partition shifts loop linger)
@@ -36,16 +37,24 @@ if(TARGET cuda)
         SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
         LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
         DEPENDS cpu cuda TIMEOUT 300)
+    vly_test(test_cuda_rows LABELS gpu
+        SOURCES test_cuda_rows.c test_cuda_pair.c test_cpu_net.c
+        LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
+        DEPENDS cpu cuda TIMEOUT 300)
+    target_include_directories(test_cuda_rows PRIVATE ${CMAKE_SOURCE_DIR})
+    target_include_directories(test_cuda_rows SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     vly_test(test_cuda_user_nets LABELS gpu
         SOURCES test_cuda_user_nets.c engine_fixture.c DEPENDS cpu cuda)
 
     # the host side without a device: the same sources, a fake runtime
-    find_package(CUDAToolkit REQUIRED)
     get_target_property(fake_sources cuda SOURCES)
     list(FILTER fake_sources INCLUDE REGEX "^cuda_.*[.]c$")
     list(TRANSFORM fake_sources PREPEND ${CMAKE_SOURCE_DIR}/backends/cuda/)
     set(fake_jit ${CMAKE_SOURCE_DIR}/tests/support/fake_jit.c
-                 ${CMAKE_SOURCE_DIR}/tests/support/ptx_machine.c)
+                 ${CMAKE_SOURCE_DIR}/tests/support/ptx_machine.c
+                 ${CMAKE_SOURCE_DIR}/plugins/common/tune_blob.c
+                 ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c)
     vly_plugin(fake_cuda ${fake_sources}
                ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
                ${CMAKE_SOURCE_DIR}/tests/support/fake_kernels.c
@@ -83,6 +92,19 @@ if(TARGET cuda)
         ${CMAKE_SOURCE_DIR}/backends/cuda ${CMAKE_SOURCE_DIR}/tests/support)
     target_include_directories(test_cuda_ptx SYSTEM
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    vly_test(test_cuda_ptx_numbers LABELS unit ALONE
+        SOURCES test_cuda_ptx_numbers.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
+                ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_steps.c
+        LIBRARIES volley_sdk volley_random_genome)
+    target_sources(test_cuda_ptx_numbers PRIVATE
+        $<TARGET_OBJECTS:backend_common>)
+    target_include_directories(test_cuda_ptx_numbers PRIVATE
+        ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda
+        ${CMAKE_SOURCE_DIR}/tests/support)
+    target_include_directories(test_cuda_ptx_numbers SYSTEM
+        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     add_executable(ptx_splicer ${CMAKE_SOURCE_DIR}/tests/support/ptx_splicer.c
         ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
         ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
@@ -100,7 +122,7 @@ if(TARGET cuda)
         vly_test_register(test_cuda_ptx_assembled LABELS unit TIMEOUT 300
             COMMAND ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/ptx_assemble.py
                 ${VOLLEY_PTXAS} $<TARGET_FILE:ptx_splicer>
-                ${CMAKE_BINARY_DIR}/generated/cuda/burst_spliced.ptx
+                ${CMAKE_BINARY_DIR}/generated/cuda
                 ${CMAKE_CURRENT_BINARY_DIR}/spliced
                 ${CMAKE_SOURCE_DIR}/genomes/neurons/adex_psc_exp.toml
                 ${CMAKE_SOURCE_DIR}/genomes/neurons/hh_cond_exp_traub.toml)
@@ -203,6 +225,16 @@ if(TARGET cuda)
             DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
+        vly_test(test_cuda_rows_emulated LABELS unit ALONE TIMEOUT 600
+            SOURCES test_cuda_rows.c test_cuda_pair.c test_cpu_net.c
+            LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
+            DEPENDS cpu emulated_cuda
+            DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
+                PAIR_DEVICE="../test-plugins/emulated_cuda")
+        target_include_directories(test_cuda_rows_emulated
+            PRIVATE ${CMAKE_SOURCE_DIR})
+        target_include_directories(test_cuda_rows_emulated SYSTEM
+            PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
         vly_test(test_cuda_user_nets_emulated LABELS unit ALONE TIMEOUT 600
             SOURCES test_cuda_user_nets.c engine_fixture.c
             DEPENDS cpu emulated_cuda DEFINITIONS

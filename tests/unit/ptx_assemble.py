@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ptx_assemble.py PTXAS SPLICER KERNEL FOLDER GENOME...
-# The kernel for users' models with the programs of genomes, and with random
-# ones, as the driver would compile it: ptxas takes the text for devices 7.5, 9.0
-# and 10.0, spills nothing in the step and hardly anything around it in the kernel
-# without other models, and fuses no multiplication with an addition. Instructions are counted in the machine code:
-# 16 bytes each, the operation in the lowest 9 bits.
+# ptx_assemble.py PTXAS SPLICER TEXTS FOLDER GENOME...
+# The kernels for users' models with the programs of genomes, and with random
+# ones, as the driver would compile them: ptxas takes the text for devices 7.5,
+# 9.0 and 10.0, spills nothing in the step and hardly anything around it in the
+# kernels without other models, and fuses no multiplication with an addition.
+# Instructions are counted in the machine code: 16 bytes each, the operation in
+# the lowest 9 bits.
 import os
 import re
 import struct
 import subprocess
 import sys
 
-MODELS = 8 # VLY_CUDA_N_MODELS
+KINDS = {"mixed": 8, "only": 9, "quads": 10} # from VLY_CUDA_N_MODELS on
 AROUND = 32 # bytes spilled outside of a step at most; 0 to 16 were found
 OPERATIONS = {0x20: "FMUL", 0x21: "FADD", 0x23: "FFMA"}
 
@@ -72,7 +73,7 @@ def splice(splicer, kernel, arguments):
     return run.stdout
 
 
-def check(ptxas, text, what, architecture, folder, spills):
+def check(ptxas, text, what, architecture, folder, steps_wanted, spills):
     result = assemble(ptxas, text, architecture, folder)
     if result is None:
         print(f"sm_{architecture}: not known to this ptxas")
@@ -88,10 +89,12 @@ def check(ptxas, text, what, architecture, folder, spills):
         fail("there is no arithmetic")
     steps = [n for is_step, n in spilled if is_step]
     kernels = [n for is_step, n in spilled if not is_step]
-    if len(steps) != 2 or len(kernels) != 2:
-        fail("two kernels wanted, with a step each")
-    if not spills and (min(steps) != 0 or min(kernels) > AROUND):
-        fail("the kernel without other models spills")
+    if len(steps) != steps_wanted:
+        fail(f"{len(steps)} functions for steps, wanted {steps_wanted}")
+    if not spills and max(steps + kernels) > AROUND:
+        fail("the kernel spills")
+    if not spills and max(steps + [0]) > 0:
+        fail("the step spills")
 
 
 CONTROL = """.version 7.0
@@ -113,7 +116,7 @@ ret;
 
 
 def main():
-    ptxas, splicer, kernel, folder = sys.argv[1:5]
+    ptxas, splicer, texts, folder = sys.argv[1:5]
     os.makedirs(folder, exist_ok=True)
     # what is counted, and that fused instructions would be seen
     for line, fused in (("fma.rn.f32 %f3, %f2, %f0, %f1;", 1),
@@ -121,19 +124,24 @@ def main():
         found, _ = assemble(ptxas, CONTROL.replace("FUSED", line), 75, folder)
         if found != {"FMUL": 1, "FADD": 1, "FFMA": fused}:
             fail(f"control: {found}")
-    with open(kernel, encoding="ascii") as file:
-        entries = re.findall(r"\.entry _Z10run_burstsILi(\d+)EE", file.read())
-    # as cuda_splice.c looks for them: all models, and programs only
-    if sorted(map(int, entries)) != [MODELS, MODELS + 1]:
-        fail(f"kernels for {entries}")
-    for genome in sys.argv[5:]:
-        text = splice(splicer, kernel, [genome])
-        first = genome == sys.argv[5]
-        for architecture in (75, 90, 100) if first else (90,):
-            check(ptxas, text, os.path.basename(genome), architecture, folder,
-                  False)
-    check(ptxas, splice(splicer, kernel, ["1", "2", "3"]), "random programs",
-          90, folder, True)
+    for kind, model in KINDS.items():
+        kernel = os.path.join(texts, f"burst_spliced_{kind}.ptx")
+        with open(kernel, encoding="ascii") as file:
+            entries = re.findall(r"\.entry _Z10run_burstsILi(\d+)EE",
+                                 file.read())
+        # as cuda_splice.c looks for it
+        if entries != [str(model)]:
+            fail(f"{kernel}: kernels for {entries}, wanted {model}")
+        # rows have their steps in the kernel itself
+        n_steps = 0 if kind == "quads" else 1
+        for genome in sys.argv[5:]:
+            first = genome == sys.argv[5] and kind != "mixed"
+            text = splice(splicer, kernel, [genome])
+            for architecture in (75, 90, 100) if first else (90,):
+                check(ptxas, text, f"{kind}, {os.path.basename(genome)}",
+                      architecture, folder, n_steps, kind != "only")
+        check(ptxas, splice(splicer, kernel, ["1", "2", "3"]),
+              kind + ", random programs", 90, folder, n_steps, True)
 
 
 main()

@@ -5,6 +5,7 @@
  */
 #include "test_cpu_net.h"
 
+#include <glob.h>
 #include <stdlib.h>
 
 #include "random_ir.h"
@@ -120,8 +121,8 @@ static void walk(const char *options)
 static void every_block(void **state)
 {
     (void)state;
+    walk("jit=0");
     walk(NULL);
-    walk("jit=1");
 }
 
 /* Room for a column is kept or given back; later writes work. */
@@ -195,8 +196,8 @@ static void what_the_plan_says(void **state)
 {
     own_net *own = own_make();
     (void)state;
-    assert_plan(own, NULL, steps);
     assert_plan(own, "jit=0", steps);
+    assert_plan(own, NULL, "; users' models compiled by the driver, 1 neurons");
     assert_plan(own, "jit=1", "; users' models compiled by the driver");
     own_free(own);
 }
@@ -222,11 +223,105 @@ static void no_compiler(void **state)
     own_free(own);
 }
 
+/* ---- the cache of machine code ------------------------------------------ */
+
+static char cache_folder[300];
+
+/* The one file of the cache; "" if there is none. */
+static void find_file(char path[600])
+{
+    char pattern[400];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/volley/cuda-models-*.plans/*",
+             cache_folder);
+    path[0] = 0;
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        assert_int_equal(found.gl_pathc, 1);
+        snprintf(path, 600, "%s", found.gl_pathv[0]);
+        globfree(&found);
+    }
+}
+
+static void clear_cache(void)
+{
+    char command[400];
+    snprintf(command, sizeof command, "rm -rf '%s'", cache_folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* At byte `at` from the end, or cut to nothing (0). */
+static void damage(const char *path, long at)
+{
+    FILE *file = fopen(path, at == 0 ? "wb" : "r+b");
+    assert_non_null(file);
+    if (at != 0) {
+        assert_int_equal(fseek(file, -at, SEEK_END), 0);
+        const int byte = fgetc(file);
+        assert_int_equal(fseek(file, -at, SEEK_END), 0);
+        assert_int_equal(fputc(byte ^ 1, file), byte ^ 1);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Whether the net is compiled where the driver compiles nothing: from the
+ * cache. */
+static void assert_cached(const own_net *own, int is_cached)
+{
+    setenv("FAKE_CUDA_LINK", "218", 1); /* CUDA_ERROR_INVALID_PTX */
+    assert_plan(own, "jit=1",
+                is_cached ? "; users' models compiled by the driver" : steps);
+    setenv("FAKE_CUDA_LINK", "0", 1);
+}
+
+static void cached_code(void **state)
+{
+    static const char compiled[] = "; users' models compiled by the driver";
+    own_net *own = own_make();
+    const char *last = NULL;
+    char path[600];
+    (void)state;
+    snprintf(cache_folder, sizeof cache_folder, "%s/cuda_cache",
+             VLY_TEST_BINARY_DIR);
+    clear_cache();
+    setenv("XDG_CACHE_HOME", cache_folder, 1);
+    assert_cached(own, 0);
+    assert_plan(own, "jit=1,cache=off", compiled);
+    find_file(path);
+    assert_string_equal(path, "");
+    assert_plan(own, "jit=1", compiled);
+    find_file(path);
+    assert_string_not_equal(path, "");
+    assert_cached(own, 1);
+    for (int k = 0; k < 3; k++) { /* code, all of it, code */
+        damage(path, k == 0 ? 100 : k == 1 ? 0 : 9);
+        assert_cached(own, 0);
+        assert_plan(own, "jit=1", compiled);
+        assert_cached(own, 1);
+    }
+    setenv("FAKE_CUDA_DRIVER", "13010", 1);
+    assert_cached(own, 0); /* of another driver */
+    unsetenv("FAKE_CUDA_DRIVER");
+    /* a folder that cannot be: no warning, and no failure */
+    setenv("XDG_CACHE_HOME", path, 1); /* a file */
+    const uint64_t warned = test_host_warnings(&last);
+    assert_plan(own, "jit=1", compiled);
+    assert_true(test_host_warnings(&last) == warned);
+    setenv("XDG_CACHE_HOME", cache_folder, 1);
+    const uint64_t live = test_host_live();
+    walk("jit=1"); /* blocks that cannot be had */
+    assert_true(test_host_live() == live);
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("FAKE_CUDA_LINK");
+    clear_cache();
+    own_free(own);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_block),
     cmocka_unit_test(columns_that_were_not_copied),
     cmocka_unit_test(nets_that_were_not_copied),
     cmocka_unit_test(what_the_plan_says),
     cmocka_unit_test(no_compiler),
+    cmocka_unit_test(cached_code),
 };
 VLY_TEST_MAIN(tests)

@@ -6,6 +6,7 @@
  */
 #include "test_cuda_pair.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "random_ir.h"
@@ -155,11 +156,126 @@ static void assert_plan(vly_backend_net *made, const char *text)
     n_compiled += strstr(info.plan, "compiled by the driver") != NULL;
 }
 
-/* Both backends; then each from the snapshot of the other. */
-static void one_net(uint64_t seed)
+/* ---- random programs ---------------------------------------------------- */
+
+/* What is compared: a failure says it. */
+typedef struct place {
+    uint64_t seed;
+    const char *options; /* of the net on the device */
+    const char *when;
+    const programs *p;
+} place;
+
+/* The net's programs by the seeds of random_ir.c. */
+static int fail_at(const place *at, const char *format, ...)
 {
-    static const char *const options[4] = {NULL, "launch=3", "jit=1",
+    va_list list;
+    print_error("net seed %llu (programs %llu to %llu), options %s, %s: ",
+                (unsigned long long)at->seed,
+                (unsigned long long)at->seed * PROGRAMS,
+                (unsigned long long)at->seed * PROGRAMS + PROGRAMS - 1,
+                at->options == NULL ? "none" : at->options, at->when);
+    va_start(list, format);
+    vprint_error(format, list);
+    va_end(list);
+    return 0;
+}
+
+/* Both words of the first neuron that differs; *wrong: how many do. */
+static uint32_t find_wrong(const uint32_t *cpu, const uint32_t *cuda,
+                           uint32_t n, uint32_t *wrong)
+{
+    uint32_t first = n;
+    *wrong = 0;
+    for (uint32_t i = n; i-- > 0;)
+        if (cpu[i] != cuda[i]) {
+            first = i;
+            ++*wrong;
+        }
+    return first;
+}
+
+/* 1 if all fields are the same; otherwise each that differs is told. */
+static int same_fields(const test_net *net, const place *at,
+                       const uint32_t *cpu, const uint32_t *cuda)
+{
+    int same = 1;
+    for (uint32_t a = 0; a < net->desc.n_areas; a++) {
+        const vly_area_desc *area = &net->areas[a];
+        uint64_t program = 0;
+        for (uint32_t k = 0; k < PROGRAMS; k++)
+            if (area->program == &at->p->ir[k].program)
+                program = at->seed * PROGRAMS + k;
+        for (uint32_t f = 0; f < area->n_fields; f++) {
+            const uint32_t n = area->n_neurons;
+            uint32_t wrong;
+            const uint32_t i = find_wrong(cpu, cuda, n, &wrong);
+            if (wrong > 0)
+                same =
+                    fail_at(at,
+                            "area %u (%s, random_ir %llu) field %u: %u of %u "
+                            "neurons differ, the first one is %u: %08x on the "
+                            "CPU, %08x on the device\n",
+                            a, area->model, (unsigned long long)program, f,
+                            wrong, n, i, cpu[i], cuda[i]);
+            cpu += n;
+            cuda += n;
+        }
+    }
+    return same;
+}
+
+static int same_state(const test_net *net, vly_backend_net *const nets[2],
+                      const place *at, vly_snapshot *taken)
+{
+    vly_snapshot other;
+    pair_snapshot(pair_cpu, nets[0], &other);
+    pair_snapshot(pair_cuda, nets[1], taken);
+    assert_int_equal(other.n_state_words, taken->n_state_words);
+    const int same = same_fields(net, at, other.state, taken->state);
+    if (same)
+        pair_assert_snapshot(&other, taken);
+    test_snapshot_deinit(&other);
+    return same;
+}
+
+/* 1 if the spikes are the same; otherwise the first burst is told. */
+static int same_run(const place *at, const test_run *cpu, const test_run *cuda)
+{
+    for (uint64_t t = 0; t < cpu->run.n_bursts_done; t++)
+        if (cpu->digests[t] != cuda->digests[t] ||
+            cpu->counts[t] != cuda->counts[t])
+            return fail_at(at,
+                           "burst %llu of the run: %u spikes, digest %016llx "
+                           "on the CPU; %u, %016llx on the device\n",
+                           (unsigned long long)t, cpu->counts[t],
+                           (unsigned long long)cpu->digests[t], cuda->counts[t],
+                           (unsigned long long)cuda->digests[t]);
+    pair_assert_run(cpu, cuda);
+    return 1;
+}
+
+static int run_same(const test_net *net, vly_backend_net *const nets[2],
+                    const place *at, uint64_t n, const vly_input *inputs,
+                    uint64_t n_inputs)
+{
+    test_run runs[2];
+    pair_run(pair_cpu, net, nets[0], n, inputs, n_inputs, &runs[0]);
+    pair_run(pair_cuda, net, nets[1], n, inputs, n_inputs, &runs[1]);
+    const int same = same_run(at, &runs[0], &runs[1]);
+    n_spikes += runs[0].run.n_spikes;
+    test_run_deinit(&runs[0]);
+    test_run_deinit(&runs[1]);
+    return same;
+}
+
+/* Both backends; then each from the snapshot of the other. 1 if all is the
+ * same. */
+static int one_net(uint64_t seed)
+{
+    static const char *const options[4] = {"jit=0", "jit=0,launch=3", "jit=1",
                                            "jit=1,launch=3"};
+    const char *second = options[(seed + 1) % 4];
     test_net net;
     programs *p = malloc(sizeof *p);
     vly_backend_net *nets[2];
@@ -168,35 +284,45 @@ static void one_net(uint64_t seed)
     vly_input inputs[INPUTS];
     assert_non_null(p);
     init(&net, p, seed);
+    place at = {seed, options[seed % 4], "first net", p};
     pair_inputs(&net, inputs, INPUTS, BURSTS);
     nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
-    nets[1] = pair_create(pair_cuda, &net, options[seed % 4], NULL);
+    nets[1] = pair_create(pair_cuda, &net, at.options, NULL);
     assert_plan(nets[1], seed % 4 < 2 ? "step by step" : COMPILED);
-    run_both(&net, nets, BURSTS, inputs, INPUTS);
-    assert_same_state(nets, &between);
-    pair_cuda->net_destroy(nets[1]);
-    nets[1] = pair_create(pair_cuda, &net, options[(seed + 1) % 4], &between);
+    int same = run_same(&net, nets, &at, BURSTS, inputs, INPUTS);
+    same &= same_state(&net, nets, &at, &between);
+    if (same) {
+        at.options = second;
+        at.when = "second net, from a snapshot of the first one";
+        pair_cuda->net_destroy(nets[1]);
+        nets[1] = pair_create(pair_cuda, &net, second, &between);
+        for (uint32_t k = 0; k < 3 && same; k++) /* short runs */
+            same = run_same(&net, nets, &at, 1, NULL, 0);
+        same &= same_state(&net, nets, &at, &last);
+        test_snapshot_deinit(&last);
+    }
     test_snapshot_deinit(&between);
-    for (uint32_t k = 0; k < 3; k++) /* short runs */
-        run_both(&net, nets, 1, NULL, 0);
-    assert_same_state(nets, &last);
-    test_snapshot_deinit(&last);
     pair_cpu->net_destroy(nets[0]);
     pair_cuda->net_destroy(nets[1]);
     deinit(&net, p);
     free(p);
+    return same;
 }
 
 static void test_random_programs(void **state)
 {
+    uint64_t n_wrong = 0;
     (void)state;
     pair_open();
     for (uint64_t seed = first_net; seed < first_net + n_nets; seed++)
-        one_net(seed);
+        n_wrong += !one_net(seed);
     printf("%llu programs, %llu spikes; the driver compiled %llu of %llu nets "
            "with jit=1\n",
            (unsigned long long)n_nets * PROGRAMS, (unsigned long long)n_spikes,
            (unsigned long long)n_compiled, (unsigned long long)n_nets / 2);
+    if (n_wrong > 0)
+        fail_msg("%llu of %llu nets differ", (unsigned long long)n_wrong,
+                 (unsigned long long)n_nets);
     assert_true(n_spikes > 20 * n_nets);
 }
 
@@ -222,7 +348,7 @@ static void test_many_values(void **state)
         add_area(&net, p, 0);
         test_net_finish(&net);
         nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
-        nets[1] = pair_create(pair_cuda, &net, NULL, NULL);
+        nets[1] = pair_create(pair_cuda, &net, "jit=0", NULL);
         assert_plan(nets[1], cases[c].text);
         run_both(&net, nets, 3, NULL, 0);
         assert_same_state(nets, &last);

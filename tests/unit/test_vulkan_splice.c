@@ -61,20 +61,15 @@ static size_t count(const uint32_t *words, size_t n, uint32_t opcode)
     return found;
 }
 
-/* Operations of the program, but for those of numbers alone, whose results are
- * numbers too. */
+/* Operations that the fields and the spike depend on, but for those of numbers
+ * alone, whose results are numbers too. */
 static size_t count_ops(const random_operations *r, uint32_t code)
 {
     size_t found = 0;
-    bool known[VLY_PROGRAM_MAX_OPS];
-    for (uint32_t i = 0; i < r->program.n_ops; i++) {
-        const vly_program_op *op = &r->ops[i];
-        uint32_t reads = vly_common_program_reads(op);
-        known[i] = reads > 0 || op->code == VLY_PROGRAM_NUMBER;
-        for (uint32_t k = 0; k < reads; k++)
-            known[i] = known[i] && known[vly_common_program_operand(op, k)];
-        found += op->code == code && !known[i];
-    }
+    static vly_common_folded folded;
+    vly_common_program_fold(&r->program, &folded);
+    for (uint32_t i = 0; i < r->program.n_ops; i++)
+        found += folded.used[i] && folded.ops[i].code == code;
     return found;
 }
 

@@ -49,6 +49,7 @@ if(TARGET vulkan)
         SOURCES test_vulkan_splice.c ${splice}
             ${CMAKE_SOURCE_DIR}/tests/support/random_operations.c
             ${CMAKE_SOURCE_DIR}/backends/common/common_program.c
+            ${CMAKE_SOURCE_DIR}/backends/common/common_program_fold.c
             ${CMAKE_SOURCE_DIR}/plugins/support/support_host.c
         LIBRARIES volley_sdk volley_shaders
         DEFINITIONS VLY_SPIRV_VAL="${VOLLEY_SPIRV_VAL}")
