@@ -154,6 +154,26 @@ static void put_series(vly_text *text, const vly_series *series)
     vly_text_put(text, "]\n");
 }
 
+static void put_course(vly_text *text, const vly_course *course)
+{
+    static const char *const keys[][4] = {
+        [VLY_COURSE_SINE] = {"mean", "amplitude", "frequency_hz", "phase_deg"},
+        [VLY_COURSE_RAMP] = {"from", "to", "start_ms", "stop_ms"}};
+    char number[VLY_NUMBER_SIZE];
+    vly_text_put(text, "{ %s = {",
+                 course->kind == VLY_COURSE_SINE ? "sine" : "ramp");
+    for (int i = 0; i < 4; i++)
+        vly_text_put(text, "%s %s = %s", i ? "," : "", keys[course->kind][i],
+                     vly_toml_print_number(course->numbers[i], number));
+    vly_text_put(text, " } }\n");
+}
+
+static void put_every(vly_text *text, const vly_stimulus_entry *entry)
+{
+    if (entry->every)
+        vly_text_put(text, "every_bursts = %" PRIu64 "\n", entry->every);
+}
+
 static void resolve_numbers(vly_text *text, const vly_stimulus_entry *entry,
                             const char *stem, const char *suffix, size_t offset)
 {
@@ -166,7 +186,10 @@ static void resolve_numbers(vly_text *text, const vly_stimulus_entry *entry,
     vly_text_put(text, "%s = ", key);
     for (uint32_t k = 0; k < VLY_SERIES_KEYS; k++)
         if (entry->series[k].values && offset == offsets[k]) {
-            put_series(text, &entry->series[k]);
+            if (entry->series[k].course.kind)
+                put_course(text, &entry->series[k].course);
+            else
+                put_series(text, &entry->series[k]);
             return;
         }
     memcpy(&values[0], (const char *)first + offset, sizeof(double));
@@ -337,7 +360,8 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
     resolve_where(text, entry);
     if (vly_toml_get(entry->node, "port"))
         vly_text_put(text, "port = %u\n", first->port);
-    for (uint32_t i = 0; i < entry->n_times; i++)
+    put_every(text, entry);
+    for (uint32_t i = 0; !entry->every && i < entry->n_times; i++)
         vly_text_put(text, "%s%" PRIu64 "%s", i ? ", " : "at_bursts = [",
                      entry->times[i], i + 1 < entry->n_times ? "" : "]\n");
     bool drawn = entry->kind == VLY_STIMULUS_POISSON ||
@@ -374,6 +398,7 @@ static void resolve_generator(vly_text *text, const vly_reader *reader,
     vly_text_put(text, "generator = \"%s\"\n", area->generator);
     resolve_size(text, area, node);
     resolve_window(text, entry);
+    put_every(text, entry);
     if (vly_toml_get(entry->node, "rate_hz"))
         resolve_numbers(text, entry, "rate_hz", "",
                         offsetof(vly_stimulus, rate_hz));

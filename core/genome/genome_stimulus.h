@@ -37,11 +37,24 @@ typedef struct vly_pulse {
     uint64_t count; /* of pulses; 0: up to stop */
 } vly_pulse;
 
+/* A function of time (genome_course.c). */
+typedef enum vly_course_kind {
+    VLY_COURSE_NONE,
+    VLY_COURSE_SINE, /* mean, amplitude, frequency in Hz, phase in degrees */
+    VLY_COURSE_RAMP  /* from, to, start and stop in ms */
+} vly_course_kind;
+
+typedef struct vly_course {
+    vly_course_kind kind;
+    double numbers[4];
+} vly_course;
+
 /* Values of one key by neuron or over time. */
 typedef struct vly_series {
     double *values; /* NULL: one for all, or one an area */
     uint32_t n;
     bool by_neuron;
+    vly_course course; /* whose values they are */
 } vly_series;
 
 typedef enum vly_series_key {
@@ -67,6 +80,7 @@ typedef struct vly_stimulus_entry {
     vly_series series[VLY_SERIES_KEYS];
     uint64_t *times;  /* [n_times] bursts from which values of a list hold */
     uint32_t n_times; /* 0: no list is over time */
+    uint64_t every;   /* bursts of a step of functions; 0: none is there */
     bool by_neuron;   /* some series is */
     uint32_t time;    /* of the piece that is made: index in times */
     uint32_t neuron;  /* first neuron of it in its range */
@@ -98,9 +112,19 @@ vly_status vly_stimulus_port_choose(vly_reader *reader,
                                     vly_stimulus *stimulus);
 /* start and stop (genome_series.c). */
 vly_status vly_stimulus_window(vly_reader *reader, vly_stimulus_entry *entry);
+/* Is it a key of values, which may be by neuron and over time? */
+bool vly_series_key_is(const char *key);
 /* `at_ms` or `at_bursts`, and whether values are by neuron
  * (genome_series.c). */
 vly_status vly_series_read(vly_reader *reader, vly_stimulus_entry *entry);
+/* Is a value a function of time? */
+bool vly_course_is(const vly_toml_node *node);
+/* If a value of the entry is one: every, and its steps as times. */
+vly_status vly_course_steps(vly_reader *reader, vly_stimulus_entry *entry);
+/* Its values in those steps. */
+vly_status vly_course_read(vly_reader *reader, const vly_stimulus_entry *entry,
+                           const vly_toml_node *node, double lo, double hi,
+                           vly_series *series);
 /* A number of the piece that is made, if node is a series; otherwise *done is
  * false. */
 vly_status vly_series_number(vly_reader *reader, vly_stimulus_entry *entry,

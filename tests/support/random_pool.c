@@ -234,6 +234,35 @@ static void put_series(maker *m)
     cover(m, over_time ? COVER_stimulus_over_time : COVER_stimulus_by_neuron);
 }
 
+/* A rate or a current that is a function of time. */
+static void put_function(maker *m)
+{
+    uint32_t to = whole(m, 0, m->n_areas - 1);
+    const area *a = &m->areas[to];
+    const bool dc = a->model != FEAGI && chance(m, 50);
+    const bool sine = chance(m, 50);
+    const double size = dc ? 400 : 50 / m->dt_ms;
+    put(m, "\n[[stimulus]]\nid = \"function\"\nto = \"a%u\"\nkind = \"%s\"\n",
+        (unsigned)to, dc ? "dc" : "poisson");
+    if (!dc)
+        put(m, "weight%s = %.4g\n", suffix(a->model),
+            a->is_round ? 16 : strong(a->model));
+    put(m, "start_burst = %u\n", (unsigned)whole(m, 0, 20));
+    put(m, "stop_burst = %u\n", (unsigned)whole(m, 21, 120));
+    put(m, "every_bursts = %u\n", (unsigned)whole(m, 1, 9));
+    put(m, "%s = { ",
+        !dc                      ? "rate_hz"
+        : a->model == IZHIKEVICH ? "amplitude"
+                                 : "amplitude_pa");
+    if (sine)
+        put(m,
+            "sine = { mean = %.6g, amplitude = %.6g, frequency_hz = %.4g } }\n",
+            size, 0.9 * size, 20 / m->dt_ms);
+    else
+        put(m, "ramp = { from = 0, to = %.6g } }\n", size);
+    cover(m, sine ? COVER_stimulus_sine : COVER_stimulus_ramp);
+}
+
 void put_pools(maker *m)
 {
     uint32_t n = chance(m, 50) ? whole(m, 1, 3) : 0;
@@ -262,4 +291,6 @@ void put_pools(maker *m)
         put_nothing(m);
     if (chance(m, 30))
         put_series(m);
+    if (chance(m, 30))
+        put_function(m);
 }
