@@ -269,8 +269,25 @@ static void resolve_voxels(vly_text *text, const vly_stimulus_entry *entry)
     vly_text_origin(text, &origin, NULL);
 }
 
+/* As for the synapses of a file: its content is not written. */
+static void resolve_file(vly_text *text, const vly_stimulus_entry *entry)
+{
+    vly_text_put(text, "file = ");
+    vly_text_string(text, entry->file);
+    if (entry->population) {
+        vly_text_put(text, "\npopulation = ");
+        vly_text_string(text, entry->population);
+    }
+    vly_text_put(text, "\ntimes_at = \"%s\"\n",
+                 entry->at_begin ? "begin" : "end");
+}
+
 static void resolve_bursts(vly_text *text, const vly_stimulus_entry *entry)
 {
+    if (entry->file) {
+        resolve_file(text, entry);
+        return;
+    }
     vly_origin origin = origin_of2(entry->node, "times_ms", "bursts");
     vly_text_put(text, "bursts = ");
     if (entry->flat) {
@@ -369,7 +386,7 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
     if (drawn)
         resolve_numbers(text, entry, "rate_hz", "",
                         offsetof(vly_stimulus, rate_hz));
-    if (drawn || entry->kind == VLY_STIMULUS_SPIKES)
+    if (drawn || (entry->kind == VLY_STIMULUS_SPIKES && !entry->n_weights))
         resolve_numbers(text, entry, "weight", suffix,
                         offsetof(vly_stimulus, weight));
     if (entry->kind == VLY_STIMULUS_NORMAL) {

@@ -65,6 +65,12 @@ typedef enum vly_series_key {
     VLY_SERIES_KEYS
 } vly_series_key;
 
+/* Spikes of one weight, of a file that has several. */
+typedef struct vly_weighted_source {
+    double weight;
+    vly_spike_source *source;
+} vly_weighted_source;
+
 /* A [[stimulus]] as given. Its stimuli in the genome are one an area, or those
  * of its pieces: neurons and times with the same values. */
 typedef struct vly_stimulus_entry {
@@ -96,7 +102,13 @@ typedef struct vly_stimulus_entry {
     vly_pulse pulse;
     uint32_t (*voxels)[3]; /* pattern */
     uint32_t n_voxels;
-    vly_spike_source *source; /* of the genome */
+    vly_spike_source *source;     /* of the genome */
+    char *file;                   /* spikes: its path; NULL: none */
+    const char *population;       /* of it, or NULL */
+    bool at_begin;                /* its times are */
+    vly_weighted_source *weights; /* [n_weights] if the file has them */
+    uint32_t n_weights;
+    uint32_t part; /* of the piece that is made: index in weights */
 } vly_stimulus_entry;
 
 extern const char *const vly_stimulus_names[]; /* ends with NULL */
@@ -136,6 +148,9 @@ uint32_t vly_stimulus_width(const vly_reader *reader,
 /* Lists of a spike stimulus, then its spikes onto every area
  * (genome_spikes.c). */
 vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry);
+/* entry->source, or entry->weights, from a file (genome_spike_file.c). */
+vly_status vly_spike_file_read(vly_reader *reader, vly_stimulus_entry *entry,
+                               const vly_toml_node *node);
 /* entry->source out of lists, neurons and voxels. */
 vly_status vly_spikes_source(vly_reader *reader, vly_stimulus_entry *entry);
 vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,

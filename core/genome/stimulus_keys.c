@@ -48,8 +48,16 @@
         {"bursts", VLY_FORM_TIMES, "the same in bursts"},                      \
     {                                                                          \
         "times_at", VLY_FORM_TEXT,                                             \
-            "times_ms are where bursts \"begin\" (default) or \"end\", as "    \
-            "recorded ones"                                                    \
+            "times are where bursts \"begin\" (default of times_ms) or "       \
+            "\"end\" "                                                         \
+            "(default of files), as recorded ones"                             \
+    }
+#define SPIKE_FILE                                                             \
+    {"file", VLY_FORM_TEXT,                                                    \
+     "spikes as text (time_ms, neuron, weight) or SONATA; instead of times"},  \
+    {                                                                          \
+        "population", VLY_FORM_TEXT,                                           \
+            "of the file, or its area; default the only one"                   \
     }
 #define WEIGHT                                                                 \
     {                                                                          \
@@ -101,6 +109,7 @@ const vly_key vly_keys_spikes[] = {
     STIMULUS,
     PORT,
     TIMES,
+    SPIKE_FILE,
     {"neurons", VLY_FORM_INDEXES, "indexes, instead of first and n"},
     WEIGHT_OF_AREA,
     END};
@@ -149,6 +158,6 @@ const vly_key vly_keys_area_poisson[] = {
      "of each neuron, at most 1 / dt: a spike by a chance of rate * dt"},
     END};
 
-const vly_key vly_keys_area_spikes[] = {GENERATOR, TIMES, END};
+const vly_key vly_keys_area_spikes[] = {GENERATOR, TIMES, SPIKE_FILE, END};
 
 const vly_key vly_keys_area_pulse[] = {GENERATOR, WINDOW, TRAIN, END};
