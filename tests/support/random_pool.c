@@ -249,7 +249,7 @@ static void put_function(maker *m)
             a->is_round ? 16 : strong(a->model));
     put(m, "start_burst = %u\n", (unsigned)whole(m, 0, 20));
     put(m, "stop_burst = %u\n", (unsigned)whole(m, 21, 120));
-    put(m, "every_bursts = %u\n", (unsigned)whole(m, 1, 9));
+    put(m, "every_ms = \"=%u*dt_ms\"\n", (unsigned)whole(m, 1, 9));
     put(m, "%s = { ",
         !dc                      ? "rate_hz"
         : a->model == IZHIKEVICH ? "amplitude"
