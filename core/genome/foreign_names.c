@@ -162,7 +162,7 @@ static const vly_foreign rows[] = {
     NEAR(
         "noise_generator", "normal",
         "[[stimulus]] kind = \"normal\" adds a new number to the port in every "
-        "burst; no noise current is held between draws"),
+        "burst; a current that is held: `volley new neurons/lif_held_noise`"),
     NONE("gamma_sup_generator", "generators are poisson, spikes and pulse"),
     NONE("mip_generator",
          "no two generators share spikes; generators are poisson, spikes and "
