@@ -34,9 +34,11 @@ static vly_status fail(parser *p, const char *sentence, const char *word,
                            p->node->u.string, sentence, word, end);
 }
 
+/* or a byte of one */
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           (c & 0x80) != 0;
 }
 
 static bool is_digit(char c)

@@ -143,7 +143,8 @@ vly_status vly_reader_step(vly_reader *reader, const vly_toml_node *node,
 /* A list of tables ([[map]]); one [map] is refused with a hint. */
 vly_status vly_reader_tables(vly_reader *reader, const vly_toml_node *node,
                              const char *what);
-/* [A-Za-z_][A-Za-z0-9_/-]*, at most 63 characters */
+/* A letter of any script or _, then those, digits, / and -; UTF-8, at most 63
+ * bytes */
 bool vly_name_valid(const char *name);
 vly_status vly_reader_name(vly_reader *reader, const vly_toml_node *node,
                            const char *what, const char *name);

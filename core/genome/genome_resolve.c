@@ -78,6 +78,14 @@ static void resolve_run(vly_text *text, const vly_reader *reader)
     }
 }
 
+/* TOML wants quotes around other keys. */
+static bool is_ascii(const char *name)
+{
+    while (*name && !(*name & 0x80))
+        name++;
+    return *name == 0;
+}
+
 static void resolve_vars(vly_text *text, const vly_reader *reader)
 {
     if (reader->n_vars)
@@ -85,7 +93,10 @@ static void resolve_vars(vly_text *text, const vly_reader *reader)
     for (uint32_t i = 0; i < reader->n_vars; i++) {
         const vly_variable *var = &reader->vars[i];
         vly_origin origin = vly_reader_origin(var->node, VLY_ORIGIN_FILE);
-        put_double(text, var->node->key, var->value);
+        char key[VLY_NAME_MAX + 3];
+        snprintf(key, sizeof(key), is_ascii(var->node->key) ? "%s" : "\"%s\"",
+                 var->node->key);
+        put_double(text, key, var->value);
         vly_text_origin(text, &origin, NULL);
     }
 }

@@ -162,6 +162,31 @@ else
     says "HDF5"
 fi
 
+# names in any script come out as they are
+cat >names.toml <<'END'
+format = 1
+[run]
+bursts = 3
+[area."皮質/L4"]
+generator = "spikes"
+neurons = 1
+bursts = [0, 2]
+[area."Кора"]
+model = "lif_psc_delta"
+neurons = 1
+[[stimulus]]
+id = "entrée"
+kind = "spikes"
+to = "К*"
+bursts = [1]
+weight_mv = 1
+END
+expect 0 run names.toml --quiet --record names.csv --json names.json \
+    --set 'area.Кора.v_th_mv=-64.5' --set stimulus.entrée.weight_mv=2
+holds grep -q '^0,1,皮質/L4,0$' names.csv
+holds grep -q '^1,2,Кора,0$' names.csv
+holds grep -q '"皮質/L4"' names.json
+
 # a genome that includes this one: L is fed by another list, once more
 cat >outer.toml <<'END'
 format = 1

@@ -152,35 +152,36 @@ static void put_mixtures(maker *m)
     cover(m, COVER_param_mixture);
 }
 
-/* Areas c/0, c/1, ...: maps within a copy, between copies, and of all of them
+/* Areas ç/0, ç/1, ...: maps within a copy, between copies, and of all of them
  * as a pool. */
 static void put_copies(maker *m)
 {
     uint32_t to = whole(m, 0, m->n_areas - 1);
     uint32_t n = whole(m, 1, 4);
-    put(m, "\n[area.c]\nmodel = \"lif_psc_exp\"\nneurons = %u\ncopies = %u\n",
+    put(m,
+        "\n[area.\"ç\"]\nmodel = \"lif_psc_exp\"\nneurons = %u\ncopies = %u\n",
         (unsigned)whole(m, 1, 12), (unsigned)n);
     if (chance(m, 70))
         put_mixtures(m);
     if (n > 1 && chance(m, 50)) {
-        put(m, "[area.\"c/%u\"]\nneurons = 7\n", (unsigned)(n - 1));
+        put(m, "[area.\"ç/%u\"]\nneurons = 7\n", (unsigned)(n - 1));
         cover(m, COVER_copies_own);
     }
     for (int k = 0; k < 2; k++) {
         put(m,
-            "[[map]]\nfrom = \"c\"\nto = \"c\"\ncopies = \"%s\"\n"
+            "[[map]]\nfrom = \"ç\"\nto = \"ç\"\ncopies = \"%s\"\n"
             "rule = \"pairwise_bernoulli\"\np = %.3g\n",
             k ? "other" : "same", between(m, 0.1, 0.6));
         put_weight(m, EXP, false);
         put_delay(m);
     }
     put(m,
-        "[[map]]\nfrom = \"+c\"\nto = \"a%u\"\nrule = "
+        "[[map]]\nfrom = \"+ç\"\nto = \"a%u\"\nrule = "
         "\"fixed_in_degree\"\nin_degree = 3\n",
         (unsigned)to);
     put_weight(m, m->areas[to].model, false);
     put(m,
-        "[[stimulus]]\nid = \"c\"\nkind = \"poisson\"\nto = \"c\"\n"
+        "[[stimulus]]\nid = \"c\"\nkind = \"poisson\"\nto = \"ç\"\n"
         "rate_hz = %.5g\nweight_pa = 1500\n",
         30 / m->dt_ms);
     cover(m, COVER_copies);
