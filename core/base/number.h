@@ -3,11 +3,11 @@
  * compiler, optimisation level and machine. They use + - * / and sqrt (all
  * correctly rounded by IEEE 754) and integer operations only.
  *
- * Accuracy, tested against references of 60 digits: exp, expm1, log, log1p and
- * pow 2 ulp; erf 4 ulp; erfc, normal_cdf and normal_inverse 8 ulp, tails too
- * (normal results; subnormal ones keep what bits they have); log_gamma 4 ulp or
- * 1e-14, whichever is more. NaN gives NaN; domain errors give what C's libm
- * gives (log(0) = -inf, log(-1) = NaN).
+ * Accuracy, tested against references of 60 digits: exp, expm1, log, log1p, pow
+ * and sin_turns 2 ulp; erf 4 ulp; erfc, normal_cdf and normal_inverse 8 ulp,
+ * tails too (normal results; subnormal ones keep what bits they have);
+ * log_gamma 4 ulp or 1e-14, whichever is more. NaN gives NaN; domain errors
+ * give what C's libm gives (log(0) = -inf, log(-1) = NaN).
  */
 #ifndef VOLLEY_BASE_NUMBER_H
 #define VOLLEY_BASE_NUMBER_H
@@ -27,6 +27,7 @@ double vly_erfc(double x);
 double vly_normal_cdf(double x);
 double vly_normal_inverse(double p); /* 0 < p < 1; 0: -inf, 1: inf */
 double vly_log_gamma(double x);      /* x > 0; for binomial and Poisson */
+double vly_sin_turns(double x);      /* sin(2 pi x) */
 
 uint32_t vly_float_bits(float x);
 float vly_float_from_bits(uint32_t bits);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * erf, the normal distribution and log gamma without libm: the rules of
+ * erf, the normal distribution, log gamma and the sine without libm: rules of
  * number.c. The tables are Chebyshev interpolants to 2^-57 relative, as powers
  * of the interval scaled to [-1, 1]; tests/golden/number_reference.py makes
  * them. In the tail erfc(x) = exp(-x^2) erfcx(x), with x^2 in two parts.
@@ -16,6 +16,7 @@
 #define SQRT_HALF_HIGH 0x1.6a09e667f3bcdp-1
 #define SQRT_HALF_LOW -0x1.bdd3413b26456p-55
 #define SQRT_TWO_PI 0x1.40d931ff62706p+1
+#define TWO_PI 0x1.921fb54442d18p+2
 #define EXP_MINUS_64 0x1.969d47321e4ccp-93
 #define HALF_LOG_TWO_PI 0x1.d67f1c864beb5p-1
 
@@ -74,6 +75,19 @@ static const double stirling[8] = {
     -0x1.f6ab0d9993c7dp-10, /* -691/360360 */
     0x1.a41a41a41a41ap-8,   /* 1/156 */
     -0x1.e4286cb0f5398p-6,  /* -3617/122400 */
+};
+
+/* (-1)^k / (2k + 1)! and (-1)^k / (2k)! of Taylor's series, to 2^-57 at pi/4 */
+static const double sine[9] = {
+    0x1.0000000000000p+0,   -0x1.5555555555555p-3,  0x1.1111111111111p-7,
+    -0x1.a01a01a01a01ap-13, 0x1.71de3a556c734p-19,  -0x1.ae64567f544e4p-26,
+    0x1.6124613a86d09p-33,  -0x1.ae7f3e733b81fp-41, 0x1.952c77030ad4ap-49,
+};
+static const double cosine[10] = {
+    0x1.0000000000000p+0,   -0x1.0000000000000p-1,  0x1.5555555555555p-5,
+    -0x1.6c16c16c16c17p-10, 0x1.a01a01a01a01ap-16,  -0x1.27e4fb7789f5cp-22,
+    0x1.1eed8eff8d898p-29,  -0x1.93974a8c07c9dp-37, 0x1.ae7f3e733b81fp-45,
+    -0x1.6827863b97d97p-53,
 };
 
 /* exp(x^2) erfc(x) for x >= 1/2 */
@@ -224,4 +238,21 @@ double vly_log_gamma(double x)
     double rest = HALF_LOG_TWO_PI + series + lost * log_y;
     double value = (y - 0.5) * log_y - y + rest;
     return n == 0.0 ? value : value - vly_log(product);
+}
+
+/* In turns the reduction to [-1/8, 1/8] is exact. */
+double vly_sin_turns(double x)
+{
+    if (!(x > -0x1p52 && x < 0x1p52))
+        return x - x; /* a whole number of turns, or NaN */
+    double quarter = vly_floor(4.0 * x);
+    if (4.0 * x - quarter >= 0.5)
+        quarter += 1.0;
+    double y = TWO_PI * (x - 0.25 * quarter);
+    double of_four = quarter - 4.0 * vly_floor(0.25 * quarter);
+    double z = y * y;
+    double value = of_four == 0.0 || of_four == 2.0
+                       ? y * vly_horner(sine, COUNT(sine), z)
+                       : vly_horner(cosine, COUNT(cosine), z);
+    return of_four < 2.0 ? value : -value;
 }

@@ -188,11 +188,19 @@ vly_status vly_pairs_split(vly_maker *maker);
 vly_status vly_quantise(vly_maker *maker);
 
 /* stimulus_table.c: the largest |input| of one burst at scale 2^q for each
- * neuron of the stimulus' area, added to reach [neurons]; saturates.
+ * neuron of an area, added to sums; saturates. Pieces of one list stand one
+ * after another. The last call, with stimulus NULL, ends it.
  * Errors  E_PARSE the table is too long; E_NOMEM */
-vly_status vly_stimulus_reach(const vly_connectome_stimulus *stimulus,
-                              double dt_ms, int32_t q, uint32_t area_first,
-                              uint64_t *reach, vly_error *error);
+typedef struct vly_reach {
+    uint64_t *sums;   /* [n] */
+    uint64_t *listed; /* [n] zeros: of the pieces of a list */
+    uint32_t n;
+    uint32_t first;   /* global id */
+    const char *list; /* its id; NULL at first */
+} vly_reach;
+vly_status vly_reach_add(vly_reach *reach,
+                         const vly_connectome_stimulus *stimulus, double dt_ms,
+                         int32_t q, vly_error *error);
 
 /* Adds the stimulus' place before the message of a failure; OK stays OK. */
 vly_status vly_stimulus_placed(const vly_maker *maker, uint32_t stimulus,

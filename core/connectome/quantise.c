@@ -244,22 +244,33 @@ out:
 
 /* ---- the bound -------------------------------------------------------- */
 
-static vly_status stimuli_sum(vly_maker *maker, uint32_t area, uint32_t port,
-                              int32_t q, uint64_t *reach)
+typedef struct area_sums {
+    uint32_t area;
+    uint32_t n;
+    uint32_t n_ports;
+    uint64_t *loads;  /* [n_ports][n] */
+    uint64_t *reach;  /* [n_ports][n] */
+    uint64_t *listed; /* [n] scratch */
+} area_sums;
+
+static vly_status stimuli_sum(vly_maker *maker, const area_sums *sums,
+                              uint32_t port, int32_t q)
 {
     vly_status status = VLY_OK;
     const vly_genome *genome = maker->genome;
-    uint32_t first = genome->areas[area].first;
-    memset(reach, 0, genome->areas[area].n_neurons * sizeof(*reach));
+    vly_reach reach = {sums->reach + (size_t)port * sums->n, sums->listed,
+                       sums->n, genome->areas[sums->area].first, NULL};
+    memset(reach.sums, 0, sums->n * sizeof(*reach.sums));
+    memset(reach.listed, 0, sums->n * sizeof(*reach.listed));
     for (uint32_t s = 0; s < genome->n_stimuli; s++) {
         const vly_connectome_stimulus *stimulus = &maker->stimuli[s];
-        if (stimulus->area != area || stimulus->port != port)
+        if (stimulus->area != sums->area || stimulus->port != port)
             continue;
         vly_error why = VLY_ERROR_INIT;
-        status =
-            vly_stimulus_reach(stimulus, genome->dt_ms, q, first, reach, &why);
+        status = vly_reach_add(&reach, stimulus, genome->dt_ms, q, &why);
         VLY_TRY(vly_stimulus_placed(maker, s, status, &why));
     }
+    status = vly_reach_add(&reach, NULL, genome->dt_ms, q, maker->error);
 out:
     return status;
 }
@@ -316,24 +327,17 @@ static void store_load(vly_made_area *made, uint32_t port,
 
 /* ---- areas that are not FEAGI ----------------------------------------- */
 
-typedef struct area_sums {
-    uint32_t area;
-    uint32_t n;
-    uint32_t n_ports;
-    uint64_t *loads; /* [n_ports][n] */
-    uint64_t *reach; /* [n_ports][n] */
-} area_sums;
-
 static vly_status sums_init(vly_maker *maker, uint32_t area, area_sums *sums)
 {
     const vly_area *of = &maker->genome->areas[area];
     *sums = (area_sums){
         .area = area, .n = of->n_neurons, .n_ports = of->model->n_ports};
     size_t n = (size_t)sums->n * sums->n_ports;
-    sums->loads = vly_calloc(n, 2 * sizeof(*sums->loads));
+    sums->loads = vly_calloc(2 * n + sums->n, sizeof(*sums->loads));
     if (!sums->loads)
         return vly_fail_nomem(maker->error, n * 16, "sums of weights");
     sums->reach = sums->loads + n;
+    sums->listed = sums->reach + n;
     return VLY_OK;
 }
 
@@ -361,7 +365,7 @@ static vly_status fit_stimuli(vly_maker *maker, area_sums *sums,
         uint64_t *reach = sums->reach + (size_t)port * sums->n;
         for (;;) {
             uint64_t most;
-            VLY_TRY(stimuli_sum(maker, sums->area, port, plans[port].q, reach));
+            VLY_TRY(stimuli_sum(maker, sums, port, plans[port].q));
             uint32_t at = fullest(NULL, reach, sums->n, &most);
             if (most <= VLY_BOUND)
                 break;
@@ -399,22 +403,21 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
     VLY_TRY(vly_loads_sum(maker, sums->area, 0, sums->loads));
     for (uint32_t port = 0; *fits && port < sums->n_ports; port++) {
         uint64_t most;
-        size_t first = (size_t)port * sums->n;
-        VLY_TRY(stimuli_sum(maker, sums->area, port, plans[port].q,
-                            sums->reach + first));
+        const uint64_t *loads = sums->loads + (size_t)port * sums->n;
+        VLY_TRY(stimuli_sum(maker, sums, port, plans[port].q));
         uint32_t at =
-            fullest(sums->loads + first, sums->reach + first, sums->n, &most);
-        VLY_TRY(
-            whole_most(maker, sums->area, port, sums->reach + first, &most));
+            fullest(loads, sums->reach + (loads - sums->loads), sums->n, &most);
+        VLY_TRY(whole_most(maker, sums->area, port,
+                           sums->reach + (loads - sums->loads), &most));
         *fits = most <= VLY_BOUND;
         if (!*fits)
-            VLY_TRY(lower_q(maker, sums, port, at, sums->loads + first, plans));
+            VLY_TRY(lower_q(maker, sums, port, at, loads, plans));
         /* far above the bound: lower q by more, since each try draws every
          * weight */
         for (; plans[port].refined && plans[port].q > VLY_Q_MIN &&
                most > 4 * VLY_BOUND;
              most /= 2)
-            VLY_TRY(lower_q(maker, sums, port, at, sums->loads + first, plans));
+            VLY_TRY(lower_q(maker, sums, port, at, loads, plans));
     }
 out:
     return status;
@@ -451,7 +454,7 @@ static vly_status feagi_try(vly_maker *maker, uint32_t area, uint32_t feagi_q,
     uint64_t most;
     VLY_TRY(sums_init(maker, area, &sums));
     VLY_TRY(vly_loads_sum(maker, area, feagi_q, sums.loads));
-    VLY_TRY(stimuli_sum(maker, area, 0, (int32_t)feagi_q, sums.reach));
+    VLY_TRY(stimuli_sum(maker, &sums, 0, (int32_t)feagi_q));
     uint32_t at = fullest(sums.loads, sums.reach, sums.n, &most);
     VLY_TRY(whole_most(maker, area, 0, sums.reach, &most));
     *fits = most <= VLY_BOUND;

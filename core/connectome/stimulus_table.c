@@ -279,23 +279,44 @@ static vly_status list_reach(const vly_connectome_stimulus *stimulus,
     return VLY_OK;
 }
 
-vly_status vly_stimulus_reach(const vly_connectome_stimulus *stimulus,
-                              double dt_ms, int32_t q, uint32_t area_first,
-                              uint64_t *reach, vly_error *error)
+/* Of a neuron at most one piece of a list holds in a burst: the largest counts.
+ */
+static void list_end(vly_reach *reach)
 {
-    if (stimulus->kind == VLY_STIMULUS_DC)
+    for (uint32_t i = 0; reach->list && i < reach->n; i++) {
+        reach->sums[i] += reach->listed[i];
+        reach->listed[i] = 0;
+    }
+    reach->list = NULL;
+}
+
+vly_status vly_reach_add(vly_reach *reach,
+                         const vly_connectome_stimulus *stimulus, double dt_ms,
+                         int32_t q, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (reach->list && (!stimulus || !stimulus->listed ||
+                        strcmp(reach->list, stimulus->id) != 0))
+        list_end(reach);
+    if (!stimulus || stimulus->kind == VLY_STIMULUS_DC)
         return VLY_OK;
     if (stimulus->kind == VLY_STIMULUS_SPIKES)
         return list_reach(stimulus,
                           magnitude(vly_weight_scaled(stimulus->weight, q)),
-                          area_first, reach, error);
+                          reach->first, reach->sums, error);
     stimulus_grid grid;
-    vly_status status = VLY_OK;
     VLY_TRY(grid_make(stimulus, dt_ms, q, &grid, error));
     double most = grid_reach(&grid, stimulus->kind);
     uint64_t add = most < 1e15 ? (uint64_t)most : UINT64_C(1000000000000000);
-    for (uint32_t i = 0; i < stimulus->n_neurons; i++)
-        reach[stimulus->first - area_first + i] += add;
+    for (uint32_t i = 0; i < stimulus->n_neurons; i++) {
+        uint32_t at = stimulus->first - reach->first + i;
+        if (!stimulus->listed)
+            reach->sums[at] += add;
+        else if (reach->listed[at] < add)
+            reach->listed[at] = add;
+    }
+    if (stimulus->listed)
+        reach->list = stimulus->id;
 out:
     return status;
 }

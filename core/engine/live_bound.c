@@ -191,25 +191,31 @@ out:
 
 /* ---- stimuli ----------------------------------------------------------- */
 
+/* sums: [2 * neurons] scratch */
 static vly_status check_port(const vly_live *change, const vly_live *now,
                              const vly_connectome *connectome, uint32_t area,
                              uint32_t port, uint64_t *sums, vly_error *error)
 {
+    const double dt_ms = connectome->desc.dt_ms;
     vly_status status = VLY_OK;
     const vly_connectome_area *target = &connectome->areas[area];
     const uint32_t *load = load_now(change, now, connectome, area, port);
     const vly_overlay *overlay = change->overlay;
-    for (uint32_t i = 0; i < target->n_neurons; i++)
+    vly_reach reach = {sums, sums + target->n_neurons, target->n_neurons,
+                       target->first, NULL};
+    for (uint32_t i = 0; i < target->n_neurons; i++) {
         sums[i] = load ? load[i] : 0;
+        reach.listed[i] = 0;
+    }
     for (uint32_t s = 0; s < connectome->n_stimuli; s++) {
         vly_connectome_stimulus stimulus =
             vly_overlay_stimulus_now(overlay, connectome, s);
         if (stimulus.area != area || stimulus.port != port)
             continue;
-        VLY_TRY(vly_stimulus_reach(&stimulus, connectome->desc.dt_ms,
-                                   target->q[port], target->first, sums,
-                                   error));
+        VLY_TRY(
+            vly_reach_add(&reach, &stimulus, dt_ms, target->q[port], error));
     }
+    VLY_TRY(vly_reach_add(&reach, NULL, dt_ms, target->q[port], error));
     for (uint32_t i = 0; i < target->n_neurons; i++)
         if (sums[i] > VLY_LOAD_MAX)
             return vly_fail(error, VLY_E_INVALID,
@@ -226,9 +232,10 @@ vly_status vly_live_check(const vly_live *change, const vly_live *now,
                           vly_error *error)
 {
     uint32_t n = connectome->areas[area].n_neurons;
-    uint64_t *sums = vly_malloc(n, sizeof *sums);
+    uint64_t *sums = vly_malloc(n, 2 * sizeof *sums);
     if (!sums)
-        return vly_fail_nomem(error, n * sizeof *sums, "the check of inputs");
+        return vly_fail_nomem(error, 2 * n * sizeof *sums,
+                              "the check of inputs");
     vly_status status = VLY_OK;
     for (uint32_t p = 0; p < connectome->desc.areas[area].n_ports; p++)
         VLY_TRY(check_port(change, now, connectome, area, p, sums, error));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Expressions in double: + - * / ( ), unary minus, numbers, names from [var],
- * min max round sqrt log. No loops. Variables are evaluated when they are
- * first needed and kept; a cycle is refused. One counter limits the depth of
- * parentheses and of references together.
+ * dt_ms, min max round sqrt log. No loops. Variables are evaluated when they
+ * are first needed and kept; a cycle is refused. One counter limits the depth
+ * of parentheses and of references together.
  *
  *     sum     = product { ("+" | "-") product }
  *     product = factor { ("*" | "/") factor }
@@ -34,9 +34,11 @@ static vly_status fail(parser *p, const char *sentence, const char *word,
                            p->node->u.string, sentence, word, end);
 }
 
+/* or a byte of one */
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           (c & 0x80) != 0;
 }
 
 static bool is_digit(char c)
@@ -116,6 +118,9 @@ out:
 
 /* ---- names -------------------------------------------------------------- */
 
+/* A variable of this name comes first. */
+static const char step_name[] = "dt_ms";
+
 static vly_status no_name(parser *p, const char *name)
 {
     vly_suggest suggest = {0};
@@ -124,9 +129,10 @@ static vly_status no_name(parser *p, const char *name)
         vly_foreign_offer(&suggest, name, p->reader->vars[i].node->key);
     for (uint32_t i = 0; i < N_FUNCTIONS; i++)
         vly_foreign_offer(&suggest, name, function_names[i]);
+    vly_foreign_offer(&suggest, name, step_name);
     vly_suggest_text(&suggest, hint, sizeof(hint));
     return fail(p, "no variable ", name,
-                *hint ? hint : ", wanted one of [var]");
+                *hint ? hint : ", wanted one of [var], or dt_ms");
 }
 
 static vly_status evaluate(vly_reader *reader, vly_variable *var)
@@ -169,6 +175,8 @@ static vly_status name(parser *p, double *out)
         *out = var->value;
         return status;
     }
+    if (strcmp(word, step_name) == 0)
+        return vly_reader_step(p->reader, p->node, out);
     return no_name(p, word);
 }
 

@@ -141,12 +141,10 @@ static const vly_foreign rows[] = {
     NEAR("PoissonInput", "poisson",
          "[[stimulus]] kind = \"poisson\", rate_hz = N * rate"),
     NEAR("inhomogeneous_poisson_generator", "poisson",
-         "one [[stimulus]] kind = \"poisson\" for each rate, with start_ms and "
-         "stop_ms"),
-    NONE("sinusoidal_poisson_generator",
-         "no rate is a sine; nearest: one [[stimulus]] kind = \"poisson\" a "
-         "step, "
-         "with start_ms and stop_ms"),
+         "[[stimulus]] kind = \"poisson\" with at_ms and a list of rates"),
+    NEAR("sinusoidal_poisson_generator", "poisson",
+         "[[stimulus]] kind = \"poisson\", rate_hz = { sine = { mean, "
+         "amplitude, frequency_hz, phase_deg } }, in steps of every_ms"),
     NEAR("spike_generator", "spikes",
          "[area] generator = \"spikes\" with neurons = 1, times_at = \"end\" "
          "for NEST's times, and a map from it; "
@@ -157,19 +155,19 @@ static const vly_foreign rows[] = {
          "all spikes of a pulse come in its bursts, without jitter"),
     NEAR("dc_generator", "dc", "[[stimulus]] kind = \"dc\""),
     NEAR("step_current_generator", "dc",
-         "one [[stimulus]] kind = \"dc\" a step, with start_ms and stop_ms"),
-    NONE("ac_generator", "no stimulus is a sine; nearest: one [[stimulus]] "
-                         "kind = \"dc\" a step, "
-                         "with start_ms and stop_ms"),
+         "[[stimulus]] kind = \"dc\" with at_ms and a list of amplitudes"),
+    NEAR("ac_generator", "dc",
+         "[[stimulus]] kind = \"dc\", amplitude = { sine = { mean, amplitude, "
+         "frequency_hz, phase_deg } }, in steps of every_ms"),
     NEAR(
         "noise_generator", "normal",
         "[[stimulus]] kind = \"normal\" adds a new number to the port in every "
-        "burst; no noise current is held between draws"),
+        "burst; a current that is held: `volley new neurons/lif_held_noise`"),
     NONE("gamma_sup_generator", "generators are poisson, spikes and pulse"),
     NONE("mip_generator",
          "no two generators share spikes; generators are poisson, spikes and "
          "pulse"),
-    NONE("TimedArray", "one [[stimulus]] a step, with start_ms and stop_ms"),
+    NONE("TimedArray", "[[stimulus]] with at_ms and lists of values"),
     NONE("amplitude_times",
          "one [[stimulus]] of kind dc a step, with start_ms and stop_ms"),
     NONE("amplitude_values",

@@ -45,22 +45,43 @@ static vly_status rivals(vly_reader *reader, const vly_toml_node *run,
                                b);
 }
 
-static vly_status read_step(vly_reader *reader, const vly_toml_node *run)
+static vly_status read_step(vly_reader *reader, const vly_toml_node *run,
+                            double *dt_ms)
 {
-    vly_genome *genome = reader->genome;
     const vly_toml_node *dt = vly_toml_get(run, "dt_ms");
     const vly_toml_node *rate = vly_toml_get(run, "rate_hz");
     double number = 0;
-    genome->dt_ms = 1;
+    *dt_ms = 1;
     if (dt)
-        return vly_value_ranged(reader, dt, "dt_ms", 1e-4, 1000,
-                                &genome->dt_ms);
+        return vly_value_ranged(reader, dt, "dt_ms", 1e-4, 1000, dt_ms);
     if (!rate)
         return VLY_OK;
     vly_status status =
         vly_value_ranged(reader, rate, "rate_hz", 1, 1e7, &number);
     if (status == VLY_OK)
-        genome->dt_ms = 1000 / number;
+        *dt_ms = 1000 / number;
+    return status;
+}
+
+vly_status vly_reader_step(vly_reader *reader, const vly_toml_node *node,
+                           double *dt_ms)
+{
+    vly_reader *top = reader;
+    while (top->outer)
+        top = top->outer;
+    const vly_toml_node *run = vly_toml_get(&top->root, "run");
+    vly_status status = VLY_OK;
+    if (run)
+        VLY_TRY(vly_reader_table(top, run, "run"));
+    if (top->in_step)
+        return vly_reader_fail(reader, node,
+                               "\"%.200s\": dt_ms refers to itself, wanted "
+                               "an expression of others",
+                               node->u.string);
+    top->in_step = true;
+    status = read_step(top, run, dt_ms);
+    top->in_step = false;
+out:
     return status;
 }
 
@@ -102,7 +123,7 @@ static vly_status read_run(vly_reader *reader)
         VLY_TRY(rivals(reader, run, "dt_ms", "rate_hz"));
         VLY_TRY(rivals(reader, run, "ms", "bursts"));
     }
-    VLY_TRY(read_step(reader, run));
+    VLY_TRY(vly_reader_step(reader, run, &genome->dt_ms));
     VLY_TRY(read_length(reader, run));
     for (uint32_t i = 0; i < 3; i++) {
         const vly_toml_node *seed = vly_toml_get(run, keys[i]);

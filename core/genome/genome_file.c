@@ -61,15 +61,14 @@ out:
     return status;
 }
 
-static vly_status open_file(vly_reader *reader, const vly_toml_node *node,
-                            char **path, FILE **file)
+vly_status vly_file_open(vly_reader *reader, const vly_toml_node *node,
+                         char **path, FILE **file)
 {
     return open_named(reader, node, "file", path, file);
 }
 
-/* Adds the genome's place before the message of a failure. */
-static vly_status placed(vly_reader *reader, const vly_toml_node *node,
-                         vly_status status, const vly_error *why)
+vly_status vly_file_placed(vly_reader *reader, const vly_toml_node *node,
+                           vly_status status, const vly_error *why)
 {
     if (status == VLY_OK)
         return VLY_OK;
@@ -107,7 +106,7 @@ static vly_status check_map(vly_reader *reader, const vly_map_entry *map)
 
 /* The signature of HDF5 (its specification III.A); comma-separated text does
  * not begin with it. */
-static bool is_sonata(FILE *file)
+bool vly_file_is_hdf5(FILE *file)
 {
     static const char mark[] = "\x89HDF\r\n\x1a\n";
     char first[8];
@@ -130,7 +129,7 @@ vly_status vly_edges_keep(vly_reader *reader, vly_edge_list *edges)
     return VLY_OK;
 }
 
-static vly_status keep_name(vly_reader *reader, const char *name, char **out)
+vly_status vly_file_keep_name(vly_reader *reader, const char *name, char **out)
 {
     vly_status status = vly_reader_alloc(reader, strlen(name) + 1, 1, out);
     if (status == VLY_OK)
@@ -138,12 +137,11 @@ static vly_status keep_name(vly_reader *reader, const char *name, char **out)
     return status;
 }
 
-/* Absolute if possible, so that the resolved genome can be read from another
- * folder. */
-static vly_status keep_path(vly_reader *reader, const char *path, char **out)
+vly_status vly_file_keep_path(vly_reader *reader, const char *path, char **out)
 {
     char *absolute = realpath(path, NULL);
-    vly_status status = keep_name(reader, absolute ? absolute : path, out);
+    vly_status status =
+        vly_file_keep_name(reader, absolute ? absolute : path, out);
     free(absolute);
     return status;
 }
@@ -225,7 +223,7 @@ static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
             table->name, map->population ? "population" : "edge_types_file");
     else if (table)
         status = vly_edges_from_columns(table, &spec, &edges, &why);
-    else if (is_sonata(file))
+    else if (vly_file_is_hdf5(file))
         status =
             vly_edges_from_sonata(path, node->u.string, &spec, &edges, &why);
     else if (types)
@@ -242,7 +240,7 @@ static vly_status read_edges(vly_reader *reader, vly_map_entry *map,
                           "%.300s has no synapse, wanted one at least",
                           node->u.string);
     }
-    status = placed(reader, node, status, &why);
+    status = vly_file_placed(reader, node, status, &why);
     if (status != VLY_OK)
         return status;
     map->edges = edges;
@@ -262,8 +260,8 @@ static vly_status read_types(vly_reader *reader, vly_map_entry *map,
     vly_status status;
     VLY_TRY(open_named(reader, node, "edge_types_file", &path, &file));
     status = vly_edge_types_init(types, file, node->u.string, &why);
-    VLY_TRY(placed(reader, node, status, &why));
-    VLY_TRY(keep_path(reader, path, &map->edge_types));
+    VLY_TRY(vly_file_placed(reader, node, status, &why));
+    VLY_TRY(vly_file_keep_path(reader, path, &map->edge_types));
 out:
     if (file)
         fclose(file);
@@ -310,11 +308,11 @@ vly_status vly_map_file(vly_reader *reader, vly_map_entry *map)
                 ? vly_tables_find(reader, node->u.string)
                 : NULL;
     if (!table)
-        VLY_TRY(open_file(reader, node, &path, &file));
+        VLY_TRY(vly_file_open(reader, node, &path, &file));
     VLY_TRY(read_edges(reader, map, node, path, file, table,
                        given ? &types : NULL));
-    VLY_TRY(table ? keep_name(reader, table->name, &map->file)
-                  : keep_path(reader, path, &map->file));
+    VLY_TRY(table ? vly_file_keep_name(reader, table->name, &map->file)
+                  : vly_file_keep_path(reader, path, &map->file));
 out:
     if (file)
         fclose(file);
@@ -431,10 +429,10 @@ vly_status vly_value_from_file(vly_reader *reader, const vly_toml_node *node,
         status = vly_values_from_column(table, wanted, spec, &column.values,
                                         &column.n, &why);
     } else {
-        VLY_TRY(open_file(reader, given, &path, &file));
+        VLY_TRY(vly_file_open(reader, given, &path, &file));
         status = read_column(&column, file, given->u.string, wanted, &why);
     }
-    VLY_TRY(placed(reader, given, status, &why));
+    VLY_TRY(vly_file_placed(reader, given, status, &why));
     value->kind = VLY_VALUE_ARRAY;
     value->array = column.values;
     value->n_array = column.n;

@@ -4,8 +4,23 @@
 #ifndef VOLLEY_GENOME_GENOME_FILE_H
 #define VOLLEY_GENOME_GENOME_FILE_H
 
+#include <stdio.h>
+
 #include "genome/genome_map.h"
 #include "genome/genome_value.h"
+
+/* Opens the file that node names; *path lives as long as the reader. */
+vly_status vly_file_open(vly_reader *reader, const vly_toml_node *node,
+                         char **path, FILE **file);
+/* Adds the genome's place before the message of a failure; OK stays OK. */
+vly_status vly_file_placed(vly_reader *reader, const vly_toml_node *node,
+                           vly_status status, const vly_error *why);
+/* Does it begin as HDF5 does? It is rewound. */
+bool vly_file_is_hdf5(FILE *file);
+vly_status vly_file_keep_name(vly_reader *reader, const char *name, char **out);
+/* Absolute if possible, so that the resolved genome can be read from another
+ * folder. */
+vly_status vly_file_keep_path(vly_reader *reader, const char *path, char **out);
 
 /* `file`, `population` and `edge_types_file` of a map, read if its rule is
  * file, otherwise refused. */

@@ -154,14 +154,15 @@ static vly_status check_values(vly_reader *reader, const vly_toml_node *area,
     const vly_toml_node *rate = vly_toml_get(area, "rate_hz");
     bool poisson = kind->keys == vly_keys_area_poisson;
     bool spikes = kind->keys == vly_keys_area_spikes;
-    if ((poisson && !rate) || (spikes && !vly_toml_get(area, "times_ms") &&
-                               !vly_toml_get(area, "bursts")))
+    if ((poisson && !rate) ||
+        (spikes && !vly_toml_get(area, "times_ms") &&
+         !vly_toml_get(area, "bursts") && !vly_toml_get(area, "file")))
         return vly_reader_fail_key(reader, area, "generator %.80s has no %s",
                                    area->key,
                                    poisson ? "rate_hz, wanted spikes a second "
                                              "of each neuron"
-                                           : "times, wanted times_ms or "
-                                             "bursts");
+                                           : "times, wanted times_ms, "
+                                             "bursts or file");
     return VLY_OK;
 }
 
@@ -381,7 +382,7 @@ static vly_status check_lists(vly_reader *reader,
     const vly_area *area = &reader->genome->areas[entry->to.areas[0]];
     const vly_toml_node *node = vly_toml_get(entry->node, "bursts");
     vly_status status = VLY_OK;
-    if (entry->form != VLY_STIMULUS_SPIKES)
+    if (entry->form != VLY_STIMULUS_SPIKES || entry->file)
         return VLY_OK;
     node = node ? node : vly_toml_get(entry->node, "times_ms");
     for (uint32_t i = 0; status == VLY_OK && i < entry->n_lists; i++)

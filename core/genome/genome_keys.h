@@ -17,8 +17,8 @@ typedef enum vly_key_form {
     VLY_FORM_WHOLE,
     VLY_FORM_CELL,     /* a number, a distribution, or a matrix of such */
     VLY_FORM_COUNTS,   /* a number, or a matrix of such */
-    VLY_FORM_EACH,     /* a number, or a list of one an area of `to`, a neuron
-                        * or a time */
+    VLY_FORM_EACH,     /* a number, a list of one an area of `to`, a neuron or
+                        * a time, or a function of time */
     VLY_FORM_PER_AREA, /* a number, or a list of one an area of `to` */
     VLY_FORM_AREAS,    /* a name, a glob, or a list of such */
     VLY_FORM_LINKS,    /* ["A -> B", ...] */
@@ -98,6 +98,9 @@ extern const vly_key vly_keys_distribution[];
 extern const vly_key vly_keys_draw[];
 extern const vly_key vly_keys_choice[];
 extern const vly_key vly_keys_mixture[];
+extern const vly_key vly_keys_course[]; /* functions of time */
+extern const vly_key vly_keys_sine[];
+extern const vly_key vly_keys_ramp[];
 extern const vly_key vly_keys_poisson[];
 extern const vly_key vly_keys_bernoulli[];
 extern const vly_key vly_keys_normal[];

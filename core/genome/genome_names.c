@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "genome/foreign_names.h"
 #include "genome/genome_copies.h"
 #include "genome/genome_reader.h"
@@ -12,6 +13,13 @@
 
 /* Goes back to the last star only, so the cost is at most length times
  * length. */
+/* Bytes of the first one. */
+static size_t character(const char *text)
+{
+    const size_t n = vly_utf8_length(text, strlen(text));
+    return n > 0 ? n : 1;
+}
+
 bool vly_glob_match(const char *pattern, const char *text)
 {
     const char *star = NULL;
@@ -21,11 +29,12 @@ bool vly_glob_match(const char *pattern, const char *text)
             star = pattern++;
             retry = text;
         } else if (*pattern == '?' || *pattern == *text) {
+            text += *pattern == '?' ? character(text) : 1;
             pattern++;
-            text++;
         } else if (star) {
             pattern = star + 1;
-            text = ++retry;
+            retry += character(retry);
+            text = retry;
         } else {
             return false;
         }
@@ -186,7 +195,7 @@ vly_status vly_reader_label(vly_reader *reader, const vly_toml_node *node,
     if (!vly_name_valid(*id))
         return vly_reader_wrong(reader, item, "id",
                                 "a letter or _, then letters, digits, _ / -, "
-                                "at most 63");
+                                "at most 63 bytes");
     snprintf(*label, VLY_NAME_MAX + 1, "%s", *id);
 out:
     return status;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/plain.h"
 #include "genome/foreign_names.h"
 
 vly_status vly_reader_alloc(vly_reader *reader, size_t count, size_t size,
@@ -356,18 +357,43 @@ vly_status vly_reader_tables(vly_reader *reader, const vly_toml_node *node,
     return vly_reader_wrong(reader, node, what, wanted);
 }
 
+/* What of Unicode beyond ASCII is no letter, mark or digit: controls, spaces,
+ * punctuation with its quotes and slashes, symbols, invisible characters and
+ * those that change the direction of text, private use. Blocks as of Unicode
+ * 15; a block that is not assigned yet is taken for letters. */
+static bool is_no_letter(uint32_t code)
+{
+    static const uint32_t ranges[][2] = {
+        {0x80, 0xa9},       {0xab, 0xb4},       {0xb6, 0xb9},
+        {0xbb, 0xbf},       {0xd7, 0xd7},       {0xf7, 0xf7},
+        {0x37e, 0x37e},     {0x387, 0x387},     {0x61c, 0x61c},
+        {0x1680, 0x1680},   {0x180b, 0x180f},   {0x2000, 0x206f},
+        {0x20a0, 0x20cf},   {0x2190, 0x2bff},   {0x2e00, 0x2e7f},
+        {0x3000, 0x3004},   {0x3008, 0x3020},   {0x3030, 0x3030},
+        {0xe000, 0xf8ff},   {0xfdd0, 0xfdef},   {0xfe00, 0xfe6f},
+        {0xfeff, 0xff0f},   {0xff1a, 0xff20},   {0xff3b, 0xff3e},
+        {0xff40, 0xff40},   {0xff5b, 0xff65},   {0xffe0, 0xffff},
+        {0x1d000, 0x1d3ff}, {0x1f000, 0x1faff}, {0xe0000, 0x10ffff}};
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        if (code >= ranges[i][0] && code <= ranges[i][1])
+            return true;
+    return false;
+}
+
 bool vly_name_valid(const char *name)
 {
     size_t n = strlen(name);
     if (n == 0 || n > VLY_NAME_MAX)
         return false;
-    for (size_t i = 0; i < n; i++) {
-        char c = name[i];
-        bool letter =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    for (size_t i = 0; i < n;) {
+        const vly_plain_char at = vly_plain_char_at(name + i, n - i);
+        const uint32_t c = at.code;
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      c == '_' || (c >= 0x80 && !is_no_letter(c));
         bool later = (c >= '0' && c <= '9') || c == '/' || c == '-';
-        if (!letter && !(later && i > 0))
+        if (!at.is_utf8 || (!letter && !(later && i > 0)))
             return false;
+        i += at.length;
     }
     return true;
 }
@@ -380,6 +406,6 @@ vly_status vly_reader_name(vly_reader *reader, const vly_toml_node *node,
     return vly_reader_fail_key(
         reader, node,
         "%s name \"%.80s\", wanted a letter or _, then letters, digits, "
-        "_ / -, at most 63",
+        "_ / -, at most 63 bytes",
         what, name);
 }

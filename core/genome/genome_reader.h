@@ -46,8 +46,10 @@ struct vly_map_entry;
 struct vly_stimulus_entry;
 
 typedef struct vly_reader {
-    const char *name; /* of the file, in messages */
-    bool included;    /* by a [use] */
+    const char *name;         /* of the file, in messages */
+    bool included;            /* by a [use] */
+    struct vly_reader *outer; /* which includes it: dt_ms is its */
+    bool in_step;             /* dt_ms is evaluated */
     vly_toml_node root;
     const vly_table *tables; /* given in place of files */
     uint32_t n_tables;
@@ -134,10 +136,15 @@ vly_status vly_reader_string(vly_reader *reader, const vly_toml_node *node,
                              const char *what, const char **out);
 vly_status vly_reader_bool(vly_reader *reader, const vly_toml_node *node,
                            const char *what, bool *out);
+/* dt_ms of the run, for an expression in node; of an included file that of the
+ * genome that includes it. */
+vly_status vly_reader_step(vly_reader *reader, const vly_toml_node *node,
+                           double *dt_ms);
 /* A list of tables ([[map]]); one [map] is refused with a hint. */
 vly_status vly_reader_tables(vly_reader *reader, const vly_toml_node *node,
                              const char *what);
-/* [A-Za-z_][A-Za-z0-9_/-]*, at most 63 characters */
+/* A letter of any script or _, then those, digits, / and -; UTF-8, at most 63
+ * bytes */
 bool vly_name_valid(const char *name);
 vly_status vly_reader_name(vly_reader *reader, const vly_toml_node *node,
                            const char *what, const char *name);

@@ -78,6 +78,14 @@ static void resolve_run(vly_text *text, const vly_reader *reader)
     }
 }
 
+/* TOML wants quotes around other keys. */
+static bool is_ascii(const char *name)
+{
+    while (*name && !(*name & 0x80))
+        name++;
+    return *name == 0;
+}
+
 static void resolve_vars(vly_text *text, const vly_reader *reader)
 {
     if (reader->n_vars)
@@ -85,7 +93,10 @@ static void resolve_vars(vly_text *text, const vly_reader *reader)
     for (uint32_t i = 0; i < reader->n_vars; i++) {
         const vly_variable *var = &reader->vars[i];
         vly_origin origin = vly_reader_origin(var->node, VLY_ORIGIN_FILE);
-        put_double(text, var->node->key, var->value);
+        char key[VLY_NAME_MAX + 3];
+        snprintf(key, sizeof(key), is_ascii(var->node->key) ? "%s" : "\"%s\"",
+                 var->node->key);
+        put_double(text, key, var->value);
         vly_text_origin(text, &origin, NULL);
     }
 }
@@ -154,6 +165,26 @@ static void put_series(vly_text *text, const vly_series *series)
     vly_text_put(text, "]\n");
 }
 
+static void put_course(vly_text *text, const vly_course *course)
+{
+    static const char *const keys[][4] = {
+        [VLY_COURSE_SINE] = {"mean", "amplitude", "frequency_hz", "phase_deg"},
+        [VLY_COURSE_RAMP] = {"from", "to", "start_ms", "stop_ms"}};
+    char number[VLY_NUMBER_SIZE];
+    vly_text_put(text, "{ %s = {",
+                 course->kind == VLY_COURSE_SINE ? "sine" : "ramp");
+    for (int i = 0; i < 4; i++)
+        vly_text_put(text, "%s %s = %s", i ? "," : "", keys[course->kind][i],
+                     vly_toml_print_number(course->numbers[i], number));
+    vly_text_put(text, " } }\n");
+}
+
+static void put_every(vly_text *text, const vly_stimulus_entry *entry)
+{
+    if (entry->every)
+        vly_text_put(text, "every_bursts = %" PRIu64 "\n", entry->every);
+}
+
 static void resolve_numbers(vly_text *text, const vly_stimulus_entry *entry,
                             const char *stem, const char *suffix, size_t offset)
 {
@@ -166,7 +197,10 @@ static void resolve_numbers(vly_text *text, const vly_stimulus_entry *entry,
     vly_text_put(text, "%s = ", key);
     for (uint32_t k = 0; k < VLY_SERIES_KEYS; k++)
         if (entry->series[k].values && offset == offsets[k]) {
-            put_series(text, &entry->series[k]);
+            if (entry->series[k].course.kind)
+                put_course(text, &entry->series[k].course);
+            else
+                put_series(text, &entry->series[k]);
             return;
         }
     memcpy(&values[0], (const char *)first + offset, sizeof(double));
@@ -246,8 +280,25 @@ static void resolve_voxels(vly_text *text, const vly_stimulus_entry *entry)
     vly_text_origin(text, &origin, NULL);
 }
 
+/* As for the synapses of a file: its content is not written. */
+static void resolve_file(vly_text *text, const vly_stimulus_entry *entry)
+{
+    vly_text_put(text, "file = ");
+    vly_text_string(text, entry->file);
+    if (entry->population) {
+        vly_text_put(text, "\npopulation = ");
+        vly_text_string(text, entry->population);
+    }
+    vly_text_put(text, "\ntimes_at = \"%s\"\n",
+                 entry->at_begin ? "begin" : "end");
+}
+
 static void resolve_bursts(vly_text *text, const vly_stimulus_entry *entry)
 {
+    if (entry->file) {
+        resolve_file(text, entry);
+        return;
+    }
     vly_origin origin = origin_of2(entry->node, "times_ms", "bursts");
     vly_text_put(text, "bursts = ");
     if (entry->flat) {
@@ -337,7 +388,8 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
     resolve_where(text, entry);
     if (vly_toml_get(entry->node, "port"))
         vly_text_put(text, "port = %u\n", first->port);
-    for (uint32_t i = 0; i < entry->n_times; i++)
+    put_every(text, entry);
+    for (uint32_t i = 0; !entry->every && i < entry->n_times; i++)
         vly_text_put(text, "%s%" PRIu64 "%s", i ? ", " : "at_bursts = [",
                      entry->times[i], i + 1 < entry->n_times ? "" : "]\n");
     bool drawn = entry->kind == VLY_STIMULUS_POISSON ||
@@ -345,7 +397,7 @@ static void resolve_stimulus(vly_text *text, const vly_reader *reader,
     if (drawn)
         resolve_numbers(text, entry, "rate_hz", "",
                         offsetof(vly_stimulus, rate_hz));
-    if (drawn || entry->kind == VLY_STIMULUS_SPIKES)
+    if (drawn || (entry->kind == VLY_STIMULUS_SPIKES && !entry->n_weights))
         resolve_numbers(text, entry, "weight", suffix,
                         offsetof(vly_stimulus, weight));
     if (entry->kind == VLY_STIMULUS_NORMAL) {
@@ -374,6 +426,7 @@ static void resolve_generator(vly_text *text, const vly_reader *reader,
     vly_text_put(text, "generator = \"%s\"\n", area->generator);
     resolve_size(text, area, node);
     resolve_window(text, entry);
+    put_every(text, entry);
     if (vly_toml_get(entry->node, "rate_hz"))
         resolve_numbers(text, entry, "rate_hz", "",
                         offsetof(vly_stimulus, rate_hz));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Values of a stimulus by neuron (a list, or a column of a file: an image is
- * one stimulus) and over time (lists beside at_ms: steps of a current or rate).
+ * one stimulus) and over time (lists beside at_ms: steps of a current or rate;
+ * functions of time: genome_course.c).
  * A stimulus of the compiler has one value for neurons in a row, so such a
  * stimulus becomes several, one for neurons and times with the same values.
  */
@@ -60,12 +61,13 @@ static bool has_series(const vly_stimulus_entry *entry)
 static bool is_by_neuron(const vly_stimulus_entry *entry,
                          const vly_toml_node *node)
 {
-    return node->kind == VLY_TOML_TABLE ||
-           (node->kind == VLY_TOML_ARRAY && entry->n_times == 0 &&
-            entry->to.n == 1 && node->n_children != 1);
+    if (node->kind == VLY_TOML_TABLE)
+        return !vly_course_is(node);
+    return node->kind == VLY_TOML_ARRAY && entry->to.n == 1 &&
+           (entry->n_times == 0 || entry->every) && node->n_children != 1;
 }
 
-static bool is_value(const char *key)
+bool vly_series_key_is(const char *key)
 {
     static const char *const stems[] = {"rate_hz", "weight", "mean", "sd",
                                         "amplitude"};
@@ -135,9 +137,10 @@ vly_status vly_series_read(vly_reader *reader, vly_stimulus_entry *entry)
                                    "burst %" PRIu64,
                                    entry->label, entry->stop, at->key,
                                    entry->times[entry->n_times - 1]);
+    VLY_TRY(vly_course_steps(reader, entry));
     for (uint32_t i = 0; i < entry->node->n_children; i++) {
         const vly_toml_node *node = &entry->node->u.children[i];
-        if (!is_value(node->key) || !is_by_neuron(entry, node))
+        if (!vly_series_key_is(node->key) || !is_by_neuron(entry, node))
             continue;
         entry->by_neuron = true;
         if (entry->to.n != 1)
@@ -165,7 +168,8 @@ static vly_status load(vly_reader *reader, const vly_stimulus_entry *entry,
         VLY_TRY(vly_toml_get(node, "file")
                     ? vly_value_from_file(reader, node, &spec, &value)
                     : vly_reader_wrong(reader, node, node->key,
-                                       "a number, a list or { file, column }"));
+                                       "a number, a list, { file, column }, "
+                                       "{ sine } or { ramp }"));
     else
         VLY_TRY(vly_value_read(reader, node, &spec, &value));
     series->by_neuron = is_by_neuron(entry, node);
@@ -190,13 +194,17 @@ vly_status vly_series_number(vly_reader *reader, vly_stimulus_entry *entry,
                              double lo, double hi, double *out, bool *done)
 {
     vly_series *series = &entry->series[key];
-    const bool listed = node->kind == VLY_TOML_ARRAY && entry->n_times > 0;
+    const bool listed =
+        node->kind == VLY_TOML_ARRAY && entry->n_times > 0 && entry->every == 0;
+    const bool course = vly_course_is(node);
     vly_status status = VLY_OK;
-    *done = has_series(entry) && (listed || is_by_neuron(entry, node));
+    *done =
+        has_series(entry) && (listed || course || is_by_neuron(entry, node));
     if (!*done)
         return VLY_OK;
     if (!series->values)
-        VLY_TRY(load(reader, entry, node, lo, hi, series));
+        VLY_TRY(course ? vly_course_read(reader, entry, node, lo, hi, series)
+                       : load(reader, entry, node, lo, hi, series));
     *out =
         series->n == 0
             ? 0

@@ -124,8 +124,9 @@ vly_status vly_times_read(vly_reader *reader, vly_stimulus_entry *entry,
     times_kind kind;
     if (!times == !bursts)
         return vly_reader_fail_key(reader, entry->node,
-                                   "%s has %s, wanted times_ms or bursts",
-                                   entry->label, times ? "both" : "no times");
+                                   "%s has %s, wanted times_ms or bursts%s",
+                                   entry->label, times ? "both" : "no times",
+                                   times || entry->voxels ? "" : " or file");
     VLY_TRY(read_kind(reader, entry, times != NULL, &kind));
     if (node->kind != VLY_TOML_ARRAY)
         return vly_reader_wrong(reader, node, what,
@@ -167,8 +168,15 @@ uint32_t vly_stimulus_width(const vly_reader *reader,
 vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry)
 {
     const vly_toml_node *neurons = vly_toml_get(entry->node, "neurons");
+    const vly_toml_node *file = vly_toml_get(entry->node, "file");
+    const vly_toml_node *population = vly_toml_get(entry->node, "population");
     uint32_t n = vly_stimulus_width(reader, entry, 0);
     vly_status status = VLY_OK;
+    if (file)
+        return vly_spike_file_read(reader, entry, file);
+    if (population)
+        return vly_reader_fail_key(reader, population,
+                                   "population, but no file, wanted both");
     if (neurons) {
         VLY_TRY(read_neurons(reader, neurons, entry));
         VLY_TRY(vly_times_read(reader, entry, entry->n_neurons, "neurons"));
@@ -335,7 +343,9 @@ vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,
     const vly_area *area = &reader->genome->areas[stimulus->to];
     uint64_t spikes = 0;
     uint64_t targets = 0;
-    vly_spike_source_count(entry->source, area, stimulus->n_neurons, &spikes,
+    vly_spike_source *source =
+        entry->n_weights ? entry->weights[entry->part].source : entry->source;
+    vly_spike_source_count(source, area, stimulus->n_neurons, &spikes,
                            &targets);
     reader->n_spikes += spikes;
     if (reader->n_spikes > VLY_SPIKES_MAX || targets > VLY_NEURONS_MAX)
@@ -343,7 +353,7 @@ vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,
                                    "%" PRIu64 " given spikes in all stimuli, "
                                    "wanted at most 2^28",
                                    reader->n_spikes);
-    stimulus->source = entry->source;
+    stimulus->source = source;
     stimulus->n_spikes = spikes;
     return VLY_OK;
 }

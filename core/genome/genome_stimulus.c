@@ -134,7 +134,9 @@ static vly_status read_numbers(vly_reader *reader, vly_stimulus_entry *entry,
                  entry->kind == VLY_STIMULUS_BERNOULLI;
     if (drawn)
         VLY_TRY(read_rate(reader, entry, index, &stimulus->rate_hz));
-    if (drawn || entry->kind == VLY_STIMULUS_SPIKES)
+    if (entry->n_weights)
+        stimulus->weight = entry->weights[entry->part].weight;
+    else if (drawn || entry->kind == VLY_STIMULUS_SPIKES)
         VLY_TRY(read_suffixed(reader, entry, index, VLY_SERIES_WEIGHT, "weight",
                               suffix, &stimulus->weight));
     if (entry->kind == VLY_STIMULUS_NORMAL) {
@@ -362,7 +364,7 @@ static vly_status add_piece(vly_reader *reader, vly_stimulus_entry *entry,
     vly_stimulus *stimulus = &genome->stimuli[genome->n_stimuli++];
     memset(stimulus, 0, sizeof(*stimulus));
     VLY_TRY(make_stimulus(reader, entry, index, stimulus));
-    if (entry->time == 0 && entry->neuron == 0)
+    if (entry->time == 0 && entry->neuron == 0 && entry->part == 0)
         entry->samples[index] = *stimulus;
     if (many && is_silent(stimulus)) {
         drop_last(genome);
@@ -388,9 +390,14 @@ static vly_status add_pieces(vly_reader *reader, vly_stimulus_entry *entry,
     const uint32_t n = entry->by_neuron && width ? width : 1;
     const uint32_t begin = reader->genome->n_stimuli;
     vly_status status = VLY_OK;
+    entry->part = 0;
     for (entry->time = 0; entry->time < n_times; entry->time++)
         for (entry->neuron = 0; entry->neuron < n; entry->neuron++)
             VLY_TRY(add_piece(reader, entry, index));
+    for (entry->part = 1; entry->part < entry->n_weights; entry->part++) {
+        entry->time = entry->neuron = 0;
+        VLY_TRY(add_piece(reader, entry, index));
+    }
     const uint32_t made = reader->genome->n_stimuli - begin;
     vly_stimulus *pieces = reader->genome->stimuli + begin;
     /* a list of equal numbers is the number */

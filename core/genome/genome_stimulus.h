@@ -37,11 +37,24 @@ typedef struct vly_pulse {
     uint64_t count; /* of pulses; 0: up to stop */
 } vly_pulse;
 
+/* A function of time (genome_course.c). */
+typedef enum vly_course_kind {
+    VLY_COURSE_NONE,
+    VLY_COURSE_SINE, /* mean, amplitude, frequency in Hz, phase in degrees */
+    VLY_COURSE_RAMP  /* from, to, start and stop in ms */
+} vly_course_kind;
+
+typedef struct vly_course {
+    vly_course_kind kind;
+    double numbers[4];
+} vly_course;
+
 /* Values of one key by neuron or over time. */
 typedef struct vly_series {
     double *values; /* NULL: one for all, or one an area */
     uint32_t n;
     bool by_neuron;
+    vly_course course; /* whose values they are */
 } vly_series;
 
 typedef enum vly_series_key {
@@ -51,6 +64,12 @@ typedef enum vly_series_key {
     VLY_SERIES_SD,
     VLY_SERIES_KEYS
 } vly_series_key;
+
+/* Spikes of one weight, of a file that has several. */
+typedef struct vly_weighted_source {
+    double weight;
+    vly_spike_source *source;
+} vly_weighted_source;
 
 /* A [[stimulus]] as given. Its stimuli in the genome are one an area, or those
  * of its pieces: neurons and times with the same values. */
@@ -67,6 +86,7 @@ typedef struct vly_stimulus_entry {
     vly_series series[VLY_SERIES_KEYS];
     uint64_t *times;  /* [n_times] bursts from which values of a list hold */
     uint32_t n_times; /* 0: no list is over time */
+    uint64_t every;   /* bursts of a step of functions; 0: none is there */
     bool by_neuron;   /* some series is */
     uint32_t time;    /* of the piece that is made: index in times */
     uint32_t neuron;  /* first neuron of it in its range */
@@ -82,7 +102,13 @@ typedef struct vly_stimulus_entry {
     vly_pulse pulse;
     uint32_t (*voxels)[3]; /* pattern */
     uint32_t n_voxels;
-    vly_spike_source *source; /* of the genome */
+    vly_spike_source *source;     /* of the genome */
+    char *file;                   /* spikes: its path; NULL: none */
+    const char *population;       /* of it, or NULL */
+    bool at_begin;                /* its times are */
+    vly_weighted_source *weights; /* [n_weights] if the file has them */
+    uint32_t n_weights;
+    uint32_t part; /* of the piece that is made: index in weights */
 } vly_stimulus_entry;
 
 extern const char *const vly_stimulus_names[]; /* ends with NULL */
@@ -98,9 +124,19 @@ vly_status vly_stimulus_port_choose(vly_reader *reader,
                                     vly_stimulus *stimulus);
 /* start and stop (genome_series.c). */
 vly_status vly_stimulus_window(vly_reader *reader, vly_stimulus_entry *entry);
+/* Is it a key of values, which may be by neuron and over time? */
+bool vly_series_key_is(const char *key);
 /* `at_ms` or `at_bursts`, and whether values are by neuron
  * (genome_series.c). */
 vly_status vly_series_read(vly_reader *reader, vly_stimulus_entry *entry);
+/* Is a value a function of time? */
+bool vly_course_is(const vly_toml_node *node);
+/* If a value of the entry is one: every, and its steps as times. */
+vly_status vly_course_steps(vly_reader *reader, vly_stimulus_entry *entry);
+/* Its values in those steps. */
+vly_status vly_course_read(vly_reader *reader, const vly_stimulus_entry *entry,
+                           const vly_toml_node *node, double lo, double hi,
+                           vly_series *series);
 /* A number of the piece that is made, if node is a series; otherwise *done is
  * false. */
 vly_status vly_series_number(vly_reader *reader, vly_stimulus_entry *entry,
@@ -112,6 +148,9 @@ uint32_t vly_stimulus_width(const vly_reader *reader,
 /* Lists of a spike stimulus, then its spikes onto every area
  * (genome_spikes.c). */
 vly_status vly_spikes_read(vly_reader *reader, vly_stimulus_entry *entry);
+/* entry->source, or entry->weights, from a file (genome_spike_file.c). */
+vly_status vly_spike_file_read(vly_reader *reader, vly_stimulus_entry *entry,
+                               const vly_toml_node *node);
 /* entry->source out of lists, neurons and voxels. */
 vly_status vly_spikes_source(vly_reader *reader, vly_stimulus_entry *entry);
 vly_status vly_spikes_make(vly_reader *reader, const vly_stimulus_entry *entry,

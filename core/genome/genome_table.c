@@ -90,7 +90,7 @@ vly_status vly_tables_finish(const vly_reader *reader)
             return vly_fail(reader->error, VLY_E_INVALID,
                             "table %.200s is given and nothing in %.200s names "
                             "it, wanted file = \"%.200s\" in a map of rule "
-                            "file or in a parameter",
+                            "file, a parameter or a stimulus",
                             reader->tables[i].name, reader->name,
                             reader->tables[i].name);
     return VLY_OK;

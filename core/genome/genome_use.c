@@ -35,9 +35,11 @@ static vly_status take_models(vly_reader *reader, const vly_use_chain *chain);
 
 /* ---- changes ---------------------------------------------------------- */
 
+/* What [use] and expressions in its files depend on. */
 static bool comes_first(const char *path)
 {
-    return strncmp(path, "use.", 4) == 0 || strncmp(path, "var.", 4) == 0;
+    return strncmp(path, "use.", 4) == 0 || strncmp(path, "var.", 4) == 0 ||
+           strncmp(path, "run.", 4) == 0;
 }
 
 static vly_status change(vly_reader *reader, const use_changes *changes,
@@ -298,8 +300,10 @@ static vly_status expand_one(vly_reader *reader, const vly_use_chain *chain,
     const vly_key_list list = {"a [use]", vly_keys_use, NULL};
     const vly_toml_node *node = vly_toml_get(use, "file");
     vly_toml_node *set = vly_toml_child(use, "set");
-    vly_reader part = {
-        .included = true, .genome = reader->genome, .error = reader->error};
+    vly_reader part = {.included = true,
+                       .outer = reader,
+                       .genome = reader->genome,
+                       .error = reader->error};
     vly_use_chain inner = {.outer = chain};
     vly_status status;
     VLY_TRY(vly_reader_table(reader, use, "use"));
@@ -378,8 +382,10 @@ static vly_status find_model(vly_reader *reader, const vly_toml_node *file,
 static vly_status take_model(vly_reader *reader, const vly_use_chain *chain,
                              vly_toml_node *model, const vly_toml_node *file)
 {
-    vly_reader part = {
-        .included = true, .genome = reader->genome, .error = reader->error};
+    vly_reader part = {.included = true,
+                       .outer = reader,
+                       .genome = reader->genome,
+                       .error = reader->error};
     vly_use_chain inner = {.outer = chain};
     vly_toml_node *found = NULL;
     vly_status status;

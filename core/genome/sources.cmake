@@ -17,6 +17,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell_check.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_copies.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_course.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_drop.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_end.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c
@@ -43,6 +44,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_series.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_slope.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_spike_file.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_step.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_stimulus.c
@@ -60,7 +62,9 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/resolve_map.c
     ${CMAKE_CURRENT_LIST_DIR}/resolve_record.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_info.c
+    ${CMAKE_CURRENT_LIST_DIR}/spike_file.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_source.c
+    ${CMAKE_CURRENT_LIST_DIR}/stimulus_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/stimulus_port.c
     ${CMAKE_CURRENT_LIST_DIR}/toml_reader.cpp
     ${CMAKE_CURRENT_LIST_DIR}/toml_tree.c

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The tables of keys of values: distributions, draws, choices, mixtures.
+ * The tables of keys of values: distributions, draws, choices, mixtures,
+ * functions of time.
  */
 #include "genome/genome_keys.h"
 
@@ -49,6 +50,23 @@
             "numbers and distributions: each neuron has one of them"           \
     }
 
+const vly_key vly_keys_course[] = {
+    {"sine", VLY_FORM_SECTION,
+     "mean + amplitude sin(2 pi frequency t + phase)"},
+    {"ramp", VLY_FORM_SECTION, "linear from one number to another"},
+    END};
+const vly_key vly_keys_sine[] = {
+    {"mean", VLY_FORM_NUMBER, "default 0"},
+    {"amplitude", VLY_FORM_NUMBER, "the largest difference from mean"},
+    {"frequency_hz", VLY_FORM_NUMBER, "periods a second"},
+    {"phase_deg", VLY_FORM_NUMBER, "at time 0 of the run; default 0"},
+    END};
+const vly_key vly_keys_ramp[] = {
+    {"from", VLY_FORM_NUMBER, "up to start_ms"},
+    {"to", VLY_FORM_NUMBER, "from stop_ms on"},
+    {"start_ms", VLY_FORM_NUMBER, "default the start of the stimulus"},
+    {"stop_ms", VLY_FORM_NUMBER, "default the end of the stimulus"},
+    END};
 const vly_key vly_keys_value[] = {DISTRIBUTION, DRAW,   COLUMN, CHOICE,
                                   MIXTURE,      SHARES, END};
 const vly_key vly_keys_choice[] = {CHOICE, SHARES, END};

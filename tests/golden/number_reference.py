@@ -11,7 +11,7 @@ import random
 import sys
 
 from mpmath import chebyt, cos, erf, erfc, exp, expm1, log, log1p, \
-    loggamma, mp, mpf, pi, sqrt
+    loggamma, mp, mpf, pi, sin, sqrt
 
 mp.dps = 60
 POINTS = 200
@@ -98,6 +98,12 @@ def reference():
             if abs(y * log(mpf(x), 2)) < 1000:
                 out.write(row("pow", x, y, mpf(x) ** mpf(y)))
                 made += 1
+        draw = mixed(uniform(rng, -1, 1), uniform(rng, -1e6, 1e6),
+                     powers(rng, -60, 0, True),
+                     lambda: rng.randint(-8, 8) / 4 + rng.uniform(-1e-6, 1e-6))
+        for _ in range(POINTS):
+            x = draw()
+            out.write(row("sin_turns", x, 0.0, sin(2 * pi * mpf(x))))
 
 
 def fit(function, low, high):

@@ -130,6 +130,63 @@ checks=$((checks + 1))
 "$schema_check" schema.json typo.toml >out 2>err &&
     bad "the schema takes a typo in a generator"
 
+# the recording as input: the same spikes in the same bursts, also by a
+# generator, and of SONATA where it is built
+cat >again.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 100
+[area.L]
+generator = "spikes"
+neurons = 3
+file = "spikes.csv"
+population = "L"
+[area.E]
+generator = "spikes"
+neurons = 3
+file = "spikes.csv"
+population = "E"
+END
+grep -e '^burst' -e ',L,' -e ',E,' spikes.csv >wanted_again.csv
+expect 0 run again.toml --quiet --record again.csv
+holds cmp -s again.csv wanted_again.csv
+if "$volley" run input.toml --quiet --record spikes.h5 >out 2>err; then
+    expect 0 run again.toml --quiet --record again_h5.csv \
+        --set 'area.L.file="spikes.h5"' --set 'area.E.file="spikes.h5"'
+    holds cmp -s again_h5.csv wanted_again.csv
+    expect 2 check again.toml --set 'area.E.file="spikes.h5"' \
+        --set 'area.E.population="J"'
+    says "/spikes has no population J"
+else
+    says "HDF5"
+fi
+
+# names in any script come out as they are
+cat >names.toml <<'END'
+format = 1
+[run]
+bursts = 3
+[area."皮質/L4"]
+generator = "spikes"
+neurons = 1
+bursts = [0, 2]
+[area."Кора"]
+model = "lif_psc_delta"
+neurons = 1
+[[stimulus]]
+id = "entrée"
+kind = "spikes"
+to = "К*"
+bursts = [1]
+weight_mv = 1
+END
+expect 0 run names.toml --quiet --record names.csv --json names.json \
+    --set 'area.Кора.v_th_mv=-64.5' --set stimulus.entrée.weight_mv=2
+holds grep -q '^0,1,皮質/L4,0$' names.csv
+holds grep -q '^1,2,Кора,0$' names.csv
+holds grep -q '"皮質/L4"' names.json
+
 # a genome that includes this one: L is fed by another list, once more
 cat >outer.toml <<'END'
 format = 1

@@ -33,7 +33,7 @@ for file in "$genomes"/../tests/fuzz/corpus/genome/*.toml; do
 done
 # a resolved genome has every key
 for name in brain izhikevich microcircuit_10 gallery/generators gallery/use \
-    gallery/composite gallery/patterns gallery/distance_degree
+    gallery/composite gallery/waves gallery/patterns gallery/distance_degree
 do
     expect 0 resolve "$genomes/$name.toml"
     file=resolved_$(basename "$name").toml
@@ -44,7 +44,7 @@ done
 invalid=$(dirname "$schema_check")/cases/invalid
 for name in composite_axis_shape composite_pattern_shape composite_seed_shape \
     distance_mask_box distance_periodic_shape format_missing format_newer \
-    generator_key generator_kind generator_model map_in_degree_nest \
+    function_key function_table generator_key generator_kind generator_model map_in_degree_nest \
     map_matrix_flat map_rule_unknown map_single_brackets model_no_type \
     param_exp2_nest_name param_file_key param_nest_name param_not_bool \
     param_typo pattern_shape pattern_sign patterns_empty position_key \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * normal( ) of users' models: moments, quantiles and independence of a million
- * draws; lif_ou_current.toml against the stationary moments of its equations.
+ * draws; lif_ou_current.toml and lif_held_noise.toml against the stationary
+ * moments of their equations.
  * The draws are the same on every machine. Bounds are five standard errors.
  */
 #include "volley_test.h"
@@ -197,8 +198,76 @@ static void coloured(void **state)
     free(later);
 }
 
+/* Held for 2.5 bursts of 0.4 ms: 2 and 3 by turns, 1 ms on average; sampled
+ * where two holds of 5 bursts end, so with 5 bursts as one step:
+ * v' = p5 v + R (p2 (1 - p3) i1 + (1 - p2) i2), the first held for 3. */
+static void held(void **state)
+{
+    (void)state;
+    enum { N = 4000, READS = 20 };
+    static const vly_override set[] = {{"area.A.neurons", "4000"},
+                                       {"area.A.v_th_mv", "0"},
+                                       {"run.dt_ms", "0.4"},
+                                       {"record.1.interval_ms", "1"}};
+    run r = {.error = {.struct_size = sizeof r.error}};
+    vly_genome *genome = NULL;
+    double *i = calloc(N * READS, sizeof *i);
+    double *v = calloc(N * READS, sizeof *v);
+    double *one = calloc(10 * N, sizeof *one);
+    assert_true(i && v && one);
+    assert_ok(vly_genome_load(VLY_TEST_SOURCE_DIR
+                              "/genomes/neurons/lif_held_noise.toml",
+                              set, 4, &genome, &r.error),
+              r.error);
+    open_run(&r, genome);
+    for (uint32_t b = 0; b < 10; b++) {
+        step(&r, 1);
+        read_field(&r, "i_pa", N, one + (size_t)b * N);
+    }
+    uint32_t lengths[10] = {0}, n = 0;
+    for (uint32_t b = 0; b < 10; b++) {
+        n += b > 0 && memcmp(one + b * N, one + (b - 1) * N, N * sizeof *one);
+        lengths[n]++;
+    }
+    assert_int_equal(n, 3);
+    for (uint32_t k = 0; k < 4; k++)
+        assert_int_equal(lengths[k], k % 2 ? 2 : 3);
+    step(&r, 190);
+    for (uint32_t k = 0; k < READS; k++) {
+        step(&r, 50); /* two time constants */
+        read_field(&r, "i_pa", N, i + (size_t)k * N);
+        read_field(&r, "v_mv", N, v + (size_t)k * N);
+    }
+    close_run(&r);
+    const double p2 = exp(-0.08), p3 = exp(-0.12);
+    const double a = p2 * (1 - p3), b = 1 - p2;
+    const double sd_v =
+        300 * 10 / 250. * sqrt((a * a + b * b) / (1 - p2 * p2 * p3 * p3));
+    /* potentials e^-2 apart are not independent: their sum has a variance
+     * larger by (1 + e^-2) / (1 - e^-2), squares by (1 + e^-4) / (1 - e^-4) */
+    const double error = 1 / sqrt(N * READS);
+    moments of_i = moments_of(i, N * READS), of_v = moments_of(v, N * READS);
+    printf("    held current %.2f +- %.2f pA; potential %.3f +- %.3f mV, "
+           "wanted %.3f\n",
+           of_i.mean, sqrt(of_i.variance), of_v.mean, sqrt(of_v.variance),
+           sd_v);
+    assert_close(of_i.mean, 300, 5 * 300 * error);
+    assert_close(sqrt(of_i.variance), 300, 5 * 300 * error / sqrt(2));
+    assert_close(of_v.mean, -53, 5 * sd_v * error * sqrt(1.1353 / 0.8647));
+    assert_close(sqrt(of_v.variance), sd_v,
+                 5 * sd_v * error / sqrt(2) * sqrt(1.0183 / 0.9817));
+    for (uint32_t k = 0; k < N * READS; k++)
+        i[k] = (i[k] - 300) / 300;
+    assert_close(correlation(i, i + N, N * (READS - 1)), 0,
+                 5 / sqrt(N * (READS - 1)));
+    free(i);
+    free(v);
+    free(one);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(draws),
     cmocka_unit_test(coloured),
+    cmocka_unit_test(held),
 };
 VLY_TEST_MAIN(tests)

@@ -160,7 +160,9 @@
     X(degree_drawn)                                                            \
     X(param_mixture)                                                           \
     X(stimulus_by_neuron)                                                      \
-    X(stimulus_over_time)
+    X(stimulus_over_time)                                                      \
+    X(stimulus_sine)                                                           \
+    X(stimulus_ramp)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,

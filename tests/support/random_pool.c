@@ -152,35 +152,36 @@ static void put_mixtures(maker *m)
     cover(m, COVER_param_mixture);
 }
 
-/* Areas c/0, c/1, ...: maps within a copy, between copies, and of all of them
+/* Areas ç/0, ç/1, ...: maps within a copy, between copies, and of all of them
  * as a pool. */
 static void put_copies(maker *m)
 {
     uint32_t to = whole(m, 0, m->n_areas - 1);
     uint32_t n = whole(m, 1, 4);
-    put(m, "\n[area.c]\nmodel = \"lif_psc_exp\"\nneurons = %u\ncopies = %u\n",
+    put(m,
+        "\n[area.\"ç\"]\nmodel = \"lif_psc_exp\"\nneurons = %u\ncopies = %u\n",
         (unsigned)whole(m, 1, 12), (unsigned)n);
     if (chance(m, 70))
         put_mixtures(m);
     if (n > 1 && chance(m, 50)) {
-        put(m, "[area.\"c/%u\"]\nneurons = 7\n", (unsigned)(n - 1));
+        put(m, "[area.\"ç/%u\"]\nneurons = 7\n", (unsigned)(n - 1));
         cover(m, COVER_copies_own);
     }
     for (int k = 0; k < 2; k++) {
         put(m,
-            "[[map]]\nfrom = \"c\"\nto = \"c\"\ncopies = \"%s\"\n"
+            "[[map]]\nfrom = \"ç\"\nto = \"ç\"\ncopies = \"%s\"\n"
             "rule = \"pairwise_bernoulli\"\np = %.3g\n",
             k ? "other" : "same", between(m, 0.1, 0.6));
         put_weight(m, EXP, false);
         put_delay(m);
     }
     put(m,
-        "[[map]]\nfrom = \"+c\"\nto = \"a%u\"\nrule = "
+        "[[map]]\nfrom = \"+ç\"\nto = \"a%u\"\nrule = "
         "\"fixed_in_degree\"\nin_degree = 3\n",
         (unsigned)to);
     put_weight(m, m->areas[to].model, false);
     put(m,
-        "[[stimulus]]\nid = \"c\"\nkind = \"poisson\"\nto = \"c\"\n"
+        "[[stimulus]]\nid = \"c\"\nkind = \"poisson\"\nto = \"ç\"\n"
         "rate_hz = %.5g\nweight_pa = 1500\n",
         30 / m->dt_ms);
     cover(m, COVER_copies);
@@ -234,6 +235,35 @@ static void put_series(maker *m)
     cover(m, over_time ? COVER_stimulus_over_time : COVER_stimulus_by_neuron);
 }
 
+/* A rate or a current that is a function of time. */
+static void put_function(maker *m)
+{
+    uint32_t to = whole(m, 0, m->n_areas - 1);
+    const area *a = &m->areas[to];
+    const bool dc = a->model != FEAGI && chance(m, 50);
+    const bool sine = chance(m, 50);
+    const double size = dc ? 400 : 50 / m->dt_ms;
+    put(m, "\n[[stimulus]]\nid = \"function\"\nto = \"a%u\"\nkind = \"%s\"\n",
+        (unsigned)to, dc ? "dc" : "poisson");
+    if (!dc)
+        put(m, "weight%s = %.4g\n", suffix(a->model),
+            a->is_round ? 16 : strong(a->model));
+    put(m, "start_burst = %u\n", (unsigned)whole(m, 0, 20));
+    put(m, "stop_burst = %u\n", (unsigned)whole(m, 21, 120));
+    put(m, "every_ms = \"=%u*dt_ms\"\n", (unsigned)whole(m, 1, 9));
+    put(m, "%s = { ",
+        !dc                      ? "rate_hz"
+        : a->model == IZHIKEVICH ? "amplitude"
+                                 : "amplitude_pa");
+    if (sine)
+        put(m,
+            "sine = { mean = %.6g, amplitude = %.6g, frequency_hz = %.4g } }\n",
+            size, 0.9 * size, 20 / m->dt_ms);
+    else
+        put(m, "ramp = { from = 0, to = %.6g } }\n", size);
+    cover(m, sine ? COVER_stimulus_sine : COVER_stimulus_ramp);
+}
+
 void put_pools(maker *m)
 {
     uint32_t n = chance(m, 50) ? whole(m, 1, 3) : 0;
@@ -262,4 +292,6 @@ void put_pools(maker *m)
         put_nothing(m);
     if (chance(m, 30))
         put_series(m);
+    if (chance(m, 30))
+        put_function(m);
 }

@@ -32,6 +32,7 @@ static function_case cases[] = {
     {"erfc", vly_erfc, NULL, 8, 0, 0, 0},                     /* 3.10 */
     {"normal_cdf", vly_normal_cdf, NULL, 8, 0, 0, 0},         /* 3.50 */
     {"normal_inverse", vly_normal_inverse, NULL, 8, 0, 0, 0}, /* 2.90 */
+    {"sin_turns", vly_sin_turns, NULL, 2, 0, 0, 0},           /* 1.2 */
     /* zeros at 1 and 2: the error is absolute there, 5.4e-15; else 2.4 */
     {"log_gamma", vly_log_gamma, NULL, 4, 1e-14, 0, 0},
 };
@@ -174,6 +175,20 @@ static void edges_of_the_normal(void **state)
     assert_close(vly_log_gamma(2.0), 0.0, 1e-14);
 }
 
+static void edges_of_the_sine(void **state)
+{
+    (void)state;
+    same_double(vly_sin_turns(0.0), 0.0);
+    same_double(vly_sin_turns(0.25), 1.0);
+    same_double(vly_sin_turns(0.5), -0.0);
+    same_double(vly_sin_turns(0.75), -1.0);
+    same_double(vly_sin_turns(-0.25), -1.0);
+    same_double(vly_sin_turns(12345.25), 1.0);
+    same_double(vly_sin_turns(0x1p51 + 0.25), 0.0); /* it is 0x1p51 */
+    same_double(vly_sin_turns(1e300), 0.0);
+    assert_true(isnan(vly_sin_turns(INFINITY)));
+}
+
 static void nan_gives_nan(void **state)
 {
     (void)state;
@@ -276,6 +291,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(edges_of_exp_and_log),
     cmocka_unit_test(edges_of_pow),
     cmocka_unit_test(edges_of_the_normal),
+    cmocka_unit_test(edges_of_the_sine),
     cmocka_unit_test(nan_gives_nan),
     cmocka_unit_test(floor_is_exact),
     cmocka_unit_test(monotonic_at_the_seams),

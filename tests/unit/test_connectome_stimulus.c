@@ -326,6 +326,32 @@ static void stimuli_of_genome(void **state)
         "10000 events a burst");
 }
 
+/* Pieces of a list hold one after another, so they need the room of one. */
+static void pieces_of_a_list(void **state)
+{
+    (void)state;
+    int32_t q[3];
+    for (int k = 0; k < 3; k++) { /* one; eight of a list; eight others */
+        builder b;
+        builder_init(&b);
+        builder_area(&b, "A", "lif_psc_delta", 4);
+        for (uint64_t i = 0; i < (k ? BUILDER_STIMULI : 1); i++) {
+            vly_stimulus *piece =
+                builder_stimulus(&b, "s", 0, VLY_STIMULUS_POISSON);
+            piece->weight = 60;
+            piece->rate_hz = 90000;
+            piece->listed = k == 1;
+            piece->start = i;
+            piece->stop = i + 1;
+        }
+        vly_connectome *c = built(&b);
+        q[k] = c->areas[0].q[0];
+        vly_connectome_destroy(c);
+    }
+    assert_int_equal(q[1], q[0]);
+    assert_int_equal(q[2], q[0] - 3);
+}
+
 /* One to eight lists of spikes, of one to four inputs each, in a file: arrays
  * of 24 bytes an input that begin at multiples of 64. */
 static void lists_in_a_file(void **state)
@@ -373,11 +399,11 @@ static void lists_in_a_file(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(poisson_tables),  cmocka_unit_test(poisson_edges),
-    cmocka_unit_test(poisson_silent),  cmocka_unit_test(bernoulli_tables),
-    cmocka_unit_test(rates_drawn),     cmocka_unit_test(normal_clipped),
-    cmocka_unit_test(normal_tables),   cmocka_unit_test(stimuli_of_genome),
-    cmocka_unit_test(lists_in_a_file),
+    cmocka_unit_test(poisson_tables),   cmocka_unit_test(poisson_edges),
+    cmocka_unit_test(poisson_silent),   cmocka_unit_test(bernoulli_tables),
+    cmocka_unit_test(rates_drawn),      cmocka_unit_test(normal_clipped),
+    cmocka_unit_test(normal_tables),    cmocka_unit_test(stimuli_of_genome),
+    cmocka_unit_test(pieces_of_a_list), cmocka_unit_test(lists_in_a_file),
 };
 
 VLY_TEST_MAIN(tests)

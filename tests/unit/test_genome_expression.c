@@ -3,6 +3,8 @@
  */
 #include "test_genome_text.h"
 
+#include <math.h>
+
 #define VARS "a = 3\nb = \"=2*a\"\nc = \"=later\"\nlater = 7.5\n"
 
 static void source_of(char *text, size_t size, const char *expression)
@@ -65,7 +67,7 @@ static void errors(void **state)
         {"=1 2", "\"=1 2\": unexpected 2 after the expression"},
         {"=(1", "\"=(1\": a ( without )"},
         {"=1)", "\"=1)\": unexpected ) after the expression"},
-        {"=d", "\"=d\": no variable d, wanted one of [var]"},
+        {"=d", "\"=d\": no variable d, wanted one of [var], or dt_ms"},
         {"=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
          "\"="
          "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\": "
@@ -127,10 +129,75 @@ static void cycles_are_refused(void **state)
                    "t:3:5: a is \"abc\", wanted a number or \"=expression\"");
 }
 
+/* A name of every expression, whatever gives the step; included files have
+ * that of the genome, and their own [run] does not count. */
+static void step(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "format = 1\n[run]\n%s\n[var]\nsigma = 3\nn = \"=sigma*sqrt(dt_ms)\"\n"
+        "[area.A]\nmodel = \"lif_psc_exp\"\nneurons = 1\n[[stimulus]]\n"
+        "kind = \"normal\"\nto = \"A\"\nmean_pa = \"=2*dt_ms\"\nsd_pa = "
+        "\"=n\"\n"
+        "[use.B]\nfile = \"b.toml\"\nset = { \"var.k\" = \"=8*dt_ms\" }\n";
+    static const struct {
+        const char *run;
+        const char *set;
+        double dt_ms;
+    } cases[] = {{"", NULL, 1},
+                 {"dt_ms = 0.25", NULL, 0.25},
+                 {"rate_hz = 4000", NULL, 0.25},
+                 {"dt_ms = \"=sigma/12\"", NULL, 0.25},
+                 {"dt_ms = 0.1", "0.25", 0.25}};
+    FILE *file = fopen(VLY_TEST_BINARY_DIR "/b.toml", "w");
+    assert_non_null(file);
+    assert_true(fputs("format = 1\n[run]\ndt_ms = 7\n[var]\nk = 1\n"
+                      "[area.B]\nmodel = \"lif_psc_exp\"\nneurons = 1\n"
+                      "i_e_pa = \"=k\"\ntau_m_ms = \"=dt_ms\"\n",
+                      file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char whole[1024];
+        const vly_override set = {"run.dt_ms", cases[i].set};
+        vly_error error = VLY_ERROR_INIT;
+        vly_genome *genome = NULL;
+        snprintf(whole, sizeof whole, text, cases[i].run);
+        assert_ok(vly_genome_parse(whole, strlen(whole),
+                                   VLY_TEST_BINARY_DIR "/t.toml", &set,
+                                   cases[i].set ? 1 : 0, &genome, &error),
+                  error);
+        assert_close(genome->dt_ms, cases[i].dt_ms, 0);
+        assert_close(genome->stimuli[0].mean, 2 * cases[i].dt_ms, 0);
+        assert_close(genome->stimuli[0].sd, 3 * sqrt(cases[i].dt_ms), 0);
+        const vly_area *area = &genome->areas[1];
+        for (uint32_t j = 0; j < area->model->n_params; j++) {
+            if (strcmp(area->model->params[j].name, "i_e_pa") == 0)
+                assert_close(area->params[j].a, 8 * cases[i].dt_ms, 0);
+            if (strcmp(area->model->params[j].name, "tau_m_ms") == 0)
+                assert_close(area->params[j].a, cases[i].dt_ms, 0);
+        }
+        vly_genome_destroy(genome);
+    }
+    assert_refused("format = 1\n[run]\ndt_ms = \"=2*dt_ms\"\n",
+                   "t:3:9: \"=2*dt_ms\": dt_ms refers to itself, wanted an "
+                   "expression of others");
+    assert_refused("format = 1\n[run]\ndt_ms = \"=a\"\n[var]\n"
+                   "a = \"=2*dt_ms\"\n",
+                   "t:5:5: variable a refers to itself, wanted an expression "
+                   "of others");
+    /* a variable of this name comes first */
+    vly_genome *genome =
+        genome_of("format = 1\n[var]\ndt_ms = 5\n[area.A]\n"
+                  "model = \"lif_psc_exp\"\nneurons = \"=dt_ms\"\n");
+    assert_int_equal(genome->areas[0].n_neurons, 5);
+    vly_genome_destroy(genome);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(values),
     cmocka_unit_test(errors),
     cmocka_unit_test(depth_is_limited),
     cmocka_unit_test(cycles_are_refused),
+    cmocka_unit_test(step),
 };
 VLY_TEST_MAIN(tests)

@@ -336,12 +336,16 @@ static void rules_kinds_and_generators(void **state)
                    "poisson? " POISSON_GROUP);
     assert_refused(AREA "[[stimulus]]\nkind = \"step_current_generator\"\n",
                    "t:6:8: no kind \"step_current_generator\", did you mean "
-                   "dc? one [[stimulus]] kind = \"dc\" a step, with start_ms "
-                   "and stop_ms");
+                   "dc? [[stimulus]] kind = \"dc\" with at_ms and a list of "
+                   "amplitudes");
     assert_refused(AREA "[[stimulus]]\nkind = \"ac_generator\"\n",
-                   "t:6:8: no kind \"ac_generator\": no stimulus is a sine; "
-                   "nearest: one [[stimulus]] kind = \"dc\" a step, with "
-                   "start_ms and stop_ms");
+                   "t:6:8: no kind \"ac_generator\", did you mean dc? "
+                   "[[stimulus]] kind = \"dc\", amplitude = { sine = { mean, "
+                   "amplitude, frequency_hz, phase_deg } }, in steps of "
+                   "every_ms");
+    assert_refused(AREA "[[stimulus]]\nkind = \"gamma_sup_generator\"\n",
+                   "t:6:8: no kind \"gamma_sup_generator\": generators are "
+                   "poisson, spikes and pulse");
     assert_refused("format = 1\n[area.G]\ngenerator = \"PoissonGroup\"\n"
                    "neurons = 1\n",
                    "t:3:13: no generator \"PoissonGroup\", did you mean "

@@ -90,6 +90,7 @@ static const struct {
     {"parts", "all_to_all", 24, 36},
     /* 25 * 5 */
     {"input", "all_to_all", 30, 125},
+    {"waves", "all_to_all", 25, 100},
     /* what the seed makes of 80 normal degrees of the mean 10 */
     {"drawn", "fixed_in_degree", 100, 816},
     /* 8 for each of the 10 neurons of I, 5 for each of 80, and what the seed

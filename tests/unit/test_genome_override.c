@@ -101,7 +101,7 @@ static void messages(void **state)
          "whole "
          "value"},
         {"area.I.a", "{ normal = [\"=h\", 1] }",
-         "\"=h\": no variable h, wanted one of [var]"},
+         "\"=h\": no variable h, wanted one of [var], or dt_ms"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char message[512];

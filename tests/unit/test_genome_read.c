@@ -3,6 +3,8 @@
  */
 #include "test_genome_text.h"
 
+#include "genome/genome_reader.h"
+
 static const vly_value *param(const vly_genome *genome, uint32_t area,
                               const char *name)
 {
@@ -169,11 +171,94 @@ static void refused_distributions(void **state)
                    "\"=expression\" or a distribution");
 }
 
+/* Letters of any script; a ? of a glob is one letter. */
+static void names_in_any_script(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "format = 1\n[neuron.\"\u03c4-Neuron\"]\nport.ex = \"mV\"\n"
+        "state = { v = \"0 mV\" }\neq = \"v' = -v/(10 ms)\"\n"
+        "on.ex = \"v += in\"\nspike = \"v > 1 mV\"\n"
+        "[var]\n\"größe\" = 7\n"
+        "[area.\"皮質/L4\"]\nmodel = \"\u03c4-Neuron\"\nneurons = "
+        "\"=2*größe\"\n"
+        "[area.\"皮質/L5\"]\nmodel = \"lif_psc_delta\"\nneurons = 3\n"
+        "[area.\"Кора\"]\nmodel = \"lif_psc_delta\"\nneurons = 3\n"
+        "[[map]]\nid = \"पथ\"\nfrom = \"皮?/L*\"\nto = \"К??а + 皮質/L5[1:]\"\n"
+        "rule = \"all_to_all\"\nweight_mv = 1\ndelay_ms = 1\n"
+        "[[stimulus]]\nid = \"entrée\"\nkind = \"poisson\"\nto = \"Кора\"\n"
+        "rate_hz = 9\nweight_mv = 1\n";
+    const vly_override set[] = {{"area.Кора.neurons", "5"},
+                                {"map.पथ.weight_mv", "2"},
+                                {"stimulus.entrée.rate_hz", "8"}};
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    assert_ok(
+        vly_genome_parse(text, strlen(text), "t", set, 3, &genome, &error),
+        error);
+    assert_string_equal(genome->areas[0].name, "皮質/L4");
+    assert_string_equal(genome->areas[0].model->id, "τ-Neuron");
+    assert_int_equal(genome->areas[0].n_neurons, 14);
+    assert_int_equal(genome->areas[2].n_neurons, 5);
+    assert_int_equal(genome->n_pairs, 4);
+    assert_string_equal(genome->pairs[0].map, "पथ");
+    assert_close(genome->pairs[0].weight.a, 2, 0);
+    assert_string_equal(genome->stimuli[0].stream, "entrée|Кора");
+    vly_genome *again = genome_of(genome->resolved);
+    assert_memory_equal(&again->hash, &genome->hash, sizeof genome->hash);
+    vly_genome_destroy(again);
+    vly_genome_destroy(genome);
+}
+
+static void names_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "",
+        "\xc2\x85",
+        "a\xc2\xa0"
+        "b",
+        "a\xe2\x80\xae"
+        "b",
+        "“a”",
+        "a’",
+        "a⁄b",
+        "a／b",
+        "a＂",
+        "a\xe2\x80\x8b",
+        "\xef\xbb\xbf"
+        "a",
+        "a→b",
+        "3a",
+        "/a",
+        "a b",
+        "a\"",
+        "a\xff",
+        "a\xc3",
+        "\xed\xa0\x80",
+        "éééééééééééééééééééééééééééééééé", /* 64 bytes */
+    };
+    static const char *const good[] = {
+        "é",    "a\u0301",
+        "π2",   "ß/ü",
+        "皮質", "ﬁ",
+        "𠮷",   "aééééééééééééééééééééééééééééééé", /* 63 bytes */
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (vly_name_valid(names[i]))
+            fail_msg("\"%s\" is taken for a name", names[i]);
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        if (!vly_name_valid(good[i]))
+            fail_msg("\"%s\" is no name", good[i]);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(order_of_the_file),
     cmocka_unit_test(run_defaults),
     cmocka_unit_test(precedence),
     cmocka_unit_test(distributions),
     cmocka_unit_test(refused_distributions),
+    cmocka_unit_test(names_in_any_script),
+    cmocka_unit_test(names_refused),
 };
 VLY_TEST_MAIN(tests)

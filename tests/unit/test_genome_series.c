@@ -3,6 +3,8 @@
  */
 #include "test_genome_text.h"
 
+#include <math.h>
+
 #define HEAD                                                                   \
     "format = 1\n[run]\ndt_ms = 0.1\n"                                         \
     "[area.A]\nmodel = \"lif_psc_exp\"\nneurons = 6\n"                         \
@@ -101,6 +103,72 @@ static void over_time(void **state)
     vly_genome_destroy(genome);
 }
 
+/* sin(2 pi (10 Hz t + 30/360)) at the middles of steps, in double by libm. */
+static void sines(void **state)
+{
+    (void)state;
+    vly_genome *genome = genome_of(
+        HEAD POISSON "to = \"A\"\nstart_ms = 3\nstop_ms = 103.5\n"
+                     "every_ms = 2\nrate_hz = { sine = { mean = 800, amplitude "
+                     "= \"=2*100\", frequency_hz = 10, phase_deg = 30 } }\n");
+    assert_int_equal(genome->n_stimuli, 51);
+    for (uint32_t i = 0; i < 51; i++) {
+        const uint64_t start = 30 + 20 * i;
+        const uint64_t stop = i < 50 ? start + 20 : 1035;
+        const double t = 0.5e-4 * (double)(start + stop);
+        const double pi = acos(-1.0);
+        assert_int_equal(genome->stimuli[i].start, start);
+        assert_int_equal(genome->stimuli[i].stop, stop);
+        assert_true(genome->stimuli[i].listed);
+        /* a few roundings of 800 */
+        assert_close(genome->stimuli[i].rate_hz,
+                     800 + 200 * sin(2 * pi * (10 * t + 30.0 / 360)), 1e-11);
+    }
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+}
+
+static void ramps(void **state)
+{
+    (void)state;
+    /* every step is 1 ms; two areas; before and after the ramp its ends */
+    vly_genome *genome = genome_of(
+        HEAD "[[stimulus]]\nkind = \"dc\"\nto = [\"A\", \"B\"]\n"
+             "stop_ms = 10\namplitude_pa = { ramp = { from = 5, to = -3, "
+             "start_ms = 2, stop_ms = 6 } }\n");
+    static const double values[] = {5, 5, 4, 2, 0, -2, -3, -3, -3, -3};
+    for (uint32_t i = 0, n = 0; i < 20; i++)
+        if (values[i % 10] != 0) /* which is left out */
+            assert_piece(&genome->stimuli[n++], 0, 6, i % 10 * 10,
+                         i % 10 * 10 + 10, values[i % 10]);
+    assert_int_equal(genome->n_stimuli, 18);
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+    /* without its own start and stop, those of the stimulus; beside a list by
+     * neuron, and another function of time */
+    genome = genome_of(
+        HEAD "[[stimulus]]\nkind = \"normal\"\nto = \"A[:2]\"\n"
+             "start_burst = 100\nstop_burst = 200\nevery_bursts = 50\n"
+             "mean_pa = { ramp = { from = 0, to = 4 } }\nsd_pa = [7, 8]\n");
+    assert_int_equal(genome->n_stimuli, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_close(genome->stimuli[i].mean, i < 2 ? 1 : 3, 0);
+        assert_close(genome->stimuli[i].sd, i % 2 ? 8 : 7, 0);
+        assert_int_equal(genome->stimuli[i].first, i % 2);
+    }
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+    /* a generator; a step is at least a burst */
+    genome = genome_of("format = 1\n[run]\ndt_ms = 2.5\n[area.g]\n"
+                       "generator = \"poisson\"\nneurons = 3\nstop_ms = 10\n"
+                       "rate_hz = { ramp = { from = 0, to = 8 } }\n");
+    assert_int_equal(genome->n_stimuli, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_piece(&genome->stimuli[i], 0, 3, i, i + 1, 1 + 2 * i);
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+}
+
 static void of_a_file(void **state)
 {
     (void)state;
@@ -168,7 +236,8 @@ static void records(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(equal_numbers), cmocka_unit_test(by_neuron),
-    cmocka_unit_test(over_time),     cmocka_unit_test(of_a_file),
+    cmocka_unit_test(over_time),     cmocka_unit_test(sines),
+    cmocka_unit_test(ramps),         cmocka_unit_test(of_a_file),
     cmocka_unit_test(generators),    cmocka_unit_test(records),
 };
 VLY_TEST_MAIN(tests)

@@ -58,7 +58,7 @@ static void units_follow_the_model(void **state)
                    "t:17:1: unknown key rate_hz in a [[stimulus]] of kind dc, "
                    "wanted one of kind, to, id, first, n, start_ms, "
                    "start_burst, stop_ms, stop_burst, at_ms, at_bursts, "
-                   "amplitude_<unit>");
+                   "every_ms, every_bursts, amplitude_<unit>");
 }
 
 static void spikes_are_sorted(void **state)

@@ -242,7 +242,7 @@ static void lists_refused(void **state)
     give(&g);
     refused(HEAD, &g.table, 1, VLY_E_INVALID,
             "table edges is given and nothing in t names it, wanted file = "
-            "\"edges\" in a map of rule file or in a parameter");
+            "\"edges\" in a map of rule file, a parameter or a stimulus");
     const vly_table two[] = {g.table, g.table};
     refused(MAP, two, 2, VLY_E_INVALID,
             "table edges is given twice, wanted once");

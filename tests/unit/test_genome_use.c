@@ -329,7 +329,7 @@ static void places(void **state)
     put("parts/bad.toml", "format = 1\n[area.E]\nmodel = \"feagi\"\n"
                           "neurons = \"=m\"\n");
     refused("bad.toml", "parts/bad.toml:4:11: \"=m\": no variable "
-                        "m, wanted one of [var]");
+                        "m, wanted one of [var], or dt_ms");
     put("parts/bad.toml", "[area.E]\nmodel = \"feagi\"\n");
     refused("bad.toml", "parts/bad.toml:1:1: no format, wanted format = 1");
     put("bad.toml", OWN "[use.x]\nfile = \"parts/column.toml\"\n"
@@ -339,7 +339,7 @@ static void places(void **state)
     put("bad.toml", OWN "[use.x]\nfile = \"parts/column.toml\"\n"
                         "set = { \"var.g\" = \"=kk\" }\n");
     refused("bad.toml", "bad.toml:11:19: \"=kk\": no variable kk, "
-                        "wanted one of [var]");
+                        "wanted one of [var], or dt_ms");
 }
 
 /* The n-th allocation fails, for every n. */

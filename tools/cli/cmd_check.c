@@ -174,20 +174,45 @@ static uint64_t count_targets(const vly_genome *genome,
                : stimulus->n_neurons;
 }
 
+/* The pieces of a list by neuron or over time, from the first on; *n_neurons:
+ * of those that hold at once. */
+static uint32_t count_pieces(const vly_genome *genome, uint32_t first,
+                             uint64_t *n_neurons)
+{
+    const vly_stimulus *of = &genome->stimuli[first];
+    const vly_stimulus *at = of;
+    uint32_t n = 0;
+    uint64_t here = 0;
+    *n_neurons = 0;
+    for (; first + n < genome->n_stimuli && strcmp(at->id, of->id) == 0 &&
+           at->to == of->to && (n == 0 || at->listed);
+         at = &of[++n]) {
+        here = n > 0 && at->start == at[-1].start ? here : 0;
+        here += count_targets(genome, at);
+        *n_neurons = here > *n_neurons ? here : *n_neurons;
+    }
+    return n;
+}
+
 /* Those of the file: that of a generator is part of its area. */
 static void print_stimuli(const vly_genome *genome)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < genome->n_stimuli; i++) {
+    for (uint32_t i = 0, n_pieces; i < genome->n_stimuli; i += n_pieces) {
+        uint64_t n_neurons = 0;
         const vly_stimulus *stimulus = &genome->stimuli[i];
         const vly_area *to = &genome->areas[stimulus->to];
+        n_pieces = count_pieces(genome, i, &n_neurons);
         if (to->generator != NULL)
             continue;
         if (n++ == 0)
             tool_print("\n%-20s %-10s %-20s %14s\n", "stimulus", "kind", "to",
                        "neurons");
-        tool_print("%-20s %-10s %-20s %14s\n", stimulus->id, stimulus->written,
-                   to->name, tool_thousands(count_targets(genome, stimulus)));
+        tool_print("%-20s %-10s %-20s %14s", stimulus->id, stimulus->written,
+                   to->name, tool_thousands(n_neurons));
+        if (n_pieces > 1)
+            tool_print("   %s pieces", tool_thousands(n_pieces));
+        tool_print("\n");
     }
 }
 

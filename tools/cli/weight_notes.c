@@ -87,13 +87,24 @@ static bool coarse_stimulus(const vly_genome *genome,
 }
 
 /* Number i of maps and stimuli together. */
+/* A piece of a list whose weight the piece before it has too. */
+static bool is_repeated(const vly_connectome *connectome, uint32_t s)
+{
+    const vly_connectome_stimulus *at = &connectome->stimuli[s];
+    return s > 0 && at->listed && strcmp(at[-1].id, at->id) == 0 &&
+           at[-1].area == at->area && at[-1].weight == at->weight &&
+           at[-1].mean == at->mean && at[-1].sd == at->sd;
+}
+
 static bool coarse_at(const vly_genome *genome,
                       const vly_connectome *connectome, uint32_t i,
                       coarse *found)
 {
     uint32_t n = connectome->desc.n_projections;
-    return i < n ? coarse_map(genome, connectome, i, found)
-                 : coarse_stimulus(genome, connectome, i - n, found);
+    if (i < n)
+        return coarse_map(genome, connectome, i, found);
+    return !is_repeated(connectome, i - n) &&
+           coarse_stimulus(genome, connectome, i - n, found);
 }
 
 static uint32_t count_all(const vly_connectome *connectome)

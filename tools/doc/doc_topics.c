@@ -131,10 +131,11 @@ static const doc_topic topics[] = {
      print_generators},
     {"expression", "\"=4*order\": numbers made of others",
      "A number may be a string that begins with =: \"=4*order\", "
-     "\"=round(0.1*n)\".\nIt has numbers, names of [var], + - * / ( ), min "
-     "and max of several, round\n(halves go up), sqrt, log (natural). A count "
-     "must come out whole. A [var] may\nuse others, whatever the order. What "
-     "an included file says is computed with its\nown [var].\n",
+     "\"=round(0.1*n)\".\nIt has numbers, names of [var], dt_ms (the time "
+     "step of the run), + - * / ( ), min\nand max of several, round (halves go "
+     "up), sqrt, log (natural). A count must come\nout whole. A [var] may use "
+     "others, whatever the order. What an included file says\nis computed with "
+     "its own [var], and with dt_ms of the genome that includes it.\n",
      NULL},
     {"set", "--set PATH=VALUE, and what comes before what",
      "--set area.E.neurons=100     --set var.g=4.5     --set run.ms=50\n"
@@ -222,7 +223,8 @@ static const doc_topic topics[] = {
      "- mean and sd of a stimulus of kind normal, a new number in every burst. "
      "Onto the\n  lif models and adex multiply mean by new / old and sd by "
      "its square root, onto\n  izhikevich sd by the square root of old / new; "
-     "its mean stays.\n"
+     "its mean stays.\n  An expression does it: sd_pa = "
+     "\"=sigma*sqrt(dt_ms)\".\n"
      "- generator poisson and kind bernoulli: one spike a burst, so at most "
      "1000 / dt_ms a\n  second.\n"
      "- areas of feagi: everything is counted in bursts.\n"

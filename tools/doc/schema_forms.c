@@ -20,7 +20,8 @@ const char *const schema_forms[VLY_FORMS] = {
         "\"minItems\": 1, \"items\": {\"type\": \"array\", \"minItems\": 1, "
         "\"items\": {\"$ref\": \"#/$defs/number\"}}}]}",
     [VLY_FORM_EACH] = "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"$ref\": "
-                      "\"#/$defs/value.column\"}, {\"type\": \"array\", "
+                      "\"#/$defs/value.column\"}, {\"$ref\": "
+                      "\"#/$defs/value.course\"}, {\"type\": \"array\", "
                       "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",
     [VLY_FORM_PER_AREA] =
         "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"type\": \"array\", "
