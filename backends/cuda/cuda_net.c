@@ -3,11 +3,17 @@
  */
 #include "cuda_net.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "cuda_device.h"
 #include "cuda_error.h"
 #include "cuda_options.h"
+#include "cuda_partition.h"
+#include "cuda_plans.h"
 #include "cuda_range.h"
 #include "cuda_shard.h"
+#include "cuda_span.h"
 
 static vly_status net_alloc(uint32_t n_shards, vly_backend_net **net,
                             vly_error *error)
@@ -28,13 +34,46 @@ static vly_status net_alloc(uint32_t n_shards, vly_backend_net **net,
     return VLY_OK;
 }
 
-vly_status vly_cuda_net_create(const vly_device_spec *device,
-                               const vly_net_desc *desc,
-                               const vly_snapshot *snapshot,
-                               vly_backend_net **net, vly_error *error)
+/* Makes a net on devices that have been checked. */
+static vly_status make_net(const int32_t *devices, uint32_t n_devices,
+                           const vly_cuda_options *wanted,
+                           const vly_net_desc *desc,
+                           const vly_snapshot *snapshot, vly_backend_net **net,
+                           vly_error *error)
 {
-    vly_cuda_options wanted;
     vly_backend_net *made = NULL;
+    vly_status status = vly_cuda_enter(devices[0], error);
+    if (status == VLY_OK)
+        status = net_alloc(n_devices, &made, error);
+    if (status != VLY_OK)
+        return status;
+    made->desc = desc;
+    made->burst = snapshot->burst;
+    made->wanted = *wanted;
+    made->is_shared = n_devices > 1 && devices[0] == devices[1];
+    vly_cuda_range_begin("volley net");
+    for (uint32_t i = 0; i < made->n_shards && status == VLY_OK; i++) {
+        status = vly_cuda_enter(devices[i], error);
+        if (status == VLY_OK)
+            status = vly_cuda_shard_create(&made->shards[i], made, devices[i],
+                                           snapshot, error);
+    }
+    vly_cuda_range_end();
+    if (status != VLY_OK) {
+        vly_cuda_net_destroy(made);
+        return status;
+    }
+    if (n_devices > 1)
+        vly_cuda_span_link(made);
+    *net = made;
+    return VLY_OK;
+}
+
+static vly_status check_create(const vly_device_spec *devices,
+                               uint32_t n_devices, const vly_net_desc *desc,
+                               const vly_snapshot *snapshot,
+                               vly_cuda_options *wanted, vly_error *error)
+{
     vly_status status = vly_cuda_detect(error);
     if (status == VLY_OK)
         status = vly_common_supports_programs(desc, VLY_CUDA_PORTS, error);
@@ -43,42 +82,154 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     if (status != VLY_OK)
         return status;
     uint32_t count = vly_cuda_device_count();
-    if (device == NULL || device->index >= count)
-        return vly_cuda_fail(error, VLY_E_DEVICE,
-                             "cuda: device %u, but there are %u",
-                             device != NULL ? device->index : 0, count);
-    status = vly_cuda_options_read(device->options, &wanted, error);
-    if (status == VLY_OK)
-        status = vly_cuda_enter((int32_t)device->index, error);
-    if (status == VLY_OK)
-        status = net_alloc(1, &made, error);
+    for (uint32_t i = 0; i < n_devices; i++)
+        if (devices == NULL || devices[i].index >= count)
+            return vly_cuda_fail(error, VLY_E_DEVICE,
+                                 "cuda: device %u, but there are %u",
+                                 devices != NULL ? devices[i].index : 0, count);
+    return vly_cuda_options_read(devices[0].options, wanted, error);
+}
+
+vly_status vly_cuda_net_create(const vly_device_spec *device,
+                               const vly_net_desc *desc,
+                               const vly_snapshot *snapshot,
+                               vly_backend_net **net, vly_error *error)
+{
+    int32_t devices[VLY_CUDA_SPAN_DEVICES];
+    vly_cuda_options wanted;
+    vly_status status = check_create(device, 1, desc, snapshot, &wanted, error);
     if (status != VLY_OK)
         return status;
-    made->desc = desc;
-    made->burst = snapshot->burst;
-    made->wanted = wanted;
-    vly_cuda_range_begin("volley net");
-    for (uint32_t i = 0; i < made->n_shards && status == VLY_OK; i++)
-        status = vly_cuda_shard_create(&made->shards[i], made,
-                                       (int32_t)device->index, snapshot, error);
-    vly_cuda_range_end();
-    if (status != VLY_OK) {
-        vly_cuda_net_destroy(made);
-        return status;
+    for (uint32_t i = 0; i < VLY_CUDA_SPAN_DEVICES; i++)
+        devices[i] = (int32_t)device->index;
+    const uint32_t n = wanted.span > 0 ? wanted.span : 1;
+    const char *why = n > 1 ? vly_cuda_span_refuse(desc) : NULL;
+    if (why != NULL)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "cuda option span=%u: %s, which one device only "
+                             "can run",
+                             n, why);
+    return make_net(devices, n, &wanted, desc, snapshot, net, error);
+}
+
+/* How many devices a net gets; *why: the reason if not all. */
+static uint32_t choose_devices(const vly_net_desc *desc,
+                               const vly_cuda_options *wanted, uint32_t n,
+                               const char **why)
+{
+    const char *plan =
+        wanted->plan > 0 ? vly_cuda_plan_at(wanted->plan - 1)->name : "";
+    *why = vly_cuda_span_refuse(desc);
+    if (*why != NULL)
+        return 1;
+    if (strcmp(plan, vly_cuda_plan_partitioned.name) == 0)
+        return n; /* whoever names the plan wants all */
+    if (plan[0] != 0) {
+        *why = "only plan=partitioned has several devices";
+        return 1;
     }
+    *why = "more would be slower, by the predicted time of a burst";
+    return vly_cuda_span_choose(desc, n);
+}
+
+/* One device instead of several that were offered. */
+static vly_status make_one(const int32_t *devices, uint32_t n_devices,
+                           const vly_cuda_options *wanted, const char *why,
+                           const vly_net_desc *desc,
+                           const vly_snapshot *snapshot, vly_backend_net **net,
+                           vly_error *error)
+{
+    char text[400];
+    vly_backend_net *made = NULL;
+    vly_status status =
+        make_net(devices, 1, wanted, desc, snapshot, &made, error);
+    if (status != VLY_OK)
+        return status;
+    made->n_offered = n_devices;
+    (void)snprintf(made->note, sizeof made->note, "%s", why);
+    (void)snprintf(text, sizeof text, "the net runs on 1 of %u devices: %s",
+                   n_devices, why);
+    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_INFO, text);
     *net = made;
     return VLY_OK;
+}
+
+vly_status vly_cuda_net_create_span(const vly_device_spec *devices,
+                                    uint32_t n_devices,
+                                    const vly_net_desc *desc,
+                                    const vly_snapshot *snapshot,
+                                    vly_backend_net **net, vly_error *error)
+{
+    int32_t list[VLY_CUDA_SPAN_DEVICES];
+    vly_cuda_options wanted;
+    vly_error told = {.struct_size = sizeof told};
+    const char *why = NULL;
+    if (n_devices < 1 || n_devices > VLY_CUDA_SPAN_DEVICES)
+        return vly_cuda_fail(error, VLY_E_INVALID,
+                             "cuda: a net on %u devices, wanted 1 to %u",
+                             n_devices, VLY_CUDA_SPAN_DEVICES);
+    vly_status status =
+        check_create(devices, n_devices, desc, snapshot, &wanted, error);
+    if (status == VLY_OK && wanted.span > 0)
+        status = vly_cuda_fail(error, VLY_E_INVALID,
+                               "cuda option span=%u is for one device, wanted "
+                               "it without a range of devices",
+                               wanted.span);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t i = 0; i < n_devices; i++)
+        list[i] = (int32_t)devices[i].index;
+    const uint32_t n = choose_devices(desc, &wanted, n_devices, &why);
+    if (n == 1)
+        return make_one(list, n_devices, &wanted, why, desc, snapshot, net,
+                        error);
+    status = vly_cuda_span_connect(list, n, error);
+    if (status != VLY_OK)
+        return status;
+    status = make_net(list, n, &wanted, desc, snapshot, net, &told);
+    if (status == VLY_OK && n < n_devices) {
+        (*net)->n_offered = n_devices;
+        (void)snprintf((*net)->note, sizeof(*net)->note, "%s", why);
+    }
+    /* sizes that do not fit several devices may fit other plans */
+    if (status == VLY_E_UNSUPPORTED && wanted.plan == 0)
+        return make_one(list, n_devices, &wanted, told.message, desc, snapshot,
+                        net, error);
+    if (status != VLY_OK && error != NULL)
+        *error = told;
+    return status;
 }
 
 void vly_cuda_net_destroy(vly_backend_net *net)
 {
     if (net == NULL)
         return;
+    /* no device writes into the mail of another one any more */
+    for (uint32_t i = 0; net->n_shards > 1 && i < net->n_shards; i++)
+        if (net->shards[i].stream != NULL &&
+            vly_cuda_select(net->shards[i].device) == (int)cudaSuccess)
+            (void)cudaStreamSynchronize((cudaStream_t)net->shards[i].stream);
     for (uint32_t i = 0; i < net->n_shards; i++)
         if (net->shards[i].net != NULL) /* its creation began */
             vly_cuda_shard_destroy(&net->shards[i]);
     vly_common_heap heap = net->heap; /* the net is in this list too */
     vly_common_release_all(&heap);
+}
+
+/* Before the plan: how many devices run it. */
+static void say_devices(const vly_backend_net *net, char *plan, size_t size)
+{
+    char text[256];
+    char offered[140] = "";
+    if (net->note[0] != 0)
+        (void)snprintf(offered, sizeof offered, " of %u, since %s",
+                       net->n_offered, net->note);
+    else if (net->n_shards == 1)
+        return;
+    (void)snprintf(text, sizeof text, "%s", plan);
+    (void)snprintf(plan, size, "%u %s%s: %.*s", net->n_shards,
+                   net->is_shared ? "parts of one device" : "devices", offered,
+                   (int)(size - strlen(offered) - 32), text);
 }
 
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
@@ -99,5 +250,6 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
     }
     net->shards[0].plan->say(&net->shards[0],
                              n_synapses > 0 ? (double)n_synapses : 1.0, info);
+    say_devices(net, info->plan, sizeof info->plan);
     return VLY_OK;
 }

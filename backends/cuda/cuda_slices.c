@@ -22,8 +22,8 @@ static int overlaps(const vly_cuda_shard *shard, const vly_cuda_group *from,
 
 /* Temporary data while the rows of a group are made. */
 typedef struct slices_work {
-    uint32_t *offset;  /* [n_neurons][n_slices + 1] */
-    uint32_t *away;    /* [n_neurons][n_slices] of pairs, or NULL */
+    uint32_t *offset;  /* [n_neurons][own_slices + 1] */
+    uint32_t *away;    /* [n_neurons][own_slices] of pairs, or NULL */
     uint64_t *row;     /* [n_neurons + 1] */
     uint32_t *longest; /* units of a part */
 } slices_work;
@@ -32,7 +32,7 @@ static vly_status make_work(vly_cuda_shard *shard, slices_work *work,
                             vly_error *error)
 {
     uint64_t n = shard->net->desc->n_neurons;
-    uint64_t n_slices = shard->partition.n_slices;
+    uint64_t n_slices = shard->partition.own_slices;
     vly_status status = vly_cuda_device_alloc(
         shard, n * (n_slices + 1), sizeof *work->offset, &work->offset, error);
     if (status == VLY_OK && shard->partition.once > 0)
@@ -47,11 +47,48 @@ static vly_status make_work(vly_cuda_shard *shard, slices_work *work,
     return status;
 }
 
+/* Of a span: a piece of the rows of the host, whose synapses are counted or
+ * filled in. */
+typedef struct slices_piece {
+    uint32_t base;
+    const slices_work *work;
+    uint32_t *synapses; /* NULL: counted */
+} slices_piece;
+
+static int take_piece(vly_cuda_shard *shard, const vly_cuda_part *part,
+                      const vly_projection_desc *p, void *arg)
+{
+    const slices_piece *to = arg;
+    cudaStream_t stream = (cudaStream_t)shard->stream;
+    return to->synapses == NULL
+               ? (int)vly_cuda_launch_span_count(
+                     &shard->view, part, &shard->partition, p->base_delay,
+                     to->base, to->work->offset, stream)
+               : (int)vly_cuda_launch_span_fill(
+                     &shard->view, part, &shard->partition, p->base_delay,
+                     to->base, to->work->row, to->work->offset, to->synapses,
+                     stream);
+}
+
+static vly_status take_pieces(vly_cuda_shard *shard, uint32_t base,
+                              const slices_work *work, uint32_t *synapses,
+                              vly_error *error)
+{
+    slices_piece to = {.base = base, .work = work, .synapses = synapses};
+    return vly_cuda_store_pieces(shard, base, base + shard->partition.ring - 1,
+                                 take_piece, &to, error);
+}
+
 static vly_status count_rows(vly_cuda_shard *shard, uint32_t base,
                              const slices_work *work, vly_error *error)
 {
     cudaStream_t stream = (cudaStream_t)shard->stream;
     cudaError_t code = cudaSuccess;
+    if (shard->net->n_shards > 1) {
+        vly_status status = take_pieces(shard, base, work, NULL, error);
+        if (status != VLY_OK)
+            return status;
+    }
     for (uint32_t g = 0; g < shard->view.n_groups && code == cudaSuccess; g++)
         if (overlaps(shard, &shard->store.groups[g], base))
             code = vly_cuda_launch_partition_count(
@@ -73,6 +110,8 @@ static vly_status fill_rows(vly_cuda_shard *shard, uint32_t base,
 {
     cudaStream_t stream = (cudaStream_t)shard->stream;
     cudaError_t code = cudaSuccess;
+    if (shard->net->n_shards > 1)
+        return take_pieces(shard, base, work, synapses, error);
     for (uint32_t g = 0; g < shard->view.n_groups && code == cudaSuccess; g++)
         if (overlaps(shard, &shard->store.groups[g], base))
             code = vly_cuda_launch_partition_fill(
@@ -92,7 +131,7 @@ static vly_status make_index(vly_cuda_shard *shard,
 {
     uint32_t n_neurons = shard->net->desc->n_neurons;
     uint32_t parts = VLY_CUDA_INDEX_PARTS;
-    uint32_t n_words = (shard->partition.n_slices + parts - 1) / parts;
+    uint32_t n_words = (shard->partition.own_slices + parts - 1) / parts;
     uint64_t n = (uint64_t)n_neurons * n_words;
     vly_cuda_index_word *index = NULL;
     vly_status status =
@@ -129,8 +168,9 @@ static vly_status keep_offsets(vly_cuda_shard *shard,
     if (status != VLY_OK)
         return status;
     group->index = offset;
-    shard->partition_bytes +=
-        (uint64_t)n_neurons * (shard->partition.n_slices + 1) * sizeof *offset;
+    shard->partition_bytes += (uint64_t)n_neurons *
+                              (shard->partition.own_slices + 1) *
+                              sizeof *offset;
     return VLY_OK;
 }
 

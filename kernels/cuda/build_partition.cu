@@ -57,7 +57,8 @@ count_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     const uint32_t source = (blockIdx.x * BUILD_THREADS + threadIdx.x) / 32;
     if (source >= view.n_neurons)
         return;
-    uint32_t *counts = offset + (uint64_t)source * (partition.n_slices + 1) + 1;
+    uint32_t *counts =
+        offset + (uint64_t)source * (partition.own_slices + 1) + 1;
     const uint64_t end = from.row[source + 1];
     for (uint64_t j = from.row[source] + threadIdx.x % 32; j < end; j += 32) {
         const uint64_t synapse = from.synapses[j];
@@ -67,7 +68,7 @@ count_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
         atomicAdd(counts + to.slice, 1u);
         const uint32_t only = only_block(partition, to.at);
         if (away != nullptr && only < 2)
-            atomicAdd(away + (uint64_t)source * partition.n_slices + to.slice,
+            atomicAdd(away + (uint64_t)source * partition.own_slices + to.slice,
                       1u << 16 * only);
     }
 }
@@ -120,7 +121,8 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     const uint32_t source = (blockIdx.x * BUILD_THREADS + threadIdx.x) / 32;
     if (source >= view.n_neurons)
         return;
-    uint32_t *cursor = offset + (uint64_t)source * (partition.n_slices + 1) + 1;
+    uint32_t *cursor =
+        offset + (uint64_t)source * (partition.own_slices + 1) + 1;
     uint32_t *out = synapses + row[source] * partition.unit;
     const uint64_t end = from.row[source + 1];
     for (uint64_t j = from.row[source] + threadIdx.x % 32; j < end; j += 32) {
@@ -173,7 +175,7 @@ order_parts(uint32_t n_neurons,
     const uint32_t source = blockIdx.x * BUILD_THREADS + threadIdx.x;
     if (source >= n_neurons)
         return;
-    const uint32_t n_slices = partition.n_slices;
+    const uint32_t n_slices = partition.own_slices;
     uint32_t *ends = offset + (uint64_t)source * (n_slices + 1) + 1;
     uint32_t *words = synapses + row[source] * partition.unit;
     uint32_t start = 0;
@@ -277,7 +279,7 @@ cudaError_t vly_cuda_launch_partition_scan(uint32_t n_neurons,
                                            cudaStream_t stream)
 {
     scan_parts<<<n_grid(n_neurons), BUILD_THREADS, 0, stream>>>(
-        n_neurons, partition->n_slices, partition->unit, away, offset, length,
+        n_neurons, partition->own_slices, partition->unit, away, offset, length,
         longest);
     return cudaGetLastError();
 }
@@ -313,8 +315,8 @@ cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
                                            cudaStream_t stream)
 {
     make_ends<<<4096, BUILD_THREADS, 0, stream>>>(
-        (uint64_t)n_neurons * (partition->n_slices + 1), partition->n_slices,
-        partition->unit, row, offset);
+        (uint64_t)n_neurons * (partition->own_slices + 1),
+        partition->own_slices, partition->unit, row, offset);
     return cudaGetLastError();
 }
 
@@ -324,7 +326,7 @@ cudaError_t vly_cuda_launch_partition_index(
     vly_cuda_index_word *index, cudaStream_t stream)
 {
     make_index<<<4096, BUILD_THREADS, 0, stream>>>(
-        (uint64_t)n_neurons * n_words, n_words, partition->n_slices,
+        (uint64_t)n_neurons * n_words, n_words, partition->own_slices,
         partition->unit, row, offset, index);
     return cudaGetLastError();
 }
@@ -333,7 +335,7 @@ cudaError_t vly_cuda_launch_partition_restore(
     const vly_cuda_view *view, const vly_cuda_partition *partition,
     uint64_t burst, uint32_t group, uint32_t ago, cudaStream_t stream)
 {
-    restore_slice<<<partition->n_slices, THREADS, 0, stream>>>(
+    restore_slice<<<partition->own_slices, THREADS, 0, stream>>>(
         *view, *partition, burst, group, ago);
     return cudaGetLastError();
 }

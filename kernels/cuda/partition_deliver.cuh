@@ -34,11 +34,38 @@ static __device__ __forceinline__ uint32_t mail_read(const uint32_t *at)
     return v;
 }
 
+/* The same of what another device may have written. */
+static __device__ __forceinline__ uint32_t span_mail_read(const uint32_t *at)
+{
+    uint32_t v;
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at));
+    return v;
+}
+
 /* A spike of the last burst: the block that has it, and its number there. */
 struct spike_place {
     uint32_t block;
     uint32_t number;
 };
+
+/* The same of a span, which has more groups: the last one that begins at or
+ * before i, then the block. */
+static __device__ __forceinline__ spike_place
+find_span_spike(const vly_cuda_partition &partition,
+                const partition_block &block, uint32_t i)
+{
+    const uint32_t n_groups = partition_span_groups(&partition);
+    uint32_t group = 0;
+    for (uint32_t step = 32; step > 0; step /= 2)
+        if (group + step < n_groups && block.firsts[group + step] <= i)
+            group += step;
+    i -= block.firsts[group];
+    uint32_t low = 32 * group;
+    for (uint32_t step = 16; step > 0; step /= 2)
+        if (low + step < partition.n_blocks && block.before[low + step] <= i)
+            low += step;
+    return {low, i - block.before[low]};
+}
 
 static __device__ __forceinline__ spike_place
 find_spike(const partition_shared *shared, uint32_t i)
@@ -123,7 +150,7 @@ static __device__ __forceinline__ row_part find_part(
 {
     if (group.index_words == 0) {
         const uint32_t *at = (const uint32_t *)group.index +
-                             (uint64_t)source * (partition.n_slices + 1) +
+                             (uint64_t)source * (partition.own_slices + 1) +
                              f.slice;
         const uint32_t begin = read_once(at);
         return {begin, read_once(at + 1) - begin};
@@ -137,13 +164,18 @@ static __device__ __forceinline__ row_part find_part(
 }
 
 /* The part of spike i, posted by the block that has it, or by the index. */
+template <bool SPAN>
 static __device__ __forceinline__ row_part
 fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
            const partition_block &block, const vly_cuda_partition_group &group,
            const part_finder &finder, const spike_source &from, uint32_t i)
 {
     uint32_t id;
-    if (from.mail != nullptr) {
+    if (SPAN && from.mail != nullptr) {
+        const spike_place at = find_span_spike(partition, block, i);
+        id = span_mail_read(
+            from.mail + (uint64_t)at.block * partition.mail_room + at.number);
+    } else if (from.mail != nullptr) {
         const spike_place at = find_spike(block.shared, i);
         if (at.number < from.post) {
             const uint32_t place = at.block * from.post + at.number;
@@ -412,7 +444,7 @@ first_turn(const vly_cuda_partition &partition, const partition_block &block,
 
 /* The spikes of one burst along group `index`; base: word of the ring for its
  * shortest delay. */
-template <uint32_t UNIT, int KIND>
+template <uint32_t UNIT, int KIND, bool SPAN = false>
 static __device__ __forceinline__ void
 deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                const partition_block &block,
@@ -420,7 +452,10 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                const spike_source &from, uint32_t base)
 {
     uint32_t slice; /* volatile: not in registers throughout the launch */
-    asm volatile("mov.u32 %0, %1;" : "=r"(slice) : "r"(block.slice));
+    asm volatile(
+        "mov.u32 %0, %1;"
+        : "=r"(slice)
+        : "r"(SPAN ? block.slice - partition.first_slice : block.slice));
     const part_finder finder = make_finder(slice);
     const uint32_t lane = threadIdx.x % 32;
     const ring_place ring = make_ring(partition, block, base);
@@ -431,8 +466,8 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     while (any || more) {
         row_part next = {0, 0};
         if (turns.i + lane < turns.end)
-            next = fetch_part(view, partition, block, group, finder, from,
-                              turns.i + lane);
+            next = fetch_part<SPAN>(view, partition, block, group, finder, from,
+                                    turns.i + lane);
         if (KIND == KIND_PAIR || any)
             deliver_parts<UNIT, KIND>(ring, group.synapses, part);
         part = next;
