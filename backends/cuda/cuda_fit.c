@@ -29,6 +29,9 @@
  * more on an H200. */
 #define AWAY_NS 1.6
 #define SECTOR 32.0
+/* Of the time of a burst with sums of 32 bits, from which on a span takes 16.
+ */
+#define SPAN_GAIN 0.9
 /* Parts of rows are posted with the ids if a block has so many spikes at 1%:
  * with fewer spikes the exchange loses more time than delivery gains. */
 #define POST_SPIKES 128u
@@ -133,6 +136,8 @@ static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
     n_slices = n_slices < made->n_tiles ? n_slices : made->n_tiles;
     uint32_t tiles = divide_up(made->n_tiles, n_slices);
     made->n_slices = n_slices;
+    made->n_blocks = n_slices * made->cluster;
+    made->own_slices = n_slices;
     made->slice = tiles * made->tile * made->sets;
     made->mail_room = divide_up(tiles, made->cluster) * made->tile;
     made->ring = 1;
@@ -140,7 +145,8 @@ static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
     if (made->narrow)
         return made->slice <= VLY_NARROW_PLACES && made->mail_room <= 65535 &&
                vly_cuda_partition_bytes(&shard->view, made) <= shared_bytes;
-    if (made->cluster == 2 && delays.n == 1 && made->sets == 1)
+    if (made->cluster == 2 && delays.n == 1 && made->sets == 1 &&
+        shard->net->n_shards == 1)
         set_once(shard, tiles, shared_bytes, made);
     uint64_t one = vly_cuda_partition_bytes(&shard->view, made);
     uint32_t places = made->slice + (made->once > 0 ? VLY_CUDA_PAIR_PLACE : 0);
@@ -160,15 +166,17 @@ static double predict_ns(const vly_cuda_shard *shard,
                          const vly_cuda_partition *partition)
 {
     double n = shard->store.fixed->n_neurons;
+    double n_shards = shard->net->n_shards;
     double spikes = n * SHARE_FIRED;
-    double row = (double)shard->store.fixed->n_synapses / (n > 0.0 ? n : 1.0);
-    double parts = (double)partition->n_slices * partition->n_groups;
+    double row =
+        (double)shard->store.fixed->n_synapses / (n > 0.0 ? n : 1.0) / n_shards;
+    double parts = (double)partition->n_slices * partition->n_groups / n_shards;
     double sectors = row * 4.0 + parts * 2.0 * SECTOR;
     double bytes = partition->narrow ? sizeof(int16_t) : sizeof(uint32_t);
     double copies = (double)(partition->cluster - 1) / partition->cluster *
                     partition->slice / partition->sets * bytes;
-    double away = spikes * row / partition->n_slices / partition->cluster *
-                  partition->once / partition->slice;
+    double away = spikes * row * n_shards / partition->n_slices /
+                  partition->cluster * partition->once / partition->slice;
     return spikes * sectors / CACHE_BYTES_NS + copies / REMOTE_BYTES_NS +
            away / AWAY_NS;
 }
@@ -184,8 +192,10 @@ static double predict_bytes(const vly_cuda_shard *shard,
     double filled = row < parts ? row : parts; /* number of parts that are not
                                                 * empty */
     double words = row + filled * 0.5 * (unit - 1);
-    double index = (double)partition->n_groups *
-                   divide_up(partition->n_slices, VLY_CUDA_INDEX_PARTS) *
+    uint32_t n_shards = shard->net->n_shards;
+    uint32_t own = divide_up(partition->n_slices, n_shards);
+    double index = (double)partition->n_groups * n_shards *
+                   divide_up(own, VLY_CUDA_INDEX_PARTS) *
                    (double)sizeof(vly_cuda_index_word);
     return row > 0.0 ? (words * 4.0 + index) / row : 4.0;
 }
@@ -196,10 +206,13 @@ static uint32_t choose_unit(const vly_cuda_shard *shard,
 {
     double limit = partition->ring * partition->n_groups > 1 ? DELAYED_BYTES
                                                              : SYNAPSE_BYTES;
-    double synapses = (double)shard->store.fixed->n_synapses;
+    double synapses =
+        (double)shard->store.fixed->n_synapses / shard->net->n_shards;
     uint32_t unit = 4;
+    /* a span counts single synapses in two more bits */
+    double most = shard->net->n_shards > 1 ? 4.0 * MOST_UNITS : MOST_UNITS;
     while (unit > 1 && predict_bytes(shard, partition, unit) > limit &&
-           synapses / (unit / 2) < MOST_UNITS)
+           synapses / (unit / 2) < (unit == 2 ? most : MOST_UNITS))
         unit /= 2;
     return unit;
 }
@@ -212,6 +225,8 @@ static uint32_t choose_post(const vly_cuda_shard *shard,
     double most = POST_BYTES * (double)shard->store.fixed->n_synapses /
                   (2.0 * sizeof(uint32_t) * blocks * partition->n_slices);
     uint32_t post = partition->mail_room / POST_SHARE;
+    if (shard->net->n_shards > 1) /* a device knows the parts on it only */
+        return 0;
     if (shard->net->wanted.post != VLY_CUDA_AUTO)
         return shard->net->wanted.post < partition->mail_room
                    ? shard->net->wanted.post
@@ -243,20 +258,24 @@ static vly_status try_cluster(vly_cuda_shard *shard, delay_range delays,
                                .deal = shard->net->wanted.deal == VLY_CUDA_AUTO
                                            ? DEALT_TURNS
                                            : shard->net->wanted.deal};
+    uint32_t n_shards = shard->net->n_shards;
     uint32_t n_clusters = 0;
-    vly_status status =
-        vly_cuda_check((int)vly_cuda_partition_clusters(
-                           &shard->view, &made, shared_bytes, &n_clusters),
-                       "clusters of blocks", error);
+    made.span.n = n_shards > 1 ? n_shards : 0;
+    vly_status status = vly_cuda_check(
+        vly_cuda_partition_count(shard, &made, shared_bytes, &n_clusters),
+        "clusters of blocks", error);
     if (status != VLY_OK)
         return status;
+    if (shard->net->is_shared)
+        n_clusters /= n_shards;
     limit =
         limit < VLY_CUDA_PARTITION_BLOCKS ? limit : VLY_CUDA_PARTITION_BLOCKS;
     n_clusters = n_clusters < limit / cluster ? n_clusters : limit / cluster;
+    n_clusters *= n_shards;
     uint32_t most =
         divide_up(shard->store.fixed->n_neurons, MIN_NEURONS * cluster);
     n_clusters = n_clusters < most ? n_clusters : most;
-    if (n_clusters == 0 ||
+    if (n_clusters < n_shards ||
         !set_sizes(shard, delays, n_clusters, shared_bytes, &made))
         return VLY_OK;
     made.unit = choose_unit(shard, &made);
@@ -315,6 +334,10 @@ static int is_worth_it(const vly_cuda_shard *shard, uint64_t shared_bytes,
 {
     if (choice->ns[1] < 0.0)
         return 0;
+    /* a span has short parts of rows: longer ones, in fewer slices, gain more
+     * than the sums of a block lose */
+    if (shard->net->n_shards > 1 && choice->ns[1] < SPAN_GAIN * choice->ns[0])
+        return 1;
     return shard->net->wanted.narrow == 1 || choice->ns[0] < 0.0 ||
            (choice->ns[1] <= choice->ns[0] &&
             vly_cuda_partition_bytes(&shard->view, &choice->made[0]) >
@@ -335,6 +358,30 @@ static const char *refuse(const vly_cuda_shard *shard)
     if (shard->view.max_delay > VLY_CUDA_PARTITION_DELAY)
         return "its longest delay exceeds 4096 bursts";
     return NULL;
+}
+
+int vly_cuda_partition_count(const vly_cuda_shard *shard,
+                             const vly_cuda_partition *partition,
+                             uint64_t bytes, uint32_t *n_clusters)
+{
+    return shard->net->n_shards > 1
+               ? (int)vly_cuda_span_clusters(&shard->view, partition, bytes,
+                                             n_clusters)
+               : (int)vly_cuda_partition_clusters(&shard->view, partition,
+                                                  bytes, n_clusters);
+}
+
+/* Device i of n has the slices from n_slices * i / n on. */
+void vly_cuda_partition_own(vly_cuda_shard *shard)
+{
+    vly_cuda_partition *p = &shard->partition;
+    const vly_backend_net *net = shard->net;
+    uint64_t i = (uint64_t)(shard - net->shards);
+    p->first_slice = (uint32_t)(p->n_slices * i / net->n_shards);
+    p->own_slices =
+        (uint32_t)(p->n_slices * (i + 1) / net->n_shards) - p->first_slice;
+    p->span.device = (uint32_t)i;
+    p->span.is_shared = net->is_shared;
 }
 
 vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
@@ -367,6 +414,10 @@ vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
         *why = "its accumulators, for all delays, exceed shared memory";
     else
         shard->partition = choice.made[narrow];
+    if (*why != NULL &&
+        shard->store.fixed->n_neurons < MIN_NEURONS * shard->net->n_shards)
+        *why = "it has fewer than 128 neurons a device";
+    vly_cuda_partition_own(shard);
     shard->partition_delay = delays.first;
     if (unit == 1 || unit == 2 || unit == 4)
         shard->partition.unit = unit;

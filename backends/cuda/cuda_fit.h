@@ -13,4 +13,12 @@ vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
                                   uint32_t unit, uint32_t limit,
                                   const char **why, vly_error *error);
 
+/* Clusters of so many blocks that run at once, of the kernel of a span if the
+ * net is one: a cudaError_t, as vly_cuda_partition_clusters. */
+int vly_cuda_partition_count(const vly_cuda_shard *shard,
+                             const vly_cuda_partition *partition,
+                             uint64_t bytes, uint32_t *n_clusters);
+/* The slices of this shard among those of all. */
+void vly_cuda_partition_own(vly_cuda_shard *shard);
+
 #endif

@@ -3,11 +3,17 @@
  */
 #include "cuda_net.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "cuda_device.h"
 #include "cuda_error.h"
 #include "cuda_options.h"
+#include "cuda_partition.h"
+#include "cuda_plans.h"
 #include "cuda_range.h"
 #include "cuda_shard.h"
+#include "cuda_span.h"
 
 static vly_status net_alloc(uint32_t n_shards, vly_backend_net **net,
                             vly_error *error)
@@ -28,13 +34,49 @@ static vly_status net_alloc(uint32_t n_shards, vly_backend_net **net,
     return VLY_OK;
 }
 
-vly_status vly_cuda_net_create(const vly_device_spec *device,
-                               const vly_net_desc *desc,
-                               const vly_snapshot *snapshot,
-                               vly_backend_net **net, vly_error *error)
+/* Makes a net on devices that have been checked. */
+static vly_status make_net(const int32_t *devices, uint32_t n_devices,
+                           const vly_cuda_options *wanted,
+                           const vly_net_desc *desc,
+                           const vly_snapshot *snapshot, vly_backend_net **net,
+                           vly_error *error)
 {
-    vly_cuda_options wanted;
     vly_backend_net *made = NULL;
+    if (wanted->fault == 2 && n_devices == 1)
+        return vly_cuda_fail(error, VLY_E_INVALID,
+                             "cuda option fault=2: one device, wanted several");
+    vly_status status = vly_cuda_enter(devices[0], error);
+    if (status == VLY_OK)
+        status = net_alloc(n_devices, &made, error);
+    if (status != VLY_OK)
+        return status;
+    made->desc = desc;
+    made->burst = snapshot->burst;
+    made->wanted = *wanted;
+    made->is_shared = n_devices > 1 && devices[0] == devices[1];
+    vly_cuda_range_begin("volley net");
+    for (uint32_t i = 0; i < made->n_shards && status == VLY_OK; i++) {
+        status = vly_cuda_enter(devices[i], error);
+        if (status == VLY_OK)
+            status = vly_cuda_shard_create(&made->shards[i], made, devices[i],
+                                           snapshot, error);
+    }
+    vly_cuda_range_end();
+    if (status != VLY_OK) {
+        vly_cuda_net_destroy(made);
+        return status;
+    }
+    if (n_devices > 1)
+        vly_cuda_span_link(made);
+    *net = made;
+    return VLY_OK;
+}
+
+static vly_status check_create(const vly_device_spec *devices,
+                               uint32_t n_devices, const vly_net_desc *desc,
+                               const vly_snapshot *snapshot,
+                               vly_cuda_options *wanted, vly_error *error)
+{
     vly_status status = vly_cuda_detect(error);
     if (status == VLY_OK)
         status = vly_common_supports_programs(desc, VLY_CUDA_PORTS, error);
@@ -43,42 +85,173 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     if (status != VLY_OK)
         return status;
     uint32_t count = vly_cuda_device_count();
-    if (device == NULL || device->index >= count)
-        return vly_cuda_fail(error, VLY_E_DEVICE,
-                             "cuda: device %u, but there are %u",
-                             device != NULL ? device->index : 0, count);
-    status = vly_cuda_options_read(device->options, &wanted, error);
-    if (status == VLY_OK)
-        status = vly_cuda_enter((int32_t)device->index, error);
-    if (status == VLY_OK)
-        status = net_alloc(1, &made, error);
+    for (uint32_t i = 0; i < n_devices; i++)
+        if (devices == NULL || devices[i].index >= count)
+            return vly_cuda_fail(error, VLY_E_DEVICE,
+                                 "cuda: device %u, but there are %u",
+                                 devices != NULL ? devices[i].index : 0, count);
+    return vly_cuda_options_read(devices[0].options, wanted, error);
+}
+
+/* How many devices a net gets; *why: the reason if not all. */
+static uint32_t choose_devices(const vly_net_desc *desc,
+                               const vly_cuda_options *wanted, uint32_t n,
+                               const char **why)
+{
+    const char *plan = vly_cuda_plan_partitioned.name;
+    if (wanted->plan > 0)
+        plan = vly_cuda_plan_at(wanted->plan - 1)->name;
+    *why = vly_cuda_span_refuse(desc);
+    if (*why != NULL || n == 1)
+        return 1;
+    if (strcmp(plan, vly_cuda_plan_partitioned.name) != 0) {
+        *why = "only plan=partitioned has several devices";
+        return 1;
+    }
+    *why = "more would be slower, by the predicted time of a burst";
+    return wanted->devices != 0 ? n : vly_cuda_span_choose(desc, n);
+}
+
+/* What net_create is given. */
+typedef struct net_source {
+    const vly_net_desc *desc;
+    const vly_snapshot *snapshot;
+    vly_cuda_options wanted;
+} net_source;
+
+/* Fewer devices than were offered, for a reason. */
+static vly_status make_fewer(const int32_t *devices, uint32_t n,
+                             uint32_t n_offered, const net_source *from,
+                             const char *why, vly_backend_net **net,
+                             vly_error *error)
+{
+    char text[400];
+    vly_backend_net *made = NULL;
+    vly_status status = make_net(devices, n, &from->wanted, from->desc,
+                                 from->snapshot, &made, error);
     if (status != VLY_OK)
         return status;
-    made->desc = desc;
-    made->burst = snapshot->burst;
-    made->wanted = wanted;
-    vly_cuda_range_begin("volley net");
-    for (uint32_t i = 0; i < made->n_shards && status == VLY_OK; i++)
-        status = vly_cuda_shard_create(&made->shards[i], made,
-                                       (int32_t)device->index, snapshot, error);
-    vly_cuda_range_end();
-    if (status != VLY_OK) {
-        vly_cuda_net_destroy(made);
-        return status;
-    }
+    made->n_offered = n_offered;
+    (void)snprintf(made->note, sizeof made->note, "%.100s", why);
+    (void)snprintf(text, sizeof text,
+                   "the net runs on %u of %u devices: %.300s", n, n_offered,
+                   why);
+    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_INFO, text);
     *net = made;
     return VLY_OK;
+}
+
+/* On as many of the devices as are faster; what cannot run on several runs on
+ * one. */
+static vly_status make_best(const int32_t *devices, uint32_t n_offered,
+                            const net_source *from, vly_backend_net **net,
+                            vly_error *error)
+{
+    vly_error told = {.struct_size = sizeof told};
+    const char *why = NULL;
+    const uint32_t n =
+        choose_devices(from->desc, &from->wanted, n_offered, &why);
+    if (n > 1) {
+        vly_status status = vly_cuda_span_connect(devices, n, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    if (n < n_offered)
+        return make_fewer(devices, n, n_offered, from, why, net, error);
+    vly_status status = make_net(devices, n, &from->wanted, from->desc,
+                                 from->snapshot, net, &told);
+    /* sizes that do not fit several devices may fit other plans */
+    if (status == VLY_E_UNSUPPORTED && from->wanted.plan == 0 && n > 1)
+        return make_fewer(devices, 1, n_offered, from, told.message, net,
+                          error);
+    if (status != VLY_OK && error != NULL)
+        *error = told;
+    return status;
+}
+
+vly_status vly_cuda_net_create(const vly_device_spec *device,
+                               const vly_net_desc *desc,
+                               const vly_snapshot *snapshot,
+                               vly_backend_net **net, vly_error *error)
+{
+    int32_t devices[VLY_CUDA_SPAN_DEVICES];
+    net_source from = {.desc = desc, .snapshot = snapshot};
+    vly_status status =
+        check_create(device, 1, desc, snapshot, &from.wanted, error);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t i = 0; i < VLY_CUDA_SPAN_DEVICES; i++)
+        devices[i] = (int32_t)device->index;
+    const uint32_t n = from.wanted.span > 0 ? from.wanted.span : 1;
+    if (from.wanted.devices != 0)
+        return make_best(devices, n, &from, net, error);
+    const char *why = n > 1 ? vly_cuda_span_refuse(desc) : NULL;
+    if (why != NULL)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "cuda option span=%u: %s, which one device only "
+                             "can run",
+                             n, why);
+    return make_net(devices, n, &from.wanted, desc, snapshot, net, error);
+}
+
+vly_status vly_cuda_net_create_span(const vly_device_spec *devices,
+                                    uint32_t n_devices,
+                                    const vly_net_desc *desc,
+                                    const vly_snapshot *snapshot,
+                                    vly_backend_net **net, vly_error *error)
+{
+    int32_t list[VLY_CUDA_SPAN_DEVICES];
+    net_source from = {.desc = desc, .snapshot = snapshot};
+    if (n_devices < 1 || n_devices > VLY_CUDA_SPAN_DEVICES)
+        return vly_cuda_fail(error, VLY_E_INVALID,
+                             "cuda: a net on %u devices, wanted 1 to %u",
+                             n_devices, VLY_CUDA_SPAN_DEVICES);
+    vly_status status =
+        check_create(devices, n_devices, desc, snapshot, &from.wanted, error);
+    if (status == VLY_OK && from.wanted.span > 0)
+        status = vly_cuda_fail(error, VLY_E_INVALID,
+                               "cuda option span=%u is for one device, wanted "
+                               "it without a range of devices",
+                               from.wanted.span);
+    if (status != VLY_OK)
+        return status;
+    for (uint32_t i = 0; i < n_devices; i++)
+        list[i] = (int32_t)devices[i].index;
+    return make_best(list, n_devices, &from, net, error);
 }
 
 void vly_cuda_net_destroy(vly_backend_net *net)
 {
     if (net == NULL)
         return;
+    /* no device writes into the mail of another one any more */
+    for (uint32_t i = 0; net->n_shards > 1 && i < net->n_shards; i++)
+        if (net->shards[i].stream != NULL &&
+            vly_cuda_select(net->shards[i].device) == (int)cudaSuccess)
+            (void)cudaStreamSynchronize((cudaStream_t)net->shards[i].stream);
     for (uint32_t i = 0; i < net->n_shards; i++)
         if (net->shards[i].net != NULL) /* its creation began */
             vly_cuda_shard_destroy(&net->shards[i]);
     vly_common_heap heap = net->heap; /* the net is in this list too */
     vly_common_release_all(&heap);
+}
+
+/* Before the plan: how many devices run it. */
+static void say_devices(const vly_backend_net *net, char *plan, size_t size)
+{
+    char text[256];
+    char offered[140] = "";
+    if (net->note[0] != 0)
+        (void)snprintf(offered, sizeof offered, " of %u, since %s",
+                       net->n_offered, net->note);
+    else if (net->n_shards == 1)
+        return;
+    (void)snprintf(text, sizeof text, "%s", plan);
+    (void)snprintf(plan, size, "%u %s%s: %.*s", net->n_shards,
+                   net->is_shared       ? "parts of one device"
+                   : net->n_shards == 1 ? "device"
+                                        : "devices",
+                   offered, (int)(size - strlen(offered) - 32), text);
 }
 
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
@@ -99,5 +272,6 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
     }
     net->shards[0].plan->say(&net->shards[0],
                              n_synapses > 0 ? (double)n_synapses : 1.0, info);
+    say_devices(net, info->plan, sizeof info->plan);
     return VLY_OK;
 }

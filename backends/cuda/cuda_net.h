@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A net of the CUDA backend: data that is the same on all its devices. A shard
- * is its part on one device; there is one today, which holds the whole net.
+ * is its part on one device: one shard has the whole net, several are a span
+ * (cuda_span.h).
  */
 #ifndef VOLLEY_CUDA_NET_H
 #define VOLLEY_CUDA_NET_H
@@ -14,6 +15,9 @@ struct vly_backend_net {
     vly_cuda_options wanted;
     vly_cuda_shard *shards; /* [n_shards] */
     uint32_t n_shards;
+    uint32_t is_shared;     /* 1: all shards divide one device, for tests */
+    uint32_t n_offered;     /* devices that were offered */
+    char note[120];         /* why not all are used, or "" */
     int32_t failed;         /* status of a failed run, or VLY_OK */
     uint64_t burst;         /* number of bursts done */
     uint32_t launch_bursts; /* limit for the next launch */
@@ -27,6 +31,12 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
                                const vly_net_desc *desc,
                                const vly_snapshot *snapshot,
                                vly_backend_net **net, vly_error *error);
+/* On several devices, or on one of them and with a note if that is as good. */
+vly_status vly_cuda_net_create_span(const vly_device_spec *devices,
+                                    uint32_t n_devices,
+                                    const vly_net_desc *desc,
+                                    const vly_snapshot *snapshot,
+                                    vly_backend_net **net, vly_error *error);
 void vly_cuda_net_destroy(vly_backend_net *net);
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                              vly_error *error);

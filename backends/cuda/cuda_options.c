@@ -10,10 +10,18 @@
 
 static_assert(VLY_CUDA_MAIL_LINES == 7, "a message names the most lines");
 
+/* of a wait for another device of a span: no burst takes so long, and no host
+ * takes so long from one launch to the next */
+#define WAIT_MS 10000u
+/* Virtual devices: each has a stream, and with more streams than queues (8) a
+ * launch could wait for one that waits for it. */
+#define SPAN_VIRTUAL 4u
+
 vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
                                  vly_error *error)
 {
     const char *plans[VLY_CUDA_N_PLANS + 2] = {"auto"};
+    static const char *const devices[] = {"best", "all", NULL};
     static const char *const threads[] = {"auto", "512", "256", "128", NULL};
     static const char *const caches[] = {"on", "off", NULL};
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++)
@@ -26,11 +34,15 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
     made->deal = VLY_CUDA_AUTO;
     made->narrow = VLY_CUDA_AUTO;
     made->jit = 1;
+    made->wait_ms = WAIT_MS;
     const vly_support_option options[] = {
         {.name = "plan", .value = &made->plan, .words = plans},
         {.name = "blocks", .value = &made->n_blocks},
         {.name = "launch", .value = &made->n_bursts},
-        {.name = "fault", .value = &made->fault, .most = 1},
+        {.name = "fault", .value = &made->fault, .most = 2},
+        {.name = "span", .value = &made->span, .most = SPAN_VIRTUAL},
+        {.name = "devices", .value = &made->devices, .words = devices},
+        {.name = "wait", .value = &made->wait_ms},
         {.name = "change", .value = &made->change, .most = 1},
         {.name = "linger", .value = &made->linger, .most = 2},
         {.name = "lines", .value = &made->lines, .most = VLY_CUDA_MAIL_LINES},
@@ -62,7 +74,8 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
                          "quads=N, cluster=1|2|4|8, "
                          "unit=1|2|4, once=0 to 100, post=N, deal=N, "
                          "narrow=0|1, jit=0|1|2, cache=on|off, linger=0|1|2, "
-                         "change=1 or "
-                         "fault=1",
+                         "devices=best|all, span=0 to 4, "
+                         "wait=MILLISECONDS, change=1 or "
+                         "fault=1|2",
                          (int)n, bad);
 }

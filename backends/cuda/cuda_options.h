@@ -29,7 +29,11 @@ typedef struct vly_cuda_options {
                         * from a counter */
     uint32_t n_bursts; /* bursts of a launch; 0: chosen by time */
     uint32_t change;   /* 1: another plan after every launch, for tests */
-    uint32_t fault;    /* 1: the next launch fails, for tests */
+    uint32_t fault;    /* for tests: 1: the next launch fails; 2: it is left out
+                        * on the last device of a span */
+    uint32_t span;     /* virtual devices of one device, for tests; 0: none */
+    uint32_t devices;  /* 1: all that are offered, 0: as many as are faster */
+    uint32_t wait_ms;  /* limit of a wait for another device of a span */
     uint32_t jit;      /* 1: users' models are compiled by the driver; 2: and
                         * run neuron by neuron always; 0: step by step */
     uint32_t cache;    /* 1: what the driver compiled is neither kept nor

@@ -5,6 +5,7 @@
 #include "cuda_partition.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cuda_error.h"
 #include "cuda_fit.h"
@@ -19,6 +20,23 @@
 #define BURST_NS 8000.0
 #define EVENT_NS 0.002
 
+/* A later shard of a span has the sizes of the first. */
+static vly_status fit_like(vly_cuda_shard *shard, const vly_cuda_shard *first,
+                           vly_error *error)
+{
+    const uint32_t n = shard->view.n_areas;
+    shard->partition = first->partition;
+    shard->partition_delay = first->partition_delay;
+    vly_cuda_partition_own(shard);
+    if (first->divisors == NULL)
+        return VLY_OK;
+    vly_status status = vly_cuda_alloc(shard, n, sizeof *shard->divisors,
+                                       &shard->divisors, error);
+    if (status == VLY_OK)
+        memcpy(shard->divisors, first->divisors, n * sizeof *first->divisors);
+    return status;
+}
+
 static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
                       vly_error *error)
 {
@@ -31,6 +49,10 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
         found->why = "maps learn: plans global and resident can run them";
         return VLY_OK;
     }
+    if (shard != shard->net->shards)
+        return fit_like(shard, shard->net->shards, error);
+    if (shard->net->is_shared)
+        limit /= shard->net->n_shards;
     return vly_cuda_partition_fit(shard, wanted->cluster, wanted->unit, limit,
                                   &found->why, error);
 }
@@ -42,18 +64,19 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
 static vly_status prepare(vly_cuda_shard *shard, vly_error *error)
 {
     uint32_t n_clusters = 0;
+    uint32_t n_wanted = shard->partition.own_slices *
+                        (shard->net->is_shared ? shard->net->n_shards : 1);
     vly_status status = vly_cuda_check(
-        (int)vly_cuda_partition_clusters(
-            &shard->view, &shard->partition,
+        vly_cuda_partition_count(
+            shard, &shard->partition,
             vly_cuda_partition_bytes(&shard->view, &shard->partition),
             &n_clusters),
         "shared memory of a block", error);
-    if (status == VLY_OK && n_clusters < shard->partition.n_slices)
+    if (status == VLY_OK && n_clusters < n_wanted)
         status = vly_cuda_fail(error, VLY_E_DEVICE,
                                "the device runs %u clusters of %u blocks at "
                                "once, wanted %u",
-                               n_clusters, shard->partition.cluster,
-                               shard->partition.n_slices);
+                               n_clusters, shard->partition.cluster, n_wanted);
     return status;
 }
 
@@ -125,13 +148,13 @@ static vly_status create_narrow(vly_cuda_shard *shard, vly_error *error)
 static vly_status create_exchange(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_partition *p = &shard->partition;
-    uint64_t n_blocks = (uint64_t)p->n_slices * p->cluster;
+    uint64_t n_blocks = p->n_blocks;
     /* postable: parts of an index with words, of delay 1 */
     if (shard->partition_groups[0].index_words == 0 ||
         shard->partition_groups[0].base_delay != 1)
         p->post = 0;
     vly_status status = vly_cuda_device_alloc(
-        shard, p->ring > 1 ? (uint64_t)p->n_slices * p->ring * p->slice : 1,
+        shard, p->ring > 1 ? (uint64_t)p->own_slices * p->ring * p->slice : 1,
         sizeof *p->at_rest, &p->at_rest, error);
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(shard, (uint64_t)p->n_tiles * p->tile,
@@ -243,7 +266,7 @@ static vly_status restore(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* Work before every launch. */
+/* Work before every launch, but for spans. */
 static int make_ready(vly_cuda_shard *shard)
 {
     const vly_cuda_partition *p = &shard->partition;
@@ -254,6 +277,10 @@ static int make_ready(vly_cuda_shard *shard)
 
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
+    if (shard->partition.span.n > 0)
+        return (int)vly_cuda_launch_span(&shard->view, wanted,
+                                         &shard->partition,
+                                         (cudaStream_t)shard->stream);
     int code = make_ready(shard);
     if (code == (int)cudaSuccess)
         code = (int)vly_cuda_launch_partition(&shard->view, wanted,
@@ -294,6 +321,9 @@ static void say(const vly_cuda_shard *shard, double synapses,
     uint32_t once =
         p->cluster == 1 ? 100 : (200 * p->once + p->slice - 1) / p->slice;
     char sets[32] = "";
+    double bytes = 0.0;
+    for (uint32_t i = 0; i < shard->net->n_shards; i++)
+        bytes += (double)shard->net->shards[i].partition_bytes;
     if (p->narrow || p->sets > 1)
         snprintf(sets, sizeof sets, p->narrow ? " by 16 bits" : " in %u sets",
                  p->sets);
@@ -303,7 +333,7 @@ static void say(const vly_cuda_shard *shard, double synapses,
              "%u reads of a row in units of %u synapses, parts of %u spikes "
              "a block posted; %.2f bytes a synapse",
              p->n_slices, p->cluster, p->ring, sets, once, p->n_groups, p->unit,
-             p->post, (double)shard->partition_bytes / synapses);
+             p->post, bytes / synapses);
 }
 
 const vly_cuda_plan vly_cuda_plan_partitioned = {

@@ -35,9 +35,11 @@ const vly_cuda_plan *vly_cuda_plan_at(uint32_t i)
 
 /* ---- choosing ---------------------------------------------------------- */
 
-/* The requested plan, or NULL. */
+/* The requested plan, or NULL. A span has one. */
 static const vly_cuda_plan *asked_for(const vly_cuda_shard *shard)
 {
+    if (shard->net->n_shards > 1)
+        return &vly_cuda_plan_partitioned;
     return shard->net->wanted.plan > 0 ? plans[shard->net->wanted.plan - 1]
                                        : NULL;
 }
@@ -91,6 +93,12 @@ vly_status vly_cuda_plan_choose(vly_cuda_shard *shard, vly_error *error)
         status = plans[i]->fit(shard, &fits[i], error);
         if (status != VLY_OK)
             return status;
+        if (asked != NULL && fits[i].why != NULL && shard->net->n_shards > 1)
+            return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                                 "a span of %u devices, which has plan=%s "
+                                 "only: %s",
+                                 shard->net->n_shards, asked->name,
+                                 fits[i].why);
         if (asked != NULL && fits[i].why != NULL)
             return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                                  "cuda option plan=%s: %s", asked->name,
@@ -126,7 +134,8 @@ static vly_status make_first(vly_cuda_shard *shard,
     for (uint32_t i = 0; i < n; i++) {
         const size_t at = strlen(why);
         uint32_t is_made = 0;
-        status = vly_cuda_store_create(shard, &told);
+        if (shard->net->n_shards == 1) /* a span has no room for all rows */
+            status = vly_cuda_store_create(shard, &told);
         if (status != VLY_OK)
             break;
         shard->plan = list[i];

@@ -44,6 +44,7 @@ static const vly_backend backend = {
     .device_info = vly_cuda_device_info,
     .supports = supports,
     .net_create = vly_cuda_net_create,
+    .net_create_span = vly_cuda_net_create_span,
     .net_destroy = vly_cuda_net_destroy,
     .net_info = vly_cuda_net_info,
     .net_run = vly_cuda_net_run,

@@ -17,6 +17,7 @@
 #include "cuda_plans.h"
 #include "cuda_range.h"
 #include "cuda_short.h"
+#include "cuda_span.h"
 
 #define FIRST_BURSTS 64u      /* before a launch has been timed */
 #define LAUNCH_NS 50000000.0f /* 50 ms */
@@ -47,12 +48,11 @@ static vly_status reserve_areas(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-/* Enqueues everything up to the end of the bursts; does not wait. */
-static vly_status enqueue(vly_cuda_shard *shard, const vly_run *run,
-                          uint64_t *input_from, vly_cuda_launch *launch,
-                          int timed, vly_error *error)
+/* Enqueues what comes before the bursts. */
+static vly_status make_ready(vly_cuda_shard *shard, const vly_run *run,
+                             uint64_t *input_from, vly_cuda_launch *launch,
+                             vly_error *error)
 {
-    cudaStream_t stream = (cudaStream_t)shard->stream;
     vly_status status =
         vly_cuda_inputs_send(shard, run, input_from, launch, error);
     if (status == VLY_OK)
@@ -66,14 +66,52 @@ static vly_status enqueue(vly_cuda_shard *shard, const vly_run *run,
     if (status != VLY_OK)
         return status;
     launch->done = shard->done;
-    if (shard->net->wanted
-            .fault) /* no memory has this address: the kernel fails */
+    if (shard->net->wanted.fault ==
+        1) /* no memory has this address: the kernel fails */
         launch->done = (vly_cuda_done *)(uintptr_t)64;
+    return VLY_OK;
+}
+
+/* The other devices of a span, and then all of them. */
+static vly_status launch_span(vly_backend_net *net, const vly_run *run,
+                              uint64_t input_from, vly_cuda_launch launch,
+                              vly_error *error)
+{
+    vly_cuda_launch launches[VLY_CUDA_SPAN_DEVICES];
+    vly_status status = VLY_OK;
+    launches[0] = launch;
+    for (uint32_t i = 1; i < net->n_shards && status == VLY_OK; i++) {
+        uint64_t from = input_from;
+        launches[i] = launch;
+        status = vly_cuda_enter(net->shards[i].device, error);
+        if (status == VLY_OK)
+            status =
+                make_ready(&net->shards[i], run, &from, &launches[i], error);
+    }
+    return status == VLY_OK ? vly_cuda_span_launch(net, launches, error)
+                            : status;
+}
+
+/* Enqueues everything up to the end of the bursts; does not wait. */
+static vly_status enqueue(vly_backend_net *net, const vly_run *run,
+                          uint64_t *input_from, vly_cuda_launch *launch,
+                          int timed, vly_error *error)
+{
+    vly_cuda_shard *shard = &net->shards[0];
+    cudaStream_t stream = (cudaStream_t)shard->stream;
+    uint64_t from = *input_from;
+    vly_status status = make_ready(shard, run, input_from, launch, error);
+    if (status != VLY_OK)
+        return status;
     cudaError_t code = cudaSuccess;
     if (timed)
         code = cudaEventRecord((cudaEvent_t)shard->events[0], stream);
-    if (code == cudaSuccess)
+    if (net->n_shards > 1 && code == cudaSuccess)
+        status = launch_span(net, run, from, *launch, error);
+    else if (code == cudaSuccess)
         code = (cudaError_t)shard->plan->launch(shard, launch);
+    if (status != VLY_OK)
+        return status;
     if (code == cudaSuccess && timed)
         code = cudaEventRecord((cudaEvent_t)shard->events[1], stream);
     if (code == cudaSuccess && vly_cuda_run_areas(run) != NULL)
@@ -123,10 +161,11 @@ static vly_status finish_long(vly_cuda_shard *shard, const vly_run *run,
 
 /* A launch and its results without spikes. *ms: its time; for a short launch as
  * measured by the host. */
-static vly_status launch_bursts(vly_cuda_shard *shard, const vly_run *run,
+static vly_status launch_bursts(vly_backend_net *net, const vly_run *run,
                                 uint64_t *input_from, vly_cuda_launch *launch,
                                 int is_short, float *ms, vly_error *error)
 {
+    vly_cuda_shard *shard = &net->shards[0];
     uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
     vly_cuda_range_begin("volley launch");
     vly_cuda_short_forget(shard);
@@ -134,7 +173,7 @@ static vly_status launch_bursts(vly_cuda_shard *shard, const vly_run *run,
     int stays =
         is_short && vly_cuda_linger_fits(shard, run, *input_from, launch);
     if (!stays)
-        status = enqueue(shard, run, input_from, launch, !is_short, error);
+        status = enqueue(net, run, input_from, launch, !is_short, error);
     if (status == VLY_OK) /* spikes of the previous launch, while this one
                            * runs */
         status = vly_cuda_history_receive(shard, error);
@@ -144,6 +183,8 @@ static vly_status launch_bursts(vly_cuda_shard *shard, const vly_run *run,
         status = vly_cuda_short_finish(shard, run, launch, error);
     else if (status == VLY_OK && !stays)
         status = finish_long(shard, run, launch, ms, error);
+    if (status == VLY_OK && net->n_shards > 1)
+        status = vly_cuda_span_collect(net, launch, error);
     if (is_short)
         *ms = (float)(vly_cuda_host->clock_ns(vly_cuda_host->context) - begin) *
               1e-6f;
@@ -251,9 +292,9 @@ static vly_cuda_launch next_launch(const vly_cuda_shard *shard,
 }
 
 /* The log was full too early: a larger log allows longer launches. */
-static vly_status make_room(vly_cuda_shard *shard,
-                            const vly_cuda_launch *launch, uint32_t n_bursts,
-                            vly_error *error)
+static vly_status make_room_on(vly_cuda_shard *shard,
+                               const vly_cuda_launch *launch, uint32_t n_bursts,
+                               vly_error *error)
 {
     uint32_t delay = shard->net->desc->max_delay;
     if (n_bursts > 0 &&
@@ -268,6 +309,20 @@ static vly_status make_room(vly_cuda_shard *shard,
     vly_status status = vly_cuda_history_grow(shard, error);
     return status == VLY_E_NOMEM ? VLY_OK : status; /* the run continues with
                                                      * the present log */
+}
+
+static vly_status make_room(vly_backend_net *net, const vly_cuda_launch *launch,
+                            uint32_t n_bursts, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (net->n_shards == 1)
+        return make_room_on(&net->shards[0], launch, n_bursts, error);
+    for (uint32_t i = net->n_shards; i-- > 0 && status == VLY_OK;) {
+        status = vly_cuda_enter(net->shards[i].device, error);
+        if (status == VLY_OK)
+            status = make_room_on(&net->shards[i], launch, n_bursts, error);
+    }
+    return status;
 }
 
 /* *more: 0 if the record is full */
@@ -285,12 +340,11 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
         vly_cuda_run_areas(run) != NULL ? reserve_areas(shard, error) : VLY_OK;
     if (status != VLY_OK)
         return status;
-    int is_short =
-        !vly_cuda_modulates(shard) && vly_cuda_short_fits(shard, run, &launch);
+    int is_short = net->n_shards == 1 && !vly_cuda_modulates(shard) &&
+                   vly_cuda_short_fits(shard, run, &launch);
     if (!is_short)
         vly_cuda_settle(shard);
-    status =
-        launch_bursts(shard, run, input_from, &launch, is_short, &ms, error);
+    status = launch_bursts(net, run, input_from, &launch, is_short, &ms, error);
     if (status != VLY_OK)
         return status;
     const vly_cuda_done done = *shard->done_at;
@@ -304,14 +358,15 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
         run->n_candidates += done.n_candidates;
         status = drain(net, done.n_bursts, is_short, run, error);
         net->burst += done.n_bursts;
-        shard->head = done.head;
+        for (uint32_t i = 0; i < net->n_shards; i++)
+            net->shards[i].head = done.head;
         if (shard->plan->ran != NULL)
             shard->plan->ran(shard, done.n_bursts);
         run->n_bursts_done += done.n_bursts;
         vly_cuda_range_end();
     }
     if (status == VLY_OK)
-        status = make_room(shard, &launch, done.n_bursts, error);
+        status = make_room(net, &launch, done.n_bursts, error);
     if (status == VLY_OK &&
         vly_cuda_plan_review(shard, done.n_bursts, done.n_events)) {
         vly_cuda_settle(shard);

@@ -81,7 +81,10 @@ static vly_status open_stream(vly_cuda_shard *shard, vly_error *error)
 {
     void **const streams[2] = {&shard->stream, &shard->drain_stream};
     cudaError_t code = cudaSuccess;
-    for (uint32_t i = 0; i < 2 && code == cudaSuccess; i++) {
+    /* spikes are read from the first shard; without more streams than needed,
+     * those of virtual devices have a queue each */
+    uint32_t n = shard == shard->net->shards ? 2 : 1;
+    for (uint32_t i = 0; i < n && code == cudaSuccess; i++) {
         cudaStream_t stream = NULL;
         code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
         *streams[i] = stream;

@@ -4,6 +4,8 @@
  */
 #include "cuda_slices.h"
 
+#include <string.h>
+
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
@@ -20,10 +22,17 @@ static int overlaps(const vly_cuda_shard *shard, const vly_cuda_group *from,
            from->base_delay + from->delay_max >= base;
 }
 
+/* Whether positions may need more than 32 bits: kernels of a span with units of
+ * one synapse, which large nets have. */
+static int is_wide(const vly_cuda_shard *shard)
+{
+    return shard->net->n_shards > 1 && shard->partition.unit == 1;
+}
+
 /* Temporary data while the rows of a group are made. */
 typedef struct slices_work {
-    uint32_t *offset;  /* [n_neurons][n_slices + 1] */
-    uint32_t *away;    /* [n_neurons][n_slices] of pairs, or NULL */
+    uint32_t *offset;  /* [n_neurons][own_slices + 1] */
+    uint32_t *away;    /* [n_neurons][own_slices] of pairs, or NULL */
     uint64_t *row;     /* [n_neurons + 1] */
     uint32_t *longest; /* units of a part */
 } slices_work;
@@ -32,7 +41,7 @@ static vly_status make_work(vly_cuda_shard *shard, slices_work *work,
                             vly_error *error)
 {
     uint64_t n = shard->net->desc->n_neurons;
-    uint64_t n_slices = shard->partition.n_slices;
+    uint64_t n_slices = shard->partition.own_slices;
     vly_status status = vly_cuda_device_alloc(
         shard, n * (n_slices + 1), sizeof *work->offset, &work->offset, error);
     if (status == VLY_OK && shard->partition.once > 0)
@@ -47,11 +56,48 @@ static vly_status make_work(vly_cuda_shard *shard, slices_work *work,
     return status;
 }
 
+/* Of a span: a piece of the rows of the host, whose synapses are counted or
+ * filled in. */
+typedef struct slices_piece {
+    uint32_t base;
+    const slices_work *work;
+    uint32_t *synapses; /* NULL: counted */
+} slices_piece;
+
+static int take_piece(vly_cuda_shard *shard, const vly_cuda_part *part,
+                      const vly_projection_desc *p, void *arg)
+{
+    const slices_piece *to = arg;
+    cudaStream_t stream = (cudaStream_t)shard->stream;
+    return to->synapses == NULL
+               ? (int)vly_cuda_launch_span_count(
+                     &shard->view, part, &shard->partition, p->base_delay,
+                     to->base, to->work->offset, stream)
+               : (int)vly_cuda_launch_span_fill(
+                     &shard->view, part, &shard->partition, p->base_delay,
+                     to->base, to->work->row, to->work->offset, to->synapses,
+                     stream);
+}
+
+static vly_status take_pieces(vly_cuda_shard *shard, uint32_t base,
+                              const slices_work *work, uint32_t *synapses,
+                              vly_error *error)
+{
+    slices_piece to = {.base = base, .work = work, .synapses = synapses};
+    return vly_cuda_store_pieces(shard, base, base + shard->partition.ring - 1,
+                                 take_piece, &to, error);
+}
+
 static vly_status count_rows(vly_cuda_shard *shard, uint32_t base,
                              const slices_work *work, vly_error *error)
 {
     cudaStream_t stream = (cudaStream_t)shard->stream;
     cudaError_t code = cudaSuccess;
+    if (shard->net->n_shards > 1) {
+        vly_status status = take_pieces(shard, base, work, NULL, error);
+        if (status != VLY_OK)
+            return status;
+    }
     for (uint32_t g = 0; g < shard->view.n_groups && code == cudaSuccess; g++)
         if (overlaps(shard, &shard->store.groups[g], base))
             code = vly_cuda_launch_partition_count(
@@ -73,6 +119,8 @@ static vly_status fill_rows(vly_cuda_shard *shard, uint32_t base,
 {
     cudaStream_t stream = (cudaStream_t)shard->stream;
     cudaError_t code = cudaSuccess;
+    if (shard->net->n_shards > 1)
+        return take_pieces(shard, base, work, synapses, error);
     for (uint32_t g = 0; g < shard->view.n_groups && code == cudaSuccess; g++)
         if (overlaps(shard, &shard->store.groups[g], base))
             code = vly_cuda_launch_partition_fill(
@@ -92,19 +140,30 @@ static vly_status make_index(vly_cuda_shard *shard,
 {
     uint32_t n_neurons = shard->net->desc->n_neurons;
     uint32_t parts = VLY_CUDA_INDEX_PARTS;
-    uint32_t n_words = (shard->partition.n_slices + parts - 1) / parts;
+    uint32_t n_words = (shard->partition.own_slices + parts - 1) / parts;
     uint64_t n = (uint64_t)n_neurons * n_words;
     vly_cuda_index_word *index = NULL;
+    uint64_t *carry = NULL;
     vly_status status =
         vly_cuda_device_alloc(shard, n, sizeof *index, &index, error);
+    if (status == VLY_OK && is_wide(shard))
+        status = vly_cuda_device_alloc(shard, VLY_CUDA_INDEX_CARRIES,
+                                       sizeof *carry, &carry, error);
+    if (status == VLY_OK && carry != NULL)
+        status = vly_cuda_upload(shard, carry, group->carry,
+                                 sizeof group->carry, error);
     if (status == VLY_OK)
-        status =
-            vly_cuda_check((int)vly_cuda_launch_partition_index(
-                               n_neurons, &shard->partition, row, offset,
-                               n_words, index, (cudaStream_t)shard->stream),
-                           "index of rows", error);
+        status = vly_cuda_check((int)vly_cuda_launch_partition_index(
+                                    n_neurons, &shard->partition, row, offset,
+                                    n_words, index, carry,
+                                    (cudaStream_t)shard->stream),
+                                "index of rows", error);
+    if (status == VLY_OK && carry != NULL)
+        status = vly_cuda_download(shard, group->carry, carry,
+                                   sizeof group->carry, error);
     if (status == VLY_OK)
         status = vly_cuda_synchronize(shard, "index of rows", error);
+    vly_cuda_device_release(shard, carry);
     if (status != VLY_OK)
         return status;
     group->index = index;
@@ -129,21 +188,29 @@ static vly_status keep_offsets(vly_cuda_shard *shard,
     if (status != VLY_OK)
         return status;
     group->index = offset;
-    shard->partition_bytes +=
-        (uint64_t)n_neurons * (shard->partition.n_slices + 1) * sizeof *offset;
+    shard->partition_bytes += (uint64_t)n_neurons *
+                              (shard->partition.own_slices + 1) *
+                              sizeof *offset;
     return VLY_OK;
 }
 
-/* Units are counted in 32 bits, those of a single block in 16. */
+/* Units are counted in 32 bits, in an index with carries in 2 more; those of a
+ * single block in 16. */
 static vly_status check_sizes(const vly_cuda_shard *shard, uint64_t total,
                               uint32_t longest, vly_error *error)
 {
     uint32_t unit = shard->partition.unit;
-    if (total > UINT32_MAX)
+    uint64_t most = UINT32_MAX;
+    if (is_wide(shard) && longest <= VLY_CUDA_INDEX_UNITS)
+        most = (UINT64_C(1) << VLY_CUDA_INDEX_BITS) *
+                   (VLY_CUDA_INDEX_CARRIES + 1) -
+               1;
+    if (total > most)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option plan=partitioned: %llu units of "
-                             "%u synapses, wanted fewer than 2^32",
-                             (unsigned long long)total, unit);
+                             "%u synapses, wanted at most %llu",
+                             (unsigned long long)total, unit,
+                             (unsigned long long)most);
     if (shard->partition.once > 0 && longest >= 65536 / unit)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option plan=partitioned: %u units of %u "
@@ -182,6 +249,7 @@ vly_status vly_cuda_slices_create(vly_cuda_shard *shard, uint32_t index,
         status = fill_rows(shard, base, &work, synapses, error);
     *group =
         (vly_cuda_partition_group){.synapses = synapses, .base_delay = base};
+    memset(group->carry, 0xff, sizeof group->carry); /* none */
     if (status == VLY_OK && longest <= VLY_CUDA_INDEX_UNITS)
         status = make_index(shard, group, work.offset, work.row, error);
     else if (status == VLY_OK)

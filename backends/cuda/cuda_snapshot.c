@@ -12,6 +12,7 @@
 #include "cuda_net.h"
 #include "cuda_range.h"
 #include "cuda_short.h"
+#include "cuda_span.h"
 
 /* ---- out --------------------------------------------------------------- */
 
@@ -36,8 +37,19 @@ static vly_status read_state(vly_backend_net *net, uint32_t *words,
                              vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
-    return vly_cuda_download(shard, words, shard->state,
-                             shard->n_state_words * sizeof *words, error);
+    vly_status status = VLY_OK;
+    if (net->n_shards == 1)
+        return vly_cuda_download(shard, words, shard->state,
+                                 shard->n_state_words * sizeof *words, error);
+    for (uint32_t a = 0; a < shard->view.n_areas; a++) {
+        const vly_area_desc *area = vly_cuda_area_desc(net->desc, a);
+        for (uint32_t f = 0; f < area->n_fields && status == VLY_OK; f++) {
+            status =
+                vly_cuda_span_read(net, a, f, 0, area->n_neurons, words, error);
+            words += area->n_neurons;
+        }
+    }
+    return status == VLY_OK ? vly_cuda_enter(shard->device, error) : status;
 }
 
 static vly_status read_weights(vly_backend_net *net, uint32_t *words,
@@ -91,26 +103,27 @@ vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
     if (status != VLY_OK)
         return status;
     vly_cuda_settle(shard);
-    return vly_cuda_download(shard, words,
-                             vly_cuda_field(shard, area, field) + first,
-                             count * sizeof *words, error);
+    return vly_cuda_span_read(net, area, field, first, count, words, error);
 }
 
 vly_status vly_cuda_field_write(vly_backend_net *net, uint32_t area,
                                 uint32_t field, uint32_t first, uint32_t count,
                                 const uint32_t *words, vly_error *error)
 {
-    vly_cuda_shard *shard = &net->shards[0];
     vly_status status =
         vly_common_check_field(net->desc, area, field, first, count, error);
-    if (status == VLY_OK)
+    for (uint32_t i = 0; i < net->n_shards && status == VLY_OK; i++) {
+        vly_cuda_shard *shard = &net->shards[i];
         status = vly_cuda_enter(shard->device, error);
-    if (status != VLY_OK)
-        return status;
-    vly_cuda_short_forget(shard);
-    vly_cuda_settle(shard);
-    return vly_cuda_upload(shard, vly_cuda_field(shard, area, field) + first,
-                           words, count * sizeof *words, error);
+        if (status != VLY_OK)
+            return status;
+        vly_cuda_short_forget(shard);
+        vly_cuda_settle(shard);
+        status =
+            vly_cuda_upload(shard, vly_cuda_field(shard, area, field) + first,
+                            words, count * sizeof *words, error);
+    }
+    return status;
 }
 
 vly_status vly_cuda_state_digest(vly_backend_net *net, uint64_t *digest,
@@ -120,6 +133,8 @@ vly_status vly_cuda_state_digest(vly_backend_net *net, uint64_t *digest,
     cudaStream_t stream = (cudaStream_t)shard->stream;
     uint64_t *sum = &shard->done->digest;
     vly_cuda_settle(shard);
+    if (net->n_shards > 1)
+        return vly_cuda_span_digest(net, digest, error);
     vly_status status = vly_cuda_enter(shard->device, error);
     if (status == VLY_OK)
         status =

@@ -353,6 +353,40 @@ static vly_status create_groups(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
+static vly_status take_rows(conveyor *c, const vly_projection_desc *p,
+                            vly_cuda_take take, void *arg, vly_error *error)
+{
+    uint32_t n = n_sources(c->shard->store.fixed, p);
+    vly_status status = VLY_OK;
+    piece at = {.p = p, .has_synapses = 1};
+    for (; at.from < n && status == VLY_OK; at.from = at.to) {
+        vly_cuda_part part;
+        choose_end(&at, c->slot_bytes, n);
+        status = send_piece(c, &at, &part, error);
+        if (status == VLY_OK)
+            status = slot_merged(c, (cudaError_t)take(c->shard, &part, p, arg),
+                                 error);
+    }
+    return status;
+}
+
+vly_status vly_cuda_store_pieces(vly_cuda_shard *shard, uint32_t first,
+                                 uint32_t last, vly_cuda_take take, void *arg,
+                                 vly_error *error)
+{
+    const vly_net_desc *desc = shard->store.fixed;
+    conveyor c;
+    vly_status status = conveyor_open(shard, &c, error);
+    for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
+        const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
+        uint32_t most = p->base_delay + (p->delay != NULL ? p->delay_max : 0);
+        if (p->base_delay <= last && most >= first)
+            status = take_rows(&c, p, take, arg, error);
+    }
+    conveyor_close(&c);
+    return status;
+}
+
 vly_status vly_cuda_store_create(vly_cuda_shard *shard, vly_error *error)
 {
     if (shard->view.groups != NULL)

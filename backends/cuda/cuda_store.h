@@ -19,6 +19,14 @@ typedef struct vly_cuda_store {
 /* Makes the rows of the fixed projections by source, one group for each base
  * delay, unless they exist. A failure frees them. */
 vly_status vly_cuda_store_create(vly_cuda_shard *shard, vly_error *error);
+/* Sends the fixed projections piece by piece, those with delays in [first,
+ * last], and calls take for each of them, which enqueues the kernel that reads
+ * it (0 or a cudaError_t). */
+typedef int (*vly_cuda_take)(vly_cuda_shard *shard, const vly_cuda_part *part,
+                             const vly_projection_desc *p, void *arg);
+vly_status vly_cuda_store_pieces(vly_cuda_shard *shard, uint32_t first,
+                                 uint32_t last, vly_cuda_take take, void *arg,
+                                 vly_error *error);
 /* Frees the rows, after the plan has packed them or has failed. */
 void vly_cuda_store_release(vly_cuda_shard *shard);
 

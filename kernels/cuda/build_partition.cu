@@ -57,7 +57,8 @@ count_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     const uint32_t source = (blockIdx.x * BUILD_THREADS + threadIdx.x) / 32;
     if (source >= view.n_neurons)
         return;
-    uint32_t *counts = offset + (uint64_t)source * (partition.n_slices + 1) + 1;
+    uint32_t *counts =
+        offset + (uint64_t)source * (partition.own_slices + 1) + 1;
     const uint64_t end = from.row[source + 1];
     for (uint64_t j = from.row[source] + threadIdx.x % 32; j < end; j += 32) {
         const uint64_t synapse = from.synapses[j];
@@ -67,7 +68,7 @@ count_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
         atomicAdd(counts + to.slice, 1u);
         const uint32_t only = only_block(partition, to.at);
         if (away != nullptr && only < 2)
-            atomicAdd(away + (uint64_t)source * partition.n_slices + to.slice,
+            atomicAdd(away + (uint64_t)source * partition.own_slices + to.slice,
                       1u << 16 * only);
     }
 }
@@ -120,7 +121,8 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     const uint32_t source = (blockIdx.x * BUILD_THREADS + threadIdx.x) / 32;
     if (source >= view.n_neurons)
         return;
-    uint32_t *cursor = offset + (uint64_t)source * (partition.n_slices + 1) + 1;
+    uint32_t *cursor =
+        offset + (uint64_t)source * (partition.own_slices + 1) + 1;
     uint32_t *out = synapses + row[source] * partition.unit;
     const uint64_t end = from.row[source + 1];
     for (uint64_t j = from.row[source] + threadIdx.x % 32; j < end; j += 32) {
@@ -173,7 +175,7 @@ order_parts(uint32_t n_neurons,
     const uint32_t source = blockIdx.x * BUILD_THREADS + threadIdx.x;
     if (source >= n_neurons)
         return;
-    const uint32_t n_slices = partition.n_slices;
+    const uint32_t n_slices = partition.own_slices;
     uint32_t *ends = offset + (uint64_t)source * (n_slices + 1) + 1;
     uint32_t *words = synapses + row[source] * partition.unit;
     uint32_t start = 0;
@@ -198,10 +200,11 @@ static __global__ void make_ends(uint64_t n, uint32_t n_slices, uint32_t unit,
             (uint32_t)row[i / (n_slices + 1)] + (offset[i] + unit - 1) / unit;
 }
 
+/* carry: NULL, or where the first words are whose position needs more bits. */
 static __global__ void make_index(uint64_t n, uint32_t n_words,
                                   uint32_t n_slices, uint32_t unit,
                                   const uint64_t *row, const uint32_t *offset,
-                                  vly_cuda_index_word *index)
+                                  vly_cuda_index_word *index, uint64_t *carry)
 {
     const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n;
@@ -210,7 +213,15 @@ static __global__ void make_index(uint64_t n, uint32_t n_words,
         const uint32_t slice = (uint32_t)(i % n_words) * VLY_CUDA_INDEX_PARTS;
         const uint32_t *end = offset + (uint64_t)source * (n_slices + 1);
         uint32_t at = (end[slice] + unit - 1) / unit;
-        vly_cuda_index_word word = {(uint32_t)row[source] + at, {}};
+        const uint64_t first = row[source] + at;
+        vly_cuda_index_word word = {(uint32_t)first, {}};
+        if (carry != nullptr) {
+            word.first &= (uint32_t)((1ull << VLY_CUDA_INDEX_BITS) - 1);
+            for (uint32_t k = 0; k < first >> VLY_CUDA_INDEX_BITS; k++)
+                if (i < *(volatile uint64_t *)(carry + k)) /* seldom */
+                    atomicMin((unsigned long long *)(carry + k),
+                              (unsigned long long)i);
+        }
         for (uint32_t p = 0; p < VLY_CUDA_INDEX_PARTS && slice + p < n_slices;
              p++) {
             const uint32_t to = (end[slice + p + 1] + unit - 1) / unit;
@@ -238,11 +249,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
     uint32_t *rest = partition.at_rest + (uint64_t)blockIdx.x * words;
     for (uint32_t s = threadIdx.x / 32; s < record.count; s += WARPS) {
         const uint32_t id = view.log_ids[(record.start + s) & view.log_mask];
-        const row_part part = find_part(partition, group, finder, id);
+        const row_part<true> part =
+            find_part<true>(partition, group, finder, id);
         const uint32_t n = part.n * partition.unit;
         for (uint32_t i = threadIdx.x % 32; i < n; i += 32) {
-            const uint32_t word =
-                group.synapses[(uint64_t)part.at * partition.unit + i];
+            const uint32_t word = group.synapses[part.at * partition.unit + i];
             if ((word & 0xffffu) / partition.slice < ago)
                 continue; /* it arrived before this burst */
             uint32_t at = base + (word & 0xffffu);
@@ -250,6 +261,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
             atomicAdd(rest + at, (uint32_t)((int32_t)word >> 16));
         }
     }
+}
+
+/* Of threads that go on to the next one of so many. */
+static uint32_t n_blocks(uint64_t n)
+{
+    const uint64_t blocks = (n + BUILD_THREADS - 1) / BUILD_THREADS;
+    return blocks < 1 ? 1 : blocks < 4096 ? (uint32_t)blocks : 4096;
 }
 
 static uint32_t n_grid(uint32_t n_neurons)
@@ -277,7 +295,7 @@ cudaError_t vly_cuda_launch_partition_scan(uint32_t n_neurons,
                                            cudaStream_t stream)
 {
     scan_parts<<<n_grid(n_neurons), BUILD_THREADS, 0, stream>>>(
-        n_neurons, partition->n_slices, partition->unit, away, offset, length,
+        n_neurons, partition->own_slices, partition->unit, away, offset, length,
         longest);
     return cudaGetLastError();
 }
@@ -312,20 +330,21 @@ cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
                                            uint32_t *offset,
                                            cudaStream_t stream)
 {
-    make_ends<<<4096, BUILD_THREADS, 0, stream>>>(
-        (uint64_t)n_neurons * (partition->n_slices + 1), partition->n_slices,
-        partition->unit, row, offset);
+    const uint64_t n = (uint64_t)n_neurons * (partition->own_slices + 1);
+    make_ends<<<n_blocks(n), BUILD_THREADS, 0, stream>>>(
+        n, partition->own_slices, partition->unit, row, offset);
     return cudaGetLastError();
 }
 
 cudaError_t vly_cuda_launch_partition_index(
     uint32_t n_neurons, const vly_cuda_partition *partition,
     const uint64_t *row, const uint32_t *offset, uint32_t n_words,
-    vly_cuda_index_word *index, cudaStream_t stream)
+    vly_cuda_index_word *index, uint64_t *carry, cudaStream_t stream)
 {
-    make_index<<<4096, BUILD_THREADS, 0, stream>>>(
-        (uint64_t)n_neurons * n_words, n_words, partition->n_slices,
-        partition->unit, row, offset, index);
+    const uint64_t n = (uint64_t)n_neurons * n_words;
+    make_index<<<n_blocks(n), BUILD_THREADS, 0, stream>>>(
+        n, n_words, partition->own_slices, partition->unit, row, offset, index,
+        carry);
     return cudaGetLastError();
 }
 
@@ -333,7 +352,7 @@ cudaError_t vly_cuda_launch_partition_restore(
     const vly_cuda_view *view, const vly_cuda_partition *partition,
     uint64_t burst, uint32_t group, uint32_t ago, cudaStream_t stream)
 {
-    restore_slice<<<partition->n_slices, THREADS, 0, stream>>>(
+    restore_slice<<<partition->own_slices, THREADS, 0, stream>>>(
         *view, *partition, burst, group, ago);
     return cudaGetLastError();
 }

@@ -530,8 +530,31 @@ typedef struct vly_cuda_slice_tile {
 /* Of a pair: no neuron has place 0, which padding words use. */
 #define VLY_CUDA_PAIR_PLACE 32u
 
+/* A span: one net on several devices, whose slices and blocks are numbered over
+ * all of them. Each device has the rows, accumulators and state of its own
+ * slices, and a gate and a mail of all blocks, which every block writes to on
+ * all devices and reads on its own. */
+#define VLY_CUDA_SPAN_DEVICES 8u
+typedef struct vly_cuda_span {
+    uint32_t *gate[VLY_CUDA_SPAN_DEVICES];
+    uint32_t *mail[VLY_CUDA_SPAN_DEVICES];
+    uint64_t log_room;  /* spikes that the log of each device can hold */
+    uint64_t limit_ns;  /* of a wait for another block */
+    uint32_t n;         /* devices; 0: no span */
+    uint32_t device;    /* number of this one */
+    uint32_t tag;       /* bursts of earlier launches */
+    uint32_t is_shared; /* 1: all are one device, which they divide */
+} vly_cuda_span;
+
 #define VLY_CUDA_INDEX_PARTS 12u  /* of a word of the index */
 #define VLY_CUDA_INDEX_UNITS 255u /* of a part that it can tell */
+/* Bits of a position in the index. A span with units of one synapse may have
+ * more units than that: `first` then has the low bits, and a group the words of
+ * the index from which on the rest is 1, 2, 3. Fewer bits for tests. */
+#ifndef VLY_CUDA_INDEX_BITS
+#define VLY_CUDA_INDEX_BITS 32
+#endif
+#define VLY_CUDA_INDEX_CARRIES 3u
 
 /* Position of the parts of a row, in units: the first one and the length of
  * each; parts are adjacent. */
@@ -545,14 +568,17 @@ typedef struct vly_cuda_index_word {
  * units of 1, 2 or 4 synapses that are read at once. index holds their
  * positions: one read of a word gives position and length of a part. If a part
  * is too long for it, index_words is 0, and slice s has [index[s], index[s +
- * 1]) of n_slices + 1 words of 32 bits of the source, in units. A synapse is
+ * 1]) of own_slices + 1 words of 32 bits of the source, in units. Slices are
+ * counted from the device's first one. A synapse is
  * one word: (delay - base_delay) * slice + place of its target (16 bits) and
  * the weight (16 bits). */
 typedef struct vly_cuda_partition_group {
     const void *index; /* [n_neurons][index_words] of vly_cuda_index_word */
     const uint32_t *synapses;
     uint32_t base_delay;
-    uint32_t index_words; /* n_slices / VLY_CUDA_INDEX_PARTS, rounded up */
+    uint32_t index_words; /* own_slices / VLY_CUDA_INDEX_PARTS, rounded up */
+    /* of a span with units of one synapse: words of the index, or UINT64_MAX */
+    uint64_t carry[VLY_CUDA_INDEX_CARRIES];
 } vly_cuda_partition_group;
 
 /* Every slice has its accumulators in the shared memory of each block of a
@@ -572,7 +598,7 @@ typedef struct vly_cuda_partition {
     const vly_cuda_slice_tile *tiles;       /* [n_tiles] */
     const uint32_t *area_tile;              /* [n_areas] first tile */
     uint32_t *state;                        /* of the net, as in a snapshot */
-    uint32_t *at_rest; /* [n_slices][ring][slice] input in flight */
+    uint32_t *at_rest; /* [own_slices][ring][slice] input in flight */
     uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
     uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
     uint32_t *mail;    /* [2][n_blocks][mail_room] their ids */
@@ -597,6 +623,11 @@ typedef struct vly_cuda_partition {
     uint16_t sets; /* of accumulators, one for each class of shifts: the slice
                       of a burst has one set after the other */
     uint16_t step; /* of the shifts of sets (shift_classes.h) */
+    uint32_t n_blocks;    /* n_slices * cluster */
+    uint32_t first_slice; /* of this device */
+    uint32_t own_slices;  /* of this device; all, if there is no span */
+    uint32_t reserved;
+    vly_cuda_span span;
 } vly_cuda_partition;
 
 /* Bytes of shared memory that a block takes. */
@@ -613,6 +644,18 @@ cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
                                       const vly_cuda_launch *launch,
                                       const vly_cuda_partition *partition,
                                       cudaStream_t stream);
+/* The same on one device of a span (burst_span.cu), whose gate stays as it is:
+ * tags go on from launch to launch. All devices must be launched before any is
+ * waited for. done->barrier becomes 1 + the number of a block that was waited
+ * for longer than the limit; then nothing else there is valid. */
+cudaError_t vly_cuda_launch_span(const vly_cuda_view *view,
+                                 const vly_cuda_launch *launch,
+                                 const vly_cuda_partition *partition,
+                                 cudaStream_t stream);
+/* As vly_cuda_partition_clusters. */
+cudaError_t vly_cuda_span_clusters(const vly_cuda_view *view,
+                                   const vly_cuda_partition *partition,
+                                   uint64_t bytes, uint32_t *n_clusters);
 /* Puts the events in flight of spikes that a group delivered `ago` bursts
  * before `burst` into at_rest. */
 cudaError_t vly_cuda_launch_partition_restore(
@@ -663,11 +706,43 @@ cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
                                            const uint64_t *row,
                                            uint32_t *offset,
                                            cudaStream_t stream);
-/* The same ends, in synapses, to an index. */
+/* The same ends, in synapses, to an index. carry, or NULL: that of a group, all
+ * ~0 before. */
 cudaError_t vly_cuda_launch_partition_index(
     uint32_t n_neurons, const vly_cuda_partition *partition,
     const uint64_t *row, const uint32_t *offset, uint32_t n_words,
-    vly_cuda_index_word *index, cudaStream_t stream);
+    vly_cuda_index_word *index, uint64_t *carry, cudaStream_t stream);
+
+/* ---- build_span.cu ------------------------------------------------------ */
+
+/* Rows of n_sources neurons from source_first on, as one projection has them;
+ * pointers to the device, row[0] is the position of the first synapse. */
+typedef struct vly_cuda_part {
+    const uint64_t *row;    /* [n_sources + 1] of the projection */
+    const uint32_t *target; /* from row[0] on */
+    const int16_t *weight;
+    const uint8_t *delay;  /* or NULL */
+    uint32_t source_first; /* global id */
+    uint32_t n_sources;
+    uint32_t port;  /* 0, 1 or VLY_PORT_BY_SIGN */
+    uint32_t gain;  /* 1: FEAGI target */
+    uint32_t shift; /* of the weights */
+} vly_cuda_part;
+
+/* As vly_cuda_launch_partition_count and _fill, straight from a piece of a
+ * projection whose synapses have base_delay `from_delay`: a device of a span
+ * has no room for all rows by source. */
+cudaError_t vly_cuda_launch_span_count(const vly_cuda_view *view,
+                                       const vly_cuda_part *part,
+                                       const vly_cuda_partition *partition,
+                                       uint32_t from_delay, uint32_t base_delay,
+                                       uint32_t *offset, cudaStream_t stream);
+cudaError_t vly_cuda_launch_span_fill(const vly_cuda_view *view,
+                                      const vly_cuda_part *part,
+                                      const vly_cuda_partition *partition,
+                                      uint32_t from_delay, uint32_t base_delay,
+                                      const uint64_t *row, uint32_t *offset,
+                                      uint32_t *synapses, cudaStream_t stream);
 
 /* ---- spike_log.cu ------------------------------------------------------ */
 
@@ -702,20 +777,6 @@ cudaError_t vly_cuda_launch_publish(const vly_cuda_view *view,
                                     cudaStream_t stream);
 
 /* ---- build_rows.cu ----------------------------------------------------- */
-
-/* Rows of n_sources neurons from source_first on, as one projection has them;
- * pointers to the device, row[0] is the position of the first synapse. */
-typedef struct vly_cuda_part {
-    const uint64_t *row;    /* [n_sources + 1] of the projection */
-    const uint32_t *target; /* from row[0] on */
-    const int16_t *weight;
-    const uint8_t *delay;  /* or NULL */
-    uint32_t source_first; /* global id */
-    uint32_t n_sources;
-    uint32_t port;  /* 0, 1 or VLY_PORT_BY_SIGN */
-    uint32_t gain;  /* 1: FEAGI target */
-    uint32_t shift; /* of the weights */
-} vly_cuda_part;
 
 /* length[source] += synapses of the part */
 cudaError_t vly_cuda_launch_row_lengths(const vly_cuda_part *part,

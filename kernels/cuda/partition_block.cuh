@@ -26,6 +26,10 @@ struct partition_block {
     uint32_t rank; /* in the cluster */
     uint32_t ring_words;
     uint32_t n_own; /* tiles that the block updates */
+    /* in a span, else unused */
+    uint32_t *before; /* [32 * groups] as in partition_shared */
+    uint32_t *sums;   /* [groups] */
+    uint32_t *firsts; /* [groups] spikes of the groups before */
 };
 
 /* Where the blocks of a cluster wait for each other in every burst: all have
@@ -97,14 +101,42 @@ meet_arrive(const vly_cuda_partition &partition, partition_shared *shared,
 #endif
 }
 
+/* Nanoseconds of a clock that goes on while a block waits. */
+static __device__ __forceinline__ uint64_t time_ns()
+{
+    uint64_t ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+/* In a span: ends the kernel with an error if another block of the cluster has
+ * given up waiting while this one went on. */
+static __device__ __forceinline__ void
+check_wait(const vly_cuda_partition &partition, uint32_t *spins,
+           uint64_t *begin)
+{
+    if (++*spins % 1024 != 0)
+        return;
+    const uint64_t now = time_ns();
+    *begin = *begin == 0 ? now : *begin;
+    if (now - *begin > 2 * partition.span.limit_ns)
+        asm volatile("trap;");
+}
+
 /* k: bursts of the launch before this one */
-static __device__ __forceinline__ void meet_wait(partition_shared *shared,
-                                                 int meet, uint32_t k)
+template <bool SPAN = false>
+static __device__ __forceinline__ void
+meet_wait(const vly_cuda_partition &partition, partition_shared *shared,
+          int meet, uint32_t k)
 {
 #if __CUDA_ARCH__ >= 900
     const uint32_t at = (uint32_t)__cvta_generic_to_shared(&shared->meet[meet]);
     uint32_t done;
+    uint32_t spins = 0;
+    uint64_t begin = 0;
     do {
+        if constexpr (SPAN)
+            check_wait(partition, &spins, &begin);
         asm volatile("{\n"
                      ".reg .pred p;\n"
                      "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 "
@@ -116,6 +148,7 @@ static __device__ __forceinline__ void meet_wait(partition_shared *shared,
                      : "memory");
     } while (done == 0);
 #else
+    (void)partition;
     (void)shared;
     (void)meet;
     (void)k;
@@ -276,7 +309,7 @@ static __device__ __forceinline__ uint32_t *
 mail_of(const vly_cuda_partition &partition, uint32_t tag)
 {
     return partition.mail +
-           (uint64_t)(tag & 1) * gridDim.x * partition.mail_room;
+           (uint64_t)(tag & 1) * partition.n_blocks * partition.mail_room;
 }
 
 /* And the positions of their parts of rows, for a slice; the beginnings of
@@ -285,20 +318,32 @@ static __device__ __forceinline__ uint32_t *
 parts_of(const vly_cuda_partition &partition, uint32_t tag, uint32_t slice)
 {
     return partition.parts +
-           ((uint64_t)(tag & 1) * partition.n_slices + slice) * gridDim.x *
-               partition.post;
+           ((uint64_t)(tag & 1) * partition.n_slices + slice) *
+               partition.n_blocks * partition.post;
 }
 
 static __device__ __forceinline__ uint32_t *
 rows_of(const vly_cuda_partition &partition, uint32_t tag)
 {
-    return partition.rows + (uint64_t)(tag & 1) * gridDim.x * partition.post;
+    return partition.rows +
+           (uint64_t)(tag & 1) * partition.n_blocks * partition.post;
 }
 
+/* The block's number over all devices of a span. */
+template <bool SPAN = false>
+static __device__ __forceinline__ uint32_t
+block_number(const vly_cuda_partition &partition)
+{
+    return SPAN ? partition.first_slice * partition.cluster + blockIdx.x
+                : blockIdx.x;
+}
+
+template <bool SPAN = false>
 static __device__ __forceinline__ uint32_t *
 own_mail(const vly_cuda_partition &partition, uint32_t tag)
 {
-    return mail_of(partition, tag) + (uint64_t)blockIdx.x * partition.mail_room;
+    return mail_of(partition, tag) +
+           (uint64_t)block_number<SPAN>(partition) * partition.mail_room;
 }
 
 #endif

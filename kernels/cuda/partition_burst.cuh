@@ -7,18 +7,27 @@
 #define VOLLEY_CUDA_PARTITION_BURST_CUH
 
 #include "partition_deliver.cuh"
+#include "partition_span.cuh"
 #include "partition_update.cuh"
 
-/* As in burst_global.cu; every block computes the same answer. */
+/* As in burst_global.cu; every block computes the same answer. room: of the
+ * log. */
 static __device__ __forceinline__ uint32_t
-has_room(const vly_cuda_view &view, const vly_cuda_launch &launch,
-         uint64_t head, uint64_t held)
+has_room_of(const vly_cuda_view &view, const vly_cuda_launch &launch,
+            uint64_t head, uint64_t held, uint64_t room)
 {
     uint64_t tail = head - held;
     if (launch.keep != 0 && tail > launch.head)
         tail = launch.head;
-    return head + view.n_neurons - tail <= view.log_mask + 1 &&
+    return head + view.n_neurons - tail <= room &&
            head + view.n_neurons <= launch.head_limit;
+}
+
+static __device__ __forceinline__ uint32_t
+has_room(const vly_cuda_view &view, const vly_cuda_launch &launch,
+         uint64_t head, uint64_t held)
+{
+    return has_room_of(view, launch, head, held, view.log_mask + 1);
 }
 
 /* ---- begin and end of a launch ----------------------------------------- */
@@ -28,16 +37,24 @@ make_block(const vly_cuda_view &view, const vly_cuda_partition &partition,
            partition_shared *shared, uint32_t *dynamic)
 {
     const uint32_t words = partition_words(&partition);
+    const uint32_t n_groups = partition_span_groups(&partition);
     partition_area *areas = (partition_area *)(dynamic + words + SPARE_WORDS);
     partition_block block = {shared,
                              dynamic,
                              dynamic + words,
                              areas,
                              (uint32_t *)(areas + view.n_areas),
-                             blockIdx.x / partition.cluster,
+                             blockIdx.x / partition.cluster +
+                                 partition.first_slice,
                              blockIdx.x % partition.cluster,
                              words,
-                             0};
+                             0,
+                             nullptr,
+                             nullptr,
+                             nullptr};
+    block.before = block.counts + view.max_delay;
+    block.sums = block.before + 32 * n_groups;
+    block.firsts = block.sums + n_groups;
     /* tiles rank + q * cluster of those of the slice */
     const uint32_t held =
         (partition.n_tiles - block.slice - 1) / partition.n_slices + 1;
@@ -52,7 +69,8 @@ block_load(const vly_cuda_view &view, const vly_cuda_launch &launch,
            const vly_cuda_partition &partition, const partition_block &block)
 {
     const uint32_t *rest =
-        partition.at_rest + (uint64_t)block.slice * block.ring_words;
+        partition.at_rest +
+        (uint64_t)(block.slice - partition.first_slice) * block.ring_words;
     const bool first = block.rank == 0 && partition.ring > 1;
     for (uint32_t i = threadIdx.x; i < block.ring_words; i += THREADS)
         block.ring[i] = first ? rest[i] : 0;
@@ -77,6 +95,7 @@ block_load(const vly_cuda_view &view, const vly_cuda_launch &launch,
         block.shared->n_mail = 0;
         block.shared->n_own = 0;
         block.shared->n_events = 0;
+        block.shared->lost = 0;
         block.shared->head = launch.head;
         for (int i = 0; i < 3; i++)
             block.shared->cycles[i] = 0;
@@ -109,7 +128,8 @@ static __device__ void block_store(const vly_cuda_view &view,
     cluster_sync(partition);
     if (partition.ring > 1) {
         uint32_t *rest =
-            partition.at_rest + (uint64_t)block.slice * block.ring_words;
+            partition.at_rest +
+            (uint64_t)(block.slice - partition.first_slice) * block.ring_words;
         for (uint32_t i = block.rank * THREADS + threadIdx.x;
              i < block.ring_words; i += partition.cluster * THREADS) {
             uint32_t sum[VLY_CUDA_TILE_ROWS];
@@ -134,7 +154,7 @@ static __device__ void block_store(const vly_cuda_view &view,
 /* ---- delivery ---------------------------------------------------------- */
 
 /* Everything that arrives in the burst; k: bursts of this launch before it. */
-template <uint32_t UNIT, int KIND>
+template <uint32_t UNIT, int KIND, bool SPAN = false>
 static __device__ __forceinline__ void
 deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
               const vly_cuda_partition &partition, const partition_block &block,
@@ -161,8 +181,8 @@ deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
             from.start = __ldcg(&record->start);
             from.count = __ldcg(&record->count);
         }
-        deliver_spikes<UNIT, KIND>(view, partition, block, group, g, from,
-                                   base);
+        deliver_spikes<UNIT, KIND, SPAN>(view, partition, block, group, g, from,
+                                         base);
     }
 }
 
@@ -328,6 +348,7 @@ post_parts(const vly_cuda_partition &partition, const partition_block &block,
 /* After the update: the count to the gate, own accumulators cleared. events:
  * NULL, or where the burst's synaptic events are added up; then all sums are
  * complete after the gate, otherwise at the end of the launch. */
+template <bool SPAN = false>
 static __device__ __forceinline__ void
 send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
             const partition_block &block, uint64_t burst, uint32_t tag,
@@ -341,6 +362,8 @@ send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
         post_parts(partition, block, tag);
         __syncthreads();
     }
+    if constexpr (SPAN)
+        send_count(partition, tag, shared->n_mail);
     if (threadIdx.x == 0) {
         const uint32_t n = shared->n_mail;
         if (events != nullptr) {
@@ -349,15 +372,16 @@ send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                 atomicAdd((unsigned long long *)events, shared->n_events);
             shared->n_events = 0;
         }
-        gate_write(partition.gate + (tag & 1) * gridDim.x + blockIdx.x,
-                   tag << 16 | n);
+        if constexpr (!SPAN)
+            gate_write(partition.gate + (tag & 1) * gridDim.x + blockIdx.x,
+                       tag << 16 | n);
         if (events == nullptr)
             add_digest(view, shared, burst, n);
         shared->n_own = n;
     }
     if (partition.cluster > 1) {
         meet_arrive(partition, shared, MEET_READ);
-        meet_wait(shared, MEET_READ, tag - 1);
+        meet_wait<SPAN>(partition, shared, MEET_READ, tag - 1);
     }
     clear_inputs(partition, block, base);
 }
@@ -381,7 +405,7 @@ static __device__ void add_sets(const vly_cuda_partition &partition,
 }
 
 /* Everything has been delivered to the slice. */
-template <int KIND>
+template <int KIND, bool SPAN = false>
 static __device__ __forceinline__ void
 meet_delivered(const vly_cuda_partition &partition,
                const partition_block &block, uint32_t k, uint32_t base)
@@ -393,7 +417,7 @@ meet_delivered(const vly_cuda_partition &partition,
     __syncthreads();
     if (partition.cluster > 1) {
         meet_arrive(partition, block.shared, MEET_DELIVERED);
-        meet_wait(block.shared, MEET_DELIVERED, k);
+        meet_wait<SPAN>(partition, block.shared, MEET_DELIVERED, k);
     }
 }
 

@@ -49,6 +49,7 @@ typedef struct partition_shared {
     uint64_t cycles[3]; /* delivery, update, exchange, by thread 0 */
     uint32_t time;
     uint32_t turns[VLY_CUDA_PARTITION_GROUPS]; /* that warps have taken */
+    uint32_t lost; /* 1 + the block of a span that was waited for too long */
 } partition_shared;
 
 #if defined(__CUDACC__)
@@ -71,13 +72,26 @@ VLY_LAYOUT_FN uint32_t partition_words(const vly_cuda_partition *partition)
     return partition->ring * (partition->slice - partition->once);
 }
 
+/* Words for the spikes of all blocks of a span: of the blocks before each in
+ * its group of 32, of each group, of the groups before each. */
+VLY_LAYOUT_FN uint32_t
+partition_span_groups(const vly_cuda_partition *partition)
+{
+    return (partition->n_blocks + 31) / 32;
+}
+
+VLY_LAYOUT_FN uint32_t partition_span_words(const vly_cuda_partition *partition)
+{
+    return partition->span.n > 0 ? 34 * partition_span_groups(partition) : 0;
+}
+
 /* Bytes of dynamic shared memory: accumulators, a spare word for each lane,
- * areas [n_areas], counts [max_delay] of the last bursts. */
+ * areas [n_areas], counts [max_delay] of the last bursts, words of a span. */
 VLY_LAYOUT_FN uint64_t partition_dynamic(const vly_cuda_view *view,
                                          const vly_cuda_partition *partition)
 {
-    const uint64_t words =
-        (uint64_t)partition_words(partition) + SPARE_WORDS + view->max_delay;
+    const uint64_t words = (uint64_t)partition_words(partition) + SPARE_WORDS +
+                           view->max_delay + partition_span_words(partition);
     return words * sizeof(uint32_t) +
            (uint64_t)view->n_areas * sizeof(partition_area);
 }

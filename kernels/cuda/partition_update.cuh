@@ -127,10 +127,20 @@ update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
     return fired;
 }
 
+/* In a span: an id to the same place of the mail of every other device. */
+static __device__ __forceinline__ void
+post_far(const vly_cuda_partition &partition, ptrdiff_t place, uint32_t id)
+{
+#pragma unroll 1
+    for (uint32_t d = 0; d < partition.span.n; d++)
+        if (d != partition.span.device)
+            partition.span.mail[d][place] = id;
+}
+
 /* Ids of a tile's spikes, a bit for each neuron of a lane, to the block's
  * mail, in any order, and their digest. COUNTS: adds their synaptic events to
  * *n_events. Whole warps. */
-template <bool COUNTS>
+template <bool COUNTS, bool SPAN>
 static __device__ __forceinline__ uint64_t
 post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
           const partition_block &block, uint32_t tag, uint64_t burst,
@@ -151,13 +161,16 @@ post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
         before = atomicAdd(&block.shared->n_mail, total);
     before = __shfl_sync(0xffffffffu, before, 0);
     const uint64_t mixed = vly_digest_mix(burst);
-    uint32_t *mail = own_mail(partition, tag);
+    uint32_t *mail = own_mail<SPAN>(partition, tag);
     uint64_t digest = 0;
 #pragma unroll
     for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
         if ((fired >> j & 1) != 0) {
-            mail[before + (uint32_t)__popc(votes[j] & ((1u << lane) - 1))] =
-                id + 32 * j;
+            const uint32_t place =
+                before + (uint32_t)__popc(votes[j] & ((1u << lane) - 1));
+            mail[place] = id + 32 * j;
+            if constexpr (SPAN)
+                post_far(partition, mail + place - partition.mail, id + 32 * j);
             digest += vly_digest_pair(mixed, id + 32 * j, 1u << view.feagi_q);
             if (COUNTS)
                 *n_events += view.out_degree[id + 32 * j];
@@ -192,7 +205,7 @@ ask_tile(const vly_cuda_partition &partition, const partition_block &block,
 /* All tiles of the block, spikes to its mail, their digest to the block's, and
  * if COUNTS their synaptic events, which launches of many bursts count when
  * they write the log. */
-template <int MODEL, bool COUNTS, int KIND>
+template <int MODEL, bool COUNTS, int KIND, bool SPAN = false>
 static __device__ __forceinline__ void
 update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
              const partition_block &block, uint64_t burst, uint32_t tag,
@@ -216,7 +229,8 @@ update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
                 fired |= update_neuron<MODEL, KIND>(view, partition, burst,
                                                     tag == 1, work, coefs, j)
                          << j;
-        digest += post_mail<COUNTS>(view, partition, block, tag, burst, fired,
+        digest +=
+            post_mail<COUNTS, SPAN>(view, partition, block, tag, burst, fired,
                                     work.tile.id + lane, &n_events);
     }
     if (__ballot_sync(0xffffffffu, digest != 0) != 0) {

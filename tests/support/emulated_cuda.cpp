@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <vector>
 
@@ -25,8 +26,6 @@ dim3 emulated_size;
 uint32_t emulated_cluster;
 
 static void *scheduler;
-static emulated_body body_now;
-static void *context_now;
 
 /* ---- coroutines -------------------------------------------------------- */
 
@@ -70,7 +69,8 @@ static void *map(size_t bytes, int flags)
 
 static void enter()
 {
-    body_now(context_now);
+    const emulated_job *job = emulated_self->block->job;
+    job->body(job->context);
     emulated_self->ended = 1;
     void *nowhere;
     emulated_switch(&nowhere, scheduler);
@@ -110,6 +110,18 @@ long long emulated_clock()
     return ++time;
 }
 
+uint64_t emulated_time_ns()
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void emulated_trap()
+{
+    fail("trap");
+}
+
 void *emulated_static(uint32_t number, size_t bytes)
 {
     emulated_block *block = emulated_self->block;
@@ -130,31 +142,35 @@ struct launch {
     std::vector<emulated_thread> threads;
 };
 
-static void start_block(launch *of, uint32_t slot, uint32_t number,
+/* Block `number` of a job in a slot; its threads begin at `at`, and the job's
+ * slots at job_slot. */
+static void start_block(launch *of, const emulated_job *job, uint32_t job_slot,
+                        uint32_t slot, uint32_t number, size_t at,
                         uint8_t *stacks)
 {
     static uint8_t *memory;
-    const uint32_t n = emulated_size.x;
+    const uint32_t n = job->size.x;
     if (memory == nullptr)
         memory = (uint8_t *)map((size_t)MOST_BLOCKS * BLOCK_BYTES, MAP_32BIT);
     emulated_block *block = &of->blocks[slot];
     *block = {};
+    block->job = job;
     block->shared = memory + (size_t)slot * BLOCK_BYTES;
     block->dynamic = block->shared + STATIC_BYTES;
-    block->rank = slot % emulated_cluster;
+    block->rank = (slot - job_slot) % job->cluster;
     block->cluster = &of->blocks[slot - block->rank];
     block->n_threads = n;
     memset(block->shared, FILLED, BLOCK_BYTES);
     for (uint32_t i = 0; i < n / 32; i++)
-        of->warps[slot * (n / 32) + i] = {};
+        of->warps[at / 32 + i] = {};
     for (uint32_t i = 0; i < n; i++) {
-        emulated_thread *thread = &of->threads[(size_t)slot * n + i];
+        emulated_thread *thread = &of->threads[at + i];
         *thread = {};
         thread->block = block;
-        thread->warp = &of->warps[slot * (n / 32) + i / 32];
+        thread->warp = &of->warps[(at + i) / 32];
         thread->index = make_uint3(i, 0, 0);
         thread->block_index = make_uint3(number, 0, 0);
-        start(thread, stacks + ((size_t)slot * n + i) * STACK_BYTES);
+        start(thread, stacks + (at + i) * STACK_BYTES);
     }
 }
 
@@ -181,6 +197,9 @@ static void run_threads(launch *of)
             any = true;
             thread.waits = nullptr;
             emulated_self = &thread;
+            emulated_grid = thread.block->job->grid;
+            emulated_size = thread.block->job->size;
+            emulated_cluster = thread.block->job->cluster;
             emulated_switch(&scheduler, thread.stack);
             if (thread.ended != 0) {
                 end_thread(&thread);
@@ -192,52 +211,107 @@ static void run_threads(launch *of)
     }
 }
 
+/* Runs the blocks that each job names, all of them together. */
+static void run_jobs(const emulated_job *jobs, size_t n_jobs)
+{
+    size_t n_blocks = 0;
+    size_t n = 0;
+    for (size_t j = 0; j < n_jobs; j++) {
+        n_blocks += jobs[j].n_blocks;
+        n += (size_t)jobs[j].n_blocks * jobs[j].size.x;
+        if (jobs[j].size.x % 32 != 0 || jobs[j].n_blocks % jobs[j].cluster != 0)
+            fail("a launch of an odd size");
+    }
+    if (n_blocks > MOST_BLOCKS)
+        fail("launches that it has no room for");
+    launch now = {std::vector<emulated_block>(n_blocks),
+                  std::vector<emulated_warp>(n / 32),
+                  std::vector<emulated_thread>(n)};
+    static uint8_t *stacks; /* kept: many launches are of one block a time */
+    static size_t room;
+    if (n > room) {
+        if (room > 0)
+            munmap(stacks, room * STACK_BYTES);
+        stacks = (uint8_t *)map(n * STACK_BYTES, 0);
+        room = n;
+    }
+    uint32_t slot = 0;
+    size_t at = 0;
+    for (size_t j = 0; j < n_jobs; j++) {
+        const uint32_t first = slot;
+        for (uint32_t i = 0; i < jobs[j].n_blocks; i++) {
+            start_block(&now, &jobs[j], first, slot++, jobs[j].first + i, at,
+                        stacks);
+            at += jobs[j].size.x;
+        }
+    }
+    run_threads(&now);
+}
+
 void emulated_run(emulated_body body, void *context, dim3 grid, dim3 size,
                   size_t shared_bytes, uint32_t cluster, bool together)
 {
-    const uint32_t step = together ? grid.x : 1;
-    const size_t n = (size_t)step * size.x;
-    if (step > MOST_BLOCKS || size.x % 32 != 0 || step % cluster != 0 ||
-        STATIC_BYTES + shared_bytes > BLOCK_BYTES)
+    fake_cuda_flush();
+    if (STATIC_BYTES + shared_bytes > BLOCK_BYTES)
         fail("a launch that it has no room for");
-    launch now = {std::vector<emulated_block>(step),
-                  std::vector<emulated_warp>(n / 32),
-                  std::vector<emulated_thread>(n)};
-    uint8_t *stacks = (uint8_t *)map(n * STACK_BYTES, 0);
-    emulated_grid = grid;
-    emulated_size = size;
-    emulated_cluster = cluster;
-    body_now = body;
-    context_now = context;
+    const uint32_t step = together ? grid.x : 1;
     for (uint32_t first = 0; first < grid.x; first += step) {
-        for (uint32_t i = 0; i < step; i++)
-            start_block(&now, i, first + i, stacks);
-        run_threads(&now);
+        const emulated_job job = {body,    context, grid, size,
+                                  cluster, first,   step};
+        run_jobs(&job, 1);
     }
-    munmap(stacks, n * STACK_BYTES);
 }
 
 /* ---- the runtime's calls ----------------------------------------------- */
 
 struct kernel_call {
     const emulated_kernel *kernel;
-    void **arguments;
+    void *arguments[EMULATED_ARGUMENTS];
 };
 
 static void call_kernel(void *context)
 {
-    const kernel_call *call = (const kernel_call *)context;
+    kernel_call *call = (kernel_call *)context;
     call->kernel->call(call->arguments);
+}
+
+/* Launches that wait for what the host does next: launches on several devices
+ * run together, as there, and a host that waited for the first before it made
+ * the second would wait for ever. */
+static std::vector<emulated_job> pending;
+
+extern "C" void fake_cuda_flush(void)
+{
+    std::vector<emulated_job> jobs;
+    jobs.swap(pending);
+    if (jobs.empty())
+        return;
+    run_jobs(jobs.data(), jobs.size());
+    for (emulated_job &job : jobs) {
+        kernel_call *call = (kernel_call *)job.context;
+        for (void *argument : call->arguments)
+            free(argument);
+        delete call;
+    }
 }
 
 extern "C" cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
                                            const void *kernel, void **arguments)
 {
-    kernel_call call = {(const emulated_kernel *)kernel, arguments};
+    kernel_call *call = new kernel_call{(const emulated_kernel *)kernel, {}};
     const uint32_t cluster =
         config->numAttrs > 1 ? config->attrs[1].val.clusterDim.x : 1;
-    emulated_run(call_kernel, &call, config->gridDim, config->blockDim,
-                 config->dynamicSmemBytes, cluster, true);
+    if (STATIC_BYTES + config->dynamicSmemBytes > BLOCK_BYTES)
+        fail("a launch that it has no room for");
+    for (uint32_t i = 0; i < EMULATED_ARGUMENTS; i++) {
+        const size_t bytes = call->kernel->sizes[i];
+        if (bytes == 0)
+            break;
+        call->arguments[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        memcpy(call->arguments[i], arguments[i], bytes);
+    }
+    pending.push_back({call_kernel, call, config->gridDim, config->blockDim,
+                       cluster, 0, config->gridDim.x});
     return cudaSuccess;
 }
 
@@ -245,7 +319,9 @@ extern "C" cudaError_t
 cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 size,
                             void **arguments, size_t shared_bytes, cudaStream_t)
 {
-    kernel_call call = {(const emulated_kernel *)kernel, arguments};
+    kernel_call call = {(const emulated_kernel *)kernel, {}};
+    for (uint32_t i = 0; call.kernel->sizes[i] != 0; i++)
+        call.arguments[i] = arguments[i];
     emulated_run(call_kernel, &call, grid, size, shared_bytes, 1, true);
     return cudaSuccess;
 }

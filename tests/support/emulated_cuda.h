@@ -50,7 +50,10 @@ struct emulated_warp {
     uint64_t words[2][32]; /* of this meeting and of the one before */
 };
 
+struct emulated_job;
+
 struct emulated_block {
+    const emulated_job *job;
     uint8_t *shared; /* below 4 GB: an address in 32 bits is the address */
     uint8_t *dynamic;
     uint8_t *statics[EMULATED_STATICS];
@@ -82,6 +85,17 @@ extern uint32_t emulated_cluster;
 #define blockIdx (emulated_self->block_index)
 
 typedef void (*emulated_body)(void *context);
+
+/* A launch: blocks [first, first + n_blocks) of it run together. */
+struct emulated_job {
+    emulated_body body;
+    void *context;
+    dim3 grid;
+    dim3 size;
+    uint32_t cluster;
+    uint32_t first;
+    uint32_t n_blocks;
+};
 /* together: all blocks at once, as in a cooperative launch */
 void emulated_run(emulated_body body, void *context, dim3 grid, dim3 size,
                   size_t shared_bytes, uint32_t cluster, bool together);
@@ -89,6 +103,8 @@ void emulated_yield();
 void emulated_meet(emulated_meeting *meeting, uint32_t n);
 void *emulated_static(uint32_t number, size_t bytes);
 long long emulated_clock();
+uint64_t emulated_time_ns(); /* of the host */
+void emulated_trap();
 
 static inline void __syncthreads()
 {
@@ -281,6 +297,13 @@ template <class T> static inline T atomicMax(T *at, T value)
     return before;
 }
 
+template <class T> static inline T atomicMin(T *at, T value)
+{
+    const T before = *at;
+    *at = value < before ? value : before;
+    return before;
+}
+
 template <class T> static inline T atomicOr(T *at, T value)
 {
     const T before = *at;
@@ -323,8 +346,11 @@ static inline uint32_t emulated_barrier_try(uint64_t at, uint32_t parity)
 /* ---- launches ---------------------------------------------------------- */
 
 /* A kernel by its pointer, its arguments by theirs, as launches have them. */
+#define EMULATED_ARGUMENTS 8
+
 struct emulated_kernel {
     void (*call)(void **arguments);
+    size_t sizes[EMULATED_ARGUMENTS]; /* of the arguments; 0: no more */
 };
 
 template <class... A, size_t... I>
@@ -340,10 +366,17 @@ static inline void emulated_call(void (*kernel)(A...), void **arguments)
     emulated_apply(kernel, arguments, std::index_sequence_for<A...>{});
 }
 
+template <class... A>
+static inline emulated_kernel emulated_make(void (*call)(void **),
+                                            void (*)(A...))
+{
+    return {call, {sizeof(std::decay_t<A>)...}};
+}
+
 template <auto KERNEL> static inline const void *emulated_pointer()
 {
-    static const emulated_kernel kernel = {
-        [](void **arguments) { emulated_call(KERNEL, arguments); }};
+    static const emulated_kernel kernel = emulated_make(
+        [](void **arguments) { emulated_call(KERNEL, arguments); }, KERNEL);
     return &kernel;
 }
 

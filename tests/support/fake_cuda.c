@@ -7,7 +7,8 @@
  * devices; whatever waits for the one that FAKE_CUDA_FAULT names fails, and
  * with FAKE_CUDA_LOST its context is gone too. FAKE_CUDA_DETECT: a cudaError_t
  * instead of devices; FAKE_CUDA_DRIVER: the driver's version; FAKE_CUDA_COPY:
- * 1: copies to the device fail.
+ * 1: copies to the device fail; FAKE_CUDA_PEERS: 0: devices cannot access each
+ * other's memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,11 @@ enum { ALIGN = 256, N_DEVICES = 2 };
 uint32_t fake_cuda_units = FAKE_CUDA_UNITS;
 
 static _Thread_local int current;
+
+/* Kernels that compute nothing have run when they are launched. */
+__attribute__((weak)) void fake_cuda_flush(void)
+{
+}
 
 static cudaError_t take(void **memory, size_t bytes)
 {
@@ -98,6 +104,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
 
 cudaError_t cudaDeviceSynchronize(void)
 {
+    fake_cuda_flush();
     return number("FAKE_CUDA_LOST", -1) == current ? cudaErrorUnknown
                                                    : cudaSuccess;
 }
@@ -110,6 +117,25 @@ cudaError_t cudaGetLastError(void)
 const char *cudaGetErrorString(cudaError_t code)
 {
     return code == cudaErrorMemoryAllocation ? "out of memory" : "failed";
+}
+
+/* ---- links -------------------------------------------------------------- */
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    *can = device != peer && number("FAKE_CUDA_PEERS", 1) != 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    static uint32_t links; /* a bit for each pair */
+    const uint32_t link = 1u << (current * N_DEVICES + peer);
+    (void)flags;
+    if ((links & link) != 0)
+        return cudaErrorPeerAccessAlreadyEnabled;
+    links |= link;
+    return cudaSuccess;
 }
 
 /* ---- memory ------------------------------------------------------------- */
@@ -126,11 +152,13 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes)
 
 cudaError_t cudaFree(void *memory)
 {
+    fake_cuda_flush();
     return give(memory);
 }
 
 cudaError_t cudaFreeHost(void *memory)
 {
+    fake_cuda_flush();
     return give(memory);
 }
 
@@ -154,6 +182,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             enum cudaMemcpyKind kind, cudaStream_t stream)
 {
+    fake_cuda_flush();
     (void)stream;
     if (kind == cudaMemcpyHostToDevice && number("FAKE_CUDA_COPY", 0) != 0)
         return cudaErrorUnknown;
@@ -164,6 +193,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
 cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes,
                             cudaStream_t stream)
 {
+    fake_cuda_flush();
     (void)stream;
     memset(memory, byte, bytes);
     return cudaSuccess;
@@ -188,12 +218,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
+    fake_cuda_flush();
     (void)stream;
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    fake_cuda_flush();
     (void)stream;
     return number("FAKE_CUDA_FAULT", -1) == current ||
                    number("FAKE_CUDA_LOST", -1) == current
@@ -230,6 +262,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    fake_cuda_flush();
     (void)event;
     (void)stream;
     return cudaSuccess;
@@ -237,6 +270,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    fake_cuda_flush();
     (void)event;
     return number("FAKE_CUDA_LOST", -1) == current ? cudaErrorUnknown
                                                    : cudaSuccess;

@@ -8,6 +8,18 @@
 
 #define FAKE_CUDA_SHARED (227u << 10) /* of a block at most, as on sm_90 */
 
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* Runs launches that have been enqueued; there may be none such (a weak symbol
+ * in fake_cuda.c). */
+void fake_cuda_flush(void);
+
+#if defined(__cplusplus)
+}
+#endif
+
 extern uint32_t fake_cuda_units; /* multiprocessors; clusters fit on all */
 
 #endif

@@ -290,6 +290,44 @@ cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
     return cudaSuccess;
 }
 
+cudaError_t vly_cuda_span_clusters(const vly_cuda_view *view,
+                                   const vly_cuda_partition *partition,
+                                   uint64_t bytes, uint32_t *n_clusters)
+{
+    return vly_cuda_partition_clusters(view, partition, bytes, n_clusters);
+}
+
+cudaError_t vly_cuda_launch_span(const vly_cuda_view *view,
+                                 const vly_cuda_launch *launch,
+                                 const vly_cuda_partition *partition,
+                                 cudaStream_t stream)
+{
+    for (uint32_t i = 0; i < partition->span.n; i++)
+        if (partition->span.gate[i] == NULL || partition->span.mail[i] == NULL)
+            return cudaErrorInvalidValue;
+    return vly_cuda_launch_partition(view, launch, partition, stream);
+}
+
+cudaError_t vly_cuda_launch_span_count(const vly_cuda_view *view,
+                                       const vly_cuda_part *part,
+                                       const vly_cuda_partition *partition,
+                                       uint32_t from_delay, uint32_t base_delay,
+                                       uint32_t *offset, cudaStream_t stream)
+{
+    return offset != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t vly_cuda_launch_span_fill(const vly_cuda_view *view,
+                                      const vly_cuda_part *part,
+                                      const vly_cuda_partition *partition,
+                                      uint32_t from_delay, uint32_t base_delay,
+                                      const uint64_t *row, uint32_t *offset,
+                                      uint32_t *synapses, cudaStream_t stream)
+{
+    return row != NULL && synapses != NULL ? cudaSuccess
+                                           : cudaErrorInvalidValue;
+}
+
 cudaError_t vly_cuda_launch_partition_restore(
     const vly_cuda_view *view, const vly_cuda_partition *partition,
     uint64_t burst, uint32_t group, uint32_t ago, cudaStream_t stream)
@@ -350,7 +388,7 @@ cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
 cudaError_t vly_cuda_launch_partition_index(
     uint32_t n_neurons, const vly_cuda_partition *partition,
     const uint64_t *row, const uint32_t *offset, uint32_t n_words,
-    vly_cuda_index_word *index, cudaStream_t stream)
+    vly_cuda_index_word *index, uint64_t *carry, cudaStream_t stream)
 {
     return cudaSuccess;
 }

@@ -26,7 +26,7 @@ if(TARGET cuda)
     find_package(CUDAToolkit REQUIRED)
     set(pairs_same test_pair_same.c)
     set(pairs_paths test_pair_paths.c)
-    foreach(test same paths partition shifts loop linger)
+    foreach(test same paths partition span shifts loop linger)
         vly_test(test_cuda_${test} LABELS gpu
             SOURCES test_cuda_${test}.c ${pairs_${test}} test_cuda_pair.c
                     test_cpu_net.c
@@ -164,8 +164,9 @@ if(TARGET cuda)
         foreach(file burst_global burst_learning burst_programs
                 burst_programs_learning burst_spliced modulator burst_resident burst_shifted
                 burst_learners build_learners
-                burst_partition burst_narrow build_rows build_segments
-                build_partition publish short_term spike_log)
+                burst_partition burst_narrow burst_span burst_span_narrow
+                build_rows build_segments
+                build_partition build_span publish short_term spike_log)
             list(APPEND emulated_kernels
                  ${CMAKE_SOURCE_DIR}/kernels/cuda/${file}.cu)
             list(APPEND emulated_sources ${emulated}/${file}.cpp)
@@ -178,6 +179,7 @@ if(TARGET cuda)
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh
                 partition_deliver.cuh partition_layout.h partition_run.cuh
+                partition_span.cuh partition_span_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_learning.cuh resident_mail.cuh
                 learner_kernels.h program_kernels.h program_launch.cuh
@@ -212,10 +214,16 @@ if(TARGET cuda)
             ${CMAKE_SOURCE_DIR}/tests/support/emulated_cuda.cpp
             PROPERTIES COMPILE_OPTIONS "-O1;-w;-fno-strict-aliasing")
         target_compile_definitions(emulated_cuda PRIVATE
-            VLY_CUDA_BUILD="emulated" FAKE_CUDA_UNITS=4)
+            VLY_CUDA_BUILD="emulated" FAKE_CUDA_UNITS=4
+            VLY_CUDA_INDEX_BITS=16) # of a span: carries in small nets
         target_link_libraries(emulated_cuda PRIVATE ${CMAKE_DL_LIBS})
         vly_test(test_cuda_emulated LABELS unit ALONE TIMEOUT 600
             SOURCES test_cuda_partition.c test_cuda_pair.c test_cpu_net.c
+            LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
+            DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
+                PAIR_DEVICE="../test-plugins/emulated_cuda")
+        vly_test(test_cuda_span_emulated LABELS unit ALONE TIMEOUT 600
+            SOURCES test_cuda_span.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")

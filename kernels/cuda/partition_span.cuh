@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The exchange of the partitioned plan over several devices. A block writes its
+ * ids to the mail of every device while it updates, then its count to the gate
+ * of every device, and polls the gate of its own device: no read crosses the
+ * link. All devices are launched by one host, which waits for all of them
+ * before it launches again.
+ */
+#ifndef VOLLEY_CUDA_PARTITION_SPAN_CUH
+#define VOLLEY_CUDA_PARTITION_SPAN_CUH
+
+#include "partition_deliver.cuh"
+
+/* Tags go on from launch to launch: no device may clear its gate when another
+ * one may have begun. The word of a burst is overwritten two bursts later, so
+ * what lies there is always two tags older. */
+static __device__ __forceinline__ uint32_t
+span_tag(const vly_cuda_partition &partition, uint32_t tag)
+{
+    return (partition.span.tag + tag) & 0xffffu;
+}
+
+/* By a thread for each device, after a barrier of the block: the fence comes
+ * before the word and after the ids of all threads, which the barrier has
+ * ordered before it. */
+static __device__ __forceinline__ void
+send_count(const vly_cuda_partition &partition, uint32_t tag, uint32_t n)
+{
+    if (threadIdx.x >= partition.span.n)
+        return;
+    const uint32_t number = span_tag(partition, tag);
+    uint32_t *gate = partition.span.gate[threadIdx.x];
+    __threadfence_system();
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(
+                     gate + (number & 1) * partition.n_blocks +
+                     block_number<true>(partition)),
+                 "r"(number << 16 | n)
+                 : "memory");
+}
+
+#define SPAN_LOST 0xffffffffu
+
+/* As gate_read, but gives up after the limit. */
+static __device__ __forceinline__ uint32_t span_read(
+    const vly_cuda_partition &partition, const uint32_t *word, uint32_t number)
+{
+    uint32_t spins = 0;
+    uint64_t begin = 0;
+    for (;;) {
+        uint32_t v;
+        asm volatile("ld.relaxed.sys.global.u32 %0, [%1];"
+                     : "=r"(v)
+                     : "l"(word)
+                     : "memory");
+        if (v >> 16 == number)
+            return v & 0xffffu;
+        if (++spins % 1024 != 0)
+            continue;
+        const uint64_t now = time_ns();
+        begin = begin == 0 ? now : begin;
+        if (now - begin > partition.span.limit_ns)
+            return SPAN_LOST;
+    }
+}
+
+/* As pass_gate, for the blocks of all devices; shared->lost is not 0 if one was
+ * waited for too long. All threads. */
+static __device__ __forceinline__ uint32_t
+pass_span_gate(const vly_cuda_partition &partition,
+               const partition_block &block, uint32_t tag)
+{
+    const uint32_t number = span_tag(partition, tag);
+    const uint32_t n_groups = partition_span_groups(&partition);
+    const uint32_t *gate = partition.gate + (number & 1) * partition.n_blocks;
+    for (uint32_t t = threadIdx.x; t < 32 * n_groups; t += THREADS) {
+        uint32_t n = 0;
+        if (t < partition.n_blocks)
+            n = span_read(partition, gate + t, number);
+        if (n == SPAN_LOST) {
+            block.shared->lost = t + 1;
+            n = 0;
+        }
+        uint32_t sum = n;
+        for (uint32_t d = 1; d < 32; d *= 2) {
+            const uint32_t other = __shfl_up_sync(0xffffffffu, sum, d);
+            sum += t % 32 >= d ? other : 0;
+        }
+        block.before[t] = sum - n;
+        if (t % 32 == 31)
+            block.sums[t / 32] = sum;
+    }
+    __syncthreads();
+    uint32_t total = 0;
+    for (uint32_t g = 0; g < n_groups; g++) {
+        if (threadIdx.x == g)
+            block.firsts[g] = total;
+        total += block.sums[g];
+    }
+    return total;
+}
+
+/* Every device has the whole log: its blocks divide the mail of all blocks, and
+ * the warps of a block its share. Counts the synaptic events of all spikes. */
+static __device__ __forceinline__ void
+write_all(const vly_cuda_view &view, const vly_cuda_partition &partition,
+          const partition_block &block, uint32_t k, uint64_t start)
+{
+    const uint32_t each = WARPS / partition.span.n; /* warps of a mail */
+    const uint32_t n_mails = WARPS / each;          /* at a time */
+    const uint32_t warp = threadIdx.x / 32;
+    uint64_t n_events = 0;
+    uint32_t m = blockIdx.x + warp / each * gridDim.x;
+    if (warp / each >= n_mails) /* of a number that does not divide 32 */
+        m = partition.n_blocks;
+    for (; m < partition.n_blocks; m += n_mails * gridDim.x) {
+        const uint32_t end =
+            m % 32 == 31 ? block.sums[m / 32] : block.before[m + 1];
+        const uint32_t n = end - block.before[m];
+        const uint64_t at = start + block.firsts[m / 32] + block.before[m];
+        const uint32_t *mail =
+            mail_of(partition, k) + (uint64_t)m * partition.mail_room;
+        for (uint32_t i = warp % each * 32 + threadIdx.x % 32; i < n;
+             i += each * 32) {
+            const uint32_t id = span_mail_read(mail + i);
+            view.log_ids[(at + i) & view.log_mask] = id;
+            view.log_gains[(at + i) & view.log_mask] = 1u << view.feagi_q;
+            n_events += view.out_degree[id];
+        }
+    }
+    n_events = warp_sum(n_events);
+    if (threadIdx.x % 32 == 0 && n_events != 0)
+        atomicAdd(&block.shared->n_events, (unsigned long long)n_events);
+}
+
+#endif
