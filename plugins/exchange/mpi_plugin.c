@@ -228,7 +228,7 @@ static vly_status link_open(const vly_exchange_spec *spec,
     *link = made;
     made = NULL;
 out:
-    if (made != NULL)
+    if (status != VLY_OK && is_started)
         is_lost = true; /* others may be anywhere */
     link_destroy(made);
     return status;
