@@ -7,7 +7,21 @@
 set -u
 ranks=$1
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+# libraries leave their shared memory where a rank was killed: what came is
+# removed, if no process has it
+shared() {
+    find /dev/shm -maxdepth 1 \( -name 'mpich_shm_*' -o -name 'sm_segment.*' \
+        -o -name 'vader_segment.*' \) 2>/dev/null
+}
+shared >"$folder/before"
+clean() {
+    shared | while read -r name; do
+        grep -qxF "$name" "$folder/before" ||
+            grep -qsF "$name" /proc/[0-9]*/maps || rm -f "$name"
+    done
+    rm -rf "$folder"
+}
+trap clean EXIT
 failed=0
 # both launchers of Open MPI read what they know of these
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -30,7 +44,8 @@ run() {
     code=$1
     n=$2
     shift 2
-    timeout -k 5 100 "$launcher" -n "$n" "$ranks" mpi "$@" >"$folder/out" 2>&1
+    timeout -k 5 100 "$launcher" -n "$n" "$ranks" mpi "$@" >"$folder/out" 2>&1 \
+        </dev/null
     found=$?
     if [ "$code" = 0 ]; then
         [ $found -eq 0 ] || bad "$launcher -n $n $*: exit code $found"
@@ -40,18 +55,17 @@ run() {
     fi
 }
 
-launchers=
+# each once, whatever names it has
 seen=
-IFS=:
-for place in ${VOLLEY_TEST_MPI:-}:$PATH; do
-    for name in mpirun mpirun.openmpi mpiexec.mpich mpiexec.hydra; do
+printf '%s\n' "${VOLLEY_TEST_MPI:-}:$PATH" | tr ':' '\n' | while read -r place; do
+    for name in mpirun mpirun.openmpi mpiexec.mpich; do
         file=$(readlink -f "$place/$name" 2>/dev/null) || continue
         [ -x "$file" ] || continue
         case :$seen: in *:$file:*) continue ;; esac
         seen=$seen:$file
-        launchers=$launchers${launchers:+:}$place/$name
+        echo "$place/$name"
     done
-done
+done >"$folder/launchers"
 
 # without a launcher MPI would be one rank: refused
 env -u OMPI_COMM_WORLD_RANK -u PMI_RANK -u PMIX_RANK -u VOLLEY_MPI \
@@ -59,8 +73,8 @@ env -u OMPI_COMM_WORLD_RANK -u PMI_RANK -u PMIX_RANK -u VOLLEY_MPI \
 launcher=none
 says 1 "started by no launcher of MPI"
 
-for launcher in $launchers; do
-    echo "$launcher: $("$launcher" --version 2>&1 | head -n 1)"
+while read -r launcher; do
+    echo "$launcher: $("$launcher" --version 2>&1 </dev/null | head -n 2 | tr "\n" " ")"
     # every rank is in one job, and gets all
     run 0 3 random 20
     says 3 "of 3: good"
@@ -74,12 +88,11 @@ for launcher in $launchers; do
     run 3 3 aborts 20 1000
     says 1 "good: exchange mpi: rank 2 ended it: the disk is full"
     run 3 2 killed 20 1000
-done
-unset IFS
+done <"$folder/launchers"
 if [ $failed -gt 0 ]; then
     exit 1
 fi
-if [ -z "$launchers" ]; then
+if [ ! -s "$folder/launchers" ]; then
     echo "skipped: no MPI: no mpirun or mpiexec in PATH or VOLLEY_TEST_MPI"
     exit 77
 fi
