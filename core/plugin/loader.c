@@ -2,12 +2,13 @@
  * Loads a plugin from a file and finds its entry.
  *
  * RTLD_NOW: a missing symbol is an error now, not a crash in burst 10,000.
- * RTLD_LOCAL: plugins cannot see each other's symbols. No RTLD_DEEPBIND: it
- * hides the malloc of sanitizers and profilers from the plugin. No dlclose, not
- * even for a plugin that was refused: its constructors have run, and objects
- * that they registered (destructors of pthread keys, atexit functions, CUDA fat
- * binaries, threads) would point into unmapped memory. The cost is the mapping
- * of an unused file.
+ * RTLD_LOCAL: plugins cannot see each other's symbols. (A plugin may open a
+ * library of its own for all: exchange_mpi must, plugins/exchange.) No
+ * RTLD_DEEPBIND: it hides the malloc of sanitizers and profilers from the
+ * plugin. No dlclose, not even for a plugin that was refused: its constructors
+ * have run, and objects that they registered (destructors of pthread keys,
+ * atexit functions, CUDA fat binaries, threads) would point into unmapped
+ * memory. The cost is the mapping of an unused file.
  */
 #include "plugin/loader.h"
 

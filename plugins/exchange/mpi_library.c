@@ -198,8 +198,9 @@ vly_status mpi_library_open(const char *name, mpi_library *library,
                        : open_of_launcher(seen, reasons, sizeof reasons);
     if (!handle)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                                "exchange mpi: no library of %s can be "
-                                "opened: %s",
+                                "exchange mpi: no library %s%s can be opened: "
+                                "%s",
+                                name != NULL ? "" : "for ",
                                 name != NULL ? name : seen->what, reasons);
     return bind(handle, library, error);
 }

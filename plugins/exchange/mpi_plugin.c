@@ -196,6 +196,16 @@ out:
     return status;
 }
 
+/* "MPICH Version: 5.0.2" is MPICH 5.0.2. */
+static void set_library(vly_exchange_link *link)
+{
+    static const char word[] = " Version:";
+    (void)link->calls->version(link->library, (int)sizeof link->library);
+    char *at = strstr(link->library, word);
+    if (at != NULL)
+        memmove(at, at + sizeof word - 1, strlen(at + sizeof word - 1) + 1);
+}
+
 static vly_status link_open(const vly_exchange_spec *spec,
                             vly_exchange_link **link, vly_error *error)
 {
@@ -218,7 +228,7 @@ static vly_status link_open(const vly_exchange_spec *spec,
     made->timeout_ns = (uint64_t)spec->timeout_ms * 1000000;
     made->one_thread = level < MPI_LEVEL_SERIALIZED;
     made->thread = pthread_self();
-    (void)made->calls->version(made->library, (int)sizeof made->library);
+    set_library(made);
     VLY_TRY(mpi_check(made, made->calls->duplicate(&made->data), "MPI_Comm_dup",
                       error));
     VLY_TRY(mpi_check(made, made->calls->duplicate(&made->notes),
@@ -228,7 +238,7 @@ static vly_status link_open(const vly_exchange_spec *spec,
     *link = made;
     made = NULL;
 out:
-    if (made != NULL)
+    if (status != VLY_OK && is_started)
         is_lost = true; /* others may be anywhere */
     link_destroy(made);
     return status;

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static vly_status io_failed(const vly_exchange_link *link, const char *what,
@@ -52,21 +53,41 @@ void shm_file_close(vly_exchange_link *link)
     link->file = -1;
 }
 
-void shm_file_unlink(const vly_exchange_link *link)
+bool shm_file_guard(const vly_exchange_link *link)
+{
+    const struct timespec pause = {0, 1000000};
+    for (uint64_t waited_ns = 0; flock(link->file, LOCK_EX | LOCK_NB) != 0;
+         waited_ns += (uint64_t)pause.tv_nsec) {
+        if (waited_ns >= link->timeout_ns)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+void shm_file_unguard(const vly_exchange_link *link)
+{
+    (void)flock(link->file, LOCK_UN);
+}
+
+bool shm_file_is_named(const vly_exchange_link *link)
 {
     struct stat own;
     struct stat named;
-    /* a rank of another job may be about to do the same, and make a new file */
-    if (flock(link->file, LOCK_EX) != 0)
-        return;
     const int again = shm_open(link->name, O_RDWR, 0);
-    if (again >= 0) {
-        if (fstat(link->file, &own) == 0 && fstat(again, &named) == 0 &&
-            own.st_ino == named.st_ino && own.st_dev == named.st_dev)
-            shm_unlink(link->name);
-        close(again);
-    }
-    (void)flock(link->file, LOCK_UN);
+    if (again < 0)
+        return false;
+    const bool same = fstat(link->file, &own) == 0 &&
+                      fstat(again, &named) == 0 && own.st_ino == named.st_ino &&
+                      own.st_dev == named.st_dev;
+    close(again);
+    return same;
+}
+
+void shm_file_unlink(const vly_exchange_link *link)
+{
+    if (shm_file_is_named(link))
+        shm_unlink(link->name);
 }
 
 vly_status shm_file_reserve(const vly_exchange_link *link, uint64_t offset,

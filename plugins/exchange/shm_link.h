@@ -106,7 +106,12 @@ struct vly_exchange_link {
 vly_status shm_file_open(vly_exchange_link *link, vly_error *error);
 /* Closes it and unmaps everything. */
 void shm_file_close(vly_exchange_link *link);
-/* Removes the name, if it is still that of this file. */
+/* One rank at a time decides whether it joins the file or replaces it. False:
+ * time is over. */
+bool shm_file_guard(const vly_exchange_link *link);
+void shm_file_unguard(const vly_exchange_link *link);
+bool shm_file_is_named(const vly_exchange_link *link);
+/* Removes the name, if it is still that of this file; under the guard. */
 void shm_file_unlink(const vly_exchange_link *link);
 /* Gives the file room; it never becomes shorter.
  * Errors  E_NOMEM, E_IO */

@@ -23,6 +23,14 @@ static uint64_t claim_of(const vly_exchange_link *link)
     return (uint64_t)SHM_LAYOUT << 32 | link->n_ranks;
 }
 
+static void remove_name(const vly_exchange_link *link)
+{
+    if (!shm_file_guard(link))
+        return;
+    shm_file_unlink(link);
+    shm_file_unguard(link);
+}
+
 /* The header alone: another layout, or number of ranks, has another rest. */
 static vly_status claim(vly_exchange_link *link, vly_error *error)
 {
@@ -35,7 +43,7 @@ static vly_status claim(vly_exchange_link *link, vly_error *error)
         return VLY_E_DEVICE;
     link->header = link->memory;
     if (shm_is_aborted(link)) {
-        shm_file_unlink(link);
+        remove_name(link);
         return shm_say_aborted(link, error);
     }
     if (atomic_compare_exchange_strong(&link->header->claim, &found,
@@ -99,34 +107,7 @@ static bool is_old(const vly_exchange_link *link)
     return false;
 }
 
-/* *is_ready: the file is one of this job. */
-static vly_status try_file(vly_exchange_link *link, bool *is_ready,
-                           vly_error *error)
-{
-    vly_status status = VLY_OK;
-    VLY_TRY(shm_file_open(link, error));
-    VLY_TRY(claim(link, error));
-    VLY_TRY(map_all(link, error));
-    if (!shm_file_lock(link))
-        return vly_support_fail(
-            error, VLY_E_DEVICE,
-            "exchange shm: there is a rank %u in %s already, process %d",
-            link->rank, link->name, (int)link->ranks[link->rank].process);
-    *is_ready = !is_old(link);
-    if (!*is_ready) {
-        shm_file_unlink(link);
-        leave_file(link);
-    }
-out:
-    return status;
-}
-
-static bool is_absent(const void *context, uint32_t rank)
-{
-    const vly_exchange_link *link = context;
-    return atomic_load(&link->ranks[rank].joined) == 0;
-}
-
+/* Enters the record of this rank; the last one removes the name. */
 static void join(vly_exchange_link *link)
 {
     shm_rank *own = &link->ranks[link->rank];
@@ -138,6 +119,54 @@ static void join(vly_exchange_link *link)
     shm_wake(link, &own->joined, 1);
     if (atomic_fetch_add(&link->header->n_joined, 1) + 1 == link->n_ranks)
         shm_file_unlink(link);
+}
+
+/* Joins the file, or replaces that of an earlier job; under the guard, since
+ * each looks at the locks of the others. */
+static vly_status join_or_replace(vly_exchange_link *link, bool *has_joined,
+                                  vly_error *error)
+{
+    if (!shm_file_is_named(link)) {
+        /* another rank has replaced it */
+    } else if (!shm_file_lock(link)) {
+        return vly_support_fail(
+            error, VLY_E_DEVICE,
+            "exchange shm: there is a rank %u in %s already, process %d",
+            link->rank, link->name, (int)link->ranks[link->rank].process);
+    } else if (is_old(link)) {
+        shm_file_unlink(link);
+    } else {
+        join(link);
+        *has_joined = true;
+    }
+    return VLY_OK;
+}
+
+static vly_status try_file(vly_exchange_link *link, bool *has_joined,
+                           vly_error *error)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(shm_file_open(link, error));
+    VLY_TRY(claim(link, error));
+    VLY_TRY(map_all(link, error));
+    if (!shm_file_guard(link))
+        return vly_support_fail(error, VLY_E_DEVICE,
+                                "exchange shm: a rank that opens %s stopped "
+                                "there for %llu ms",
+                                link->name,
+                                (unsigned long long)link->timeout_ns / 1000000);
+    VLY_TRY(join_or_replace(link, has_joined, error));
+    shm_file_unguard(link);
+    if (!*has_joined)
+        leave_file(link);
+out:
+    return status;
+}
+
+static bool is_absent(const void *context, uint32_t rank)
+{
+    const vly_exchange_link *link = context;
+    return atomic_load(&link->ranks[rank].joined) == 0;
 }
 
 static vly_status wait_all(vly_exchange_link *link, vly_error *error)
@@ -172,19 +201,18 @@ static vly_status compare_versions(vly_exchange_link *link, vly_error *error)
 vly_status shm_meet(vly_exchange_link *link, vly_error *error)
 {
     vly_status status = VLY_OK;
-    bool is_ready = false;
-    for (int i = 0; i < MOST_OLD_FILES && !is_ready; i++)
-        VLY_TRY(try_file(link, &is_ready, error));
-    if (!is_ready)
+    bool has_joined = false;
+    for (int i = 0; i < MOST_OLD_FILES && !has_joined; i++)
+        VLY_TRY(try_file(link, &has_joined, error));
+    if (!has_joined)
         return vly_support_fail(error, VLY_E_DEVICE,
                                 "exchange shm: %s is used by ranks that end "
                                 "again and again; wanted a name of this job's "
                                 "own",
                                 link->name);
-    join(link);
     status = wait_all(link, error);
     if (status != VLY_OK) {
-        shm_file_unlink(link);
+        remove_name(link);
         return status;
     }
     status = compare_versions(link, error);

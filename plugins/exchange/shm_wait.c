@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define SLICE_NS UINT64_C(50000000)
+#define SPIN_LEAST_NS UINT64_C(3000) /* of POLLS */
 #define YIELD_NS UINT64_C(70000)
 enum {
     POLLS = 64,  /* between two looks at the clock */
@@ -127,7 +128,7 @@ static bool spin(const shm_wait *wait, uint64_t start, uint64_t ns)
 /* True: it came while this thread kept its core, or gave it to others without
  * sleeping. Where polling was in vain (the other rank wants this core), it is
  * tried for half as long next time, and for its full time once in a while: two
- * ranks that shared a core took 180 us a gather without that, 3 to 17 with it,
+ * ranks that shared a core took 180 us a gather without that, 3 with it,
  * and 0.2 on two cores. */
 static bool comes_soon(vly_exchange_link *link, const shm_wait *wait)
 {
@@ -135,7 +136,8 @@ static bool comes_soon(vly_exchange_link *link, const shm_wait *wait)
     if (link->spin_ns != 0) {
         if (link->n_waits++ % RETRY == 0)
             link->spin_now_ns = link->spin_ns;
-        if (spin(wait, start, link->spin_now_ns)) {
+        if (link->spin_now_ns >= SPIN_LEAST_NS &&
+            spin(wait, start, link->spin_now_ns)) {
             link->spin_now_ns = link->spin_now_ns * 2 < link->spin_ns
                                     ? link->spin_now_ns * 2
                                     : link->spin_ns;

@@ -11,3 +11,11 @@ target_link_libraries(exchange_ranks PRIVATE volley_internal volley_test_support
 set_target_properties(exchange_ranks PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_dependencies(exchange_ranks exchange_shm exchange_mpi)
+
+# MPI's own memory is none of ours
+if(NOT VOLLEY_SANITIZE)
+    vly_test_register(test_exchange_mpi LABELS integration
+        COMMAND sh ${CMAKE_SOURCE_DIR}/tests/integration/exchange_mpi.sh
+                $<TARGET_FILE:exchange_ranks>)
+    set_tests_properties(test_exchange_mpi PROPERTIES SKIP_RETURN_CODE 77)
+endif()

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "exchange_cases.h"
+#include "plugin/plugin_check.h"
 #include "plugin/registry.h"
 
 enum { MOST_RANKS = 8, LONG_MS = 60000, SHORT_MS = 1000 };
@@ -331,6 +332,31 @@ static void wrong_arguments_are_refused(void **state)
     assert_non_null(strstr(error.message, "shm"));
 }
 
+/* What the registry gives was checked: every function is there. */
+static void a_table_must_have_all_functions(void **state)
+{
+    (void)state;
+    vly_error error = {.struct_size = sizeof error};
+    vly_exchange copy;
+    vly_exchange table = *exchange;
+    assert_ok(vly_exchange_check(&table, &copy, &error), error);
+    static const size_t slots[] = {
+        offsetof(vly_exchange, open), offsetof(vly_exchange, close),
+        offsetof(vly_exchange, info), offsetof(vly_exchange, gather),
+        offsetof(vly_exchange, abort)};
+    static const char *const names[] = {"open", "close", "info", "gather",
+                                        "abort"};
+    for (size_t i = 0; i < 5; i++) {
+        table = *exchange;
+        memset((char *)&table + slots[i], 0, sizeof table.open);
+        assert_int_equal(vly_exchange_check(&table, &copy, &error), VLY_E_ABI);
+        assert_non_null(strstr(error.message, names[i]));
+    }
+    table = *exchange;
+    table.struct_size = sizeof table - 1;
+    assert_int_equal(vly_exchange_check(&table, &copy, &error), VLY_E_ABI);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +370,7 @@ int main(void)
         cmocka_unit_test(ranks_must_agree_how_many),
         cmocka_unit_test(a_rank_comes_once),
         cmocka_unit_test(the_file_of_an_earlier_job_is_replaced),
+        cmocka_unit_test(a_table_must_have_all_functions),
         cmocka_unit_test(wrong_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown) ? 1 : 0;
