@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is the same in every neuron and burst of a program, computed here. The
- * compilers of devices compute such values too, in ways of their own: a driver
- * was seen to take a root of constants as one unit in the last place less. They
- * get numbers in place of them.
+ * compilers of devices compute such values too, maybe in ways of their own: on
+ * one device a root of constants came out one unit in the last place less,
+ * which of its compilers did it is not known. They get numbers in place of
+ * them.
  */
 #include "backend_common.h"
 

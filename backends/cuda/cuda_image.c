@@ -175,7 +175,7 @@ int vly_cuda_image_load(const char *text, size_t n, const char *name,
     if (!cached || !find_linker(&with) || !open_cache(text, n, &cache, key))
         return load(text, name, library, kernel, why);
     if (load_cached(&cache, key, name, library, kernel) == 0)
-        return 0;
+        return 1;
     return compile(&with, text, n, name, &cache, key, library, kernel, why);
 }
 

@@ -11,8 +11,9 @@
 #define VLY_CUDA_IMAGE_WHY 300u
 
 /* text [n], with a 0 behind it; name: the kernel's. cached: 0 leaves the cache
- * alone. Sets library and kernel (cudaLibrary_t, cudaKernel_t), or returns -1
- * with the reason in why. The device is the current one.
+ * alone. Sets library and kernel (cudaLibrary_t, cudaKernel_t) and returns 0,
+ * or 1 if they came from the cache; or returns -1 with the reason in why. The
+ * device is the current one.
  * A cache that cannot be read or written is logged, and nothing else. */
 int vly_cuda_image_load(const char *text, size_t n, const char *name,
                         bool cached, void **library, const void **kernel,

@@ -95,6 +95,17 @@ static vly_status make_text(vly_cuda_shard *shard, const char *kernel,
     return status;
 }
 
+static void say_time(const vly_cuda_text *text, int made, uint64_t begin)
+{
+    char line[120];
+    const uint64_t end = vly_cuda_host->clock_ns(vly_cuda_host->context);
+    snprintf(line, sizeof line,
+             "users' models: %zu bytes of text %s in %.1f ms", text->length,
+             made == 1 ? "found in the cache" : "compiled",
+             (double)(end - begin) * 1e-6);
+    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_DEBUG, line);
+}
+
 /* why: empty if the driver has compiled it */
 static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
                           vly_error *error)
@@ -103,7 +114,9 @@ static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
     vly_cuda_text text;
     char name[NAME_BYTES];
     int n_marks = 0;
+    int made = -1;
     const char *kernel;
+    const uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
     const uint32_t model = pick_kernel(shard, &kernel);
     vly_status status = make_text(shard, kernel, &text, &n_marks, error);
     if (status != VLY_OK)
@@ -113,9 +126,11 @@ static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
     if (n_marks < 1 || !find_entry(text.text, model, name))
         snprintf(why, VLY_CUDA_IMAGE_WHY, "the kernel's text has no mark");
     else
-        (void)vly_cuda_image_load(text.text, text.length, name,
-                                  shard->net->wanted.cache == 0, &set->library,
-                                  &set->kernel, why);
+        made = vly_cuda_image_load(text.text, text.length, name,
+                                   shard->net->wanted.cache == 0, &set->library,
+                                   &set->kernel, why);
+    if (made >= 0)
+        say_time(&text, made, begin);
     vly_cuda_release(shard, text.text);
     return VLY_OK;
 }

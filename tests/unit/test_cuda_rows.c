@@ -16,7 +16,7 @@
 #if defined(PAIR_SMALL)
 enum { BURSTS = 7, NETS = 6, LARGE = 17 * 1024 + 77 };
 #else
-enum { BURSTS = 40, NETS = 60, LARGE = 1000 * 1024 + 77 };
+enum { BURSTS = 40, NETS = 12, LARGE = 600 * 1024 + 77 };
 #endif
 enum { AREAS = 3, SMALL = 300 };
 
