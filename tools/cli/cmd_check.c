@@ -32,7 +32,7 @@ static const tool_option options[] = {
     {"paper", 0, false, TOOL_FLAG, NULL,
      "do not compile: expected numbers only", 0, 0},
     {"ranks", 0, false, TOOL_COUNT, "N",
-     "with --build: compile in parts, as N ranks would, and compare", 1, 65536},
+     "with --build: compile the parts of N ranks", 1, 65536},
     {"rank", 0, false, TOOL_COUNT, "K", "with --ranks: only part K, from 0", 0,
      65535},
     {"json", 0, false, TOOL_TEXT, "FILE",
