@@ -66,6 +66,10 @@ vly_status vly_part_split(vly_maker *maker, const vly_made_pair *made,
  * Errors  of gather */
 vly_status vly_part_gather_largest(vly_maker *maker, uint64_t *values,
                                    uint32_t n);
+/* The loads of all neurons, of which each rank knows the own: so that all ranks
+ * take or refuse the same inputs while the net runs.
+ * Errors  E_INVALID a rank has another network; of gather */
+vly_status vly_part_loads(vly_maker *maker);
 /* *most, the largest input of an own neuron of an area, becomes that of any, as
  * far as it is above 2^30. others_most: no other neuron gets more.
  * Errors  E_UNSUPPORTED the inputs of the others are not known; of gather */

@@ -20,20 +20,33 @@
 
 /* ---- gathers ------------------------------------------------------------ */
 
+static vly_status gather_any(vly_maker *maker, const void *mine,
+                             uint64_t n_bytes, const vly_piece **pieces)
+{
+    vly_rank_part *part = maker->part;
+    return part->ranks->gather(part->ranks->context, part->tag++, mine, n_bytes,
+                               pieces, maker->error);
+}
+
+static vly_status size_check(const vly_maker *maker, const vly_piece *pieces,
+                             uint32_t rank, uint64_t n_bytes)
+{
+    if (pieces[rank].n_bytes == n_bytes)
+        return VLY_OK;
+    return vly_fail(maker->error, VLY_E_INVALID,
+                    "rank %" PRIu32 " builds another network: it sent %" PRIu64
+                    " bytes, wanted %" PRIu64,
+                    rank, pieces[rank].n_bytes, n_bytes);
+}
+
+/* The same number of bytes from each rank. */
 static vly_status gather(vly_maker *maker, const void *mine, uint64_t n_bytes,
                          const vly_piece **pieces)
 {
-    vly_rank_part *part = maker->part;
-    const vly_ranks *ranks = part->ranks;
     vly_status status = VLY_OK;
-    VLY_TRY(ranks->gather(ranks->context, part->tag++, mine, n_bytes, pieces,
-                          maker->error));
-    for (uint32_t r = 0; r < ranks->n_ranks; r++)
-        if ((*pieces)[r].n_bytes != n_bytes)
-            return vly_fail(maker->error, VLY_E_INVALID,
-                            "rank %" PRIu32 " builds another network: it sent "
-                            "%" PRIu64 " bytes, wanted %" PRIu64,
-                            r, (*pieces)[r].n_bytes, n_bytes);
+    VLY_TRY(gather_any(maker, mine, n_bytes, pieces));
+    for (uint32_t r = 0; r < maker->part->ranks->n_ranks; r++)
+        VLY_TRY(size_check(maker, *pieces, r, n_bytes));
 out:
     return status;
 }
@@ -163,4 +176,40 @@ vly_status vly_part_most(vly_maker *maker, uint32_t area, uint64_t others_most,
                     "area %s: its unit depends on the inputs of all its "
                     "neurons, so a rank alone cannot build its part",
                     of->name);
+}
+
+static vly_status loads_gather(vly_maker *maker, const vly_area *area,
+                               uint32_t *load)
+{
+    const vly_ranks *ranks = maker->part->ranks;
+    const vly_piece *pieces;
+    vly_status status = VLY_OK;
+    uint32_t first;
+    uint32_t last;
+    vly_part_of_area(maker->part, area, &first, &last);
+    VLY_TRY(
+        gather_any(maker, load + first, (last - first) * UINT64_C(4), &pieces));
+    for (uint32_t r = 0; r < ranks->n_ranks; r++) {
+        const vly_rank_part theirs = {.first = ranks->first[r],
+                                      .last = ranks->first[r + 1]};
+        vly_part_of_area(&theirs, area, &first, &last);
+        VLY_TRY(size_check(maker, pieces, r, (last - first) * UINT64_C(4)));
+        if (r != ranks->rank && last > first)
+            memcpy(load + first, pieces[r].data,
+                   (last - first) * sizeof(*load));
+    }
+out:
+    return status;
+}
+
+vly_status vly_part_loads(vly_maker *maker)
+{
+    vly_status status = VLY_OK;
+    const vly_genome *genome = maker->genome;
+    for (uint32_t a = 0; a < genome->n_areas; a++)
+        for (uint32_t port = 0; port < genome->areas[a].model->n_ports; port++)
+            VLY_TRY(loads_gather(maker, &genome->areas[a],
+                                 maker->areas[a].load[port]));
+out:
+    return status;
 }

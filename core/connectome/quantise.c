@@ -510,6 +510,8 @@ vly_status vly_quantise(vly_maker *maker)
             VLY_TRY(quantise_area(maker, a));
     }
     VLY_TRY(quantise_feagi(maker));
+    if (maker->part && maker->part->ranks->gather)
+        VLY_TRY(vly_part_loads(maker));
     VLY_TRY(vly_pairs_split(maker));
 out:
     return status;

@@ -53,6 +53,10 @@ expect 2 validate small.toml
 says "--backends is missing"
 expect 2 validate small.toml --backends cpu
 expect 2 check --build --paper small.toml
+expect 2 check --ranks 2 small.toml
+expect 2 check --rank 0 small.toml
+expect 2 check --build --ranks 2 --rank 2 small.toml
+says "--rank is 2, wanted 0 to 1"
 expect 2 doc feagy
 says "did you mean feagi?"
 expect 2 bench nonsense

@@ -119,6 +119,11 @@ holds cmp -s out hash
 # ---- check, doc, plugins ----
 expect 0 check small.toml
 prints "synapses      1,000 (compiled)"
+expect 0 check small.toml --build --ranks 3
+prints "the parts are the whole"
+expect 0 check small.toml --build --ranks 5 --rank 4 --json -
+holds is_json out
+prints "\"synapses_whole\":"
 expect 0 check --paper small.toml
 prints "synapses      1,000 (exact)"
 expect 0 doc

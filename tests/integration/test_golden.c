@@ -24,6 +24,8 @@ enum { MAX_OVERRIDES = 8 };
 
 /* It reads the whole file into memory: not the full microcircuit. */
 #define SECOND_MAX_BYTES (UINT64_C(1) << 30)
+/* built some ten times */
+#define PARTS_MAX_BYTES (UINT64_C(1) << 24)
 
 /* A row of golden.csv; the strings point into line. */
 typedef struct row {
@@ -252,8 +254,9 @@ static uint64_t check_row(const row *r)
         trace_free(&t);
     }
     if (!fill && specs == cpus && connectome->n_bytes < SECOND_MAX_BYTES)
-        n_failed +=
-            check_second(r, connectome) + !check_parts(r, genome, connectome);
+        n_failed += check_second(r, connectome);
+    if (!fill && specs == cpus && connectome->n_bytes < PARTS_MAX_BYTES)
+        n_failed += !check_parts(r, genome, connectome);
     vly_connectome_destroy(connectome);
     vly_genome_destroy(genome);
     return n_failed;

@@ -16,7 +16,8 @@ vly_test(test_connectome_digest LABELS unit
     LIBRARIES volley_second m)
 vly_test(test_connectome_cut LABELS unit
     SOURCES test_connectome_cut.c connectome_builder.c LIBRARIES m)
-vly_test(test_ranks_cut LABELS unit SOURCES test_ranks_cut.c)
+vly_test(test_ranks_cut LABELS unit
+    SOURCES test_ranks_cut.c connectome_builder.c LIBRARIES m)
 vly_test(test_connectome_full LABELS unit slow
     SOURCES test_connectome_full.c)
 vly_test(test_connectome_distance LABELS unit

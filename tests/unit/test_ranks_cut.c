@@ -3,7 +3,11 @@
  */
 #include "volley_test.h"
 
+#include "base/error.h"
+#include "base/memory.h"
+#include "connectome/connectome_part.h"
 #include "connectome/ranks_cut.h"
+#include "connectome_builder.h"
 
 enum { RANKS = 40 };
 
@@ -106,12 +110,78 @@ static void random_cuts(void **state)
     assert_true(inside);
 }
 
+/* Every allocation of a part fails once; nothing is left over. The part is that
+ * of a single rank, which knows all inputs. */
+static void without_memory(void **state)
+{
+    (void)state;
+    builder b;
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status = VLY_E_NOMEM;
+    builder_everything(&b);
+    const uint32_t first[2] = {0, b.genome.n_neurons};
+    const vly_ranks ranks = {
+        .struct_size = sizeof ranks, .n_ranks = 1, .first = first};
+    const uint64_t live = vly_memory_live();
+    for (uint64_t n = 1; status == VLY_E_NOMEM && n < 10000; n++) {
+        vly_connectome *part = NULL;
+        vly_memory_fail_at(n);
+        status = vly_connectome_build_part(&b.genome, &ranks, 1, &part, &error);
+        vly_memory_fail_at(0);
+        vly_connectome_destroy(part);
+        assert_int_equal(vly_memory_live(), live);
+    }
+    assert_ok(status, error);
+}
+
+/* Gains at FEAGI areas depend on the inputs of all neurons. */
+static void not_alone(void **state)
+{
+    (void)state;
+    builder b;
+    uint32_t first[4];
+    vly_connectome *part = NULL;
+    vly_error error = VLY_ERROR_INIT;
+    builder_everything(&b);
+    assert_ok(vly_ranks_cut_genome(&b.genome, 3, first, &error), error);
+    const vly_ranks ranks = {
+        .struct_size = sizeof ranks, .n_ranks = 3, .first = first};
+    assert_int_equal(
+        vly_connectome_build_part(&b.genome, &ranks, 1, &part, &error),
+        VLY_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "area F: "));
+}
+
+static void wrong_cuts(void **state)
+{
+    (void)state;
+    builder b;
+    vly_connectome *part = NULL;
+    vly_error error = VLY_ERROR_INIT;
+    builder_everything(&b);
+    uint32_t first[3] = {0, 1, b.genome.n_neurons};
+    vly_ranks ranks = {
+        .struct_size = sizeof ranks, .n_ranks = 2, .first = first};
+    assert_int_equal(
+        vly_connectome_build_part(&b.genome, &ranks, 1, &part, &error),
+        VLY_E_INVALID);
+    first[1] = 0;
+    first[2]--;
+    assert_int_equal(
+        vly_connectome_build_part(&b.genome, &ranks, 1, &part, &error),
+        VLY_E_INVALID);
+    assert_null(part);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(equal_costs),
     cmocka_unit_test(costs_of_areas),
     cmocka_unit_test(costs_differ_by_a_block),
     cmocka_unit_test(more_ranks_than_neurons),
     cmocka_unit_test(random_cuts),
+    cmocka_unit_test(without_memory),
+    cmocka_unit_test(not_alone),
+    cmocka_unit_test(wrong_cuts),
 };
 
 int main(void)

@@ -17,6 +17,7 @@
 #include "genome/genome_end.h"
 #include "genome/genome_map.h"
 #include "genome/spike_source.h"
+#include "tools/cli/check_ranks.h"
 #include "tools/cli/check_size.h"
 #include "tools/cli/learning_notes.h"
 #include "tools/cli/setup.h"
@@ -30,6 +31,12 @@ static const tool_option options[] = {
      "compile the network, however large it is", 0, 0},
     {"paper", 0, false, TOOL_FLAG, NULL,
      "do not compile: expected numbers only", 0, 0},
+    {"ranks", 0, false, TOOL_COUNT, "N",
+     "with --build: compile the parts of N ranks", 1, 65536},
+    {"rank", 0, false, TOOL_COUNT, "K", "with --ranks: only part K, from 0", 0,
+     65535},
+    {"json", 0, false, TOOL_TEXT, "FILE",
+     "with --ranks: the parts as JSON; - is stdout", 0, 0},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 1024},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
@@ -310,6 +317,31 @@ static void print_check(const vly_genome *genome, const vly_connectome *built,
                      "checked without --build");
 }
 
+/* False: the options do not go together. */
+static bool ranks_asked(const tool_args *args, check_ranks *asked)
+{
+    *asked = (check_ranks){.n_threads = tool_threads(args),
+                           .json = tool_text(args, "json")};
+    if (!tool_has(args, "ranks")) {
+        if (!tool_has(args, "rank") && asked->json == NULL)
+            return true;
+        tool_message("--rank and --json need --ranks");
+        return false;
+    }
+    asked->n_ranks = (uint32_t)tool_count(args, "ranks", 1);
+    asked->rank = (uint32_t)tool_count(args, "rank", asked->n_ranks);
+    if (!tool_has(args, "build")) {
+        tool_message("--ranks needs --build");
+        return false;
+    }
+    if (tool_has(args, "rank") && asked->rank >= asked->n_ranks) {
+        tool_message("--rank is %u, wanted 0 to %u", (unsigned)asked->rank,
+                     (unsigned)asked->n_ranks - 1);
+        return false;
+    }
+    return true;
+}
+
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -318,6 +350,10 @@ static int run(const tool_args *args)
     vly_connectome *built = NULL;
     check_size size;
     vly_status status = VLY_OK;
+    check_ranks ranks;
+    bool differs = false;
+    if (!ranks_asked(args, &ranks))
+        return TOOL_EXIT_WRONG;
     if (tool_has(args, "build") && tool_has(args, "paper")) {
         tool_message("--build and --paper are given, wanted one of them");
         return TOOL_EXIT_WRONG;
@@ -326,6 +362,10 @@ static int run(const tool_args *args)
         return tool_fail(&error);
     VLY_TRY(tool_genome_load(args->positional[0], overrides.list, overrides.n,
                              &genome, &error));
+    if (ranks.n_ranks > 0) {
+        status = check_ranks_run(genome, &ranks, &differs, &error);
+        goto out;
+    }
     check_size_of(genome, &size);
     bool small = size.synapses <= build_synapses_max &&
                  size.bytes <= 16.0 * build_synapses_max;
@@ -337,7 +377,9 @@ out:
     vly_connectome_destroy(built);
     vly_genome_destroy(genome);
     tool_overrides_deinit(&overrides);
-    return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
+    if (status != VLY_OK)
+        return tool_fail(&error);
+    return differs ? TOOL_EXIT_DIFFERS : TOOL_EXIT_DONE;
 }
 
 const tool_command cmd_check = {
@@ -348,7 +390,10 @@ const tool_command cmd_check = {
                "finds errors of\n"
                "weights and of the 2^30 bound, and gives the hash and digest "
                "of the connectome.\n"
-               "~ marks an expected number.\n",
+               "~ marks an expected number. With --ranks N --build the "
+               "parts of N ranks are\n"
+               "compiled one after the other, and their sums compared with "
+               "the whole.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,
