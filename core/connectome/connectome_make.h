@@ -20,7 +20,9 @@ typedef struct vly_made_pair {
     const uint32_t *target;
     uint64_t n_synapses;
     int16_t *weight;
-    uint8_t *delay;
+    uint8_t *delay; /* beyond base_delay */
+    uint16_t *far;  /* instead of delay, until the split, if 8 bits do not hold
+                     * the largest */
     uint32_t base_delay;
     uint32_t delay_max;
     const vly_edge_list *given; /* what each synapse has given; NULL: nothing */
@@ -60,7 +62,7 @@ typedef struct vly_maker {
     vly_storage *storage;
     vly_made_area *areas;
     vly_made_pair *pairs;
-    vly_made_pair *projections; /* pairs, or the parts of one by shift */
+    vly_made_pair *projections; /* pairs, or the parts of one */
     uint32_t n_projections;
     vly_connectome_stimulus *stimuli; /* [n_stimuli]; inputs without values
                                          until q is known */
@@ -118,6 +120,10 @@ bool vly_weights_coarse(const vly_made_pair *made, int32_t q);
 vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n);
 /* Whether delays need an array, for the prediction of memory. */
 bool vly_delays_vary(const vly_pair *pair);
+/* Room for delays of up to `most` beyond base_delay: far, or delay.
+ * Errors  E_NOMEM */
+vly_status vly_delays_memory(vly_maker *maker, vly_made_pair *made,
+                             uint32_t most);
 
 /* synapse_given.c: weights and delays that a file gives for each synapse of a
  * pair. To choose q, a law represents them: its ends are the extremes, its mean
@@ -155,7 +161,8 @@ uint32_t vly_gain_largest(const vly_maker *maker, uint32_t area,
                           uint32_t neuron, uint32_t feagi_q);
 
 /* synapse_split.c: makes maker->projections from the pairs. A wide pair becomes
- * one projection for each shift that its weights need, each with its own rows.
+ * one projection for each shift that its weights need, and one of far delays
+ * one for each 256 bursts, each with its own rows.
  * Errors  E_NOMEM */
 vly_status vly_pairs_split(vly_maker *maker);
 
