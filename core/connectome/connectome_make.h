@@ -30,7 +30,9 @@ typedef struct vly_made_pair {
     uint64_t size_most; /* |weight| that the law allows, units of 2^-q */
     int32_t q_drawn;    /* the law's values are drawn in units of 2^-q_drawn */
     int16_t *weight;
-    uint8_t *delay;
+    uint8_t *delay; /* beyond base_delay */
+    uint16_t *far;  /* instead of delay, until the split, if 8 bits do not hold
+                     * the largest */
     uint32_t base_delay;
     uint32_t delay_max;
     const vly_edge_list *given; /* what each synapse has given; NULL: nothing */
@@ -72,7 +74,7 @@ typedef struct vly_maker {
     struct vly_rank_part *part; /* part_make.h; NULL: the whole is built */
     vly_made_area *areas;
     vly_made_pair *pairs;
-    vly_made_pair *projections; /* pairs, or the parts of one by shift */
+    vly_made_pair *projections; /* pairs, or the parts of one */
     uint32_t n_projections;
     vly_connectome_stimulus *stimuli; /* [n_stimuli]; inputs without values
                                          until q is known */
@@ -130,6 +132,10 @@ bool vly_weights_coarse(const vly_made_pair *made, int32_t q);
 vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n);
 /* Whether delays need an array, for the prediction of memory. */
 bool vly_delays_vary(const vly_pair *pair);
+/* Room for delays of up to `most` beyond base_delay: far, or delay.
+ * Errors  E_NOMEM */
+vly_status vly_delays_memory(vly_maker *maker, vly_made_pair *made,
+                             uint32_t most);
 
 /* synapse_given.c: weights and delays that a file gives for each synapse of a
  * pair. To choose q, a law represents them: its ends are the extremes, its mean
@@ -175,11 +181,12 @@ const vly_made_pair *vly_loads_largest(vly_maker *maker, uint32_t area,
 uint32_t vly_gain_largest(const vly_maker *maker, uint32_t area,
                           uint32_t neuron, uint32_t feagi_q);
 
-/* synapse_split.c: the part of a wide pair that a weight belongs to. */
+/* synapse_split.c: the number of the shift that a weight needs. */
 #define VLY_SPLIT_PARTS (VLY_SHIFT_MAX / VLY_SHIFT_STEP + 1)
 uint32_t vly_split_part(int32_t value);
-/* Makes maker->projections from the pairs. A wide pair becomes
- * one projection for each shift that its weights need, each with its own rows.
+/* Makes maker->projections from the pairs. A wide pair becomes one projection
+ * for each shift that its weights need, and one of far delays one for each 256
+ * bursts, each with its own rows.
  * Errors  E_NOMEM */
 vly_status vly_pairs_split(vly_maker *maker);
 

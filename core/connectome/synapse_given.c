@@ -154,22 +154,23 @@ vly_status vly_given_delays(vly_maker *maker, vly_made_pair *made)
         least = edges->delay[i] < least ? edges->delay[i] : least;
         most = edges->delay[i] > most ? edges->delay[i] : most;
     }
-    if (least < 1 || most > VLY_DELAY_MAX || most - least > UINT8_MAX)
+    if (least < 1 || most > VLY_DELAY_MAX || most - least > UINT16_MAX)
         return vly_fail(maker->error, VLY_E_PARSE,
                         "map %s: delays of %u to %u bursts, wanted 1 or more, "
-                        "and at most 256 values",
+                        "and at most 65536 values",
                         made->pair->map, least, most);
     made->base_delay = least;
     if (least == most)
         return VLY_OK;
     edges_of part = {.made = made};
-    made->delay = vly_storage_alloc(maker->storage, (size_t)made->n_synapses,
-                                    sizeof(*made->delay), false);
-    if (!made->delay)
-        return vly_fail_nomem(maker->error, made->n_synapses,
-                              "delays of a map");
-    for (uint64_t i = 0; i < made->n_synapses; i++)
-        made->delay[i] = (uint8_t)(edges->delay[edge_of(&part, i)] - least);
+    vly_status status = vly_delays_memory(maker, made, most - least);
+    for (uint64_t i = 0; status == VLY_OK && i < made->n_synapses; i++) {
+        const uint32_t delay = edges->delay[edge_of(&part, i)] - least;
+        if (made->far)
+            made->far[i] = (uint16_t)delay;
+        else
+            made->delay[i] = (uint8_t)delay;
+    }
     made->delay_max = most - least;
-    return VLY_OK;
+    return status;
 }

@@ -48,9 +48,10 @@ typedef struct draw_work {
     int32_t q;          /* of weights */
     vly_status status;  /* of the table */
     uint64_t n;
-    int16_t *weight; /* one of the three */
+    int16_t *weight; /* one of the four */
     int32_t *value;
     uint8_t *delay;
+    uint16_t *far;
     _Atomic int32_t least;
     _Atomic int32_t most;
 } draw_work;
@@ -148,6 +149,16 @@ static void store_delays(uint8_t *delay, const int32_t *values, uint32_t n,
     range->most = most > range->most ? most : range->most;
 }
 
+static void store_far(uint16_t *far, const int32_t *values, uint32_t n,
+                      value_range *range)
+{
+    for (uint32_t j = 0; j < n; j++) {
+        far[j] = (uint16_t)values[j];
+        range->least = values[j] < range->least ? values[j] : range->least;
+        range->most = values[j] > range->most ? values[j] : range->most;
+    }
+}
+
 /* One loop for each step, so that all but the look-up are vectorised.
  * (Gathering sixteen words at a time with AVX-512 took twice as long as the
  * look-up loop.) */
@@ -174,6 +185,8 @@ static void draw_block(const draw_work *work, uint64_t i, uint32_t n,
         store_values(work->value + i, values, n, range);
     else if (work->weight)
         store_weights(work->weight + i, values, n, range);
+    else if (work->far)
+        store_far(work->far + i, values, n, range);
     else
         store_delays(work->delay + i, values, n, range);
 }
@@ -589,30 +602,42 @@ static vly_status delay_table(vly_maker *maker, vly_made_pair *made,
                  range.last, (unsigned)VLY_DELAY_MAX);
         return refuse(maker, made, &made->pair->delay_ms, "delay", text);
     }
-    if (range.last - range.first > 1000.0) {
+    if (range.last - range.first > UINT16_MAX) {
         snprintf(text, sizeof(text),
-                 "spread over %.0f to %.0f bursts, wanted at most 256 values "
+                 "spread over %.0f to %.0f bursts, wanted at most 65536 values "
                  "(give a clip)",
                  range.first, range.last);
         return refuse(maker, made, &made->pair->delay_ms, "delay", text);
     }
     vly_status status = vly_discrete_init(table, law, dt, range);
     if (status == VLY_E_NOMEM)
-        return vly_fail_nomem(maker->error, 16384, "a table of delays");
+        return vly_fail_nomem(maker->error, 65536 * 8, "a table of delays");
     if (status != VLY_OK)
         return refuse(maker, made, &made->pair->delay_ms, "delay",
                       "nothing of it is at least one burst");
-    if (table->n_thresholds > 255) {
-        snprintf(text, sizeof(text),
-                 "spread over %d to %d bursts, wanted at most 256 values "
-                 "(give a clip)",
-                 (int)table->first,
-                 (int)table->first + (int)table->n_thresholds);
-        return refuse(maker, made, &made->pair->delay_ms, "delay", text);
-    }
     made->base_delay = (uint32_t)table->first;
     table->first = 0;
     return VLY_OK;
+}
+
+vly_status vly_delays_memory(vly_maker *maker, vly_made_pair *made,
+                             uint32_t most)
+{
+    const uint64_t n = made->n_synapses;
+    if (most > UINT8_MAX && maker->part)
+        return vly_fail(maker->error, VLY_E_UNSUPPORTED,
+                        "map %s has delays that differ by more than %d bursts: "
+                        "every rank holds the whole network",
+                        made->pair->map, UINT8_MAX);
+    if (most > UINT8_MAX)
+        made->far = vly_storage_alloc(maker->storage, (size_t)n,
+                                      sizeof(*made->far), false);
+    else
+        made->delay = vly_storage_alloc(maker->storage, (size_t)n,
+                                        sizeof(*made->delay), false);
+    return made->far || made->delay
+               ? VLY_OK
+               : vly_fail_nomem(maker->error, 2 * n, "delays of a map");
 }
 
 static vly_status delay_prepare(vly_maker *maker, draw_batch *batch,
@@ -635,11 +660,9 @@ static vly_status delay_prepare(vly_maker *maker, draw_batch *batch,
         batch->n--;
         goto out;
     }
-    made->delay =
-        vly_storage_alloc(maker->storage, work->n, sizeof(*made->delay), false);
-    if (!made->delay)
-        VLY_TRY(vly_fail_nomem(maker->error, work->n, "delays of a map"));
+    VLY_TRY(vly_delays_memory(maker, made, work->table.n_thresholds));
     work->delay = made->delay;
+    work->far = made->far;
     VLY_TRY(draws_of(maker, made, "delay", &work->draws));
 out:
     return status;

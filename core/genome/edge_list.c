@@ -75,14 +75,6 @@ static uint32_t delay_bursts(vly_edge_maker *maker, double delay,
     uint32_t made = (uint32_t)bursts;
     uint32_t least = made < maker->delay_least ? made : maker->delay_least;
     uint32_t most = made > maker->delay_most ? made : maker->delay_most;
-    if (most - least > VLY_DELAY_SPREAD_MAX) {
-        vly_toml_print_number(delay, found);
-        snprintf(sentence, VLY_EDGE_SENTENCE,
-                 "delay is %s %s: delays up to here spread over %u bursts, "
-                 "wanted at most %u",
-                 found, unit, most - least, VLY_DELAY_SPREAD_MAX);
-        return 0;
-    }
     maker->n_rounded +=
         !maker->delay_bursts && vly_value_off_grid(delay, maker->spec->dt_ms);
     maker->delay_least = least;

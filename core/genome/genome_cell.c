@@ -65,11 +65,6 @@ static vly_status check_delay(vly_reader *reader, const vly_toml_node *node,
                                what, vly_toml_print_number(hi, found),
                                VLY_DELAY_BURSTS_MAX,
                                vly_toml_print_number(dt_ms, dt));
-    if (last - first > VLY_DELAY_SPREAD_MAX)
-        return vly_reader_fail(reader, node,
-                               "%s spreads over %" PRIu64 " bursts, wanted at "
-                               "most %u: add clip = [low, high]",
-                               what, last - first, VLY_DELAY_SPREAD_MAX);
     if (value->kind == VLY_VALUE_NUMBER)
         return vly_value_rounded(reader, node, what, value->a, first);
     return VLY_OK;

@@ -23,7 +23,6 @@
 #define VLY_DEPTH_MAX 200u
 #define VLY_NAME_MAX 63u
 #define VLY_DELAY_BURSTS_MAX 65535u
-#define VLY_DELAY_SPREAD_MAX 255u
 #define VLY_DEGREES_MAX 65000u /* values of a drawn degree */
 #define VLY_SYNAPSES_MAX ((uint64_t)1 << 40)
 #define VLY_SPIKES_MAX ((uint64_t)1 << 28)

@@ -122,7 +122,9 @@ void put_delay(maker *m)
     } else if (pick >= 80 && pick < 90) {
         kind = COVER_delay_spread_wide;
         lo = whole(m, 1, 10);
-        hi = lo + (chance(m, 50) ? 255 : whole(m, 100, 255));
+        hi = lo + (chance(m, 50) ? 255 : whole(m, 100, 455));
+        if (hi > lo + 255)
+            cover(m, COVER_delay_spread_far);
     } else if (pick >= 90) {
         kind = COVER_delay_base_over_255;
         lo = whole(m, 256, 320);

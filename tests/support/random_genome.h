@@ -99,6 +99,7 @@
     X(delay_constant)                                                          \
     X(delay_spread)                                                            \
     X(delay_spread_wide)                                                       \
+    X(delay_spread_far)                                                        \
     X(delay_base_over_255)                                                     \
     X(weight_negative)                                                         \
     X(weight_distribution)                                                     \

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define PARTS 3
+#define PARTS 24 /* three shifts, delays of up to 2,048 bursts */
 
 typedef struct parts {
     const vly_projection_desc *desc[PARTS];

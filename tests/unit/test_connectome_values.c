@@ -189,11 +189,73 @@ static void delay_constants(void **state)
     assert_int_equal(vly_connectome_build(&b.genome, 1, &c, &error),
                      VLY_E_PARSE);
     assert_non_null(strstr(error.message, "delay: 0.04 ms, wanted 1 to"));
-    b.pairs[0].delay_ms = value_uniform(0.1, 30.0);
+    b.pairs[0].delay_ms = value_uniform(0.1, 7000.0);
     assert_int_equal(vly_connectome_build(&b.genome, 1, &c, &error),
                      VLY_E_PARSE);
-    assert_non_null(strstr(error.message, "wanted at most 256 values"));
+    assert_non_null(strstr(error.message, "wanted at most 65536 values"));
     assert_null(c);
+}
+
+enum { SIDE = 300 };
+
+/* Weights and delays of all pairs of neurons, by their indices. */
+static void read_square(const vly_connectome *c, float weight[SIDE][SIDE],
+                        uint32_t delay[SIDE][SIDE])
+{
+    uint64_t n = 0;
+    for (uint32_t p = 0; p < c->desc.n_projections; p++) {
+        const vly_projection_desc *desc = &c->desc.projections[p];
+        assert_int_equal(c->projections[p].pair, 0);
+        assert_true(desc->delay_max <= 255);
+        for (uint32_t k = 0; k < SIDE; k++)
+            for (uint64_t i = desc->row[k]; i < desc->row[k + 1]; i++, n++) {
+                const uint32_t t = desc->target[i];
+                assert_true(i == desc->row[k] || t > desc->target[i - 1]);
+                assert_true(delay[k][t] == 0);
+                weight[k][t] =
+                    (float)desc->weight[i] * (float)(1 << desc->shift);
+                delay[k][t] =
+                    desc->base_delay + (desc->delay ? desc->delay[i] : 0);
+                assert_true(!desc->delay || desc->delay[i] <= desc->delay_max);
+            }
+    }
+    assert_int_equal(n, SIDE * SIDE);
+}
+
+/* More than 256 values: a projection for each 256 bursts, beside those for
+ * shifts; each synapse keeps the weight of its place. */
+static void delays_apart(void **state)
+{
+    (void)state;
+    static float weight[2][SIDE][SIDE];
+    static uint32_t delay[2][SIDE][SIDE];
+    const vly_value delays[] = {value_number(1), value_uniform(0.05, 90.05)};
+    double counts[30] = {0}, chi2 = 0;
+    for (int k = 0; k < 2; k++) {
+        builder b;
+        builder_init(&b);
+        builder_area(&b, "A", "lif_psc_delta", SIDE);
+        vly_pair *pair = builder_pair(&b, "m", 0, 0, VLY_RULE_ALL_TO_ALL);
+        pair->weight = value_lognormal(-3, 2);
+        pair->delay_ms = delays[k];
+        vly_connectome *c = built(&b);
+        /* three shifts, of the largest weights few synapses */
+        assert_int_equal(c->desc.n_projections, k ? 10 : 3);
+        read_square(c, weight[k], delay[k]);
+        assert_int_equal(c->desc.max_delay, k ? 900 : 10);
+        vly_connectome_destroy(c);
+    }
+    assert_memory_equal(weight[0], weight[1], sizeof weight[0]);
+    for (int k = 0; k < SIDE; k++)
+        for (int t = 0; t < SIDE; t++) {
+            assert_true(delay[1][k][t] >= 1 && delay[1][k][t] <= 900);
+            counts[(delay[1][k][t] - 1) / 30]++;
+        }
+    for (int k = 0; k < 30; k++) {
+        const double mean = SIDE * SIDE / 30.0;
+        chi2 += (counts[k] - mean) * (counts[k] - mean) / mean;
+    }
+    assert_true(chi2 < chi2_limit(29));
 }
 
 /* Every integer of a small table has the share it should, exactly. */
@@ -482,11 +544,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weight_laws),      cmocka_unit_test(delay_laws),
-        cmocka_unit_test(delay_constants),  cmocka_unit_test(table_shares),
-        cmocka_unit_test(laws_refused),     cmocka_unit_test(parameter_laws),
-        cmocka_unit_test(named_draws),      cmocka_unit_test(columns_uniform),
-        cmocka_unit_test(parameters_unfit), cmocka_unit_test(columns_unfit),
-        cmocka_unit_test(law_means),        cmocka_unit_test(rounding_of_laws),
+        cmocka_unit_test(delay_constants),  cmocka_unit_test(delays_apart),
+        cmocka_unit_test(table_shares),     cmocka_unit_test(laws_refused),
+        cmocka_unit_test(parameter_laws),   cmocka_unit_test(named_draws),
+        cmocka_unit_test(columns_uniform),  cmocka_unit_test(parameters_unfit),
+        cmocka_unit_test(columns_unfit),    cmocka_unit_test(law_means),
+        cmocka_unit_test(rounding_of_laws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -101,10 +101,9 @@ static void print_limits(void)
         {"spikes given in all stimuli", (double)VLY_SPIKES_MAX},
         {"vectors or patterns of a map", VLY_VECTORS_MAX},
         {"bursts of a delay", VLY_DELAY_BURSTS_MAX},
-        {"bursts between the delays of a map", VLY_DELAY_SPREAD_MAX},
         {"numbers in [var]", VLY_VARS_MAX},
         {"tables [plasticity.NAME]", VLY_PLASTICITIES_MAX},
-        {"characters of a name", VLY_NAME_MAX},
+        {"bytes of a name", VLY_NAME_MAX},
         {"bytes of a genome's text", VLY_GENOME_BYTES_MAX},
     };
     tool_print("\n");
