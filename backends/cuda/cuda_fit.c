@@ -206,8 +206,10 @@ static uint32_t choose_unit(const vly_cuda_shard *shard,
     double synapses =
         (double)shard->store.fixed->n_synapses / shard->net->n_shards;
     uint32_t unit = 4;
+    /* a span counts single synapses in two more bits */
+    double most = shard->net->n_shards > 1 ? 4.0 * MOST_UNITS : MOST_UNITS;
     while (unit > 1 && predict_bytes(shard, partition, unit) > limit &&
-           synapses / (unit / 2) < MOST_UNITS)
+           synapses / (unit / 2) < (unit == 2 ? most : MOST_UNITS))
         unit /= 2;
     return unit;
 }

@@ -4,6 +4,8 @@
  */
 #include "cuda_slices.h"
 
+#include <string.h>
+
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
@@ -18,6 +20,13 @@ static int overlaps(const vly_cuda_shard *shard, const vly_cuda_group *from,
 {
     return from->base_delay < base + shard->partition.ring &&
            from->base_delay + from->delay_max >= base;
+}
+
+/* Whether positions may need more than 32 bits: kernels of a span with units of
+ * one synapse, which large nets have. */
+static int is_wide(const vly_cuda_shard *shard)
+{
+    return shard->net->n_shards > 1 && shard->partition.unit == 1;
 }
 
 /* Temporary data while the rows of a group are made. */
@@ -134,16 +143,27 @@ static vly_status make_index(vly_cuda_shard *shard,
     uint32_t n_words = (shard->partition.own_slices + parts - 1) / parts;
     uint64_t n = (uint64_t)n_neurons * n_words;
     vly_cuda_index_word *index = NULL;
+    uint64_t *carry = NULL;
     vly_status status =
         vly_cuda_device_alloc(shard, n, sizeof *index, &index, error);
+    if (status == VLY_OK && is_wide(shard))
+        status = vly_cuda_device_alloc(shard, VLY_CUDA_INDEX_CARRIES,
+                                       sizeof *carry, &carry, error);
+    if (status == VLY_OK && carry != NULL)
+        status = vly_cuda_upload(shard, carry, group->carry,
+                                 sizeof group->carry, error);
     if (status == VLY_OK)
-        status =
-            vly_cuda_check((int)vly_cuda_launch_partition_index(
-                               n_neurons, &shard->partition, row, offset,
-                               n_words, index, (cudaStream_t)shard->stream),
-                           "index of rows", error);
+        status = vly_cuda_check((int)vly_cuda_launch_partition_index(
+                                    n_neurons, &shard->partition, row, offset,
+                                    n_words, index, carry,
+                                    (cudaStream_t)shard->stream),
+                                "index of rows", error);
+    if (status == VLY_OK && carry != NULL)
+        status = vly_cuda_download(shard, group->carry, carry,
+                                   sizeof group->carry, error);
     if (status == VLY_OK)
         status = vly_cuda_synchronize(shard, "index of rows", error);
+    vly_cuda_device_release(shard, carry);
     if (status != VLY_OK)
         return status;
     group->index = index;
@@ -174,16 +194,23 @@ static vly_status keep_offsets(vly_cuda_shard *shard,
     return VLY_OK;
 }
 
-/* Units are counted in 32 bits, those of a single block in 16. */
+/* Units are counted in 32 bits, in an index with carries in 2 more; those of a
+ * single block in 16. */
 static vly_status check_sizes(const vly_cuda_shard *shard, uint64_t total,
                               uint32_t longest, vly_error *error)
 {
     uint32_t unit = shard->partition.unit;
-    if (total > UINT32_MAX)
+    uint64_t most = UINT32_MAX;
+    if (is_wide(shard) && longest <= VLY_CUDA_INDEX_UNITS)
+        most = (UINT64_C(1) << VLY_CUDA_INDEX_BITS) *
+                   (VLY_CUDA_INDEX_CARRIES + 1) -
+               1;
+    if (total > most)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option plan=partitioned: %llu units of "
-                             "%u synapses, wanted fewer than 2^32",
-                             (unsigned long long)total, unit);
+                             "%u synapses, wanted at most %llu",
+                             (unsigned long long)total, unit,
+                             (unsigned long long)most);
     if (shard->partition.once > 0 && longest >= 65536 / unit)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option plan=partitioned: %u units of %u "
@@ -222,6 +249,7 @@ vly_status vly_cuda_slices_create(vly_cuda_shard *shard, uint32_t index,
         status = fill_rows(shard, base, &work, synapses, error);
     *group =
         (vly_cuda_partition_group){.synapses = synapses, .base_delay = base};
+    memset(group->carry, 0xff, sizeof group->carry); /* none */
     if (status == VLY_OK && longest <= VLY_CUDA_INDEX_UNITS)
         status = make_index(shard, group, work.offset, work.row, error);
     else if (status == VLY_OK)

@@ -11,6 +11,46 @@
 #include "engine/engine.h"
 #include "plugin/registry.h"
 
+/* More than any host has. */
+#define MAX_SPAN 64u
+
+/* How many devices a spec names; `device`: the first. */
+static vly_status count_devices(const vly_backend_spec *spec,
+                                const vly_backend *table, uint32_t *n,
+                                vly_error *error)
+{
+    uint32_t wanted = spec->last - spec->number + 1;
+    if (spec->all)
+        wanted = table->device_count();
+    if (wanted > 1 && !table->net_create_span)
+        return vly_fail(error, VLY_E_UNSUPPORTED,
+                        "%u devices, but this backend runs a net on one",
+                        wanted);
+    if (wanted > MAX_SPAN)
+        return vly_fail(error, VLY_E_INVALID, "%u devices, wanted at most %u",
+                        wanted, MAX_SPAN);
+    *n = wanted > 0 ? wanted : 1; /* the backend has the reason for 0 */
+    return VLY_OK;
+}
+
+static vly_status create_net(const vly_connectome *connectome,
+                             const vly_backend *table,
+                             const vly_device_spec *first, uint32_t n_devices,
+                             const vly_snapshot *snapshot,
+                             vly_backend_net **net, vly_error *error)
+{
+    vly_device_spec devices[MAX_SPAN];
+    if (n_devices == 1)
+        return table->net_create(first, &connectome->desc, snapshot, net,
+                                 error);
+    for (uint32_t i = 0; i < n_devices; i++) {
+        devices[i] = *first;
+        devices[i].index += i;
+    }
+    return table->net_create_span(devices, n_devices, &connectome->desc,
+                                  snapshot, net, error);
+}
+
 static vly_status open_one(const vly_connectome *connectome,
                            vly_registry *registry, const vly_backend_spec *spec,
                            uint32_t n_threads, const vly_snapshot *snapshot,
@@ -20,14 +60,17 @@ static vly_status open_one(const vly_connectome *connectome,
     vly_engine_device made = {0};
     vly_device_spec wanted = {.struct_size = sizeof wanted};
     vly_error why = VLY_ERROR_INIT;
+    uint32_t n_devices = 1;
     vly_status status = VLY_OK;
     VLY_TRY(
         vly_registry_device(registry, spec, n_threads, &table, &wanted, error));
     made.backend = table;
     status = vly_backend_supports(made.backend, &connectome->desc, &why);
     if (status == VLY_OK)
-        status = made.backend->net_create(&wanted, &connectome->desc, snapshot,
-                                          &made.net, &why);
+        status = count_devices(spec, table, &n_devices, &why);
+    if (status == VLY_OK)
+        status = create_net(connectome, table, &wanted, n_devices, snapshot,
+                            &made.net, &why);
     status = vly_backend_said(spec->id, status, &why);
     if (status == VLY_OK && !made.net)
         status =
@@ -43,7 +86,11 @@ static vly_status open_one(const vly_connectome *connectome,
     const uint32_t number = (table->flags & VLY_BACKEND_HOST) != 0
                                 ? wanted.n_threads
                                 : wanted.index;
-    (void)snprintf(made.name, sizeof made.name, "%s:%u", spec->id, number);
+    if (n_devices > 1)
+        (void)snprintf(made.name, sizeof made.name, "%s:%u-%u", spec->id,
+                       number, number + n_devices - 1);
+    else
+        (void)snprintf(made.name, sizeof made.name, "%s:%u", spec->id, number);
     made.index = wanted.index;
     /* once: it may read files or query a driver, and statistics are requested
      * often */

@@ -170,6 +170,11 @@ static vly_status set_device(vly_accelerator *made, uint32_t n_threads,
     const bool is_host = (made->memory.flags & VLY_MEMORY_HOST) != 0;
     vly_backend_spec spec = made->spec;
     vly_status status = VLY_OK;
+    if (vly_backend_spec_is_span(&spec))
+        return vly_fail(error, VLY_E_UNSUPPORTED,
+                        "plugin %s: several devices, but an accelerator runs "
+                        "on one",
+                        made->id);
     /* device 0 of a plugin that emulates one on the host counts no threads */
     if (is_host && spec.number == 0)
         spec.has_number = false;

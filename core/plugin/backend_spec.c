@@ -28,6 +28,23 @@ static bool number_parse(const char *text, size_t length, uint32_t *number)
     return true;
 }
 
+/* "3", "0-3" or "all" */
+static bool devices_parse(const char *text, size_t length,
+                          vly_backend_spec *made)
+{
+    const char *dash = memchr(text, '-', length);
+    size_t first = dash ? (size_t)(dash - text) : length;
+    made->has_number = true;
+    made->all = length == 3 && memcmp(text, "all", length) == 0;
+    if (made->all)
+        return true;
+    if (!number_parse(text, first, &made->number))
+        return false;
+    made->last = made->number;
+    return !dash || (number_parse(dash + 1, length - first - 1, &made->last) &&
+                     made->last >= made->number);
+}
+
 /* Whether there is an option with this key before the end. */
 static bool key_known(const char *options, const char *key, size_t length)
 {
@@ -95,12 +112,11 @@ vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
         return too_long(text, "the list of options", error);
     if (*at == ':') {
         size_t length = strcspn(++at, ",");
-        if (!number_parse(at, length, &made.number))
+        if (!devices_parse(at, length, &made))
             return vly_fail(error, VLY_E_INVALID,
                             "backend \"%s\": \"%.*s\" after the colon, wanted "
-                            "a number",
+                            "a number, a range such as 0-3, or all",
                             text, (int)length, at);
-        made.has_number = true;
         at += length;
     }
     if (*at == ',') {
@@ -117,15 +133,20 @@ vly_status vly_backend_spec_device(const vly_backend_spec *spec, bool is_host,
                                    vly_error *error)
 {
     uint32_t threads = is_host && spec->has_number ? spec->number : n_threads;
+    if (is_host && vly_backend_spec_is_span(spec))
+        return vly_fail(error, VLY_E_INVALID,
+                        "backend \"%s\": several devices, but it has the "
+                        "processors, wanted a number of threads",
+                        spec->id);
     if (is_host && spec->has_number &&
         (spec->number < 1 || spec->number > MAX_THREADS))
         return vly_fail(error, VLY_E_INVALID,
                         "backend \"%s:%u\": %u threads, wanted 1 to %u",
                         spec->id, spec->number, spec->number, MAX_THREADS);
-    if (!is_host && spec->number > MAX_DEVICE)
+    if (!is_host && spec->last > MAX_DEVICE)
         return vly_fail(error, VLY_E_INVALID,
                         "backend \"%s:%u\": device %u, wanted 0 to %u",
-                        spec->id, spec->number, spec->number, MAX_DEVICE);
+                        spec->id, spec->last, spec->last, MAX_DEVICE);
     if (threads == 0)
         threads = vly_thread_cores();
     *device = (vly_device_spec){

@@ -14,10 +14,19 @@ typedef struct vly_backend_spec {
     bool has_number;   /* a number was given */
     uint32_t number;   /* of threads (VLY_BACKEND_HOST) or the device; otherwise
                         * 0 */
+    uint32_t last;     /* "cuda:0-3": the last of several devices; otherwise
+                        * number */
+    bool all;          /* "cuda:all": as many devices as there are */
     char options[256]; /* "isa=scalar,plan=x"; "" if there are none */
 } vly_backend_spec;
 
-/* id[:NUMBER][,key=value]...
+/* Whether it names several devices, or all. */
+static inline bool vly_backend_spec_is_span(const vly_backend_spec *spec)
+{
+    return spec->all || spec->last != spec->number;
+}
+
+/* id[:NUMBER|:FIRST-LAST|:all][,key=value]...
  *
  * Errors   VLY_E_INVALID  names the part that is wrong; spec unchanged
  * Thread   [any-thread]
@@ -25,15 +34,16 @@ typedef struct vly_backend_spec {
 vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
                                   vly_error *error);
 
-/* Fills the device specification for a backend.
+/* Fills the device specification for a backend; of several devices for the
+ * first.
  *
  * is_host        the number is a number of threads (VLY_BACKEND_HOST), not a
  *                device
  * n_threads      for a spec without a number of threads; 0: all cores of this
  *                process
  * device         device->options points into spec
- * Errors VLY_E_INVALID  no device and no count of threads; device unchanged
- * Thread [any-thread]
+ * Errors VLY_E_INVALID  no device and no count of threads, or several devices
+ * of the host; device unchanged Thread [any-thread]
  */
 vly_status vly_backend_spec_device(const vly_backend_spec *spec, bool is_host,
                                    uint32_t n_threads, vly_device_spec *device,

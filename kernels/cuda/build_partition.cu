@@ -200,10 +200,11 @@ static __global__ void make_ends(uint64_t n, uint32_t n_slices, uint32_t unit,
             (uint32_t)row[i / (n_slices + 1)] + (offset[i] + unit - 1) / unit;
 }
 
+/* carry: NULL, or where the first words are whose position needs more bits. */
 static __global__ void make_index(uint64_t n, uint32_t n_words,
                                   uint32_t n_slices, uint32_t unit,
                                   const uint64_t *row, const uint32_t *offset,
-                                  vly_cuda_index_word *index)
+                                  vly_cuda_index_word *index, uint64_t *carry)
 {
     const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n;
@@ -212,7 +213,15 @@ static __global__ void make_index(uint64_t n, uint32_t n_words,
         const uint32_t slice = (uint32_t)(i % n_words) * VLY_CUDA_INDEX_PARTS;
         const uint32_t *end = offset + (uint64_t)source * (n_slices + 1);
         uint32_t at = (end[slice] + unit - 1) / unit;
-        vly_cuda_index_word word = {(uint32_t)row[source] + at, {}};
+        const uint64_t first = row[source] + at;
+        vly_cuda_index_word word = {(uint32_t)first, {}};
+        if (carry != nullptr) {
+            word.first &= (uint32_t)((1ull << VLY_CUDA_INDEX_BITS) - 1);
+            for (uint32_t k = 0; k < first >> VLY_CUDA_INDEX_BITS; k++)
+                if (i < *(volatile uint64_t *)(carry + k)) /* seldom */
+                    atomicMin((unsigned long long *)(carry + k),
+                              (unsigned long long)i);
+        }
         for (uint32_t p = 0; p < VLY_CUDA_INDEX_PARTS && slice + p < n_slices;
              p++) {
             const uint32_t to = (end[slice + p + 1] + unit - 1) / unit;
@@ -240,11 +249,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
     uint32_t *rest = partition.at_rest + (uint64_t)blockIdx.x * words;
     for (uint32_t s = threadIdx.x / 32; s < record.count; s += WARPS) {
         const uint32_t id = view.log_ids[(record.start + s) & view.log_mask];
-        const row_part part = find_part(partition, group, finder, id);
+        const row_part<true> part =
+            find_part<true>(partition, group, finder, id);
         const uint32_t n = part.n * partition.unit;
         for (uint32_t i = threadIdx.x % 32; i < n; i += 32) {
-            const uint32_t word =
-                group.synapses[(uint64_t)part.at * partition.unit + i];
+            const uint32_t word = group.synapses[part.at * partition.unit + i];
             if ((word & 0xffffu) / partition.slice < ago)
                 continue; /* it arrived before this burst */
             uint32_t at = base + (word & 0xffffu);
@@ -323,11 +332,11 @@ cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
 cudaError_t vly_cuda_launch_partition_index(
     uint32_t n_neurons, const vly_cuda_partition *partition,
     const uint64_t *row, const uint32_t *offset, uint32_t n_words,
-    vly_cuda_index_word *index, cudaStream_t stream)
+    vly_cuda_index_word *index, uint64_t *carry, cudaStream_t stream)
 {
     make_index<<<4096, BUILD_THREADS, 0, stream>>>(
         (uint64_t)n_neurons * n_words, n_words, partition->own_slices,
-        partition->unit, row, offset, index);
+        partition->unit, row, offset, index, carry);
     return cudaGetLastError();
 }
 

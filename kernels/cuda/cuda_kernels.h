@@ -548,6 +548,13 @@ typedef struct vly_cuda_span {
 
 #define VLY_CUDA_INDEX_PARTS 12u  /* of a word of the index */
 #define VLY_CUDA_INDEX_UNITS 255u /* of a part that it can tell */
+/* Bits of a position in the index. A span with units of one synapse may have
+ * more units than that: `first` then has the low bits, and a group the words of
+ * the index from which on the rest is 1, 2, 3. Fewer bits for tests. */
+#ifndef VLY_CUDA_INDEX_BITS
+#define VLY_CUDA_INDEX_BITS 32
+#endif
+#define VLY_CUDA_INDEX_CARRIES 3u
 
 /* Position of the parts of a row, in units: the first one and the length of
  * each; parts are adjacent. */
@@ -570,6 +577,8 @@ typedef struct vly_cuda_partition_group {
     const uint32_t *synapses;
     uint32_t base_delay;
     uint32_t index_words; /* own_slices / VLY_CUDA_INDEX_PARTS, rounded up */
+    /* of a span with units of one synapse: words of the index, or UINT64_MAX */
+    uint64_t carry[VLY_CUDA_INDEX_CARRIES];
 } vly_cuda_partition_group;
 
 /* Every slice has its accumulators in the shared memory of each block of a
@@ -697,11 +706,12 @@ cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
                                            const uint64_t *row,
                                            uint32_t *offset,
                                            cudaStream_t stream);
-/* The same ends, in synapses, to an index. */
+/* The same ends, in synapses, to an index. carry, or NULL: that of a group, all
+ * ~0 before. */
 cudaError_t vly_cuda_launch_partition_index(
     uint32_t n_neurons, const vly_cuda_partition *partition,
     const uint64_t *row, const uint32_t *offset, uint32_t n_words,
-    vly_cuda_index_word *index, cudaStream_t stream);
+    vly_cuda_index_word *index, uint64_t *carry, cudaStream_t stream);
 
 /* ---- build_span.cu ------------------------------------------------------ */
 

@@ -115,9 +115,18 @@ static __device__ __forceinline__ uint4 read_once(const uint4 *at)
     return v;
 }
 
+/* Positions in units: WIDE ones may need more than 32 bits. */
+template <bool WIDE> struct place_type {
+    typedef uint32_t type;
+};
+template <> struct place_type<true> {
+    typedef uint64_t type;
+};
+template <bool WIDE> using place_of = typename place_type<WIDE>::type;
+
 /* A row's part: its position and its number of units. */
-struct row_part {
-    uint32_t at;
+template <bool WIDE> struct row_part {
+    place_of<WIDE> at;
     uint32_t n;
 };
 
@@ -144,9 +153,23 @@ static __device__ __forceinline__ part_finder make_finder(uint32_t slice)
     return f;
 }
 
-static __device__ __forceinline__ row_part find_part(
-    const vly_cuda_partition &partition, const vly_cuda_partition_group &group,
-    const part_finder &f, uint32_t source)
+/* The high bits of a position, by the word of the index that has its low ones.
+ */
+static __device__ __forceinline__ uint64_t
+high_of(const vly_cuda_partition_group &group, uint64_t word)
+{
+    uint64_t high = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < VLY_CUDA_INDEX_CARRIES; k++)
+        high += word >= group.carry[k] ? 1ull << VLY_CUDA_INDEX_BITS : 0;
+    return high;
+}
+
+template <bool WIDE>
+static __device__ __forceinline__ row_part<WIDE>
+find_part(const vly_cuda_partition &partition,
+          const vly_cuda_partition_group &group, const part_finder &f,
+          uint32_t source)
 {
     if (group.index_words == 0) {
         const uint32_t *at = (const uint32_t *)group.index +
@@ -155,17 +178,24 @@ static __device__ __forceinline__ row_part find_part(
         const uint32_t begin = read_once(at);
         return {begin, read_once(at + 1) - begin};
     }
-    const uint4 v = read_once((const uint4 *)group.index +
-                              (uint64_t)source * group.index_words + f.word);
+    const uint64_t word = (uint64_t)source * group.index_words + f.word;
+    const uint4 v = read_once((const uint4 *)group.index + word);
     const uint32_t own = f.number < 4 ? v.y : f.number < 8 ? v.z : v.w;
+    const uint32_t n = own >> f.number % 4 * 8 & 0xffu;
+    if constexpr (WIDE) {
+        const uint32_t before =
+            __dp4a(v.y, f.before[0],
+                   __dp4a(v.z, f.before[1], __dp4a(v.w, f.before[2], 0u)));
+        return {high_of(group, word) + v.x + before, n};
+    }
     return {__dp4a(v.y, f.before[0],
                    __dp4a(v.z, f.before[1], __dp4a(v.w, f.before[2], v.x))),
-            own >> f.number % 4 * 8 & 0xffu};
+            n};
 }
 
 /* The part of spike i, posted by the block that has it, or by the index. */
-template <bool SPAN>
-static __device__ __forceinline__ row_part
+template <bool SPAN, bool WIDE>
+static __device__ __forceinline__ row_part<WIDE>
 fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
            const partition_block &block, const vly_cuda_partition_group &group,
            const part_finder &finder, const spike_source &from, uint32_t i)
@@ -187,7 +217,7 @@ fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
     } else {
         id = read_log(view, from, i);
     }
-    return find_part(partition, group, finder, id);
+    return find_part<WIDE>(partition, group, finder, id);
 }
 
 template <uint32_t UNIT> struct unit_words {
@@ -198,9 +228,9 @@ template <uint32_t UNIT> struct unit_words {
  * needs. */
 template <uint32_t UNIT>
 static __device__ __forceinline__ unit_words<UNIT>
-read_unit(const uint32_t *synapses, uint32_t place)
+read_unit(const uint32_t *synapses, uint64_t place)
 {
-    const uint32_t *at = synapses + (uint64_t)place * UNIT;
+    const uint32_t *at = synapses + place * UNIT;
     unit_words<UNIT> v;
     if constexpr (UNIT == 4)
         asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -331,14 +361,15 @@ static __device__ __forceinline__ void add_unit(const ring_place &ring,
 
 /* The parts of the lanes as one sequence of units: lane r has the r-th part
  * that is not empty. */
-struct part_sequence {
+template <bool WIDE> struct part_sequence {
     uint32_t begin; /* in the sequence; out of range where there is none */
-    uint32_t shift; /* from a place in the sequence to one in the rows */
+    place_of<WIDE> shift; /* from a place in the sequence to one in the rows */
     uint32_t total;
 };
 
-static __device__ __forceinline__ part_sequence
-make_sequence(const row_part &part)
+template <bool WIDE>
+static __device__ __forceinline__ part_sequence<WIDE>
+make_sequence(const row_part<WIDE> &part)
 {
     const uint32_t lane = threadIdx.x % 32;
     uint32_t sum = part.n;
@@ -346,8 +377,8 @@ make_sequence(const row_part &part)
         const uint32_t other = __shfl_up_sync(0xffffffffu, sum, d);
         sum += lane >= d ? other : 0;
     }
-    part_sequence s = {sum - part.n, part.at - (sum - part.n),
-                       __shfl_sync(0xffffffffu, sum, 31)};
+    part_sequence<WIDE> s = {sum - part.n, part.at - (sum - part.n),
+                             __shfl_sync(0xffffffffu, sum, 31)};
     const uint32_t full = __ballot_sync(0xffffffffu, part.n != 0);
     if ((full & (full + 1)) != 0) { /* an empty part before one that is not */
         const uint32_t from = __fns(full, 0, (int)lane + 1);
@@ -362,13 +393,13 @@ make_sequence(const row_part &part)
 /* The parts of up to 32 spikes, which the lanes hold. In every round the 32
  * lanes take the next 32 units, of whatever part: a bit for each place where
  * a part begins says which. */
-template <uint32_t UNIT, int KIND>
+template <uint32_t UNIT, int KIND, bool WIDE>
 static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
                                                      const uint32_t *synapses,
-                                                     const row_part &part)
+                                                     const row_part<WIDE> &part)
 {
     const uint32_t lane = threadIdx.x % 32;
-    const part_sequence s = make_sequence(part);
+    const part_sequence<WIDE> s = make_sequence<WIDE>(part);
     const uint32_t upto = (2u << lane) - 1; /* bits 0 to lane */
     uint32_t seen = 0;
     for (uint32_t low = 0; low < s.total; low += 32 * FLIGHT<UNIT, KIND>) {
@@ -383,11 +414,11 @@ static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
             const uint32_t starts =
                 __reduce_or_sync(0xffffffffu, first < 32 ? 1u << first : 0);
             const uint32_t rank = seen + (uint32_t)__popc(starts & upto) - 1;
-            const uint32_t shift =
+            const place_of<WIDE> shift =
                 __shfl_sync(0xffffffffu, s.shift, (int)(rank & 31));
             seen += (uint32_t)__popc(starts);
             if (place + lane < s.total)
-                unit[f] = read_unit<UNIT>(synapses, shift + place + lane);
+                unit[f] = read_unit<UNIT>(synapses, shift + (place + lane));
         }
 #pragma unroll
         for (uint32_t f = 0; f < FLIGHT<UNIT, KIND>; f++) {
@@ -460,16 +491,17 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint32_t lane = threadIdx.x % 32;
     const ring_place ring = make_ring(partition, block, base);
     spike_turns turns = first_turn<KIND>(partition, block, from.count, index);
-    row_part part = {0, 0};
+    constexpr bool WIDE = SPAN && UNIT == 1;
+    row_part<WIDE> part = {0, 0};
     bool any = false; /* there is a turn to deliver */
     bool more = turns.i < turns.end;
     while (any || more) {
-        row_part next = {0, 0};
+        row_part<WIDE> next = {0, 0};
         if (turns.i + lane < turns.end)
-            next = fetch_part<SPAN>(view, partition, block, group, finder, from,
-                                    turns.i + lane);
+            next = fetch_part<SPAN, WIDE>(view, partition, block, group, finder,
+                                          from, turns.i + lane);
         if (KIND == KIND_PAIR || any)
-            deliver_parts<UNIT, KIND>(ring, group.synapses, part);
+            deliver_parts<UNIT, KIND, WIDE>(ring, group.synapses, part);
         part = next;
         any = more;
         if (more)

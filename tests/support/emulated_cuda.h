@@ -297,6 +297,13 @@ template <class T> static inline T atomicMax(T *at, T value)
     return before;
 }
 
+template <class T> static inline T atomicMin(T *at, T value)
+{
+    const T before = *at;
+    *at = value < before ? value : before;
+    return before;
+}
+
 template <class T> static inline T atomicOr(T *at, T value)
 {
     const T before = *at;

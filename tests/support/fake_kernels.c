@@ -388,7 +388,7 @@ cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
 cudaError_t vly_cuda_launch_partition_index(
     uint32_t n_neurons, const vly_cuda_partition *partition,
     const uint64_t *row, const uint32_t *offset, uint32_t n_words,
-    vly_cuda_index_word *index, cudaStream_t stream)
+    vly_cuda_index_word *index, uint64_t *carry, cudaStream_t stream)
 {
     return cudaSuccess;
 }

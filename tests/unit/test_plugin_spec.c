@@ -14,18 +14,25 @@ static void test_good(void **state)
         const char *id;
         bool has_number;
         uint32_t number;
+        uint32_t last;
+        bool all;
         const char *options;
     } cases[] = {
-        {"cpu", "cpu", false, 0, ""},
-        {"auto", "auto", false, 0, ""},
-        {"cpu:4", "cpu", true, 4, ""},
-        {"cpu:1024", "cpu", true, 1024, ""},
-        {"cuda:0", "cuda", true, 0, ""},
-        {"cuda:1", "cuda", true, 1, ""},
-        {"cpu:4,isa=scalar", "cpu", true, 4, "isa=scalar"},
-        {"my_2nd,a=1,aa=x:y=z,b2=-3", "my_2nd", false, 0, "a=1,aa=x:y=z,b2=-3"},
+        {"cpu", "cpu", false, 0, 0, false, ""},
+        {"auto", "auto", false, 0, 0, false, ""},
+        {"cpu:4", "cpu", true, 4, 4, false, ""},
+        {"cpu:1024", "cpu", true, 1024, 1024, false, ""},
+        {"cuda:0", "cuda", true, 0, 0, false, ""},
+        {"cuda:1", "cuda", true, 1, 1, false, ""},
+        {"cuda:0-1", "cuda", true, 0, 1, false, ""},
+        {"cuda:2-7,plan=x", "cuda", true, 2, 7, false, "plan=x"},
+        {"cuda:3-3", "cuda", true, 3, 3, false, ""},
+        {"cuda:all,a=1", "cuda", true, 0, 0, true, "a=1"},
+        {"cpu:4,isa=scalar", "cpu", true, 4, 4, false, "isa=scalar"},
+        {"my_2nd,a=1,aa=x:y=z,b2=-3", "my_2nd", false, 0, 0, false,
+         "a=1,aa=x:y=z,b2=-3"},
         {"a234567890123456789012345678901", "a234567890123456789012345678901",
-         false, 0, ""},
+         false, 0, 0, false, ""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         vly_error error = VLY_ERROR_INIT;
@@ -34,6 +41,10 @@ static void test_good(void **state)
         assert_string_equal(spec.id, cases[i].id);
         assert_int_equal(spec.has_number, cases[i].has_number);
         assert_int_equal(spec.number, cases[i].number);
+        assert_int_equal(spec.last, cases[i].last);
+        assert_int_equal(spec.all, cases[i].all);
+        assert_int_equal(vly_backend_spec_is_span(&spec),
+                         cases[i].all || cases[i].last != cases[i].number);
         assert_string_equal(spec.options, cases[i].options);
     }
 }
@@ -57,6 +68,12 @@ static void test_bad(void **state)
         {"cpu:4x", "\"4x\" after the colon"},
         {"cpu:4:5", "\"4:5\" after the colon"},
         {"cpu: 4", "\" 4\" after the colon"},
+        {"cuda:0-", "\"0-\" after the colon, wanted a number, a range"},
+        {"cuda:3-1", "\"3-1\" after the colon"},
+        {"cuda:0-1-2", "\"0-1-2\" after the colon"},
+        {"cuda:-", "\"-\" after the colon"},
+        {"cuda:al", "\"al\" after the colon"},
+        {"cuda:all1", "\"all1\" after the colon"},
         {"cpu:99999999999", "after the colon, wanted a number"},
         {"cpu,", "option \"\", wanted key=value"},
         {"cpu,isa", "option \"isa\", wanted key=value"},
@@ -134,6 +151,11 @@ static void test_number(void **state)
         {"cpu:0", false, NULL},
         {"cuda:1023", false, NULL},
         {"cuda:1024", false, "device 1024, wanted 0 to 1023"},
+        {"cuda:0-1024", false, "device 1024, wanted 0 to 1023"},
+        {"cuda:0-7", false, NULL},
+        {"cuda:all", false, NULL},
+        {"cpu:1-2", true, "several devices, but it has the processors"},
+        {"cpu:all", true, "several devices, but it has the processors"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         vly_error error = VLY_ERROR_INIT;

@@ -245,7 +245,8 @@ VLY_API vly_status vly_device_memory_usage(uint32_t index,
 
 /* ---- net -------------------------------------------------------------- */
 
-/* backend: "auto", "cpu", "cpu:4" (threads), "cuda:1", "vulkan:0" (device);
+/* backend: "auto", "cpu", "cpu:4" (threads), "cuda:1", "vulkan:0" (device),
+ * "cuda:0-3", "cuda:all" (one net on several devices);
  * "id:N,key=value" passes options to the plugin. The connectome must outlive
  * the net. */
 VLY_API vly_status vly_net_create(const vly_connectome *connectome,
