@@ -52,6 +52,23 @@ uint32_t vly_cuda_device_count(void)
     return count > 0 ? (uint32_t)count : 0;
 }
 
+/* Whether a net may run on this device and others. */
+static const char *links_of(int index, int count)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        int can = 0;
+        if (i != index &&
+            cudaDeviceCanAccessPeer(&can, index, i) == cudaSuccess)
+            n += can;
+    }
+    (void)cudaGetLastError();
+    return count == 1       ? ""
+           : n == count - 1 ? ", peer of all"
+           : n > 0          ? ", peer of some"
+                            : ", no peers";
+}
+
 vly_status vly_cuda_device_info(uint32_t index, vly_device_info *info,
                                 vly_error *error)
 {
@@ -74,8 +91,9 @@ vly_status vly_cuda_device_info(uint32_t index, vly_device_info *info,
     info->index = index;
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     snprintf(info->capability, sizeof info->capability,
-             "compute capability %d.%d, %d multiprocessors", properties.major,
-             properties.minor, properties.multiProcessorCount);
+             "compute capability %d.%d, %d multiprocessors%s", properties.major,
+             properties.minor, properties.multiProcessorCount,
+             links_of((int)index, (int)count));
     info->memory_bytes = properties.totalGlobalMem;
     return VLY_OK;
 }

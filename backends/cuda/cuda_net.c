@@ -90,68 +90,105 @@ static vly_status check_create(const vly_device_spec *devices,
     return vly_cuda_options_read(devices[0].options, wanted, error);
 }
 
+/* How many devices a net gets; *why: the reason if not all. */
+static uint32_t choose_devices(const vly_net_desc *desc,
+                               const vly_cuda_options *wanted, uint32_t n,
+                               const char **why)
+{
+    const char *plan = vly_cuda_plan_partitioned.name;
+    if (wanted->plan > 0)
+        plan = vly_cuda_plan_at(wanted->plan - 1)->name;
+    *why = vly_cuda_span_refuse(desc);
+    if (*why != NULL || n == 1)
+        return 1;
+    if (strcmp(plan, vly_cuda_plan_partitioned.name) != 0) {
+        *why = "only plan=partitioned has several devices";
+        return 1;
+    }
+    *why = "more would be slower, by the predicted time of a burst";
+    return wanted->devices != 0 ? n : vly_cuda_span_choose(desc, n);
+}
+
+/* What net_create is given. */
+typedef struct net_source {
+    const vly_net_desc *desc;
+    const vly_snapshot *snapshot;
+    vly_cuda_options wanted;
+} net_source;
+
+/* Fewer devices than were offered, for a reason. */
+static vly_status make_fewer(const int32_t *devices, uint32_t n,
+                             uint32_t n_offered, const net_source *from,
+                             const char *why, vly_backend_net **net,
+                             vly_error *error)
+{
+    char text[400];
+    vly_backend_net *made = NULL;
+    vly_status status = make_net(devices, n, &from->wanted, from->desc,
+                                 from->snapshot, &made, error);
+    if (status != VLY_OK)
+        return status;
+    made->n_offered = n_offered;
+    (void)snprintf(made->note, sizeof made->note, "%.100s", why);
+    (void)snprintf(text, sizeof text,
+                   "the net runs on %u of %u devices: %.300s", n, n_offered,
+                   why);
+    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_INFO, text);
+    *net = made;
+    return VLY_OK;
+}
+
+/* On as many of the devices as are faster; what cannot run on several runs on
+ * one. */
+static vly_status make_best(const int32_t *devices, uint32_t n_offered,
+                            const net_source *from, vly_backend_net **net,
+                            vly_error *error)
+{
+    vly_error told = {.struct_size = sizeof told};
+    const char *why = NULL;
+    const uint32_t n =
+        choose_devices(from->desc, &from->wanted, n_offered, &why);
+    if (n > 1) {
+        vly_status status = vly_cuda_span_connect(devices, n, error);
+        if (status != VLY_OK)
+            return status;
+    }
+    if (n < n_offered)
+        return make_fewer(devices, n, n_offered, from, why, net, error);
+    vly_status status = make_net(devices, n, &from->wanted, from->desc,
+                                 from->snapshot, net, &told);
+    /* sizes that do not fit several devices may fit other plans */
+    if (status == VLY_E_UNSUPPORTED && from->wanted.plan == 0 && n > 1)
+        return make_fewer(devices, 1, n_offered, from, told.message, net,
+                          error);
+    if (status != VLY_OK && error != NULL)
+        *error = told;
+    return status;
+}
+
 vly_status vly_cuda_net_create(const vly_device_spec *device,
                                const vly_net_desc *desc,
                                const vly_snapshot *snapshot,
                                vly_backend_net **net, vly_error *error)
 {
     int32_t devices[VLY_CUDA_SPAN_DEVICES];
-    vly_cuda_options wanted;
-    vly_status status = check_create(device, 1, desc, snapshot, &wanted, error);
+    net_source from = {.desc = desc, .snapshot = snapshot};
+    vly_status status =
+        check_create(device, 1, desc, snapshot, &from.wanted, error);
     if (status != VLY_OK)
         return status;
     for (uint32_t i = 0; i < VLY_CUDA_SPAN_DEVICES; i++)
         devices[i] = (int32_t)device->index;
-    const uint32_t n = wanted.span > 0 ? wanted.span : 1;
+    const uint32_t n = from.wanted.span > 0 ? from.wanted.span : 1;
+    if (from.wanted.devices != 0)
+        return make_best(devices, n, &from, net, error);
     const char *why = n > 1 ? vly_cuda_span_refuse(desc) : NULL;
     if (why != NULL)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option span=%u: %s, which one device only "
                              "can run",
                              n, why);
-    return make_net(devices, n, &wanted, desc, snapshot, net, error);
-}
-
-/* How many devices a net gets; *why: the reason if not all. */
-static uint32_t choose_devices(const vly_net_desc *desc,
-                               const vly_cuda_options *wanted, uint32_t n,
-                               const char **why)
-{
-    const char *plan =
-        wanted->plan > 0 ? vly_cuda_plan_at(wanted->plan - 1)->name : "";
-    *why = vly_cuda_span_refuse(desc);
-    if (*why != NULL)
-        return 1;
-    if (strcmp(plan, vly_cuda_plan_partitioned.name) == 0)
-        return n; /* whoever names the plan wants all */
-    if (plan[0] != 0) {
-        *why = "only plan=partitioned has several devices";
-        return 1;
-    }
-    *why = "more would be slower, by the predicted time of a burst";
-    return vly_cuda_span_choose(desc, n);
-}
-
-/* One device instead of several that were offered. */
-static vly_status make_one(const int32_t *devices, uint32_t n_devices,
-                           const vly_cuda_options *wanted, const char *why,
-                           const vly_net_desc *desc,
-                           const vly_snapshot *snapshot, vly_backend_net **net,
-                           vly_error *error)
-{
-    char text[400];
-    vly_backend_net *made = NULL;
-    vly_status status =
-        make_net(devices, 1, wanted, desc, snapshot, &made, error);
-    if (status != VLY_OK)
-        return status;
-    made->n_offered = n_devices;
-    (void)snprintf(made->note, sizeof made->note, "%s", why);
-    (void)snprintf(text, sizeof text, "the net runs on 1 of %u devices: %s",
-                   n_devices, why);
-    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_INFO, text);
-    *net = made;
-    return VLY_OK;
+    return make_net(devices, n, &from.wanted, desc, snapshot, net, error);
 }
 
 vly_status vly_cuda_net_create_span(const vly_device_spec *devices,
@@ -161,43 +198,23 @@ vly_status vly_cuda_net_create_span(const vly_device_spec *devices,
                                     vly_backend_net **net, vly_error *error)
 {
     int32_t list[VLY_CUDA_SPAN_DEVICES];
-    vly_cuda_options wanted;
-    vly_error told = {.struct_size = sizeof told};
-    const char *why = NULL;
+    net_source from = {.desc = desc, .snapshot = snapshot};
     if (n_devices < 1 || n_devices > VLY_CUDA_SPAN_DEVICES)
         return vly_cuda_fail(error, VLY_E_INVALID,
                              "cuda: a net on %u devices, wanted 1 to %u",
                              n_devices, VLY_CUDA_SPAN_DEVICES);
     vly_status status =
-        check_create(devices, n_devices, desc, snapshot, &wanted, error);
-    if (status == VLY_OK && wanted.span > 0)
+        check_create(devices, n_devices, desc, snapshot, &from.wanted, error);
+    if (status == VLY_OK && from.wanted.span > 0)
         status = vly_cuda_fail(error, VLY_E_INVALID,
                                "cuda option span=%u is for one device, wanted "
                                "it without a range of devices",
-                               wanted.span);
+                               from.wanted.span);
     if (status != VLY_OK)
         return status;
     for (uint32_t i = 0; i < n_devices; i++)
         list[i] = (int32_t)devices[i].index;
-    const uint32_t n = choose_devices(desc, &wanted, n_devices, &why);
-    if (n == 1)
-        return make_one(list, n_devices, &wanted, why, desc, snapshot, net,
-                        error);
-    status = vly_cuda_span_connect(list, n, error);
-    if (status != VLY_OK)
-        return status;
-    status = make_net(list, n, &wanted, desc, snapshot, net, &told);
-    if (status == VLY_OK && n < n_devices) {
-        (*net)->n_offered = n_devices;
-        (void)snprintf((*net)->note, sizeof(*net)->note, "%s", why);
-    }
-    /* sizes that do not fit several devices may fit other plans */
-    if (status == VLY_E_UNSUPPORTED && wanted.plan == 0)
-        return make_one(list, n_devices, &wanted, told.message, desc, snapshot,
-                        net, error);
-    if (status != VLY_OK && error != NULL)
-        *error = told;
-    return status;
+    return make_best(list, n_devices, &from, net, error);
 }
 
 void vly_cuda_net_destroy(vly_backend_net *net)
@@ -228,8 +245,10 @@ static void say_devices(const vly_backend_net *net, char *plan, size_t size)
         return;
     (void)snprintf(text, sizeof text, "%s", plan);
     (void)snprintf(plan, size, "%u %s%s: %.*s", net->n_shards,
-                   net->is_shared ? "parts of one device" : "devices", offered,
-                   (int)(size - strlen(offered) - 32), text);
+                   net->is_shared       ? "parts of one device"
+                   : net->n_shards == 1 ? "device"
+                                        : "devices",
+                   offered, (int)(size - strlen(offered) - 32), text);
 }
 
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,

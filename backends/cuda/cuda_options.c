@@ -21,6 +21,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
                                  vly_error *error)
 {
     const char *plans[VLY_CUDA_N_PLANS + 2] = {"auto"};
+    static const char *const devices[] = {"best", "all", NULL};
     static const char *const threads[] = {"auto", "512", "256", "128", NULL};
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++)
         plans[i + 1] = vly_cuda_plan_at(i)->name;
@@ -38,6 +39,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
         {.name = "launch", .value = &made->n_bursts},
         {.name = "fault", .value = &made->fault, .most = 2},
         {.name = "span", .value = &made->span, .most = SPAN_VIRTUAL},
+        {.name = "devices", .value = &made->devices, .words = devices},
         {.name = "wait", .value = &made->wait_ms},
         {.name = "change", .value = &made->change, .most = 1},
         {.name = "linger", .value = &made->linger, .most = 2},
@@ -69,7 +71,8 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
                          "quads=N, cluster=1|2|4|8, "
                          "unit=1|2|4, once=0 to 100, post=N, deal=N, "
                          "narrow=0|1, jit=0|1, linger=0|1|2, "
-                         "span=0 to 4, wait=MILLISECONDS, change=1 or "
+                         "devices=best|all, span=0 to 4, "
+                         "wait=MILLISECONDS, change=1 or "
                          "fault=1|2",
                          (int)n, bad);
 }

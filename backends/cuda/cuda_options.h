@@ -32,6 +32,7 @@ typedef struct vly_cuda_options {
     uint32_t fault;    /* for tests: 1: the next launch fails; 2: it is left out
                         * on the last device of a span */
     uint32_t span;     /* virtual devices of one device, for tests; 0: none */
+    uint32_t devices;  /* 1: all that are offered, 0: as many as are faster */
     uint32_t wait_ms;  /* limit of a wait for another device of a span */
     uint32_t jit;      /* 1: users' models are compiled by the driver */
     uint32_t linger;   /* 0: no launch stays between runs; 2: for tests, numbers

@@ -263,6 +263,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
+/* Of threads that go on to the next one of so many. */
+static uint32_t n_blocks(uint64_t n)
+{
+    const uint64_t blocks = (n + BUILD_THREADS - 1) / BUILD_THREADS;
+    return blocks < 1 ? 1 : blocks < 4096 ? (uint32_t)blocks : 4096;
+}
+
 static uint32_t n_grid(uint32_t n_neurons)
 {
     return (uint32_t)(((uint64_t)n_neurons + BUILD_WARPS - 1) / BUILD_WARPS);
@@ -323,9 +330,9 @@ cudaError_t vly_cuda_launch_partition_ends(uint32_t n_neurons,
                                            uint32_t *offset,
                                            cudaStream_t stream)
 {
-    make_ends<<<4096, BUILD_THREADS, 0, stream>>>(
-        (uint64_t)n_neurons * (partition->own_slices + 1),
-        partition->own_slices, partition->unit, row, offset);
+    const uint64_t n = (uint64_t)n_neurons * (partition->own_slices + 1);
+    make_ends<<<n_blocks(n), BUILD_THREADS, 0, stream>>>(
+        n, partition->own_slices, partition->unit, row, offset);
     return cudaGetLastError();
 }
 
@@ -334,9 +341,10 @@ cudaError_t vly_cuda_launch_partition_index(
     const uint64_t *row, const uint32_t *offset, uint32_t n_words,
     vly_cuda_index_word *index, uint64_t *carry, cudaStream_t stream)
 {
-    make_index<<<4096, BUILD_THREADS, 0, stream>>>(
-        (uint64_t)n_neurons * n_words, n_words, partition->own_slices,
-        partition->unit, row, offset, index, carry);
+    const uint64_t n = (uint64_t)n_neurons * n_words;
+    make_index<<<n_blocks(n), BUILD_THREADS, 0, stream>>>(
+        n, n_words, partition->own_slices, partition->unit, row, offset, index,
+        carry);
     return cudaGetLastError();
 }
 

@@ -11,7 +11,7 @@
 
 /* PAIR_SMALL: where kernels run on the processor (emulated_cuda.h). */
 #if defined(PAIR_SMALL)
-enum { BURSTS = 20, INPUTS = 60, SHRINK = 8, N_SEEDS = 2 };
+enum { BURSTS = 12, INPUTS = 60, SHRINK = 8, N_SEEDS = 2 };
 #else
 enum { BURSTS = 60, INPUTS = 400, SHRINK = 1, N_SEEDS = 12 };
 #endif
@@ -236,6 +236,18 @@ static void assert_refused(const test_net *net, uint32_t n, const char *options,
     assert_non_null(strstr(error.message, text));
 }
 
+static void create_one(const test_net *net, const char *options,
+                       const char *text)
+{
+    vly_net_info info = {.struct_size = sizeof info};
+    vly_error error = {.struct_size = sizeof error};
+    vly_backend_net *made = pair_create(pair_cuda, net, options, NULL);
+    assert_ok(pair_cuda->net_info(made, &info, &error), error);
+    print_message("%s\n", info.plan);
+    assert_non_null(strstr(info.plan, text));
+    pair_cuda->net_destroy(made);
+}
+
 static void test_refused(void **state)
 {
     test_net net;
@@ -243,6 +255,7 @@ static void test_refused(void **state)
     pair_open();
     test_random_net(&net, 3); /* with FEAGI areas */
     assert_refused(&net, 1, "span=2", VLY_E_UNSUPPORTED, "FEAGI areas");
+    create_one(&net, "span=2,devices=all", "1 device of 2, since FEAGI areas");
     test_net_deinit(&net);
     one_delay_net(&net, 1);
     assert_refused(&net, 1, "span=5", VLY_E_INVALID, "span=0 to 4");
@@ -257,6 +270,7 @@ static void test_refused(void **state)
     test_net_finish(&net);
     assert_refused(&net, 1, "span=2", VLY_E_UNSUPPORTED,
                    "fewer than 128 neurons a device");
+    create_one(&net, "span=2,devices=all", "1 device of 2, since a span of 2");
     test_net_deinit(&net);
 }
 
@@ -298,7 +312,7 @@ static void test_devices(void **state)
     for (uint32_t n = 2; n <= count && n <= 8; n++) {
         vly_backend_net *const nets[2] = {
             pair_create(pair_cpu, &net, NULL, NULL),
-            create_on(&net, n, "plan=partitioned,launch=17", plan)};
+            create_on(&net, n, "devices=all,launch=17", plan)};
         snprintf(wanted, sizeof wanted, "%u devices: partitioned", n);
         assert_non_null(strstr(plan, wanted));
         compare_nets(&net, nets, plan);
@@ -306,7 +320,7 @@ static void test_devices(void **state)
     /* without a plan: one, since more would be slower, and it says so */
     vly_backend_net *const nets[2] = {pair_create(pair_cpu, &net, NULL, NULL),
                                       create_on(&net, 2, NULL, plan)};
-    assert_non_null(strstr(plan, "1 devices of 2, since more would be slower"));
+    assert_non_null(strstr(plan, "1 device of 2, since more would be slower"));
     compare_nets(&net, nets, plan);
     test_net_deinit(&net);
 }
