@@ -29,6 +29,9 @@
  * more on an H200. */
 #define AWAY_NS 1.6
 #define SECTOR 32.0
+/* Of the time of a burst with sums of 32 bits, from which on a span takes 16.
+ */
+#define SPAN_GAIN 0.9
 /* Parts of rows are posted with the ids if a block has so many spikes at 1%:
  * with fewer spikes the exchange loses more time than delivery gains. */
 #define POST_SPIKES 128u
@@ -331,6 +334,10 @@ static int is_worth_it(const vly_cuda_shard *shard, uint64_t shared_bytes,
 {
     if (choice->ns[1] < 0.0)
         return 0;
+    /* a span has short parts of rows: longer ones, in fewer slices, gain more
+     * than the sums of a block lose */
+    if (shard->net->n_shards > 1 && choice->ns[1] < SPAN_GAIN * choice->ns[0])
+        return 1;
     return shard->net->wanted.narrow == 1 || choice->ns[0] < 0.0 ||
            (choice->ns[1] <= choice->ns[0] &&
             vly_cuda_partition_bytes(&shard->view, &choice->made[0]) >

@@ -42,6 +42,9 @@ static vly_status make_net(const int32_t *devices, uint32_t n_devices,
                            vly_error *error)
 {
     vly_backend_net *made = NULL;
+    if (wanted->fault == 2 && n_devices == 1)
+        return vly_cuda_fail(error, VLY_E_INVALID,
+                             "cuda option fault=2: one device, wanted several");
     vly_status status = vly_cuda_enter(devices[0], error);
     if (status == VLY_OK)
         status = net_alloc(n_devices, &made, error);

@@ -119,6 +119,8 @@ static void start_net(small_net *made, uint32_t narrow)
     made->shard.net = &made->net;
     made->shard.store.fixed = desc;
     made->net.desc = desc;
+    made->net.shards = &made->shard;
+    made->net.n_shards = 1;
     made->net.wanted.once = VLY_CUDA_AUTO;
     made->net.wanted.post = VLY_CUDA_AUTO;
     made->net.wanted.deal = VLY_CUDA_AUTO;

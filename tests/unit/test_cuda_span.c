@@ -258,6 +258,7 @@ static void test_refused(void **state)
     create_one(&net, "span=2,devices=all", "1 device of 2, since FEAGI areas");
     test_net_deinit(&net);
     one_delay_net(&net, 1);
+    assert_refused(&net, 1, "fault=2", VLY_E_INVALID, "wanted several");
     assert_refused(&net, 1, "span=5", VLY_E_INVALID, "span=0 to 4");
     if (pair_cuda->device_count() > 1)
         assert_refused(&net, 2, "span=2", VLY_E_INVALID, "is for one device");
