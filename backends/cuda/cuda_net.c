@@ -136,7 +136,7 @@ static vly_status make_fewer(const int32_t *devices, uint32_t n,
     (void)snprintf(text, sizeof text,
                    "the net runs on %u of %u devices: %.300s", n, n_offered,
                    why);
-    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_INFO, text);
+    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN, text);
     *net = made;
     return VLY_OK;
 }

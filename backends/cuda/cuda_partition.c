@@ -72,11 +72,14 @@ static vly_status prepare(vly_cuda_shard *shard, vly_error *error)
             vly_cuda_partition_bytes(&shard->view, &shard->partition),
             &n_clusters),
         "shared memory of a block", error);
+    /* another device of a span may have fewer than the first: then one is used
+     */
     if (status == VLY_OK && n_clusters < n_wanted)
-        status = vly_cuda_fail(error, VLY_E_DEVICE,
-                               "the device runs %u clusters of %u blocks at "
-                               "once, wanted %u",
-                               n_clusters, shard->partition.cluster, n_wanted);
+        status = vly_cuda_fail(
+            error, shard->net->n_shards > 1 ? VLY_E_UNSUPPORTED : VLY_E_DEVICE,
+            "the device runs %u clusters of %u blocks at "
+            "once, wanted %u",
+            n_clusters, shard->partition.cluster, n_wanted);
     return status;
 }
 

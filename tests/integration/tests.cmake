@@ -100,6 +100,15 @@ vly_test_register(test_random_genomes_others LABELS integration slow
                   COMMAND test_random_genomes ${n_random} ${n_random_others})
 vly_test_register(test_random_genomes_more LABELS integration slow
                   COMMAND test_random_genomes 300 3000)
+if(TARGET emulated_cuda)
+    vly_test_register(test_random_genomes_span_emulated LABELS integration
+        slow TIMEOUT 3600 COMMAND test_random_genomes 0 100
+        cpu:1,cuda:0,span=3,devices=all,cuda:0-1,devices=all)
+    if(TEST test_random_genomes_span_emulated)
+        set_property(TEST test_random_genomes_span_emulated
+            APPEND PROPERTY ENVIRONMENT "${emulated_plugins}")
+    endif()
+endif()
 if(TARGET cuda)
     vly_test_register(test_cuda_architectures LABELS integration
         COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}
@@ -115,6 +124,9 @@ if(TARGET cuda)
     endforeach()
     vly_test_register(test_random_genomes_cuda_narrow LABELS gpu TIMEOUT 600
         COMMAND test_random_genomes 500 200 cpu:2,cuda:0,change=1,launch=5,narrow=1)
+    # parts of one device as several
+    vly_test_register(test_random_genomes_cuda_span LABELS gpu TIMEOUT 600
+        COMMAND test_random_genomes 700 150 cpu:2,cuda:0,span=3,devices=all)
 endif()
 
 if(TARGET vulkan)

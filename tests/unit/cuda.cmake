@@ -178,7 +178,7 @@ if(TARGET cuda)
                 line_access.cuh modulator_rule.cuh
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh
-                partition_deliver.cuh partition_layout.h partition_run.cuh
+                partition_deliver.cuh partition_index.cuh partition_layout.h partition_run.cuh
                 partition_span.cuh partition_span_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_learning.cuh resident_mail.cuh

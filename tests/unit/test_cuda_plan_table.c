@@ -9,6 +9,7 @@
 
 #include "backends/cuda/cuda_net.h"
 #include "backends/cuda/cuda_plans.h"
+#include "backends/cuda/cuda_span.h"
 
 /* ---- the list ---------------------------------------------------------- */
 
@@ -109,13 +110,38 @@ static void test_review(void **state)
     assert_false(vly_cuda_plan_review(&shard, 100, 0));
 }
 
+/* How many of 8 devices, by sizes alone. */
+static void test_devices(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n_neurons;
+        uint64_t n_synapses;
+        uint32_t of;
+        uint32_t wanted;
+    } cases[] = {
+        {77169, UINT64_C(298880941), 8, 1}, /* the microcircuit */
+        {100000, UINT64_C(100000000), 8, 1},
+        {0, 0, 8, 1},
+        {1000000, UINT64_C(1000000000), 2, 2},
+        {4000000, UINT64_C(4000000000), 4, 4},
+        {16000000, UINT64_C(16000000000), 8, 8},
+        {16000000, UINT64_C(16000000000), 1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const vly_net_desc desc = {.n_neurons = cases[i].n_neurons,
+                                   .n_synapses = cases[i].n_synapses};
+        assert_int_equal(vly_cuda_span_choose(&desc, cases[i].of),
+                         cases[i].wanted);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_complete),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_costs),
-        cmocka_unit_test(test_review),
+        cmocka_unit_test(test_complete), cmocka_unit_test(test_options),
+        cmocka_unit_test(test_costs),    cmocka_unit_test(test_review),
+        cmocka_unit_test(test_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -46,8 +46,8 @@ static void assert_same_state(vly_backend_net *const nets[2])
     test_snapshot_deinit(&snapshots[1]);
 }
 
-/* The net of the reference and one that is destroyed with it, twice so many
- * bursts; more than a fifth of the spikes wanted must be there. */
+/* Runs a net on the reference and on the other backend twice, then destroys
+ * both. */
 static void compare_nets(test_net *net, vly_backend_net *const nets[2],
                          const char *what)
 {
