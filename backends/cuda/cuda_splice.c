@@ -123,12 +123,16 @@ static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
         return status;
     why[0] = 0;
     set->n_rows = model == VLY_CUDA_QUAD_PROGRAMS ? VLY_CUDA_QUAD_ROWS : 1;
+    /* The driver's linker, whose result can be kept, compiles functions of a
+     * text for any caller: without quads the step spills 72 bytes then, and
+     * adex takes twice as long (MODELS.md). */
+    const bool kept =
+        shard->net->wanted.cache == 0 && model == VLY_CUDA_QUAD_PROGRAMS;
     if (n_marks < 1 || !find_entry(text.text, model, name))
         snprintf(why, VLY_CUDA_IMAGE_WHY, "the kernel's text has no mark");
     else
-        made = vly_cuda_image_load(text.text, text.length, name,
-                                   shard->net->wanted.cache == 0, &set->library,
-                                   &set->kernel, why);
+        made = vly_cuda_image_load(text.text, text.length, name, kept,
+                                   &set->library, &set->kernel, why);
     if (made >= 0)
         say_time(&text, made, begin);
     vly_cuda_release(shard, text.text);
