@@ -96,6 +96,13 @@ if(VOLLEY_SONATA)
     target_include_directories(test_random_genomes SYSTEM PRIVATE
         ${VOLLEY_HDF5_INCLUDE})
 endif()
+# ranks as threads, with random cuts (engine_trace.h)
+vly_test_register(test_random_genomes_ranks LABELS integration
+                  COMMAND test_random_genomes 300 16 cpu:1@3,cpu:2@5)
+vly_test_register(test_random_genomes_ranks_more LABELS integration slow
+                  COMMAND test_random_genomes 316 300 cpu:1@2,cpu:2@8,cpu:3@3)
+vly_test_register(test_golden_ranks LABELS integration
+                  COMMAND test_golden brief cpu:1@3)
 vly_test_register(test_random_genomes_others LABELS integration slow
                   COMMAND test_random_genomes ${n_random} ${n_random_others})
 vly_test_register(test_random_genomes_more LABELS integration slow
