@@ -75,10 +75,10 @@ static vly_status open_one(const vly_connectome *connectome,
                               "ranks run at most 8 backends");
     }
     if (status == VLY_OK)
-        status = count_devices(spec, table, &n_devices, &why);
+        status = count_devices(spec, made.backend, &n_devices, &why);
     if (status == VLY_OK)
-        status = create_net(connectome, table, &wanted, n_devices, snapshot,
-                            &made.net, &why);
+        status = create_net(connectome, made.backend, &wanted, n_devices,
+                            snapshot, &made.net, &why);
     status = vly_backend_said(spec->id, status, &why);
     if (status == VLY_OK && !made.net)
         status =

@@ -320,6 +320,7 @@ static void fill_table(vly_backend *made, const vly_backend *table)
 {
     *made = *table;
     made->net_create = net_create;
+    made->net_create_span = NULL; /* a rank has one device */
     made->net_destroy = net_destroy;
     made->net_info = net_info;
     made->net_run = net_run;
