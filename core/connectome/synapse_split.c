@@ -78,9 +78,9 @@ static void fill_one(const vly_made_pair *from, uint64_t i, split_part *part,
     vly_made_pair *made = &part->made;
     part->target[to] = from->target[i];
     /* whole: the value is a multiple of the step */
-    made->weight[to] = from->wide
-                           ? (int16_t)(from->value[i] / (1 << made->shift))
-                           : from->weight[i];
+    const int32_t whole =
+        from->wide ? from->value[i] / (1 << made->shift) : from->weight[i];
+    made->weight[to] = (int16_t)whole;
     if (from->far)
         made->delay[to] = (uint8_t)(from->far[i] % BAND);
     else if (from->delay)
