@@ -23,7 +23,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
     const char *plans[VLY_CUDA_N_PLANS + 2] = {"auto"};
     static const char *const devices[] = {"best", "all", NULL};
     static const char *const threads[] = {"auto", "512", "256", "128", NULL};
-    static const char *const caches[] = {"on", "off", NULL};
+    static const char *const caches[] = {"on", "off", "all", NULL};
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++)
         plans[i + 1] = vly_cuda_plan_at(i)->name;
     memset(made, 0, sizeof *made);
@@ -66,16 +66,17 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
         text, options, sizeof options / sizeof options[0], &n);
     if (bad == NULL)
         return VLY_OK;
-    return vly_cuda_fail(error, VLY_E_INVALID,
-                         "cuda option '%.*s', wanted plan=auto, "
-                         "plan=global, plan=resident, "
-                         "plan=partitioned, blocks=N, launch=N, "
-                         "lines=1 to 7, threads=auto|512|256|128, split=0|1, "
-                         "quads=N, cluster=1|2|4|8, "
-                         "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-                         "narrow=0|1, jit=0|1|2, cache=on|off, linger=0|1|2, "
-                         "devices=best|all, span=0 to 4, "
-                         "wait=MILLISECONDS, change=1 or "
-                         "fault=1|2",
-                         (int)n, bad);
+    return vly_cuda_fail(
+        error, VLY_E_INVALID,
+        "cuda option '%.*s', wanted plan=auto, "
+        "plan=global, plan=resident, "
+        "plan=partitioned, blocks=N, launch=N, "
+        "lines=1 to 7, threads=auto|512|256|128, split=0|1, "
+        "quads=N, cluster=1|2|4|8, "
+        "unit=1|2|4, once=0 to 100, post=N, deal=N, "
+        "narrow=0|1, jit=0|1|2, cache=on|off|all, linger=0|1|2, "
+        "devices=best|all, span=0 to 4, "
+        "wait=MILLISECONDS, change=1 or "
+        "fault=1|2",
+        (int)n, bad);
 }

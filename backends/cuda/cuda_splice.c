@@ -126,8 +126,9 @@ static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
     /* The driver's linker, whose result can be kept, compiles functions of a
      * text for any caller: without quads the step spills 72 bytes then, and
      * adex takes twice as long (MODELS.md). */
+    const uint32_t cache = shard->net->wanted.cache;
     const bool kept =
-        shard->net->wanted.cache == 0 && model == VLY_CUDA_QUAD_PROGRAMS;
+        cache == 2 || (cache == 0 && model == VLY_CUDA_QUAD_PROGRAMS);
     if (n_marks < 1 || !find_entry(text.text, model, name))
         snprintf(why, VLY_CUDA_IMAGE_WHY, "the kernel's text has no mark");
     else

@@ -268,7 +268,7 @@ static void damage(const char *path, long at)
 static void assert_cached(const own_net *own, int is_cached)
 {
     setenv("FAKE_CUDA_LINK", "218", 1); /* CUDA_ERROR_INVALID_PTX */
-    assert_plan(own, "jit=1",
+    assert_plan(own, "cache=all",
                 is_cached ? "; users' models compiled by the driver" : steps);
     setenv("FAKE_CUDA_LINK", "0", 1);
 }
@@ -285,17 +285,17 @@ static void cached_code(void **state)
     clear_cache();
     setenv("XDG_CACHE_HOME", cache_folder, 1);
     assert_cached(own, 0);
-    assert_plan(own, "jit=1,cache=off", compiled);
+    assert_plan(own, "cache=off", compiled);
     find_file(path);
     assert_string_equal(path, "");
-    assert_plan(own, "jit=1", compiled);
+    assert_plan(own, "cache=all", compiled);
     find_file(path);
     assert_string_not_equal(path, "");
     assert_cached(own, 1);
     for (int k = 0; k < 3; k++) { /* code, all of it, code */
         damage(path, k == 0 ? 100 : k == 1 ? 0 : 9);
         assert_cached(own, 0);
-        assert_plan(own, "jit=1", compiled);
+        assert_plan(own, "cache=all", compiled);
         assert_cached(own, 1);
     }
     setenv("FAKE_CUDA_DRIVER", "13010", 1);
@@ -304,11 +304,11 @@ static void cached_code(void **state)
     /* a folder that cannot be: no warning, and no failure */
     setenv("XDG_CACHE_HOME", path, 1); /* a file */
     const uint64_t warned = test_host_warnings(&last);
-    assert_plan(own, "jit=1", compiled);
+    assert_plan(own, "cache=all", compiled);
     assert_true(test_host_warnings(&last) == warned);
     setenv("XDG_CACHE_HOME", cache_folder, 1);
     const uint64_t live = test_host_live();
-    walk("jit=1"); /* blocks that cannot be had */
+    walk("cache=all"); /* blocks that cannot be had */
     assert_true(test_host_live() == live);
     unsetenv("XDG_CACHE_HOME");
     unsetenv("FAKE_CUDA_LINK");
