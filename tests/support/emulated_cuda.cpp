@@ -357,4 +357,3 @@ extern "C" cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
     *attributes = {};
     return cudaSuccess;
 }
-
