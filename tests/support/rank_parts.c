@@ -286,7 +286,7 @@ bool rank_parts_check(const vly_genome *genome, const vly_connectome *whole,
     static member members[RANKS_MOST];
     uint32_t first[RANKS_MOST + 1];
     bool good = true;
-    bool unable;
+    bool unable = false;
     memset(&at, 0, sizeof at);
     at.n_ranks = n_ranks;
     cut(whole, n_ranks, seed, first);
