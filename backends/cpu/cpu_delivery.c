@@ -29,8 +29,7 @@ typedef struct split_job {
     vly_cpu_projection *projection;
 } split_job;
 
-/* The offset of the first synapse of a row whose target is not below bound */
-static uint32_t lower_bound(const uint32_t *target, uint64_t n, uint32_t bound)
+uint32_t vly_cpu_lower_bound(const uint32_t *target, uint64_t n, uint32_t bound)
 {
     uint64_t low = 0;
     while (n > 0) {
@@ -63,7 +62,7 @@ static void split_rows(void *arg, uint32_t task)
             const vly_cpu_thread *thread =
                 &net->threads[projection->first_slice + i];
             uint32_t bound = first + thread->high[desc->target_area];
-            done += lower_bound(target + done, n - done, bound);
+            done += vly_cpu_lower_bound(target + done, n - done, bound);
             projection->split[k * n_cuts + i] = done;
         }
     }

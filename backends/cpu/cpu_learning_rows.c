@@ -148,7 +148,7 @@ static void renew(const vly_backend_net *net, vly_cpu_learning *l,
 static void renew_others(const vly_backend_net *net, vly_cpu_learning *l)
 {
     for (uint32_t j = 0; j < net->n_threads && !vly_cpu_has_window(l); j++)
-        if (j < net->first_own || j >= net->first_own + net->n_own)
+        if (!vly_cpu_is_own(net, j))
             renew(net, l, &net->threads[j]);
 }
 

@@ -149,6 +149,12 @@ struct vly_backend_net {
     int32_t failed; /* status of a run that failed, or VLY_OK */
 };
 
+/* Whether a thread of this rank runs the slice; all without ranks. */
+static inline bool vly_cpu_is_own(const vly_backend_net *net, uint32_t slice)
+{
+    return slice - net->first_own < net->n_own;
+}
+
 /* ---- cpu_net.c --------------------------------------------------------- */
 
 /* loops for the widest instructions of this processor */
@@ -168,6 +174,9 @@ typedef struct vly_cpu_range {
     uint64_t end;
 } vly_cpu_range;
 
+/* The place of the first target of a row of n that is not below bound. */
+uint32_t vly_cpu_lower_bound(const uint32_t *target, uint64_t n,
+                             uint32_t bound);
 /* The synapses of row k that target one slice: part 0 is that of thread
  * projection->first_slice. */
 vly_cpu_range vly_cpu_row_part(const vly_cpu_projection *projection, uint32_t k,

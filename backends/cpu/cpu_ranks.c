@@ -7,7 +7,8 @@
 
 #include "cpu_learning.h"
 
-/* Of the tags, so that two ranks that do different things find out. */
+/* In the tag of an exchange of state: if another rank exchanges spikes
+ * meanwhile, the tags differ, which is an error. */
 #define TAG_STATE (UINT64_C(1) << 60)
 
 /* Begins the message of a rank at the end of a burst; then ids, and gains if an
@@ -54,7 +55,6 @@ vly_status vly_cpu_ranks_create(vly_backend_net *net, vly_error *error)
     for (uint32_t a = 0; a < net->n_areas; a++)
         if ((net->areas[a].model->flags & VLY_AREA_FEAGI) != 0)
             r->gains = true;
-    r->room = UINT64_MAX;
     return vly_common_alloc(&net->heap,
                             sizeof(burst_message) +
                                 (uint64_t)(high - low) * 2 * sizeof(uint32_t),
@@ -86,6 +86,9 @@ static uint64_t fill_message(vly_backend_net *net, const vly_run *run,
         gains += slices[j].n_fired;
     }
     memcpy(net->ranks.message, &head, sizeof head);
+    /* the same numbers as the other ranks see: the flag may change meanwhile */
+    net->ranks.stop = head.stop;
+    net->ranks.room = head.room;
     return sizeof head +
            (uint64_t)head.n_fired * sizeof *ids * (net->ranks.gains ? 2 : 1);
 }
@@ -167,13 +170,9 @@ vly_status vly_cpu_ranks_exchange(vly_backend_net *net, const vly_run *run,
     const vly_piece *pieces = NULL;
     vly_status status = VLY_OK;
     uint64_t n_bytes = fill_message(net, run, own);
-    burst_message mine;
-    memcpy(&mine, net->ranks.message, sizeof mine);
-    net->ranks.stop = mine.stop; /* what the others see */
-    net->ranks.room = mine.room;
     net->ranks.stale = true;
     for (uint32_t j = 0; j < net->n_threads; j++)
-        if (j < net->first_own || j >= net->first_own + net->n_own)
+        if (!vly_cpu_is_own(net, j))
             clear_slice(&net->threads[j]);
     VLY_TRY(to->gather(to->context, net->burst, net->ranks.message, n_bytes,
                        &pieces, error));
@@ -181,7 +180,7 @@ vly_status vly_cpu_ranks_exchange(vly_backend_net *net, const vly_run *run,
         if (r != to->rank)
             VLY_TRY(take_message(net, r, &pieces[r], error));
     for (uint32_t j = 0; j < net->n_threads; j++)
-        if (j < net->first_own || j >= net->first_own + net->n_own)
+        if (!vly_cpu_is_own(net, j))
             end_slice(net, &net->threads[j]);
     if (net->ranks.room == UINT64_MAX)
         return own;
@@ -239,13 +238,12 @@ static void move_synapses(vly_backend_net *net, const vly_cpu_learning *l,
     const uint32_t *first = net->ranks.to->first;
     const vly_projection_desc *map = l->t.projection;
     for (uint32_t k = 0; k < l->t.n_sources; k++) {
-        uint64_t low = map->row[k];
-        uint64_t end = map->row[k + 1];
-        while (low < end && map->target[low] < first[rank])
-            low++;
-        uint64_t high = low;
-        while (high < end && map->target[high] < first[rank + 1])
-            high++;
+        const uint32_t *target = map->target + map->row[k];
+        const uint64_t n = map->row[k + 1] - map->row[k];
+        const uint64_t low =
+            map->row[k] + vly_cpu_lower_bound(target, n, first[rank]);
+        const uint64_t high =
+            map->row[k] + vly_cpu_lower_bound(target, n, first[rank + 1]);
         move_words(w, (uint32_t *)l->master + low, high - low);
         if (l->eligibility)
             move_words(w, (uint32_t *)l->eligibility + low, high - low);
@@ -283,9 +281,11 @@ vly_status vly_cpu_ranks_refresh(vly_backend_net *net, vly_error *error)
             continue;
         move_rank(net, r, &others);
         if (others.bad || others.n != others.end)
-            return vly_support_fail(error, VLY_E_DEVICE,
-                                    "cpu: rank %u sent a state of another size",
-                                    r);
+            status = vly_support_fail(
+                error, VLY_E_DEVICE,
+                "cpu: rank %u sent a state of another size", r);
+        if (status != VLY_OK)
+            goto out;
     }
     net->ranks.stale = false;
 out:

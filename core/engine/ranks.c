@@ -74,7 +74,7 @@ void vly_ranks_close(vly_rank_group *group)
     if (group->divided && group->info.rank == 0 && !group->failed) {
         const vly_rank_head end = {.call = RANK_END};
         const vly_piece *pieces = NULL;
-        /* without the others there is nobody to end */
+        /* if it fails, the other ranks have ended already */
         (void)vly_rank_gather(group, VLY_RANK_TAG_CALL | group->n_calls, &end,
                               sizeof end, &pieces, NULL);
     }
@@ -201,10 +201,10 @@ const void *vly_rank_take(vly_rank_message *message, uint64_t n_bytes)
     return data;
 }
 
-vly_status vly_rank_agree(vly_rank_group *group, uint32_t call,
-                          const vly_rank_answer *mine, vly_error *error)
+vly_status vly_rank_agree(vly_rank_group *group, const vly_rank_answer *mine,
+                          vly_error *error)
 {
-    const uint64_t slow = call == RANK_CREATE ? VLY_EXCHANGE_SLOW : 0;
+    const uint64_t slow = group->call == RANK_CREATE ? VLY_EXCHANGE_SLOW : 0;
     const vly_piece *pieces = NULL;
     vly_status status = VLY_OK;
     VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_ANSWER | slow | group->n_calls,
@@ -212,12 +212,19 @@ vly_status vly_rank_agree(vly_rank_group *group, uint32_t call,
     group->n_calls++;
     for (uint32_t r = 0; r < group->info.n_ranks; r++) {
         const vly_rank_answer *answer = pieces[r].data;
-        if (pieces[r].n_bytes != sizeof *answer || answer->status == VLY_OK ||
-            r == group->info.rank)
+        if (mine->status != VLY_OK || r == group->info.rank)
             continue;
-        if (mine->status == VLY_OK)
+        if (pieces[r].n_bytes != sizeof *answer)
+            return vly_fail(error, VLY_E_DEVICE,
+                            "rank %u sent an answer of another size", r);
+        if (answer->status != VLY_OK)
             return vly_fail(error, VLY_E_DEVICE, "rank %u: %.239s", r,
                             answer->text);
+        if (answer->value != mine->value)
+            return vly_fail(error, VLY_E_DEVICE,
+                            "rank %u ran %llu bursts, this rank %llu", r,
+                            (unsigned long long)answer->value,
+                            (unsigned long long)mine->value);
     }
 out:
     return status;

@@ -41,17 +41,18 @@ static vly_rank_message begin(const vly_backend_net *net, vly_rank_call call,
     vly_rank_message message = {0};
     const vly_rank_head head = {
         .call = call, .net = net->number, .value = {a, b, c, d}};
+    net->group->call = call;
     vly_rank_put(&message, &head, sizeof head);
     return message;
 }
 
 /* What the real backend said; then what the others say. */
-static vly_status end_call(vly_rank_group *group, uint32_t call,
-                           vly_status status, uint64_t value, vly_error *error)
+static vly_status end_call(vly_rank_group *group, vly_status status,
+                           uint64_t value, vly_error *error)
 {
     vly_rank_answer answer = {.status = status, .value = value};
     vly_error why = VLY_ERROR_INIT;
-    vly_status all = vly_rank_agree(group, call, &answer, &why);
+    vly_status all = vly_rank_agree(group, &answer, &why);
     if (status != VLY_OK || all == VLY_OK)
         return status;
     return vly_fail(error, all, "%s", why.message);
@@ -98,7 +99,7 @@ static vly_status net_create(const vly_device_spec *device,
     VLY_TRY(send_call(group, &message, error));
     group->n_nets++;
     status = made->table->net_create(device, desc, snapshot, &made->own, error);
-    status = end_call(group, RANK_CREATE, status, 0, error);
+    status = end_call(group, status, 0, error);
     if (status == VLY_OK) {
         *net = made;
         return VLY_OK;
@@ -106,7 +107,7 @@ static vly_status net_create(const vly_device_spec *device,
     /* the others have one */
     message = begin(made, RANK_DESTROY, 0, 0, 0, 0);
     if (!group->failed && send_call(group, &message, NULL) == VLY_OK)
-        (void)end_call(group, RANK_DESTROY, VLY_OK, 0, NULL);
+        (void)end_call(group, VLY_OK, 0, NULL);
     vly_free(message.data);
     if (made->own)
         made->table->net_destroy(made->own);
@@ -121,7 +122,7 @@ static void net_destroy(vly_backend_net *net)
         return;
     vly_rank_message message = begin(net, RANK_DESTROY, 0, 0, 0, 0);
     if (!net->group->failed && send_call(net->group, &message, NULL) == VLY_OK)
-        (void)end_call(net->group, RANK_DESTROY, VLY_OK, 0, NULL);
+        (void)end_call(net->group, VLY_OK, 0, NULL);
     vly_free(message.data);
     net->table->net_destroy(net->own);
     vly_free(net);
@@ -148,7 +149,7 @@ static vly_status net_run(vly_backend_net *net, vly_run *run, vly_error *error)
                      n_modulations * sizeof *run->modulations);
     VLY_TRY(send_call(net->group, &message, error));
     status = net->table->net_run(net->own, run, error);
-    status = end_call(net->group, RANK_RUN, status, run->n_bursts_done, error);
+    status = end_call(net->group, status, run->n_bursts_done, error);
 out:
     return status;
 }
@@ -159,14 +160,14 @@ static vly_status field_read(vly_backend_net *net, uint32_t area,
                              uint32_t field, uint32_t first, uint32_t count,
                              uint32_t *words, vly_error *error)
 {
-    vly_status status = VLY_OK;
     vly_rank_message message =
         begin(net, RANK_FIELD_READ, area, field, first, count);
-    VLY_TRY(send_call(net->group, &message, error));
-    status = net->table->field_read(net->own, area, field, first, count, words,
-                                    error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status = end_call(net->group,
+                          net->table->field_read(net->own, area, field, first,
+                                                 count, words, error),
+                          0, error);
     return status;
 }
 
@@ -174,30 +175,31 @@ static vly_status field_write(vly_backend_net *net, uint32_t area,
                               uint32_t field, uint32_t first, uint32_t count,
                               const uint32_t *words, vly_error *error)
 {
-    vly_status status = VLY_OK;
     vly_rank_message message =
         begin(net, RANK_FIELD_WRITE, area, field, first, count);
     vly_rank_put(&message, words, (uint64_t)count * sizeof *words);
-    VLY_TRY(send_call(net->group, &message, error));
-    status = net->table->field_write(net->own, area, field, first, count, words,
-                                     error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status = end_call(net->group,
+                          net->table->field_write(net->own, area, field, first,
+                                                  count, words, error),
+                          0, error);
     return status;
 }
 
 static vly_status coef_write(vly_backend_net *net, uint32_t area, uint32_t coef,
                              const vly_column *column, vly_error *error)
 {
-    vly_status status = VLY_OK;
     const uint64_t n = column->uniform ? 1 : net->desc->areas[area].n_neurons;
     vly_rank_message message =
         begin(net, RANK_COEF_WRITE, area, coef, column->uniform, column->type);
     vly_rank_put(&message, column->words, n * sizeof *column->words);
-    VLY_TRY(send_call(net->group, &message, error));
-    status = net->table->coef_write(net->own, area, coef, column, error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status = end_call(
+            net->group,
+            net->table->coef_write(net->own, area, coef, column, error), 0,
+            error);
     return status;
 }
 
@@ -205,7 +207,6 @@ static vly_status stimulus_write(vly_backend_net *net, uint32_t stimulus,
                                  const vly_stimulus_desc *desc,
                                  vly_error *error)
 {
-    vly_status status = VLY_OK;
     vly_rank_message message =
         begin(net, RANK_STIMULUS_WRITE, stimulus, 0, 0, 0);
     vly_stimulus_desc sent = *desc;
@@ -213,37 +214,39 @@ static vly_status stimulus_write(vly_backend_net *net, uint32_t stimulus,
     vly_rank_put(&message, &sent, sizeof sent);
     vly_rank_put(&message, desc->thresholds,
                  desc->n_thresholds * sizeof *desc->thresholds);
-    VLY_TRY(send_call(net->group, &message, error));
-    status = net->table->stimulus_write(net->own, stimulus, desc, error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status = end_call(
+            net->group,
+            net->table->stimulus_write(net->own, stimulus, desc, error), 0,
+            error);
     return status;
 }
 
 static vly_status snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
                                 vly_error *error)
 {
-    vly_status status = VLY_OK;
     vly_rank_message message;
     if (!snapshot->state) /* only counts: every rank knows them */
         return net->table->snapshot_read(net->own, snapshot, error);
     message = begin(net, RANK_SNAPSHOT_READ, 0, 0, 0, 0);
-    VLY_TRY(send_call(net->group, &message, error));
-    status = net->table->snapshot_read(net->own, snapshot, error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status = end_call(net->group,
+                          net->table->snapshot_read(net->own, snapshot, error),
+                          0, error);
     return status;
 }
 
 static vly_status state_digest(vly_backend_net *net, uint64_t *digest,
                                vly_error *error)
 {
-    vly_status status = VLY_OK;
     vly_rank_message message = begin(net, RANK_STATE_DIGEST, 0, 0, 0, 0);
-    VLY_TRY(send_call(net->group, &message, error));
-    status = net->table->state_digest(net->own, digest, error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status = end_call(net->group,
+                          net->table->state_digest(net->own, digest, error), 0,
+                          error);
     return status;
 }
 
@@ -253,14 +256,14 @@ static vly_status learning_read(vly_backend_net *net, uint32_t projection,
                                 uint64_t first, uint64_t count,
                                 int32_t *masters, vly_error *error)
 {
-    vly_status status = VLY_OK;
     vly_rank_message message =
         begin(net, RANK_LEARNING_READ, projection, first, count, 0);
-    VLY_TRY(send_call(net->group, &message, error));
-    status = net->table->learning_read(net->own, projection, first, count,
-                                       masters, error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status = end_call(net->group,
+                          net->table->learning_read(net->own, projection, first,
+                                                    count, masters, error),
+                          0, error);
     return status;
 }
 
@@ -268,15 +271,16 @@ static vly_status learning_write(vly_backend_net *net, uint32_t projection,
                                  uint64_t first, uint64_t count,
                                  const int32_t *masters, vly_error *error)
 {
-    vly_status status = VLY_OK;
     vly_rank_message message =
         begin(net, RANK_LEARNING_WRITE, projection, first, count, 0);
     vly_rank_put(&message, masters, count * sizeof *masters);
-    VLY_TRY(send_call(net->group, &message, error));
-    status = net->table->learning_write(net->own, projection, first, count,
-                                        masters, error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status =
+            end_call(net->group,
+                     net->table->learning_write(net->own, projection, first,
+                                                count, masters, error),
+                     0, error);
     return status;
 }
 
@@ -284,15 +288,16 @@ static vly_status learning_set(vly_backend_net *net, uint32_t projection,
                                const vly_learning_desc *learning,
                                vly_error *error)
 {
-    vly_status status = VLY_OK;
     vly_rank_message message = begin(net, RANK_LEARNING_SET, projection,
                                      learning->flags, learning->n_coefs, 0);
     vly_rank_put(&message, learning->coefs,
                  learning->n_coefs * sizeof *learning->coefs);
-    VLY_TRY(send_call(net->group, &message, error));
-    status = net->table->learning_set(net->own, projection, learning, error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status = end_call(
+            net->group,
+            net->table->learning_set(net->own, projection, learning, error), 0,
+            error);
     return status;
 }
 
@@ -300,16 +305,16 @@ static vly_status short_term_set(vly_backend_net *net, uint32_t projection,
                                  const vly_short_term_desc *short_term,
                                  vly_error *error)
 {
-    vly_status status = VLY_OK;
     vly_rank_message message =
         begin(net, RANK_SHORT_TERM_SET, projection, 0, short_term->n_coefs, 0);
     vly_rank_put(&message, short_term->coefs,
                  short_term->n_coefs * sizeof *short_term->coefs);
-    VLY_TRY(send_call(net->group, &message, error));
-    status =
-        net->table->short_term_set(net->own, projection, short_term, error);
-    status = end_call(net->group, RANK_RUN, status, 0, error);
-out:
+    vly_status status = send_call(net->group, &message, error);
+    if (status == VLY_OK)
+        status = end_call(
+            net->group,
+            net->table->short_term_set(net->own, projection, short_term, error),
+            0, error);
     return status;
 }
 

@@ -20,6 +20,7 @@ struct vly_rank_group {
     vly_ranks ranks; /* of the connectome's description */
     uint32_t *first; /* [n_ranks + 1] */
     uint64_t n_calls;
+    uint32_t call;   /* vly_rank_call, made now or last */
     uint32_t n_nets; /* made so far: their numbers */
     bool divided;
     bool failed; /* a gather failed: the link can only be closed */
@@ -83,9 +84,9 @@ typedef struct vly_rank_answer {
 vly_status vly_rank_gather(vly_rank_group *group, uint64_t tag,
                            const void *mine, uint64_t n_bytes,
                            const vly_piece **pieces, vly_error *error);
-/* All ranks: the answers after a call. A failure of another rank is E_DEVICE
- * with its text. */
-vly_status vly_rank_agree(vly_rank_group *group, uint32_t call,
-                          const vly_rank_answer *mine, vly_error *error);
+/* All ranks: the answers after a call. A failure of another rank, or another
+ * number of bursts, is E_DEVICE with its text. */
+vly_status vly_rank_agree(vly_rank_group *group, const vly_rank_answer *mine,
+                          vly_error *error);
 
 #endif

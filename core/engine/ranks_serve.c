@@ -306,6 +306,7 @@ static vly_status next_call(server *s, vly_error *error)
     if (!head)
         return too_short(error);
     s->head = *head;
+    s->group->call = head->call;
 out:
     return status;
 }
@@ -333,7 +334,7 @@ vly_status vly_ranks_serve(vly_rank_group *group,
         (void)snprintf(answer.text, sizeof answer.text, "%.239s",
                        answer.status != VLY_OK ? why.message : "");
         /* the leader acts on the failure of a rank */
-        status = vly_rank_agree(group, s->head.call, &answer, &why);
+        status = vly_rank_agree(group, &answer, &why);
         if (group->failed) {
             vly_error_copy(&why, error);
             break;

@@ -148,6 +148,19 @@ for fault in KILL STOP; do
     done
 done
 
+# the leader is killed while all compile: the others do not outlive it, whatever
+# their time limit is
+"$volley" run "$genomes/brunel.toml" --ranks 3 --rank-timeout 86400 >out 2>err &
+process=$!
+holds wait_for has_children $process
+# shellcheck disable=SC2046
+set -- $(children $process)
+kill -KILL $process
+wait $process
+for other in "$@"; do
+    holds wait_for gone "$other"
+done
+
 # a signal to the leader ends all with everything written
 rm -rf run
 "$volley" run net.toml --bursts 2000000000 --ranks 3 --checkpoint signal.state \

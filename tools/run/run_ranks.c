@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ extern char **environ;
 
 enum { MOST_RANKS = 64, NAME_BYTES = 96 };
 
-/* In the environment of a process that --ranks started: "RANK RANKS NAME". */
+/* In the environment of a process that --ranks started: "RANK RANKS LEADER
+ * NAME"; LEADER is the process of rank 0. */
 static const char started_as[] = "VOLLEY_RANK";
 
 typedef struct ranks_part {
@@ -84,11 +86,15 @@ static vly_status read_ranks(run_job *job, const tool_args *args,
     if (tool_has(args, "mpi"))
         part->mpi =
             tool_text(args, "mpi") != NULL ? tool_text(args, "mpi") : "";
-    if (part->n_asked > 0 && (part->mpi != NULL || is_launched()))
+    if (part->n_asked > 0 && part->mpi != NULL)
         return vly_fail(error, VLY_E_INVALID,
-                        "--ranks %u, and a launcher of MPI has started this "
-                        "process: wanted one of them",
-                        part->n_asked);
+                        "--ranks and --mpi: wanted one of them");
+    if (part->n_asked > 0 && is_launched())
+        return vly_fail(
+            error, VLY_E_INVALID,
+            "--ranks %u, but mpirun or srun has started this process "
+            "as one of several: wanted one of them",
+            part->n_asked);
     if (part->n_asked == 0 && part->mpi == NULL && is_launched())
         part->mpi = "";
     if (part->n_asked > 1 && strcmp(args->positional[0], "-") == 0)
@@ -107,46 +113,63 @@ static bool read_place(ranks_part *part, vly_exchange_spec *spec)
     const char *text = getenv(started_as);
     unsigned rank;
     unsigned n_ranks;
-    if (text == NULL ||
-        sscanf(text, "%u %u %95s", &rank, &n_ranks, part->name) != 3)
+    long leader;
+    if (text == NULL || sscanf(text, "%u %u %ld %95s", &rank, &n_ranks, &leader,
+                               part->name) != 4)
         return false;
+    /* It does not outlive the leader, which may be killed while both compile.
+     * If the leader ended before this call, another process is the parent. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != (pid_t)leader)
+        (void)raise(SIGKILL);
     spec->rank = rank;
     spec->n_ranks = n_ranks;
     spec->name = part->name;
     return true;
 }
 
-static vly_status start_one(run_job *job, uint32_t rank, vly_error *error)
+/* This program again, without input and output: what the rank has to say goes
+ * to the leader by the exchange. Returns 0 or an errno. */
+static int spawn(pid_t *process, char *const *argv)
 {
-    ranks_part *part = of(job);
     posix_spawn_file_actions_t actions;
-    char place[NAME_BYTES + 40];
-    const run_plan *plan = &job->plan;
-    snprintf(place, sizeof place, "%u %u %s", rank, part->n_asked, part->name);
-    if (setenv(started_as, place, 1) != 0 ||
-        posix_spawn_file_actions_init(&actions) != 0)
-        return vly_fail_nomem(error, sizeof place, "a rank");
     posix_spawnattr_t attributes;
     sigset_t blocked;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed != 0)
+        return failed;
+    failed = posix_spawnattr_init(&attributes);
+    if (failed != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return failed;
+    }
     /* a signal to all processes is for the leader, which ends the others */
     (void)sigemptyset(&blocked);
     (void)sigaddset(&blocked, SIGINT);
     (void)sigaddset(&blocked, SIGTERM);
-    int failed = posix_spawnattr_init(&attributes);
-    if (failed == 0)
-        failed = posix_spawnattr_setsigmask(&attributes, &blocked);
+    failed = posix_spawnattr_setsigmask(&attributes, &blocked);
     if (failed == 0)
         failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    /* what it has to say goes to the leader by the exchange */
-    for (int file = 0; file < 3; file++)
-        failed |= posix_spawn_file_actions_addopen(
+    for (int file = 0; file < 3 && failed == 0; file++)
+        failed = posix_spawn_file_actions_addopen(
             &actions, file, "/dev/null", file == 0 ? O_RDONLY : O_WRONLY, 0);
     if (failed == 0)
-        failed =
-            posix_spawn(&part->children[part->n_children], "/proc/self/exe",
-                        &actions, &attributes, plan->argv, environ);
+        failed = posix_spawn(process, "/proc/self/exe", &actions, &attributes,
+                             argv, environ);
     (void)posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+static vly_status start_one(run_job *job, uint32_t rank, vly_error *error)
+{
+    ranks_part *part = of(job);
+    char place[NAME_BYTES + 60];
+    const run_plan *plan = &job->plan;
+    snprintf(place, sizeof place, "%u %u %ld %s", rank, part->n_asked,
+             (long)getpid(), part->name);
+    if (setenv(started_as, place, 1) != 0)
+        return vly_fail_nomem(error, sizeof place, "a rank");
+    int failed = spawn(&part->children[part->n_children], plan->argv);
     (void)unsetenv(started_as);
     if (failed != 0)
         return vly_fail(error, VLY_E_IO, "rank %u could not be started: %s",
@@ -249,20 +272,23 @@ void run_ranks_abort(run_job *job, const vly_error *why)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* They end by themselves, at once as a rule. */
+/* Without a group they were not reached, so they are killed. Otherwise they end
+ * by themselves, at once as a rule; 5 s for all. */
 static void wait_children(ranks_part *part)
 {
     const struct timespec tick = {.tv_nsec = 10000000};
+    uint32_t n_ticks = part->group != NULL ? 500 : 0;
     for (uint32_t i = 0; i < part->n_children; i++) {
         int end;
-        for (int t = 0; t < 500; t++) {
-            if (waitpid(part->children[i], &end, WNOHANG) != 0)
-                goto next;
+        while (n_ticks > 0 && waitpid(part->children[i], &end, WNOHANG) == 0) {
             (void)nanosleep(&tick, NULL);
+            n_ticks--;
         }
-        (void)kill(part->children[i], SIGKILL);
-        (void)waitpid(part->children[i], &end, 0);
-    next:;
+        /* no such child: it has been waited for above */
+        if (waitpid(part->children[i], &end, WNOHANG) == 0) {
+            (void)kill(part->children[i], SIGKILL);
+            (void)waitpid(part->children[i], &end, 0);
+        }
     }
     part->n_children = 0;
 }
@@ -281,8 +307,8 @@ static void close_ranks(run_job *job)
     if (part->group != NULL && job->result.error.status != VLY_OK)
         vly_ranks_abort(part->group, job->result.error.message);
     vly_ranks_close(part->group);
-    part->group = NULL;
     wait_children(part);
+    part->group = NULL;
 }
 
 static void print_line(const run_job *job)
