@@ -129,7 +129,7 @@ static int refuse(CUresult code, const char *log, char why[VLY_CUDA_IMAGE_WHY])
     if (n > 0)
         snprintf(why, VLY_CUDA_IMAGE_WHY, "%.*s", (int)n, log);
     else
-        snprintf(why, VLY_CUDA_IMAGE_WHY, "the driver's linker says error %d",
+        snprintf(why, VLY_CUDA_IMAGE_WHY, "error %d of the driver's linker",
                  (int)code);
     return -1;
 }

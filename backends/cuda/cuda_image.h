@@ -10,7 +10,7 @@
 
 #define VLY_CUDA_IMAGE_WHY 300u
 
-/* text [n], with a 0 behind it; name: the kernel's. cached: 0 leaves the cache
+/* text [n], and a 0 after it; name: the kernel's. cached: 0 leaves the cache
  * alone. Sets library and kernel (cudaLibrary_t, cudaKernel_t) and returns 0,
  * or 1 if they came from the cache; or returns -1 with the reason in why. The
  * device is the current one.

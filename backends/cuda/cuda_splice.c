@@ -129,8 +129,12 @@ static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
     const uint32_t cache = shard->net->wanted.cache;
     const bool kept =
         cache == 2 || (cache == 0 && model == VLY_CUDA_QUAD_PROGRAMS);
-    if (n_marks < 1 || !find_entry(text.text, model, name))
-        snprintf(why, VLY_CUDA_IMAGE_WHY, "the kernel's text has no mark");
+    if (n_marks < 1)
+        snprintf(why, VLY_CUDA_IMAGE_WHY,
+                 "the kernel's text has no mark, or one with wrong operands");
+    else if (!find_entry(text.text, model, name))
+        snprintf(why, VLY_CUDA_IMAGE_WHY,
+                 "the text has no kernel with number %u", model);
     else
         made = vly_cuda_image_load(text.text, text.length, name, kept,
                                    &set->library, &set->kernel, why);

@@ -229,45 +229,48 @@ static vly_status slot_merged(conveyor *c, cudaError_t launched,
 
 /* ---- groups ------------------------------------------------------------ */
 
-static vly_status add_lengths(conveyor *c, const vly_projection_desc *p,
-                              uint64_t *row, vly_error *error)
+/* Sends a projection piece by piece; take enqueues the kernel that reads it. */
+static vly_status take_pieces(conveyor *c, const vly_projection_desc *p,
+                              int has_synapses, vly_cuda_take take, void *arg,
+                              vly_error *error)
 {
     uint32_t n = n_sources(c->shard->store.fixed, p);
     vly_status status = VLY_OK;
-    piece at = {.p = p};
+    piece at = {.p = p, .has_synapses = has_synapses};
     for (; at.from < n && status == VLY_OK; at.from = at.to) {
         vly_cuda_part part;
         choose_end(&at, c->slot_bytes, n);
         status = send_piece(c, &at, &part, error);
         if (status == VLY_OK)
-            status =
-                slot_merged(c,
-                            vly_cuda_launch_row_lengths(
-                                &part, row + 1, (cudaStream_t)c->shard->stream),
-                            error);
+            status = slot_merged(c, (cudaError_t)take(c->shard, &part, p, arg),
+                                 error);
     }
     return status;
 }
 
-static vly_status add_rows(conveyor *c, const vly_projection_desc *p,
-                           uint64_t *cursor, uint64_t *synapses,
-                           vly_error *error)
+/* The rows of a group while they are made. */
+typedef struct group_rows {
+    uint64_t *row;
+    uint64_t *cursor;
+    uint64_t *synapses;
+} group_rows;
+
+static int add_lengths(vly_cuda_shard *shard, const vly_cuda_part *part,
+                       const vly_projection_desc *p, void *arg)
 {
-    uint32_t n = n_sources(c->shard->store.fixed, p);
-    vly_status status = VLY_OK;
-    piece at = {.p = p, .has_synapses = 1};
-    for (; at.from < n && status == VLY_OK; at.from = at.to) {
-        vly_cuda_part part;
-        choose_end(&at, c->slot_bytes, n);
-        status = send_piece(c, &at, &part, error);
-        if (status == VLY_OK)
-            status = slot_merged(
-                c,
-                vly_cuda_launch_row_fill(&part, cursor, synapses,
-                                         (cudaStream_t)c->shard->stream),
-                error);
-    }
-    return status;
+    const group_rows *to = arg;
+    (void)p;
+    return (int)vly_cuda_launch_row_lengths(part, to->row + 1,
+                                            (cudaStream_t)shard->stream);
+}
+
+static int add_rows(vly_cuda_shard *shard, const vly_cuda_part *part,
+                    const vly_projection_desc *p, void *arg)
+{
+    const group_rows *to = arg;
+    (void)p;
+    return (int)vly_cuda_launch_row_fill(part, to->cursor, to->synapses,
+                                         (cudaStream_t)shard->stream);
 }
 
 static vly_status group_create(conveyor *c, vly_cuda_group *group,
@@ -275,47 +278,47 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
 {
     vly_cuda_shard *shard = c->shard;
     const vly_net_desc *desc = shard->store.fixed;
-    uint64_t *row = NULL;
-    uint64_t *cursor = NULL;
-    uint64_t *synapses = NULL;
+    group_rows made = {NULL, NULL, NULL};
     uint64_t total = 0;
-    vly_status status = vly_cuda_device_alloc(
-        shard, desc->n_neurons + UINT64_C(1), sizeof *row, &row, error);
+    vly_status status =
+        vly_cuda_device_alloc(shard, desc->n_neurons + UINT64_C(1),
+                              sizeof *made.row, &made.row, error);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
         if (p->base_delay != group->base_delay)
             continue;
         total += p->row[n_sources(desc, p)];
-        status = add_lengths(c, p, row, error);
+        status = take_pieces(c, p, 0, add_lengths, &made, error);
     }
     if (status == VLY_OK)
         status = vly_cuda_check(
-            (int)vly_cuda_launch_row_sums(row, desc->n_neurons,
+            (int)vly_cuda_launch_row_sums(made.row, desc->n_neurons,
                                           (cudaStream_t)shard->stream),
             "sums of rows", error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, total, sizeof *synapses,
-                                       &synapses, error);
+        status = vly_cuda_device_alloc(shard, total, sizeof *made.synapses,
+                                       &made.synapses, error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, desc->n_neurons, sizeof *cursor,
-                                       &cursor, error);
+        status = vly_cuda_device_alloc(
+            shard, desc->n_neurons, sizeof *made.cursor, &made.cursor, error);
     if (status == VLY_OK && desc->n_neurons > 0)
         status = vly_cuda_check(
-            (int)cudaMemcpyAsync(
-                cursor, row, (size_t)desc->n_neurons * sizeof *row,
-                cudaMemcpyDeviceToDevice, (cudaStream_t)shard->stream),
+            (int)cudaMemcpyAsync(made.cursor, made.row,
+                                 (size_t)desc->n_neurons * sizeof *made.row,
+                                 cudaMemcpyDeviceToDevice,
+                                 (cudaStream_t)shard->stream),
             "cursors of rows", error);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
         if (p->base_delay == group->base_delay)
-            status = add_rows(c, p, cursor, synapses, error);
+            status = take_pieces(c, p, 1, add_rows, &made, error);
     }
     if (status == VLY_OK)
         status = vly_cuda_synchronize(shard, "building rows", error);
-    vly_cuda_device_release(shard, cursor);
+    vly_cuda_device_release(shard, made.cursor);
     shard->store.n_synapses += total;
-    group->row = row;
-    group->synapses = synapses;
+    group->row = made.row;
+    group->synapses = made.synapses;
     return status;
 }
 
@@ -353,23 +356,6 @@ static vly_status create_groups(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
-static vly_status take_rows(conveyor *c, const vly_projection_desc *p,
-                            vly_cuda_take take, void *arg, vly_error *error)
-{
-    uint32_t n = n_sources(c->shard->store.fixed, p);
-    vly_status status = VLY_OK;
-    piece at = {.p = p, .has_synapses = 1};
-    for (; at.from < n && status == VLY_OK; at.from = at.to) {
-        vly_cuda_part part;
-        choose_end(&at, c->slot_bytes, n);
-        status = send_piece(c, &at, &part, error);
-        if (status == VLY_OK)
-            status = slot_merged(c, (cudaError_t)take(c->shard, &part, p, arg),
-                                 error);
-    }
-    return status;
-}
-
 vly_status vly_cuda_store_pieces(vly_cuda_shard *shard, uint32_t first,
                                  uint32_t last, vly_cuda_take take, void *arg,
                                  vly_error *error)
@@ -381,7 +367,7 @@ vly_status vly_cuda_store_pieces(vly_cuda_shard *shard, uint32_t first,
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
         uint32_t most = p->base_delay + (p->delay != NULL ? p->delay_max : 0);
         if (p->base_delay <= last && most >= first)
-            status = take_rows(&c, p, take, arg, error);
+            status = take_pieces(&c, p, 1, take, arg, error);
     }
     conveyor_close(&c);
     return status;

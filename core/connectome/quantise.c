@@ -335,7 +335,8 @@ static vly_status sums_init(vly_maker *maker, uint32_t area, area_sums *sums)
     size_t n = (size_t)sums->n * sums->n_ports;
     sums->loads = vly_calloc(2 * n + sums->n, sizeof(*sums->loads));
     if (!sums->loads)
-        return vly_fail_nomem(maker->error, n * 16, "sums of weights");
+        return vly_fail_nomem(maker->error, (2 * n + sums->n) * 8,
+                              "sums of weights");
     sums->reach = sums->loads + n;
     sums->listed = sums->reach + n;
     return VLY_OK;
@@ -404,11 +405,10 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
     for (uint32_t port = 0; *fits && port < sums->n_ports; port++) {
         uint64_t most;
         const uint64_t *loads = sums->loads + (size_t)port * sums->n;
+        const uint64_t *reach = sums->reach + (size_t)port * sums->n;
         VLY_TRY(stimuli_sum(maker, sums, port, plans[port].q));
-        uint32_t at =
-            fullest(loads, sums->reach + (loads - sums->loads), sums->n, &most);
-        VLY_TRY(whole_most(maker, sums->area, port,
-                           sums->reach + (loads - sums->loads), &most));
+        uint32_t at = fullest(loads, reach, sums->n, &most);
+        VLY_TRY(whole_most(maker, sums->area, port, reach, &most));
         *fits = most <= VLY_BOUND;
         if (!*fits)
             VLY_TRY(lower_q(maker, sums, port, at, loads, plans));

@@ -71,42 +71,57 @@ static uint32_t mean_of(double n_synapses, uint32_t n_neurons)
     return mean < IN_DEGREE_MAX ? (uint32_t)mean : IN_DEGREE_MAX;
 }
 
-static vly_status areas_alloc(uint32_t n_areas, uint32_t n_ranks,
-                              vly_ranks_area **areas, double **synapses,
-                              vly_error *error)
+typedef struct net_sizes {
+    uint32_t n_areas;
+    vly_ranks_area *areas;
+    double *synapses; /* [n_areas] onto each area */
+} net_sizes;
+
+static void sizes_deinit(net_sizes *sizes)
+{
+    vly_free(sizes->areas);
+    vly_free(sizes->synapses);
+}
+
+static vly_status sizes_init(net_sizes *sizes, uint32_t n_areas,
+                             uint32_t n_ranks, vly_error *error)
 {
     if (n_ranks == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "a network for 0 ranks, wanted at least 1");
-    *areas = vly_calloc(n_areas, sizeof(**areas));
-    *synapses = vly_calloc(n_areas, sizeof(**synapses));
-    if (!*areas || !*synapses)
-        return vly_fail_nomem(error, n_areas * UINT64_C(16), "ranks");
-    return VLY_OK;
+    sizes->n_areas = n_areas;
+    sizes->areas = vly_calloc(n_areas, sizeof(*sizes->areas));
+    sizes->synapses = vly_calloc(n_areas, sizeof(*sizes->synapses));
+    if (sizes->areas && sizes->synapses)
+        return VLY_OK;
+    sizes_deinit(sizes);
+    return vly_fail_nomem(error, n_areas * UINT64_C(16), "ranks");
+}
+
+static void sizes_cut(net_sizes *sizes, uint32_t n_ranks, uint32_t *first)
+{
+    for (uint32_t a = 0; a < sizes->n_areas; a++)
+        sizes->areas[a].in_degree =
+            mean_of(sizes->synapses[a], sizes->areas[a].n_neurons);
+    vly_ranks_cut(sizes->areas, sizes->n_areas, n_ranks, first);
+    sizes_deinit(sizes);
 }
 
 vly_status vly_ranks_cut_genome(const vly_genome *genome, uint32_t n_ranks,
                                 uint32_t *first, vly_error *error)
 {
-    vly_ranks_area *areas = NULL;
-    double *synapses = NULL;
-    vly_status status =
-        areas_alloc(genome->n_areas, n_ranks, &areas, &synapses, error);
-    if (status != VLY_OK)
-        goto out;
+    vly_status status;
+    net_sizes sizes = {0};
+    VLY_TRY(sizes_init(&sizes, genome->n_areas, n_ranks, error));
     for (uint32_t p = 0; p < genome->n_pairs; p++) {
         const vly_pair *pair = &genome->pairs[p];
-        synapses[pair->to] +=
+        sizes.synapses[pair->to] +=
             vly_rule_most(genome, pair) * vly_pair_share(pair);
     }
-    for (uint32_t a = 0; a < genome->n_areas; a++) {
-        areas[a].n_neurons = genome->areas[a].n_neurons;
-        areas[a].in_degree = mean_of(synapses[a], areas[a].n_neurons);
-    }
-    vly_ranks_cut(areas, genome->n_areas, n_ranks, first);
+    for (uint32_t a = 0; a < genome->n_areas; a++)
+        sizes.areas[a].n_neurons = genome->areas[a].n_neurons;
+    sizes_cut(&sizes, n_ranks, first);
 out:
-    vly_free(areas);
-    vly_free(synapses);
     return status;
 }
 
@@ -115,23 +130,16 @@ vly_status vly_ranks_cut_connectome(const vly_connectome *connectome,
                                     vly_error *error)
 {
     const vly_net_desc *desc = &connectome->desc;
-    vly_ranks_area *areas = NULL;
-    double *synapses = NULL;
-    vly_status status =
-        areas_alloc(desc->n_areas, n_ranks, &areas, &synapses, error);
-    if (status != VLY_OK)
-        goto out;
+    vly_status status;
+    net_sizes sizes = {0};
+    VLY_TRY(sizes_init(&sizes, desc->n_areas, n_ranks, error));
     for (uint32_t p = 0; p < desc->n_projections; p++)
-        synapses[desc->projections[p].target_area] +=
+        sizes.synapses[desc->projections[p].target_area] +=
             (double)connectome->projections[p].n_synapses;
-    for (uint32_t a = 0; a < desc->n_areas; a++) {
-        areas[a].n_neurons = connectome->areas[a].n_neurons;
-        areas[a].in_degree = mean_of(synapses[a], areas[a].n_neurons);
-    }
-    vly_ranks_cut(areas, desc->n_areas, n_ranks, first);
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        sizes.areas[a].n_neurons = connectome->areas[a].n_neurons;
+    sizes_cut(&sizes, n_ranks, first);
 out:
-    vly_free(areas);
-    vly_free(synapses);
     return status;
 }
 

@@ -32,8 +32,32 @@ typedef struct rows_work {
     uint32_t n_stamps;
     uint32_t *scratch; /* [slots][n_scratch] */
     size_t n_scratch;
-    uint32_t n_slots; /* of row_part */
+    uint32_t n_slots; /* that have scratch */
 } rows_work;
+
+static uint64_t n_row_tasks(const rows_work *work)
+{
+    return (work->n_rows + (uint64_t)ROWS_PER_TASK - 1) / ROWS_PER_TASK;
+}
+
+/* The end of the rows of a task. */
+static uint64_t last_row(const rows_work *work, uint64_t task)
+{
+    const uint64_t last = (task + 1) * ROWS_PER_TASK;
+    return last < work->n_rows ? last : work->n_rows;
+}
+
+static vly_status scratch_alloc(rows_work *work, size_t n, uint32_t n_threads,
+                                const char *what, vly_error *error)
+{
+    const uint64_t bytes = n * sizeof(*work->scratch);
+    work->n_scratch = n;
+    work->n_slots = vly_slots_for(n_threads, bytes);
+    work->scratch = vly_malloc(work->n_slots * n, sizeof(*work->scratch));
+    if (!work->scratch)
+        return vly_fail_nomem(error, work->n_slots * bytes, what);
+    return VLY_OK;
+}
 
 static void insertion_sort(uint32_t *a, size_t n)
 {
@@ -85,9 +109,7 @@ static void sort_task(void *arg, uint32_t slot, uint64_t task)
 {
     rows_work *work = arg;
     uint32_t *scratch = work->scratch + (size_t)slot * work->n_scratch;
-    uint64_t last = (task + 1) * ROWS_PER_TASK;
-    if (last > work->n_rows)
-        last = work->n_rows;
+    const uint64_t last = last_row(work, task);
     for (uint64_t k = task * ROWS_PER_TASK; k < last; k++) {
         uint32_t *a = work->targets + work->row[k];
         size_t n = (size_t)(work->row[k + 1] - work->row[k]);
@@ -103,19 +125,12 @@ static void sort_task(void *arg, uint32_t slot, uint64_t task)
 static vly_status rows_sort(rows_work *work, uint32_t n_threads,
                             vly_error *error)
 {
-    uint64_t bytes = (uint64_t)work->n_to * sizeof(*work->scratch);
-    uint32_t n_slots = vly_slots_for(n_threads, bytes);
-    work->n_scratch = work->n_to;
-    work->scratch =
-        vly_malloc(n_slots * work->n_scratch, sizeof(*work->scratch));
-    if (!work->scratch)
-        return vly_fail_nomem(error, n_slots * bytes, "sorting of rows");
-    uint64_t n_tasks =
-        (work->n_rows + (uint64_t)ROWS_PER_TASK - 1) / ROWS_PER_TASK;
-    vly_slot_loop(n_slots, n_tasks, sort_task, work);
-    vly_free(work->scratch);
-    work->scratch = NULL;
-    return VLY_OK;
+    vly_status status;
+    VLY_TRY(
+        scratch_alloc(work, work->n_to, n_threads, "sorting of rows", error));
+    vly_slot_loop(work->n_slots, n_row_tasks(work), sort_task, work);
+out:
+    return status;
 }
 
 /* ---- rules that give rows --------------------------------------------- */
@@ -144,9 +159,7 @@ static void row_part_task(void *arg, uint32_t slot, uint64_t task)
 {
     rows_work *work = arg;
     uint32_t *scratch = work->scratch + (size_t)slot * work->n_scratch;
-    uint64_t last = (task + 1) * ROWS_PER_TASK;
-    if (last > work->n_rows)
-        last = work->n_rows;
+    const uint64_t last = last_row(work, task);
     for (uint64_t k = task * ROWS_PER_TASK; k < last; k++)
         row_part(work, (uint32_t)k, scratch);
 }
@@ -154,9 +167,7 @@ static void row_part_task(void *arg, uint32_t slot, uint64_t task)
 static void row_task(void *arg, uint64_t task)
 {
     rows_work *work = arg;
-    uint64_t last = (task + 1) * ROWS_PER_TASK;
-    if (last > work->n_rows)
-        last = work->n_rows;
+    const uint64_t last = last_row(work, task);
     for (uint64_t k = task * ROWS_PER_TASK; k < last; k++) {
         if (work->targets)
             vly_rule_row(work->job, (uint32_t)k, work->targets + work->row[k]);
@@ -278,8 +289,7 @@ static void targets_pass(rows_work *work, uint32_t n_threads)
 static void rows_pass(rows_work *work, uint32_t n_threads)
 {
     const vly_rule_job *job = work->job;
-    uint64_t n_tasks =
-        (work->n_rows + (uint64_t)ROWS_PER_TASK - 1) / ROWS_PER_TASK;
+    const uint64_t n_tasks = n_row_tasks(work);
     if (work->cursors && job->clip && vly_rule_ascends(job))
         targets_pass(work, n_threads);
     else if (work->cursors)
@@ -296,18 +306,13 @@ static vly_status rows_scratch(rows_work *work, uint32_t n_threads,
                                vly_error *error)
 {
     const uint64_t *edge_row = work->job->edge_row;
-    work->n_scratch = work->n_to;
+    uint64_t longest = work->n_to;
     for (uint32_t k = 0; edge_row && k < work->n_rows; k++) {
         const uint64_t n = edge_row[k + (size_t)1] - edge_row[k];
-        work->n_scratch = n > work->n_scratch ? (size_t)n : work->n_scratch;
+        longest = n > longest ? n : longest;
     }
-    const uint64_t bytes = work->n_scratch * sizeof(*work->scratch);
-    work->n_slots = vly_slots_for(n_threads, bytes);
-    work->scratch =
-        vly_malloc(work->n_slots * work->n_scratch, sizeof(*work->scratch));
-    if (!work->scratch)
-        return vly_fail_nomem(error, work->n_slots * bytes, "rows of a map");
-    return VLY_OK;
+    return scratch_alloc(work, (size_t)longest, n_threads, "rows of a map",
+                         error);
 }
 
 typedef struct shift_work {

@@ -87,6 +87,11 @@ double vly_given_rounding(const vly_made_pair *made, int32_t q,
     return worst;
 }
 
+int32_t vly_given_weight(const vly_made_pair *made, int32_t q, uint64_t i)
+{
+    return (int32_t)given_integer(made->given->weight[i], q, made->wide);
+}
+
 /* The edges of synapses that ascend: the same numbers, or those of a part. */
 #define EDGES_TOGETHER 64u
 typedef struct edges_of {
@@ -117,8 +122,7 @@ void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
 {
     edges_of part = {.made = made, .first = first};
     for (uint64_t i = first; i < last; i++) {
-        const double asked = made->given->weight[edge_of(&part, i)];
-        int32_t weight = (int32_t)given_integer(asked, q, made->wide);
+        const int32_t weight = vly_given_weight(made, q, edge_of(&part, i));
         if (made->value)
             made->value[i] = weight;
         else
@@ -128,18 +132,11 @@ void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
     }
 }
 
-int32_t vly_given_weight(const vly_made_pair *made, int32_t q, uint64_t i)
-{
-    return (int32_t)given_integer(made->given->weight[i], q, made->wide);
-}
-
 void vly_given_extremes(const vly_made_pair *made, int32_t q, int32_t *least,
                         int32_t *most)
 {
-    const vly_edge_list *edges = made->given;
-    for (uint64_t i = 0; i < edges->n; i++) {
-        int32_t weight =
-            (int32_t)given_integer(edges->weight[i], q, made->wide);
+    for (uint64_t i = 0; i < made->given->n; i++) {
+        const int32_t weight = vly_given_weight(made, q, i);
         *least = weight < *least ? weight : *least;
         *most = weight > *most ? weight : *most;
     }

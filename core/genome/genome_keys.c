@@ -330,6 +330,7 @@ const vly_key_section vly_key_sections[] = {
     {"value.draw", "a draw", vly_keys_draw, false, false},
     {"value.choice", "a choice", vly_keys_choice, false, false},
     {"value.mixture", "a mixture", vly_keys_mixture, false, false},
+    {"value.each", "values by neuron", vly_keys_each, false, false},
     {"value.course", "a function of time", vly_keys_course, false, false},
     {"sine", "a sine", vly_keys_sine, false, false},
     {"ramp", "a ramp", vly_keys_ramp, false, false},

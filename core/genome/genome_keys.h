@@ -98,6 +98,7 @@ extern const vly_key vly_keys_distribution[];
 extern const vly_key vly_keys_draw[];
 extern const vly_key vly_keys_choice[];
 extern const vly_key vly_keys_mixture[];
+extern const vly_key vly_keys_each[];   /* values by neuron */
 extern const vly_key vly_keys_course[]; /* functions of time */
 extern const vly_key vly_keys_sine[];
 extern const vly_key vly_keys_ramp[];

@@ -156,13 +156,17 @@ static const size_t offsets[VLY_SERIES_KEYS] = {
     offsetof(vly_stimulus, rate_hz), offsetof(vly_stimulus, weight),
     offsetof(vly_stimulus, mean), offsetof(vly_stimulus, sd)};
 
-static void put_series(vly_text *text, const vly_series *series)
+/* Beside at_bursts a list without a table is over time. */
+static void put_series(vly_text *text, const vly_stimulus_entry *entry,
+                       const vly_series *series)
 {
+    const bool table = series->by_neuron && entry->n_times && !entry->every;
     char number[VLY_NUMBER_SIZE];
+    vly_text_put(text, table ? "{ values = [" : "[");
     for (uint32_t i = 0; i < series->n; i++)
-        vly_text_put(text, "%s%s", i ? ", " : "[",
+        vly_text_put(text, "%s%s", i ? ", " : "",
                      vly_toml_print_number(series->values[i], number));
-    vly_text_put(text, "]\n");
+    vly_text_put(text, table ? "] }\n" : "]\n");
 }
 
 static void put_course(vly_text *text, const vly_course *course)
@@ -200,7 +204,7 @@ static void resolve_numbers(vly_text *text, const vly_stimulus_entry *entry,
             if (entry->series[k].course.kind)
                 put_course(text, &entry->series[k].course);
             else
-                put_series(text, &entry->series[k]);
+                put_series(text, entry, &entry->series[k]);
             return;
         }
     memcpy(&values[0], (const char *)first + offset, sizeof(double));

@@ -153,7 +153,34 @@ out:
     return status;
 }
 
-/* A column of a file, or a list of one a neuron or time. */
+/* A column of a file, or { values = [...] }: by neuron beside at_ms too. */
+static vly_status load_table(vly_reader *reader, const vly_toml_node *node,
+                             const vly_value_spec *spec, vly_value *value)
+{
+    const vly_key_list list = {"values by neuron", vly_keys_each, NULL};
+    const vly_toml_node *values = vly_toml_get(node, "values");
+    vly_status status;
+    if (vly_toml_get(node, "file"))
+        return vly_value_from_file(reader, node, spec, value);
+    if (!values)
+        return vly_reader_wrong(reader, node, node->key,
+                                "a number, a list, { values }, "
+                                "{ file, column }, { sine } or { ramp }");
+    VLY_TRY(vly_reader_keys(reader, node, &list));
+    if (values->kind != VLY_TOML_ARRAY)
+        return vly_reader_wrong(reader, values, "values",
+                                "a list of one number a neuron");
+    status = vly_value_read(reader, values, spec, value);
+out:
+    return status;
+}
+
+static const char *times_key(const vly_stimulus_entry *entry)
+{
+    return vly_toml_get(entry->node, "at_ms") ? "at_ms" : "at_bursts";
+}
+
+/* A table, or a list of one a neuron or time. */
 static vly_status load(vly_reader *reader, const vly_stimulus_entry *entry,
                        const vly_toml_node *node, double lo, double hi,
                        vly_series *series)
@@ -164,20 +191,16 @@ static vly_status load(vly_reader *reader, const vly_stimulus_entry *entry,
     const uint32_t wanted = is_by_neuron(entry, node) ? width : entry->n_times;
     vly_value value = {0};
     vly_status status;
-    if (node->kind == VLY_TOML_TABLE)
-        VLY_TRY(vly_toml_get(node, "file")
-                    ? vly_value_from_file(reader, node, &spec, &value)
-                    : vly_reader_wrong(reader, node, node->key,
-                                       "a number, a list, { file, column }, "
-                                       "{ sine } or { ramp }"));
-    else
-        VLY_TRY(vly_value_read(reader, node, &spec, &value));
+    VLY_TRY(node->kind == VLY_TOML_TABLE
+                ? load_table(reader, node, &spec, &value)
+                : vly_value_read(reader, node, &spec, &value));
     series->by_neuron = is_by_neuron(entry, node);
     if (value.n_array != wanted) {
         status = vly_reader_fail(
-            reader, node, "%s is a list of %u, wanted %u, one a %s", node->key,
+            reader, node, "%s is a list of %u, wanted %u, one %s%s", node->key,
             value.n_array, wanted,
-            series->by_neuron ? "neuron of to" : "time of at");
+            series->by_neuron ? "a neuron of to" : "a time of ",
+            series->by_neuron ? "" : times_key(entry));
         goto out;
     }
     VLY_TRY(vly_reader_alloc(reader, value.n_array, sizeof(double),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The tables of keys of values: distributions, draws, choices, mixtures,
- * functions of time.
+ * values by neuron, functions of time.
  */
 #include "genome/genome_keys.h"
 
@@ -50,6 +50,10 @@
             "numbers and distributions: each neuron has one of them"           \
     }
 
+const vly_key vly_keys_each[] = {
+    {"values", VLY_FORM_NUMBER_LIST,
+     "one a neuron, where a list without a table is over time (at_ms)"},
+    END};
 const vly_key vly_keys_course[] = {
     {"sine", VLY_FORM_SECTION,
      "mean + amplitude sin(2 pi frequency t + phase)"},

@@ -124,6 +124,14 @@ prints "the parts are the whole"
 expect 0 check small.toml --build --ranks 5 --rank 4 --json -
 holds is_json out
 prints "\"synapses_whole\":"
+# delays of 1 to 400 bursts: no parts
+sed 's/^delay_ms.*/delay_ms = { uniform = [0.1, 40] }/' small.toml >far.toml
+expect 0 check far.toml --build --ranks 3
+says "bursts: every rank holds the whole network"
+prints "1,000      19.6 kB"
+expect 0 check far.toml --build --ranks 3 --rank 1 --json -
+holds is_json out
+prints "\"no_part\": \"map all has delays"
 expect 0 check --paper small.toml
 prints "synapses      1,000 (exact)"
 expect 0 doc

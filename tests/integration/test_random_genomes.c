@@ -372,8 +372,10 @@ static void test_parts(void **state)
            " only by ranks that exchange\n",
            parts.n_cases, parts.n_whole_only, parts.n_not_alone);
     assert_int_equal(n_wrong, 0);
-    assert_true(parts.n_whole_only * 2 <= parts.n_cases);
-    assert_true(parts.n_not_alone * 2 <= parts.n_cases);
+    /* of few genomes, most may be of the kinds that are built whole */
+    const uint64_t wanted = n_genomes >= 100 ? parts.n_cases / 2 : 1;
+    assert_true(parts.n_cases - parts.n_whole_only >= wanted);
+    assert_true(parts.n_cases - parts.n_not_alone >= wanted);
 }
 
 /* Everything at least ten times in 300 genomes, once in 100. */

@@ -158,7 +158,7 @@ static void assert_plan(vly_backend_net *made, const char *text)
 
 /* ---- random programs ---------------------------------------------------- */
 
-/* What is compared: a failure says it. */
+/* What is compared, for the message of a failure. */
 typedef struct place {
     uint64_t seed;
     const char *options; /* of the net on the device */
@@ -166,7 +166,7 @@ typedef struct place {
     const programs *p;
 } place;
 
-/* The net's programs by the seeds of random_ir.c. */
+/* Prints where, with the seeds of the programs in random_ir.c; returns 0. */
 static int fail_at(const place *at, const char *format, ...)
 {
     va_list list;
@@ -195,7 +195,7 @@ static uint32_t find_wrong(const uint32_t *cpu, const uint32_t *cuda,
     return first;
 }
 
-/* 1 if all fields are the same; otherwise each that differs is told. */
+/* 1 if all fields are the same. Prints each field that differs. */
 static int same_fields(const test_net *net, const place *at,
                        const uint32_t *cpu, const uint32_t *cuda)
 {
@@ -239,7 +239,7 @@ static int same_state(const test_net *net, vly_backend_net *const nets[2],
     return same;
 }
 
-/* 1 if the spikes are the same; otherwise the first burst is told. */
+/* 1 if the spikes are the same. Prints the first burst that differs. */
 static int same_run(const place *at, const test_run *cpu, const test_run *cuda)
 {
     for (uint64_t t = 0; t < cpu->run.n_bursts_done; t++)

@@ -9,7 +9,8 @@
     "format = 1\n[run]\ndt_ms = 0.1\n"                                         \
     "[area.A]\nmodel = \"lif_psc_exp\"\nneurons = 6\n"                         \
     "[area.B]\nmodel = \"lif_psc_exp\"\nneurons = 6\n"
-#define POISSON "[[stimulus]]\nid = \"s\"\nkind = \"poisson\"\nweight_pa = 5\n"
+#define POISSON_BARE "[[stimulus]]\nid = \"s\"\nkind = \"poisson\"\n"
+#define POISSON POISSON_BARE "weight_pa = 5\n"
 
 static void assert_resolves(const vly_genome *genome)
 {
@@ -101,6 +102,31 @@ static void over_time(void **state)
     assert_close(genome->stimuli[5].weight, 2, 0);
     assert_resolves(genome);
     vly_genome_destroy(genome);
+}
+
+/* Values by neuron beside values over time, as many of each: resolved, they
+ * are not taken for each other. */
+static void by_neuron_and_time(void **state)
+{
+    (void)state;
+    vly_genome *genome =
+        genome_of(HEAD POISSON_BARE "to = \"A[1:4]\"\nat_bursts = [0, 4, 9]\n"
+                                    "rate_hz = { values = [2, 2, 3] }\n"
+                                    "weight_pa = [5, 6, 7]\n");
+    assert_int_equal(genome->n_stimuli, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        static const uint64_t times[] = {0, 4, 9, UINT64_MAX};
+        assert_piece(&genome->stimuli[i], i % 2 ? 3 : 1, i % 2 ? 1 : 2,
+                     times[i / 2], times[i / 2 + 1], i % 2 ? 3 : 2);
+        assert_close(genome->stimuli[i].weight, 5 + i / 2, 0);
+    }
+    assert_resolves(genome);
+    vly_genome_destroy(genome);
+    /* without times the table is the list */
+    assert_alike(HEAD POISSON
+                 "to = \"A\"\nrate_hz = { values = [7, 7, 0, 3, 3, "
+                 "9] }\n",
+                 HEAD POISSON "to = \"A\"\nrate_hz = [7, 7, 0, 3, 3, 9]\n");
 }
 
 /* sin(2 pi (10 Hz t + 30/360)) at the middles of steps, in double by libm. */
@@ -236,8 +262,9 @@ static void records(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(equal_numbers), cmocka_unit_test(by_neuron),
-    cmocka_unit_test(over_time),     cmocka_unit_test(sines),
-    cmocka_unit_test(ramps),         cmocka_unit_test(of_a_file),
-    cmocka_unit_test(generators),    cmocka_unit_test(records),
+    cmocka_unit_test(over_time),     cmocka_unit_test(by_neuron_and_time),
+    cmocka_unit_test(sines),         cmocka_unit_test(ramps),
+    cmocka_unit_test(of_a_file),     cmocka_unit_test(generators),
+    cmocka_unit_test(records),
 };
 VLY_TEST_MAIN(tests)

@@ -41,14 +41,15 @@ typedef struct ranks_report {
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* Linux: the kernel's peak of the process begins again at what it uses now. */
-static void peak_begin(void)
+/* Linux: the kernel's peak of the process begins again at what it uses now.
+ * False: it does not. */
+static bool peak_begin(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "w");
     if (file == NULL)
-        return;
-    fputs("5", file);
-    fclose(file);
+        return false;
+    const bool written = fputs("5", file) >= 0;
+    return fclose(file) == 0 && written;
 }
 
 static uint64_t peak_bytes(void)
@@ -77,18 +78,20 @@ static vly_status part_build(const ranks_report *report, uint32_t rank,
                              .rank = rank,
                              .n_ranks = asked->n_ranks,
                              .first = report->first};
-    peak_begin();
+    const bool peaks = peak_begin();
     const uint64_t begin = vly_clock_ns();
     VLY_TRY(vly_connectome_build_part(report->genome, &ranks, asked->n_threads,
                                       &built, error));
+    const uint64_t end = vly_clock_ns();
+    const uint64_t peak = peaks ? peak_bytes() : 0;
     *part =
         (built_part){.rank = rank,
                      .n_neurons = report->first[rank + 1] - report->first[rank],
                      .n_synapses = built->desc.n_synapses,
                      .n_synapses_whole = built->n_synapses_whole,
                      .bytes = built->n_bytes,
-                     .seconds = (double)(vly_clock_ns() - begin) * 1e-9,
-                     .peak_bytes = peak_bytes(),
+                     .seconds = (double)(end - begin) * 1e-9,
+                     .peak_bytes = peak,
                      .digest = vly_connectome_digest(built, asked->n_threads)};
 out:
     vly_connectome_destroy(built);
@@ -121,6 +124,37 @@ static void part_print(ranks_report *report, const built_part *part)
 
 /* ---- the whole ----------------------------------------------------------- */
 
+static void sum_print(const ranks_report *report)
+{
+    tool_print("%6s %14s %18s %12s %12s %10s  %s\n", "sum",
+               tool_thousands(report->genome->n_neurons),
+               tool_thousands(report->n_synapses), "", "", "",
+               tool_hash_text(&report->digest));
+}
+
+/* same NULL: there are no parts to compare with. */
+static void whole_print(ranks_report *report, const vly_connectome *whole,
+                        vly_hash digest, const bool *same)
+{
+    json_writer *json = &report->json;
+    if (report->asked->json == NULL) {
+        tool_print("%6s %14s %18s %12s %12s %10s  %s\n", "whole",
+                   tool_thousands(report->genome->n_neurons),
+                   tool_thousands(whole->desc.n_synapses),
+                   tool_bytes(whole->n_bytes), "", "", tool_hash_text(&digest));
+        if (same != NULL)
+            tool_print("the parts %s the whole\n", *same ? "are" : "are not");
+        return;
+    }
+    json_object(json, "whole");
+    json_u64(json, "synapses", whole->desc.n_synapses);
+    json_u64(json, "bytes", whole->n_bytes);
+    json_text(json, "digest", tool_hash_text(&digest));
+    if (same != NULL)
+        json_bool(json, "same", *same);
+    json_object_end(json);
+}
+
 static vly_status whole_compare(ranks_report *report, bool *differs,
                                 vly_error *error)
 {
@@ -132,24 +166,26 @@ static vly_status whole_compare(ranks_report *report, bool *differs,
     const bool same = whole->desc.n_synapses == report->n_synapses &&
                       memcmp(&digest, &report->digest, sizeof digest) == 0;
     *differs = !same;
-    if (report->asked->json == NULL) {
-        tool_print("%6s %14s %18s %12s %12s %10s  %s\n", "sum",
-                   tool_thousands(report->genome->n_neurons),
-                   tool_thousands(report->n_synapses), "", "", "",
-                   tool_hash_text(&report->digest));
-        tool_print("%6s %14s %18s %12s %12s %10s  %s\n", "whole",
-                   tool_thousands(report->genome->n_neurons),
-                   tool_thousands(whole->desc.n_synapses),
-                   tool_bytes(whole->n_bytes), "", "", tool_hash_text(&digest));
-        tool_print("the parts %s the whole\n", same ? "are" : "are not");
-        goto out;
-    }
-    json_object(&report->json, "whole");
-    json_u64(&report->json, "synapses", whole->desc.n_synapses);
-    json_u64(&report->json, "bytes", whole->n_bytes);
-    json_text(&report->json, "digest", tool_hash_text(&digest));
-    json_bool(&report->json, "same", same);
-    json_object_end(&report->json);
+    if (report->asked->json == NULL)
+        sum_print(report);
+    whole_print(report, whole, digest, &same);
+out:
+    vly_connectome_destroy(whole);
+    return status;
+}
+
+/* A part cannot be built, why: the whole is shown instead. */
+static vly_status whole_show(ranks_report *report, const vly_error *why,
+                             vly_error *error)
+{
+    vly_status status;
+    vly_connectome *whole = NULL;
+    const uint32_t n_threads = report->asked->n_threads;
+    VLY_TRY(vly_connectome_build(report->genome, n_threads, &whole, error));
+    if (report->asked->json != NULL)
+        json_text(&report->json, "no_part", why->message);
+    whole_print(report, whole, vly_connectome_digest(whole, n_threads), NULL);
+    tool_message("note: %s", why->message);
 out:
     vly_connectome_destroy(whole);
     return status;
@@ -184,12 +220,34 @@ static vly_status report_end(ranks_report *report, vly_error *error)
     return vly_writer_save(path, text, n_text, error);
 }
 
+/* The parts asked for, up to one that a rank alone cannot build: *why has the
+ * reason then, and the status is E_UNSUPPORTED. */
+static vly_status parts_build(ranks_report *report, vly_error *why)
+{
+    vly_status status = VLY_OK;
+    const check_ranks *asked = report->asked;
+    const bool all = asked->rank == asked->n_ranks;
+    const uint32_t end = all ? asked->n_ranks : asked->rank + 1;
+    for (uint32_t r = all ? 0 : asked->rank; r < end; r++) {
+        built_part part;
+        VLY_TRY(part_build(report, r, &part, why));
+        part_print(report, &part);
+        report->n_synapses += part.n_synapses;
+        report->digest = vly_digest_add(report->digest, part.digest);
+    }
+out:
+    if (asked->json != NULL)
+        json_array_end(&report->json);
+    return status;
+}
+
 vly_status check_ranks_run(const vly_genome *genome, const check_ranks *asked,
                            bool *differs, vly_error *error)
 {
     vly_status status;
     ranks_report report = {.genome = genome, .asked = asked};
     const bool all = asked->rank == asked->n_ranks;
+    vly_error why = VLY_ERROR_INIT;
     *differs = false;
     json_init(&report.json, true);
     report.first = vly_malloc(asked->n_ranks + (size_t)1, sizeof *report.first);
@@ -197,18 +255,12 @@ vly_status check_ranks_run(const vly_genome *genome, const check_ranks *asked,
         VLY_TRY(vly_fail_nomem(error, asked->n_ranks * UINT64_C(4), "ranks"));
     VLY_TRY(vly_ranks_cut_genome(genome, asked->n_ranks, report.first, error));
     report_begin(&report);
-    for (uint32_t r = all ? 0 : asked->rank; r < asked->n_ranks; r++) {
-        built_part part;
-        VLY_TRY(part_build(&report, r, &part, error));
-        part_print(&report, &part);
-        report.n_synapses += part.n_synapses;
-        report.digest = vly_digest_add(report.digest, part.digest);
-        if (!all)
-            break;
-    }
-    if (asked->json != NULL)
-        json_array_end(&report.json);
-    if (all)
+    status = parts_build(&report, &why);
+    if (status == VLY_E_UNSUPPORTED)
+        VLY_TRY(whole_show(&report, &why, error));
+    else if (status != VLY_OK)
+        VLY_TRY(vly_fail(error, status, "%s", why.message));
+    else if (all)
         VLY_TRY(whole_compare(&report, differs, error));
     VLY_TRY(report_end(&report, error));
 out:

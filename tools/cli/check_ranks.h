@@ -17,8 +17,9 @@ typedef struct check_ranks {
 } check_ranks;
 
 /* Builds and prints parts, each as by a rank alone. *differs: their sums are
- * not those of the whole. Errors  of vly_connectome_build_part; E_IO, E_NOMEM
- */
+ * not those of the whole. If a rank alone cannot build its part, the whole is
+ * printed, and a note says why.
+ * Errors  of vly_connectome_build, vly_connectome_build_part; E_IO, E_NOMEM */
 vly_status check_ranks_run(const vly_genome *genome, const check_ranks *asked,
                            bool *differs, vly_error *error);
 

@@ -86,7 +86,6 @@ static bool coarse_stimulus(const vly_genome *genome,
     return true;
 }
 
-/* Number i of maps and stimuli together. */
 /* A piece of a list whose weight the piece before it has too. */
 static bool is_repeated(const vly_connectome *connectome, uint32_t s)
 {
@@ -96,6 +95,7 @@ static bool is_repeated(const vly_connectome *connectome, uint32_t s)
            at[-1].mean == at->mean && at[-1].sd == at->sd;
 }
 
+/* Number i of maps and stimuli together. */
 static bool coarse_at(const vly_genome *genome,
                       const vly_connectome *connectome, uint32_t i,
                       coarse *found)

@@ -21,6 +21,7 @@ const char *const schema_forms[VLY_FORMS] = {
         "\"items\": {\"$ref\": \"#/$defs/number\"}}}]}",
     [VLY_FORM_EACH] = "{\"anyOf\": [{\"$ref\": \"#/$defs/number\"}, {\"$ref\": "
                       "\"#/$defs/value.column\"}, {\"$ref\": "
+                      "\"#/$defs/value.each\"}, {\"$ref\": "
                       "\"#/$defs/value.course\"}, {\"type\": \"array\", "
                       "\"items\": {\"$ref\": \"#/$defs/number\"}}]}",
     [VLY_FORM_PER_AREA] =
