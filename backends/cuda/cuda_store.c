@@ -231,8 +231,8 @@ static vly_status slot_merged(conveyor *c, cudaError_t launched,
 
 /* Sends a projection piece by piece; take enqueues the kernel that reads it. */
 static vly_status take_pieces(conveyor *c, const vly_projection_desc *p,
-                              int has_synapses, vly_cuda_take take, void *arg,
-                              vly_error *error)
+                              uint32_t has_synapses, vly_cuda_take take,
+                              void *arg, vly_error *error)
 {
     uint32_t n = n_sources(c->shard->store.fixed, p);
     vly_status status = VLY_OK;
