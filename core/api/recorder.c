@@ -108,7 +108,7 @@ static vly_status open_digests(const vly_net *net, const char *path,
         .connectome_hash = connectome->hash,
         .dt_ms = connectome->desc.dt_ms,
         .n_neurons = connectome->desc.n_neurons,
-        .n_synapses = connectome->desc.n_synapses,
+        .n_synapses = vly_connectome_n_whole(connectome),
     };
     if (net->burst != 0)
         return vly_fail(error, VLY_E_INVALID,

@@ -150,6 +150,13 @@ typedef struct vly_connectome {
     void *storage;             /* private */
 } vly_connectome;
 
+/* Synapses of the whole network. */
+static inline uint64_t vly_connectome_n_whole(const vly_connectome *connectome)
+{
+    return connectome->part ? connectome->n_synapses_whole
+                            : connectome->desc.n_synapses;
+}
+
 /* Declared in volley.h:
  * vly_connectome_build  on n_threads threads; peak memory at most 8 bytes a
  *                       synapse plus what the neurons need.

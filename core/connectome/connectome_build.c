@@ -451,8 +451,10 @@ static vly_status build(const vly_genome *genome, uint32_t n_threads,
     VLY_TRY(vly_views_make(&maker, n_state_words, connectome));
     if (part)
         part_note(part, &maker, connectome);
-    else
+    if (!part)
         VLY_TRY(connectome_hash(connectome, maker.n_threads, error));
+    else if (part->ranks->gather)
+        VLY_TRY(vly_part_hash(&maker, connectome));
     connectome->n_bytes = storage->n_bytes;
 out:
     vly_free(maker.areas);

@@ -130,6 +130,38 @@ out:
     return status;
 }
 
+static const void *image_bytes(const void *arg, uint32_t section, uint64_t at,
+                               size_t n, void *buffer)
+{
+    return vly_image_bytes(arg, section, at, n, buffer);
+}
+
+vly_status vly_image_checksums(const vly_image *image, uint32_t without,
+                               uint32_t n_threads,
+                               vly_hash checksums[VLY_SECTIONS],
+                               vly_error *error)
+{
+    vly_checksum_source source = {.bytes = image_bytes, .arg = image};
+    for (uint32_t s = 0; s < VLY_SECTIONS; s++)
+        if ((without >> s & 1u) == 0)
+            source.n_bytes[s] = image->sections[s].bytes;
+    return vly_sections_checksum(&source, n_threads, checksums, error);
+}
+
+void vly_image_sign(vly_image *image, const vly_hash checksums[VLY_SECTIONS])
+{
+    vly_file_header *header = &image->header;
+    for (uint32_t s = 0; s < VLY_SECTIONS; s++)
+        image->table[s].checksum = checksums[s];
+    if (header->learning_bytes)
+        header->learning_checksum =
+            vly_hash_bytes((vly_hash){{0, 0}}, image->learning,
+                           (size_t)header->learning_bytes);
+    header->hash = vly_content_hash(header, image->table);
+    header->table_checksum = vly_table_checksum(image->table);
+    header->header_checksum = vly_header_checksum(header);
+}
+
 vly_hash vly_content_hash(const vly_file_header *header,
                           const vly_file_section table[VLY_SECTIONS])
 {

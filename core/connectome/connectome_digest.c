@@ -238,3 +238,10 @@ vly_hash vly_connectome_digest(const vly_connectome *connectome,
     pthread_mutex_unlock(&lock);
     return digest;
 }
+
+void vly_connectome_digest_know(vly_connectome *connectome, vly_hash digest)
+{
+    vly_storage *storage = connectome->storage;
+    storage->digest = digest;
+    atomic_store_explicit(&storage->has_digest, true, memory_order_release);
+}

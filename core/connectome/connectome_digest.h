@@ -28,15 +28,17 @@ vly_projection_delay(const vly_projection_desc *projection, uint64_t synapse)
            (projection->delay ? projection->delay[synapse] : 0u);
 }
 
-/* The digest of the whole connectome; of a part that a rank built, its share.
- * Computed on the first call, then stored
- * in the connectome.
+/* The digest of the whole connectome; of a part that a rank built, its share,
+ * unless the whole is known. Computed on the first call, then stored in the
+ * connectome.
  * n_threads  0: all cores; the digest never depends on it
  * Thread     [any-thread] the first caller computes it, others wait
  * Cost       2 to 3 ns a synapse of one thread; no allocation, unless one
  * source has more than 64 synapses to one target */
 vly_hash vly_connectome_digest(const vly_connectome *connectome,
                                uint32_t n_threads);
+/* Of a part: its digest is from now on that of the whole. */
+void vly_connectome_digest_know(vly_connectome *connectome, vly_hash digest);
 
 /* The part of the digest for neurons [first, last): their columns, the synapses
  * that end at them, and the records whose first neuron is one of them. The sum

@@ -408,36 +408,8 @@ static void table_fill(vly_image *image, uint32_t n_learning)
     image->header.file_bytes = at;
 }
 
-static const void *source_bytes(const void *arg, uint32_t section, uint64_t at,
-                                size_t n, void *buffer)
-{
-    return vly_image_bytes(arg, section, at, n, buffer);
-}
-
-static vly_status checksums_fill(vly_image *image, uint32_t n_threads,
-                                 vly_error *error)
-{
-    vly_hash checksums[VLY_SECTIONS];
-    vly_checksum_source source = {.bytes = source_bytes, .arg = image};
-    for (uint32_t s = 0; s < VLY_SECTIONS; s++)
-        source.n_bytes[s] = image->sections[s].bytes;
-    vly_status status = VLY_OK;
-    VLY_TRY(vly_sections_checksum(&source, n_threads, checksums, error));
-    for (uint32_t s = 0; s < VLY_SECTIONS; s++)
-        image->table[s].checksum = checksums[s];
-    if (image->header.learning_bytes)
-        image->header.learning_checksum =
-            vly_hash_bytes((vly_hash){{0, 0}}, image->learning,
-                           (size_t)image->header.learning_bytes);
-    image->header.hash = vly_content_hash(&image->header, image->table);
-    image->header.table_checksum = vly_table_checksum(image->table);
-    image->header.header_checksum = vly_header_checksum(&image->header);
-out:
-    return status;
-}
-
-vly_status vly_image_init(vly_image *image, const vly_connectome *connectome,
-                          uint32_t n_threads, vly_error *error)
+vly_status vly_image_lay(vly_image *image, const vly_connectome *connectome,
+                         vly_error *error)
 {
     vly_status status;
     image_writer writer;
@@ -456,7 +428,20 @@ vly_status vly_image_init(vly_image *image, const vly_connectome *connectome,
     header_fill(image, connectome, writer.n_columns);
     table_fill(image, writer.n_learning);
     records_place(&writer);
-    VLY_TRY(checksums_fill(image, n_threads, error));
+out:
+    if (status != VLY_OK)
+        vly_image_deinit(image);
+    return status;
+}
+
+vly_status vly_image_init(vly_image *image, const vly_connectome *connectome,
+                          uint32_t n_threads, vly_error *error)
+{
+    vly_hash checksums[VLY_SECTIONS];
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_image_lay(image, connectome, error));
+    VLY_TRY(vly_image_checksums(image, 0, n_threads, checksums, error));
+    vly_image_sign(image, checksums);
 out:
     if (status != VLY_OK)
         vly_image_deinit(image);

@@ -220,6 +220,18 @@ uint32_t vly_section_element(uint32_t section); /* bytes */
  * Errors  E_NOMEM */
 vly_status vly_image_init(vly_image *image, const vly_connectome *connectome,
                           uint32_t n_threads, vly_error *error);
+/* In two steps: everything but the checksums, of which the pieces of synapses
+ * need not be there; then these. without: bit s leaves section s out, whose
+ * checksum becomes that of no bytes.
+ * Errors  E_NOMEM */
+vly_status vly_image_lay(vly_image *image, const vly_connectome *connectome,
+                         vly_error *error);
+vly_status vly_image_checksums(const vly_image *image, uint32_t without,
+                               uint32_t n_threads,
+                               vly_hash checksums[VLY_SECTIONS],
+                               vly_error *error);
+/* Sets the checksums and the hashes that follow from them. */
+void vly_image_sign(vly_image *image, const vly_hash checksums[VLY_SECTIONS]);
 void vly_image_deinit(vly_image *image);
 /* Bytes [at, at + n) of a section: a pointer to them, or a copy in buffer. */
 const void *vly_image_bytes(const vly_image *image, uint32_t section,

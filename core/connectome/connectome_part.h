@@ -12,7 +12,8 @@
  * units, delay_max, max_delay, roundings and n_synapses_whole are those of the
  * whole; n_synapses, weight_min and weight_max those of the own synapses. Loads
  * are those of all neurons, or without a gather of the own ones, the others 0.
- * hash is 0. vly_connectome_digest gives the part's share of the digest.
+ * hash is that of the whole, or without a gather 0. vly_connectome_digest gives
+ * the part's share of the digest.
  *
  * ranks->gather  NULL: the rank builds alone. It repeats the draws of other
  *                ranks where it must, without storing them

@@ -76,4 +76,9 @@ vly_status vly_part_loads(vly_maker *maker);
 vly_status vly_part_most(vly_maker *maker, uint32_t area, uint64_t others_most,
                          uint64_t *most);
 
+/* part_hash.c: connectome->hash becomes that of the whole, for which all ranks
+ * give each other their synapses once.
+ * Errors  E_INVALID a rank has another network; E_NOMEM; of gather */
+vly_status vly_part_hash(vly_maker *maker, vly_connectome *connectome);
+
 #endif

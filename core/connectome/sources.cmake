@@ -19,6 +19,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/learning_make.c
     ${CMAKE_CURRENT_LIST_DIR}/memory_views.c
     ${CMAKE_CURRENT_LIST_DIR}/near_neurons.c
+    ${CMAKE_CURRENT_LIST_DIR}/part_hash.c
     ${CMAKE_CURRENT_LIST_DIR}/part_init.c
     ${CMAKE_CURRENT_LIST_DIR}/part_rows.c
     ${CMAKE_CURRENT_LIST_DIR}/part_split.c

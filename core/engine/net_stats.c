@@ -62,7 +62,7 @@ static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
         .n_areas = desc->n_areas,
         .bursts = net->burst,
         .neurons = desc->n_neurons,
-        .synapses = desc->n_synapses,
+        .synapses = vly_connectome_n_whole(net->connectome),
         .spikes = net->counters.spikes,
         .events = net->counters.events,
         .candidates = net->counters.candidates,

@@ -7,7 +7,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "connectome/connectome_digest.h"
+#include "connectome/connectome_part.h"
 #include "connectome/ranks_cut.h"
+#include "engine/engine.h"
 #include "engine/ranks_parts.h"
 #include "plugin/host_log.h"
 #include "volley_build.h"
@@ -109,6 +112,8 @@ typedef struct greeting {
     vly_hash connectome;
     vly_hash genome;
     uint64_t cut;
+    uint32_t whole; /* that of rank 0 counts */
+    uint32_t reserved;
     char version[32];
 } greeting;
 
@@ -137,6 +142,23 @@ static vly_status check_greeting(const greeting *mine, uint32_t rank,
     return VLY_OK;
 }
 
+/* Gives all ranks mine and compares; *pieces: the greetings of all. */
+static vly_status greet(vly_rank_group *group, greeting *mine,
+                        const vly_piece **pieces, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    (void)snprintf(mine->version, sizeof mine->version, "%s",
+                   VLY_BUILD_VERSION);
+    VLY_TRY(vly_rank_gather(
+        group, VLY_RANK_TAG_CALL | VLY_EXCHANGE_SLOW | group->n_calls, mine,
+        sizeof *mine, pieces, error));
+    group->n_calls++;
+    for (uint32_t r = 0; r < group->info.n_ranks; r++)
+        VLY_TRY(check_greeting(mine, r, &(*pieces)[r], error));
+out:
+    return status;
+}
+
 vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
                             const uint32_t *cut, vly_error *error)
 {
@@ -144,23 +166,85 @@ vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
     greeting mine = {.connectome = connectome->hash,
                      .genome = connectome->genome_hash};
     vly_status status = VLY_OK;
-    (void)snprintf(mine.version, sizeof mine.version, "%s", VLY_BUILD_VERSION);
-    if (cut)
+    if (cut && cut != group->first)
         memcpy(group->first, cut,
                (group->info.n_ranks + (size_t)1) * sizeof *cut);
-    else
+    if (!cut)
         VLY_TRY(vly_ranks_cut_connectome(connectome, group->info.n_ranks,
                                          group->first, error));
     for (uint32_t r = 0; r <= group->info.n_ranks; r++)
         mine.cut = vly_mix64(mine.cut ^ group->first[r]);
-    VLY_TRY(vly_rank_gather(
-        group, VLY_RANK_TAG_CALL | VLY_EXCHANGE_SLOW | group->n_calls, &mine,
-        sizeof mine, &pieces, error));
-    for (uint32_t r = 0; r < group->info.n_ranks; r++)
-        VLY_TRY(check_greeting(&mine, r, &pieces[r], error));
+    VLY_TRY(greet(group, &mine, &pieces, error));
     connectome->desc.ranks = &group->ranks;
     group->divided = true;
-    group->n_calls++;
+out:
+    return status;
+}
+
+/* ---- the build ---------------------------------------------------------- */
+
+/* vly_ranks.gather of a build, between two of which ranks may compute long. */
+static vly_status gather_slowly(void *context, uint64_t tag, const void *mine,
+                                uint64_t n_bytes, const vly_piece **pieces,
+                                vly_error *error)
+{
+    return vly_rank_gather(context, tag | VLY_EXCHANGE_SLOW, mine, n_bytes,
+                           pieces, error);
+}
+
+/* The part, with the digest of the whole. */
+static vly_status build_part(vly_rank_group *group, const vly_genome *genome,
+                             uint32_t n_threads, vly_connectome **connectome,
+                             vly_error *error)
+{
+    vly_status status;
+    vly_ranks ranks = group->ranks;
+    const vly_piece *pieces = NULL;
+    vly_hash sum = {{0, 0}};
+    ranks.gather = gather_slowly;
+    VLY_TRY(
+        vly_ranks_cut_genome(genome, group->info.n_ranks, group->first, error));
+    VLY_TRY(vly_connectome_build_part(genome, &ranks, n_threads, connectome,
+                                      error));
+    const vly_hash share = vly_connectome_digest(*connectome, n_threads);
+    VLY_TRY(vly_rank_gather(
+        group, VLY_RANK_TAG_ANSWER | VLY_EXCHANGE_SLOW | group->n_calls, &share,
+        sizeof share, &pieces, error));
+    for (uint32_t r = 0; r < group->info.n_ranks; r++) {
+        vly_hash theirs;
+        if (pieces[r].n_bytes != sizeof theirs)
+            VLY_TRY(vly_fail(error, VLY_E_DEVICE,
+                             "rank %u sent a digest of another size", r));
+        memcpy(&theirs, pieces[r].data, sizeof theirs);
+        sum = vly_digest_add(sum, theirs);
+    }
+    vly_connectome_digest_know(*connectome, sum);
+out:
+    return status;
+}
+
+vly_status vly_ranks_build(vly_rank_group *group, const vly_genome *genome,
+                           uint32_t n_threads, bool whole_wanted,
+                           vly_connectome **connectome, vly_error *error)
+{
+    greeting mine = {.genome = genome->hash, .whole = whole_wanted};
+    const vly_piece *pieces = NULL;
+    vly_error why = VLY_ERROR_INIT;
+    vly_status status;
+    VLY_TRY(greet(group, &mine, &pieces, error));
+    bool whole = ((const greeting *)pieces[0].data)->whole != 0;
+    if (!whole) {
+        status = build_part(group, genome, n_threads, connectome, &why);
+        whole = status == VLY_E_UNSUPPORTED; /* the same on all ranks */
+        if (status != VLY_OK && !whole) {
+            vly_error_copy(&why, error);
+            goto out;
+        }
+    }
+    if (whole)
+        VLY_TRY(vly_connectome_build(genome, n_threads, connectome, error));
+    VLY_TRY(vly_ranks_divide(group, *connectome, whole ? NULL : group->first,
+                             error));
 out:
     return status;
 }

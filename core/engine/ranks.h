@@ -38,6 +38,15 @@ uint32_t vly_ranks_rank(const vly_rank_group *group);
 vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
                           vly_error *error);
 
+/* All ranks: builds the connectome and divides it. Each rank builds only the
+ * synapses onto its own neurons, unless rank 0 wants the whole (whole_wanted of
+ * the others is ignored) or the network cannot be built in parts. A part has
+ * the hash and the digest of the whole.
+ * Errors  as vly_connectome_build_part, vly_ranks_divide */
+vly_status vly_ranks_build(vly_rank_group *group, const vly_genome *genome,
+                           uint32_t n_threads, bool whole_wanted,
+                           vly_connectome **connectome, vly_error *error);
+
 /* All ranks: gives each rank its neurons; nets of this connectome are then run
  * by all. The group must outlive the connectome's nets. cut: [n_ranks + 1] as
  * in vly_ranks.first; NULL: ranks of equal cost.

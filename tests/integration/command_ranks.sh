@@ -109,6 +109,48 @@ holds cmp one.csv a.csv
 expect 0 run net.toml --resume again.state --record b.csv
 holds cmp one.csv b.csv
 
+# a network that does not learn: each rank holds its part, and all files are the
+# same. With `volley ctl` a parameter of area F could change, for which rank 0
+# holds the whole.
+sed '/^\[plasticity/,/^w_max/d; /^plasticity/d' net.toml >fixed.toml
+expect 0 run fixed.toml --control off --record x.csv --json one.json --checkpoint x.state \
+    --save-connectome one.bin
+cp x.csv one.csv
+cp x.state one.state
+bytes=$(value connectome_bytes one.json)
+for ranks in 2 5; do
+    expect 0 run fixed.toml --control off --ranks $ranks --record x.csv --json many.json \
+        --checkpoint x.state --threads 2
+    for key in connectome_hash connectome_digest synapses digest state_digest; do
+        holds test "$(value $key many.json)" = "$(value $key one.json)"
+    done
+    holds test "$(value connectome_bytes many.json)" -lt $((bytes * 9 / 10))
+    holds cmp one.csv x.csv
+    holds cmp one.state x.state
+done
+expect 0 run fixed.toml --ranks 2 --json many.json
+holds test "$(value connectome_bytes many.json)" -eq "$bytes"
+expect 0 run fixed.toml --control off --ranks 3 --save-connectome many.bin
+holds cmp one.bin many.bin
+expect 0 run fixed.toml --control off --ranks 3 --ms 30 --checkpoint half.state \
+    --record x.csv
+expect 0 run fixed.toml --control off --ranks 2 --resume half.state --record x.csv \
+    --json many.json --checkpoint x.state
+holds test "$(value state_digest many.json)" = "$(value state_digest one.json)"
+holds cmp one.csv x.csv
+changed="--change 40=stimulus.noise.rate_hz=2000 --swap 80=cpu:2"
+# shellcheck disable=SC2086 # options
+expect 0 run fixed.toml --control off $changed --json one.json
+# shellcheck disable=SC2086
+expect 0 run fixed.toml --control off $changed --json many.json --ranks 3
+holds test "$(value state_digest many.json)" = "$(value state_digest one.json)"
+# a mistake that only the build finds is that of one process
+sed 's/^weight_pa = 400/weight_pa = 1e-9/' fixed.toml >large.toml
+expect 2 run large.toml
+sentence=$(cat err)
+expect 2 run large.toml --control off --ranks 3
+holds test "$(cat err)" = "$sentence"
+
 # ---- what is refused --------------------------------------------------------
 
 expect 2 run net.toml --ranks 0

@@ -217,6 +217,9 @@ static bool same_parts(const member *members, uint32_t n_ranks,
                           !members[r].ranks.gather};
         if (!same_part(&b))
             return false;
+        if (!b.alone &&
+            memcmp(&b.part->hash, &whole->hash, sizeof whole->hash) != 0)
+            return differs(&b, "hashes of net", 0);
         sum = vly_digest_add(sum, vly_connectome_digest(b.part, 1));
         n_synapses += b.part->desc.n_synapses;
     }

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "tools/control/control_server.h"
+#include "tools/run/run_change.h"
 #include "tools/run/run_failover.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
@@ -478,6 +479,13 @@ static void put_path(const run_job *job, json_writer *json)
     json_text(json, "control", of(job)->path);
 }
 
+/* A client may change parameters. */
+static bool whole(const run_job *job)
+{
+    return strcmp(of(job)->path, "off") != 0 &&
+           run_change_reads_synapses(job->build.genome);
+}
+
 const run_part run_part_control = {
     .name = "control",
     .state_bytes = sizeof(control_part),
@@ -489,6 +497,7 @@ const run_part run_part_control = {
            [RUN_OPEN] = open_or_tell,
            [RUN_BETWEEN] = between},
     .wants = wants,
+    .whole = whole,
     .end = close_control,
     .json = {[RUN_MANIFEST_FIRST] = put_path},
 };

@@ -304,6 +304,20 @@ static void put(const run_job *job, json_writer *json)
     json_array_end(json);
 }
 
+bool run_change_reads_synapses(const vly_genome *genome)
+{
+    for (uint32_t a = 0; a < genome->n_areas; a++)
+        if ((genome->areas[a].model->flags & VLY_AREA_FEAGI) != 0)
+            return true;
+    return false;
+}
+
+static bool whole(const run_job *job)
+{
+    return of(job)->n_changes > 0 &&
+           run_change_reads_synapses(job->build.genome);
+}
+
 const run_part run_part_change = {
     .name = "changes",
     .state_bytes = sizeof(change_part),
@@ -317,6 +331,7 @@ const run_part run_part_change = {
     .command = "set",
     .command_argument = true,
     .obey = obey,
+    .whole = whole,
     .print = {[RUN_LINES] = print},
     .json = {[RUN_MEMBERS] = put, [RUN_MANIFEST] = put},
     .close = deinit,

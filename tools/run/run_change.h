@@ -6,6 +6,8 @@
 #ifndef VOLLEY_TOOLS_RUN_CHANGE_H
 #define VOLLEY_TOOLS_RUN_CHANGE_H
 
+#include <stdbool.h>
+
 #include <volley/volley.h>
 
 struct run_job;
@@ -14,5 +16,8 @@ struct run_job;
  * Errors  E_NOMEM */
 vly_status run_change_plan(struct run_job *job, uint64_t burst,
                            const char *path, double value, vly_error *error);
+/* Whether a change may read synapses: a postsynaptic potential of FEAGI's model
+ * changes the largest inputs of its targets. */
+bool run_change_reads_synapses(const vly_genome *genome);
 
 #endif

@@ -60,6 +60,11 @@ static vly_status check_connectome(run_job *job, vly_error *error)
     return tool_output_check(job->plan.connectome, error);
 }
 
+static bool connectome_whole(const run_job *job)
+{
+    return job->plan.connectome != NULL;
+}
+
 const run_part run_part_connectome = {
     .name = "connectome",
     .help = 10,
@@ -67,4 +72,5 @@ const run_part run_part_connectome = {
     .read = read_connectome,
     .at = {[RUN_LOCK] = check_connectome},
     .output = connectome_output,
+    .whole = connectome_whole,
 };

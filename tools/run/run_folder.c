@@ -79,7 +79,7 @@ static void put_genome(const run_job *job, json_writer *json)
     json_object_end(json);
     json_number(json, "dt_ms", genome->dt_ms);
     json_u64(json, "neurons", connectome->desc.n_neurons);
-    json_u64(json, "synapses", connectome->desc.n_synapses);
+    json_u64(json, "synapses", vly_connectome_n_whole(connectome));
     json_u64(json, "feagi_q", connectome->desc.feagi_q);
     json_array(json, "q");
     for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {

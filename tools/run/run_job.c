@@ -47,8 +47,7 @@ static void on_log(void *arg, int32_t level, const char *source,
 static vly_status build(run_job *job, vly_error *error)
 {
     uint64_t begin = vly_clock_ns();
-    vly_status status = vly_connectome_build(
-        job->build.genome, job->plan.n_threads, &job->build.connectome, error);
+    vly_status status = run_parts_do(job, RUN_BUILD, error);
     job->build.seconds.build = (double)(vly_clock_ns() - begin) * 1e-9;
     if (status == VLY_OK && !job->plan.quiet)
         weight_notes(job->build.genome, job->build.connectome);

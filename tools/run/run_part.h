@@ -26,6 +26,7 @@ typedef enum run_step {
     RUN_CHECK,  /* all checks that are possible before the network is
                  * compiled */
     RUN_LOCK,   /* the folder is made */
+    RUN_BUILD,  /* the network is compiled, by part ranks */
     RUN_FIT,    /* the network is compiled */
     RUN_CLAIM,  /* the net exists; recordings are opened and locked */
     RUN_OPEN,   /* other files and sockets are opened; threads start */
@@ -85,6 +86,9 @@ typedef struct run_part {
     const char *(*input)(const run_job *job, const char **what);
 
     vly_status (*at[RUN_N_STEPS])(run_job *job, vly_error *error);
+    /* Of a run by several ranks: this part reads synapses of all neurons, so
+     * rank 0 holds the whole network. */
+    bool (*whole)(const run_job *job);
 
     /* ---- the loop ---- */
     /* The state from which the net continues, to be destroyed by the caller;
@@ -207,6 +211,7 @@ vly_status run_parts_apart(const run_job *job, const char *path,
  * the first failure. */
 vly_status run_parts_do(run_job *job, run_step step, vly_error *error);
 
+bool run_parts_whole(const run_job *job);
 vly_state *run_parts_resume(run_job *job);
 void run_parts_start(run_job *job, uint64_t now_ns);
 uint64_t run_parts_due(const run_job *job);

@@ -232,6 +232,14 @@ void run_parts_after(run_job *job)
             parts[i]->after(job, next_ns);
 }
 
+bool run_parts_whole(const run_job *job)
+{
+    for (uint32_t i = 0; i < N_PARTS; i++)
+        if (parts[i]->whole != NULL && parts[i]->whole(job))
+            return true;
+    return false;
+}
+
 bool run_parts_go_on(run_job *job)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)

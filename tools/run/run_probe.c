@@ -369,6 +369,13 @@ static const char *output(const run_job *job, uint32_t k)
     return k == 0 ? of(job)->plan.out : NULL;
 }
 
+/* It compares events with lengths of rows. */
+static bool whole(const run_job *job)
+{
+    const run_probe_plan *plan = &of(job)->plan;
+    return plan->points != NULL || plan->n_faults > 0;
+}
+
 const run_part run_part_probe = {
     .name = "probes",
     .state_bytes = sizeof(probe_part),
@@ -383,5 +390,6 @@ const run_part run_part_probe = {
     .print = {[RUN_LINES] = print},
     .json = {[RUN_MEMBERS] = put},
     .found = found,
+    .whole = whole,
     .close = deinit,
 };

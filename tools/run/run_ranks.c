@@ -229,13 +229,16 @@ out:
     return status;
 }
 
-static vly_status divide(run_job *job, vly_error *error)
+/* By all ranks, each its part if it can, or by this process alone. */
+static vly_status build_network(run_job *job, vly_error *error)
 {
     ranks_part *part = of(job);
-    return part->group == NULL
-               ? VLY_OK
-               : vly_ranks_divide(part->group, job->build.connectome, NULL,
-                                  error);
+    tool_build *build = &job->build;
+    if (part->group == NULL)
+        return vly_connectome_build(build->genome, job->plan.n_threads,
+                                    &build->connectome, error);
+    return vly_ranks_build(part->group, build->genome, job->plan.n_threads,
+                           run_parts_whole(job), &build->connectome, error);
 }
 
 /* ---- other ranks -------------------------------------------------------- */
@@ -253,9 +256,7 @@ int run_ranks_serve(run_job *job)
     /* a signal to all processes is for the leader, which ends the others */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, SIG_IGN);
-    VLY_TRY(vly_connectome_build(job->build.genome, job->plan.n_threads,
-                                 &job->build.connectome, &error));
-    VLY_TRY(divide(job, &error));
+    VLY_TRY(build_network(job, &error));
     VLY_TRY(vly_ranks_serve(part->group, job->build.connectome, job->registry,
                             &error));
 out:
@@ -344,7 +345,7 @@ const run_part run_part_ranks = {
     .help = 16,
     .options = options,
     .read = read_ranks,
-    .at = {[RUN_FIT] = divide},
+    .at = {[RUN_BUILD] = build_network},
     .last = look_at_end,
     .print = {[RUN_LINES] = print_line},
     .json = {[RUN_MEMBERS_LAST] = put_members},

@@ -77,7 +77,7 @@ static vly_status open_digests(run_job *job, vly_error *error)
         .connectome_hash = connectome->hash,
         .dt_ms = connectome->desc.dt_ms,
         .n_neurons = connectome->desc.n_neurons,
-        .n_synapses = connectome->desc.n_synapses,
+        .n_synapses = vly_connectome_n_whole(connectome),
     };
     snprintf(header.backend, sizeof header.backend, "%s",
              job->result.stats.backend);
