@@ -302,7 +302,7 @@ void vly_cpu_dynamics(vly_backend_net *net, vly_cpu_thread *thread)
     }
     thread->digest = net->kernels->digest(thread->fired, thread->gains,
                                           thread->n_fired, net->burst);
-    vly_cpu_learning_fired(net, thread);
+    vly_cpu_learning_fired(net, thread, net->burst);
     for (uint32_t i = 0; i < thread->n_fired; i++)
         thread->n_events += net->desc->out_degree[thread->fired[i]];
 }

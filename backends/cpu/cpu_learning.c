@@ -95,9 +95,10 @@ static uint32_t is_full(const vly_cpu_learning *l, uint32_t i, uint32_t flushed)
     return (int32_t)(burst - flushed) >= 0;
 }
 
-void vly_cpu_learning_fired(vly_backend_net *net, const vly_cpu_thread *thread)
+void vly_cpu_learning_fired(vly_backend_net *net, const vly_cpu_thread *thread,
+                            uint64_t in_burst)
 {
-    uint32_t burst = (uint32_t)net->burst;
+    uint32_t burst = (uint32_t)in_burst;
     for (uint32_t n = 0; n < net->n_learning; n++) {
         vly_cpu_learning *l = &net->learning[n];
         uint32_t a = l->t.projection->target_area;

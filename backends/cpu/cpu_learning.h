@@ -63,8 +63,9 @@ vly_status vly_cpu_learning_create(vly_backend_net *net, vly_error *error);
 /* Before the first burst: weights and traces of a snapshot. The fired sets have
  * been loaded. */
 void vly_cpu_learning_load(vly_backend_net *net, const vly_snapshot *snapshot);
-/* Spikes of the thread's slice in this burst. */
-void vly_cpu_learning_fired(vly_backend_net *net, const vly_cpu_thread *thread);
+/* Spikes of the thread's slice in that burst. */
+void vly_cpu_learning_fired(vly_backend_net *net, const vly_cpu_thread *thread,
+                            uint64_t in_burst);
 /* The arrivals of this burst have been delivered. [one thread] */
 void vly_cpu_learning_arrived(vly_backend_net *net);
 

@@ -70,7 +70,7 @@ static vly_status create_slice(vly_backend_net *net, uint32_t index,
         status = vly_common_alloc(&net->heap, net->n_areas, sizeof(uint32_t),
                                   tables[i], error);
     /* one more: the branchless compaction writes one ahead */
-    uint64_t n = (uint64_t)(end - begin) + 1;
+    uint64_t n = vly_cpu_is_own(net, index) ? (uint64_t)(end - begin) + 1 : 1;
     if (status == VLY_OK)
         status = vly_common_alloc(&net->heap, n, sizeof(uint32_t),
                                   &thread->fired, error);
@@ -385,12 +385,14 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
     info->host_bytes = net->heap.bytes;
     info->device_bytes = 0;
     char threads[160] = "one thread each";
+    char ranks[100];
     if (net->tuner.n_choices > 0 && net->n_own > 1)
         vly_cpu_tuner_print(&net->tuner, threads, sizeof threads);
+    vly_cpu_ranks_print(net, ranks, sizeof ranks);
     snprintf(info->plan, sizeof info->plan,
-             "%u target slices, %s; rows read in place; input "
+             "%s%u target slices, %s; rows read in place; input "
              "ring of at most %u bursts, fired sets of %u; %s loops",
-             net->n_own, threads, ring, net->desc->max_delay,
+             ranks, net->n_own, threads, ring, net->desc->max_delay,
              net->kernels->isa);
 out:
     return status;

@@ -113,15 +113,44 @@ typedef struct vly_cpu_thread {
     uint8_t pad[8]; /* a thread's counters share no line with another's */
 } vly_cpu_thread;
 
+/* What this rank's neurons fired in one burst of a window. */
+typedef struct vly_cpu_kept {
+    uint64_t first; /* of vly_cpu_ranks.ids */
+    uint64_t digest;
+    uint32_t n;
+    uint32_t reserved;
+} vly_cpu_kept;
+
+/* The message of a rank that is being read. */
+typedef struct vly_cpu_reader {
+    const uint8_t *at;
+    uint64_t n_bytes; /* left */
+    uint32_t n_fired; /* of the burst that was opened */
+    uint32_t as_bits;
+} vly_cpu_reader;
+
 /* A net that ranks run together (cpu_ranks.h). */
 typedef struct vly_cpu_ranks {
     const vly_ranks *to; /* NULL: the net is whole */
-    uint8_t *message;    /* of a burst */
-    uint64_t room;       /* spikes that every rank's caller can still take */
-    uint32_t stop;       /* a rank was asked to stop */
-    bool gains;          /* spikes have gains of their own */
-    bool stale;          /* state of other ranks' neurons is out of date */
-    uint8_t reserved[2];
+    uint8_t *message;    /* of a window */
+    uint64_t message_bytes;
+    uint64_t room;      /* spikes that every rank's caller can still take */
+    uint64_t end;       /* the burst before which the window ends */
+    uint32_t stop;      /* a rank was asked to stop */
+    uint32_t most;      /* bursts of a window */
+    uint32_t limits;    /* the projection that allows no more */
+    uint32_t n_kept;    /* bursts of the window so far */
+    const char *why;    /* "delay" of that projection; NULL: there is none */
+    vly_cpu_kept *kept; /* [most] */
+    uint32_t *row;      /* [most][n_areas + 1] area by area, within the set */
+    uint32_t *ids;      /* [capacity] own spikes, burst by burst */
+    uint32_t *gains;    /* [capacity] */
+    uint64_t n_ids;
+    uint64_t capacity;
+    vly_cpu_reader *reader; /* [n_ranks] */
+    bool has_gains;         /* spikes have gains of their own */
+    bool stale;             /* state of other ranks' neurons is out of date */
+    uint8_t reserved[6];
 } vly_cpu_ranks;
 
 struct vly_backend_net {
@@ -228,12 +257,26 @@ vly_status vly_cpu_history_push(vly_backend_net *net, uint32_t count,
                                 uint32_t **ids, uint32_t **gains,
                                 uint32_t **row, vly_error *error);
 /* The set fired age bursts before the burst to come, 1 <= age <= n_slots:
- * row [n_areas + 1]. */
+ * row [n_areas + 1]. Of the bursts of a window (cpu_ranks.h) it has this rank's
+ * neurons only. */
 const uint32_t *vly_cpu_history_set(const vly_backend_net *net, uint64_t age,
                                     const uint32_t **ids,
                                     const uint32_t **gains);
 
 /* ---- cpu_run.c --------------------------------------------------------- */
+
+/* What all neurons fired in one burst. */
+typedef struct vly_cpu_fired {
+    uint32_t *ids; /* [total] */
+    uint32_t *gains;
+    uint32_t *row; /* [n_areas + 1] */
+    uint32_t total;
+    uint32_t reserved;
+} vly_cpu_fired;
+
+/* Gives the caller burst number `at` of the run. [one thread] */
+void vly_cpu_give(const vly_backend_net *net, const vly_cpu_fired *fired,
+                  uint64_t digest, uint64_t at, vly_run *run);
 
 vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run,
                            vly_error *error);

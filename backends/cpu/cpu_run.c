@@ -49,41 +49,56 @@ static uint32_t may_go_on(const run_job *job)
     if (job->status != VLY_OK || run->n_bursts_done == job->until)
         return 0;
     if (run->n_bursts_done > 0 && job->net->ranks.to)
-        return vly_cpu_ranks_go_on(job->net);
+        return vly_cpu_ranks_go_on(job->net, run);
     if (run->n_bursts_done > 0 && vly_common_run_stopped(run))
         return 0;
     return (uint32_t)vly_common_run_has_room(job->net->desc, run);
 }
 
+void vly_cpu_give(const vly_backend_net *net, const vly_cpu_fired *fired,
+                  uint64_t digest, uint64_t at, vly_run *run)
+{
+    uint64_t *areas = vly_common_run_areas(run);
+    const size_t bytes = fired->total * sizeof *fired->ids;
+    for (uint32_t a = 0; areas != NULL && a < net->n_areas; a++)
+        areas[a] += fired->row[a + 1] - fired->row[a];
+    if (run->digests != NULL)
+        run->digests[at] = digest;
+    if (run->spike_counts != NULL)
+        run->spike_counts[at] = fired->total;
+    if ((run->flags & VLY_RUN_RECORD) == 0)
+        return;
+    memcpy(run->spikes + run->n_spikes, fired->ids, bytes);
+    if (run->spike_gains != NULL)
+        memcpy(run->spike_gains + run->n_spikes, fired->gains, bytes);
+    run->n_spikes += fired->total;
+}
+
 /* Joins the parts of all threads, which ascend with the threads. */
-static vly_status join_fired(vly_backend_net *net, uint32_t total, vly_run *run,
+static vly_status join_fired(vly_backend_net *net, vly_run *run,
                              vly_error *error)
 {
-    uint32_t *ids;
-    uint32_t *gains;
-    uint32_t *row;
-    vly_status status = VLY_OK;
-    VLY_TRY(vly_cpu_history_push(net, total, &ids, &gains, &row, error));
-    memset(row, 0, (net->n_areas + 1) * sizeof *row);
+    vly_cpu_fired all = {.total = 0};
+    uint64_t digest = 0;
     uint32_t at = 0;
+    vly_status status = VLY_OK;
+    for (uint32_t j = 0; j < net->n_threads; j++) {
+        all.total += net->threads[j].n_fired;
+        digest += net->threads[j].digest;
+    }
+    VLY_TRY(vly_cpu_history_push(net, all.total, &all.ids, &all.gains, &all.row,
+                                 error));
+    memset(all.row, 0, (net->n_areas + 1) * sizeof *all.row);
     for (uint32_t j = 0; j < net->n_threads; j++) {
         const vly_cpu_thread *thread = &net->threads[j];
-        size_t bytes = thread->n_fired * sizeof *ids;
-        memcpy(ids + at, thread->fired, bytes);
-        memcpy(gains + at, thread->gains, bytes);
+        size_t bytes = thread->n_fired * sizeof *all.ids;
+        memcpy(all.ids + at, thread->fired, bytes);
+        memcpy(all.gains + at, thread->gains, bytes);
         at += thread->n_fired;
         for (uint32_t a = 0; a < net->n_areas; a++)
-            row[a + 1] += thread->area_end[a];
+            all.row[a + 1] += thread->area_end[a];
     }
-    uint64_t *areas = vly_common_run_areas(run);
-    for (uint32_t a = 0; areas != NULL && a < net->n_areas; a++)
-        areas[a] += row[a + 1] - row[a];
-    if ((run->flags & VLY_RUN_RECORD) == 0)
-        return VLY_OK;
-    memcpy(run->spikes + run->n_spikes, ids, total * sizeof *ids);
-    if (run->spike_gains != NULL)
-        memcpy(run->spike_gains + run->n_spikes, gains, total * sizeof *ids);
-    run->n_spikes += total;
+    vly_cpu_give(net, &all, digest, run->n_bursts_done, run);
 out:
     return status;
 }
@@ -93,22 +108,10 @@ static void end_burst(void *arg)
     run_job *job = arg;
     vly_backend_net *net = job->net;
     vly_run *run = job->run;
-    uint32_t total = 0;
-    uint64_t digest = 0;
-    if (net->ranks.to)
-        job->status = vly_cpu_ranks_exchange(net, run, job->status, job->error);
-    for (uint32_t j = 0; j < net->n_threads; j++) {
-        total += net->threads[j].n_fired;
-        digest += net->threads[j].digest;
-    }
     vly_cpu_learning_arrived(net);
+    job->status = net->ranks.to ? vly_cpu_ranks_end_burst(net, run, job->error)
+                                : join_fired(net, run, job->error);
     vly_cpu_modulators_end(net, run);
-    if (job->status == VLY_OK)
-        job->status = join_fired(net, total, run, job->error);
-    if (run->digests != NULL)
-        run->digests[run->n_bursts_done] = digest;
-    if (run->spike_counts != NULL)
-        run->spike_counts[run->n_bursts_done] = total;
     run->n_bursts_done++;
     net->burst++;
     vly_cpu_windows_fired(net);
@@ -233,6 +236,7 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
         .net = net, .run = run, .error = error, .until = run->n_bursts};
     run->n_bursts_done = 0;
     run->n_spikes = 0;
+    vly_cpu_ranks_begin(net, run);
     find_inputs(&job);
     if (net->tuner.n_choices == 0 && may_go_on(&job))
         status = run_threads(&job, net->n_own);

@@ -52,10 +52,22 @@ static bool has_gains(const vly_net *net)
     return false;
 }
 
+/* Bursts for which a backend may want room at the same time: ranks do not
+ * exchange spikes before they are needed. */
+static uint64_t bursts_at_once(const vly_net_desc *desc)
+{
+    uint32_t n = desc->ranks ? VLY_RANK_BURSTS : 1;
+    for (uint32_t p = 0; p < desc->n_projections; p++)
+        if (desc->projections[p].base_delay < n)
+            n = desc->projections[p].base_delay;
+    return n;
+}
+
 static vly_status reserve_spikes(vly_net *net, vly_error *error)
 {
     vly_engine_buffers *buffers = &net->buffers;
-    uint64_t n = net->connectome->desc.n_neurons + (uint64_t)VLY_CHUNK_SPIKES;
+    const vly_net_desc *desc = &net->connectome->desc;
+    uint64_t n = bursts_at_once(desc) * desc->n_neurons + VLY_CHUNK_SPIKES;
     if (buffers->spikes)
         return VLY_OK;
     if (has_gains(net) && !buffers->spike_gains) {

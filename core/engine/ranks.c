@@ -19,6 +19,21 @@ enum { ALIGN = 16 };
 
 /* ---- the link ----------------------------------------------------------- */
 
+static vly_exchange_info look(const vly_rank_group *group)
+{
+    vly_exchange_info info = {.struct_size = sizeof info};
+    (void)group->table->info(group->link, &info, NULL); /* otherwise zeros */
+    return info;
+}
+
+/* Waits that say nothing of how the neurons are divided: for a call of rank 0,
+ * and for ranks that compile the network or make a net. */
+static bool is_idle(const vly_rank_group *group, uint64_t tag)
+{
+    return (tag & VLY_EXCHANGE_SLOW) != 0 ||
+           ((tag & VLY_EXCHANGE_RANK_0_IDLES) != 0 && group->info.rank > 0);
+}
+
 vly_status vly_rank_gather(vly_rank_group *group, uint64_t tag,
                            const void *mine, uint64_t n_bytes,
                            const vly_piece **pieces, vly_error *error)
@@ -26,8 +41,12 @@ vly_status vly_rank_gather(vly_rank_group *group, uint64_t tag,
     if (group->failed)
         return vly_fail(error, VLY_E_DEVICE,
                         "the exchange between the ranks has failed before");
+    const bool idle = is_idle(group, tag);
+    const uint64_t waited_ns = idle ? look(group).waited_ns : 0;
     vly_status status =
         group->table->gather(group->link, tag, mine, n_bytes, pieces, error);
+    if (idle)
+        group->idle_ns += look(group).waited_ns - waited_ns;
     group->failed = status != VLY_OK;
     return status;
 }
@@ -37,7 +56,9 @@ static vly_status gather(void *context, uint64_t tag, const void *mine,
                          uint64_t n_bytes, const vly_piece **pieces,
                          vly_error *error)
 {
-    return vly_rank_gather(context, tag, mine, n_bytes, pieces, error);
+    vly_rank_group *group = context;
+    group->n_exchanges++;
+    return vly_rank_gather(group, tag, mine, n_bytes, pieces, error);
 }
 
 vly_status vly_ranks_open(const vly_exchange *table,
@@ -53,8 +74,9 @@ vly_status vly_ranks_open(const vly_exchange *table,
     VLY_TRY(table->open(spec, &made->link, error));
     VLY_TRY(table->info(made->link, &made->info, error));
     made->first = vly_calloc(made->info.n_ranks + (size_t)1, sizeof(uint32_t));
-    if (!made->first) {
-        status = vly_fail_nomem(error, 4u * made->info.n_ranks, "ranks");
+    made->figures = vly_calloc(made->info.n_ranks, sizeof *made->figures);
+    if (!made->first || !made->figures) {
+        status = vly_fail_nomem(error, 28u * made->info.n_ranks, "ranks");
         goto out;
     }
     made->ranks = (vly_ranks){.struct_size = sizeof made->ranks,
@@ -63,6 +85,7 @@ vly_status vly_ranks_open(const vly_exchange *table,
                               .first = made->first,
                               .context = made,
                               .gather = gather};
+    made->idle_ns = look(made).waited_ns; /* until all had come */
     *group = made;
     made = NULL;
 out:
@@ -83,6 +106,7 @@ void vly_ranks_close(vly_rank_group *group)
     }
     if (group->link)
         group->table->close(group->link);
+    vly_free(group->figures);
     vly_free(group->first);
     vly_free(group);
 }
@@ -104,6 +128,14 @@ vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
                           vly_error *error)
 {
     return group->table->info(group->link, info, error);
+}
+
+/* ---- figures ------------------------------------------------------------ */
+
+void vly_ranks_figures(const vly_rank_group *group, uint32_t rank,
+                       vly_rank_figures *figures)
+{
+    *figures = group->figures[rank];
 }
 
 /* ---- division ----------------------------------------------------------- */
@@ -177,6 +209,8 @@ vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
     VLY_TRY(greet(group, &mine, &pieces, error));
     connectome->desc.ranks = &group->ranks;
     group->divided = true;
+    /* what they sent while they compiled is not of the run */
+    group->built_bytes = look(group).n_bytes;
 out:
     return status;
 }
@@ -285,22 +319,28 @@ const void *vly_rank_take(vly_rank_message *message, uint64_t n_bytes)
     return data;
 }
 
-vly_status vly_rank_agree(vly_rank_group *group, const vly_rank_answer *mine,
+vly_status vly_rank_agree(vly_rank_group *group, vly_rank_answer *mine,
                           vly_error *error)
 {
     const uint64_t slow = group->call == RANK_CREATE ? VLY_EXCHANGE_SLOW : 0;
+    const vly_exchange_info info = look(group);
     const vly_piece *pieces = NULL;
     vly_status status = VLY_OK;
+    mine->figures =
+        (vly_rank_figures){.n_exchanges = group->n_exchanges,
+                           .n_bytes = info.n_bytes - group->built_bytes,
+                           .waited_ns = info.waited_ns - group->idle_ns};
     VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_ANSWER | slow | group->n_calls,
                             mine, sizeof *mine, &pieces, error));
     group->n_calls++;
     for (uint32_t r = 0; r < group->info.n_ranks; r++) {
         const vly_rank_answer *answer = pieces[r].data;
-        if (mine->status != VLY_OK || r == group->info.rank)
-            continue;
         if (pieces[r].n_bytes != sizeof *answer)
             return vly_fail(error, VLY_E_DEVICE,
                             "rank %u sent an answer of another size", r);
+        group->figures[r] = answer->figures;
+        if (mine->status != VLY_OK || r == group->info.rank)
+            continue;
         if (answer->status != VLY_OK)
             return vly_fail(error, VLY_E_DEVICE, "rank %u: %.239s", r,
                             answer->text);

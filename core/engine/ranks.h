@@ -47,6 +47,18 @@ vly_status vly_ranks_build(vly_rank_group *group, const vly_genome *genome,
                            uint32_t n_threads, bool whole_wanted,
                            vly_connectome **connectome, vly_error *error);
 
+/* What a rank has done since it met the others. */
+typedef struct vly_rank_figures {
+    uint64_t n_exchanges; /* of spikes or state, by backends */
+    uint64_t n_bytes;     /* that it gave, calls and answers too; not those of
+                           * the build */
+    uint64_t waited_ns; /* for others in calls, but for those that make a net */
+} vly_rank_figures;
+
+/* Rank 0: figures of any rank, as of the end of the last call. */
+void vly_ranks_figures(const vly_rank_group *group, uint32_t rank,
+                       vly_rank_figures *figures);
+
 /* All ranks: gives each rank its neurons; nets of this connectome are then run
  * by all. The group must outlive the connectome's nets. cut: [n_ranks + 1] as
  * in vly_ranks.first; NULL: ranks of equal cost.

@@ -141,8 +141,11 @@ static vly_status net_run(vly_backend_net *net, vly_run *run, vly_error *error)
     vly_status status = VLY_OK;
     const bool modulated = run->struct_size >= sizeof(vly_run);
     const uint64_t n_modulations = modulated ? run->n_modulations : 0;
+    /* the other ranks end their bursts where this one has no more room */
+    const uint64_t room =
+        (run->flags & VLY_RUN_RECORD) != 0 ? run->spikes_capacity : 0;
     vly_rank_message message =
-        begin(net, RANK_RUN, run->n_bursts, run->n_inputs, n_modulations, 0);
+        begin(net, RANK_RUN, run->n_bursts, run->n_inputs, n_modulations, room);
     vly_rank_put(&message, run->inputs, run->n_inputs * sizeof *run->inputs);
     if (n_modulations > 0)
         vly_rank_put(&message, run->modulations,

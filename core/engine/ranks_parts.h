@@ -17,8 +17,12 @@ struct vly_rank_group {
     const vly_exchange *table;
     vly_exchange_link *link;
     vly_exchange_info info;
-    vly_ranks ranks; /* of the connectome's description */
-    uint32_t *first; /* [n_ranks + 1] */
+    vly_ranks ranks;           /* of the connectome's description */
+    uint32_t *first;           /* [n_ranks + 1] */
+    vly_rank_figures *figures; /* [n_ranks] rank 0: of the last answers */
+    uint64_t n_exchanges;      /* of this rank's backends */
+    uint64_t built_bytes;      /* given before the first call */
+    uint64_t idle_ns;          /* waited for no fault of the division */
     uint64_t n_calls;
     uint32_t call;   /* vly_rank_call, made now or last */
     uint32_t n_nets; /* made so far: their numbers */
@@ -78,15 +82,16 @@ typedef struct vly_rank_answer {
     int32_t status;
     uint32_t reserved;
     uint64_t value; /* of a run: bursts done */
+    vly_rank_figures figures;
     char text[240];
 } vly_rank_answer;
 
 vly_status vly_rank_gather(vly_rank_group *group, uint64_t tag,
                            const void *mine, uint64_t n_bytes,
                            const vly_piece **pieces, vly_error *error);
-/* All ranks: the answers after a call. A failure of another rank, or another
- * number of bursts, is E_DEVICE with its text. */
-vly_status vly_rank_agree(vly_rank_group *group, const vly_rank_answer *mine,
+/* All ranks: the answers after a call, with their figures. A failure of another
+ * rank, or another number of bursts, is E_DEVICE with its text. */
+vly_status vly_rank_agree(vly_rank_group *group, vly_rank_answer *mine,
                           vly_error *error);
 
 #endif

@@ -130,6 +130,7 @@ static vly_status run(server *s, served *net, vly_error *error)
                       .n_bursts = value[0],
                       .inputs = take(s, value[1], sizeof(vly_input)),
                       .n_inputs = value[1],
+                      .spikes_capacity = value[3],
                       .modulations = take(s, value[2], sizeof(vly_input)),
                       .n_modulations = value[2]};
     if (s->message.no_room)

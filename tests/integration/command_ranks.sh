@@ -39,7 +39,7 @@ to = "D"
 rule = "fixed_in_degree"
 in_degree = 20
 weight_mv = 0.5
-delay_ms = 1.5
+delay_ms = 2.5
 plasticity = "learn"
 [[map]]
 from = "D"
@@ -47,14 +47,14 @@ to = "F"
 rule = "fixed_in_degree"
 in_degree = 3
 weight = 3
-delay_bursts = 2
+delay_bursts = 7
 [[map]]
 from = "F"
 to = "X"
 rule = "pairwise_bernoulli"
 p = 0.3
 weight_pa = 400
-delay_ms = { uniform = [0.5, 8] }
+delay_ms = { uniform = [2.5, 8] }
 [[stimulus]]
 id = "noise"
 kind = "poisson"
@@ -80,8 +80,13 @@ for ranks in 1 2 3 5 12; do # 530 neurons: with 12 a rank has a block of 64
     holds cmp one.csv x.csv
     holds cmp one.state x.state
 done
-prints "ranks             12 on 1 host by shared memory"
+prints "ranks             12 on 1 host by shared memory; spikes every 5 bursts (delay"
+prints "rank 11 "
 holds is_json many.json
+# 120 bursts in 24 windows, and the state
+exchanges=$(value spike_exchanges many.json)
+holds test "$exchanges" -ge 24
+holds test "$exchanges" -lt 40
 
 # more ranks than neurons: some have none
 expect 0 run "$genomes/three.toml" --json three.json
@@ -89,8 +94,9 @@ expect 0 run "$genomes/three.toml" --ranks 7 --json seven.json
 holds test "$(value digest three.json)" = "$(value digest seven.json)"
 
 # changes, another backend, weights and probes on the way
-changes="--change 40=stimulus.noise.rate_hz=2000 --change
-    60=plasticity.learn.frozen=true --swap 80=cpu:2"
+# within windows
+changes="--change 41=stimulus.noise.rate_hz=2000 --change
+    63=plasticity.learn.frozen=true --swap 82=cpu:2"
 # shellcheck disable=SC2086 # options
 expect 0 run net.toml $changes --json one.json --weights one_w.csv
 # shellcheck disable=SC2086
@@ -100,7 +106,7 @@ holds test "$(value state_digest one.json)" != "$state"
 holds cmp one_w.csv many_w.csv
 
 # a checkpoint of three ranks is continued by two, and by one process
-expect 0 run net.toml --ranks 3 --ms 30 --checkpoint half.state --record a.csv
+expect 0 run net.toml --ranks 3 --ms 31 --checkpoint half.state --record a.csv
 cp half.state again.state
 cp a.csv b.csv
 expect 0 run net.toml --ranks 2 --resume half.state --record a.csv --json many.json
@@ -150,6 +156,56 @@ expect 2 run large.toml
 sentence=$(cat err)
 expect 2 run large.toml --control off --ranks 3
 holds test "$(cat err)" = "$sentence"
+
+# ---- windows ----------------------------------------------------------------
+
+cat >rate.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 400
+[area.D]
+model = "lif_psc_delta"
+neurons = 2000
+[[map]]
+id = "far"
+from = "D"
+to = "D"
+rule = "fixed_in_degree"
+in_degree = 5
+weight_mv = 0.1
+delay_bursts = 20
+[[stimulus]]
+id = "noise"
+kind = "poisson"
+to = "D"
+rate_hz = 400
+weight_mv = 1
+END
+# At a high rate a bit for each neuron is shorter than ids, which are two bytes
+# a spike for each of two ranks; at a low rate ids are: bits are 50 kB a rank.
+for rate in 1000 100000; do
+    expect 0 run rate.toml --json one.json --set stimulus.noise.rate_hz=$rate
+    expect 0 run rate.toml --json two.json --set stimulus.noise.rate_hz=$rate --ranks 2
+    holds test "$(value state_digest two.json)" = "$(value state_digest one.json)"
+    holds test "$(value digest two.json)" = "$(value digest one.json)"
+    holds test "$(value spike_exchanges two.json)" -lt 30
+    spikes=$(value spikes one.json)
+    sent=$(value sent_bytes two.json)
+    if [ $rate -eq 1000 ]; then
+        holds test "$spikes" -gt 0
+        holds test "$sent" -lt 50000
+    else
+        holds test "$sent" -lt "$spikes"
+    fi
+done
+
+# a burst between ranks, and one that stays in a rank
+sed 's/delay_bursts = 20/delay_bursts = 1/' rate.toml >near.toml
+expect 0 run near.toml --ranks 2
+prints "spikes every burst (delay of far)"
+expect 0 run "$genomes/memory.toml" --ranks 2 --bursts 20
+prints "spikes every burst (memories)"
 
 # ---- what is refused --------------------------------------------------------
 

@@ -158,6 +158,11 @@ static int trace_ranks(const vly_connectome *connectome, vly_registry *registry,
                            swap_to, swap_at, out, error);
     else
         *error = jobs[0].error;
+    if (result == 0) {
+        vly_rank_figures figures;
+        vly_ranks_figures(jobs[0].group, 0, &figures);
+        out->exchanges = figures.n_exchanges;
+    }
     vly_ranks_close(jobs[0].group);
     for (uint32_t r = 1; r < n_ranks; r++) {
         pthread_join(threads[r], NULL);

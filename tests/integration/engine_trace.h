@@ -15,6 +15,7 @@ typedef struct trace {
     uint64_t *bursts; /* [n_bursts] digests; owned */
     uint64_t spikes;
     uint64_t events;
+    uint64_t exchanges; /* of spikes and state between ranks; else 0 */
     uint64_t digest;
     uint64_t state_digest;
 } trace;

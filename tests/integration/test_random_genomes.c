@@ -12,7 +12,9 @@
  * edges: the same synapses as in the text. Ranks build the same parts of a
  * connectome, with each other and alone.
  * BACKENDS, as in cpu,cuda:1, are taken instead of cpu:1 and cpu:4; the run
- * that swaps goes from the last to the first. Where one of them has no device
+ * that swaps goes from the last to the first. With ranks, as in cpu:1@3, delays
+ * of every odd genome are longer, so that ranks exchange spikes less often than
+ * every burst; a fifth of the runs must. Where one of them has no device
  * the test is skipped with the reason, or fails where it is required.
  */
 #include "device_test.h"
@@ -55,6 +57,8 @@ static uint64_t n_fired;
 static uint64_t n_failed;
 static uint64_t n_spikes;
 static uint64_t n_events;
+static uint64_t n_ranked;   /* runs by ranks */
+static uint64_t n_windowed; /* of these, with windows of several bursts */
 
 typedef struct candidate {
     uint64_t seed;
@@ -200,6 +204,8 @@ static bool compare(const candidate *c, vly_registry *registry,
             return complain(c, name, error);
         }
         equal = trace_equal(&second, "the second simulator", &engine, name);
+        n_ranked += engine.exchanges > 0;
+        n_windowed += engine.exchanges > 0 && 2 * engine.exchanges < n;
         trace_free(&engine);
     }
     n_fired += second.spikes > 0;
@@ -252,7 +258,9 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
 {
     vly_error error = {.struct_size = sizeof error};
     candidate c = {.seed = seed};
-    c.text = random_genome(seed, more, &coverage, &c.edges);
+    const bool ranked = strchr(runs[0].backend, '@') != NULL;
+    const unsigned late = ranked && seed % 2 ? RANDOM_LATE : 0;
+    c.text = random_genome(seed, more | late, &coverage, &c.edges);
     if (!c.text)
         return false;
     snprintf(c.path, sizeof c.path, "%.400s/random.connectome", own_folder);
@@ -322,7 +330,12 @@ static void test_random_genomes(void **state)
     printf("%" PRIu64 " genomes, %" PRIu64 " fire, %" PRIu64 " spikes, %" PRIu64
            " synaptic events\n",
            n_genomes, n_fired, n_spikes, n_events);
+    if (n_ranked > 0)
+        printf("%" PRIu64 " runs by ranks, %" PRIu64 " of them with windows of "
+               "several bursts\n",
+               n_ranked, n_windowed);
     assert_int_equal(n_failed, 0);
+    assert_true(n_windowed * 5 >= n_ranked);
     assert_true(n_fired * 10 >= n_genomes * 9);
 }
 

@@ -130,6 +130,8 @@ void put_delay(maker *m)
         lo = whole(m, 256, 320);
         hi = lo + (chance(m, 50) ? 0 : whole(m, 1, 40));
     }
+    lo += m->later;
+    hi += m->later;
     if (hi > 60) /* so that what was sent arrives within the run */
         m->bursts = m->bursts < hi + 120 ? hi + 120 : m->bursts;
     cover(m, kind);
@@ -237,7 +239,7 @@ static void put_matrix_map(maker *m, uint32_t index)
     for (int k = 0; k < 3; k++)
         p[k] = between(m, 0.05, 0.2);
     for (int k = 0; k < 2; k++)
-        delay[k] = whole(m, 1, 9);
+        delay[k] = m->later + whole(m, 1, 9);
     put(m,
         "\n[[map]]\nid = \"m%u\"\nfrom = [\"a%u\", \"a%u\"]\n"
         "to = [\"a%u\", \"a%u\"]\nrule = \"pairwise_bernoulli\"\n",
@@ -459,6 +461,8 @@ char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
     static const double steps[] = {0.1, 0.25, 0.5, 1};
     maker m = {
         .state = seed * 0xD1342543DE82EF95u + 1, .bursts = 150, .more = more};
+    if ((more & RANDOM_LATE) != 0) /* no draw: the rest stays the same */
+        m.later = 1 + (uint32_t)(seed / 2 % 20);
     m.dt_ms = steps[whole(&m, 0, 3)];
     choose_areas(&m);
     put(&m, "# random genome %llu\n", (unsigned long long)seed);
@@ -486,9 +490,12 @@ char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
     put_space_and_file(&m, edges);
     put_plastic_maps(&m);
     put_short_term_maps(&m);
-    put_memories(&m);
+    if (!m.later)
+        put_memories(&m);
     put_pools(&m);
-    char *whole_text = malloc(m.length + 32);
+    const size_t n_text =
+        m.length + 32 + (m.failed ? 0 : random_later_bytes(m.text));
+    char *whole_text = malloc(n_text);
     if (m.failed || !whole_text) {
         free(m.text);
         free(whole_text);
@@ -496,7 +503,9 @@ char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
             free(*edges);
         return NULL;
     }
-    snprintf(whole_text, m.length + 32, "format = 1\n%s", m.text);
+    snprintf(whole_text, n_text, "format = 1\n%s", m.text);
+    if (m.later)
+        random_put_later(whole_text, m.later + 1);
     free(m.text);
     coverage->genomes++;
     for (int k = 0; k < COVER_COUNT; k++)

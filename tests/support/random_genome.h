@@ -178,6 +178,7 @@ enum {
     RANDOM_SHORT_TERM = 2,
     RANDOM_MODULATED = 4, /* of the plastic ones also with a modulator */
     RANDOM_WINDOWS = 8,   /* and onto FEAGI areas */
+    RANDOM_LATE = 16,     /* no delay of one burst, and no memories */
     RANDOM_ALL =
         RANDOM_PLASTIC | RANDOM_SHORT_TERM | RANDOM_MODULATED | RANDOM_WINDOWS
 };

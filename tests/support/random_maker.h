@@ -31,6 +31,7 @@ typedef struct maker {
     unsigned more; /* RANDOM_*: maps that are added */
     bool has[COVER_COUNT];
     double dt_ms;
+    uint32_t later; /* bursts, added to every delay */
     uint32_t bursts;
     uint32_t n_areas;
     area areas[MAX_AREAS + 1]; /* one with positions */
@@ -52,6 +53,9 @@ void put_weight(maker *m, int model, bool few);
 void put_delay(maker *m);
 void put_flags(maker *m, bool same_area, bool can_forbid_multiple);
 void put_vectors(maker *m); /* without an end of line */
+/* random_late.c: a whole text, which has room for so many bytes more */
+void random_put_later(char *text, uint32_t later);
+size_t random_later_bytes(const char *text);
 /* random_voxels.c: maps of the rules that came later */
 void put_more_maps(maker *m, uint32_t index);
 /* random_space.c: with edges NULL no map of a file */

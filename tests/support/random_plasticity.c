@@ -118,7 +118,7 @@ static void put_window_map(maker *m, uint32_t index, uint32_t from, uint32_t to,
         put(m, "weight = { uniform = [%d, %d] }\n", negative ? -most : 0,
             negative ? 0 : most);
     put(m, "delay_bursts = %u\n",
-        (unsigned)whole(m, 1, chance(m, 80) ? 5 : 40));
+        (unsigned)(m->later + whole(m, 1, chance(m, 80) ? 5 : 40)));
     cover(m, COVER_plasticity_feagi_stdp);
     if (negative)
         cover(m, COVER_plasticity_negative);
@@ -157,7 +157,7 @@ static void put_plastic_map(maker *m, uint32_t index)
         put(m, "port = %d\n", negative);
     put_weight_within(m, unit, w_max);
     put(m, "delay_bursts = %u\n",
-        (unsigned)whole(m, 1, chance(m, 80) ? 5 : 40));
+        (unsigned)(m->later + whole(m, 1, chance(m, 80) ? 5 : 40)));
     cover(m, COVER_plasticity_stdp + rule);
     if (negative)
         cover(m, COVER_plasticity_negative);

@@ -125,7 +125,7 @@ static void put_distance_values(maker *m, int model)
         put_weight(m, model, false);
     }
     if (chance(m, 40)) {
-        put(m, "delay_ms = %.6g\n", whole(m, 1, 5) * m->dt_ms);
+        put(m, "delay_ms = %.6g\n", (m->later + whole(m, 1, 5)) * m->dt_ms);
         put(m, "slope_delay_ms = %.4g\n", between(m, 0.1, 3) * m->dt_ms);
         cover(m, COVER_slope_delay);
     } else {
@@ -217,7 +217,7 @@ static void put_edge(maker *m, maker *file, const edge_kind *kind, int model,
             put(file, ",%.5g", sign * strong(model) * between(m, 0.02, 0.4));
     }
     if (kind->delay) {
-        uint32_t delay = whole(m, 1, 90);
+        uint32_t delay = m->later + whole(m, 1, 90);
         if (kind->in_ms)
             put(file, ",%.6g", delay * m->dt_ms);
         else

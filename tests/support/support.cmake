@@ -27,6 +27,7 @@ add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_genome.c
     ${CMAKE_CURRENT_LIST_DIR}/random_ir.c
     ${CMAKE_CURRENT_LIST_DIR}/random_neuron.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_late.c
     ${CMAKE_CURRENT_LIST_DIR}/random_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/random_pool.c
     ${CMAKE_CURRENT_LIST_DIR}/random_plasticity.c

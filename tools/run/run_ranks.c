@@ -312,31 +312,16 @@ static void close_ranks(run_job *job)
     part->group = NULL;
 }
 
-static void print_line(const run_job *job)
+static void print_lines(const run_job *job)
 {
-    const vly_exchange_info *info = &of(job)->info;
-    if (of(job)->group == NULL)
-        return;
-    tool_print("ranks             %u on %u host%s by %s; rank 0: %s "
-               "exchanges, ",
-               info->n_ranks, info->n_hosts, info->n_hosts == 1 ? "" : "s",
-               info->text, tool_thousands(info->n_gathers));
-    tool_print("waited %s\n", tool_seconds((double)info->waited_ns * 1e-9));
+    if (of(job)->group != NULL)
+        run_ranks_print(job, of(job)->group, &of(job)->info);
 }
 
 static void put_members(const run_job *job, json_writer *json)
 {
-    const vly_exchange_info *info = &of(job)->info;
-    if (of(job)->group == NULL)
-        return;
-    json_object(json, "ranks");
-    json_u64(json, "ranks", info->n_ranks);
-    json_u64(json, "hosts", info->n_hosts);
-    json_text(json, "exchange", info->text);
-    json_u64(json, "exchanges", info->n_gathers);
-    json_u64(json, "sent_bytes", info->n_bytes);
-    json_number(json, "waited_s", (double)info->waited_ns * 1e-9);
-    json_object_end(json);
+    if (of(job)->group != NULL)
+        run_ranks_json(job, of(job)->group, &of(job)->info, json);
 }
 
 const run_part run_part_ranks = {
@@ -347,7 +332,7 @@ const run_part run_part_ranks = {
     .read = read_ranks,
     .at = {[RUN_BUILD] = build_network},
     .last = look_at_end,
-    .print = {[RUN_LINES] = print_line},
+    .print = {[RUN_LINES] = print_lines},
     .json = {[RUN_MEMBERS_LAST] = put_members},
     .close = close_ranks,
 };

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the summary of a run says of its ranks: how often they exchange spikes
+ * and why, and how long each of them waited for others.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/run/run_ranks.h"
+
+enum { RANKS_A_LINE = 6, WHY_BYTES = 128 };
+
+/* "every 15 bursts (delay of MAP)", from the backend's plan. */
+static const char *how_often(const run_job *job, char *text)
+{
+    static const char clause[] = "ranks exchange ";
+    const vly_connectome *connectome = job->build.connectome;
+    const char *plan = job->result.stats.plan;
+    snprintf(text, WHY_BYTES, "every burst (memories)");
+    if (connectome->n_memories > 0 || connectome->n_associations > 0)
+        return text; /* the engine runs one burst at a time */
+    if (strncmp(plan, clause, sizeof clause - 1) != 0)
+        return NULL;
+    plan += sizeof clause - 1;
+    const char *end = strstr(plan, "; ");
+    const size_t n = end != NULL ? (size_t)(end - plan) : strlen(plan);
+    snprintf(text, WHY_BYTES, "%.*s", (int)(n < WHY_BYTES ? n : WHY_BYTES - 1),
+             plan);
+    return text;
+}
+
+static double waited_s(const vly_rank_figures *figures)
+{
+    return (double)figures->waited_ns * 1e-9;
+}
+
+void run_ranks_print(const run_job *job, const vly_rank_group *group,
+                     const vly_exchange_info *info)
+{
+    char text[WHY_BYTES];
+    tool_plain_text plain;
+    vly_rank_figures figures;
+    const char *often = how_often(job, text);
+    vly_ranks_figures(group, 0, &figures);
+    tool_print("ranks             %u on %u host%s by %s", info->n_ranks,
+               info->n_hosts, info->n_hosts == 1 ? "" : "s", info->text);
+    if (often != NULL)
+        tool_print("; spikes %s", tool_plain(often, &plain));
+    tool_print("\nexchanges         %s for ",
+               tool_thousands(figures.n_exchanges));
+    tool_print("%s bursts\n",
+               tool_thousands(vly_net_burst(job->net) - job->first_burst));
+    for (uint32_t r = 0; r < info->n_ranks; r++) {
+        vly_ranks_figures(group, r, &figures);
+        tool_print("%s", r == 0                  ? "waited            "
+                         : r % RANKS_A_LINE == 0 ? "\n                  "
+                                                 : ", ");
+        tool_print("rank %u %s", r, tool_seconds(waited_s(&figures)));
+    }
+    tool_print("\n");
+}
+
+void run_ranks_json(const run_job *job, const vly_rank_group *group,
+                    const vly_exchange_info *info, json_writer *json)
+{
+    char text[WHY_BYTES];
+    vly_rank_figures figures;
+    vly_ranks_figures(group, 0, &figures);
+    json_object(json, "ranks");
+    json_u64(json, "ranks", info->n_ranks);
+    json_u64(json, "hosts", info->n_hosts);
+    json_text(json, "exchange", info->text);
+    json_text(json, "spikes_exchanged", how_often(job, text));
+    json_u64(json, "spike_exchanges", figures.n_exchanges);
+    json_u64(json, "exchanges", info->n_gathers);
+    json_u64(json, "sent_bytes", figures.n_bytes);
+    json_number(json, "waited_s", waited_s(&figures));
+    json_array(json, "rank_waited_s");
+    for (uint32_t r = 0; r < info->n_ranks; r++) {
+        vly_ranks_figures(group, r, &figures);
+        json_number(json, NULL, waited_s(&figures));
+    }
+    json_array_end(json);
+    json_array(json, "rank_sent_bytes");
+    for (uint32_t r = 0; r < info->n_ranks; r++) {
+        vly_ranks_figures(group, r, &figures);
+        json_u64(json, NULL, figures.n_bytes);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}
