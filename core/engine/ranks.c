@@ -191,6 +191,13 @@ out:
     return status;
 }
 
+static void set_cut(vly_rank_group *group, const uint32_t *cut)
+{
+    if (cut != group->first)
+        memcpy(group->first, cut,
+               (group->info.n_ranks + (size_t)1) * sizeof *cut);
+}
+
 vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
                             const uint32_t *cut, vly_error *error)
 {
@@ -198,10 +205,9 @@ vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
     greeting mine = {.connectome = connectome->hash,
                      .genome = connectome->genome_hash};
     vly_status status = VLY_OK;
-    if (cut && cut != group->first)
-        memcpy(group->first, cut,
-               (group->info.n_ranks + (size_t)1) * sizeof *cut);
-    if (!cut)
+    if (cut)
+        set_cut(group, cut);
+    else
         VLY_TRY(vly_ranks_cut_connectome(connectome, group->info.n_ranks,
                                          group->first, error));
     for (uint32_t r = 0; r <= group->info.n_ranks; r++)
@@ -228,16 +234,19 @@ static vly_status gather_slowly(void *context, uint64_t tag, const void *mine,
 
 /* The part, with the digest of the whole. */
 static vly_status build_part(vly_rank_group *group, const vly_genome *genome,
-                             uint32_t n_threads, vly_connectome **connectome,
-                             vly_error *error)
+                             uint32_t n_threads, const uint32_t *cut,
+                             vly_connectome **connectome, vly_error *error)
 {
     vly_status status;
     vly_ranks ranks = group->ranks;
     const vly_piece *pieces = NULL;
     vly_hash sum = {{0, 0}};
     ranks.gather = gather_slowly;
-    VLY_TRY(
-        vly_ranks_cut_genome(genome, group->info.n_ranks, group->first, error));
+    if (cut)
+        set_cut(group, cut);
+    else
+        VLY_TRY(vly_ranks_cut_genome(genome, group->info.n_ranks, group->first,
+                                     error));
     VLY_TRY(vly_connectome_build_part(genome, &ranks, n_threads, connectome,
                                       error));
     const vly_hash share = vly_connectome_digest(*connectome, n_threads);
@@ -259,7 +268,8 @@ out:
 
 vly_status vly_ranks_build(vly_rank_group *group, const vly_genome *genome,
                            uint32_t n_threads, bool whole_wanted,
-                           vly_connectome **connectome, vly_error *error)
+                           const uint32_t *cut, vly_connectome **connectome,
+                           vly_error *error)
 {
     greeting mine = {.genome = genome->hash, .whole = whole_wanted};
     const vly_piece *pieces = NULL;
@@ -268,7 +278,7 @@ vly_status vly_ranks_build(vly_rank_group *group, const vly_genome *genome,
     VLY_TRY(greet(group, &mine, &pieces, error));
     bool whole = ((const greeting *)pieces[0].data)->whole != 0;
     if (!whole) {
-        status = build_part(group, genome, n_threads, connectome, &why);
+        status = build_part(group, genome, n_threads, cut, connectome, &why);
         whole = status == VLY_E_UNSUPPORTED; /* the same on all ranks */
         if (status != VLY_OK && !whole) {
             vly_error_copy(&why, error);
@@ -277,7 +287,7 @@ vly_status vly_ranks_build(vly_rank_group *group, const vly_genome *genome,
     }
     if (whole)
         VLY_TRY(vly_connectome_build(genome, n_threads, connectome, error));
-    VLY_TRY(vly_ranks_divide(group, *connectome, whole ? NULL : group->first,
+    VLY_TRY(vly_ranks_divide(group, *connectome, whole ? cut : group->first,
                              error));
 out:
     return status;

@@ -41,11 +41,12 @@ vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
 /* All ranks: builds the connectome and divides it. Each rank builds only the
  * synapses onto its own neurons, unless rank 0 wants the whole (whole_wanted of
  * the others is ignored) or the network cannot be built in parts. A part has
- * the hash and the digest of the whole.
+ * the hash and the digest of the whole. cut: as in vly_ranks_divide.
  * Errors  as vly_connectome_build_part, vly_ranks_divide */
 vly_status vly_ranks_build(vly_rank_group *group, const vly_genome *genome,
                            uint32_t n_threads, bool whole_wanted,
-                           vly_connectome **connectome, vly_error *error);
+                           const uint32_t *cut, vly_connectome **connectome,
+                           vly_error *error);
 
 /* What a rank has done since it met the others. */
 typedef struct vly_rank_figures {

@@ -80,7 +80,10 @@ out:
 enum { RANKS = 16 };
 
 typedef struct rank_job {
-    vly_connectome connectome; /* the arrays are shared */
+    vly_connectome whole;             /* the arrays are shared */
+    const vly_genome *genome;         /* NULL: the whole is divided */
+    vly_connectome *built;            /* from the genome */
+    const vly_connectome *connectome; /* one of both */
     vly_registry *registry;
     uint32_t rank;
     uint32_t n_ranks;
@@ -100,9 +103,13 @@ static vly_status join(rank_job *job)
     job->error.struct_size = sizeof job->error;
     vly_status status =
         vly_ranks_open(thread_exchange(), &spec, &job->group, &job->error);
-    if (status == VLY_OK)
-        status = vly_ranks_divide(job->group, &job->connectome, job->cut,
-                                  &job->error);
+    if (status == VLY_OK && job->genome)
+        status = vly_ranks_build(job->group, job->genome, 1, false, job->cut,
+                                 &job->built, &job->error);
+    else if (status == VLY_OK)
+        status =
+            vly_ranks_divide(job->group, &job->whole, job->cut, &job->error);
+    job->connectome = job->genome ? job->built : &job->whole;
     return status;
 }
 
@@ -111,7 +118,7 @@ static void *serve(void *arg)
     rank_job *job = arg;
     job->status = join(job);
     if (job->status == VLY_OK)
-        job->status = vly_ranks_serve(job->group, &job->connectome,
+        job->status = vly_ranks_serve(job->group, job->connectome,
                                       job->registry, &job->error);
     vly_ranks_close(job->group);
     return NULL;
@@ -133,7 +140,8 @@ static int make_cut(const vly_connectome *connectome, uint32_t n_ranks,
     return 0;
 }
 
-static int trace_ranks(const vly_connectome *connectome, vly_registry *registry,
+static int trace_ranks(const vly_connectome *connectome,
+                       const vly_genome *genome, vly_registry *registry,
                        const char *backend, uint32_t n_ranks, uint64_t n_bursts,
                        const char *swap_to, uint64_t swap_at, trace *out,
                        vly_error *error)
@@ -145,7 +153,8 @@ static int trace_ranks(const vly_connectome *connectome, vly_registry *registry,
     if (n_ranks > RANKS || make_cut(connectome, n_ranks, cut))
         return -1;
     for (uint32_t r = 0; r < n_ranks; r++) {
-        jobs[r] = (rank_job){.connectome = *connectome,
+        jobs[r] = (rank_job){.whole = *connectome,
+                             .genome = genome,
                              .registry = registry,
                              .rank = r,
                              .n_ranks = n_ranks,
@@ -154,7 +163,7 @@ static int trace_ranks(const vly_connectome *connectome, vly_registry *registry,
             abort(); /* the others would wait for it */
     }
     if (join(&jobs[0]) == VLY_OK)
-        result = trace_net(&jobs[0].connectome, registry, backend, n_bursts,
+        result = trace_net(jobs[0].connectome, registry, backend, n_bursts,
                            swap_to, swap_at, out, error);
     else
         *error = jobs[0].error;
@@ -162,6 +171,7 @@ static int trace_ranks(const vly_connectome *connectome, vly_registry *registry,
         vly_rank_figures figures;
         vly_ranks_figures(jobs[0].group, 0, &figures);
         out->exchanges = figures.n_exchanges;
+        out->parted = jobs[0].connectome->part;
     }
     vly_ranks_close(jobs[0].group);
     for (uint32_t r = 1; r < n_ranks; r++) {
@@ -172,12 +182,15 @@ static int trace_ranks(const vly_connectome *connectome, vly_registry *registry,
             result = -1;
         }
     }
+    for (uint32_t r = 0; r < n_ranks; r++)
+        vly_connectome_destroy(jobs[r].built);
     return result;
 }
 
-int trace_engine(const vly_connectome *connectome, vly_registry *registry,
-                 const char *backend, uint64_t n_bursts, const char *swap_to,
-                 uint64_t swap_at, trace *out, vly_error *error)
+int trace_engine(const vly_connectome *connectome, const vly_genome *genome,
+                 vly_registry *registry, const char *backend, uint64_t n_bursts,
+                 const char *swap_to, uint64_t swap_at, trace *out,
+                 vly_error *error)
 {
     char spec[128];
     const char *at = strchr(backend, '@');
@@ -185,7 +198,7 @@ int trace_engine(const vly_connectome *connectome, vly_registry *registry,
         return trace_net(connectome, registry, backend, n_bursts, swap_to,
                          swap_at, out, error);
     snprintf(spec, sizeof spec, "%.*s", (int)(at - backend), backend);
-    return trace_ranks(connectome, registry, spec,
+    return trace_ranks(connectome, genome, registry, spec,
                        (uint32_t)strtoul(at + 1, NULL, 10), n_bursts, swap_to,
                        swap_at, out, error);
 }

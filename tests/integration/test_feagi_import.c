@@ -141,10 +141,10 @@ static void row_of(const char *name, char *row, size_t size)
     assert_ok(vly_connectome_build(genome, 2, &connectome, &error), error);
     for (uint32_t i = 0; i < connectome->desc.n_projections; i++)
         n_synapses += connectome->projections[i].n_synapses;
-    assert_int_equal(trace_engine(connectome, registry, "cpu:1", BURSTS, NULL,
-                                  0, &t, &error),
+    assert_int_equal(trace_engine(connectome, NULL, registry, "cpu:1", BURSTS,
+                                  NULL, 0, &t, &error),
                      0);
-    assert_int_equal(trace_engine(connectome, registry, "cpu:3", BURSTS,
+    assert_int_equal(trace_engine(connectome, NULL, registry, "cpu:3", BURSTS,
                                   "cpu:2", 7, &other, &error),
                      0);
     assert_true(trace_equal(&t, "cpu:1", &other, "cpu:3, cpu:2"));

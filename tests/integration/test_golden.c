@@ -239,8 +239,8 @@ static uint64_t check_row(const row *r)
         }
         if (cannot_run(r, specs[k], connectome))
             continue;
-        if (trace_engine(connectome, registry, specs[k], r->bursts, NULL, 0, &t,
-                         &error) &&
+        if (trace_engine(connectome, NULL, registry, specs[k], r->bursts, NULL,
+                         0, &t, &error) &&
             device_refuses(r->genome, specs[k],
                            error.status ? error.status : VLY_E_DEVICE,
                            &error)) {

@@ -57,7 +57,7 @@ static void run(uint64_t seed, const vly_connectome *connectome,
     for (uint32_t k = 0; k <= n_specs; k++) { /* the last one swaps */
         trace t = {0};
         const char *spec = specs[k < n_specs ? k : 0];
-        if (trace_engine(connectome, registry, spec, n_bursts,
+        if (trace_engine(connectome, NULL, registry, spec, n_bursts,
                          k < n_specs ? NULL : specs[n_specs - 1], n_bursts / 2,
                          &t, &error))
             fail_msg("seed %" PRIu64 " on %s: %s", seed, spec, error.message);

@@ -83,7 +83,7 @@ static void check(const row *r, const vly_connectome *connectome,
                   const char *spec, const char *swap_to, const char *what)
 {
     trace t = {0};
-    if (trace_engine(connectome, registry, spec, r->bursts, swap_to,
+    if (trace_engine(connectome, NULL, registry, spec, r->bursts, swap_to,
                      r->bursts / 2, &t, &error))
         fail_msg("%s on %s: %s", r->genome, spec, error.message);
     if (t.digest != r->digest || t.state_digest != r->state_digest)
@@ -139,8 +139,8 @@ static void cut(row *r, const char *path, const vly_override *overrides,
               error);
     assert_ok(vly_connectome_build(genome, 2, &connectome, &error), error);
     vly_genome_destroy(genome);
-    assert_int_equal(trace_engine(connectome, registry, "cpu:1", r->bursts,
-                                  NULL, 0, &t, &error),
+    assert_int_equal(trace_engine(connectome, NULL, registry, "cpu:1",
+                                  r->bursts, NULL, 0, &t, &error),
                      0);
     r->digest = t.digest;
     r->state_digest = t.state_digest;

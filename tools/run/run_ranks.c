@@ -238,7 +238,8 @@ static vly_status build_network(run_job *job, vly_error *error)
         return vly_connectome_build(build->genome, job->plan.n_threads,
                                     &build->connectome, error);
     return vly_ranks_build(part->group, build->genome, job->plan.n_threads,
-                           run_parts_whole(job), &build->connectome, error);
+                           run_parts_whole(job), NULL, &build->connectome,
+                           error);
 }
 
 /* ---- other ranks -------------------------------------------------------- */
