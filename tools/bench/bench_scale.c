@@ -398,6 +398,8 @@ void bench_scale_json(const bench_results *results, json_writer *json)
     json_object(json, "scale");
     params_json(scale, json);
     checks_json(scale, json);
+    json_number(json, "microcircuit_us", /* takes one device of any number */
+                scale_facts[SCALE_MICROCIRCUIT].value);
     json_array(json, "predictions");
     for (uint32_t i = 0; i < N_CASES; i++)
         for (uint32_t k = 0; k < n; k++)
