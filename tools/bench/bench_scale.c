@@ -38,7 +38,7 @@ static const scale_check checks[] = {
     {SCALE_D2_16M, 2, 16e6, 0.01, from_it},
     {SCALE_D4_1M, 4, 1e6, 0.01, ""},
     {SCALE_D4_1M_10, 4, 1e6, 0.1,
-     "parts of a row share sectors in the cache, which count twice here"},
+     "probably parts of a row that share sectors in the cache"},
     {SCALE_D4_4M, 4, 4e6, 0.01, ""},
     {SCALE_D4_4M_10, 4, 4e6, 0.1, ""},
     {SCALE_D4_8M, 4, 8e6, 0.01, ""},
