@@ -90,6 +90,22 @@ says 'morrison: skipped: it is for a device: --backend cuda'
 expect 2 bench plastic --case izhikevich
 says '--case izhikevich: no case contains it; the cases are brunel 10k frozen, '
 
+# ---- many devices and hosts: predictions, and one rank of 40 ----
+expect 0 bench scale --quick --backend cpu:1 --devices 4 --hosts 40 --json scale.json
+holds is_json scale.json
+prints 'Of 12 rows that gave no parameter 11 are within 20%.'
+prints 'rank 17 of 40: burst '
+prints '40 x 4'
+# The rank has seen the spikes of all: 1% of 64,000 neurons in 16 bursts are 10,240,
+# and six standard deviations of them 6%.
+share=$(sed -n 's/.*"share": \(0.0[0-9]*\).*/\1/p' scale.json)
+holds awk "BEGIN { exit !($share > 0.0094 && $share < 0.0106) }"
+expect 0 bench scale --hosts 1 --devices 3 --net-latency 1 --net-bandwidth 10
+lacks 'rank 0 of 1'
+prints 'no room'
+expect 2 bench cpu --hosts 2
+says '--hosts is of suite scale'
+
 # ---- comparison ----
 one() {
     code=$1

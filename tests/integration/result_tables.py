@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """result_tables.py SOURCE: bench/tables.py on the results of this tree, which must
 be whole, and on files with one error each, which it must refuse by line and column;
-its tables, comparisons and exit codes."""
+its tables, comparisons and exit codes. The rows that `volley bench scale` has in
+itself must be those of the results."""
 import contextlib
+import csv
 import io
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -53,8 +56,31 @@ def run(*words):
     return code, out.getvalue(), err.getvalue()
 
 
+FACT = re.compile(r"^SCALE_FACT\((\w+), (.*), ([0-9.]+)\)$", re.M)
+
+
+def scale_facts(source):
+    """Each row of scale_facts.def is one of the results, with its median."""
+    text = (source / "tools/bench/scale_facts.def").read_text(encoding="utf-8")
+    facts = FACT.findall(text)
+    holds(len(facts) > 40 and len(facts) == text.count("SCALE_FACT("),
+          f"scale_facts.def: {len(facts)} rows were read")
+    files = {}
+    for name, strings, value in facts:
+        file, *key = re.findall(r'"([^"]*)"', strings)
+        if file not in files:
+            with open(source / "bench/results" / file, newline="",
+                      encoding="utf-8") as stream:
+                files[file] = {tuple(row[:5]): row[5]
+                               for row in csv.reader(stream)}
+        found = files[file].get(tuple(key))
+        holds(found is not None and float(found) == float(value),
+              f"{name} is {value}, its row in {file} has {found}")
+
+
 def main():
     source = pathlib.Path(sys.argv[1])
+    scale_facts(source)
     code, out, err = run("--check")
     holds(code == 0 and not err, f"the results of the tree: {err}")
     holds(len(list((source / "bench" / "results").glob("*.csv"))) >= 2,

@@ -160,7 +160,11 @@ typedef struct bench_options {
     const char *log;     /* of a sweep; NULL: none */
     const char *compare; /* a file of --save; NULL: none */
     bool compare_other;  /* also of another suite or device */
-    uint64_t seed;       /* of random data, suites of accelerators */
+    uint32_t devices;    /* suite scale: of a host, and hosts */
+    uint32_t hosts;
+    double net_latency_us; /* between hosts; 0: the default */
+    double net_gbs;        /* of a device, between hosts; 0: the default */
+    uint64_t seed;         /* of random data, suites of accelerators */
     uint32_t n_threads;
     bool markdown;
     bool quick;
@@ -183,6 +187,7 @@ typedef struct bench_results {
     uint64_t state_bytes;            /* of a checkpoint: in memory, ... */
     uint64_t checkpoint_bytes;       /* ... and its file; 0: none was written */
     struct bench_products *products; /* suites of accelerators; or NULL */
+    struct bench_scale *scale;       /* suite scale; or NULL */
     char failure[1000];              /* reason of an early end; "": none */
 } bench_results;
 
@@ -217,6 +222,16 @@ vly_status bench_plastic_check(const bench_options *options, vly_error *error);
  * Errors  as run; E_DEVICE if the backend and the CPU backend differ */
 vly_status bench_loop(const bench_options *options, bench_results *results,
                       vly_error *error);
+
+/* Predicts bursts on many devices and hosts, and adds rows: one rank of as many
+ * as there are hosts, alone. results->scale is set; bench_scale_free frees it.
+ * Errors  as run; E_UNSUPPORTED the backend has no ranks */
+vly_status bench_scale_run(const bench_options *options, bench_results *results,
+                           vly_error *error);
+void bench_scale_free(bench_results *results);
+void bench_scale_print(const bench_results *results, bool markdown);
+/* A member "scale"; nothing in another suite. */
+void bench_scale_json(const bench_results *results, json_writer *json);
 
 /* Fails before anything is measured if no case matches the pattern.
  * Errors  E_INVALID lists the cases */

@@ -83,7 +83,7 @@ vly_status bench_asked(const bench_options *options,
     asked_row skipped = {.id = NULL};
     asked_row row;
     uint32_t n_missing = 0;
-    bool any = false;
+    bool any = results->scale != NULL; /* predictions */
     for (uint32_t i = 0; row_at(results, i, &row); i++) {
         if (row.reason[0] == '\0') {
             any = true;

@@ -130,6 +130,7 @@ void bench_print(const bench_results *results, bool markdown)
     print_rows(results, markdown);
     bench_cases_print(results, markdown);
     bench_products_print(results->products, markdown);
+    bench_scale_print(results, markdown);
     if (results->failure[0] != '\0')
         tool_print("\nNOT COMPLETE: %s\n", results->failure);
 }
@@ -213,6 +214,7 @@ void bench_json(const bench_results *results, json_writer *json)
         json_number(json, "ceiling_bytes_per_s",
                     results->products->bytes_per_s);
     bench_energy_json(results, json);
+    bench_scale_json(results, json);
     json_u64(json, "state_bytes", results->state_bytes);
     json_u64(json, "checkpoint_bytes", results->checkpoint_bytes);
     json_object_end(json);

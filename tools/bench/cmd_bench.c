@@ -62,6 +62,15 @@ static const tool_option options[] = {
      "gemm: shapes40 times 40 shapes of models, each beside the first "
      "candidate",
      0, 0},
+    {"devices", 0, false, TOOL_COUNT, "N",
+     "scale: devices of a host; default 8", 1, 64},
+    {"hosts", 0, false, TOOL_COUNT, "N", "scale: hosts; default 1024", 1, 4096},
+    {"net-latency", 0, false, TOOL_NUMBER, "US",
+     "scale: microseconds of a message between hosts; default 2.5, assumed",
+     0.01, 100000},
+    {"net-bandwidth", 0, false, TOOL_NUMBER, "GBS",
+     "scale: GB/s of a device between hosts; default 45, assumed", 0.01,
+     100000},
     {"threads", 0, false, TOOL_COUNT, "N", "host threads; default: all cores",
      1, 256},
     DEVICE_LIMITS_OPTION,
@@ -178,6 +187,15 @@ static bool is_product(const char *suite)
            strcmp(suite, "wkv") == 0 || strcmp(suite, "rwkv") == 0;
 }
 
+/* Suites without probes of the machine. */
+static const struct {
+    const char *name;
+    vly_status (*run)(const bench_options *, bench_results *, vly_error *);
+} suites[] = {{"cuda", bench_cuda},       {"checkpoint", bench_checkpoint},
+              {"plastic", bench_plastic}, {"attention", bench_attention},
+              {"wkv", bench_wkv},         {"rwkv", bench_rwkv},
+              {"scale", bench_scale_run}};
+
 static vly_status measure(const bench_options *bench, const char *suite,
                           bench_results *results, vly_error *error)
 {
@@ -186,18 +204,9 @@ static vly_status measure(const bench_options *bench, const char *suite,
     bench_machine_read(&results->machine);
     results->quick = bench->quick;
     snprintf(results->suite, sizeof results->suite, "%s", suite);
-    if (strcmp(suite, "cuda") == 0)
-        return bench_cuda(bench, results, error);
-    if (strcmp(suite, "checkpoint") == 0)
-        return bench_checkpoint(bench, results, error);
-    if (strcmp(suite, "plastic") == 0)
-        return bench_plastic(bench, results, error);
-    if (strcmp(suite, "attention") == 0)
-        return bench_attention(bench, results, error);
-    if (strcmp(suite, "wkv") == 0)
-        return bench_wkv(bench, results, error);
-    if (strcmp(suite, "rwkv") == 0)
-        return bench_rwkv(bench, results, error);
+    for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
+        if (strcmp(suite, suites[i].name) == 0)
+            return suites[i].run(bench, results, error);
     if (is_gemm(suite))
         return bench_gemm(bench, strcmp(suite, "gemv") == 0, results, error);
     tool_message("probing memory and increments");
@@ -303,20 +312,18 @@ static vly_status read_seed(const tool_args *args, const char *suite,
 static vly_status check_suite(const tool_args *args, const char *suite,
                               const bench_options *bench, vly_error *error)
 {
-    static const char *const suites[] = {
-        "cpu",  "build", "all",       "cuda", "checkpoint", "plastic",
-        "gemm", "gemv",  "attention", "wkv",  "rwkv"};
     bool cuda = strcmp(suite, "cuda") == 0;
     bool plastic = strcmp(suite, "plastic") == 0;
     bool has_cases = cuda || plastic || (is_product(suite) && !is_gemm(suite));
-    bool known = false;
+    bool known = strcmp(suite, "cpu") == 0 || strcmp(suite, "build") == 0 ||
+                 strcmp(suite, "all") == 0 || is_gemm(suite);
     for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
-        known = known || strcmp(suite, suites[i]) == 0;
+        known = known || strcmp(suite, suites[i].name) == 0;
     if (!known)
         return vly_fail(
             error, VLY_E_INVALID,
             "unknown suite %s; wanted cpu, build, all, cuda, "
-            "checkpoint, plastic, gemm, gemv, attention, wkv or rwkv",
+            "checkpoint, plastic, gemm, gemv, attention, wkv, rwkv or scale",
             suite);
     if (!has_cases && bench->pattern != NULL)
         return vly_fail(
@@ -331,6 +338,12 @@ static vly_status check_suite(const tool_args *args, const char *suite,
                         "--beside is of suite cuda: volley bench cuda --beside "
                         "%s",
                         bench->beside);
+    static const char *const of_scale[] = {"devices", "hosts", "net-latency",
+                                           "net-bandwidth"};
+    for (uint32_t i = 0; i < sizeof of_scale / sizeof of_scale[0]; i++)
+        if (strcmp(suite, "scale") != 0 && tool_has(args, of_scale[i]))
+            return vly_fail(error, VLY_E_INVALID, "--%s is of suite scale",
+                            of_scale[i]);
     vly_status status = check_lists(suite, bench, error);
     if (status == VLY_OK && cuda)
         status = bench_cuda_check(bench, error);
@@ -350,6 +363,7 @@ static vly_status measure_and_report(const tool_args *args, const char *suite,
     if (failed == VLY_OK && bench->sweep == NULL)
         failed = bench_asked(bench, &results, error);
     bool empty = results.n_rows == 0 && results.n_cases == 0 &&
+                 results.scale == NULL &&
                  (results.products == NULL || results.products->n_rows == 0);
     if (failed != VLY_OK && empty) {
         bench_products_free(&results);
@@ -362,6 +376,7 @@ static vly_status measure_and_report(const tool_args *args, const char *suite,
     tool_signals_defer(true);               /* leaves no partial file */
     report(args, bench, &results, code, error);
     bench_products_free(&results);
+    bench_scale_free(&results);
     return error->status;
 }
 
@@ -390,6 +405,11 @@ static int run(const tool_args *args)
                            .compare = tool_text(args, "compare"),
                            .compare_other = tool_has(args, "compare-other"),
                            .markdown = tool_has(args, "markdown"),
+                           .devices = (uint32_t)tool_count(args, "devices", 8),
+                           .hosts = (uint32_t)tool_count(args, "hosts", 1024),
+                           .net_latency_us =
+                               tool_number(args, "net-latency", 0),
+                           .net_gbs = tool_number(args, "net-bandwidth", 0),
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
     VLY_TRY(check_suite(args, suite, &bench, &error));
@@ -413,8 +433,8 @@ out:
 const tool_command cmd_bench = {
     .name = "bench",
     .arguments =
-        "[cpu|build|all|cuda|checkpoint|plastic|gemm|gemv|attention|wkv|rwkv] "
-        "[options]",
+        "[cpu|build|all|cuda|checkpoint|plastic|gemm|gemv|attention|wkv|rwkv|"
+        "scale] [options]",
     .summary = "Times bursts and accelerators, and compares them with the "
                "machine's limits.",
     .details =
@@ -441,9 +461,8 @@ const tool_command cmd_bench = {
         "\n"
         "attention, wkv: attention forward, backward and decoding with a "
         "cache (also in\n"
-        "pages); the recurrence of RWKV-7 in steps and sequences. Measured "
-        "in\n"
-        "the same way.\n"
+        "pages); the recurrence of RWKV-7 in steps and sequences, the same "
+        "way.\n"
         "\n"
         "rwkv: RWKV-7 with random weights: a token at a time beside the "
         "bytes of its weights,\n"
@@ -459,6 +478,12 @@ const tool_command cmd_bench = {
         "published\n"
         "figures; the flush of all synapses before a snapshot. Needs 3 GB on "
         "the CPU.\n"
+        "\n"
+        "scale: predicted bursts of --devices on --hosts, from rows of "
+        "bench/results, beside\n"
+        "what was measured on 1, 2 and 4 devices; one rank of as many as "
+        "hosts, replayed on\n"
+        "this machine, takes minutes.\n"
         "\n"
         "A row of a suite that does not fit the device, or that its plugin "
         "does not offer,\n"

@@ -4,7 +4,8 @@ foreach(name
     bench_case bench_checkpoint bench_compare bench_cuda bench_energy
     bench_gemm bench_gemm_shapes bench_loop bench_machine bench_pair
     bench_plan bench_plastic bench_probe bench_product bench_product_table bench_result
-    bench_rwkv bench_rwkv_model bench_stress bench_sweep bench_tensor
+    bench_rwkv bench_rwkv_model bench_scale bench_scale_model
+    bench_scale_replay bench_stress bench_sweep bench_tensor
     bench_wkv cmd_bench)
     list(APPEND VOLLEY_COMMAND_SOURCES ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
 endforeach()
