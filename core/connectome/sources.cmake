@@ -41,7 +41,9 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/rule_voxels.c
     ${CMAKE_CURRENT_LIST_DIR}/short_term_make.c
     ${CMAKE_CURRENT_LIST_DIR}/stimulus_table.c
+    ${CMAKE_CURRENT_LIST_DIR}/synapse_delays.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_distance.c
+    ${CMAKE_CURRENT_LIST_DIR}/synapse_draws.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_given.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_loads.c
     ${CMAKE_CURRENT_LIST_DIR}/synapse_split.c

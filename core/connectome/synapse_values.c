@@ -1,252 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Weights and delays of the synapses of a pair: synapse i of the projection,
- * counted row by row, draws word i of the pair's ":weight" and ":delay"
- * sequences. A synapse is known by its place after sorting, so no permutation
- * is kept, and the values do not depend on the order in which pairs were drawn.
+ * Weights of the synapses of a pair, from its ":weight" sequence
+ * (synapse_draws.h).
  */
-#include "connectome/connectome_make.h"
-
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/thread.h"
 #include "connectome/draw_words.h"
 #include "connectome/learning_make.h"
 #include "connectome/part_make.h"
-
-#define CHUNK (UINT64_C(64) * VLY_WORDS) /* synapses a task */
-
-/* ---- messages --------------------------------------------------------- */
-
-static vly_status refuse(vly_maker *maker, const vly_made_pair *made,
-                         const vly_value *value, const char *what,
-                         const char *reason)
-{
-    const vly_genome *genome = maker->genome;
-    const vly_pair *pair = made->pair;
-    char place[VLY_PLACE_BYTES];
-    vly_place_print(genome, value->origin.line ? &value->origin : &pair->origin,
-                    place);
-    return vly_fail(maker->error, VLY_E_PARSE, "%smap %s (%s -> %s): %s: %s",
-                    place, pair->map, genome->areas[pair->from].name,
-                    genome->areas[pair->to].name, what, reason);
-}
-
-/* ---- draws ------------------------------------------------------------ */
-
-/* One array of values. */
-typedef struct draw_work {
-    vly_made_pair *made;
-    vly_draws draws;
-    vly_discrete table; /* owned; without a guide: one value */
-    bool given;         /* weights that the map gives, synapse_given.c */
-    int32_t q;          /* of weights */
-    vly_status status;  /* of the table */
-    uint64_t n;
-    int16_t *weight; /* one of the four */
-    int32_t *value;
-    uint8_t *delay;
-    uint16_t *far;
-    _Atomic int32_t least;
-    _Atomic int32_t most;
-} draw_work;
-
-/* Arrays that are drawn together, so that threads synchronise once. */
-typedef struct draw_batch {
-    draw_work *works;
-    vly_item *items;
-    uint32_t n;
-} draw_batch;
-
-static vly_status batch_init(draw_batch *batch, uint32_t room, vly_error *error)
-{
-    *batch = (draw_batch){0};
-    batch->works = vly_calloc(room, sizeof(*batch->works));
-    batch->items = vly_calloc(room, sizeof(*batch->items));
-    if (!batch->works || !batch->items)
-        return vly_fail_nomem(error, room * sizeof(*batch->works), "draws");
-    return VLY_OK;
-}
-
-static void batch_deinit(draw_batch *batch)
-{
-    for (uint32_t i = 0; i < batch->n; i++)
-        vly_discrete_deinit(&batch->works[i].table);
-    vly_free(batch->works);
-    vly_free(batch->items);
-}
-
-static draw_work *batch_add(draw_batch *batch, vly_made_pair *made)
-{
-    draw_work *work = &batch->works[batch->n++];
-    work->made = made;
-    work->n = made->n_synapses;
-    atomic_init(&work->least, INT32_MAX);
-    atomic_init(&work->most, INT32_MIN);
-    return work;
-}
-
-static void note_extremes(draw_work *work, int32_t least, int32_t most)
-{
-    int32_t seen = atomic_load_explicit(&work->least, memory_order_relaxed);
-    while (least < seen &&
-           !atomic_compare_exchange_weak(&work->least, &seen, least))
-        ;
-    seen = atomic_load_explicit(&work->most, memory_order_relaxed);
-    while (most > seen &&
-           !atomic_compare_exchange_weak(&work->most, &seen, most))
-        ;
-}
-
-typedef struct value_range {
-    int32_t least;
-    int32_t most;
-} value_range;
-
-/* Extremes in the stored type, for which there are vector instructions. */
-static void store_weights(int16_t *weight, const int32_t *values, uint32_t n,
-                          value_range *range)
-{
-    int16_t least = INT16_MAX;
-    int16_t most = INT16_MIN;
-    for (uint32_t j = 0; j < n; j++)
-        weight[j] = (int16_t)values[j];
-    for (uint32_t j = 0; j < n; j++) {
-        least = weight[j] < least ? weight[j] : least;
-        most = weight[j] > most ? weight[j] : most;
-    }
-    range->least = least < range->least ? least : range->least;
-    range->most = most > range->most ? most : range->most;
-}
-
-static void store_values(int32_t *value, const int32_t *values, uint32_t n,
-                         value_range *range)
-{
-    for (uint32_t j = 0; j < n; j++) {
-        value[j] = values[j];
-        range->least = values[j] < range->least ? values[j] : range->least;
-        range->most = values[j] > range->most ? values[j] : range->most;
-    }
-}
-
-static void store_delays(uint8_t *delay, const int32_t *values, uint32_t n,
-                         value_range *range)
-{
-    uint8_t least = UINT8_MAX;
-    uint8_t most = 0;
-    for (uint32_t j = 0; j < n; j++)
-        delay[j] = (uint8_t)values[j];
-    for (uint32_t j = 0; j < n; j++) {
-        least = delay[j] < least ? delay[j] : least;
-        most = delay[j] > most ? delay[j] : most;
-    }
-    range->least = least < range->least ? least : range->least;
-    range->most = most > range->most ? most : range->most;
-}
-
-static void store_far(uint16_t *far, const int32_t *values, uint32_t n,
-                      value_range *range)
-{
-    for (uint32_t j = 0; j < n; j++) {
-        far[j] = (uint16_t)values[j];
-        range->least = values[j] < range->least ? values[j] : range->least;
-        range->most = values[j] > range->most ? values[j] : range->most;
-    }
-}
-
-/* One loop for each step, so that all but the look-up are vectorised.
- * (Gathering sixteen words at a time with AVX-512 took twice as long as the
- * look-up loop.) */
-static void draw_block(const draw_work *work, uint64_t i, uint32_t n,
-                       value_range *range)
-{
-    const vly_discrete table = work->table;
-    int32_t last = (int32_t)table.n_thresholds;
-    uint32_t words[VLY_WORDS];
-    int32_t values[VLY_WORDS];
-    if (work->made->place)
-        vly_part_words(work->made, &work->draws, i, n, words);
-    else
-        vly_draws_fill(&work->draws, i, n, words);
-    for (uint32_t j = 0; j < n; j++)
-        values[j] = (int32_t)vly_discrete_look(&table, words[j]);
-    for (uint32_t j = 0; j < n; j++)
-        values[j] = values[j] < last ? values[j] : last;
-    for (uint32_t j = 0; j < n && !table.values; j++)
-        values[j] += table.first;
-    for (uint32_t j = 0; j < n && table.values; j++)
-        values[j] = table.values[values[j]];
-    if (work->value)
-        store_values(work->value + i, values, n, range);
-    else if (work->weight)
-        store_weights(work->weight + i, values, n, range);
-    else if (work->far)
-        store_far(work->far + i, values, n, range);
-    else
-        store_delays(work->delay + i, values, n, range);
-}
-
-static void constant_block(const draw_work *work, uint64_t i, uint64_t last)
-{
-    int16_t value = (int16_t)work->table.first;
-    int16_t *weight = work->weight;
-    for (; i < last; i++)
-        weight[i] = value;
-}
-
-static void draw_task(void *arg, uint32_t slot, uint64_t task)
-{
-    draw_work *work = arg;
-    value_range range = {INT32_MAX, INT32_MIN};
-    uint64_t last = (task + 1) * CHUNK;
-    (void)slot;
-    if (last > work->n)
-        last = work->n;
-    if (work->given) {
-        vly_given_weights(work->made, work->q, task * CHUNK, last, &range.least,
-                          &range.most);
-        note_extremes(work, range.least, range.most);
-        return;
-    }
-    if (!work->table.guide) {
-        constant_block(work, task * CHUNK, last);
-        return;
-    }
-    for (uint64_t i = task * CHUNK; i < last; i += VLY_WORDS)
-        draw_block(work, i,
-                   last - i < VLY_WORDS ? (uint32_t)(last - i) : VLY_WORDS,
-                   &range);
-    note_extremes(work, range.least, range.most);
-}
-
-static void batch_draw(vly_maker *maker, draw_batch *batch)
-{
-    for (uint32_t i = 0; i < batch->n; i++)
-        batch->items[i] =
-            (vly_item){.body = draw_task,
-                       .arg = &batch->works[i],
-                       .n_tasks = (batch->works[i].n + CHUNK - 1) / CHUNK};
-    vly_items_loop(maker->n_threads, batch->items, batch->n);
-}
-
-static vly_status draws_of(vly_maker *maker, const vly_made_pair *made,
-                           const char *purpose, vly_draws *draws)
-{
-    vly_status status =
-        vly_draws_init(draws, maker->genome->seed_network,
-                       "map:", made->pair->stream, ":", purpose);
-    if (status != VLY_OK)
-        return vly_fail_nomem(maker->error, strlen(made->pair->stream) + 16,
-                              "a name");
-    return VLY_OK;
-}
-
-/* ---- weights ---------------------------------------------------------- */
+#include "connectome/synapse_draws.h"
 
 static bool feagi_target(const vly_maker *maker, const vly_made_pair *made)
 {
@@ -262,7 +28,7 @@ vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made)
     if (given)
         vly_given_law(made);
     if (!given && !vly_law_init(&made->law, value, &reason))
-        return refuse(maker, made, value, "weight", reason);
+        return vly_synapses_refuse(maker, made, value, "weight", reason);
     if (!feagi_target(maker, made))
         return VLY_OK;
     const vly_law *law = &made->law;
@@ -274,7 +40,7 @@ vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made)
                  "%.9g to %.9g, wanted whole numbers from -255 to 255 "
                  "(target model feagi)",
                  law->lo, law->hi);
-        return refuse(maker, made, value, "weight", text);
+        return vly_synapses_refuse(maker, made, value, "weight", text);
     }
     return VLY_OK;
 }
@@ -346,7 +112,7 @@ static void note_constant(vly_made_pair *made, double off)
 
 static void weight_table_task(void *arg, uint32_t slot, uint64_t task)
 {
-    draw_work *work = arg;
+    vly_draw_work *work = arg;
     vly_made_pair *made = work->made;
     const vly_law *law = &made->law;
     double unit = vly_power_of_two(-work->q);
@@ -400,7 +166,7 @@ static vly_status weights_memory(vly_maker *maker, vly_made_pair *made)
 }
 
 /* Memory, tables and names of the sequences. */
-static vly_status weights_prepare(vly_maker *maker, draw_batch *batch)
+static vly_status weights_prepare(vly_maker *maker, vly_draw_batch *batch)
 {
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < batch->n; i++)
@@ -408,15 +174,16 @@ static vly_status weights_prepare(vly_maker *maker, draw_batch *batch)
             .body = weight_table_task, .arg = &batch->works[i], .n_tasks = 1};
     vly_items_loop(maker->n_threads, batch->items, batch->n);
     for (uint32_t i = 0; i < batch->n; i++) {
-        draw_work *work = &batch->works[i];
+        vly_draw_work *work = &batch->works[i];
         vly_made_pair *made = work->made;
         if (work->status == VLY_E_NOMEM)
             VLY_TRY(
                 vly_fail_nomem(maker->error, 65536 * 8, "a table of weights"));
         if (work->status != VLY_OK)
-            VLY_TRY(refuse(maker, made, &made->pair->weight, "weight",
-                           "its clip leaves nothing of it"));
-        VLY_TRY(draws_of(maker, made, "weight", &work->draws));
+            VLY_TRY(vly_synapses_refuse(maker, made, &made->pair->weight,
+                                        "weight",
+                                        "its clip leaves nothing of it"));
+        VLY_TRY(vly_batch_stream(maker, made, "weight", &work->draws));
         VLY_TRY(weights_memory(maker, made));
         work->weight = made->weight;
         work->value = made->value;
@@ -442,7 +209,8 @@ static vly_status check_sign(vly_maker *maker, const vly_made_pair *made,
              (unsigned)made->port,
              vly_port_takes(to->model, made->port, 1) ? "more" : "less",
              to->model->id, vly_port_why(to->model));
-    return refuse(maker, made, &made->pair->weight, "weight", text);
+    return vly_synapses_refuse(maker, made, &made->pair->weight, "weight",
+                               text);
 }
 
 bool vly_weights_fit(const vly_made_pair *made, int32_t q)
@@ -505,7 +273,7 @@ static uint64_t magnitude(int64_t x)
 }
 
 /* Of every weight that the pair may have. */
-static uint64_t size_most(const draw_work *work)
+static uint64_t size_most(const vly_draw_work *work)
 {
     const vly_made_pair *made = work->made;
     const vly_discrete *table = &work->table;
@@ -524,13 +292,13 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t *q,
                             bool refined)
 {
     vly_status status;
-    draw_batch batch;
-    VLY_TRY(batch_init(&batch, maker->genome->n_pairs, maker->error));
+    vly_draw_batch batch;
+    VLY_TRY(vly_batch_init(&batch, maker->genome->n_pairs, maker->error));
     for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
         vly_made_pair *made = &maker->pairs[p];
         if (made->pair->to != area)
             continue;
-        draw_work *work = batch_add(&batch, made);
+        vly_draw_work *work = vly_batch_add(&batch, made);
         work->q = q[made->by_sign ? 0 : made->port];
         if (refined)
             choose_shift(made, work->q);
@@ -539,9 +307,9 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t *q,
         work->given = vly_weights_given(made);
     }
     VLY_TRY(weights_prepare(maker, &batch));
-    batch_draw(maker, &batch);
+    vly_batch_draw(maker, &batch);
     for (uint32_t i = 0; i < batch.n; i++) {
-        draw_work *work = &batch.works[i];
+        vly_draw_work *work = &batch.works[i];
         bool drawn = (work->table.guide || work->given) && work->n;
         int32_t value = work->table.guide ? 0 : work->table.first;
         work->made->weight_min = drawn ? atomic_load(&work->least) : value;
@@ -557,135 +325,6 @@ vly_status vly_weights_draw(vly_maker *maker, uint32_t area, const int32_t *q,
         VLY_TRY(check_sign(maker, work->made, q));
     }
 out:
-    batch_deinit(&batch);
-    return status;
-}
-
-/* ---- delays ----------------------------------------------------------- */
-
-bool vly_delays_vary(const vly_pair *pair)
-{
-    vly_law law;
-    const char *reason;
-    if (pair->edges ? pair->edges->delay != NULL
-                    : pair->space.delay_slope_ms != 0.0)
-        return true;
-    return vly_law_init(&law, &pair->delay_ms, &reason) &&
-           law.kind != VLY_VALUE_NUMBER;
-}
-
-static vly_status delay_constant(vly_maker *maker, vly_made_pair *made,
-                                 double ms)
-{
-    uint64_t bursts = 0;
-    char text[120];
-    if (!vly_bursts_from_ms(ms, maker->genome->dt_ms, &bursts) || bursts < 1 ||
-        bursts > VLY_DELAY_MAX) {
-        snprintf(text, sizeof(text),
-                 "%.9g ms, wanted 1 to %u bursts of %.9g ms", ms,
-                 (unsigned)VLY_DELAY_MAX, maker->genome->dt_ms);
-        return refuse(maker, made, &made->pair->delay_ms, "delay", text);
-    }
-    made->base_delay = (uint32_t)bursts;
-    return VLY_OK;
-}
-
-/* The table of a distribution of delays; base_delay is its smallest. */
-static vly_status delay_table(vly_maker *maker, vly_made_pair *made,
-                              const vly_law *law, vly_discrete *table)
-{
-    double dt = maker->genome->dt_ms;
-    char text[160];
-    vly_integers range = vly_law_integers(law, dt, VLY_ROUND_VALUES, 1.0);
-    if (!(range.last <= VLY_DELAY_MAX)) {
-        snprintf(text, sizeof(text), "up to %.9g bursts, wanted at most %u",
-                 range.last, (unsigned)VLY_DELAY_MAX);
-        return refuse(maker, made, &made->pair->delay_ms, "delay", text);
-    }
-    if (range.last - range.first > UINT16_MAX) {
-        snprintf(text, sizeof(text),
-                 "spread over %.0f to %.0f bursts, wanted at most 65536 values "
-                 "(give a clip)",
-                 range.first, range.last);
-        return refuse(maker, made, &made->pair->delay_ms, "delay", text);
-    }
-    vly_status status = vly_discrete_init(table, law, dt, range);
-    if (status == VLY_E_NOMEM)
-        return vly_fail_nomem(maker->error, 65536 * 8, "a table of delays");
-    if (status != VLY_OK)
-        return refuse(maker, made, &made->pair->delay_ms, "delay",
-                      "nothing of it is at least one burst");
-    made->base_delay = (uint32_t)table->first;
-    table->first = 0;
-    return VLY_OK;
-}
-
-vly_status vly_delays_memory(vly_maker *maker, vly_made_pair *made,
-                             uint32_t most)
-{
-    const uint64_t n = made->n_synapses;
-    if (most > UINT8_MAX && maker->part)
-        return vly_fail(maker->error, VLY_E_UNSUPPORTED,
-                        "map %s has delays that differ by more than %d bursts: "
-                        "every rank holds the whole network",
-                        made->pair->map, UINT8_MAX);
-    if (most > UINT8_MAX)
-        made->far = vly_storage_alloc(maker->storage, (size_t)n,
-                                      sizeof(*made->far), false);
-    else
-        made->delay = vly_storage_alloc(maker->storage, (size_t)n,
-                                        sizeof(*made->delay), false);
-    return made->far || made->delay
-               ? VLY_OK
-               : vly_fail_nomem(maker->error, 2 * n, "delays of a map");
-}
-
-static vly_status delay_prepare(vly_maker *maker, draw_batch *batch,
-                                vly_made_pair *made)
-{
-    vly_law law;
-    const char *reason = "";
-    draw_work *work;
-    vly_status status;
-    if (vly_delays_given(made))
-        return vly_given_delays(maker, made);
-    if (!vly_law_init(&law, &made->pair->delay_ms, &reason))
-        return refuse(maker, made, &made->pair->delay_ms, "delay", reason);
-    if (law.kind == VLY_VALUE_NUMBER)
-        return delay_constant(maker, made, law.a);
-    work = batch_add(batch, made);
-    VLY_TRY(delay_table(maker, made, &law, &work->table));
-    if (work->table.n_thresholds == 0 || made->n_whole == 0) {
-        vly_discrete_deinit(&work->table);
-        batch->n--;
-        goto out;
-    }
-    VLY_TRY(vly_delays_memory(maker, made, work->table.n_thresholds));
-    work->delay = made->delay;
-    work->far = made->far;
-    VLY_TRY(draws_of(maker, made, "delay", &work->draws));
-out:
-    return status;
-}
-
-vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n)
-{
-    vly_status status;
-    draw_batch batch;
-    VLY_TRY(batch_init(&batch, n, maker->error));
-    for (uint32_t i = 0; i < n; i++)
-        VLY_TRY(delay_prepare(maker, &batch, &made[i]));
-    batch_draw(maker, &batch);
-    for (uint32_t i = 0; i < batch.n; i++) {
-        draw_work *work = &batch.works[i];
-        work->made->delay_max =
-            work->n ? (uint32_t)atomic_load(&work->most) : 0;
-        if (maker->part)
-            VLY_TRY(vly_part_largest(maker, work->made, &work->draws,
-                                     &work->table, work->made->delay_max,
-                                     &work->made->delay_max));
-    }
-out:
-    batch_deinit(&batch);
+    vly_batch_deinit(&batch);
     return status;
 }
