@@ -116,8 +116,8 @@ vly_status vly_unfit_fail(const vly_connectome_area *area, const double *values,
 vly_status vly_unfit_placed(const vly_maker *maker, const vly_area *area,
                             const char *unfit, const vly_error *why);
 
-/* synapse_values.c, synapse_delays.c: laws, weights (in units of 2^-q) and delays of a pair.
- * Errors  E_PARSE with its place; E_NOMEM */
+/* synapse_values.c, synapse_delays.c: laws, weights (in units of 2^-q) and
+ * delays of a pair. Errors  E_PARSE with its place; E_NOMEM */
 vly_status vly_weights_check(vly_maker *maker, vly_made_pair *made);
 /* For all pairs to the area. q of each port; q of port 0 if the sign chooses
  * the port. refined: pairs have their own units. */
