@@ -238,6 +238,11 @@ static vly_status divide(run_job *job, vly_error *error)
                                   error);
 }
 
+const vly_rank_group *run_ranks_group(const run_job *job)
+{
+    return of(job)->group;
+}
+
 /* ---- other ranks -------------------------------------------------------- */
 
 bool run_ranks_serves(const run_job *job)
