@@ -41,14 +41,11 @@ void trace_free(trace *t)
     *t = (trace){0};
 }
 
-/* Runs of ranks of every second network record their spikes where there is room
- * for six bursts of all neurons, which ends windows and runs. Bursts done, or
- * -1. */
+/* Records all spikes where there is room for six bursts of all neurons, which
+ * ends windows of ranks early, and calls of the backend. Bursts done, or -1. */
 static int record_tightly(vly_net *net, const vly_connectome *connectome,
                           trace *out, vly_error *error)
 {
-    if (!connectome->desc.ranks || (connectome->hash.lane[0] >> 8 & 1) == 0)
-        return 0;
     vly_net_on_bursts(net, NULL, NULL);
     vly_net_on_spikes(net, on_burst, out);
     if (vly_net_run(net, 1, error))
@@ -72,7 +69,9 @@ static int trace_net(const vly_connectome *connectome, vly_registry *registry,
     if (vly_net_create(connectome, registry, backend, 0, &net, error))
         goto out;
     vly_net_on_bursts(net, on_burst, out);
-    const int done = record_tightly(net, connectome, out, error);
+    int done = 0;
+    if (swap_to && first > 0 && connectome->desc.ranks)
+        done = record_tightly(net, connectome, out, error);
     if (done < 0 || vly_net_run(net, first - (uint64_t)done, error))
         goto out;
     if (swap_to)
