@@ -41,6 +41,10 @@ void vly_cpu_ranks_begin(vly_backend_net *net, const vly_run *run);
 /* Whether all ranks go on with another burst: none was asked to stop, and all
  * have room for its spikes. Begins a window if one has ended. */
 bool vly_cpu_ranks_go_on(vly_backend_net *net, const vly_run *run);
+/* So many bursts or some more, so that they are whole windows: the exchange is
+ * a part of their cost. Without ranks: the same. */
+uint64_t vly_cpu_ranks_whole(const vly_backend_net *net, const vly_run *run,
+                             uint64_t n_bursts);
 /* Keeps the burst of this rank's slices. */
 vly_status vly_cpu_ranks_keep(vly_backend_net *net, vly_error *error);
 /* Of the bursts that are kept, the one of age bursts ago, as of

@@ -124,6 +124,17 @@ bool vly_cpu_ranks_go_on(vly_backend_net *net, const vly_run *run)
     return true;
 }
 
+uint64_t vly_cpu_ranks_whole(const vly_backend_net *net, const vly_run *run,
+                             uint64_t n_bursts)
+{
+    const uint64_t left = run->n_bursts - run->n_bursts_done;
+    if (!net->ranks.to || n_bursts >= left)
+        return n_bursts;
+    const uint64_t over = n_bursts % net->ranks.most;
+    const uint64_t n = over > 0 ? n_bursts - over + net->ranks.most : n_bursts;
+    return n < left ? n : left;
+}
+
 /* ---- own spikes --------------------------------------------------------- */
 
 static vly_status make_room(vly_backend_net *net, uint64_t n, vly_error *error)

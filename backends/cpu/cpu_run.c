@@ -218,6 +218,7 @@ static void run_tuned(run_job *job)
     const uint64_t done = run->n_bursts_done;
     uint64_t n_bursts = run->n_bursts - done;
     const uint32_t n_threads = vly_cpu_tuner_next(&net->tuner, &n_bursts);
+    n_bursts = vly_cpu_ranks_whole(net, run, n_bursts);
     job->until = done + n_bursts;
     uint64_t begin = vly_support_host->clock_ns(vly_support_host->context);
     vly_status status = run_threads(job, n_threads);

@@ -124,6 +124,11 @@ uint32_t vly_ranks_rank(const vly_rank_group *group)
     return group->info.rank;
 }
 
+uint32_t vly_ranks_number(const vly_rank_group *group)
+{
+    return group->info.n_ranks;
+}
+
 vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
                           vly_error *error)
 {
@@ -135,7 +140,19 @@ vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
 void vly_ranks_figures(const vly_rank_group *group, uint32_t rank,
                        vly_rank_figures *figures)
 {
-    *figures = group->figures[rank];
+    const vly_rank_figures *last = &group->figures[rank];
+    *figures = (vly_rank_figures){
+        .n_exchanges = __atomic_load_n(&last->n_exchanges, __ATOMIC_RELAXED),
+        .n_bytes = __atomic_load_n(&last->n_bytes, __ATOMIC_RELAXED),
+        .waited_ns = __atomic_load_n(&last->waited_ns, __ATOMIC_RELAXED)};
+}
+
+/* Telemetry reads them meanwhile. */
+static void put_figures(vly_rank_figures *to, const vly_rank_figures *figures)
+{
+    __atomic_store_n(&to->n_exchanges, figures->n_exchanges, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->n_bytes, figures->n_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->waited_ns, figures->waited_ns, __ATOMIC_RELAXED);
 }
 
 /* ---- division ----------------------------------------------------------- */
@@ -348,7 +365,7 @@ vly_status vly_rank_agree(vly_rank_group *group, vly_rank_answer *mine,
         if (pieces[r].n_bytes != sizeof *answer)
             return vly_fail(error, VLY_E_DEVICE,
                             "rank %u sent an answer of another size", r);
-        group->figures[r] = answer->figures;
+        put_figures(&group->figures[r], &answer->figures);
         if (mine->status != VLY_OK || r == group->info.rank)
             continue;
         if (answer->status != VLY_OK)

@@ -34,6 +34,7 @@ void vly_ranks_close(vly_rank_group *group);
 /* Ends all ranks with this reason, because this one cannot go on. */
 void vly_ranks_abort(vly_rank_group *group, const char *why);
 uint32_t vly_ranks_rank(const vly_rank_group *group);
+uint32_t vly_ranks_number(const vly_rank_group *group); /* of ranks */
 /* Figures of the link. */
 vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
                           vly_error *error);
@@ -56,7 +57,7 @@ typedef struct vly_rank_figures {
     uint64_t waited_ns; /* for others in calls, but for those that make a net */
 } vly_rank_figures;
 
-/* Rank 0: figures of any rank, as of the end of the last call. */
+/* Rank 0: figures of any rank, as of the end of the last call. [any-thread] */
 void vly_ranks_figures(const vly_rank_group *group, uint32_t rank,
                        vly_rank_figures *figures);
 

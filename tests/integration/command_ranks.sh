@@ -100,7 +100,9 @@ changes="--change 41=stimulus.noise.rate_hz=2000 --change
 # shellcheck disable=SC2086 # options
 expect 0 run net.toml $changes --json one.json --weights one_w.csv
 # shellcheck disable=SC2086
-expect 0 run net.toml $changes --json many.json --weights many_w.csv --ranks 3
+expect 0 run net.toml $changes --json many.json --weights many_w.csv --ranks 3 \
+    --telemetry t.jsonl
+holds grep -q '"rank_waited_s": \[[0-9.e-]*, [0-9.e-]*, [0-9.e-]*\]' t.jsonl
 holds test "$(value state_digest many.json)" = "$(value state_digest one.json)"
 holds test "$(value state_digest one.json)" != "$state"
 holds cmp one_w.csv many_w.csv

@@ -11,6 +11,7 @@
 
 #include "connectome/connectome.h"
 #include "connectome/ranks_cut.h"
+#include "engine/engine.h"
 #include "engine/ranks.h"
 #include "second_simulator.h"
 #include "thread_exchange.h"
@@ -40,6 +41,19 @@ void trace_free(trace *t)
     *t = (trace){0};
 }
 
+/* Records all spikes where there is room for six bursts of all neurons, which
+ * ends windows of ranks early, and calls of the backend. Bursts done, or -1. */
+static int record_tightly(vly_net *net, const vly_connectome *connectome,
+                          trace *out, vly_error *error)
+{
+    vly_net_on_bursts(net, NULL, NULL);
+    vly_net_on_spikes(net, on_burst, out);
+    if (vly_net_run(net, 1, error))
+        return -1;
+    net->buffers.spikes_capacity = 6 * (uint64_t)connectome->desc.n_neurons;
+    return 1;
+}
+
 static int trace_net(const vly_connectome *connectome, vly_registry *registry,
                      const char *backend, uint64_t n_bursts,
                      const char *swap_to, uint64_t swap_at, trace *out,
@@ -55,7 +69,10 @@ static int trace_net(const vly_connectome *connectome, vly_registry *registry,
     if (vly_net_create(connectome, registry, backend, 0, &net, error))
         goto out;
     vly_net_on_bursts(net, on_burst, out);
-    if (vly_net_run(net, first, error))
+    int done = 0;
+    if (swap_to && first > 0 && connectome->desc.ranks)
+        done = record_tightly(net, connectome, out, error);
+    if (done < 0 || vly_net_run(net, first - (uint64_t)done, error))
         goto out;
     if (swap_to)
         snprintf(to, sizeof to, "%.*s", (int)strcspn(swap_to, "@"), swap_to);

@@ -261,10 +261,14 @@ static bool one_genome(uint64_t seed, vly_registry *registry)
     vly_error error = {.struct_size = sizeof error};
     candidate c = {.seed = seed};
     const bool ranked = strchr(runs[0].backend, '@') != NULL;
-    const unsigned late = ranked && seed % 2 ? RANDOM_LATE : 0;
-    /* what learns is not built in parts */
-    const unsigned also = ranked && seed % 4 >= 2 ? 0 : more;
-    c.text = random_genome(seed, also | late, &coverage, &c.edges);
+    unsigned maps = more;
+    if (ranked && seed % 4 >= 2) /* what learns is not built in parts */
+        maps = 0;
+    if (ranked && seed % 2)
+        maps |= RANDOM_LATE;
+    if (ranked && seed % 4 == 1) /* they need all spikes after each burst */
+        maps &= ~(unsigned)(RANDOM_WINDOWS | RANDOM_MODULATED);
+    c.text = random_genome(seed, maps, &coverage, &c.edges);
     if (!c.text)
         return false;
     snprintf(c.path, sizeof c.path, "%.400s/random.connectome", own_folder);

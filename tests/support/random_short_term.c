@@ -49,10 +49,11 @@ static void put_short_term_map(maker *m, uint32_t index)
     put(m, "p = %.3g\n", pairs > 40000 ? 4000.0 / (double)pairs : 0.1);
     put_weight(m, target->model, false);
     if (chance(m, 40)) {
-        put(m, "delay_bursts = %u\n", (unsigned)(m->later + whole(m, 1, 20)));
+        put(m, "delay_bursts = %u\n",
+            (unsigned)(m->later + whole(m, 1, m->later ? 2 : 20)));
         return;
     }
-    uint32_t lo = m->later + whole(m, 1, 10);
+    uint32_t lo = m->later + whole(m, 1, m->later ? 2 : 10);
     uint32_t hi = lo + whole(m, 1, chance(m, 30) ? 100 : 15);
     put(m, "delay_bursts = { uniform = [%u, %u] }\n", (unsigned)lo,
         (unsigned)hi);

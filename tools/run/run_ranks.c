@@ -242,6 +242,11 @@ static vly_status build_network(run_job *job, vly_error *error)
                            error);
 }
 
+const vly_rank_group *run_ranks_group(const run_job *job)
+{
+    return of(job)->group;
+}
+
 /* ---- other ranks -------------------------------------------------------- */
 
 bool run_ranks_serves(const run_job *job)

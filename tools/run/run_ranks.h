@@ -16,6 +16,8 @@ vly_status run_ranks_begin(run_job *job, vly_error *error);
 bool run_ranks_serves(const run_job *job);
 /* Then: does what the leader asks for, until its end. The exit code. */
 int run_ranks_serve(run_job *job);
+/* NULL: one process runs the network. */
+const vly_rank_group *run_ranks_group(const run_job *job);
 /* The run cannot go on: the other ranks end with this reason. */
 void run_ranks_abort(run_job *job, const vly_error *why);
 

@@ -14,6 +14,7 @@
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 #include "tools/run/run_probe.h"
+#include "tools/run/run_ranks.h"
 #include "tools/watch/run_place.h"
 
 /* Interval between two checks of the thread for samples; memory of the ring. */
@@ -387,7 +388,8 @@ static vly_status describe(run_watch *watch, const run_job *job,
                              .n_areas = n,
                              .n_bursts = job->plan.n_bursts,
                              .first_burst = job->first_burst,
-                             .dt_ms = connectome->desc.dt_ms};
+                             .dt_ms = connectome->desc.dt_ms,
+                             .ranks = run_ranks_group(job)};
     uint32_t n_samples = 4096;
     while (n_samples > 64 &&
            n_samples * (sizeof(vly_telemetry_sample) + UINT64_C(8) * n) >

@@ -88,6 +88,7 @@ typedef struct watch_net {
     uint64_t n_bursts; /* wanted */
     uint64_t first_burst;
     double dt_ms;
+    const struct vly_rank_group *ranks; /* engine/ranks.h; NULL: one process */
 } watch_net;
 
 /* From one sample to the next. A rate over a time of 0 is 0. */

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/ranks.h"
 #include "record/writer.h"
 #include "tools/cli/device_limits.h"
 #include "tools/watch/run_watch.h"
@@ -28,9 +29,10 @@ struct watch_lines {
     vly_telemetry_sample now;
     uint64_t *areas_before; /* [n_areas] */
     uint64_t *areas_now;
-    vly_error error;      /* the first error; nothing is written after it */
-    pthread_mutex_t lock; /* of notes */
-    char *notes;          /* lines of other parts, not yet written; or NULL */
+    uint64_t *ranks_before; /* [ranks] nanoseconds waited; NULL: one process */
+    vly_error error;        /* the first error; nothing is written after it */
+    pthread_mutex_t lock;   /* of notes */
+    char *notes;            /* lines of other parts, not yet written; or NULL */
 };
 
 void watch_wall_json(json_writer *json, uint64_t unix_ns)
@@ -95,6 +97,23 @@ static void put_us(json_writer *json, const char *key, uint64_t from,
                 bursts > 0 ? (double)(to - from) * 1e-3 / bursts : NAN);
 }
 
+/* What each rank waited for others, as of its last call that has ended. */
+static void put_ranks(watch_lines *lines, json_writer *json)
+{
+    const vly_rank_group *ranks = lines->net->ranks;
+    if (!ranks)
+        return;
+    json_array(json, "rank_waited_s");
+    for (uint32_t r = 0; r < vly_ranks_number(ranks); r++) {
+        vly_rank_figures now;
+        vly_ranks_figures(ranks, r, &now);
+        json_number(json, NULL,
+                    (double)(now.waited_ns - lines->ranks_before[r]) * 1e-9);
+        lines->ranks_before[r] = now.waited_ns;
+    }
+    json_array_end(json);
+}
+
 static void put_line(watch_lines *lines)
 {
     const vly_telemetry_sample *from = &lines->before;
@@ -134,6 +153,7 @@ static void put_line(watch_lines *lines)
     json_u64(&json, "candidates", to->candidates - from->candidates);
     json_u64(&json, "host_bytes", to->host_bytes);
     json_u64(&json, "device_bytes", to->device_bytes);
+    put_ranks(lines, &json);
     device_limits_json(&json);
     watch_devices_json(lines->devices, &json);
     json_u64(&json, "lost", lines->lost);
@@ -177,6 +197,14 @@ vly_status watch_lines_open(const run_watch *watch, const watch_net *net,
         status = vly_fail_nomem(error, net->n_areas * UINT64_C(16), "areas");
         goto out;
     }
+    if (net->ranks) {
+        const size_t n = vly_ranks_number(net->ranks);
+        made->ranks_before = vly_calloc(n, sizeof *made->ranks_before);
+        if (!made->ranks_before) {
+            status = vly_fail_nomem(error, 8 * n, "ranks");
+            goto out;
+        }
+    }
     VLY_TRY(watch_devices_open(devices, &made->devices, error));
     VLY_TRY(vly_writer_open(path, false, &made->writer, error));
     vly_writer_set_lines(made->writer);
@@ -189,6 +217,7 @@ out:
         watch_devices_close(made->devices);
         vly_free(made->areas_before);
         vly_free(made->areas_now);
+        vly_free(made->ranks_before);
         vly_free(made);
     }
     return status;
@@ -265,6 +294,7 @@ vly_status watch_lines_close(watch_lines *lines, uint64_t *lost,
     pthread_mutex_destroy(&lines->lock);
     vly_free(lines->areas_before);
     vly_free(lines->areas_now);
+    vly_free(lines->ranks_before);
     vly_free(lines);
     return status != VLY_OK ? status : closed;
 }
