@@ -61,18 +61,22 @@ inline void multiply(float (&sum)[4], uint32_t a0, uint32_t a1, uint32_t a2,
         widen<T>(b[i], mine.b[i]);
     const emulated_words<fragments<float>> said = emulated_share(mine);
     const uint32_t lane = threadIdx.x % 32;
-    for (uint32_t i = 0; i < 4; i++) {
-        const uint32_t column = lane % 4 * 2 + i % 2;
-        double exact = static_cast<double>(sum[i]);
-        for (uint32_t k = 0; k < 16; k++) {
-            const uint32_t pair = k % 8 / 2, upper = k / 8;
-            const fragments<float> rows = said[lane / 4 * 4 + pair];
-            const fragments<float> columns = said[column * 4 + pair];
-            exact += static_cast<double>(rows.a[i / 2 + upper * 2][k % 2]) *
-                     static_cast<double>(columns.b[upper][k % 2]);
+    double exact[4];
+    std::copy(sum, sum + 4, exact);
+    for (uint32_t k = 0; k < 16; k += 2) {
+        const uint32_t pair = k % 8 / 2, upper = k / 8;
+        const fragments<float> &rows = said[lane / 4 * 4 + pair];
+        for (uint32_t i = 0; i < 4; i++) {
+            const float *row = rows.a[i / 2 + upper * 2];
+            const float *column =
+                said[(lane % 4 * 2 + i % 2) * 4 + pair].b[upper];
+            for (uint32_t half = 0; half < 2; half++)
+                exact[i] += static_cast<double>(row[half]) *
+                            static_cast<double>(column[half]);
         }
-        sum[i] = static_cast<float>(exact);
     }
+    for (uint32_t i = 0; i < 4; i++)
+        sum[i] = static_cast<float>(exact[i]);
 }
 
 } // namespace emulated
