@@ -10,7 +10,7 @@
 #include "gemm_kernels.h"
 
 // Kernels are started through this so that a test can run them on the host
-// (tests/support/cuda_emulation.h). kernel: a pointer to one.
+// (tests/support/emulated_accelerators.h). kernel: a pointer to one.
 #if !defined(VLY_LAUNCH)
 #define VLY_LAUNCH(kernel, grid, block, stream, ...)                           \
     kernel<<<grid, block, 0, stream>>>(__VA_ARGS__)

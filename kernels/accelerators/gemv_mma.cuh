@@ -43,6 +43,6 @@ static __device__ __forceinline__ void multiply(int (&sum)[4], uint32_t a0,
                  : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
                  : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
-#endif // tests/support/cuda_emulation.h has them for the host
+#endif // tests/support/emulated_accelerators.h has them for the host
 
 #endif

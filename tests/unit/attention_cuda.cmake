@@ -36,11 +36,11 @@ if(TARGET attention_cuda)
 endif()
 
 # the kernels themselves, as C++ on the processor: tests/support/simt. Not under
-# sanitizers: coroutines have stacks of which those know nothing.
+# sanitizers, as support/emulated.cmake says.
 if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set(simt ${CMAKE_SOURCE_DIR}/tests/support/simt)
     set(made ${CMAKE_CURRENT_BINARY_DIR}/simt)
-    set(simt_sources ${simt}/simt.cpp ${CMAKE_SOURCE_DIR}/tests/support/fiber.cpp)
+    set(simt_sources)
     foreach(name attention_device.cuh attention_decode.cuh attention_product.cuh
             attention_rows.cuh wkv_device.cuh
             wkv_chunk.cuh wkv_chunk_make.cuh wkv_chunk_pass.cuh
@@ -50,7 +50,8 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             attention_back.h attention_back_load.cuh attention_back_group.cuh
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_quads.cuh rwkv_head.cuh
             rwkv_rows.cuh rwkv_step.cuh rwkv_products.cuh
-            gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_unpack.h)
+            gemm_kernels.h gemm_element.cuh gemv_fragment.cuh gemv_mma.cuh
+            gemv_unpack.h)
         configure_file(${CMAKE_SOURCE_DIR}/kernels/accelerators/${name} ${made}/${name}
                        COPYONLY)
     endforeach()
@@ -81,7 +82,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     foreach(name attention wkv)
         vly_test(test_${name}_simt LABELS unit ALONE TIMEOUT 300
             SOURCES test_${name}_simt.c
-            LIBRARIES attention_simt accel_common m)
+            LIBRARIES attention_simt emulated_threads accel_common m)
         target_include_directories(test_${name}_simt SYSTEM PRIVATE
             ${CUDAToolkit_INCLUDE_DIRS})
     endforeach()
@@ -89,7 +90,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     vly_test(test_cudnn_guard LABELS unit ALONE
         SOURCES test_cudnn_guard.c
             ${CMAKE_SOURCE_DIR}/plugins/attention/cudnn_guard.c
-        LIBRARIES attention_simt attention_cudnn accel_common
+        LIBRARIES attention_simt emulated_threads attention_cudnn accel_common
             ${CMAKE_DL_LIBS} m)
     target_include_directories(test_cudnn_guard PRIVATE ${CMAKE_SOURCE_DIR})
     target_include_directories(test_cudnn_guard SYSTEM PRIVATE
@@ -103,7 +104,8 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
         ${folder}/rwkv_chain.c ${folder}/rwkv_pattern.c
         ${folder}/wkv_cuda.c ${folder}/wkv_choice.c
         ${support}/fake_runtime.c ${support}/fake_rwkv_token.c
-        $<TARGET_OBJECTS:attention_simt> $<TARGET_OBJECTS:attention_common>
+        $<TARGET_OBJECTS:attention_simt> $<TARGET_OBJECTS:emulated_threads>
+        $<TARGET_OBJECTS:attention_common>
         $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>
         OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
     target_include_directories(fake_attention_cuda PRIVATE

@@ -156,8 +156,7 @@ if(TARGET cuda)
     # the kernels without a device: as C++, a coroutine for each thread. Their
     # stacks are no place for a sanitizer.
     find_package(Python3 COMPONENTS Interpreter)
-    if(Python3_FOUND AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND
-       NOT VOLLEY_SANITIZE)
+    if(Python3_FOUND AND NOT VOLLEY_SANITIZE)
         set(emulated ${CMAKE_BINARY_DIR}/emulated_cuda)
         set(emulated_kernels)
         set(emulated_sources)
@@ -201,6 +200,7 @@ if(TARGET cuda)
                    ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
                    ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c ${fake_jit}
                    $<TARGET_OBJECTS:backend_common>
+                   $<TARGET_OBJECTS:emulated_threads>
                    OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
         # before the kernels' own folder, and not with the project's warnings:
         # macros of CUDA's stand for nothing here
@@ -272,6 +272,6 @@ if(TARGET cuda)
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
     else()
         message(STATUS "Kernels of CUDA on the processor: left out: no Python "
-                       "3, a sanitizer, or not x86-64")
+                       "3, or a sanitizer")
     endif()
 endif()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # gemm_cuda without a device: the same sources with a fake runtime and a fake
-# cuBLASLt, and the same kernels compiled for the host. Not with a sanitizer:
-# threads of a block are fibers, whose stacks it does not know.
+# cuBLASLt, and the same kernels compiled for the host. Not with a sanitizer, as
+# support/emulated.cmake says.
 if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     find_package(CUDAToolkit REQUIRED)
     set(support ${CMAKE_SOURCE_DIR}/tests/support)
@@ -17,13 +17,12 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
         get_filename_component(name ${kernel} NAME_WE)
         set(copy ${CMAKE_CURRENT_BINARY_DIR}/emulated/${name}.cpp)
         file(CONFIGURE OUTPUT ${copy} @ONLY
-             CONTENT "#include \"cuda_emulation.h\"\n#include \"@kernel@\"\n")
+             CONTENT "#include \"emulated_accelerators.h\"\n#include \"@kernel@\"\n")
         list(APPEND emulated ${copy})
     endforeach()
     vly_plugin(fake_gemm_cuda ${host_sources} ${emulated}
                ${CMAKE_SOURCE_DIR}/kernels/accelerators/gemv_shapes.c
-               ${support}/cuda_emulation.cpp ${support}/fiber.cpp
-               ${support}/fake_runtime.c
+               ${support}/fake_runtime.c $<TARGET_OBJECTS:emulated_threads>
                $<TARGET_OBJECTS:gemm_common> $<TARGET_OBJECTS:accel_common>
                $<TARGET_OBJECTS:accel_cuda>
                OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
@@ -33,9 +32,8 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     target_include_directories(fake_gemm_cuda SYSTEM
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     # nvcc's pragmas, and conversions between its types, are nothing to warn of;
-    # a block of fibers is slow enough in a build without optimisation
-    set_source_files_properties(${emulated} ${support}/cuda_emulation.cpp
-        PROPERTIES COMPILE_OPTIONS
+    # emulated threads are slow enough in a build without optimisation
+    set_source_files_properties(${emulated} PROPERTIES COMPILE_OPTIONS
         "-O2;-Wno-unknown-pragmas;-Wno-conversion;-Wno-pedantic;-Wno-shadow")
     # without the real library, which on a machine with a device would get
     # memory of the host

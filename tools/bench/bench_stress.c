@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/thread.h"
+#include "connectome/connectome.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/reading.h"
+#include "genome/genome.h"
 #include "record/writer.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"

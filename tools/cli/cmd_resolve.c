@@ -4,6 +4,7 @@
 #include "tools/cli/commands.h"
 
 #include "base/error.h"
+#include "genome/genome.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 

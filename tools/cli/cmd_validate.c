@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/validate.h"
+#include "genome/genome.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 #include "tools/cli/weight_notes.h"

@@ -4,7 +4,7 @@
 #ifndef VOLLEY_TOOLS_DELAY_NOTES_H
 #define VOLLEY_TOOLS_DELAY_NOTES_H
 
-#include "genome/genome.h"
+#include <volley/volley.h>
 
 /* Notes on stderr where the mean is off by more than 1% or the deviation by
  * more than 20%, because delays are whole bursts and at least one: a line for

@@ -5,8 +5,7 @@
 #ifndef VOLLEY_TOOLS_LEARNING_NOTES_H
 #define VOLLEY_TOOLS_LEARNING_NOTES_H
 
-#include "connectome/connectome.h"
-#include "genome/genome.h"
+#include <volley/volley.h>
 
 /* A table of [plasticity]; nothing without any. */
 void learning_print(const vly_genome *genome);

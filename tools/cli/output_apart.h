@@ -12,8 +12,6 @@
 
 #include <volley/volley.h>
 
-#include "genome/genome.h"
-
 /* Refuses an output that is also an input; `what` names the input in the
  * message: "the vocabulary". NULL and "-" are legal for both.
  * Errors  E_INVALID */

@@ -9,8 +9,6 @@
 
 #include <volley/volley.h>
 
-#include "connectome/connectome.h"
-#include "genome/genome.h"
 #include "tools/cli/options.h"
 
 /* Overrides given by --set and --seed. */

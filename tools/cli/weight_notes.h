@@ -6,8 +6,8 @@
 #ifndef VOLLEY_TOOLS_WEIGHT_NOTES_H
 #define VOLLEY_TOOLS_WEIGHT_NOTES_H
 
-#include "connectome/connectome.h"
-#include "genome/genome.h"
+#include <volley/volley.h>
+
 #include "tools/cli/json_writer.h"
 
 /* Notes on stderr, one line per map or stimulus, 20 at most, and those of

@@ -11,8 +11,6 @@
 
 #include <volley/volley.h>
 
-#include "connectome/connectome.h"
-
 /* Most projections of one map and pair of areas that are read as one: there is
  * one for each of up to three units of weights. */
 enum { CONNECTIONS_PARTS = 6 };

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "connectome/connectome.h"
 
 /* Synapses of one projection, from `at` up to `end`. */
 typedef struct cursor {

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "connectome/connectome.h"
 #include "tools/control/control_server.h"
 #include "tools/run/run_change.h"
 #include "tools/run/run_failover.h"

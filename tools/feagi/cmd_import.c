@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/reading.h"
-#include "genome/genome.h"
 #include "record/writer.h"
 #include "tools/cli/json_reader.h"
 #include "tools/cli/output_apart.h"

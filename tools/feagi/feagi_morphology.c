@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "genome/genome_map.h"
 #include "genome/genome_reader.h"
 #include "genome/voxel_rule.h"

@@ -17,7 +17,6 @@
 #include "plugin/registry.h"
 #include "probe/probe.h"
 #include "record/digest_log.h"
-#include "record/spike_csv.h"
 #include "tools/cli/json_reader.h"
 #include "tools/cli/tool.h"
 

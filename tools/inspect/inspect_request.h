@@ -20,7 +20,9 @@
 #ifndef VOLLEY_TOOLS_INSPECT_REQUEST_H
 #define VOLLEY_TOOLS_INSPECT_REQUEST_H
 
-#include "plugin/accelerator.h"
+#include <volley/attention.h>
+#include <volley/gemm.h>
+#include <volley/wkv.h>
 
 typedef enum inspect_kind {
     INSPECT_GEMM,

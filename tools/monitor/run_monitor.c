@@ -15,7 +15,6 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "monitor/watcher_model.h"
-#include "plugin/backend_spec.h"
 #include "tools/control/run_control.h"
 #include "tools/monitor/monitor_metrics.h"
 #include "tools/monitor/run_alarm.h"

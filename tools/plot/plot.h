@@ -5,8 +5,8 @@
 #ifndef VOLLEY_TOOLS_PLOT_H
 #define VOLLEY_TOOLS_PLOT_H
 
-#include "connectome/connectome.h"
-#include "genome/genome.h"
+#include <volley/volley.h>
+
 #include "tools/plot/plot_data.h"
 #include "tools/plot/plot_figure.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "connectome/connectome.h"
 #include "tools/cli/check_size.h"
 
 static const char *const value_labels[] = {

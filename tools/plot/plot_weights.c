@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "tools/cli/tool.h"
 #include "tools/plot/plot.h"
 #include "tools/plot/plot_traces.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/thread.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/memory.h"
+#include "connectome/connectome.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 

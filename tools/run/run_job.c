@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "connectome/connectome.h"
 #include "plugin/host_log.h"
 #include "tools/cli/device_limits.h"
 #include "tools/cli/weight_notes.h"

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "genome/genome.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_pace.h"
 #include "tools/run/run_part.h"

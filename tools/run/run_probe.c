@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "connectome/connectome.h"
 #include "probe/probe.h"
 #include "record/writer.h"
 #include "tools/cli/output_room.h"

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/thread.h"
 #include "engine/ranks.h"
 #include "plugin/registry.h"

@@ -6,7 +6,8 @@
 #ifndef VOLLEY_TOOLS_RUN_RECORD_H
 #define VOLLEY_TOOLS_RUN_RECORD_H
 
-#include "genome/genome.h"
+#include <volley/volley.h>
+
 #include "record/spike_csv.h"
 #include "record/spike_stats.h"
 #include "record/stream.h"

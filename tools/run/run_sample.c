@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "connectome/connectome.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
 

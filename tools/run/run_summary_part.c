@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "genome/genome_value.h"
+#include "connectome/connectome.h"
 #include "tools/cli/output_room.h"
 #include "tools/run/run_part.h"
 

@@ -14,6 +14,8 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
+#include "genome/genome.h"
+#include "record/export.h"
 #include "tools/cli/output_room.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"

@@ -10,7 +10,6 @@
 
 #include <volley/volley.h>
 
-#include "record/export.h"
 #include "record/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/run/run_job.h"

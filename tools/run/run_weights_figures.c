@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "connectome/connectome.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 #include "tools/run/run_weights.h"

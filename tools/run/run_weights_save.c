@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "record/export.h"
 #include "record/sonata_edges.h"
 #include "tools/run/run_job.h"
 

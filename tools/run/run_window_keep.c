@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Spikes that a [[record]] with a window records.
  */
+#include "genome/genome.h"
 #include "tools/run/run_record.h"
 
 /* Whether a [[record]] of spikes has neuron k of an area in a burst. */

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "genome/genome.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"

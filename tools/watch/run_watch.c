@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "base/steal.h"
 #include "base/thread.h"
+#include "connectome/connectome.h"
+#include "genome/genome.h"
 #include "monitor/device_watch.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"

@@ -85,6 +85,7 @@ inline void simt_ldmatrix(uint32_t r[4], uint32_t address, bool transposed)
             }
         return 0;
     });
+    __syncwarp(); /* no lane writes there before all have read */
 }
 inline void ldmatrix(uint32_t r[4], uint32_t address)
 {

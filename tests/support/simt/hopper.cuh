@@ -13,11 +13,11 @@
 
 struct simt_barrier {
     int arrivals, pending;
-    unsigned phases;
+    uint32_t phases;
     long bytes;
 };
 struct simt_named {
-    unsigned arrived, generation;
+    uint32_t arrived, generation;
 };
 inline std::map<uint32_t, simt_barrier> simt_barriers;
 inline simt_named simt_named_barriers[16];
@@ -53,8 +53,9 @@ inline void barrier_arrive(uint32_t barrier)
 }
 inline void barrier_wait(uint32_t barrier, uint32_t parity)
 {
-    while ((simt_barriers[barrier].phases & 1u) == parity)
-        simt_yield();
+    const simt_barrier *b = &simt_barriers[barrier];
+    while ((b->phases & 1u) == parity)
+        emulated_wait(&b->phases, b->phases);
 }
 inline void tensor_load(uint32_t to, const CUtensorMap *map, uint32_t barrier,
                         int32_t c0, int32_t c1, int32_t c2, int32_t c3)
@@ -99,6 +100,7 @@ inline void store_matrix(uint32_t address, const uint32_t r[4])
                    &mine.r[m], 4);
         return 0;
     });
+    __syncwarp();
 }
 inline void named_arrive(uint32_t id, uint32_t threads)
 {
@@ -110,10 +112,10 @@ inline void named_arrive(uint32_t id, uint32_t threads)
 }
 inline void named_wait(uint32_t id, uint32_t threads)
 {
-    const unsigned generation = simt_named_barriers[id].generation;
+    const simt_named *b = &simt_named_barriers[id];
+    const uint32_t generation = b->generation;
     named_arrive(id, threads);
-    while (simt_named_barriers[id].generation == generation)
-        simt_yield();
+    emulated_wait(&b->generation, generation);
 }
 
 #endif

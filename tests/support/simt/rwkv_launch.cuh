@@ -20,7 +20,7 @@ int rwkv_launch(void (*kernel)(P...), dim3 grid, uint32_t threads, size_t bytes,
 {
     if (bytes > SIMT_SHARED_BYTES)
         return (int)cudaErrorInvalidValue;
-    simt_run(grid, dim3(threads), [&] { kernel(args...); });
+    emulated_run([&] { kernel(args...); }, grid, dim3(threads), bytes);
     return 0;
 }
 

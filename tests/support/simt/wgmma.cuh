@@ -16,7 +16,7 @@ inline void wgmma_commit(void)
 }
 template <int PENDING> void wgmma_wait(void)
 {
-    simt_sync_warp();
+    __syncwarp();
 }
 inline void wgmma_after(float, uint32_t)
 {
