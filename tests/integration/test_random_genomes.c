@@ -405,6 +405,8 @@ static void test_coverage(void **state)
 {
     (void)state;
     uint32_t wanted = n_genomes >= 300 ? 10 : n_genomes >= 100 ? 1 : 0;
+    if (n_ranked > 0) /* half of these genomes have no map that learns */
+        wanted = n_genomes >= 300;
     uint32_t n_missing = 0;
     for (int k = 0; k < COVER_COUNT; k++) {
         printf("%-26s %u\n", random_coverage_names[k],

@@ -653,9 +653,7 @@ typedef struct vly_run {
     uint32_t *spike_counts; /* [n_bursts] */
     uint32_t *spikes;       /* [spikes_capacity] ids, ascending in a burst */
     uint32_t *spike_gains;  /* [spikes_capacity] or NULL */
-    uint64_t spikes_capacity; /* at least n_neurons when recording; 1.8: of a
-                                 rank that does not record, the room of the one
-                                 that does, or 0 */
+    uint64_t spikes_capacity; /* at least n_neurons when recording */
     uint64_t n_spikes;        /* (out) written to spikes */
     uint64_t n_events;        /* (out) synaptic events delivered: the synapses
                                  of the spikes that fired in these bursts */
