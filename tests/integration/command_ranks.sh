@@ -117,6 +117,24 @@ for ranks in 1 2; do
     holds cmp resumed.state x.state
 done
 
+# a job that was killed while its ranks came left a name: the next one removes it, but
+# none of a process that lives, of the last minute or of another program
+if [ -w /dev/shm ]; then
+    left=/dev/shm/volley-99999999-1a$$
+    kept="/dev/shm/volley-$$-1a /dev/shm/volley-99999999-2b$$
+        /dev/shm/volley-99999999-x$$"
+    # shellcheck disable=SC2086 # names
+    touch -d '3 minutes ago' $left $kept
+    touch "/dev/shm/volley-99999999-2b$$"
+    expect 0 run "$genomes/three.toml" --ranks 2 --quiet
+    holds test ! -e $left
+    for name in $kept; do
+        holds test -e "$name"
+    done
+    # shellcheck disable=SC2086
+    rm -f $left $kept
+fi
+
 # ---- what is refused --------------------------------------------------------
 
 expect 2 run net.toml --ranks 0
