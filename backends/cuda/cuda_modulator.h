@@ -8,7 +8,7 @@
 #include "cuda_base.h"
 
 /* Eligibilities and modulator of a projection, from its words of a snapshot;
- * traces_end: behind those of the traces. Nothing for other rules. */
+ * traces_end: after those of the traces. Nothing for other rules. */
 vly_status vly_cuda_modulator_create(vly_cuda_shard *shard, uint32_t projection,
                                      uint64_t n_synapses, const uint32_t *words,
                                      const uint32_t *traces_end,

@@ -49,7 +49,7 @@ static vly_status fill(vly_csv *csv)
     csv->bytes += n;
     csv->at_end = n < room;
     if (n < room && ferror(csv->file))
-        return vly_fail(csv->error, VLY_E_PARSE, "%s: %s", csv->name,
+        return vly_fail(csv->error, VLY_E_IO, "%s: %s", csv->name,
                         strerror(errno));
     if (csv->bytes > csv->limit)
         return vly_fail(csv->error, VLY_E_PARSE,

@@ -46,7 +46,8 @@ typedef struct vly_csv {
 } vly_csv;
 
 /* Reads the header.
- * Errors  E_PARSE with a place; E_NOMEM. deinit is legal after a failure. */
+ * Errors  E_PARSE with a place; E_IO; E_NOMEM. deinit is legal after a failure.
+ */
 vly_status vly_csv_init(vly_csv *csv, FILE *file, const char *name,
                         vly_error *error);
 /* The same, with fields separated by blanks. */

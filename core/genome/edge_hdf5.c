@@ -128,6 +128,8 @@ static bool find_population(sonata_reader *reader, hid_t file)
         return fail(reader, "/edges", "no such group, wanted SONATA edges");
     if (given && strlen(given) < VLY_SONATA_POPULATION) {
         strcpy(reader->population, given);
+        for (char *c = reader->population; *c; c++)
+            *c = *c == '/' ? '.' : *c; /* as recordings write it */
     } else {
         bool counted = H5Gget_info(reader->edges, &about) >= 0;
         if (!counted || about.nlinks != 1) {

@@ -118,7 +118,7 @@ out:
 
 /* ---- names -------------------------------------------------------------- */
 
-/* A variable of this name comes first. */
+/* No variable may have this name: it would replace the step in expressions. */
 static const char step_name[] = "dt_ms";
 
 static vly_status no_name(parser *p, const char *name)
@@ -265,6 +265,24 @@ out:
     return status;
 }
 
+static vly_status check_name(vly_reader *reader, const vly_toml_node *node)
+{
+    if (!vly_name_valid(node->key) || strpbrk(node->key, "-/") ||
+        function_find(node->key) != N_FUNCTIONS)
+        return vly_reader_fail_key(
+            reader, node,
+            "variable name \"%.80s\", wanted letters, digits and _, not the "
+            "name of a function",
+            node->key);
+    if (strcmp(node->key, step_name) == 0)
+        return vly_reader_fail_key(
+            reader, node,
+            "variable name \"%s\", wanted another: it is the time step of "
+            "[run] in expressions",
+            step_name);
+    return VLY_OK;
+}
+
 vly_status vly_expression_vars(vly_reader *reader, const vly_toml_node *table)
 {
     if (!table)
@@ -278,13 +296,7 @@ vly_status vly_expression_vars(vly_reader *reader, const vly_toml_node *table)
                              &reader->vars));
     for (uint32_t i = 0; i < table->n_children; i++) {
         const vly_toml_node *node = &table->u.children[i];
-        if (!vly_name_valid(node->key) || strpbrk(node->key, "-/") ||
-            function_find(node->key) != N_FUNCTIONS)
-            return vly_reader_fail_key(
-                reader, node,
-                "variable name \"%.80s\", wanted letters, digits and _, not "
-                "the name of a function",
-                node->key);
+        VLY_TRY(check_name(reader, node));
         reader->vars[i].node = node;
     }
     reader->n_vars = table->n_children;

@@ -52,8 +52,9 @@ static vly_status open_named(vly_reader *reader, const vly_toml_node *node,
     if (!*given)
         return vly_reader_wrong(reader, node, what, "the path of a file");
     VLY_TRY(find_path(reader, given, path));
-    if (vly_reading_open_as(*path, given, VLY_READ_FILE, file, &why) != VLY_OK)
-        return vly_reader_fail(reader, node, "%s", why.message);
+    status = vly_reading_open_as(*path, given, VLY_READ_FILE, file, &why);
+    if (status != VLY_OK)
+        return vly_reader_fail_file(reader, node, status, why.message);
     if (fstat(fileno(*file), &about) == 0)
         status =
             vly_genome_add_input(reader->genome, *path, &about, reader->error);
@@ -74,7 +75,7 @@ vly_status vly_file_placed(vly_reader *reader, const vly_toml_node *node,
         return VLY_OK;
     if (status == VLY_E_NOMEM)
         return vly_reader_nomem(reader, why->bytes_requested, node->u.string);
-    return vly_reader_fail(reader, node, "%s", why->message);
+    return vly_reader_fail_file(reader, node, status, why->message);
 }
 
 /* ---- synapses ----------------------------------------------------------- */

@@ -207,7 +207,7 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
     static const char *const tops[] = {
         "run",         "var",    "model",      "area",       "map",
         "stimulus",    "record", "morphology", "plasticity", "memory",
-        "association", "use",    "title",      "source"};
+        "association", "use",    "neuron",     "title",      "source"};
     const uint32_t n_tops = sizeof(tops) / sizeof(tops[0]);
     const char *top = path->segments[0];
     uint32_t i = 0;
@@ -215,15 +215,14 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
     char hint[100];
     for (; i < n_tops && strcmp(top, tops[i]) != 0; i++)
         vly_foreign_offer(&suggest, top, tops[i]);
-    uint32_t depth = i < 2 ? 2 : i < 12 ? 3 : 1;
+    uint32_t depth = i < 2 ? 2 : i < 13 ? 3 : 1;
     if (i == n_tops) {
         vly_suggest_text(&suggest, hint, sizeof(hint));
         return fail(reader, at, "unknown path, no ", top,
                     *hint ? hint
                           : ", wanted run, var, model, area, map, stimulus, "
                             "record, morphology, plasticity, memory, "
-                            "association, use, title or "
-                            "source");
+                            "association, use, neuron, title or source");
     }
     if (path->n < depth || (path->n > depth && depth < 3))
         return fail(reader, at, "the path has ",

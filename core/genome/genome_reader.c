@@ -48,18 +48,34 @@ static void one_line(char *sentence)
             *at = ' ';
 }
 
-static vly_status fail_at(vly_reader *reader, const vly_toml_node *node,
-                          uint32_t line, uint32_t column, char *sentence)
+static vly_status fail_as(vly_reader *reader, vly_status status,
+                          const vly_toml_node *node, uint32_t line,
+                          uint32_t column, char *sentence)
 {
     one_line(sentence);
     if (node && node->set)
-        return vly_fail(reader->error, VLY_E_PARSE, "--set %.200s: %s",
-                        node->set, sentence);
+        return vly_fail(reader->error, status, "--set %.200s: %s", node->set,
+                        sentence);
     const char *name = node && node->file
                            ? reader->genome->files[node->file - 1]
                            : reader->genome->path;
-    return vly_fail(reader->error, VLY_E_PARSE, "%s:%u:%u: %s", name, line,
-                    column, sentence);
+    return vly_fail(reader->error, status, "%s:%u:%u: %s", name, line, column,
+                    sentence);
+}
+
+static vly_status fail_at(vly_reader *reader, const vly_toml_node *node,
+                          uint32_t line, uint32_t column, char *sentence)
+{
+    return fail_as(reader, VLY_E_PARSE, node, line, column, sentence);
+}
+
+vly_status vly_reader_fail_file(vly_reader *reader, const vly_toml_node *node,
+                                vly_status status, const char *message)
+{
+    char sentence[800];
+    snprintf(sentence, sizeof(sentence), "%s", message);
+    return fail_as(reader, status == VLY_E_IO ? VLY_E_IO : VLY_E_PARSE, node,
+                   node->line, node->column, sentence);
 }
 
 vly_status vly_reader_fail(vly_reader *reader, const vly_toml_node *node,

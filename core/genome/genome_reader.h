@@ -94,6 +94,10 @@ vly_status vly_reader_fail(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_reader_fail_key(vly_reader *reader, const vly_toml_node *node,
                                const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* At the value that names a file. status: E_IO if it cannot be opened or read;
+ * of any other one it is E_PARSE. */
+vly_status vly_reader_fail_file(vly_reader *reader, const vly_toml_node *node,
+                                vly_status status, const char *message);
 /* E_PARSE at character `at` of a text. */
 vly_status vly_reader_fail_in(vly_reader *reader, const vly_toml_node *node,
                               uint32_t at, const char *format, ...)

@@ -189,11 +189,81 @@ static vly_status check_generator(vly_reader *reader, const vly_toml_node *node,
     return VLY_OK;
 }
 
+static vly_status read_population(vly_reader *reader, vly_stimulus_entry *entry)
+{
+    const vly_toml_node *node = vly_toml_get(entry->node, "population");
+    vly_status status = VLY_OK;
+    if (!node)
+        return VLY_OK;
+    VLY_TRY(vly_reader_string(reader, node, "population", &entry->population));
+    if (!*entry->population)
+        return vly_reader_wrong(reader, node, "population",
+                                "the name of an area or population of the "
+                                "file");
+out:
+    return status;
+}
+
+static bool is_area(const vly_genome *genome, const char *name)
+{
+    uint32_t i = 0;
+    while (i < genome->n_areas && strcmp(genome->areas[i].name, name) != 0)
+        i++;
+    return i < genome->n_areas;
+}
+
+/* Text does not name the areas that did not fire: a population without a spike
+ * is possible if it is an area of this genome, otherwise the name is wrong. */
+static vly_status no_spike(vly_reader *reader, const vly_stimulus_entry *entry,
+                           const vly_toml_node *file,
+                           const vly_spike_areas *areas)
+{
+    const vly_toml_node *node = vly_toml_get(entry->node, "population");
+    char found[VLY_SPIKE_AREAS_TEXT];
+    if (!entry->population)
+        return vly_reader_note(reader, file, "%.200s has no spike",
+                               file->u.string);
+    if (areas->n == 0)
+        return vly_reader_note(reader, file, "%.200s has no spike of %.60s",
+                               file->u.string, entry->population);
+    vly_spike_areas_text(areas, found);
+    if (is_area(reader->genome, entry->population))
+        return vly_reader_note(reader, file,
+                               "%.200s has no spike of %.60s, only of %s",
+                               file->u.string, entry->population, found);
+    return vly_reader_fail(reader, node,
+                           "population is \"%.60s\", but %.200s has spikes of "
+                           "%s, wanted one of them",
+                           entry->population, file->u.string, found);
+}
+
+/* Spikes of one area may be meant for another one; a copy E/2 takes those of E.
+ * The name "spikes" stands for a SONATA file without populations. */
+static vly_status check_area(vly_reader *reader,
+                             const vly_stimulus_entry *entry,
+                             const vly_toml_node *file,
+                             const vly_spike_areas *areas)
+{
+    const char *to = reader->genome->areas[entry->to.areas[0]].name;
+    if (entry->population || areas->n != 1)
+        return VLY_OK;
+    const char *from = areas->names[0];
+    const size_t n = strlen(from);
+    if (n == 0 || strcmp(from, "spikes") == 0 ||
+        vly_spike_population_is(to, from) ||
+        (strncmp(to, from, n) == 0 && to[n] == '/'))
+        return VLY_OK;
+    return vly_reader_note(reader, file,
+                           "%.200s has spikes of area %.60s, and %.60s gets "
+                           "them: population = \"%.60s\" says that this is "
+                           "meant",
+                           file->u.string, from, to, from);
+}
+
 vly_status vly_spike_file_read(vly_reader *reader, vly_stimulus_entry *entry,
                                const vly_toml_node *node)
 {
     const vly_area *area = &reader->genome->areas[entry->to.areas[0]];
-    const vly_toml_node *population = vly_toml_get(entry->node, "population");
     const bool own = vly_generator_is(reader, entry->to.areas[0]);
     const vly_toml_node *port = vly_toml_get(entry->node, "port");
     uint32_t at = 0;
@@ -202,9 +272,7 @@ vly_status vly_spike_file_read(vly_reader *reader, vly_stimulus_entry *entry,
     VLY_TRY(check_keys(reader, entry, node));
     VLY_TRY(check_neurons(reader, entry));
     VLY_TRY(read_times_at(reader, entry));
-    if (population)
-        VLY_TRY(vly_reader_string(reader, population, "population",
-                                  &entry->population));
+    VLY_TRY(read_population(reader, entry));
     if (port)
         VLY_TRY(vly_reader_port(reader, port, area, &at));
     const vly_spike_file_spec spec = {
@@ -220,9 +288,8 @@ vly_status vly_spike_file_read(vly_reader *reader, vly_stimulus_entry *entry,
     if (own)
         VLY_TRY(check_generator(reader, node, &list));
     if (list.n == 0)
-        VLY_TRY(vly_reader_note(reader, node, "%.200s has no spike%s%.60s",
-                                node->u.string, spec.population ? " of " : "",
-                                spec.population ? spec.population : ""));
+        VLY_TRY(no_spike(reader, entry, node, &list.areas));
+    VLY_TRY(check_area(reader, entry, node, &list.areas));
     VLY_TRY(vly_values_rounded(reader, node, "file", list.n_rounded, list.n));
     status = make_sources(reader, entry, &list);
 out:

@@ -35,9 +35,14 @@ static vly_status take_models(vly_reader *reader, const vly_use_chain *chain);
 
 /* ---- changes ---------------------------------------------------------- */
 
-/* What [use] and expressions in its files depend on. */
+/* What [use], model_file and expressions in these files depend on. */
 static bool comes_first(const char *path)
 {
+    static const char file[] = ".model_file";
+    const size_t n = strlen(path);
+    if (strncmp(path, "neuron.", 7) == 0 && n >= sizeof file &&
+        strcmp(path + n - (sizeof file - 1), file) == 0)
+        return true;
     return strncmp(path, "use.", 4) == 0 || strncmp(path, "var.", 4) == 0 ||
            strncmp(path, "run.", 4) == 0;
 }

@@ -96,14 +96,15 @@ vly_status vly_use_open_file(vly_reader *reader, const vly_toml_node *node,
     vly_status status;
     vly_error why = VLY_ERROR_INIT;
     FILE *file = NULL;
-    if (vly_reading_open_as(part->name, node->u.string, VLY_READ_FILE, &file,
-                            &why) != VLY_OK)
-        return vly_reader_fail(reader, node, "%s", why.message);
+    status = vly_reading_open_as(part->name, node->u.string, VLY_READ_FILE,
+                                 &file, &why);
+    if (status != VLY_OK)
+        return vly_reader_fail_file(reader, node, status, why.message);
     if (fstat(fileno(file), &info) != 0) {
-        const int number = errno;
+        (void)vly_fail(&why, VLY_E_IO, "%.300s: %s", node->u.string,
+                       strerror(errno));
         fclose(file);
-        return vly_reader_fail(reader, node, "%.300s: %s", node->u.string,
-                               strerror(number));
+        return vly_reader_fail_file(reader, node, VLY_E_IO, why.message);
     }
     status =
         vly_genome_add_input(reader->genome, part->name, &info, reader->error);

@@ -62,7 +62,9 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/resolve_map.c
     ${CMAKE_CURRENT_LIST_DIR}/resolve_record.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_info.c
+    ${CMAKE_CURRENT_LIST_DIR}/spike_area.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_file.c
+    ${CMAKE_CURRENT_LIST_DIR}/spike_list.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_source.c
     ${CMAKE_CURRENT_LIST_DIR}/stimulus_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/stimulus_port.c

@@ -11,98 +11,11 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "genome/csv_reader.h"
 #include "genome/genome_table.h"
+#include "genome/spike_list.h"
 #include "record/sonata_reader.h"
-
-#define SENTENCE 200
-
-void vly_spike_list_deinit(vly_spike_list *list)
-{
-    vly_free(list->spikes);
-    *list = (vly_spike_list){0};
-}
-
-/* ---- one spike ---------------------------------------------------------- */
-
-static vly_status add_spike(vly_spike_list *list, const vly_file_spike *spike,
-                            vly_error *error)
-{
-    if (list->n == VLY_SPIKES_MAX)
-        return vly_fail(error, VLY_E_PARSE,
-                        "more than 2^28 spikes in a file, wanted fewer");
-    if (list->n == list->capacity) {
-        const uint64_t room = list->capacity ? list->capacity * 2 : 1024;
-        vly_file_spike *grown =
-            vly_realloc(list->spikes, (size_t)room, sizeof(*grown));
-        if (!grown)
-            return vly_fail_nomem(error, room * sizeof(*grown),
-                                  "the spikes of a file");
-        list->spikes = grown;
-        list->capacity = room;
-    }
-    list->spikes[list->n++] = *spike;
-    return VLY_OK;
-}
-
-/* False: the sentence says what is wrong with the time. */
-static bool burst_of(const vly_spike_file_spec *spec, double ms,
-                     vly_spike_list *list, uint64_t *burst,
-                     char sentence[SENTENCE])
-{
-    char found[VLY_NUMBER_SIZE], dt[VLY_NUMBER_SIZE];
-    const bool fits = vly_bursts_from_ms(ms, spec->dt_ms, burst);
-    if (fits && (spec->at_begin || *burst > 0)) {
-        list->n_rounded += vly_value_off_grid(ms, spec->dt_ms);
-        *burst -= !spec->at_begin;
-        return true;
-    }
-    vly_toml_print_number(ms, found);
-    if (fits)
-        snprintf(sentence, SENTENCE,
-                 "%s ms, wanted %s or more, the end of burst 0, or times_at = "
-                 "\"begin\" in the genome",
-                 found, vly_toml_print_number(spec->dt_ms, dt));
-    else
-        snprintf(sentence, SENTENCE, "%s ms, wanted a time of 0 or more%s",
-                 found, ms > 0 ? " and fewer than 2^53 bursts" : "");
-    return false;
-}
-
-static bool weight_fits(double weight, char sentence[SENTENCE])
-{
-    char found[VLY_NUMBER_SIZE];
-    if (weight >= -VLY_WEIGHT_MAX && weight <= VLY_WEIGHT_MAX)
-        return true;
-    snprintf(sentence, SENTENCE, "weight is %s, wanted -%.0f to %.0f",
-             vly_toml_print_number(weight, found), VLY_WEIGHT_MAX,
-             VLY_WEIGHT_MAX);
-    return false;
-}
-
-static int compare_spikes(const void *a, const void *b)
-{
-    const vly_file_spike *x = a;
-    const vly_file_spike *y = b;
-    if (x->weight != y->weight)
-        return x->weight < y->weight ? -1 : 1;
-    if (x->burst != y->burst)
-        return x->burst < y->burst ? -1 : 1;
-    if (x->neuron != y->neuron)
-        return x->neuron < y->neuron ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
-/* Recordings are sorted already. */
-static void sort_list(vly_spike_list *list)
-{
-    for (uint64_t i = 1; i < list->n; i++)
-        if (compare_spikes(&list->spikes[i - 1], &list->spikes[i]) > 0) {
-            qsort(list->spikes, (size_t)list->n, sizeof(*list->spikes),
-                  compare_spikes);
-            return;
-        }
-}
 
 /* ---- columns ------------------------------------------------------------ */
 
@@ -130,7 +43,7 @@ static spike_column column_of(const char *name)
 static bool find_columns(const vly_spike_file_spec *spec,
                          const char *const *names, uint32_t n,
                          uint32_t fields[COLUMNS], uint32_t *wrong,
-                         char sentence[SENTENCE])
+                         char sentence[VLY_SPIKE_SENTENCE])
 {
     const char *suffix = spec->weight_suffix;
     *sentence = 0;
@@ -142,15 +55,16 @@ static bool find_columns(const vly_spike_file_spec *spec,
         if (column == COLUMNS)
             return false;
         if (fields[column] < n)
-            snprintf(sentence, SENTENCE,
+            snprintf(sentence, VLY_SPIKE_SENTENCE,
                      "column %.40s beside %.40s, wanted one", name,
                      names[fields[column]]);
         else if (column == COLUMN_WEIGHT && name[6] &&
                  strcmp(name + 7, suffix) != 0)
-            snprintf(sentence, SENTENCE, "column %.40s, wanted weight%s%s",
-                     name, *suffix ? "_" : "", suffix);
+            snprintf(sentence, VLY_SPIKE_SENTENCE,
+                     "column %.40s, wanted weight%s%s", name,
+                     *suffix ? "_" : "", suffix);
         else if (column == COLUMN_WEIGHT && spec->own_weight)
-            snprintf(sentence, SENTENCE,
+            snprintf(sentence, VLY_SPIKE_SENTENCE,
                      "column %.40s, but the genome gives the weight, wanted "
                      "one of them",
                      name);
@@ -159,43 +73,61 @@ static bool find_columns(const vly_spike_file_spec *spec,
         fields[column] = *wrong;
     }
     if (fields[COLUMN_TIME] == n && fields[COLUMN_BURST] == n)
-        snprintf(sentence, SENTENCE, "no column time_ms, wanted it, or burst");
+        snprintf(sentence, VLY_SPIKE_SENTENCE,
+                 "no column time_ms, wanted it, or burst");
     else if (fields[COLUMN_NEURON] == n)
-        snprintf(sentence, SENTENCE, "no column neuron, wanted it");
+        snprintf(sentence, VLY_SPIKE_SENTENCE, "no column neuron, wanted it");
     else if (fields[COLUMN_WEIGHT] == n && !spec->own_weight)
-        snprintf(sentence, SENTENCE,
+        snprintf(sentence, VLY_SPIKE_SENTENCE,
                  "no column weight and no weight in the genome, wanted one of "
                  "them");
     else if (spec->population && fields[COLUMN_AREA] == n)
-        snprintf(sentence, SENTENCE,
+        snprintf(sentence, VLY_SPIKE_SENTENCE,
                  "no column area, wanted it or an HDF5 file, or no population");
     return *sentence == 0;
 }
 
 /* ---- text --------------------------------------------------------------- */
 
+static vly_status check_area(vly_csv *csv, uint32_t field)
+{
+    const char *text = csv->fields[field];
+    while (*text) {
+        const size_t n = vly_utf8_length(text, strlen(text));
+        if (n == 0)
+            return vly_csv_fail(csv, field,
+                                "area has a byte %u, which is no UTF-8, wanted "
+                                "the name of an area",
+                                (unsigned char)*text);
+        text += n;
+    }
+    return VLY_OK;
+}
+
 /* Whether the line is of the population; without one all lines are of the area
- * of the first, which *area keeps (owned). */
+ * of the first. */
 static vly_status is_mine(vly_csv *csv, uint32_t field, const char *population,
-                          char **area, bool *mine)
+                          vly_spike_areas *areas, bool *mine)
 {
     *mine = true;
     if (field == csv->n_fields)
         return VLY_OK;
     const char *found = csv->fields[field];
-    if (population) {
-        *mine = strcmp(found, population) == 0;
+    const char *wanted =
+        population || areas->n == 0 ? population : areas->names[0];
+    vly_status status = VLY_OK;
+    if (wanted && strcmp(found, wanted) == 0)
         return VLY_OK;
-    }
-    if (*area && strcmp(found, *area) != 0)
+    VLY_TRY(check_area(csv, field));
+    if (wanted && !population)
         return vly_csv_fail(csv, field,
                             "area %.60s after %.60s, wanted one, or population "
                             "= \"NAME\" in the genome",
-                            found, *area);
-    if (!*area)
-        *area = vly_strdup(found);
-    return *area ? VLY_OK
-                 : vly_fail_nomem(csv->error, strlen(found) + 1, "a name");
+                            found, wanted);
+    *mine = !population;
+    status = vly_spike_areas_add(areas, found, csv->error);
+out:
+    return status;
 }
 
 static vly_status read_line(vly_csv *csv, const uint32_t fields[COLUMNS],
@@ -204,13 +136,13 @@ static vly_status read_line(vly_csv *csv, const uint32_t fields[COLUMNS],
 {
     const uint32_t time = fields[COLUMN_TIME];
     vly_file_spike spike = {.place = (uint32_t)csv->line};
-    char sentence[SENTENCE];
+    char sentence[VLY_SPIKE_SENTENCE];
     double number = 0;
     vly_status status;
     VLY_TRY(vly_csv_number(
         csv, time < csv->n_fields ? time : fields[COLUMN_BURST], &number));
     if (time < csv->n_fields) {
-        if (!burst_of(spec, number, list, &spike.burst, sentence))
+        if (!vly_spike_burst(spec, number, list, &spike.burst, sentence))
             return vly_csv_fail(csv, time, "time_ms is %s", sentence);
     } else if (!(number >= 0 && number <= 0x1p53) ||
                vly_floor(number) != number) {
@@ -226,10 +158,10 @@ static vly_status read_line(vly_csv *csv, const uint32_t fields[COLUMNS],
     if (list->has_weight) {
         VLY_TRY(vly_csv_number(csv, fields[COLUMN_WEIGHT], &spike.weight));
         spike.weight += 0.0; /* -0 becomes 0 */
-        if (!weight_fits(spike.weight, sentence))
+        if (!vly_spike_weight_fits(spike.weight, sentence))
             return vly_csv_fail(csv, fields[COLUMN_WEIGHT], "%s", sentence);
     }
-    status = add_spike(list, &spike, csv->error);
+    status = vly_spike_list_add(list, &spike, csv->name, csv->error);
 out:
     return status;
 }
@@ -255,7 +187,7 @@ static vly_status fail_header(vly_csv *csv, uint32_t field,
 static vly_status read_header(vly_csv *csv, const vly_spike_file_spec *spec,
                               uint32_t fields[COLUMNS])
 {
-    char sentence[SENTENCE];
+    char sentence[VLY_SPIKE_SENTENCE];
     uint32_t wrong = 0;
     const char **names = vly_calloc(csv->n_fields, sizeof(*names));
     if (!names)
@@ -275,7 +207,6 @@ vly_status vly_spikes_from_text(FILE *file, const char *name,
 {
     vly_csv csv;
     uint32_t fields[COLUMNS];
-    char *area = NULL;
     bool more = true;
     bool mine = true;
     vly_status status;
@@ -287,14 +218,13 @@ vly_status vly_spikes_from_text(FILE *file, const char *name,
         VLY_TRY(vly_csv_next(&csv, &more));
         if (!more)
             break;
-        VLY_TRY(
-            is_mine(&csv, fields[COLUMN_AREA], spec->population, &area, &mine));
+        VLY_TRY(is_mine(&csv, fields[COLUMN_AREA], spec->population,
+                        &list->areas, &mine));
         if (mine)
             VLY_TRY(read_line(&csv, fields, spec, list));
     }
-    sort_list(list);
+    vly_spike_list_sort(list);
 out:
-    vly_free(area);
     vly_csv_deinit(&csv);
     return status;
 }
@@ -312,7 +242,8 @@ typedef struct sonata_spikes {
 static bool want_population(void *context, const char *name)
 {
     const sonata_spikes *of = context;
-    return !of->spec->population || strcmp(of->spec->population, name) == 0;
+    return !of->spec->population ||
+           vly_spike_population_is(of->spec->population, name);
 }
 
 static vly_status take_population(void *context, const char *name,
@@ -325,7 +256,9 @@ static vly_status take_population(void *context, const char *name,
                         "population, or population = \"NAME\" in the genome",
                         of->path, of->name, name);
     snprintf(of->name, sizeof(of->name), "%s", name);
-    return VLY_OK;
+    return of->spec->population
+               ? VLY_OK
+               : vly_spike_areas_add(&of->list->areas, name, error);
 }
 
 static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
@@ -334,16 +267,16 @@ static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
 {
     sonata_spikes *of = context;
     vly_status status = VLY_OK;
-    char sentence[SENTENCE];
+    char sentence[VLY_SPIKE_SENTENCE];
     for (uint32_t i = 0; i < n && status == VLY_OK; i++) {
         vly_file_spike spike = {.place = (uint32_t)(first + i)};
         const char *set = "timestamps";
-        bool good =
-            burst_of(of->spec, times_ms[i], of->list, &spike.burst, sentence);
+        bool good = vly_spike_burst(of->spec, times_ms[i], of->list,
+                                    &spike.burst, sentence);
         if (good && nodes[i] >= of->spec->n_neurons) {
             good = false;
             set = "node_ids";
-            snprintf(sentence, SENTENCE,
+            snprintf(sentence, VLY_SPIKE_SENTENCE,
                      "%" PRIu64 ", wanted a whole number from 0 to %u",
                      nodes[i], of->spec->n_neurons - 1);
         }
@@ -352,8 +285,50 @@ static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
                             "%.300s: /spikes/%.60s/%s[%" PRIu64 "] is %s",
                             of->path, of->name, set, first + i, sentence);
         spike.neuron = (uint32_t)nodes[i];
-        status = add_spike(of->list, &spike, error);
+        status = vly_spike_list_add(of->list, &spike, of->path, error);
     }
+    return status;
+}
+
+static bool want_all(void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+    return true;
+}
+
+static vly_status name_population(void *context, const char *name,
+                                  vly_error *error)
+{
+    sonata_spikes *of = context;
+    return vly_spike_areas_add(&of->list->areas, name, error);
+}
+
+static vly_status skip_spikes(void *context, uint64_t first, uint32_t n,
+                              const double *times_ms, const uint64_t *nodes,
+                              vly_error *error)
+{
+    (void)context, (void)first, (void)n, (void)times_ms, (void)nodes;
+    (void)error;
+    return VLY_OK;
+}
+
+/* The names are read for the message only: the child process that asks for
+ * populations cannot hand on those that were not wanted. */
+static vly_status no_population(sonata_spikes *of, vly_error *error)
+{
+    const vly_sonata_want want = {.context = of, .population = want_all};
+    const vly_sonata_take take = {
+        .context = of, .population = name_population, .spikes = skip_spikes};
+    char found[VLY_SPIKE_AREAS_TEXT];
+    vly_status status;
+    VLY_TRY(vly_sonata_read_spikes(of->path, &want, &take, error));
+    status = vly_fail(error, VLY_E_PARSE,
+                      "%.300s: /spikes has no population %.60s, found %s, "
+                      "wanted one of them",
+                      of->path, of->spec->population,
+                      vly_spike_areas_text(&of->list->areas, found));
+out:
     return status;
 }
 
@@ -374,10 +349,8 @@ vly_status vly_spikes_from_sonata(const char *path,
                         path);
     VLY_TRY(vly_sonata_read_spikes(path, &want, &take, error));
     if (of.n_populations == 0)
-        return vly_fail(error, VLY_E_PARSE,
-                        "%.300s: /spikes has no population %.60s", path,
-                        spec->population ? spec->population : "");
-    sort_list(list);
+        return no_population(&of, error);
+    vly_spike_list_sort(list);
 out:
     return status;
 }
@@ -402,20 +375,20 @@ static vly_status take_row(const vly_table *table,
                            double *const values[COLUMNS], uint64_t row,
                            vly_spike_list *list, vly_error *error)
 {
-    char sentence[SENTENCE];
+    char sentence[VLY_SPIKE_SENTENCE];
     vly_file_spike spike = {.place = (uint32_t)row,
                             .neuron = (uint32_t)values[COLUMN_NEURON][row]};
     if (!values[COLUMN_TIME])
         spike.burst = (uint64_t)values[COLUMN_BURST][row];
-    else if (!burst_of(spec, values[COLUMN_TIME][row], list, &spike.burst,
-                       sentence))
+    else if (!vly_spike_burst(spec, values[COLUMN_TIME][row], list,
+                              &spike.burst, sentence))
         return vly_fail(error, VLY_E_PARSE,
                         "%.200s: row %" PRIu64 " (from 0) of column time_ms: "
                         "%s",
                         table->name, row, sentence);
     if (list->has_weight)
         spike.weight = values[COLUMN_WEIGHT][row] + 0.0;
-    return add_spike(list, &spike, error);
+    return vly_spike_list_add(list, &spike, table->name, error);
 }
 
 static vly_status fail_table(const vly_table *table, uint32_t column,
@@ -438,7 +411,7 @@ vly_status vly_spikes_from_columns(const vly_table *table,
     const uint32_t n = table->n_columns;
     uint32_t fields[COLUMNS];
     double *values[COLUMNS] = {NULL};
-    char sentence[SENTENCE];
+    char sentence[VLY_SPIKE_SENTENCE];
     uint32_t wrong = 0;
     vly_status status = VLY_OK;
     const char **names = vly_calloc(n, sizeof(*names));
@@ -463,7 +436,7 @@ vly_status vly_spikes_from_columns(const vly_table *table,
                         &values[COLUMN_WEIGHT], error));
     for (uint64_t row = 0; row < table->n_rows; row++)
         VLY_TRY(take_row(table, spec, values, row, list, error));
-    sort_list(list);
+    vly_spike_list_sort(list);
 out:
     for (int i = 0; i < COLUMNS; i++)
         vly_free(values[i]);

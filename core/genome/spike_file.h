@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "genome/genome.h"
+#include "genome/spike_area.h"
 
 typedef struct vly_spike_file_spec {
     uint32_t n_neurons;        /* neurons count from 0 */
@@ -32,6 +33,8 @@ typedef struct vly_spike_list {
     uint64_t capacity;
     uint64_t n_rounded; /* times that are no whole number of bursts */
     bool has_weight;
+    /* that the file has: with a population those that are not it */
+    vly_spike_areas areas;
 } vly_spike_list;
 
 void vly_spike_list_deinit(vly_spike_list *list);

@@ -121,14 +121,14 @@ static vly_status check_gaps(const vly_safetensors *file,
             return vly_fail(error, VLY_E_PARSE,
                             "%.300s: tensor %.200s ends at offset %" PRIu64
                             ", but the file has %" PRIu64
-                            " bytes behind its header: it is cut",
+                            " bytes after its header: it is cut",
                             file->path, tensor->name, end, data);
     }
     if (end != data)
         return vly_fail(error, VLY_E_PARSE,
                         "%.300s: the tensors end at offset %" PRIu64
                         ", but the file has %" PRIu64
-                        " bytes behind its header: it is too long",
+                        " bytes after its header: it is too long",
                         file->path, end, data);
     return VLY_OK;
 }

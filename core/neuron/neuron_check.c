@@ -145,10 +145,80 @@ static bool changes(const vly_neuron_model *model, uint32_t state)
     return found;
 }
 
+static bool names_step(const vly_node *node)
+{
+    if (!node)
+        return false;
+    return node->kind == VLY_NODE_DT ||
+           (node->kind == VLY_NODE_FUNCTION &&
+            node->index == VLY_FUNCTION_PROPAGATOR) ||
+           names_step(node->a) || names_step(node->b) || names_step(node->c);
+}
+
+/* Bounds of a value with the parameters by default, whatever the state;
+ * false: they are not known. */
+static bool bounds_of(const vly_neuron_model *model, const vly_node *node,
+                      double *lo, double *hi)
+{
+    double params[VLY_NEURON_PARAMS_MAX];
+    if (node->kind == VLY_NODE_STATE) {
+        *lo = (double)model->fields[node->index].lo;
+        *hi = (double)model->fields[node->index].hi;
+        return true;
+    }
+    if (!node->host || names_step(node))
+        return false;
+    for (uint32_t i = 0; i < model->n_params; i++)
+        params[i] = model->params[i].init;
+    *lo = *hi = vly_node_value(model, node, params, 0.1, 0.0, NULL);
+    return true;
+}
+
+typedef struct known {
+    bool always;
+    bool never;
+} known;
+
+static known condition_known(const vly_neuron_model *model,
+                             const vly_node *node)
+{
+    double lo[2];
+    double hi[2];
+    known a = {false, false};
+    known b = {false, false};
+    switch (node->kind) {
+    case VLY_NODE_LESS:
+    case VLY_NODE_AT_MOST:
+        if (!bounds_of(model, node->a, &lo[0], &hi[0]) ||
+            !bounds_of(model, node->b, &lo[1], &hi[1]))
+            return a;
+        if (node->kind == VLY_NODE_LESS)
+            return (known){hi[0] < lo[1], lo[0] >= hi[1]};
+        return (known){hi[0] <= lo[1], lo[0] > hi[1]};
+    case VLY_NODE_NOT:
+        a = condition_known(model, node->a);
+        return (known){a.never, a.always};
+    case VLY_NODE_AND:
+    case VLY_NODE_OR:
+        a = condition_known(model, node->a);
+        b = condition_known(model, node->b);
+        return node->kind == VLY_NODE_AND
+                   ? (known){a.always && b.always, a.never || b.never}
+                   : (known){a.always || b.always, a.never && b.never};
+    default:
+        return a;
+    }
+}
+
 /* spike = "v >= v_th" without a change of v: one spike in every burst */
 static bool note_spike(vly_neuron_model *model)
 {
     const vly_node *spike = model->spike;
+    if (condition_known(model, spike).always)
+        return note(model, model->source->spike.place,
+                    "spike is true in every state with the parameters by "
+                    "default: the neuron fires in every burst%s",
+                    model->refractory ? " in which it is not refractory" : "");
     if ((spike->kind != VLY_NODE_AT_MOST && spike->kind != VLY_NODE_LESS) ||
         spike->b->kind != VLY_NODE_STATE || !spike->a->host ||
         changes_in(&model->reset, (uint32_t)spike->b->index))

@@ -299,7 +299,7 @@ static vly_status check_blocks(const char *path, const vly_spike_place *place,
         status =
             vly_fail(error, VLY_E_PARSE,
                      "%s: damaged at byte %" PRIu64 ", after burst %" PRIu64
-                     ", and the run was to go on behind byte %" PRIu64,
+                     ", and the run was to go on after byte %" PRIu64,
                      path, tail.n_bytes, tail.n_bursts, place->n_bytes);
 out:
     vly_stream_reader_close(reader);

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_LISTED = 6 };
+enum {
+    MOST_LISTED = 6,
+    SLOW_FACTOR = 60, /* of VLY_EXCHANGE_SLOW */
+};
 
 vly_status vly_exchange_spec_check(const vly_exchange_spec *spec,
                                    vly_exchange_link **link, bool needs_rank,
@@ -71,14 +74,37 @@ vly_status vly_exchange_info_check(const vly_exchange_link *link,
                             vly_support_plugin);
 }
 
+uint64_t vly_exchange_limit_ns(uint64_t tag, uint64_t timeout_ns)
+{
+    return (tag & VLY_EXCHANGE_SLOW) != 0 ? SLOW_FACTOR * timeout_ns
+                                          : timeout_ns;
+}
+
+const char *vly_exchange_tag_text(uint64_t tag,
+                                  char text[VLY_EXCHANGE_TAG_TEXT])
+{
+    static const char *const words[] = {"", " (a slow step)",
+                                        " (rank 0 may be late)",
+                                        " (a slow step, rank 0 may be late)"};
+    const uint64_t bits = VLY_EXCHANGE_SLOW | VLY_EXCHANGE_RANK_0_IDLES;
+    const int which = ((tag & VLY_EXCHANGE_SLOW) != 0 ? 1 : 0) +
+                      ((tag & VLY_EXCHANGE_RANK_0_IDLES) != 0 ? 2 : 0);
+    snprintf(text, VLY_EXCHANGE_TAG_TEXT, "tag %llu%s",
+             (unsigned long long)(tag & ~bits), words[which]);
+    return text;
+}
+
 vly_status vly_exchange_tags_differ(uint32_t rank, uint64_t tag,
                                     uint64_t first_tag, vly_error *error)
 {
+    char own[VLY_EXCHANGE_TAG_TEXT];
+    char first[VLY_EXCHANGE_TAG_TEXT];
     return vly_support_fail(error, VLY_E_INVALID,
-                            "exchange %s: rank %u gave tag %llu where rank 0 "
-                            "gave tag %llu: ranks do different things",
-                            vly_support_plugin, rank, (unsigned long long)tag,
-                            (unsigned long long)first_tag);
+                            "exchange %s: rank %u gave %s where rank 0 gave "
+                            "%s: ranks do different things",
+                            vly_support_plugin, rank,
+                            vly_exchange_tag_text(tag, own),
+                            vly_exchange_tag_text(first_tag, first));
 }
 
 void vly_exchange_list(uint32_t n_ranks, vly_exchange_missing_fn is_missing,

@@ -26,6 +26,14 @@ vly_status vly_exchange_info_check(const vly_exchange_link *link,
 vly_status vly_exchange_tags_differ(uint32_t rank, uint64_t tag,
                                     uint64_t first_tag, vly_error *error);
 
+/* How long a gather of this tag waits. */
+uint64_t vly_exchange_limit_ns(uint64_t tag, uint64_t timeout_ns);
+/* "tag 5", "tag 5 (a slow step, rank 0 may be late)": the bits of exchange.h in
+ * words; returns text */
+#define VLY_EXCHANGE_TAG_TEXT 72
+const char *vly_exchange_tag_text(uint64_t tag,
+                                  char text[VLY_EXCHANGE_TAG_TEXT]);
+
 /* "rank 3", "ranks 1, 2 and 5", "ranks 1, 2, 3, 4, 5, 6 and 90 more": of those
  * for which is_missing holds; "" if there is none. */
 typedef bool (*vly_exchange_missing_fn)(const void *context, uint32_t rank);

@@ -53,14 +53,15 @@ out:
 static vly_status check_tags(vly_exchange_link *link, vly_error *error)
 {
     const uint64_t first = head_of(link, 0).tag;
+    char text[VLY_EXCHANGE_TAG_TEXT];
     for (uint32_t r = 0; r < link->n_ranks; r++)
         if (head_of(link, r).tag == MPI_TAG_CLOSE) {
             link->failed = true;
             link->lost = true;
             return vly_support_fail(error, VLY_E_DEVICE,
                                     "exchange mpi: rank %u closed its link "
-                                    "before tag %llu",
-                                    r, (unsigned long long)link->tag);
+                                    "before %s",
+                                    r, vly_exchange_tag_text(link->tag, text));
         }
     for (uint32_t r = 1; r < link->n_ranks; r++)
         if (head_of(link, r).tag != first) {
@@ -151,7 +152,8 @@ static vly_status broadcast_each(vly_exchange_link *link, uint64_t *left_ns,
                                                      link->data, &request),
                               "MPI_Ibcast", error));
             VLY_TRY(mpi_wait(link, &request, left_ns, error));
-            *left_ns = link->timeout_ns; /* all were there for this part */
+            /* all were there for this part */
+            *left_ns = vly_exchange_limit_ns(link->tag, link->timeout_ns);
         }
         base += aligned(n);
     }
@@ -208,8 +210,7 @@ static uint64_t limit_of(const vly_exchange_link *link)
 {
     if ((link->tag & VLY_EXCHANGE_RANK_0_IDLES) != 0 && link->rank != 0)
         return UINT64_MAX;
-    return (link->tag & VLY_EXCHANGE_SLOW) != 0 ? 60 * link->timeout_ns
-                                                : link->timeout_ns;
+    return vly_exchange_limit_ns(link->tag, link->timeout_ns);
 }
 
 static vly_status gather_locked(vly_exchange_link *link, const void *mine,

@@ -19,14 +19,15 @@ vly_status mpi_check(vly_exchange_link *link, int code, const char *what,
                      vly_error *error)
 {
     char text[300] = "";
+    char tag[VLY_EXCHANGE_TAG_TEXT];
     if (code == 0)
         return VLY_OK;
     link->failed = true;
     link->lost = true;
     (void)link->calls->error_text(code, text, (int)sizeof text);
     return vly_support_fail(
-        error, VLY_E_DEVICE, "exchange mpi: rank %u: %s, tag %llu: %s (%d)",
-        link->rank, what, (unsigned long long)link->tag, text, code);
+        error, VLY_E_DEVICE, "exchange mpi: rank %u: %s, %s: %s (%d)",
+        link->rank, what, vly_exchange_tag_text(link->tag, tag), text, code);
 }
 
 static void pause_ns(uint64_t ns)
@@ -117,6 +118,9 @@ static vly_status find_missing(vly_exchange_link *link, bool was_told,
 {
     char list[120];
     char host[100];
+    char tag[VLY_EXCHANGE_TAG_TEXT];
+    const unsigned long long ms =
+        vly_exchange_limit_ns(link->tag, link->timeout_ns) / 1000000;
     mpi_note note;
     send_notes(link, false, "");
     if (was_told)
@@ -137,17 +141,15 @@ static vly_status find_missing(vly_exchange_link *link, bool was_told,
     }
     vly_exchange_list(link->n_ranks, is_silent, link, list, sizeof list);
     host_of_missing(link, host);
+    (void)vly_exchange_tag_text(link->tag, tag);
     if (n_silent == 0)
         return vly_support_fail(error, VLY_E_DEVICE,
                                 "exchange mpi: not all ranks were there for "
-                                "tag %llu within %llu ms",
-                                (unsigned long long)link->tag,
-                                (unsigned long long)link->timeout_ns / 1000000);
-    return vly_support_fail(
-        error, VLY_E_DEVICE,
-        "exchange mpi: %s sent nothing of tag %llu in %llu ms%s", list,
-        (unsigned long long)link->tag,
-        (unsigned long long)link->timeout_ns / 1000000, host);
+                                "%s within %llu ms",
+                                tag, ms);
+    return vly_support_fail(error, VLY_E_DEVICE,
+                            "exchange mpi: %s sent nothing of %s in %llu ms%s",
+                            list, tag, ms, host);
 }
 
 /* ---- abort ----------------------------------------------------------------

@@ -22,7 +22,7 @@ static uint32_t sequence_of(const vly_exchange_link *link)
 }
 
 /* The bytes of a buffer as this process sees them; NULL: an error. What was
- * mapped before was of gather g - 2, which nobody reads any more. */
+ * mapped before was of gather g - 2, which no rank reads any more. */
 static unsigned char *bytes_of(vly_exchange_link *link, uint32_t rank,
                                vly_error *error)
 {
@@ -93,13 +93,11 @@ static vly_status get(vly_exchange_link *link, vly_error *error)
 {
     vly_status status = VLY_OK;
     uint64_t idle_ns = UINT64_MAX;
-    uint64_t left_ns = link->timeout_ns;
-    if ((link->tag & VLY_EXCHANGE_SLOW) != 0)
-        left_ns *= 60;
+    uint64_t left_ns = vly_exchange_limit_ns(link->tag, link->timeout_ns);
     uint32_t differs = 0;
     for (uint32_t r = 0; r < link->n_ranks; r++) {
         const shm_wait wait = {&buffer_of(link, r)->sequence, sequence_of(link),
-                               r, is_missing, "sent nothing"};
+                               r, is_missing, true};
         const bool idles =
             r == 0 && (link->tag & VLY_EXCHANGE_RANK_0_IDLES) != 0;
         VLY_TRY(shm_wait_for(link, &wait, idles ? &idle_ns : &left_ns, error));

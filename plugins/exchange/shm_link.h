@@ -3,7 +3,7 @@
  * itself.
  *
  * One file in shared memory has everything: a header, a record of each rank,
- * two buffers of each rank, and behind them the room of larger pieces, which
+ * two buffers of each rank, and after them the room of larger pieces, which
  * grows. A file of zeros is its initial state, so whichever rank comes first
  * makes it. Its name is removed once all ranks have opened it: the memory is
  * then freed with the last process, however that ends.
@@ -35,7 +35,7 @@ enum {
 
 /* The same in all layouts. */
 typedef struct shm_header {
-    _Atomic uint64_t claim; /* layout << 32 | n_ranks; 0: nobody was here */
+    _Atomic uint64_t claim; /* layout << 32 | n_ranks; 0: no rank has come */
     _Atomic uint32_t n_joined;
     _Atomic uint32_t aborting; /* 1: a rank writes, or wrote, the text */
     _Atomic uint32_t aborted;  /* 1: the text is there */

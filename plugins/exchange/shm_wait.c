@@ -153,15 +153,18 @@ static bool comes_soon(vly_exchange_link *link, const shm_wait *wait)
     return false;
 }
 
-/* ", before tag 17" */
+enum { PLACE_BYTES = VLY_EXCHANGE_TAG_TEXT + 24 };
+
+/* ", before its part of tag 17" */
 static const char *place(const vly_exchange_link *link, const shm_wait *wait,
-                         char text[40])
+                         char text[PLACE_BYTES])
 {
+    char tag[VLY_EXCHANGE_TAG_TEXT];
     if (wait->has_tag)
-        snprintf(text, 40, ", before its part of tag %llu",
-                 (unsigned long long)link->tag);
+        snprintf(text, PLACE_BYTES, ", before its part of %s",
+                 vly_exchange_tag_text(link->tag, tag));
     else
-        snprintf(text, 40, ", before all ranks were there");
+        snprintf(text, PLACE_BYTES, ", before all ranks were there");
     return text;
 }
 
@@ -171,7 +174,7 @@ static vly_status look(vly_exchange_link *link, const shm_wait *wait,
                        bool with_locks, vly_error *error)
 {
     const shm_rank *other = &link->ranks[wait->rank];
-    char text[40];
+    char text[PLACE_BYTES];
     if (shm_is_aborted(link) && !is_there(wait))
         return shm_say_aborted(link, error);
     if (atomic_load(&other->closed) != 0 && !is_there(wait))
@@ -190,15 +193,18 @@ static vly_status too_late(vly_exchange_link *link, const shm_wait *wait,
                            vly_error *error)
 {
     char list[120];
-    const unsigned long long ms = link->timeout_ns / 1000000;
+    char tag[VLY_EXCHANGE_TAG_TEXT];
+    const uint64_t limit_ns =
+        wait->has_tag ? vly_exchange_limit_ns(link->tag, link->timeout_ns)
+                      : link->timeout_ns;
+    const unsigned long long ms = limit_ns / 1000000;
     vly_exchange_list(link->n_ranks, wait->is_missing, link, list, sizeof list);
     if (!wait->has_tag)
         return shm_fail(link, VLY_E_DEVICE, error, "%s did not come in %llu ms",
                         list, ms);
     return shm_fail(link, VLY_E_DEVICE, error,
-                    "%s sent nothing of tag %llu in %llu ms (rank %u is "
-                    "process %d)",
-                    list, (unsigned long long)link->tag, ms, wait->rank,
+                    "%s sent nothing of %s in %llu ms (rank %u is process %d)",
+                    list, vly_exchange_tag_text(link->tag, tag), ms, wait->rank,
                     (int)link->ranks[wait->rank].process);
 }
 

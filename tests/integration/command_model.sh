@@ -304,8 +304,10 @@ prints "identical"
 expect 2 run filed.toml --resume filed.vlc --quiet
 says "genome"
 rm lif_model.toml
-expect 2 check filed.toml
+expect 4 check filed.toml
 says "filed.toml:$(sed -n '/^model_file/=' filed.toml):14: lif_model.toml: No such file"
+expect 4 check - <filed.toml
+says ":14: lif_model.toml: No such file"
 
 # ---- a spike that never comes ----
 expect 0 run never.toml --quiet --json never.json

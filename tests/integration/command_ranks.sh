@@ -107,15 +107,41 @@ holds test "$(value state_digest many.json)" = "$(value state_digest one.json)"
 holds test "$(value state_digest one.json)" != "$state"
 holds cmp one_w.csv many_w.csv
 
-# a checkpoint of three ranks is continued by two, and by one process
-expect 0 run net.toml --ranks 3 --ms 31 --checkpoint half.state --record a.csv
-cp half.state again.state
-cp a.csv b.csv
-expect 0 run net.toml --ranks 2 --resume half.state --record a.csv --json many.json
-holds test "$(value state_digest many.json)" = "$state"
-holds cmp one.csv a.csv
-expect 0 run net.toml --resume again.state --record b.csv
-holds cmp one.csv b.csv
+# a checkpoint of three ranks is continued by one process, and by two: all files have
+# the same bytes (a checkpoint counts how often the run was resumed, so the last one
+# is that of another resumed run)
+expect 0 run net.toml --ms 31 --checkpoint half.state --record x.csv
+cp half.state half_1.state
+expect 0 run net.toml --ranks 3 --ms 31 --checkpoint half.state --record x.csv
+holds cmp half_1.state half.state
+cp x.csv half.csv
+for ranks in 1 2; do
+    cp half.csv x.csv
+    expect 0 run net.toml --ranks $ranks --resume half.state --record x.csv \
+        --checkpoint x.state --json many.json
+    [ $ranks -gt 1 ] || cp x.state resumed.state
+    holds test "$(value state_digest many.json)" = "$state"
+    holds cmp one.csv x.csv
+    holds cmp resumed.state x.state
+done
+
+# a job that was killed while its ranks came left a name: the next one removes it, but
+# none of a process that lives, of the last minute or of another program
+if [ -w /dev/shm ]; then
+    left=/dev/shm/volley-99999999-1a$$
+    kept="/dev/shm/volley-$$-1a /dev/shm/volley-99999999-2b$$
+        /dev/shm/volley-99999999-x$$"
+    # shellcheck disable=SC2086 # names
+    touch -d '3 minutes ago' $left $kept
+    touch "/dev/shm/volley-99999999-2b$$"
+    expect 0 run "$genomes/three.toml" --ranks 2 --quiet
+    holds test ! -e $left
+    for name in $kept; do
+        holds test -e "$name"
+    done
+    # shellcheck disable=SC2086
+    rm -f $left $kept
+fi
 
 # a network that does not learn: each rank holds its part, and all files are the
 # same. With `volley ctl` a parameter of area F could change, for which rank 0

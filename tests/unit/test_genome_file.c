@@ -59,7 +59,7 @@ static void refused(const char *text, const char *message)
     vly_genome *genome = NULL;
     uint64_t before = vly_memory_live();
     snprintf(wanted, sizeof(wanted), FOLDER "/t.toml:%s", message);
-    assert_int_equal(load(text, &genome, &error), VLY_E_PARSE);
+    assert_int_equal(load(text, &genome, &error), refusal(message));
     assert_string_equal(error.message, wanted);
     assert_true(vly_memory_live() == before);
 }

@@ -5,6 +5,7 @@
 
 #include "base/suggest.h"
 #include "genome/foreign_names.h"
+#include "genome/model_info.h"
 
 #define TEXT                                                                   \
     "format = 1\n[var]\ng = 5\n[model.n]\ntype = \"izhikevich\"\n"             \
@@ -13,7 +14,10 @@
     "[[map]]\nid = \"EI\"\nfrom = \"L4/E\"\nto = \"I\"\n"                      \
     "rule = \"fixed_total_number\"\np = 0.5\nweight = 1\ndelay_ms = 2\n"       \
     "[[map]]\nfrom = \"I\"\nto = \"I\"\nrule = \"all_to_all\"\nweight = 1\n"   \
-    "[[stimulus]]\nid = \"ext\"\nkind = \"dc\"\nto = \"I\"\namplitude = 1\n"
+    "[[stimulus]]\nid = \"ext\"\nkind = \"dc\"\nto = \"I\"\namplitude = 1\n"   \
+    "[neuron.w]\nparam = { tau = \"10 ms\" }\nport = { ex = \"1\" }\n"         \
+    "state = { v = 0 }\neq = \"v' = -v/tau\"\non.ex = \"v += in\"\n"           \
+    "spike = \"v >= 1\"\nreset = \"v = 0\"\n"
 
 static vly_genome *set(const char *path, const char *value)
 {
@@ -56,6 +60,30 @@ static void paths(void **state)
     vly_genome_destroy(genome);
 }
 
+static void defined(const char *path, const char *value, const char *wanted)
+{
+    vly_genome *genome = set(path, value);
+    const char *text = vly_model_definition(genome->neuron_models[0]);
+    if (!strstr(text, wanted))
+        fail_msg("--set %s=%s: %s", path, value, text);
+    vly_genome_destroy(genome);
+}
+
+/* Keys and names of a [neuron], and its file, which is read before. */
+static void neuron_models(void **state)
+{
+    (void)state;
+    defined("neuron.w.substeps", "4", "\"substeps\" = 4\n");
+    defined("neuron.w.method", "euler", "\"method\" = \"euler\"\n");
+    defined("neuron.w.param.tau", "\"5 ms\"", "{\"tau\" = \"5 ms\"}");
+    defined("neuron.w.on.ex", "\"v += 2*in\"", "{\"ex\" = \"v += 2*in\"}");
+    defined("neuron.\"w\".spike", "\"v >= 2\"", "\"v >= 2\"");
+    const vly_override file = {"neuron.w.model_file", "\"w.toml\""};
+    assert_refused_with(TEXT, &file, 1,
+                        "t:31:1: param beside model_file, wanted it in that "
+                        "file");
+}
+
 static void last_one_wins(void **state)
 {
     (void)state;
@@ -90,6 +118,9 @@ static void messages(void **state)
          "the value does not parse, wanted a TOML value; a number has a point, "
          "not a comma, as in 0.5"},
         {"run.ms", "1\nx = 2", "the value does not parse, wanted a TOML value"},
+        {"neuron.v.substeps", "4", "no neuron v, wanted w"},
+        {"neuron.w.substeps", "40",
+         "substeps is 40, wanted a whole number from 1 to 16"},
         {"run..ms", "1", "the path does not parse, wanted area.NAME.KEY"},
         {"run.\"ms", "1", "the path does not parse, wanted area.NAME.KEY"},
         {"map.EI.delay_ms", "0.1",
@@ -126,9 +157,8 @@ static void distances(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(paths),
-    cmocka_unit_test(last_one_wins),
-    cmocka_unit_test(messages),
+    cmocka_unit_test(paths),         cmocka_unit_test(neuron_models),
+    cmocka_unit_test(last_one_wins), cmocka_unit_test(messages),
     cmocka_unit_test(distances),
 };
 VLY_TEST_MAIN(tests)

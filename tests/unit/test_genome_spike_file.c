@@ -77,6 +77,25 @@ static void same_as_lists(void **state)
                         "bursts = [[], [], [], [0, 4], [], []]\n");
 }
 
+static void assert_notes(const char *text, uint32_t n, const char *note)
+{
+    vly_genome *genome = loaded(text, NULL);
+    assert_int_equal(genome->n_notes, n);
+    if (n > 0)
+        assert_non_null(strstr(genome->notes[0], note));
+    vly_genome_destroy(genome);
+}
+
+static void assert_wrong(const char *text, const char *message)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    assert_int_equal(vly_genome_parse(text, strlen(text), FOLDER "/t.toml",
+                                      NULL, 0, &genome, &error),
+                     VLY_E_PARSE);
+    assert_string_equal(error.message + strlen(FOLDER "/"), message);
+}
+
 /* A recording: with dt halved its times stay, and so does a burst that ends
  * there. */
 static void recordings(void **state)
@@ -103,14 +122,27 @@ static void recordings(void **state)
     snprintf(file, sizeof file, text, "0.1", "file = \"b.csv\"");
     snprintf(list, sizeof list, text, "0.1", "bursts = [[4], [], [], [9]]");
     assert_alike(file, NULL, list);
-    /* an area that did not fire */
+    /* an area of this genome that did not fire; a name that is wrong */
     snprintf(file, sizeof file, text, "0.1",
-             "file = \"r.csv\"\npopulation = \"silent\"");
-    vly_genome *genome = loaded(file, NULL);
-    assert_int_equal(genome->stimuli[0].n_spikes, 0);
-    assert_int_equal(genome->n_notes, 1);
-    assert_non_null(strstr(genome->notes[0], "r.csv has no spike of silent"));
-    vly_genome_destroy(genome);
+             "file = \"r.csv\"\npopulation = \"g\"");
+    assert_notes(file, 1, "r.csv has no spike of g, only of E, I");
+    snprintf(file, sizeof file, text, "0.1",
+             "file = \"r.csv\"\npopulation = \"e\"");
+    assert_wrong(file, "t.toml:8:14: population is \"e\", but r.csv has "
+                       "spikes of E, I, wanted one of them");
+    put("r.csv", "burst,time_ms,area,neuron\n");
+    assert_notes(file, 1, "r.csv has no spike of e");
+    /* spikes of one area, and they are of another; of a copy of it */
+    put("r.csv", "burst,time_ms,area,neuron\n4,0.5,E,0\n9,1,E,3\n");
+    snprintf(file, sizeof file, text, "0.1", "file = \"r.csv\"");
+    assert_notes(file, 1,
+                 "r.csv has spikes of area E, and g gets them: population = "
+                 "\"E\" says that this is meant");
+    put("r.csv", "burst,area,neuron\n4,g,0\n");
+    assert_notes(file, 0, NULL);
+    put("r.csv", "burst,area,neuron\n4,g,0\n5,g\xc3,0\n");
+    assert_wrong(file, "t.toml:7:8: r.csv:3:3: area has a byte 195, which is "
+                       "no UTF-8, wanted the name of an area");
 }
 
 /* One piece a weight, from the lowest; with two ports the sign chooses. */

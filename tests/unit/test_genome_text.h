@@ -28,6 +28,15 @@ static inline vly_genome *genome_of(const char *text)
     return genome_with(text, NULL, 0);
 }
 
+/* A file that cannot be opened is E_IO, all else that is refused E_PARSE. */
+static inline vly_status refusal(const char *message)
+{
+    return strstr(message, ": No such file or directory") ||
+                   strstr(message, ": a folder, wanted a file")
+               ? VLY_E_IO
+               : VLY_E_PARSE;
+}
+
 /* The genome is refused with exactly this message. */
 static inline void assert_refused_with(const char *text,
                                        const vly_override *overrides,
@@ -37,7 +46,7 @@ static inline void assert_refused_with(const char *text,
     vly_genome *genome = NULL;
     assert_int_equal(vly_genome_parse(text, strlen(text), "t", overrides, n,
                                       &genome, &error),
-                     VLY_E_PARSE);
+                     refusal(message));
     assert_null(genome);
     assert_string_equal(error.message, message);
 }

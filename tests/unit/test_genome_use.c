@@ -42,7 +42,7 @@ static void refused(const char *name, const char *message)
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     snprintf(wanted, sizeof(wanted), "%s/%s", folder, message);
     assert_int_equal(vly_genome_load(path, NULL, 0, &genome, &error),
-                     VLY_E_PARSE);
+                     refusal(message));
     assert_string_equal(error.message, wanted);
     assert_true(vly_memory_live() == before);
 }

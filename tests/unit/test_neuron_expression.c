@@ -201,9 +201,50 @@ static void limits(void **state)
                    "parameters exp(y*log(x)) is x to the y");
 }
 
+/* Conditions that no state changes are noted: v is -100 to 50. */
+static void spikes_always(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spike;
+        bool always;
+    } cases[] = {{"0 < 1", true},
+                 {"not (1 < 0 and v > 0)", true},
+                 {"v >= th", true},
+                 {"v > th or v < 0", false},
+                 {"v + u >= th", false},
+                 {"v <= -th/2 and u < 1 or not (v < th)", true},
+                 {"v < 50 or u < 0", false},
+                 {"u >= th", false},
+                 {"dt > 0 ms", false},
+                 {"1 < 0", false}};
+    char text[400];
+    neuron n;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool found = false;
+        (void)snprintf(
+            text, sizeof text,
+            "[neuron.n]\nparam = { th = -100 }\nport = { ex = \"1\" }\n"
+            "state = { v = { value = 0, range = [-100, 50] }, u = 1 }\n"
+            "update = \"v = u + th; u = 2*v\"\non.ex = \"v += in\"\n"
+            "spike = \"%s\"\nreset = \"v -= 1; u -= 1\"\n",
+            cases[i].spike);
+        neuron_make(&n, text, 1);
+        for (uint32_t k = 0; k < n.n_notes; k++)
+            found |= strcmp(n.notes[k], "t:7:9: [neuron.n]: spike is true in "
+                                        "every state with the parameters by "
+                                        "default: the neuron fires in every "
+                                        "burst") == 0;
+        if (found != cases[i].always)
+            fail_msg("%s: %u notes", cases[i].spike, n.n_notes);
+        neuron_free(&n);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(precedence), cmocka_unit_test(conditions),
-    cmocka_unit_test(units),      cmocka_unit_test(functions),
-    cmocka_unit_test(layout),     cmocka_unit_test(limits),
+    cmocka_unit_test(precedence),    cmocka_unit_test(conditions),
+    cmocka_unit_test(units),         cmocka_unit_test(functions),
+    cmocka_unit_test(layout),        cmocka_unit_test(limits),
+    cmocka_unit_test(spikes_always),
 };
 VLY_TEST_MAIN(tests)

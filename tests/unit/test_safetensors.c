@@ -114,7 +114,7 @@ static const struct {
 } bad[] = {
     /* places */
     {X("\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]"), 3,
-     "tensor x ends at offset 4, but the file has 3 bytes behind its header: "
+     "tensor x ends at offset 4, but the file has 3 bytes after its header: "
      "it is cut"},
     {X("\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]"), 5,
      "the tensors end at offset 4, but the file has 5 bytes"},

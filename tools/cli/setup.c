@@ -261,7 +261,8 @@ vly_status tool_genome_load(const char *path, const vly_override *overrides,
     struct stat info;
     vly_status status =
         vly_genome_load(path, overrides, n_overrides, genome, error);
-    if (status != VLY_E_IO)
+    /* of standard input it is a file that the genome names */
+    if (status != VLY_E_IO || strcmp(path, "-") == 0)
         return status;
     if (stat(path, &info) != 0)
         return errno == ENOENT ? tool_genome_missing(path, error) : status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What rounding does to weights and rates. Parts of one map, which lie in a
- * connectome one behind the other, are told of once.
+ * connectome one after the other, have one note.
  */
 #include "tools/cli/weight_notes.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * volley status: what became of a run, or what it is doing, from the folder
- * that `volley run -o` writes. Whether it still runs is told by the lock that
- * it holds on log.jsonl; where it is, by its control socket.
+ * that `volley run -o` writes. A run that still goes on holds a lock on
+ * log.jsonl; its control socket answers where it is.
  */
 #include "tools/cli/commands.h"
 

@@ -7,7 +7,7 @@
  *   decode:TYPE:BATCHxHEADSxCACHExDIM     one query a sequence
  *   wkv:TYPE:BATCHxHEADSxSEQ   SEQ 1 is a single step
  *
- * and behind another colon words with commas between them, as in
+ * and after another colon words with commas between them, as in
  * attention:bf16:1x64/8x16384x128:causal,backward:
  *
  *   gemm, gemv  bias relu relu2 gelu batch=N

@@ -47,7 +47,7 @@ static vly_status judge(const char *path, const vly_stream_tail *tail,
         return VLY_OK;
     return vly_fail(error, VLY_E_PARSE,
                     "%s: damaged at byte %" PRIu64 ", after burst %" PRIu64
-                    ": what was written there and behind it, %" PRIu64
+                    ": what was written there and after it, %" PRIu64
                     " bytes, is lost",
                     path, tail->n_bytes, tail->n_bursts, tail->n_left);
 }

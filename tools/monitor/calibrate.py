@@ -23,7 +23,7 @@ import tokens
 # higher, because the short ones of an idle machine are no measure of the long
 # ones; that of extremes lower, as far down as the mean excess stays what it is
 # further up (0.81 at 0.98, 0.82 at 0.99, 0.72 at 0.97), so what is far out is
-# judged alike and more of what is not is told apart.
+# judged alike and more of what is not is distinguished.
 # That of work begins where the mean excess no longer falls (0.21 at 0.99, 0.17
 # at 0.995 and 0.998): what a neighbour does to a core has an end.
 QUANTILES = [0.99, 0.999, 0.98, 0.998, 0.99]

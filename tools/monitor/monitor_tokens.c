@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * volley monitor tokens: what the monitor's model reads of a telemetry, what
  * the simple detectors make of it, and with a model what the monitor does: the
- * code that watches a run judges its file here, so what is told of the monitor
+ * code that watches a run judges its file here, so the alarms of the monitor
  * can be measured on files.
  */
 #include "tools/monitor/monitor_commands.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How a run ended, on the page of `monitor report`. A run that was killed
- * cannot say so; what it left behind is told, and what is likely from that.
+ * cannot say so; the page says what its files have, and what follows from that.
  */
 #include "tools/monitor/report.h"
 
@@ -135,7 +135,7 @@ bool report_end_unusual(const report *page)
         return false;
     if (report_end_is(page, "killed"))
         tool_print("  The run has no end. Its last record is of burst %s%s%s; "
-                   "of what came\n  behind it nothing is known.\n",
+                   "of what came\n  after it nothing is known.\n",
                    tool_thousands(end->burst), end->time[0] ? ", " : "",
                    tool_plain(end->time, &copy));
     else

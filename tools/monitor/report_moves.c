@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What bursts took before and after a net was moved, and the longest record, on
- * the page of `monitor report`. The monitor learns anew behind a move and tells
- * only of far more work; who asked for a place may want to know whether it is
- * as fast as it should be.
+ * the page of `monitor report`. The monitor learns again after a move and
+ * reports only far more work; a user who asked for a place may want to know
+ * whether it is as fast as it should be.
  */
 #include "tools/monitor/report.h"
 

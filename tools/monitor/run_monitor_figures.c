@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the monitor of a run did. Who was watched is told what was looked at and
- * what was not: an alarm that did not come means nothing else.
+ * What the monitor of a run did: the user reads what was looked at and what was
+ * not, because only then does an alarm that did not come mean something.
  */
 #include "tools/monitor/run_monitor_figures.h"
 

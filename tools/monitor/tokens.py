@@ -56,8 +56,8 @@ def without(r, ns, waited_ns):
 
 
 def knows_phase(r, ns):
-    """Whether little was waited beyond the exchange, beside this phase: in
-    which one nobody knows."""
+    """Whether little was waited beyond the exchange, beside this phase (the
+    records do not say in which phase)."""
     return ns > 0 and knows_times(r) and \
         max(0, r["engine_waited_ns"] - r["exchange_ns"]) <= ns // LITTLE
 

@@ -46,8 +46,6 @@ static vly_status read_plan(run_job *job, const tool_args *args,
     VLY_TRY(tool_genome_load(plan->path, plan->overrides.list,
                              plan->overrides.n, &build->genome, error));
     build->seconds.load = (double)(vly_clock_ns() - begin) * 1e-9;
-    if (!plan->quiet)
-        tool_notes(build->genome);
     VLY_TRY(tool_bursts(args, build->genome, &plan->n_bursts, error));
     status = run_parts_read_more(job, args, error);
 out:
@@ -95,6 +93,8 @@ static int run(const tool_args *args)
         return give_up(&job, &error);
     if (run_ranks_serves(&job))
         return run_ranks_serve(&job);
+    if (!job.plan.quiet) /* every rank has them: only the first one prints */
+        tool_notes(job.build.genome);
     if (run_job_open(&job, &error) != VLY_OK) {
         run_ranks_abort(&job, &error);
         return give_up(&job, &error);

@@ -3,9 +3,12 @@
  * the others run with it (core/engine/ranks.h). --ranks starts the others on
  * this host, with the same command line; mpirun and srun start all of them.
  */
+#define _GNU_SOURCE /* F_OFD_GETLK */
 #include "tools/run/run_ranks.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
@@ -13,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -177,11 +181,49 @@ static vly_status start_one(run_job *job, uint32_t rank, vly_error *error)
     return VLY_OK;
 }
 
+/* Whether the job of this name has ended: its leader has, and no rank has the
+ * file locked. A file of the last minute is left, as others of this host may
+ * have process numbers of their own. */
+static bool is_left(const char *path, long leader)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat about;
+    const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const bool left =
+        file >= 0 && fstat(file, &about) == 0 && about.st_uid == geteuid() &&
+        time(NULL) - about.st_mtime > 60 && kill((pid_t)leader, 0) != 0 &&
+        errno == ESRCH && fcntl(file, F_OFD_GETLK, &lock) == 0 &&
+        lock.l_type == F_UNLCK;
+    if (file >= 0)
+        (void)close(file);
+    return left;
+}
+
+/* A job that was killed before all its ranks had come leaves its name in shared
+ * memory, and no later job has the same one. */
+static void remove_left_names(void)
+{
+    glob_t found = {0};
+    if (glob("/dev/shm/volley-*", GLOB_NOSORT, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            const char *path = found.gl_pathv[i];
+            long leader = 0;
+            int end = 0;
+            if (sscanf(path, "/dev/shm/volley-%ld-%*[0-9a-f]%n", &leader,
+                       &end) == 1 &&
+                end > 0 && path[end] == '\0' && leader > 0 &&
+                is_left(path, leader))
+                (void)unlink(path);
+        }
+    globfree(&found);
+}
+
 static vly_status start_children(run_job *job, vly_exchange_spec *spec,
                                  vly_error *error)
 {
     ranks_part *part = of(job);
     vly_status status = VLY_OK;
+    remove_left_names();
     snprintf(part->name, sizeof part->name, "volley-%ld-%" PRIx64,
              (long)getpid(), vly_clock_ns());
     spec->n_ranks = part->n_asked;

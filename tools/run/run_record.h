@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Spikes and samples of a run on their way to a file and to statistics, by a
  * thread of their own. The run waits for it only where its memory is used up,
- * and what it waited is told.
+ * and the summary has how long it waited.
  */
 #ifndef VOLLEY_TOOLS_RUN_RECORD_H
 #define VOLLEY_TOOLS_RUN_RECORD_H

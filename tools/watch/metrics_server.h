@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * An HTTP endpoint that answers GET /metrics with a page of text: HTTP/1.1, one
  * request a connection. One thread of its own serves all connections in turn as
- * they can go on (poll), so who says nothing, sends a byte now and then or does
- * not read holds up nobody. Each has a second for its request and as long for
- * each part of the answer that it takes; of more than METRICS_CLIENTS the one
- * that has waited longest is hung up on.
+ * they can go on (poll), so a client that says nothing, sends a byte now and
+ * then or does not read delays no other client. Each has a second for its
+ * request and as long for each part of the answer that it takes; of more than
+ * METRICS_CLIENTS the connection of the one that has waited longest is closed.
  */
 #ifndef VOLLEY_TOOLS_METRICS_SERVER_H
 #define VOLLEY_TOOLS_METRICS_SERVER_H

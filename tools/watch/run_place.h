@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where a net is and where it was asked to be, burst by burst: what samples of
- * telemetry tell of it. The burst loop counts, so that nobody who looks later
- * has to ask how things are by then, and a swap that is undone before the next
+ * telemetry say of it. The burst loop counts, so that a reader who looks later
+ * need not ask what holds by then, and a swap that is undone before the next
  * sample is not lost. Sums need no history: there is nothing to drop.
  */
 #ifndef VOLLEY_TOOLS_RUN_PLACE_H
