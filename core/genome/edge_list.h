@@ -104,6 +104,7 @@ typedef struct vly_sonata_about {
     bool report; /* samples */
     bool edges;
     bool mean; /* our own: means of neurons */
+    bool nodes;
 } vly_sonata_about;
 
 typedef struct vly_edges_about {

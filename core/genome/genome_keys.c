@@ -132,8 +132,17 @@ const vly_key vly_keys_mask[] = {
     END};
 
 const vly_key vly_keys_column[] = {
-    {"file", VLY_FORM_TEXT, "comma-separated, with a header"},
-    {"column", VLY_FORM_TEXT, "name in the header: a line a neuron"},
+    {"file", VLY_FORM_TEXT,
+     "comma-separated text with a header, or SONATA nodes (HDF5)"},
+    {"column", VLY_FORM_TEXT,
+     "name in the header: a line a neuron; of SONATA nodes an attribute, as "
+     "tau_m; default the key"},
+    {"population", VLY_FORM_TEXT, "of SONATA nodes, if the file has several"},
+    {"node_types_file", VLY_FORM_TEXT,
+     "SONATA's node types: the column where a node's group has none, or in the "
+     "JSON files of its dynamics_params"},
+    {"dynamics_params_dir", VLY_FORM_TEXT,
+     "folder of these files; default that of node_types_file"},
     END};
 
 const vly_key vly_keys_map[] = {
