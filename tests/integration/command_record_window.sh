@@ -184,6 +184,56 @@ if [ "$hdf5" = 1 ]; then
     prints "means of neurons"
 fi
 
+# ---- the input of each port: a variable that adds it up (docs/models.md) ----
+cat >input.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 40
+[neuron.lif]
+param = { c_m = "250 pF", tau_m = "10 ms", e_l = "-65 mV", v_th = "-50 mV", tau_syn = "2 ms" }
+port = { ex = "pA", inh = "pA" }
+state = { v = "e_l", i = "0 pA", sum_ex = "0 pA", sum_inh = "0 pA" }
+eq = """
+    v' = (e_l - v)/tau_m + i/c_m
+    i' = -i/tau_syn
+"""
+on.ex = "i += in; sum_ex += in"
+on.inh = "i += in; sum_inh += in"
+spike = "v >= v_th"
+reset = "v = e_l"
+[area.G]
+generator = "spikes"
+neurons = 2
+times_ms = [[1, 4, 4.5], [4, 12]]
+[area.A]
+model = "lif"
+neurons = 2
+[[map]]
+from = "G[0]"
+to = "A[0]"
+rule = "one_to_one"
+weight_pa = 40
+delay_ms = 1
+[[map]]
+from = "G[1]"
+to = "A"
+rule = "all_to_all"
+weight_pa = -12.5
+delay_ms = 1
+[[record]]
+what = "fields"
+from = "A"
+fields = "sum_*"
+interval_ms = 5
+END
+expect 0 run input.toml --threads 1 --quiet --record input.csv
+# of arrivals 1 ms after the spikes, within bursts that end by then
+for port in ex:40,0,120,0,120,0,120,0 inh:0,0,-12.5,-12.5,-25,-25,-25,-25; do
+    sed 1d "input.1.sum_${port%%:*}_pa.csv" | cut -d, -f5 | paste -sd, >found.csv
+    holds [ "$(cat found.csv)" = "${port#*:}" ]
+done
+
 # ---- refused ----
 printf '[[record]]\nwhat = "spikes"\nfrom = "E"\nstart_ms = 9\nstop_ms = 9\n' |
     cat net.toml - >wrong.toml
