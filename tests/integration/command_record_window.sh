@@ -152,6 +152,13 @@ expect 0 inspect whole.vls
 prints "rate_hz of 5 neurons of I, their mean, every 30 bursts"
 expect 0 inspect --repair whole.vls --to again.csv
 holds cmp again.2.rate_hz.csv rates.2.rate_hz.csv
+# pictures, where this build makes some
+if "$volley" plot rate all.csv -o all.png >out 2>err; then
+    expect 0 plot traces rates.1.rate_hz.csv -o mean.png
+    expect 0 plot traces whole.vls --field rate_hz -o rates.png
+    expect 2 plot traces all.csv -o spikes.png
+    says "no samples of a field"
+fi
 # a recording that begins at a checkpoint begins with the next interval
 expect 0 run rates.toml --quiet --bursts 45 --checkpoint bare.state
 record late --resume bare.state

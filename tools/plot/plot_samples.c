@@ -100,7 +100,9 @@ static vly_status read_rows(plot_traces *traces, const tool_args *args,
                             vly_csv *csv, const char *path, vly_error *error)
 {
     static const char *const names[] = {"burst", "time_ms", "area", "neuron"};
-    const bool mean = csv->n_fields == 4; /* rates of areas */
+    /* rates of areas; with neurons it would be a file of spikes */
+    const bool mean =
+        csv->n_fields == 4 && vly_csv_column(csv, "neuron") == csv->n_fields;
     const uint32_t value_at = mean ? 3 : 4;
     bool more = true;
     vly_status status = VLY_OK;
