@@ -88,7 +88,10 @@ typedef struct vly_checkpoint {
     uint32_t n_traces;
     uint32_t n_sections;
     uint32_t n_resumes; /* number of times that the run was resumed */
-    char *text;         /* what the recordings' paths point into, if loaded */
+    uint64_t *counts;   /* [n_counts] the host's: intervals of recorded rates
+                         * that are not over, and spikes in them */
+    uint64_t n_counts;
+    char *text; /* what the recordings' paths point into, if loaded */
 } vly_checkpoint;
 
 /* Description of a file, for display. */

@@ -73,6 +73,8 @@ void vly_checkpoint_entry_name(const vly_checkpoint_entry *entry, char name[64])
         snprintf(name, 64, "learned");
     else if (entry->id == VLY_PART_MEMORIES + 1)
         snprintf(name, 64, "memories");
+    else if (entry->id == VLY_PART_COUNTS + 1)
+        snprintf(name, 64, "counts");
     else
         snprintf(name, 64, "%s", vly_checkpoint_part_name(entry->id - 1));
 }
@@ -133,13 +135,16 @@ const char *vly_checkpoint_entry_fault(const vly_checkpoint_entry *entry,
     bool trace = entry->id == VLY_PART_TRACE + 1;
     bool learned = entry->id == VLY_PART_LEARNED + 1;
     bool memories = entry->id == VLY_PART_MEMORIES + 1;
+    bool counts = entry->id == VLY_PART_COUNTS + 1;
+    bool one = learned || memories || counts;
     uint32_t types = trace      ? trace_types
                      : learned  ? 1u << VLY_STORED_F64
                      : memories ? 1u << VLY_STORED_U32
+                     : counts   ? 1u << VLY_STORED_U64
                                 : plastic_types;
-    if (!trace && !learned && !memories && entry->id != VLY_PART_PLASTIC + 1)
+    if (!trace && !one && entry->id != VLY_PART_PLASTIC + 1)
         return "has an unknown kind";
-    if ((learned || memories) && entry->index != 0)
+    if (one && entry->index != 0)
         return "has an index";
     if (learned && entry->n > UINT32_MAX)
         return "has too many values";

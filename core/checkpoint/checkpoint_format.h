@@ -43,8 +43,9 @@ typedef enum vly_checkpoint_part {
     /* any number of these, from version 2 on */
     VLY_PART_PLASTIC = VLY_PARTS, /* weights of one projection */
     VLY_PART_TRACE,               /* one column of one area */
-    VLY_PART_LEARNED, /* at most one: parameters of plasticity rules */
-    VLY_PART_MEMORIES /* at most one: what memory areas know */
+    VLY_PART_LEARNED,  /* at most one: parameters of plasticity rules */
+    VLY_PART_MEMORIES, /* at most one: what memory areas know */
+    VLY_PART_COUNTS    /* at most one: spikes of open intervals of rates */
 } vly_checkpoint_part;
 
 typedef struct vly_checkpoint_header {

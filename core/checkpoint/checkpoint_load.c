@@ -254,6 +254,11 @@ static vly_status make_others(loading *work, vly_checkpoint *made,
                 (vly_memory_words){.words = take(work, i), .n_words = entry->n};
             continue;
         }
+        if (entry->id == VLY_PART_COUNTS + 1) {
+            made->n_counts = entry->n;
+            made->counts = take(work, i);
+            continue;
+        }
         if (entry->index >= state->n_areas ||
             entry->n != state->areas[entry->index].n_neurons)
             return vly_checkpoint_damaged(error, work->path,
@@ -354,6 +359,7 @@ void vly_checkpoint_destroy(vly_checkpoint *checkpoint)
     vly_free(checkpoint->traces);
     vly_free(checkpoint->sections);
     vly_free(checkpoint->recordings);
+    vly_free(checkpoint->counts);
     vly_free(checkpoint->text);
     vly_free(checkpoint);
 }

@@ -128,6 +128,7 @@ static uint64_t part_count(const saving *work, uint32_t part)
     case VLY_PART_TRACE:
     case VLY_PART_LEARNED:
     case VLY_PART_MEMORIES:
+    case VLY_PART_COUNTS:
         break;
     }
     return 0;
@@ -165,6 +166,7 @@ static const void *part_bytes(const saving *work, uint32_t part)
     case VLY_PART_TRACE:
     case VLY_PART_LEARNED:
     case VLY_PART_MEMORIES:
+    case VLY_PART_COUNTS:
         break;
     }
     return NULL;
@@ -228,6 +230,11 @@ static void put_pieces(saving *work)
         put_piece(work, i++,
                   typed(VLY_PART_MEMORIES, VLY_STORED_U32, 0, memory->n_words),
                   memory->words);
+    if (checkpoint->n_counts > 0)
+        put_piece(
+            work, i++,
+            typed(VLY_PART_COUNTS, VLY_STORED_U64, 0, checkpoint->n_counts),
+            checkpoint->counts);
 }
 
 /* Sections that a reader would refuse are not written. */
@@ -257,7 +264,8 @@ static vly_status make_pieces(saving *work, vly_error *error)
     const vly_checkpoint *checkpoint = work->checkpoint;
     work->n_pieces = VLY_PARTS + checkpoint->n_weights + checkpoint->n_traces +
                      (checkpoint->state->overlay->n_learned > 0) +
-                     (checkpoint->state->memory.n_words > 0);
+                     (checkpoint->state->memory.n_words > 0) +
+                     (checkpoint->n_counts > 0);
     work->pieces = vly_calloc(work->n_pieces, sizeof *work->pieces);
     work->entries = vly_calloc(work->n_pieces, sizeof *work->entries);
     if (!work->pieces || !work->entries)

@@ -36,7 +36,9 @@ static vly_status take_frame(about_reader *reader, vly_sonata_frame *frame)
         reader->begun = true;
         *reader->about = (vly_sonata_about){.spikes = frame->top[0] != 0,
                                             .report = frame->top[1] != 0,
-                                            .edges = frame->top[2] != 0};
+                                            .edges = frame->top[2] != 0,
+                                            .mean = frame->top[3] != 0,
+                                            .nodes = frame->top[4] != 0};
         return VLY_OK;
     }
     if (frame->kind == VLY_SONATA_ABOUT && reader->begun) {

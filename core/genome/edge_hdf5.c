@@ -424,7 +424,8 @@ static bool send_populations(sonata_reader *reader, hid_t file)
 
 void vly_hdf5_about(const vly_sonata_ask *ask, int out)
 {
-    static const char *const tops[] = {"spikes", "report", "edges"};
+    static const char *const tops[] = {"spikes", "report", "edges", "mean",
+                                       "nodes"};
     sonata_reader reader = {.ask = ask, .out = out, .edges = -1, .group = -1};
     vly_sonata_frame frame = {.kind = VLY_SONATA_TOP};
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -433,7 +434,7 @@ void vly_hdf5_about(const vly_sonata_ask *ask, int out)
         fail(&reader, "", "no HDF5 file that can be read (damaged?)");
         return;
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 5; i++)
         frame.top[i] = H5Lexists(file, tops[i], H5P_DEFAULT) > 0;
     /* older reports */
     frame.top[1] |= H5Lexists(file, "data", H5P_DEFAULT) > 0 &&

@@ -58,7 +58,7 @@ typedef struct vly_sonata_frame {
     uint32_t n;
     uint64_t total;
     uint32_t has[VLY_SONATA_SENT];
-    uint32_t top[3];              /* spikes, report, edges */
+    uint32_t top[5];              /* spikes, report, edges, mean, nodes */
     char group[VLY_SONATA_GROUP]; /* number of the edge group */
     char text[1024];
 } vly_sonata_frame;

@@ -103,6 +103,8 @@ typedef struct vly_sonata_about {
     bool spikes;
     bool report; /* samples */
     bool edges;
+    bool mean; /* our own: means of neurons */
+    bool nodes;
 } vly_sonata_about;
 
 typedef struct vly_edges_about {

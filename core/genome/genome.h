@@ -335,19 +335,22 @@ typedef struct vly_stimulus {
 
 typedef enum vly_record_kind {
     VLY_RECORD_SPIKES,
-    VLY_RECORD_FIELDS
+    VLY_RECORD_FIELDS,
+    VLY_RECORD_RATES
 } vly_record_kind;
 
 /* One [[record]] of one area, and of one field. */
 typedef struct vly_record {
     vly_record_kind kind;
     uint32_t area;
-    uint32_t group;    /* fields: which [[record]] of fields, from 1 */
+    uint32_t group;    /* fields, rates: which [[record]] of them, from 1 */
     uint32_t field;    /* fields: of the area's model */
-    uint64_t interval; /* fields: bursts between two samples */
+    bool by_neuron;    /* rates: a rate a neuron, not their mean */
+    uint64_t interval; /* fields, rates: bursts between two samples */
     uint64_t offset;   /* fields: a sample after offset + k * interval bursts */
     uint64_t start;    /* spikes of bursts [start, stop); samples after start */
-    uint64_t stop;     /* to stop bursts; UINT64_MAX: to the end */
+    uint64_t stop;     /* to stop bursts; UINT64_MAX: to the end. Intervals of
+                        * rates begin at start */
     uint32_t *neurons; /* [n_neurons] ascending, in the area; NULL: all */
     uint32_t n_neurons;
     vly_origin origin;

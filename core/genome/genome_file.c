@@ -20,6 +20,7 @@
 #include "genome/genome_inputs.h"
 #include "genome/genome_keys.h"
 #include "genome/genome_table.h"
+#include "genome/node_values.h"
 
 #define VALUES_MAX VLY_NEURONS_MAX
 
@@ -40,15 +41,15 @@ out:
     return status;
 }
 
-/* *file is open; node is the path's, what its key, for messages. */
-static vly_status open_named(vly_reader *reader, const vly_toml_node *node,
-                             const char *what, char **path, FILE **file)
+vly_status vly_file_open_key(vly_reader *reader, const vly_toml_node *node,
+                             const char *what, const char *given, char **path,
+                             FILE **file)
 {
     vly_error why = VLY_ERROR_INIT;
-    const char *given = NULL;
     struct stat about;
-    vly_status status;
-    VLY_TRY(vly_reader_string(reader, node, what, &given));
+    vly_status status = VLY_OK;
+    if (!given)
+        VLY_TRY(vly_reader_string(reader, node, what, &given));
     if (!*given)
         return vly_reader_wrong(reader, node, what, "the path of a file");
     VLY_TRY(find_path(reader, given, path));
@@ -65,7 +66,7 @@ out:
 vly_status vly_file_open(vly_reader *reader, const vly_toml_node *node,
                          char **path, FILE **file)
 {
-    return open_named(reader, node, "file", path, file);
+    return vly_file_open_key(reader, node, "file", NULL, path, file);
 }
 
 vly_status vly_file_placed(vly_reader *reader, const vly_toml_node *node,
@@ -259,7 +260,8 @@ static vly_status read_types(vly_reader *reader, vly_map_entry *map,
     FILE *file = NULL;
     char *path = NULL;
     vly_status status;
-    VLY_TRY(open_named(reader, node, "edge_types_file", &path, &file));
+    VLY_TRY(
+        vly_file_open_key(reader, node, "edge_types_file", NULL, &path, &file));
     status = vly_edge_types_init(types, file, node->u.string, &why);
     VLY_TRY(vly_file_placed(reader, node, status, &why));
     VLY_TRY(vly_file_keep_path(reader, path, &map->edge_types));
@@ -426,13 +428,19 @@ vly_status vly_value_from_file(vly_reader *reader, const vly_toml_node *node,
     table = given->kind == VLY_TOML_STRING
                 ? vly_tables_find(reader, given->u.string)
                 : NULL;
-    if (table) {
+    if (!table)
+        VLY_TRY(vly_file_open(reader, given, &path, &file));
+    const bool nodes = file && vly_file_is_hdf5(file);
+    if (!nodes)
+        VLY_TRY(vly_values_no_nodes(reader, node));
+    if (table)
         status = vly_values_from_column(table, wanted, spec, &column.values,
                                         &column.n, &why);
-    } else {
-        VLY_TRY(vly_file_open(reader, given, &path, &file));
+    else if (nodes)
+        VLY_TRY(vly_values_from_nodes(reader, node, spec, path, wanted,
+                                      &column.values, &column.n));
+    else
         status = read_column(&column, file, given->u.string, wanted, &why);
-    }
     VLY_TRY(vly_file_placed(reader, given, status, &why));
     value->kind = VLY_VALUE_ARRAY;
     value->array = column.values;

@@ -12,6 +12,11 @@
 /* Opens the file that node names; *path lives as long as the reader. */
 vly_status vly_file_open(vly_reader *reader, const vly_toml_node *node,
                          char **path, FILE **file);
+/* The same for the path of another key, `what`. given: a path that node only
+ * leads to, NULL: that of node itself. */
+vly_status vly_file_open_key(vly_reader *reader, const vly_toml_node *node,
+                             const char *what, const char *given, char **path,
+                             FILE **file);
 /* Adds the genome's place before the message of a failure; OK stays OK. */
 vly_status vly_file_placed(vly_reader *reader, const vly_toml_node *node,
                            vly_status status, const vly_error *why);

@@ -132,8 +132,17 @@ const vly_key vly_keys_mask[] = {
     END};
 
 const vly_key vly_keys_column[] = {
-    {"file", VLY_FORM_TEXT, "comma-separated, with a header"},
-    {"column", VLY_FORM_TEXT, "name in the header: a line a neuron"},
+    {"file", VLY_FORM_TEXT,
+     "comma-separated text with a header, or SONATA nodes (HDF5)"},
+    {"column", VLY_FORM_TEXT,
+     "name in the header: a line a neuron; of SONATA nodes an attribute, as "
+     "tau_m; default the key"},
+    {"population", VLY_FORM_TEXT, "of SONATA nodes, if the file has several"},
+    {"node_types_file", VLY_FORM_TEXT,
+     "SONATA's node types: the column where a node's group has none, or in the "
+     "JSON files of its dynamics_params"},
+    {"dynamics_params_dir", VLY_FORM_TEXT,
+     "folder of these files; default that of node_types_file"},
     END};
 
 const vly_key vly_keys_map[] = {
@@ -250,14 +259,14 @@ const vly_key vly_keys_except[] = {
     }
 
 const vly_key vly_keys_record[] = {
-    {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
+    {"what", VLY_FORM_KIND, "spikes, rates, fields, or weights"},
     {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     RECORD_WINDOW,
     END};
 
 const vly_key vly_keys_record_fields[] = {
-    {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
+    {"what", VLY_FORM_KIND, "spikes, rates, fields, or weights"},
     {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"fields", VLY_FORM_AREAS, "of the model, as v_mv or i_*: one or a list"},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
@@ -271,8 +280,22 @@ const vly_key vly_keys_record_fields[] = {
     RECORD_WINDOW,
     END};
 
+const vly_key vly_keys_record_rates[] = {
+    {"what", VLY_FORM_KIND, "spikes, rates, fields, or weights"},
+    {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
+    {"by", VLY_FORM_KIND,
+     "mean rate of the neurons of each area (\"area\", the default), or a rate "
+     "for each \"neuron\""},
+    {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
+    {"interval_ms", VLY_FORM_NUMBER,
+     "a rate (Hz) of each such interval from the start on: spikes in it by its "
+     "length"},
+    {"interval_bursts", VLY_FORM_WHOLE, "the same in bursts"},
+    RECORD_WINDOW,
+    END};
+
 const vly_key vly_keys_record_weights[] = {
-    {"what", VLY_FORM_KIND, "spikes, fields, or weights"},
+    {"what", VLY_FORM_KIND, "spikes, rates, fields, or weights"},
     {"map", VLY_FORM_TEXT, "id of a map with plasticity, or \"map:N\""},
     {"first", VLY_FORM_WHOLE,
      "synapse of the map, from 0, in the order of its pairs of areas, sources, "
@@ -335,6 +358,7 @@ const vly_key_section vly_key_sections[] = {
     {"sine", "a sine", vly_keys_sine, false, false},
     {"ramp", "a ramp", vly_keys_ramp, false, false},
     {"record.spikes", "[[record]]", vly_keys_record, false, false},
+    {"record.rates", "[[record]]", vly_keys_record_rates, false, false},
     {"record.fields", "[[record]]", vly_keys_record_fields, false, false},
     {"record.weights", "[[record]]", vly_keys_record_weights, false, false},
     {NULL, NULL, NULL, false, false}};

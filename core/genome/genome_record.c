@@ -22,7 +22,9 @@
 /* One [[record]] being read. */
 typedef struct record_entry {
     const vly_toml_node *node;
-    const vly_toml_node *fields; /* a string or a list of them; NULL: spikes */
+    vly_record_kind kind;
+    bool by_neuron;
+    const vly_toml_node *fields; /* a string or a list of them */
     vly_area_list areas;
     const vly_end *ends; /* [areas.n] each one part */
     uint32_t group;
@@ -179,11 +181,11 @@ static vly_status add(vly_reader *reader, const record_entry *entry, uint32_t i,
     if (!grown)
         return vly_reader_nomem(reader, sizeof *grown, "the records");
     genome->records = grown;
-    vly_record record = {.kind = entry->fields ? VLY_RECORD_FIELDS
-                                               : VLY_RECORD_SPIKES,
+    vly_record record = {.kind = entry->kind,
                          .area = entry->areas.areas[i],
                          .group = entry->group,
                          .field = field,
+                         .by_neuron = entry->by_neuron,
                          .interval = entry->interval,
                          .offset = entry->offset,
                          .start = entry->start,
@@ -318,12 +320,15 @@ out:
     return status;
 }
 
-/* A sample is of a number of bursts that are done, never of 0. */
+/* A sample is of a number of bursts that are done, never of 0; a rate is of the
+ * interval before it, which begins at the start or later. */
 static vly_status check_samples(vly_reader *reader, const record_entry *entry)
 {
     const uint64_t interval = entry->interval;
     uint64_t first = entry->offset ? entry->offset : interval;
-    if (first < entry->start)
+    if (entry->kind == VLY_RECORD_RATES)
+        first = entry->start + interval;
+    else if (first < entry->start)
         first += (entry->start - first + interval - 1) / interval * interval;
     if (first <= entry->stop)
         return VLY_OK;
@@ -363,46 +368,108 @@ out:
     return status;
 }
 
+/* What a [[record]] may be; that of weights is in genome_record_weights.c. */
+static const struct record_form {
+    const char *what;
+    const vly_key *keys;
+    const char *wanted; /* keys that it needs */
+} forms[] = {
+    [VLY_RECORD_SPIKES] = {"spikes", vly_keys_record, "from = areas"},
+    [VLY_RECORD_FIELDS] = {"fields", vly_keys_record_fields,
+                           "from = areas and fields = names"},
+    [VLY_RECORD_RATES] = {"rates", vly_keys_record_rates,
+                          "from = areas and interval_ms or interval_bursts"},
+};
+
+enum { N_FORMS = sizeof forms / sizeof forms[0] };
+
+/* Without `what` the keys are those of spikes. */
+static vly_status read_kind(vly_reader *reader, record_entry *entry)
+{
+    const vly_toml_node *what = vly_toml_get(entry->node, "what");
+    for (int k = 0; what && k < N_FORMS; k++)
+        if (what->kind == VLY_TOML_STRING &&
+            strcmp(what->u.string, forms[k].what) == 0) {
+            entry->kind = (vly_record_kind)k;
+            return VLY_OK;
+        }
+    if (!what)
+        return VLY_OK;
+    return vly_reader_wrong(reader, what, "what",
+                            "\"spikes\", \"rates\", \"fields\" or \"weights\"");
+}
+
+/* Keys without which nothing can be recorded. */
+static vly_status check_needed(vly_reader *reader, const record_entry *entry)
+{
+    const vly_toml_node *node = entry->node;
+    const struct record_form *form = &forms[entry->kind];
+    const char *missing = NULL;
+    if (!vly_toml_get(node, "what"))
+        missing = "what";
+    else if (!vly_toml_get(node, "from"))
+        missing = "from";
+    else if (entry->kind == VLY_RECORD_FIELDS && !entry->fields)
+        missing = "fields";
+    else if (entry->kind == VLY_RECORD_RATES &&
+             !vly_toml_get(node, "interval_ms") &&
+             !vly_toml_get(node, "interval_bursts"))
+        missing = "an interval";
+    if (!missing)
+        return VLY_OK;
+    return vly_reader_fail_key(
+        reader, node, "a [[record]] without %s, wanted what = \"%s\" and %s",
+        missing, form->what, form->wanted);
+}
+
+static vly_status read_by(vly_reader *reader, record_entry *entry)
+{
+    const vly_toml_node *by = vly_toml_get(entry->node, "by");
+    if (!by)
+        return VLY_OK;
+    const bool text = by->kind == VLY_TOML_STRING;
+    entry->by_neuron = text && strcmp(by->u.string, "neuron") == 0;
+    return entry->by_neuron || (text && strcmp(by->u.string, "area") == 0)
+               ? VLY_OK
+               : vly_reader_wrong(reader, by, "by", "\"area\" or \"neuron\"");
+}
+
+/* Adds the records of an entry, one an area (and field). */
+static vly_status add_all(vly_reader *reader, record_entry *entry,
+                          uint32_t *n_groups)
+{
+    vly_status status = VLY_OK;
+    if (entry->kind != VLY_RECORD_SPIKES) {
+        entry->group = ++*n_groups;
+        VLY_TRY(vly_record_interval(reader, entry->node, &entry->interval));
+        VLY_TRY(check_samples(reader, entry));
+    }
+    if (entry->kind == VLY_RECORD_FIELDS)
+        return add_fields(reader, entry);
+    for (uint32_t i = 0; i < entry->areas.n; i++)
+        VLY_TRY(add(reader, entry, i, 0));
+out:
+    return status;
+}
+
 static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
                               uint32_t *n_groups)
 {
     const vly_toml_node *what = vly_toml_get(node, "what");
-    const vly_toml_node *from = vly_toml_get(node, "from");
     record_entry entry = {.node = node, .fields = vly_toml_get(node, "fields")};
-    bool fields = what && what->kind == VLY_TOML_STRING &&
-                  strcmp(what->u.string, "fields") == 0;
-    const vly_key_list list = {
-        "a [[record]]", fields ? vly_keys_record_fields : vly_keys_record,
-        NULL};
     vly_status status = VLY_OK;
     if (what && what->kind == VLY_TOML_STRING &&
         strcmp(what->u.string, "weights") == 0)
         return vly_weight_record_read(reader, node);
-    if (what && !fields &&
-        (what->kind != VLY_TOML_STRING ||
-         strcmp(what->u.string, "spikes") != 0))
-        return vly_reader_wrong(reader, what, "what",
-                                "\"spikes\", \"fields\" or \"weights\"");
+    VLY_TRY(read_kind(reader, &entry));
+    const vly_key_list list = {"a [[record]]", forms[entry.kind].keys, NULL};
     VLY_TRY(vly_reader_keys(reader, node, &list));
-    if (!what || !from || (fields && !entry.fields))
-        return vly_reader_fail_key(
-            reader, node, "a [[record]] without %s, wanted what = %s and %s",
-            !what   ? "what"
-            : !from ? "from"
-                    : "fields",
-            fields ? "\"fields\"" : "\"spikes\"",
-            fields ? "from = areas and fields = names" : "from = areas");
-    VLY_TRY(read_from(reader, from, &entry));
+    VLY_TRY(check_needed(reader, &entry));
+    VLY_TRY(read_from(reader, vly_toml_get(node, "from"), &entry));
     VLY_TRY(read_neurons(reader, &entry));
+    VLY_TRY(read_by(reader, &entry));
     VLY_TRY(read_window(reader, &entry));
-    if (fields) {
-        entry.group = ++*n_groups;
-        VLY_TRY(vly_record_interval(reader, node, &entry.interval));
-        VLY_TRY(check_samples(reader, &entry));
-        VLY_TRY(add_fields(reader, &entry));
-    }
-    for (uint32_t i = 0; !fields && i < entry.areas.n; i++)
-        VLY_TRY(add(reader, &entry, i, 0));
+    status = add_all(reader, &entry, n_groups);
 out:
     return status;
 }

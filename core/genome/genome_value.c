@@ -298,19 +298,19 @@ static vly_status read_table(vly_reader *reader, const vly_toml_node *node,
 {
     static const char *const kind_keys[] = {"normal", "uniform", "lognormal",
                                             "exponential"};
-    bool wide = spec->neurons || vly_toml_get(node, "file");
     const vly_key_list any = {
-        spec->what, wide ? vly_keys_value : vly_keys_distribution, NULL};
+        spec->what, spec->neurons ? vly_keys_value : vly_keys_distribution,
+        NULL};
     vly_status status = VLY_OK;
+    if (vly_toml_get(node, "file"))
+        return vly_value_from_file(reader, node, spec, value);
     VLY_TRY(vly_reader_keys(reader, node, &any));
     if (vly_toml_get(node, "choice") || vly_toml_get(node, "mixture"))
         return vly_mixture_read(reader, node, spec, value);
-    if (spec->boolean && !vly_toml_get(node, "file"))
+    if (spec->boolean)
         return vly_reader_fail(reader, node,
                                "%s is a distribution, wanted true or false",
                                spec->what);
-    if (vly_toml_get(node, "file"))
-        return vly_value_from_file(reader, node, spec, value);
     uint32_t kinds = 0;
     for (uint32_t i = 0; i < 4; i++)
         kinds += vly_toml_get(node, kind_keys[i]) != NULL;

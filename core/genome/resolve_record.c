@@ -24,8 +24,8 @@ static bool same_neurons(const vly_record *a, const vly_record *b)
                                         a->n_neurons * sizeof(uint32_t)) == 0);
 }
 
-/* The areas of [[record]] fields; as parts where their neurons differ. *all:
- * all have the same list, which is not written here. */
+/* The areas of [[record]] fields or rates; as parts where their neurons differ.
+ * *all: all have the same list, which is not written here. */
 static void put_areas(vly_text *text, const vly_genome *genome,
                       const vly_record *first, uint32_t n, bool *all)
 {
@@ -43,27 +43,41 @@ static void put_areas(vly_text *text, const vly_genome *genome,
     }
 }
 
-/* One [[record]] of fields: each field is written with all areas, in their
- * order. Returns the number of records. */
-static uint32_t resolve_fields(vly_text *text, const vly_genome *genome,
-                               const vly_record *first, uint32_t n_left,
-                               bool *all)
+static void put_field_names(vly_text *text, const vly_genome *genome,
+                            const vly_record *first, uint32_t n,
+                            uint32_t n_areas)
 {
+    vly_text_put(text, "fields = [");
+    for (uint32_t r = 0; r < n; r += n_areas)
+        put_name(text, r == 0, field_name(genome, &first[r]));
+    vly_text_put(text, "]\n");
+}
+
+/* One [[record]] of fields or rates: each field is written with all areas, in
+ * their order. Returns the number of records. */
+static uint32_t resolve_samples(vly_text *text, const vly_genome *genome,
+                                const vly_record *first, uint32_t n_left,
+                                bool *all)
+{
+    const bool fields = first->kind == VLY_RECORD_FIELDS;
     uint32_t n = 0;
     uint32_t n_areas = 0;
-    while (n < n_left && first[n].kind == VLY_RECORD_FIELDS &&
+    while (n < n_left && first[n].kind == first->kind &&
            first[n].group == first->group)
         n++;
     while (n_areas < n && (n_areas == 0 || first[n_areas].area != first->area))
         n_areas++;
-    vly_text_put(text, "\n[[record]]\nwhat = \"fields\"\nfrom = [");
+    vly_text_put(text, "\n[[record]]\nwhat = \"%s\"\nfrom = [",
+                 fields ? "fields" : "rates");
     put_areas(text, genome, first, n_areas, all);
     vly_text_put(text, "]");
     vly_text_origin(text, &first->origin, NULL);
-    vly_text_put(text, "fields = [");
-    for (uint32_t r = 0; r < n; r += n_areas)
-        put_name(text, r == 0, field_name(genome, &first[r]));
-    vly_text_put(text, "]\ninterval_bursts = %" PRIu64 "\n", first->interval);
+    if (fields)
+        put_field_names(text, genome, first, n, n_areas);
+    else
+        vly_text_put(text, "by = \"%s\"\n",
+                     first->by_neuron ? "neuron" : "area");
+    vly_text_put(text, "interval_bursts = %" PRIu64 "\n", first->interval);
     if (first->offset)
         vly_text_put(text, "offset_bursts = %" PRIu64 "\n", first->offset);
     return n;
@@ -84,9 +98,9 @@ void vly_records_resolve(vly_text *text, const vly_genome *genome)
         const vly_record *record = &genome->records[i];
         uint32_t n = 1;
         bool all = true;
-        if (record->kind == VLY_RECORD_FIELDS) {
-            n = resolve_fields(text, genome, record, genome->n_records - i,
-                               &all);
+        if (record->kind != VLY_RECORD_SPIKES) {
+            n = resolve_samples(text, genome, record, genome->n_records - i,
+                                &all);
         } else {
             vly_text_put(text, "\n[[record]]\nwhat = \"spikes\"\nfrom = \"%s\"",
                          genome->areas[record->area].name);

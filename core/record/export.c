@@ -143,6 +143,7 @@ static uint32_t reports_together(const vly_stream_head *head, uint32_t first)
     uint32_t n = 1;
     while (first + n < head->n_reports &&
            head->reports[first + n].record == a->record &&
+           head->reports[first + n].mean == a->mean &&
            strcmp(head->reports[first + n].field, a->field) == 0)
         n++;
     return n;

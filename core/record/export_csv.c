@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Converts a stream to CSV: spikes as spike_csv writes them, samples of a field
  * as `burst,time_ms,area,neuron,FIELD`, where burst is the last one done and
- * time_ms its end.
+ * time_ms its end; means without the column `neuron`.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,10 +50,14 @@ static vly_status put_frame(vly_writer *writer, const vly_stream_head *head,
             snprintf(text, sizeof text, "%.9g", (double)value);
         else
             snprintf(text, sizeof text, "%" PRIu32, block->data[i]);
-        status = vly_writer_print(writer, error,
-                                  "%" PRIu64 ",%.15g,%s,%" PRIu32 ",%s\n",
-                                  block->burst - 1, time,
-                                  head->areas[report->area].name, neuron, text);
+        const char *area = head->areas[report->area].name;
+        status =
+            report->mean
+                ? vly_writer_print(writer, error, "%" PRIu64 ",%.15g,%s,%s\n",
+                                   block->burst - 1, time, area, text)
+                : vly_writer_print(writer, error,
+                                   "%" PRIu64 ",%.15g,%s,%" PRIu32 ",%s\n",
+                                   block->burst - 1, time, area, neuron, text);
     }
     return status;
 }
@@ -68,7 +72,9 @@ vly_status vly_export_report_csv(vly_stream_reader *reader, uint32_t first,
     vly_status status = VLY_OK;
     VLY_TRY(vly_stream_reader_rewind(reader, error));
     VLY_TRY(vly_writer_open(path, true, &writer, error));
-    VLY_TRY(vly_writer_print(writer, error, VLY_SPIKE_CSV_HEADER ",%s\n",
+    VLY_TRY(vly_writer_print(writer, error, "%s,%s\n",
+                             head->reports[first].mean ? "burst,time_ms,area"
+                                                       : VLY_SPIKE_CSV_HEADER,
                              head->reports[first].field));
     while (more) {
         VLY_TRY(vly_stream_reader_next(reader, &block, &more, error));

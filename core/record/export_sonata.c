@@ -208,8 +208,8 @@ out:
 
 typedef struct frame_set {
     vly_sonata_set data;
-    uint32_t *rows; /* [n_rows * n_neurons], not yet in the file */
-    uint32_t n_neurons;
+    uint32_t *rows;   /* [n_rows * n_words], not yet in the file */
+    uint32_t n_words; /* of a frame */
     uint32_t n_rows;
     uint32_t capacity; /* rows */
 } frame_set;
@@ -284,6 +284,28 @@ out:
     return status;
 }
 
+/* SONATA has no means of neurons: they have a group of their own, with the
+ * neurons and the times beside the data. */
+static vly_status put_mean(vly_sonata_file *file,
+                           const vly_sonata_group *population,
+                           const vly_stream_report *report,
+                           const double time[3], vly_error *error)
+{
+    uint64_t *nodes = vly_malloc(report->n_neurons, sizeof *nodes);
+    vly_status status = VLY_OK;
+    if (!nodes)
+        return vly_fail_nomem(error, report->n_neurons * UINT64_C(8),
+                              "neurons of a report");
+    for (uint32_t i = 0; i < report->n_neurons; i++)
+        nodes[i] = report->neurons != NULL ? report->neurons[i] : i;
+    VLY_TRY(put_list(file, population, "node_ids", VLY_SONATA_U64, nodes,
+                     report->n_neurons, error));
+    status = put_list(file, population, "time", VLY_SONATA_F64, time, 3, error);
+out:
+    vly_free(nodes);
+    return status;
+}
+
 static vly_status open_frames(vly_sonata_file *file,
                               const vly_stream_head *head,
                               const vly_export_counts *counts, uint32_t r,
@@ -299,26 +321,28 @@ static vly_status open_frames(vly_sonata_file *file,
     vly_sonata_group group = {-1};
     vly_status status = VLY_OK;
     uint64_t rows =
-        BUFFER_BYTES / n_sets / 4 / (report->n_neurons + UINT64_C(1));
+        BUFFER_BYTES / n_sets / 4 / (vly_stream_words(report) + UINT64_C(1));
     rows = rows > ROWS_MAX ? ROWS_MAX : rows < 1 ? 1 : rows;
     rows = n_frames > 0 && rows > n_frames ? n_frames : rows;
-    set->n_neurons = report->n_neurons;
+    set->n_words = vly_stream_words(report);
     set->capacity = (uint32_t)rows;
-    set->rows = vly_malloc((size_t)rows * report->n_neurons, sizeof *set->rows);
+    set->rows = vly_malloc((size_t)rows * set->n_words, sizeof *set->rows);
     if (!set->rows)
-        return vly_fail_nomem(error, rows * report->n_neurons * 4,
+        return vly_fail_nomem(error, rows * set->n_words * 4,
                               "samples of a field");
-    VLY_TRY(vly_sonata_population(
-        file, "report", head->areas[report->area].name, &group, error));
+    VLY_TRY(vly_sonata_population(file, report->mean ? "mean" : "report",
+                                  head->areas[report->area].name, &group,
+                                  error));
     VLY_TRY(vly_sonata_table_open(
         file, &group, "data",
         report->type == VLY_TYPE_F32 ? VLY_SONATA_F32 : VLY_SONATA_U32,
-        n_frames, report->n_neurons, rows,
+        n_frames, set->n_words, rows,
         CHUNK_BYTES / 4 / rows > 0 ? CHUNK_BYTES / 4 / rows : 1, &set->data,
         error));
     VLY_TRY(vly_sonata_units(
         file, &set->data, report->unit[0] != '\0' ? report->unit : "1", error));
-    VLY_TRY(put_mapping(file, &group, report, time, error));
+    VLY_TRY(report->mean ? put_mean(file, &group, report, time, error)
+                         : put_mapping(file, &group, report, time, error));
     status = vly_sonata_group_close(file, &group, error);
 out:
     return status;
@@ -339,7 +363,7 @@ static vly_status put_frame(vly_sonata_file *file,
                             const vly_stream_block *block, frame_set *set,
                             vly_error *error)
 {
-    size_t n = set->n_neurons;
+    size_t n = set->n_words;
     if (n > 0)
         memcpy(set->rows + set->n_rows * n, block->data, n * sizeof *set->rows);
     set->n_rows++;
@@ -362,7 +386,8 @@ vly_status vly_export_report_sonata(vly_stream_reader *reader,
         return vly_fail_nomem(error, n * sizeof *sets.reports, "reports");
     for (uint32_t r = 0; r < n; r++)
         sets.reports[r].data = (vly_sonata_set){.id = -1};
-    VLY_TRY(vly_sonata_open(path, "report", &file, error));
+    VLY_TRY(vly_sonata_open(path, head->reports[first].mean ? "mean" : "report",
+                            &file, error));
     for (uint32_t r = 0; r < n; r++)
         VLY_TRY(open_frames(file, head, counts, first + r, n, &sets.reports[r],
                             error));

@@ -130,7 +130,8 @@ static void fill_head(const vly_stream_head *head, uint32_t version,
             .interval = report->interval,
             .listed = report->neurons != NULL,
             .field = put_text(text, &n_text, report->field),
-            .unit = put_text(text, &n_text, report->unit)};
+            .unit = put_text(text, &n_text, report->unit),
+            .mean = report->mean};
         at = put(at, &entry, sizeof entry);
     }
     for (uint32_t r = 0; r < head->n_reports; r++)
@@ -193,7 +194,7 @@ static vly_status make_stream(const char *path, const vly_stream_head *head,
             (stream_area){head->areas[a].first, head->areas[a].n_neurons,
                           head->areas[a].recorded};
     for (uint32_t r = 0; r < head->n_reports; r++)
-        made->frame_words[r] = head->reports[r].n_neurons;
+        made->frame_words[r] = vly_stream_words(&head->reports[r]);
     *stream = made;
     return VLY_OK;
 }
@@ -213,7 +214,7 @@ vly_status vly_stream_open(const char *path, const vly_stream_head *head,
     vly_status status = make_stream(path, head, &made, error);
     if (status != VLY_OK)
         return status;
-    VLY_TRY(make_head(head, VLY_STREAM_VERSION, &bytes, error));
+    VLY_TRY(make_head(head, vly_stream_version_of(head), &bytes, error));
     VLY_TRY(vly_writer_open(path, false, &made->writer, error));
     VLY_TRY(vly_writer_bytes(made->writer, bytes.bytes, bytes.n, error));
     made->check = last_word(bytes.bytes, bytes.n);
@@ -257,8 +258,8 @@ static vly_status check_head(const char *path, const vly_stream_head *head,
     vly_status status = VLY_OK;
     VLY_TRY(read_at(path, offsetof(vly_stream_file_head, version), &version,
                     sizeof version, error));
-    if (version != 1) /* a stream with another head */
-        version = VLY_STREAM_VERSION;
+    if (version != 1) /* another one: a stream with another head */
+        version = vly_stream_version_of(head);
     VLY_TRY(make_head(head, version, &ours, error));
     theirs = vly_malloc(ours.n, 1);
     if (!theirs) {

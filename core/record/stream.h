@@ -19,10 +19,11 @@
 #define VLY_STREAM_MAGIC "VOLLEYST"
 #define VLY_STREAM_SUFFIX ".vls"
 
-/* A field of neurons of one area, sampled when a multiple of `interval` bursts
- * is done. */
+/* A field of neurons of one area, or their rate, sampled when a multiple of
+ * `interval` bursts is done. */
 typedef struct vly_stream_report {
-    uint32_t record; /* [[record]] of fields, from 1; several areas share one */
+    uint32_t record; /* [[record]] of fields or rates, from 1; several areas
+                      * share one */
     uint32_t area;
     uint32_t type;           /* VLY_TYPE_* of the words */
     uint32_t n_neurons;      /* of the frame */
@@ -30,6 +31,7 @@ typedef struct vly_stream_report {
     const char *field;
     const char *unit; /* "" none */
     uint64_t interval;
+    bool mean; /* a frame is one word, the mean of the neurons */
 } vly_stream_report;
 
 typedef struct vly_stream_head {
@@ -56,7 +58,7 @@ typedef struct vly_stream vly_stream;
 vly_status vly_stream_open(const char *path, const vly_stream_head *head,
                            vly_stream **stream, vly_error *error);
 /* Continues after this place, which is the end of a block; later data is
- * truncated. A stream of version 1 stays version 1.
+ * truncated. A stream of an older version keeps it.
  * Errors  as vly_writer_resume; E_PARSE not the stream of this head, or
  *         damaged before that place.
  * Cost  one pass over the kept part */
@@ -75,7 +77,12 @@ vly_status vly_stream_rewind(vly_stream *stream, const vly_spike_place *place,
 vly_status vly_stream_spikes(vly_stream *stream, uint64_t burst,
                              const uint32_t *ids, uint32_t n_ids,
                              vly_error *error);
-/* words [n_neurons of the report], when n_bursts are done.
+/* Words of a frame of the report. */
+static inline uint32_t vly_stream_words(const vly_stream_report *report)
+{
+    return report->mean ? 1 : report->n_neurons;
+}
+/* words [of a frame of the report], when n_bursts are done.
  * Errors  as above */
 vly_status vly_stream_frame(vly_stream *stream, uint64_t n_bursts,
                             uint32_t report, const uint32_t *words,

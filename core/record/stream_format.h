@@ -10,7 +10,7 @@
 
 #include "record/stream.h"
 
-#define VLY_STREAM_VERSION 2u
+#define VLY_STREAM_VERSION 3u
 #define VLY_STREAM_VERSION_OLDEST 1u
 #define VLY_STREAM_ENDIAN UINT32_C(0x0A0B0C0D)
 
@@ -32,6 +32,16 @@ typedef struct vly_stream_file_head {
     vly_hash connectome_digest; /* not in version 1 */
 } vly_stream_file_head;
 VLY_SEAL(vly_stream_file_head, 120);
+
+/* A stream without means is the same in versions 2 and 3: it is written as
+ * version 2, which older programs read. */
+static inline uint32_t vly_stream_version_of(const vly_stream_head *head)
+{
+    for (uint32_t r = 0; r < head->n_reports; r++)
+        if (head->reports[r].mean)
+            return 3;
+    return 2;
+}
 
 /* Bytes of it in a file of this version. */
 static inline size_t vly_stream_head_bytes(uint32_t version)
@@ -57,7 +67,7 @@ typedef struct vly_stream_file_report {
     uint32_t listed; /* 0: neurons 0, 1, ...; 1: as many of the lists are its */
     uint32_t field;  /* in the text */
     uint32_t unit;
-    uint32_t reserved;
+    uint32_t mean; /* 0, 1; not before version 3 */
 } vly_stream_file_report;
 VLY_SEAL(vly_stream_file_report, 40);
 

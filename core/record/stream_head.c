@@ -111,11 +111,13 @@ static bool read_reports(vly_stream_heading *heading, const unsigned char *at,
         const char *field = text_at(text, n_text, entry.field);
         const char *unit = text_at(text, n_text, entry.unit);
         if (!field || !unit || entry.interval == 0 ||
-            entry.area >= heading->head.n_areas || entry.type > VLY_TYPE_U32)
+            entry.area >= heading->head.n_areas || entry.type > VLY_TYPE_U32 ||
+            entry.mean > 1)
             return false;
         uint32_t limit = heading->areas[entry.area].n_neurons;
         if (entry.n_neurons > limit ||
-            (entry.listed == 0 && entry.n_neurons != limit))
+            (entry.listed == 0 && entry.n_neurons != limit) ||
+            (entry.mean && entry.n_neurons == 0))
             return false;
         if (entry.listed != 0 &&
             (entry.n_neurons > n_listed ||
@@ -127,6 +129,7 @@ static bool read_reports(vly_stream_heading *heading, const unsigned char *at,
                                 .type = entry.type,
                                 .n_neurons = entry.n_neurons,
                                 .neurons = entry.listed != 0 ? listed : NULL,
+                                .mean = entry.mean != 0,
                                 .field = field,
                                 .unit = unit,
                                 .interval = entry.interval};

@@ -259,7 +259,7 @@ static vly_status unpack(vly_stream_reader *reader,
         break;
     case VLY_STREAM_FRAME:
         *good = second < reader->heading.head.n_reports &&
-                n == reader->heading.reports[second].n_neurons &&
+                n == vly_stream_words(&reader->heading.reports[second]) &&
                 (uint64_t)(end - at) == n * 4;
         if (*good && n > 0)
             memcpy(reader->words, at, (size_t)n * 4);

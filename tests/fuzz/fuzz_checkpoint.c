@@ -170,7 +170,7 @@ static void try_mended(const uint8_t *data, size_t size)
 /* ---- a small state, changed --------------------------------------------- */
 
 /* The parts, weights of two projections, two traces. */
-enum { SECTION_MOST = 512, SECTIONS = VLY_PARTS + 4 };
+enum { SECTION_MOST = 512, SECTIONS = VLY_PARTS + 5 };
 typedef struct raw_sections {
     vly_checkpoint_header header;
     vly_checkpoint_entry table[SECTIONS];
@@ -213,6 +213,7 @@ static void save_base(const char *path)
     static uint8_t bytes[] = {1, 2, 3, 4};
     static float trace[] = {1, 0.5f, 0.25f};
     static int16_t counts[] = {7, -7};
+    static uint64_t of_rates[] = {40, 3};
     vly_state state;
     vly_error error = VLY_ERROR_INIT;
     vly_recording recordings[] = {
@@ -228,7 +229,9 @@ static void save_base(const char *path)
                                  .weights = plastic,
                                  .n_weights = 2,
                                  .traces = traces,
-                                 .n_traces = 2};
+                                 .n_traces = 2,
+                                 .counts = of_rates,
+                                 .n_counts = 2};
     const double values[] = {1.5, -2, 3};
     fill_state(&state);
     demand(vly_overlay_alloc(2, 3, 1, &state.overlay, &error) == VLY_OK,

@@ -48,7 +48,7 @@ static void check_block(const vly_stream_head *head,
            "a block of no kind");
     if (block->kind == VLY_STREAM_FRAME) {
         demand(block->report < head->n_reports, "a frame of no report");
-        demand(block->n == head->reports[block->report].n_neurons,
+        demand(block->n == vly_stream_words(&head->reports[block->report]),
                "a frame of another size");
     }
     for (uint32_t i = 0; block->kind == VLY_STREAM_SPIKES && i < block->n; i++)

@@ -95,6 +95,7 @@ vly_fuzz(genome ${CMAKE_CURRENT_LIST_DIR}/corpus/genome
                 ${CMAKE_SOURCE_DIR}/tests/golden/genome)
 vly_fuzz(neuron ${CMAKE_CURRENT_LIST_DIR}/corpus/neuron)
 vly_fuzz(edge_types ${CMAKE_CURRENT_LIST_DIR}/corpus/edge_types)
+vly_fuzz(node_types ${CMAKE_CURRENT_LIST_DIR}/corpus/node_types)
 vly_fuzz(spikes ${CMAKE_CURRENT_LIST_DIR}/corpus/spikes)
 vly_fuzz(tables ${CMAKE_CURRENT_LIST_DIR}/corpus/tables)
 vly_fuzz(connectome ${CMAKE_CURRENT_LIST_DIR}/corpus/connectome)

@@ -214,10 +214,10 @@ says "go to files beside"
 for option in --json --digest-log --checkpoint --telemetry --save-connectome; do
     expect 2 run fields.toml --threads 1 --quiet --record taken.csv \
         $option ./taken.1.refractory.csv
-    says "./taken.1.refractory.csv is where samples of fields go"
+    says "./taken.1.refractory.csv is where samples of [[record]] go"
     expect 2 run fields.toml --threads 1 --quiet -o taken \
         $option taken/spikes.1.v_mv.csv
-    says "is where samples of fields go"
+    says "is where samples of [[record]] go"
 done
 holds [ ! -e taken ]
 cp fields.toml taken.1.v_mv.csv

@@ -314,7 +314,9 @@ static int prepare(void **state)
         return 1;
     fprintf(file,
             "%s[[record]]\nwhat = \"fields\"\nfrom = \"E\"\n"
-            "fields = [\"v_mv\", \"refractory\"]\nneurons = [1, 3]\n",
+            "fields = [\"v_mv\", \"refractory\"]\nneurons = [1, 3]\n"
+            "[[record]]\nwhat = \"rates\"\nfrom = \"E\"\n"
+            "interval_bursts = 2\n",
             small);
     fclose(file);
     for (char *w = strtok(line, " "); w; w = strtok(NULL, " "))

@@ -22,11 +22,12 @@ if(VOLLEY_SONATA)
     target_compile_definitions(test_genome_resolve PRIVATE VLY_TEST_SONATA)
     vly_test(test_genome_sonata LABELS unit
         SOURCES test_genome_sonata.c ../support/sonata_writer.c)
+    vly_test(test_genome_nodes LABELS unit SOURCES test_genome_nodes.c)
     # these two have functions of HDF5 of their own
     vly_test(test_sonata_crash LABELS unit ALONE SOURCES test_sonata_crash.c)
     vly_test(test_sonata_write LABELS unit ALONE SOURCES test_sonata_write.c
              LIBRARIES ${CMAKE_DL_LIBS})
-    foreach(name test_genome_sonata test_sonata_crash test_sonata_write)
+    foreach(name test_genome_sonata test_genome_nodes test_sonata_crash test_sonata_write)
         target_include_directories(${name} SYSTEM PRIVATE
                                    ${VOLLEY_HDF5_INCLUDE})
     endforeach()

@@ -222,6 +222,31 @@ static void recordings_come_back(void **unused)
     vly_checkpoint_destroy(NULL);
 }
 
+/* What the host counted since its last sample. */
+static void counts_come_back(void **unused)
+{
+    uint64_t counts[] = {7, UINT64_C(1) << 40, 0};
+    fixture f;
+    vly_checkpoint checkpoint = {.counts = counts, .n_counts = 3};
+    vly_checkpoint *again = NULL;
+    (void)unused;
+    fixture_init(&f, genome_mixed);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    assert_ok(vly_net_snapshot(net, &checkpoint.state, &f.error), f.error);
+    assert_ok(
+        vly_checkpoint_save(&checkpoint, path_of("counts"), 1, NULL, &f.error),
+        f.error);
+    assert_ok(vly_checkpoint_load(path_of("counts"), &again, NULL, &f.error),
+              f.error);
+    assert_int_equal(again->n_counts, 3);
+    assert_memory_equal(again->counts, counts, sizeof counts);
+    assert_string_equal(again->sections[again->n_sections - 1].name, "counts");
+    vly_checkpoint_destroy(again);
+    vly_state_destroy(checkpoint.state);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 static void cut_anywhere(void **unused)
 {
     static bytes whole;
@@ -476,6 +501,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(goes_on_as_if_never_stopped),
     cmocka_unit_test(figures),
     cmocka_unit_test(recordings_come_back),
+    cmocka_unit_test(counts_come_back),
     cmocka_unit_test(cut_anywhere),
     cmocka_unit_test(one_bit_anywhere),
     cmocka_unit_test(another_version),

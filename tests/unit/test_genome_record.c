@@ -19,7 +19,12 @@
     "interval_ms = 0.25\n"                                                     \
     "[[record]]\nwhat = \"fields\"\nfrom = \"A\"\nfields = \"i_syn_pa\"\n"     \
     "[[record]]\nwhat = \"fields\"\nfrom = \"A\"\nfields = [\"v_mv\"]\n"       \
-    "interval_bursts = 7\n"
+    "interval_bursts = 7\n"                                                    \
+    "[[record]]\nwhat = \"rates\"\nfrom = [\"C\", \"A\"]\n"                    \
+    "interval_ms = 2\n"                                                        \
+    "[[record]]\nwhat = \"rates\"\nfrom = \"B\"\nby = \"neuron\"\n"            \
+    "interval_bursts = 4\nstart_burst = 2\nstop_burst = 6\n"                   \
+    "neurons = [5, 3, 0]\n"
 
 #define LEARNS                                                                 \
     "[plasticity.p]\nrule = \"stdp\"\nw_max_pa = 3\n"                          \
@@ -53,6 +58,9 @@ static void check_records(const vly_genome *genome)
         {VLY_RECORD_FIELDS, 0, 1, "v_mv", 3, 3},
         {VLY_RECORD_FIELDS, 0, 2, "i_syn_pa", 10, 0},
         {VLY_RECORD_FIELDS, 0, 3, "v_mv", 7, 0},
+        {VLY_RECORD_RATES, 2, 4, NULL, 20, 0},
+        {VLY_RECORD_RATES, 0, 4, NULL, 20, 0},
+        {VLY_RECORD_RATES, 1, 5, NULL, 4, 3},
     };
     uint32_t n = sizeof wanted / sizeof wanted[0];
     assert_int_equal(genome->n_records, n);
@@ -63,6 +71,7 @@ static void check_records(const vly_genome *genome)
         assert_int_equal(record->group, wanted[r].group);
         assert_int_equal(record->n_neurons, wanted[r].n_neurons);
         assert_int_equal(record->interval, wanted[r].interval);
+        assert_int_equal(record->by_neuron, wanted[r].group == 5);
         if (wanted[r].field != NULL)
             assert_string_equal(name_of(genome, r), wanted[r].field);
         if (wanted[r].n_neurons == 3) {

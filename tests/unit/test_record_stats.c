@@ -182,9 +182,9 @@ static void bins_of_a_burst(void **state)
 
 static const uint32_t listed[] = {0, 9};
 static const vly_stream_report reports[] = {
-    {1, 0, VLY_TYPE_F32, 25, NULL, "v_mv", "mV", 10},
-    {1, 1, VLY_TYPE_F32, 2, listed, "v_mv", "mV", 10},
-    {1, 1, VLY_TYPE_U32, 2, listed, "refractory", "", 10}};
+    {1, 0, VLY_TYPE_F32, 25, NULL, "v_mv", "mV", 10, false},
+    {1, 1, VLY_TYPE_F32, 2, listed, "v_mv", "mV", 10, false},
+    {1, 1, VLY_TYPE_U32, 2, listed, "refractory", "", 10, false}};
 
 static void make_stream(const char *path)
 {

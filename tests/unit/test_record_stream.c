@@ -49,8 +49,8 @@ static const vly_spike_area areas[] = {
     {"A", 0, 3, true}, {"B", 3, 300, false}, {"C", 303, 70000, true}};
 static const uint32_t listed[] = {1, 299};
 static const vly_stream_report reports[] = {
-    {1, 0, VLY_TYPE_F32, 3, NULL, "v_mv", "mV", 2},
-    {2, 1, VLY_TYPE_U32, 2, listed, "refractory", "", 3}};
+    {1, 0, VLY_TYPE_F32, 3, NULL, "v_mv", "mV", 2, false},
+    {2, 1, VLY_TYPE_U32, 2, listed, "refractory", "", 3, false}};
 static const vly_stream_head head = {.genome_hash = {{1, 2}},
                                      .connectome_hash = {{3, UINT64_MAX}},
                                      .connectome_digest = {{4, 5}},
@@ -435,6 +435,48 @@ static void locked(void **state)
     vly_stream_reader_close(reader);
 }
 
+/* A mean is one word a frame; such a stream is of version 3, which an older
+ * program refuses instead of taking the word for that of neuron 0. */
+static void means(void **state)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_stream *stream = NULL;
+    vly_stream_reader *reader = NULL;
+    const char *path = path_of("means.vls");
+    vly_stream_report with[2] = {reports[0], reports[1]};
+    vly_stream_head other = head;
+    vly_stream_block block;
+    unsigned char bytes[4096];
+    const uint32_t words[] = {7, 8, 9};
+    bool more = false;
+    (void)state;
+    other.reports = with;
+    with[1].mean = true;
+    assert_ok(vly_stream_open(path, &other, &stream, &error), error);
+    assert_ok(vly_stream_frame(stream, 3, 1, words, &error), error);
+    assert_ok(vly_stream_frame(stream, 4, 0, words, &error), error);
+    assert_ok(vly_stream_close(stream, &error), error);
+    assert_ok(vly_stream_reader_open(path, &reader, &error), error);
+    const vly_stream_report *theirs = vly_stream_reader_head(reader)->reports;
+    assert_false(theirs[0].mean);
+    assert_true(theirs[1].mean);
+    assert_int_equal(theirs[1].neurons[1], 299);
+    assert_ok(vly_stream_reader_next(reader, &block, &more, &error), error);
+    assert_int_equal(block.report, 1);
+    assert_int_equal(block.n, 1);
+    assert_int_equal(block.data[0], 7);
+    assert_ok(vly_stream_reader_next(reader, &block, &more, &error), error);
+    assert_int_equal(block.report, 0);
+    assert_int_equal(block.n, 3);
+    vly_stream_reader_close(reader);
+    assert_true(read_all(path, bytes) > 0);
+    assert_int_equal(bytes[8], 3); /* version */
+    assert_ok(vly_stream_open(path, &head, &stream, &error), error);
+    assert_ok(vly_stream_close(stream, &error), error);
+    assert_true(read_all(path, bytes) > 0);
+    assert_int_equal(bytes[8], 2);
+}
+
 static void bad_input(void **state)
 {
     vly_error error = VLY_ERROR_INIT;
@@ -537,7 +579,8 @@ int main(void)
         cmocka_unit_test(reads_back),   cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(flipped_bits), cmocka_unit_test(moved_blocks),
         cmocka_unit_test(goes_on),      cmocka_unit_test(locked),
-        cmocka_unit_test(bad_input),    cmocka_unit_test(no_memory),
+        cmocka_unit_test(means),        cmocka_unit_test(bad_input),
+        cmocka_unit_test(no_memory),
     };
     char command[300];
     if (mkdtemp(folder) == NULL)

@@ -189,13 +189,19 @@ vly_status inspect_sonata(const char *path, vly_error *error)
         vly_sonata_describe(path, &about, take_edges, &seen, error);
     if (status != VLY_OK)
         return status;
-    if (!about.spikes && !about.report && !about.edges)
+    if (!about.spikes && !about.report && !about.edges && !about.mean &&
+        !about.nodes)
         return vly_fail(error, VLY_E_PARSE,
                         "%s: an HDF5 file without the groups spikes, report "
                         "and edges, wanted one of SONATA's",
                         path);
     if (about.edges && seen.n == 0)
         tool_print("synapses (SONATA edges): no population\n");
+    if (about.nodes)
+        tool_print("nodes (SONATA): parameters of neurons, see volley doc "
+                   "value\n");
+    if (about.mean)
+        tool_print("means of neurons, of a [[record]] of rates: /mean/AREA\n");
     if (about.spikes)
         VLY_TRY(print_recording(path, false, error));
     if (about.report)

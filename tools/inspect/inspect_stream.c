@@ -66,10 +66,11 @@ static void print_head(const vly_stream_head *head)
         const vly_stream_report *report = &head->reports[r];
         tool_plain_text area;
         tool_plain_text field;
-        tool_print("field    %s of %s neurons of %s, every %s bursts\n",
+        tool_print("field    %s of %s neurons of %s%s, every %s bursts\n",
                    tool_plain(report->field, &field),
                    tool_thousands(report->n_neurons),
                    tool_plain(head->areas[report->area].name, &area),
+                   report->mean ? ", their mean" : "",
                    tool_thousands(report->interval));
     }
 }

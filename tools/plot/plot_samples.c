@@ -81,6 +81,7 @@ static vly_status add_sample(plot_trace *trace, double time_ms, double value,
     return VLY_OK;
 }
 
+/* neuron may be PLOT_MEAN. */
 static vly_status add(plot_traces *traces, const char *area, uint32_t neuron,
                       double time_ms, double value, vly_error *error)
 {
@@ -99,27 +100,32 @@ static vly_status read_rows(plot_traces *traces, const tool_args *args,
                             vly_csv *csv, const char *path, vly_error *error)
 {
     static const char *const names[] = {"burst", "time_ms", "area", "neuron"};
+    /* rates of areas; with neurons it would be a file of spikes */
+    const bool mean =
+        csv->n_fields == 4 && vly_csv_column(csv, "neuron") == csv->n_fields;
+    const uint32_t value_at = mean ? 3 : 4;
     bool more = true;
     vly_status status = VLY_OK;
-    for (uint32_t c = 0; c < 4; c++)
-        if (vly_csv_column(csv, names[c]) != c || csv->n_fields != 5)
+    for (uint32_t c = 0; c < value_at; c++)
+        if (vly_csv_column(csv, names[c]) != c || csv->n_fields != value_at + 1)
             return vly_fail(error, VLY_E_PARSE,
                             "%s:1:1: no samples of a field, wanted the columns "
                             "burst,time_ms,area,neuron,FIELD",
                             path);
     csv->is_ours = true;
-    traces->field = vly_strdup(csv->names[4]);
+    traces->field = vly_strdup(csv->names[value_at]);
     if (!traces->field)
         return vly_fail_nomem(error, 64, "a name");
     for (;;) {
         double time_ms = 0, value = 0;
-        uint32_t neuron = 0;
+        uint32_t neuron = PLOT_MEAN;
         VLY_TRY(vly_csv_next(csv, &more));
         if (!more)
             break;
         VLY_TRY(vly_csv_number(csv, 1, &time_ms));
-        VLY_TRY(vly_csv_index(csv, 3, UINT32_MAX, &neuron));
-        VLY_TRY(vly_csv_number(csv, 4, &value));
+        if (!mean)
+            VLY_TRY(vly_csv_index(csv, 3, UINT32_MAX, &neuron));
+        VLY_TRY(vly_csv_number(csv, value_at, &value));
         if (wanted(args, csv->fields[2], neuron, time_ms))
             VLY_TRY(add(traces, csv->fields[2], neuron, time_ms, value, error));
     }
@@ -187,7 +193,9 @@ static vly_status add_frame(plot_traces *traces, const tool_args *args,
     if (strcmp(report->field, traces->field) != 0)
         return VLY_OK;
     for (uint32_t i = 0; i < block->n && status == VLY_OK; i++) {
-        const uint32_t neuron = report->neurons ? report->neurons[i] : i;
+        const uint32_t neuron = report->mean      ? PLOT_MEAN
+                                : report->neurons ? report->neurons[i]
+                                                  : i;
         if (wanted(args, area, neuron, time_ms))
             status = add(traces, area, neuron, time_ms,
                          report->type == VLY_TYPE_F32

@@ -61,7 +61,8 @@ static vly_status name_traces(plot_figure *figure, const plot_traces *traces,
     *names = (plot_names){0};
     for (uint32_t t = 0; t < traces->n_traces && status == VLY_OK; t++) {
         const plot_trace *trace = &traces->traces[t];
-        from[t] = trace->element < 0
+        from[t] = trace->neuron == PLOT_MEAN ? vly_format("%s", trace->area)
+                  : trace->element < 0
                       ? vly_format("%s %u", trace->area, trace->neuron)
                       : vly_format("%s %u, element %lld", trace->area,
                                    trace->neuron, (long long)trace->element);
@@ -112,7 +113,10 @@ vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
     for (uint32_t t = 0; t < n; t++)
         elements = elements || traces->traces[t].element >= 0;
     snprintf(note, sizeof note, "%s of %u %s%s%s", label, n,
-             elements ? "element" : "neuron", n > 1 ? "s" : "",
+             elements                                ? "element"
+             : traces->traces[0].neuron == PLOT_MEAN ? "area"
+                                                     : "neuron",
+             n > 1 ? "s" : "",
              traces->n_left_out > 0
                  ? "; there are more: choose with --area and --neuron"
                  : "");

@@ -8,6 +8,7 @@
 #include "tools/plot/plot_figure.h"
 
 #define PLOT_TRACES_MAX 12u
+#define PLOT_MEAN UINT32_MAX /* neuron of a mean */
 
 typedef struct plot_trace {
     char *area;

@@ -80,12 +80,12 @@ static bool records_kind(const vly_genome *genome, vly_record_kind kind)
     return false;
 }
 
-/* Samples of fields go to separate files, so they need a stream, not a growing
- * CSV. */
-static vly_status choose_growing(run_output *output, bool fields,
+/* Samples of fields and rates go to separate files, so they need a stream, not
+ * a growing CSV. */
+static vly_status choose_growing(run_output *output, bool samples,
                                  vly_error *error)
 {
-    output->streams = output->format != VLY_EXPORT_CSV || fields;
+    output->streams = output->format != VLY_EXPORT_CSV || samples;
     output->growing = output->streams && output->format != VLY_EXPORT_NONE
                           ? vly_format("%s" VLY_STREAM_SUFFIX, output->path)
                           : vly_strdup(output->path);
@@ -116,22 +116,25 @@ vly_status run_output_choose(run_job *job, vly_error *error)
     vly_status status = VLY_OK;
     VLY_TRY(choose_format(job, &output->format, error));
     VLY_TRY(choose_path(job, error));
-    bool fields = records_kind(genome, VLY_RECORD_FIELDS);
+    const bool rates = records_kind(genome, VLY_RECORD_RATES);
+    const bool samples = rates || records_kind(genome, VLY_RECORD_FIELDS);
     bool spikes =
         genome->n_records == 0 || records_kind(genome, VLY_RECORD_SPIKES);
     output->spikes =
         (output->path != NULL && spikes) || run_output_state(job)->statistics;
     if (output->path == NULL)
         return VLY_OK;
+    output->rates = rates;
     if (strcmp(output->path, "-") == 0 && output->format == VLY_EXPORT_SONATA)
         return vly_fail(error, VLY_E_INVALID,
                         "--record -: a SONATA file cannot be standard output, "
                         "wanted a file, or --record-format csv or stream");
-    if (strcmp(output->path, "-") == 0 && fields &&
+    if (strcmp(output->path, "-") == 0 && samples &&
         output->format == VLY_EXPORT_CSV)
         return vly_fail(error, VLY_E_INVALID,
-                        "--record -: fields of [[record]] go to files beside "
-                        "the spikes, wanted a file, or --record-format stream");
+                        "--record -: %s of [[record]] go to files beside "
+                        "the spikes, wanted a file, or --record-format stream",
+                        rates ? "rates" : "fields");
     if (output->format == VLY_EXPORT_NONE && is_terminal(output->path))
         return vly_fail(error, VLY_E_INVALID,
                         "--record %s: a stream cannot be shown in a "
@@ -139,7 +142,7 @@ vly_status run_output_choose(run_job *job, vly_error *error)
                         "--record-format csv",
                         output->path);
     VLY_TRY(vly_export_check(output->format, output->path, error));
-    status = choose_growing(output, fields, error);
+    status = choose_growing(output, samples, error);
 out:
     return status;
 }
@@ -257,6 +260,8 @@ vly_status run_output_open(run_job *job, vly_error *error)
     if (output->path == NULL && !output->spikes)
         return VLY_OK;
     VLY_TRY(run_sample_init(job, error));
+    if (output->rates)
+        VLY_TRY(run_rates_init(job, error));
     VLY_TRY(make_mask(job, error));
     areas = list_areas(job);
     if (areas == NULL)

@@ -14,6 +14,7 @@
 #include "record/export.h"
 #include "tools/cli/json_writer.h"
 #include "tools/run/run_job.h"
+#include "tools/run/run_rates.h"
 #include "tools/run/run_record.h"
 #include "tools/run/run_sample.h"
 
@@ -25,6 +26,7 @@ typedef struct run_output {
     bool streams;             /* growing is a stream */
     bool spikes;              /* ids are needed: for the recording or for
                                * statistics */
+    bool rates;               /* ids are needed: to count them for rates */
     bool direct;              /* statistics alone, in the burst loop */
     bool failed;              /* growing could not be written */
     bool resumed;             /* growing was there before */
@@ -56,7 +58,8 @@ typedef struct record_part {
     const char *digest_log; /* NULL: none */
     run_output output;      /* what is recorded where */
     run_record *record;     /* writes it */
-    run_sample sample;      /* fields of it */
+    run_sample sample;      /* fields of it, and rates */
+    run_rates rates;        /* counts of spikes for rates */
     vly_digest_log *digests;
     run_kept kept;
 } record_part;

@@ -137,10 +137,11 @@ static vly_status check_report(const run_job *job, const char *path,
         if (outputs[i].path != NULL &&
             (strcmp(outputs[i].real, real) == 0 ||
              tool_is_same_file(outputs[i].path, path)))
-            return vly_fail(error, VLY_E_INVALID,
-                            "%s is where samples of fields go, wanted another "
-                            "file",
-                            outputs[i].path);
+            return vly_fail(
+                error, VLY_E_INVALID,
+                "%s is where samples of [[record]] go, wanted another "
+                "file",
+                outputs[i].path);
     }
     return VLY_OK;
 }
@@ -154,12 +155,14 @@ static vly_status check_reports(const run_job *job, const output *outputs,
         return VLY_OK;
     for (uint32_t r = 0; r < genome->n_records; r++) {
         const vly_record *record = &genome->records[r];
-        if (record->kind != VLY_RECORD_FIELDS)
+        if (record->kind == VLY_RECORD_SPIKES)
             continue;
-        const vly_model_info *model = genome->areas[record->area].model;
+        const vly_area *area = &genome->areas[record->area];
+        const char *name = record->kind == VLY_RECORD_RATES
+                               ? RUN_RATE_FIELD
+                               : area->model->fields[record->field].name;
         char *path = vly_export_report_path(run_output_state(job)->output.path,
-                                            record->group,
-                                            model->fields[record->field].name);
+                                            record->group, name);
         if (path == NULL)
             return vly_fail_nomem(error, 4096, "a file name");
         vly_status status = check_report(job, path, outputs, n, error);

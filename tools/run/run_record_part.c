@@ -132,7 +132,9 @@ static vly_status on_burst(void *arg, uint64_t burst, const uint32_t *ids,
     vly_status status = VLY_OK;
     if (part->output.direct)
         vly_spike_stats_add(part->output.sink.stats, burst, ids, n_ids);
-    else if (part->output.spikes)
+    if (part->output.rates)
+        VLY_TRY(run_rates_burst(job, burst, ids, n_ids, error));
+    if (part->output.spikes && !part->output.direct)
         VLY_TRY(run_record_add(part->record, burst, ids, n_ids, error));
     if (part->digests != NULL)
         VLY_TRY(vly_digest_log_add(part->digests, burst, digest, n_ids, error));
@@ -146,7 +148,7 @@ static vly_status listen_to_net(run_job *job, vly_error *error)
 {
     const record_part *part = run_output_state(job);
     (void)error;
-    if (part->output.spikes)
+    if (part->output.spikes || part->output.rates)
         vly_net_on_spikes(job->net, on_burst, job);
     else if (part->digests != NULL)
         vly_net_on_bursts(job->net, on_burst, job);
@@ -180,6 +182,7 @@ static vly_status keep(run_job *job, vly_error *error)
 {
     record_part *part = run_output_state(job);
     vly_status status = VLY_OK;
+    run_rates_keep(&part->rates);
     if (part->output.path != NULL) {
         VLY_TRY(find_place(part, error));
         VLY_TRY(run_record_mark(part->record, error));
@@ -211,6 +214,7 @@ static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
 {
     record_part *part = run_output_state(job);
     vly_status status = VLY_OK;
+    run_rates_cut(&part->rates);
     if (part->record != NULL) {
         VLY_TRY(find_place(part, error));
         VLY_TRY(run_record_rewind(part->record, &part->kept.spikes, kept_burst,
@@ -272,6 +276,7 @@ static void deinit(run_job *job)
         vly_digest_log_cancel(part->digests);
     vly_digest_log_close(part->digests, NULL);
     run_sample_deinit(&part->sample);
+    run_rates_deinit(&part->rates);
 }
 
 static void print_head(const run_job *job)

@@ -38,11 +38,14 @@ vly_hash run_resume_selection(const run_job *job)
         const vly_record *record = &genome->records[r];
         const uint64_t more[] = {(uint64_t)record->kind, record->field,
                                  record->interval, record->n_neurons};
+        const uint64_t by_neuron = record->by_neuron;
         sum = vly_hash_bytes(sum, &record->area, sizeof record->area);
         if (record->kind == VLY_RECORD_SPIKES && record->neurons == NULL &&
             record->start == 0 && record->stop == UINT64_MAX)
             continue;
         sum = vly_hash_bytes(sum, more, sizeof more);
+        if (by_neuron)
+            sum = vly_hash_bytes(sum, &by_neuron, sizeof by_neuron);
         if (record->offset || record->start || record->stop != UINT64_MAX) {
             const uint64_t window[] = {record->offset, record->start,
                                        record->stop};

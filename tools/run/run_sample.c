@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Samples of fields. A sample of burst n is the state when n bursts are done,
- * n an offset and a multiple of the interval, within the window of its
+ * Samples of fields, and the reports of rates (run_rates.c). A sample of burst
+ * n is the state when n bursts are done, n an offset and a multiple of the
+ * interval, within the window of its
  * [[record]]: so which bursts have one does not depend on where a run was
  * stopped and resumed.
  */
@@ -19,9 +20,15 @@
  * costs as much as thousands of values. */
 enum { GAP_MAX = 1024 };
 
-static bool is_fields(const vly_record *record)
+static bool is_rates(const vly_record *record)
 {
-    return record->kind == VLY_RECORD_FIELDS;
+    return record->kind == VLY_RECORD_RATES;
+}
+
+/* Whether it has reports in the stream. */
+static bool is_sampled(const vly_record *record)
+{
+    return record->kind != VLY_RECORD_SPIKES;
 }
 
 static void fill_report(const run_job *job, const vly_record *record,
@@ -50,7 +57,7 @@ vly_status run_sample_init(run_job *job, vly_error *error)
     uint32_t n_values = 0;
     uint32_t n = 0;
     for (uint32_t r = 0; r < genome->n_records; r++)
-        n += is_fields(&genome->records[r]);
+        n += is_sampled(&genome->records[r]);
     sample->last = job->first_burst;
     if (n == 0 || run_output_state(job)->output.path == NULL)
         return VLY_OK;
@@ -60,11 +67,15 @@ vly_status run_sample_init(run_job *job, vly_error *error)
         return vly_fail_nomem(error, n * sizeof *sample->reports, "reports");
     for (uint32_t r = 0; r < genome->n_records; r++) {
         const vly_record *record = &genome->records[r];
-        if (!is_fields(record))
+        if (!is_sampled(record))
             continue;
         sample->windows[sample->n_reports] = record;
         vly_stream_report *report = &sample->reports[sample->n_reports++];
         uint32_t n_area = job->build.connectome->areas[record->area].n_neurons;
+        if (is_rates(record)) {
+            *report = run_rates_report(record, n_area);
+            continue;
+        }
         fill_report(job, record, report);
         n_words = report->n_neurons > n_words ? report->n_neurons : n_words;
         n_values = n_area > n_values ? n_area : n_values;
@@ -104,6 +115,8 @@ uint64_t run_sample_due(const run_job *job)
     const uint64_t burst = vly_net_burst(job->net);
     uint64_t due = UINT64_MAX;
     for (uint32_t r = 0; r < sample->n_reports; r++) {
+        if (is_rates(sample->windows[r]))
+            continue;
         const uint64_t next = next_of(sample->windows[r], burst);
         due = next < due ? next : due;
     }
@@ -165,15 +178,17 @@ vly_status run_sample_look(run_job *job, vly_error *error)
 {
     run_sample *sample = &run_output_state(job)->sample;
     uint64_t burst = vly_net_burst(job->net);
+    const bool again = burst == sample->last || burst == 0;
     bool taken = false;
     vly_status status = VLY_OK;
-    if (burst == sample->last)
-        return VLY_OK;
-    for (uint32_t r = 0; r < sample->n_reports; r++)
-        if (burst > 0 && next_of(sample->windows[r], burst - 1) == burst) {
+    for (uint32_t r = 0; r < sample->n_reports; r++) {
+        if (is_rates(sample->windows[r])) {
+            VLY_TRY(run_rates_look(job, burst, r, error));
+        } else if (!again && next_of(sample->windows[r], burst - 1) == burst) {
             VLY_TRY(take(job, r, error));
             taken = true;
         }
+    }
     if (taken)
         sample->last = burst;
 out:

@@ -29,10 +29,12 @@ typedef struct run_sample {
  * Errors  E_NOMEM */
 vly_status run_sample_init(struct run_job *job, vly_error *error);
 void run_sample_deinit(run_sample *sample);
-/* The burst of the next sample, after the present one; UINT64_MAX: none. */
+/* The burst of the next sample of a field, after the present one; UINT64_MAX:
+ * none. Rates need no cut: the burst loop counts them. */
 uint64_t run_sample_due(const struct run_job *job);
 /* Called after every call of vly_net_run, before any other use of the net:
- * records the samples that are due, once per burst.
+ * records the samples that are due, once per burst, and rates of intervals that
+ * are over.
  * Errors  those of vly_net_read and of writing */
 vly_status run_sample_look(struct run_job *job, vly_error *error);
 
