@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "checkpoint/checkpoint.h"
+#include "connectome/connectome.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
