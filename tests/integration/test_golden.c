@@ -186,8 +186,8 @@ static bool has_many_ports(const vly_connectome *connectome)
 }
 
 /* Whether the net has a user's model, and the backend of spec does not run such
- * models, or only those of two ports (all but cpu): then it must refuse the net
- * and say so. */
+ * models, or only those of two ports (cuda): then it must refuse the net and
+ * say so. */
 static bool cannot_run(const row *r, const char *text,
                        const vly_connectome *connectome)
 {
@@ -202,7 +202,7 @@ static bool cannot_run(const row *r, const char *text,
         return false;
     const bool programs = backend->flags & VLY_BACKEND_PROGRAMS;
     if (programs &&
-        (strncmp(text, "cpu", 3) == 0 || !has_many_ports(connectome)))
+        (strncmp(text, "cuda", 4) != 0 || !has_many_ports(connectome)))
         return false;
     const char *why =
         programs ? "does not run models with" : "runs built-in models only";

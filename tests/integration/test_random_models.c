@@ -87,7 +87,7 @@ static void random_models(void **state)
     uint32_t most_ports = VLY_PORTS_MAX;
     for (uint32_t k = 0; k < n_specs; k++) {
         device_require(registry, specs[k]);
-        if (strncmp(specs[k], "cpu", 3) != 0)
+        if (strncmp(specs[k], "cuda", 4) == 0)
             most_ports = 2;
     }
     for (uint64_t seed = first; seed < first + count; seed++) {
