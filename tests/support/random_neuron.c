@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <volley/plugin.h>
+
 typedef struct maker {
     uint64_t state;
     char *text;
@@ -233,13 +235,13 @@ static void assignments(maker *m, bool holds)
     put(m, "\"\"\"\n");
 }
 
-static void model(maker *m, uint32_t index, uint32_t most_ports)
+static void model(maker *m, uint32_t index)
 {
     m->n_params = 2 + roll(m, 5);
     m->n_states = 1 + roll(m, 6);
-    m->n_ports = 1 + roll(m, roll(m, 3) == 0 ? most_ports : 2);
-    if (index == 0 && most_ports > 2) /* no genome without */
-        m->n_ports = 3 + roll(m, most_ports - 2);
+    m->n_ports = 1 + roll(m, roll(m, 3) == 0 ? VLY_PORTS_MAX : 2);
+    if (index == 0) /* no genome without */
+        m->n_ports = 3 + roll(m, VLY_PORTS_MAX - 2);
     bool holds = roll(m, 2) == 0;
     put(m, "\n[neuron.m%u]\n", index);
     names(m);
@@ -311,13 +313,13 @@ static void put_beside(maker *m, const uint32_t *n_ports, uint32_t n,
             "plasticity = \"tire\"\ndelay_bursts = { uniform = [1, 3] }\n");
 }
 
-char *random_neuron_genome(uint64_t seed, uint32_t n, uint32_t most_ports)
+char *random_neuron_genome(uint64_t seed, uint32_t n)
 {
     uint32_t n_ports[16] = {0};
     maker m = {.state = seed * 7919 + 17};
     put(&m, "format = 1\n[run]\ndt_ms = 0.%u\nbursts = 20\n", 1 + roll(&m, 9));
     for (uint32_t i = 0; i < n; i++) {
-        model(&m, i, most_ports);
+        model(&m, i);
         n_ports[i % 16] = m.n_ports;
     }
     for (uint32_t i = 0; i < n; i++) {
