@@ -112,6 +112,19 @@ vly_status vly_common_supports_programs(const vly_net_desc *desc,
 float vly_common_scale(const vly_area_desc *area, uint32_t port);
 /* Whether the weights of the projection choose the port by their sign. */
 bool vly_common_by_sign(const vly_net_desc *desc, const vly_projection_desc *p);
+/* A device's synapses have one bit for the port. Accumulators of all neurons
+ * follow each other port by port, so that a larger target means ports 2 and 3.
+ */
+typedef struct vly_common_port {
+    uint32_t plane;   /* to be added to targets: 0 for ports 0 and 1 */
+    uint32_t bit;     /* port 1 or 3 */
+    uint32_t by_sign; /* 1: the bit is that of a negative weight */
+} vly_common_port;
+vly_common_port vly_common_port_of(const vly_net_desc *desc,
+                                   const vly_projection_desc *p);
+/* vly_common_supports_programs with all ports, where such targets fit. */
+vly_status vly_common_supports_planes(const vly_net_desc *desc,
+                                      vly_error *error);
 /* The program of an area; NULL: it has a built-in model. */
 const vly_program *vly_common_program(const vly_net_desc *desc, uint32_t i);
 /* NULL: the net is whole, as it is from a host before 1.8 */

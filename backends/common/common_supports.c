@@ -308,3 +308,28 @@ bool vly_common_by_sign(const vly_net_desc *desc, const vly_projection_desc *p)
     return p->port == VLY_PORT_BY_SIGN &&
            vly_common_area_desc(desc, p->target_area)->n_ports == 2;
 }
+
+vly_common_port vly_common_port_of(const vly_net_desc *desc,
+                                   const vly_projection_desc *p)
+{
+    if (vly_common_by_sign(desc, p))
+        return (vly_common_port){.by_sign = 1};
+    return (vly_common_port){.plane = p->port / 2 * 2 * desc->n_neurons,
+                             .bit = p->port & 1};
+}
+
+vly_status vly_common_supports_planes(const vly_net_desc *desc,
+                                      vly_error *error)
+{
+    vly_status status = check_net(desc, VLY_PORTS_MAX, error);
+    /* the last target of port 2 or 3 */
+    if (status == VLY_OK && vly_common_most_ports(desc) > 2 &&
+        desc->n_neurons > UINT32_MAX / 3)
+        return vly_support_fail(
+            error, VLY_E_UNSUPPORTED,
+            "net: %u neurons and a model with %u ports, the %s backend takes "
+            "up to %u with more than 2 ports",
+            desc->n_neurons, vly_common_most_ports(desc), vly_support_plugin,
+            UINT32_MAX / 3);
+    return status;
+}

@@ -200,6 +200,8 @@ static void fill_area(vly_cuda_shard *shard, uint32_t a, uint64_t state_at)
     area->feagi = (desc->flags & VLY_AREA_FEAGI) != 0;
     area->scale[0] = desc->scale[0];
     area->scale[1] = desc->scale[1];
+    if (has_program(shard, a))
+        memcpy(area->coef_mask, desc->scale_more, sizeof desc->scale_more);
     uint32_t model = a == 0 ? area->model : shard->view.model;
     shard->view.model =
         model == area->model ? model : (uint32_t)VLY_CUDA_N_MODELS;

@@ -54,6 +54,13 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
         return (int)vly_cuda_launch_spliced(shard->programs.kernel,
                                             &shard->view, wanted, programs,
                                             shard->n_blocks, stream);
+    if (programs->list != NULL && shard->view.n_ports > 2)
+        return (int)(learns
+                         ? vly_cuda_launch_ports_learning(
+                               &shard->view, wanted, &shard->plastic.view,
+                               programs, shard->n_blocks, stream)
+                         : vly_cuda_launch_ports(&shard->view, wanted, programs,
+                                                 shard->n_blocks, stream));
     if (programs->list != NULL)
         return (int)(learns ? vly_cuda_launch_programs_learning(
                                   &shard->view, wanted, &shard->plastic.view,

@@ -79,7 +79,7 @@ static vly_status check_create(const vly_device_spec *devices,
 {
     vly_status status = vly_cuda_detect(error);
     if (status == VLY_OK)
-        status = vly_common_supports_programs(desc, VLY_CUDA_PORTS, error);
+        status = vly_common_supports_planes(desc, error);
     if (status == VLY_OK)
         status = vly_common_snapshot_check(desc, snapshot, error);
     if (status != VLY_OK)

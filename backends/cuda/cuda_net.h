@@ -24,9 +24,6 @@ struct vly_backend_net {
     float mean_spikes;      /* of a burst, in the last launch */
 };
 
-/* of an area: bit 0 of a synapse's flags chooses it */
-#define VLY_CUDA_PORTS 2u
-
 vly_status vly_cuda_net_create(const vly_device_spec *device,
                                const vly_net_desc *desc,
                                const vly_snapshot *snapshot,

@@ -32,7 +32,7 @@ static void deinit(void)
 
 static vly_status supports(const vly_net_desc *desc, vly_error *error)
 {
-    return vly_common_supports_programs(desc, VLY_CUDA_PORTS, error);
+    return vly_common_supports_planes(desc, error);
 }
 
 static const vly_backend backend = {

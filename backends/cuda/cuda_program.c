@@ -96,7 +96,8 @@ static vly_status make_programs(vly_cuda_shard *shard, vly_cuda_program *list,
         status = make_program(shard, a, maker, made, list, error);
     shard->programs.view.model = VLY_CUDA_ONLY_PROGRAMS;
     for (uint32_t a = 0; a < shard->view.n_areas; a++)
-        if (vly_common_program(shard->net->desc, a) == NULL)
+        if (vly_common_program(shard->net->desc, a) == NULL ||
+            shard->view.n_ports > 2) /* one kernel for all of these nets */
             shard->programs.view.model = VLY_CUDA_N_MODELS;
     if (status == VLY_OK)
         status = vly_cuda_put(shard, shard->view.n_areas, sizeof *list, list,
@@ -108,14 +109,23 @@ static vly_status make_programs(vly_cuda_shard *shard, vly_cuda_program *list,
 
 /* ---- values ------------------------------------------------------------ */
 
+static cudaError_t count_slots(const vly_cuda_shard *shard, uint32_t *n)
+{
+    const bool learns = vly_cuda_learns(shard);
+    if (shard->view.n_ports > 2)
+        return learns ? vly_cuda_ports_learning_slots(n)
+                      : vly_cuda_ports_slots(n);
+    return learns ? vly_cuda_programs_learning_slots(n)
+                  : vly_cuda_programs_slots(n);
+}
+
 /* In shared memory if the largest program fits. */
 static vly_status make_values(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_programs *view = &shard->programs.view;
     uint32_t room = 0;
     vly_status status = vly_cuda_check(
-        (int)(vly_cuda_learns(shard) ? vly_cuda_programs_learning_slots(&room)
-                                     : vly_cuda_programs_slots(&room)),
+        (int)count_slots(shard, &room),
         "this plugin has no code for users' models on the device", error);
     if (status != VLY_OK || view->n_slots <= room)
         return status;

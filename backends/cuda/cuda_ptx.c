@@ -144,6 +144,17 @@ static uint32_t copy(ptx_step *s, const char *name)
     return d;
 }
 
+/* Rows have one port. */
+static uint32_t read_input(ptx_step *s, uint32_t port)
+{
+    if (port < 2)
+        return copy(s, port == 0 ? s->names->in0 : s->names->in1);
+    const uint32_t d = vly_cuda_ptx_register(s->ptx);
+    vly_cuda_ptx_line(s->ptx, "ld.b32 %%vb%u, [%s+%u]", d, s->names->words,
+                      (port - 2) * (uint32_t)sizeof(float));
+    return d;
+}
+
 static uint32_t draw(ptx_step *s, uint32_t stream)
 {
     const vly_cuda_ptx_names *names = s->names;
@@ -211,7 +222,7 @@ static uint32_t write_source(ptx_step *s, const vly_program_op *op)
     case VLY_PROGRAM_COEF:
         return read_coef(s, op->a);
     case VLY_PROGRAM_INPUT:
-        return copy(s, op->a == 0 ? s->names->in0 : s->names->in1);
+        return read_input(s, op->a);
     default:
         return draw(s, op->a);
     }

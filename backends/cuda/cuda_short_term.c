@@ -42,17 +42,27 @@ static vly_status put_rows(vly_cuda_shard *shard,
                            vly_cuda_short_term *s, vly_error *error)
 {
     const vly_projection_desc *map = t->projection;
+    const vly_common_port to = vly_common_port_of(shard->net->desc, map);
     uint64_t n = map->row[t->n_sources];
+    uint32_t *targets = NULL;
     vly_status status = VLY_OK;
     VLY_TRY(vly_cuda_put(shard, t->n_sources + UINT64_C(1), sizeof *map->row,
                          map->row, &s->row, error));
-    VLY_TRY(vly_cuda_put(shard, n, sizeof *map->target, map->target, &s->target,
+    if (to.plane != 0) {
+        VLY_TRY(vly_cuda_alloc(shard, n, sizeof *targets, &targets, error));
+        for (uint64_t j = 0; j < n; j++)
+            targets[j] = map->target[j] + to.plane;
+    }
+    VLY_TRY(vly_cuda_put(shard, n, sizeof *map->target,
+                         targets != NULL ? targets : map->target, &s->target,
                          error));
     VLY_TRY(vly_cuda_put(shard, n, sizeof *map->weight, map->weight, &s->weight,
                          error));
     if (map->delay != NULL && map->delay_max > 0)
         VLY_TRY(vly_cuda_put(shard, n, 1, map->delay, &s->delay, error));
+    s->port = to.by_sign != 0 ? (uint32_t)VLY_PORT_BY_SIGN : to.bit;
 out:
+    vly_cuda_release(shard, targets);
     return status;
 }
 
@@ -90,7 +100,6 @@ static void describe(const vly_cuda_shard *shard,
         .n_sources = t->n_sources,
         .base_delay = map->base_delay,
         .reach = vly_common_short_term_reach(t),
-        .port = map->port,
         .shift = vly_common_shift(shard->net->desc, map),
         .most_parts = (uint32_t)(mean / 32 + 1)};
     memcpy(s->coefs, t->coefs, t->desc->n_coefs * sizeof *s->coefs);

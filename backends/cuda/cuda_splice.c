@@ -47,7 +47,8 @@ static bool fits_quads(const vly_net_desc *desc)
 static uint32_t pick_kernel(const vly_cuda_shard *shard, const char **text)
 {
     const uint32_t model = shard->programs.view.model;
-    *text = vly_cuda_spliced_mixed;
+    *text = shard->view.n_ports > 2 ? vly_cuda_spliced_ports
+                                    : vly_cuda_spliced_mixed;
     if (model != VLY_CUDA_ONLY_PROGRAMS)
         return model;
     *text = vly_cuda_spliced_only;

@@ -9,10 +9,12 @@
 #include "cuda_base.h"
 
 /* Texts of burst_spliced.cu, with marks, from the build: with other models,
- * with programs only, and with several neurons a thread. */
+ * with programs only, with several neurons a thread, and (burst_spliced_ports)
+ * with other models and more than two ports. */
 extern const char vly_cuda_spliced_mixed[];
 extern const char vly_cuda_spliced_only[];
 extern const char vly_cuda_spliced_quads[];
+extern const char vly_cuda_spliced_ports[];
 
 /* Sets programs.kernel, or leaves NULL and logs why. Not with option jit=0.
  * Errors  E_NOMEM */

@@ -190,6 +190,7 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
     slot *s = &c->slots[c->next];
     const vly_area_desc *source =
         vly_cuda_area_desc(c->shard->store.fixed, of->p->source_area);
+    const vly_common_port to = vly_common_port_of(c->shard->store.fixed, of->p);
     piece_arrays arrays;
     lay_out(of, &arrays);
     arrays.to = s->host;
@@ -206,7 +207,8 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
         .delay = of->p->delay != NULL ? at + arrays.at[DELAYS] : NULL,
         .source_first = source->first + of->from,
         .n_sources = of->to - of->from,
-        .port = of->p->port,
+        .port = to.by_sign != 0 ? (uint32_t)VLY_PORT_BY_SIGN : to.bit,
+        .plane = to.plane,
         .gain = (of->p->flags & VLY_PROJECTION_GAIN) != 0,
         .shift = vly_common_shift(c->shard->store.fixed, of->p),
     };
@@ -236,7 +238,7 @@ static vly_status take_pieces(conveyor *c, const vly_projection_desc *p,
 {
     uint32_t n = n_sources(c->shard->store.fixed, p);
     vly_status status = VLY_OK;
-    piece at = {.p = p, .has_synapses = has_synapses};
+    piece at = {.p = p, .has_synapses = has_synapses != 0};
     for (; at.from < n && status == VLY_OK; at.from = at.to) {
         vly_cuda_part part;
         choose_end(&at, c->slot_bytes, n);

@@ -51,14 +51,14 @@ enum {
     /* short-term plasticity, ROWS and STATES: one for each of its rules */
     VLY_VULKAN_ROWS,
     VLY_VULKAN_STATES = VLY_VULKAN_ROWS + VLY_VULKAN_N_SHORT_RULES,
-    /* frames of users' models: the update, of one port or two */
+    /* frames of users' models: the update, by number of ports */
     VLY_VULKAN_PROGRAM = VLY_VULKAN_STATES + VLY_VULKAN_N_SHORT_RULES,
     /* delivers, plan sliced */
-    VLY_VULKAN_SLICES = VLY_VULKAN_PROGRAM + 2,
+    VLY_VULKAN_SLICES = VLY_VULKAN_PROGRAM + VLY_PORTS_MAX,
     VLY_VULKAN_FUSED, /* does all of a burst, one for each model */
     /* frames: the same */
     VLY_VULKAN_PROGRAM_FUSED = VLY_VULKAN_FUSED + VLY_VULKAN_N_MODELS,
-    VLY_VULKAN_N_SHADERS = VLY_VULKAN_PROGRAM_FUSED + 2
+    VLY_VULKAN_N_SHADERS = VLY_VULKAN_PROGRAM_FUSED + VLY_PORTS_MAX
 };
 
 /* Work group sizes that a net chose. */

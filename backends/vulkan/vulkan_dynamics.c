@@ -196,6 +196,8 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
         area->feagi = (from->flags & VLY_AREA_FEAGI) != 0;
         area->scale[0] = from->scale[0];
         area->scale[1] = from->scale[1];
+        if (net->info[a].coefs)
+            memcpy(area->coef_word, from->scale_more, sizeof from->scale_more);
         net->n_driven += area->feagi ? 0 : area->n;
         /* a program computes the places of its fields from the first */
         for (uint32_t i = 0; i < from->n_fields; i++, words += area->n)

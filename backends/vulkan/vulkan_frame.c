@@ -135,7 +135,7 @@ static int read_all(vly_frame *s, char *message)
             if (note_gone(s, w) != 0)
                 return vly_frame_refuse(message, "unexpected opcode in it",
                                         opcode);
-        } else if (n_parameters < 4)
+        } else if (n_parameters < VLY_FRAME_PARAMETERS)
             s->parameter[n_parameters++] = w[2];
         if (opcode == OP_FUNCTION_END)
             function = 0;
@@ -143,7 +143,7 @@ static int read_all(vly_frame *s, char *message)
     for (uint32_t k = 0; k < VLY_FRAME_FUNCTIONS; k++)
         if (s->function[k] == 0)
             return vly_frame_refuse(message, function_names[k], k);
-    if (n_parameters != 4 || s->type_void == 0 || s->type_bool == 0 ||
+    if (n_parameters < 4 || s->type_void == 0 || s->type_bool == 0 ||
         s->type_float == 0 || s->pointer_uint == 0 || s->pointer_long == 0)
         return vly_frame_refuse(message, "a type or a parameter is missing",
                                 n_parameters);

@@ -7,6 +7,8 @@
 #include "backends/common/backend_common.h"
 #include "vulkan_splice.h"
 
+/* Of step: i, neuron, in0, in1 and, with more ports, in2 and in3. */
+#define VLY_FRAME_PARAMETERS (2 + VLY_PORTS_MAX)
 #define VLY_FRAME_GROUPS (VLY_PROGRAM_MAX_COEFS / 32)
 
 /* Opcodes of the specification, by its names, and a storage class. */
@@ -89,7 +91,7 @@ typedef struct vly_frame {
     uint32_t type_float;
     uint32_t pointer_uint; /* to a private variable */
     uint32_t pointer_long;
-    uint32_t parameter[4]; /* of step: i, neuron, in0, in1 */
+    uint32_t parameter[VLY_FRAME_PARAMETERS]; /* of step */
     uint32_t bound;
     uint32_t zero;
     uint32_t one;

@@ -23,9 +23,6 @@ enum {
 /* option plan=... */
 enum { VLY_VULKAN_PLAN_AUTO, VLY_VULKAN_PLAN_GLOBAL, VLY_VULKAN_PLAN_SLICED };
 
-/* of an area: bit 0 of a synapse's flags chooses it */
-#define VLY_VULKAN_PORTS 2u
-
 /* of an option: not asked for */
 #define VLY_VULKAN_AUTO UINT32_MAX
 

@@ -12,6 +12,8 @@
 #include "deliver_spirv.h"
 #include "fused_program1_spirv.h"
 #include "fused_program2_spirv.h"
+#include "fused_program3_spirv.h"
+#include "fused_program4_spirv.h"
 #include "fused_spirv.h"
 #include "learn_events_spirv.h"
 #include "learn_flush_spirv.h"
@@ -24,6 +26,8 @@
 #include "sort_spirv.h"
 #include "update_program1_spirv.h"
 #include "update_program2_spirv.h"
+#include "update_program3_spirv.h"
+#include "update_program4_spirv.h"
 #include "update_spirv.h"
 
 typedef struct shader_words {
@@ -37,14 +41,17 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
     [VLY_VULKAN_SORT] = {sort_spirv, sizeof sort_spirv},
     [VLY_VULKAN_EVENTS] = {learn_events_spirv, sizeof learn_events_spirv},
     [VLY_VULKAN_RENEW] = {learn_renew_spirv, sizeof learn_renew_spirv},
-    [VLY_VULKAN_PROGRAM] = {update_program1_spirv,
-                            sizeof update_program1_spirv},
-    [VLY_VULKAN_PROGRAM + 1] = {update_program2_spirv,
-                                sizeof update_program2_spirv},
-    [VLY_VULKAN_PROGRAM_FUSED] = {fused_program1_spirv,
-                                  sizeof fused_program1_spirv},
-    [VLY_VULKAN_PROGRAM_FUSED + 1] = {fused_program2_spirv,
-                                      sizeof fused_program2_spirv},
+#define FRAME(first, name, ports)                                              \
+    [first + ports - 1] = {name##ports##_spirv, sizeof name##ports##_spirv}
+    FRAME(VLY_VULKAN_PROGRAM, update_program, 1),
+    FRAME(VLY_VULKAN_PROGRAM, update_program, 2),
+    FRAME(VLY_VULKAN_PROGRAM, update_program, 3),
+    FRAME(VLY_VULKAN_PROGRAM, update_program, 4),
+    FRAME(VLY_VULKAN_PROGRAM_FUSED, fused_program, 1),
+    FRAME(VLY_VULKAN_PROGRAM_FUSED, fused_program, 2),
+    FRAME(VLY_VULKAN_PROGRAM_FUSED, fused_program, 3),
+    FRAME(VLY_VULKAN_PROGRAM_FUSED, fused_program, 4),
+#undef FRAME
     [VLY_VULKAN_SLICES] = {deliver_slices_spirv, sizeof deliver_slices_spirv},
 #define VLY_EACH_MODEL(id)                                                     \
     [VLY_VULKAN_UPDATE + VLY_VULKAN_MODEL_##                                   \

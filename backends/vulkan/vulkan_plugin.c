@@ -19,7 +19,7 @@ static void deinit(void)
 
 static vly_status supports(const vly_net_desc *desc, vly_error *error)
 {
-    return vly_common_supports_programs(desc, VLY_VULKAN_PORTS, error);
+    return vly_common_supports_planes(desc, error);
 }
 
 /* flags are completed by init */

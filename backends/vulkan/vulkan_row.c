@@ -3,20 +3,21 @@
  */
 #include "vulkan_net.h"
 
-static uint32_t *write_row(const vly_projection_desc *p, uint32_t shift,
-                           uint32_t k, uint32_t *out)
+static uint32_t *write_row(const vly_net_desc *desc,
+                           const vly_projection_desc *p, uint32_t k,
+                           uint32_t *out)
 {
+    const vly_common_port to = vly_common_port_of(desc, p);
     uint32_t gain = (p->flags & VLY_PROJECTION_GAIN) != 0;
     uint32_t flags = gain ? VLY_VULKAN_SYNAPSE_GAIN : 0;
-    flags |= shift / VLY_SHIFT_STEP << VLY_VULKAN_SYNAPSE_SHIFT;
+    flags |= vly_common_shift(desc, p) / VLY_SHIFT_STEP
+             << VLY_VULKAN_SYNAPSE_SHIFT;
     for (uint64_t j = p->row[k]; j < p->row[k + 1]; j++) {
         uint32_t weight = (uint16_t)p->weight[j];
         uint32_t delay = p->delay != NULL ? p->delay[j] : 0;
-        uint32_t port = p->port == VLY_PORT_BY_SIGN
-                            ? (uint32_t)(p->weight[j] < 0)
-                            : p->port;
+        uint32_t port = to.by_sign != 0 ? p->weight[j] < 0 : to.bit;
         uint32_t all = flags | (port != 0 ? VLY_VULKAN_SYNAPSE_PORT : 0);
-        *out++ = p->target[j];
+        *out++ = p->target[j] + to.plane;
         *out++ = weight | delay << 16 | all << 24;
     }
     return out;
@@ -27,5 +28,5 @@ void vly_vulkan_row(const vly_net_desc *desc,
                     uint32_t k, uint32_t *out)
 {
     for (uint32_t i = 0; i < n; i++)
-        out = write_row(parts[i], vly_common_shift(desc, parts[i]), k, out);
+        out = write_row(desc, parts[i], k, out);
 }

@@ -320,12 +320,11 @@ static uint32_t slice_neurons(const vly_vulkan_view *view, uint32_t s)
 
 /* The index of a synapse's accumulator among those of one shift, in a slice of
  * n neurons from `first` on. */
-static uint32_t accumulator(const vly_projection_desc *p, uint64_t j,
-                            uint32_t first, uint32_t n)
+static uint32_t accumulator(const vly_projection_desc *p, bool by_sign,
+                            uint64_t j, uint32_t first, uint32_t n)
 {
-    uint32_t port =
-        p->port == VLY_PORT_BY_SIGN ? (uint32_t)(p->weight[j] < 0) : p->port;
-    return p->target[j] - first + (port != 0 ? n : 0);
+    uint32_t port = by_sign ? (uint32_t)(p->weight[j] < 0) : p->port;
+    return p->target[j] - first + port * n;
 }
 
 /* The first accumulator of the shift of a projection. */
@@ -393,10 +392,11 @@ static void write_run(const vly_backend_net *net, const vly_projection_desc *p,
     uint32_t first = r.slice * net->view->slice_size;
     uint32_t size = slice_neurons(net->view, r.slice);
     uint32_t set = set_of(net, p, size);
+    const bool by_sign = vly_common_by_sign(net->desc, p);
     uint16_t *halves = (uint16_t *)(void *)row + place;
     row += place;
     for (uint64_t j = r.from; j < r.to; j++) {
-        uint32_t at = set + accumulator(p, j, first, size);
+        uint32_t at = set + accumulator(p, by_sign, j, first, size);
         uint32_t weight = (uint16_t)p->weight[j];
         uint32_t second = weight != (weights & 0xffff) ? 1 : 0;
         if (net->shape.is_short)

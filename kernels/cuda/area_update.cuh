@@ -101,7 +101,7 @@ draw_lane(const vly_cuda_view &view, const partition_area *area, uint32_t index,
           uint64_t burst, uint32_t fresh, uint32_t id, uint32_t counts,
           uint32_t *kept)
 {
-    uint32_t drawn[2] = {0, 0};
+    uint32_t drawn[VLY_CUDA_PROGRAM_PORTS] = {0, 0};
     if (area->n_stimuli == 0)
         return 0;
     const uint32_t packed = area->packed;

@@ -62,7 +62,7 @@ static __global__ void fill_rows(vly_cuda_part part, uint64_t *cursor,
         flags |= port != 0 ? VLY_CUDA_SYNAPSE_PORT : 0;
         flags |= part.shift / VLY_CUDA_SHIFT_STEP << VLY_CUDA_SYNAPSE_SHIFT;
         uint32_t high = (uint32_t)(uint16_t)weight | delay << 16 | flags << 24;
-        out[j] = (uint64_t)high << 32 | part.target[begin + j];
+        out[j] = (uint64_t)high << 32 | (part.target[begin + j] + part.plane);
     }
     if (lane == 0)
         cursor[part.source_first + k] += n;

@@ -42,8 +42,10 @@ typedef struct vly_cuda_area {
     uint32_t n_stimuli;
     uint32_t *field[VLY_CUDA_MAX_FIELDS]; /* [n] */
     const uint32_t *coef[VLY_CUDA_MAX_COEFS];
-    uint32_t coef_mask[VLY_CUDA_MAX_COEFS]; /* 0 if uniform, else ~0 */
-    uint32_t uniform;                       /* 1: all of them are */
+    /* 0 if uniform, else ~0; of users' models the bits of the scales of ports 2
+     * and 3 */
+    uint32_t coef_mask[VLY_CUDA_MAX_COEFS];
+    uint32_t uniform; /* 1: all of them are */
     uint32_t reserved;
 } vly_cuda_area;
 
@@ -62,7 +64,9 @@ typedef struct vly_cuda_stimulus {
 } vly_cuda_stimulus;
 
 /* A synapse is one word of 64 bits: target (32), weight (16), delay (8), and
- * flags (8) from the low end. */
+ * flags (8) from the low end. Of ports 2 and 3 the target is counted on by the
+ * accumulators of two ports, and the flag is that of 0 and 1: kernels that
+ * deliver do not know them. */
 #define VLY_CUDA_SYNAPSE_PORT 1u /* port 1 */
 #define VLY_CUDA_SYNAPSE_GAIN 2u /* FEAGI target */
 /* How many steps of SHIFT_STEP, that of the ABI, a weight is shifted by: two
@@ -727,6 +731,7 @@ typedef struct vly_cuda_part {
     uint32_t port;  /* 0, 1 or VLY_PORT_BY_SIGN */
     uint32_t gain;  /* 1: FEAGI target */
     uint32_t shift; /* of the weights */
+    uint32_t plane; /* to be added to targets: ports 2 and 3 */
 } vly_cuda_part;
 
 /* As vly_cuda_launch_partition_count and _fill, straight from a piece of a

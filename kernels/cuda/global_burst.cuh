@@ -8,7 +8,9 @@
  *
  * With VLY_CUDA_LEARNS, maps that learn are delivered too (learning_rows.cuh),
  * with VLY_CUDA_PROGRAMS, users' models are updated too (program_update.cuh);
- * burst_global.cu has no instruction for them.
+ * burst_global.cu has no instruction for them; with VLY_CUDA_PROGRAM_PORTS 4
+ * models of three and four ports, for which the kernels of all other nets have
+ * none either.
  */
 #ifndef VOLLEY_CUDA_GLOBAL_BURST_CUH
 #define VOLLEY_CUDA_GLOBAL_BURST_CUH
@@ -300,6 +302,9 @@ static const void *pick_kernel(uint32_t model)
 #if defined(VLY_CUDA_SPLICED_MODEL) /* the text has no other one */
     (void)model;
     return (const void *)run_bursts<VLY_CUDA_SPLICED_MODEL>;
+#elif VLY_CUDA_PROGRAM_PORTS > 2
+    (void)model; /* one kernel beside built-in models or without */
+    return (const void *)run_bursts<VLY_CUDA_N_MODELS>;
 #elif VLY_CUDA_PROGRAMS
 #if VLY_CUDA_SPLICED
     if (model == VLY_CUDA_QUAD_PROGRAMS)

@@ -139,7 +139,7 @@ static __device__ __forceinline__ uint32_t update_neuron(
     const uint32_t neuron = area->first + i;
     const uint64_t n = view.n_neurons;
     uint32_t *input = view.input + (uint64_t)slot * view.n_ports * n + neuron;
-    uint32_t drawn[2] = {0, 0};
+    uint32_t drawn[VLY_CUDA_PROGRAM_PORTS] = {0, 0};
     uint32_t any = draw_stimuli(view, area, burst, neuron, drawn);
     if (area->feagi != 0) {
         uint8_t *mark = view.mark + slot * n + neuron;

@@ -97,8 +97,25 @@ cudaError_t vly_cuda_launch_programs_learning(
     const vly_cuda_learnings *learnings, const vly_cuda_programs *programs,
     uint32_t n_blocks, cudaStream_t stream);
 
-/* burst_spliced.cu, which is compiled to text only: its kernel for a model. */
+/* burst_ports.cu and burst_ports_learning.cu: the same for nets with a model of
+ * three or four ports, beside other models or without. */
+cudaError_t vly_cuda_ports_slots(uint32_t *n_slots);
+cudaError_t vly_cuda_launch_ports(const vly_cuda_view *view,
+                                  const vly_cuda_launch *launch,
+                                  const vly_cuda_programs *programs,
+                                  uint32_t n_blocks, cudaStream_t stream);
+cudaError_t vly_cuda_ports_learning_slots(uint32_t *n_slots);
+cudaError_t vly_cuda_launch_ports_learning(const vly_cuda_view *view,
+                                           const vly_cuda_launch *launch,
+                                           const vly_cuda_learnings *learnings,
+                                           const vly_cuda_programs *programs,
+                                           uint32_t n_blocks,
+                                           cudaStream_t stream);
+
+/* burst_spliced.cu and burst_spliced_ports.cu, which are compiled to text only:
+ * the kernel for a model, and the one for more ports. */
 const void *vly_cuda_spliced_kernel(uint32_t model);
+const void *vly_cuda_spliced_ports_kernel(void);
 
 #ifdef __cplusplus
 }

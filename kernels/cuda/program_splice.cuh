@@ -13,7 +13,8 @@
 /* Where the step of a neuron finds its coefficients. */
 struct program_coefs {
     const vly_cuda_column *columns;
-    const uint32_t *words; /* in shared memory, of all neurons of the area */
+    const uint32_t *words; /* in shared memory, of all neurons of the area;
+                              of a neuron by itself its further inputs */
     uint32_t vary;         /* 1: not all are the same for all neurons */
 };
 

@@ -22,7 +22,7 @@ struct program_thread {
     uint32_t *values; /* slot k: values[k * VLY_CUDA_THREADS] */
     uint64_t i;       /* within the area */
     uint32_t neuron;
-    float in[2];
+    float in[VLY_CUDA_PROGRAM_PORTS];
 };
 
 static __device__ __forceinline__ uint32_t program_word(const program_thread &t,
@@ -87,7 +87,11 @@ program_step(const vly_cuda_view &view, const program_thread &t, uint64_t burst,
     const float y = vly_float(b);
     switch (step.code) {
     case VLY_PROGRAM_INPUT:
+#if VLY_CUDA_PROGRAM_PORTS > 2
+        return vly_bits(t.in[step.lo]);
+#else
         return vly_bits(step.lo == 0 ? t.in[0] : t.in[1]);
+#endif
     case VLY_PROGRAM_UNIFORM:
         return vly_bits(program_uniform(view, burst, t.neuron, step.lo));
     case VLY_PROGRAM_NEGATE:
@@ -117,6 +121,25 @@ program_step(const vly_cuda_view &view, const program_thread &t, uint64_t burst,
     }
 }
 
+#if VLY_CUDA_PROGRAM_PORTS > 2
+/* What has arrived at ports 2 and 3 and was drawn for them. */
+static __device__ __forceinline__ void
+program_take_more(const vly_cuda_view &view, const vly_cuda_area *area,
+                  uint32_t *input, const uint32_t *drawn, float *in)
+{
+    const uint64_t n = view.n_neurons;
+#pragma unroll
+    for (uint32_t p = 2; p < VLY_CUDA_PROGRAM_PORTS; p++) {
+        in[p] = 0.0f;
+        if (p < view.n_ports) {
+            in[p] = (float)(int32_t)(__ldcg(input + p * n) + drawn[p]) *
+                    vly_float(area->coef_mask[p - 2]);
+            input[p * n] = 0;
+        }
+    }
+}
+#endif
+
 /* One burst of neuron i of the area; 1 if it fired. values: of the block. Not
  * inline: a step has the registers for itself, and what the kernel keeps
  * meanwhile is not spilled (inline, adex on 9.0 spills 92 bytes instead of
@@ -133,7 +156,7 @@ static __device__ __noinline__ uint32_t program_update(
     t.i = i;
     t.neuron = area->first + i;
     uint32_t *input = view.input + (uint64_t)slot * view.n_ports * n + t.neuron;
-    uint32_t drawn[2] = {0, 0};
+    uint32_t drawn[VLY_CUDA_PROGRAM_PORTS] = {0, 0};
     draw_stimuli(view, area, burst, t.neuron, drawn);
     t.in[0] = (float)(int32_t)(__ldcg(input) + drawn[0]) * area->scale[0];
     t.in[1] = 0.0f;
@@ -143,8 +166,16 @@ static __device__ __noinline__ uint32_t program_update(
             (float)(int32_t)(__ldcg(input + n) + drawn[1]) * area->scale[1];
         input[n] = 0;
     }
-#if VLY_CUDA_SPLICED
+#if VLY_CUDA_PROGRAM_PORTS > 2
+    program_take_more(view, area, input, drawn, t.in);
+#endif
+#if VLY_CUDA_SPLICED && VLY_CUDA_PROGRAM_PORTS > 2
+    const program_coefs coefs = {t.program.coefs, (const uint32_t *)(t.in + 2),
+                                 1};
+#elif VLY_CUDA_SPLICED
     const program_coefs coefs = {t.program.coefs, nullptr, 1};
+#endif
+#if VLY_CUDA_SPLICED
     return program_spliced<VLY_CUDA_NO_ROW>(
         view, t.program.number, t.program.state + i, t.program.n, coefs, burst,
         i, t.neuron, t.in[0], t.in[1]);

@@ -2,7 +2,8 @@
  * One update of one neuron of any model, on words, and the input it draws
  * from its stimuli. MODEL is a constant: VLY_CUDA_N_MODELS means that the
  * model is looked up for each neuron. Models with two ports are there if
- * VLY_CUDA_TWO_PORT_MODELS is defined.
+ * VLY_CUDA_TWO_PORT_MODELS is defined. Kernels for users' models of more ports
+ * define VLY_CUDA_PROGRAM_PORTS.
  */
 #ifndef VOLLEY_CUDA_UPDATE_NEURON_CUH
 #define VOLLEY_CUDA_UPDATE_NEURON_CUH
@@ -13,6 +14,10 @@
 
 #include "kernels/models/model_steps.h"
 #include "kernels/models/philox.h"
+
+#if !defined(VLY_CUDA_PROGRAM_PORTS)
+#define VLY_CUDA_PROGRAM_PORTS 2
+#endif
 
 #define VLY_CUDA_LOAD_F32(word) __uint_as_float(word)
 #define VLY_CUDA_LOAD_U32(word) (word)
@@ -160,8 +165,8 @@ count_thresholds(const uint32_t *thresholds, uint32_t n, uint32_t u)
     return low;
 }
 
-/* What one stimulus gives a neuron in a burst, added to input[2]; 1 if it is
- * an event. */
+/* What one stimulus gives a neuron in a burst, added to input[PROGRAM_PORTS]; 1
+ * if it is an event. */
 static __device__ __forceinline__ uint32_t
 draw_stimulus(const vly_cuda_view &view, const vly_cuda_stimulus *s,
               uint64_t burst, uint32_t neuron, uint32_t *input)
@@ -176,6 +181,12 @@ draw_stimulus(const vly_cuda_view &view, const vly_cuda_stimulus *s,
     uint32_t value = (uint32_t)s->base + k * (uint32_t)s->step;
     if (s->port == 0)
         input[0] += value;
+#if VLY_CUDA_PROGRAM_PORTS > 2
+    else if (s->port == 2)
+        input[2] += value;
+    else if (s->port == 3)
+        input[3] += value;
+#endif
     else
         input[1] += value;
     return 1;

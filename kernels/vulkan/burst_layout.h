@@ -36,7 +36,8 @@ VLY_STRUCT(vly_vulkan_area)
 };
 
 /* Coefficients of an area with a user's model, whose coef[0] is the address of
- * this; its fields follow each other from field[0] on. */
+ * this; its fields follow each other from field[0] on. The bits of the scales
+ * of its ports 2 and 3 are coef_word[0] and [1]. */
 #define VLY_VULKAN_PROGRAM_COEFS 160u
 VLY_STRUCT(vly_vulkan_program_coefs)
 {
@@ -63,7 +64,9 @@ VLY_STRUCT(vly_vulkan_stimulus)
 };
 
 /* A synapse is two words: the target, then weight (16), delay (8) and flags
- * (8) from the low end. */
+ * (8) from the low end. Of ports 2 and 3 the target is counted on by the
+ * accumulators of two ports, and the flag is that of 0 and 1: shaders that
+ * deliver do not know them. */
 #define VLY_VULKAN_SYNAPSE_PORT 1u /* port 1 */
 #define VLY_VULKAN_SYNAPSE_GAIN 2u /* FEAGI target */
 /* How many steps of SHIFT_STEP, that of the ABI, a weight is shifted by: two
@@ -95,11 +98,11 @@ VLY_STRUCT(vly_vulkan_tile)
  * synapses of a row are stored slice by slice; those of a slice are a part,
  * padded to quads of 16 bytes with synapses of weight 0. A synapse is one word,
  * from the low end: accumulator (16 bits), which is the number of the target in
- * the slice, for port 1 after all those of port 0; weight (16). If weights have
- * shifts, a slice has a set of accumulators for each shift. The index of a row
- * is a quad for every ten parts: the address of the first, divided by 16 (48
- * bits), and how many quads each has (8 bits), from the low end, so that one
- * read finds a part. */
+ * the slice, for a port after all those of the port before it; weight (16). If
+ * weights have shifts, a slice has a set of accumulators for each shift. The
+ * index of a row is a quad for every ten parts: the address of the first,
+ * divided by 16 (48 bits), and how many quads each has (8 bits), from the low
+ * end, so that one read finds a part. */
 #define VLY_VULKAN_SLICE_NEURONS 32768u
 #define VLY_VULKAN_SLICE_SUMS 65536u
 /* If the synapses of every group have at most two weights, a synapse may have

@@ -72,6 +72,10 @@ void load_area(uint area, uint64_t burst)
     area_first = AREA.first;
     area_scale0 = AREA.scale[0];
     area_scale1 = AREA.scale[1];
+#if MODEL_PORTS > 2
+    scale2 = VLY_FLOAT(AREA.coef_word[0]);
+    scale3 = VLY_FLOAT(AREA.coef_word[1]);
+#endif
     n_stimuli = AREA.n_stimuli;
     kept_at = 0ul;
     kept_is_new = push.k == 0u || (uint(burst) & 3u) == 0u;

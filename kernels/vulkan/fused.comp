@@ -25,10 +25,26 @@ uint list_first; /* of the tile at hand, in sums */
 #include "kernels/vulkan/burst_update.glsl"
 #include "kernels/vulkan/tile_spikes.glsl"
 
-#if MODEL_PORTS == 2
+#if MODEL_PORTS > 1
 #define SUM_OF_PORT1(u) sums[list_first + size + n##u]
 #else
 #define SUM_OF_PORT1(u) 0u
+#endif
+#if MODEL_PORTS > 3
+#define SUM_OF_PORT3(u) sums[list_first + 3u * size + n##u]
+#else
+#define SUM_OF_PORT3(u) 0u
+#endif
+#if MODEL_PORTS > 2
+#define READ_MORE(u)                                                           \
+    uint sum2##u = sums[list_first + 2u * size + n##u];                        \
+    uint sum3##u = SUM_OF_PORT3(u);
+#define TAKE_MORE(u)                                                           \
+    sum2 = sum2##u;                                                            \
+    sum3 = sum3##u;
+#else
+#define READ_MORE(u)
+#define TAKE_MORE(u)
 #endif
 
 #define EACH_OF_FOUR(DO) DO(0) DO(1) DO(2) DO(3)
@@ -40,7 +56,8 @@ uint list_first; /* of the tile at hand, in sums */
     MODEL_PART(_state) state##u = vly_load_state(i##u);                        \
     uint kept##u = read_kept(area_first + i##u);                               \
     uint sum0##u = sums[list_first + n##u];                                    \
-    uint sum1##u = SUM_OF_PORT1(u);
+    uint sum1##u = SUM_OF_PORT1(u);                                            \
+    READ_MORE(u)
 #define STEP_NEURON(u)                                                         \
     if (at##u < tile.n) {                                                      \
         uint neuron = area_first + i##u;                                       \
@@ -48,6 +65,7 @@ uint list_first; /* of the tile at hand, in sums */
         MODEL_PART(_coef) own = c;                                             \
         if (coefs_vary != 0u)                                                  \
             own = vly_load_coefs(i##u);                                        \
+        TAKE_MORE(u)                                                           \
         draw_stimuli(burst, neuron, kept##u, sum0##u, sum1##u);                \
         if (vly_step_neuron(burst, i##u, neuron, sum0##u, sum1##u,             \
                             area_scale0, area_scale1, state##u, own,           \

@@ -128,9 +128,13 @@ void vly_program_load()
 }
 
 /* One burst of neuron i of the area, whose global id is neuron: 1 if it fired.
- * in0, in1: input of the ports */
+ * in0, in1, ...: input of the ports */
 uint vly_program_step(const uint i, const uint neuron, const float in0,
-                      const float in1)
+                      const float in1
+#if MODEL_PORTS > 2
+                      , const float in2, const float in3
+#endif
+)
 {
     vly_program_become(area_address, i, vly_program_field(area_address, i));
     vly_program_store(

@@ -109,8 +109,15 @@ uint update_one(vly_burst burst, uint slot, uint i, out uint gain)
 #else
     uint kept = read_kept(neuron);
     sum0 = arrived(0u, neuron);
-#if MODEL_PORTS == 2
+#if MODEL_PORTS > 1
     sum1 = arrived(1u, neuron);
+#endif
+#if MODEL_PORTS > 2
+    sum2 = arrived(2u, neuron);
+    sum3 = 0u;
+#endif
+#if MODEL_PORTS > 3
+    sum3 = arrived(3u, neuron);
 #endif
     draw_stimuli(burst, neuron, kept, sum0, sum1);
 #endif

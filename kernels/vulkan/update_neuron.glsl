@@ -11,9 +11,11 @@
  *   OUT_DEGREE(id)     of the neuron with that global id; feagi only
  *
  * They are used in functions of their own, so that no name here hides one of
- * theirs but id, at, i, k, loaded and stored. MODEL_PORTS is 1 or 2;
- * MODEL_CANDIDATES is defined for models whose areas update candidates only.
- * With MODEL_program the model is a user's (program_step.glsl).
+ * theirs but id, at, i, k, loaded and stored. MODEL_PORTS is 1 or 2, with
+ * MODEL_program, a user's model (program_step.glsl), up to 4; the second two
+ * ports have variables of their own, so that shaders of one port or two have no
+ * word for them. MODEL_CANDIDATES is defined for models whose areas update
+ * candidates only.
  */
 #ifndef VOLLEY_VULKAN_UPDATE_NEURON_GLSL
 #define VOLLEY_VULKAN_UPDATE_NEURON_GLSL
@@ -22,6 +24,12 @@
 #include "neuron_types.glsl"
 
 #if defined(MODEL_program)
+#if MODEL_PORTS > 2
+uint sum2; /* input of the neuron at hand */
+uint sum3;
+float scale2; /* of the area at hand */
+float scale3;
+#endif
 #include "kernels/vulkan/program_step.glsl"
 #else
 #include "kernels/models/shader_step.glsl"
@@ -88,11 +96,17 @@ uint vly_step_neuron(vly_burst burst, uint i, uint neuron, uint sum0,
     gain = 1u << burst.feagi_q;
 #if defined(MODEL_program)
     float in1 = 0.0;
-#if MODEL_PORTS == 2
+#if MODEL_PORTS > 1
     in1 = VLY_TO_F32(VLY_TO_I32(sum1)) * scale1;
 #endif
     program_burst = burst;
+#if MODEL_PORTS > 2
+    return vly_program_step(i, neuron, in0, in1,
+                            VLY_TO_F32(VLY_TO_I32(sum2)) * scale2,
+                            VLY_TO_F32(VLY_TO_I32(sum3)) * scale3);
+#else
     return vly_program_step(i, neuron, in0, in1);
+#endif
 #else
 #if defined(MODEL_feagi)
     uint u = 0u;
@@ -176,12 +190,18 @@ uint vly_stimulus_add(vly_stimulus s, uint k, inout uint sum0, inout uint sum1)
     uint value = uint(s.base) + k * uint(s.step);
     if (s.port == 0u)
         sum0 += value;
+#if MODEL_PORTS > 2
+    else if (s.port == 2u)
+        sum2 += value;
+    else if (s.port == 3u)
+        sum3 += value;
+#endif
     else
         sum1 += value;
     return 1u;
 }
 
-/* Adds the input of one stimulus in a burst to sum0 or sum1; 1 if it is an
+/* Adds the input of one stimulus in a burst to that of its port; 1 if it is an
  * event, which makes its target a candidate. */
 uint vly_draw_stimulus(vly_burst burst, vly_stimulus s, uint neuron,
                        inout uint sum0, inout uint sum1)

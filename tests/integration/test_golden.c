@@ -177,17 +177,8 @@ static bool has_program(const vly_connectome *connectome)
     return false;
 }
 
-static bool has_many_ports(const vly_connectome *connectome)
-{
-    for (uint32_t i = 0; i < connectome->desc.n_areas; i++)
-        if (connectome->desc.areas[i].n_ports > 2)
-            return true;
-    return false;
-}
-
 /* Whether the net has a user's model, and the backend of spec does not run such
- * models, or only those of two ports (all but cpu): then it must refuse the net
- * and say so. */
+ * models: then it must refuse the net and say so. */
 static bool cannot_run(const row *r, const char *text,
                        const vly_connectome *connectome)
 {
@@ -200,12 +191,9 @@ static bool cannot_run(const row *r, const char *text,
         vly_registry_device(registry, &spec, 1, &backend, &device, NULL) !=
             VLY_OK)
         return false;
-    const bool programs = backend->flags & VLY_BACKEND_PROGRAMS;
-    if (programs &&
-        (strncmp(text, "cpu", 3) == 0 || !has_many_ports(connectome)))
+    if ((backend->flags & VLY_BACKEND_PROGRAMS) != 0)
         return false;
-    const char *why =
-        programs ? "does not run models with" : "runs built-in models only";
+    const char *why = "runs built-in models only";
     vly_status status =
         vly_net_create(connectome, registry, text, 1, &net, &error);
     if (status != VLY_E_UNSUPPORTED || !strstr(error.message, why))

@@ -84,16 +84,12 @@ static void random_models(void **state)
 {
     (void)state;
     assert_ok(vly_registry_create(&registry, &error), error);
-    uint32_t most_ports = VLY_PORTS_MAX;
-    for (uint32_t k = 0; k < n_specs; k++) {
+    for (uint32_t k = 0; k < n_specs; k++)
         device_require(registry, specs[k]);
-        if (strncmp(specs[k], "cpu", 3) != 0)
-            most_ports = 2;
-    }
     for (uint64_t seed = first; seed < first + count; seed++) {
         vly_genome *genome = NULL;
         vly_connectome *connectome = NULL;
-        char *text = random_neuron_genome(seed, MODELS, most_ports);
+        char *text = random_neuron_genome(seed, MODELS);
         vly_status status = vly_genome_parse(text, strlen(text), "random.toml",
                                              NULL, 0, &genome, &error);
         if (status == VLY_OK) {

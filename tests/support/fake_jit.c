@@ -39,14 +39,16 @@ static const ptx_outer outer_start[N_NAMES] = {
 #define STEP(row)                                                              \
     VLY_CUDA_PTX_MARK " %r_fired, " row "," VLY_CUDA_PTX_INPUTS(EACH) "\n"
 #define NEXT "//VLY_NEXT\n"
+#define PORTS "ports" /* of the kernel for more ports */
 #define TEXT(name, number)                                                     \
     extern const char name[];                                                  \
     const char name[] = READ("0") STEP("0") NEXT READ("0") READ("1") STEP("1") \
         NEXT READ("0") READ("2") STEP("2") NEXT READ("0") READ("3") STEP("3")  \
-            NEXT STEP("4") NEXT "// .entry _Z10run_burstsILi" number "EEv(\n";
-TEXT(vly_cuda_spliced_mixed, "8")
-TEXT(vly_cuda_spliced_only, "9")
-TEXT(vly_cuda_spliced_quads, "10")
+            NEXT STEP("4") NEXT "// .entry _Z10run_burstsILi" number "(\n";
+TEXT(vly_cuda_spliced_mixed, "8EEv")
+TEXT(vly_cuda_spliced_only, "9EEv")
+TEXT(vly_cuda_spliced_quads, "10EEv")
+TEXT(vly_cuda_spliced_ports, "8EE" PORTS)
 #undef EACH
 static_assert(VLY_CUDA_N_MODELS == 8, "names of kernels");
 enum { SECTIONS = VLY_CUDA_NO_ROW + 1 };
@@ -60,6 +62,7 @@ static library *running;
 
 /* Emulated kernels have one for each model; NULL: there are none. */
 #pragma weak vly_cuda_spliced_kernel
+#pragma weak vly_cuda_spliced_ports_kernel
 
 static cudaError_t code_of(const char *name)
 {
@@ -132,7 +135,9 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t from,
         return failed;
     if (strncmp(name, begin, sizeof begin - 1) != 0)
         return cudaErrorInvalidValue;
-    if (vly_cuda_spliced_kernel != NULL)
+    if (vly_cuda_spliced_ports_kernel != NULL && strstr(name, PORTS) != NULL)
+        made = vly_cuda_spliced_ports_kernel();
+    else if (vly_cuda_spliced_kernel != NULL)
         made = vly_cuda_spliced_kernel((uint32_t)atoi(name + sizeof begin - 1));
     running = of;
     memcpy(kernel, &made, sizeof made);

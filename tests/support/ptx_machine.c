@@ -43,6 +43,7 @@ enum { ARGS = 4, LABELS = 256 };
     X(from_s32, "cvt.rn.f32.s32")                                              \
     X(to_shared, "cvta.to.shared.u64")                                         \
     X(ld_shared, "ld.shared.b32")                                              \
+    X(ld_any, "ld.b32")                                                        \
     X(to_global, "cvta.to.global.u64")                                         \
     X(ld_b32, "ld.global.b32")                                                 \
     X(ld_u64, "ld.global.u64")                                                 \
@@ -425,6 +426,7 @@ static uint64_t compute(const line *l, const uint64_t in[ARGS])
     switch (l->op) {
     case OP_ld_b32:
     case OP_ld_shared:
+    case OP_ld_any:
         memcpy(&word, (const void *)(uintptr_t)in[1], sizeof word);
         return word;
     case OP_ld_u64:

@@ -231,3 +231,12 @@ void random_ir_wide(random_ir *ir, uint32_t n)
     ir->n_ports = 1;
     ir->n_coefs = 0;
 }
+
+void random_ir_ports(random_ir *ir, uint32_t n_ports)
+{
+    uint32_t port = n_ports;
+    for (uint32_t i = 0; i < ir->program.n_ops; i++)
+        if (ir->ops[i].code == VLY_PROGRAM_INPUT)
+            ir->ops[i].a = port = (port > 0 ? port : n_ports) - 1;
+    ir->n_ports = n_ports;
+}

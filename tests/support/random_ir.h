@@ -25,6 +25,8 @@ typedef struct random_ir {
 
 /* A function of the seed. Every 16th program is as large as may be. */
 void random_ir_make(random_ir *ir, uint64_t seed);
+/* Inputs of so many ports in place of those that it has. */
+void random_ir_ports(random_ir *ir, uint32_t n_ports);
 /* The sum of n draws, the last one first: all values live at once. One field,
  * no coefficient; about half of the neurons fire. */
 void random_ir_wide(random_ir *ir, uint32_t n);

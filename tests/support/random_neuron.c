@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <volley/plugin.h>
+
 typedef struct maker {
     uint64_t state;
     char *text;
@@ -233,11 +235,13 @@ static void assignments(maker *m, bool holds)
     put(m, "\"\"\"\n");
 }
 
-static void model(maker *m, uint32_t index, uint32_t most_ports)
+static void model(maker *m, uint32_t index)
 {
     m->n_params = 2 + roll(m, 5);
     m->n_states = 1 + roll(m, 6);
-    m->n_ports = 1 + roll(m, roll(m, 3) == 0 ? most_ports : 2);
+    m->n_ports = 1 + roll(m, roll(m, 3) == 0 ? VLY_PORTS_MAX : 2);
+    if (index == 0) /* no genome without */
+        m->n_ports = 3 + roll(m, VLY_PORTS_MAX - 2);
     bool holds = roll(m, 2) == 0;
     put(m, "\n[neuron.m%u]\n", index);
     names(m);
@@ -273,13 +277,49 @@ static void put_port(maker *m, uint32_t n_ports)
         put(m, "port = %u\n", roll(m, n_ports));
 }
 
-char *random_neuron_genome(uint64_t seed, uint32_t n, uint32_t most_ports)
+/* Of three ports and more the last ones. */
+static void put_map(maker *m, uint32_t to, uint32_t n_ports, const char *more)
+{
+    put(m,
+        "[[map]]\nfrom = \"b\"\nto = \"a%u\"\nrule = "
+        "\"fixed_in_degree\"\nin_degree = %u\nweight = 0.%u\n%s",
+        to, 3 + roll(m, 8), 5 + roll(m, 5), more);
+    if (n_ports > 2)
+        put(m, "port = %u\n", 2 + roll(m, n_ports - 2));
+}
+
+/* A built-in model, and maps between it and the model with the most ports;
+ * learns: some of these maps learn or have short-term plasticity. */
+static void put_beside(maker *m, const uint32_t *n_ports, uint32_t n,
+                       bool learns)
+{
+    uint32_t to = roll(m, n);
+    for (uint32_t i = 0; i < n; i++)
+        to = n_ports[i] > n_ports[to] ? i : to;
+    put(m,
+        "\n[area.b]\nmodel = \"lif_psc_delta\"\nneurons = %u\n"
+        "[[stimulus]]\nkind = \"poisson\"\nto = \"b\"\nrate_hz = 3000\n"
+        "weight_mv = 30\n[[map]]\nfrom = \"a%u\"\nto = \"b\"\nrule = "
+        "\"fixed_in_degree\"\nin_degree = 3\nweight_mv = 4\n"
+        "delay_bursts = { uniform = [1, 4] }\n",
+        1 + roll(m, 60), to);
+    put_map(m, to, n_ports[to], "delay_bursts = { uniform = [1, 5] }\n");
+    if (!learns)
+        return;
+    put(m, "\n[plasticity.learn]\nrule = \"stdp\"\nw_max = 1\n"
+           "[plasticity.tire]\nrule = \"tsodyks2\"\ntau_rec_ms = 4\nU = 0.6\n");
+    put_map(m, to, n_ports[to], "plasticity = \"learn\"\n");
+    put_map(m, to, n_ports[to],
+            "plasticity = \"tire\"\ndelay_bursts = { uniform = [1, 3] }\n");
+}
+
+char *random_neuron_genome(uint64_t seed, uint32_t n)
 {
     uint32_t n_ports[16] = {0};
     maker m = {.state = seed * 7919 + 17};
     put(&m, "format = 1\n[run]\ndt_ms = 0.%u\nbursts = 20\n", 1 + roll(&m, 9));
     for (uint32_t i = 0; i < n; i++) {
-        model(&m, i, most_ports);
+        model(&m, i);
         n_ports[i % 16] = m.n_ports;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -301,5 +341,6 @@ char *random_neuron_genome(uint64_t seed, uint32_t n, uint32_t most_ports)
             1 + roll(&m, 9));
         put_port(&m, n_ports[to % 16]);
     }
+    put_beside(&m, n_ports, n < 16 ? n : 16, seed % 3 == 2);
     return m.text;
 }

@@ -161,7 +161,8 @@ if(TARGET cuda)
         set(emulated_kernels)
         set(emulated_sources)
         foreach(file burst_global burst_learning burst_programs
-                burst_programs_learning burst_spliced modulator burst_resident burst_shifted
+                burst_programs_learning burst_spliced burst_ports
+                burst_ports_learning burst_spliced_ports modulator burst_resident burst_shifted
                 burst_learners build_learners
                 burst_partition burst_narrow burst_span burst_span_narrow
                 build_rows build_segments

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 
-KINDS = {"mixed": 8, "only": 9, "quads": 10} # from VLY_CUDA_N_MODELS on
+KINDS = {"mixed": 8, "only": 9, "quads": 10, "ports": 8} # from VLY_CUDA_N_MODELS on
 AROUND = 32 # bytes spilled outside of a step at most; 0 to 16 were found
 OPERATIONS = {0x20: "FMUL", 0x21: "FADD", 0x23: "FFMA"}
 
@@ -135,7 +135,7 @@ def main():
         # rows have their steps in the kernel itself
         n_steps = 0 if kind == "quads" else 1
         for genome in sys.argv[5:]:
-            first = genome == sys.argv[5] and kind != "mixed"
+            first = genome == sys.argv[5] and kind in ("only", "quads")
             text = splice(splicer, kernel, [genome])
             for architecture in (75, 90, 100) if first else (90,):
                 check(ptxas, text, f"{kind}, {os.path.basename(genome)}",

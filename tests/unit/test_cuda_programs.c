@@ -54,6 +54,7 @@ static void add_area(test_net *net, programs *p, uint32_t k)
                                     .n_neurons = n,
                                     .n_ports = ir->n_ports,
                                     .scale = {0.0625f, 0.5f},
+                                    .scale_more = {0.25f, 0.125f},
                                     .coefs = p->columns[k],
                                     .n_coefs = ir->n_coefs,
                                     .n_fields = ir->program.n_fields,
@@ -86,6 +87,8 @@ static void init(test_net *net, programs *p, uint64_t seed)
     memset(p, 0, sizeof *p);
     for (uint32_t k = 0; k < PROGRAMS; k++) {
         random_ir_make(&p->ir[k], seed * PROGRAMS + k);
+        if (seed % 3 == 0 && k != 1) /* of one, two, three and four ports */
+            random_ir_ports(&p->ir[k], 3 + (uint32_t)(seed / 3 + k / 2) % 2);
         add_area(net, p, k);
         if (k != seed % PROGRAMS)
             continue;

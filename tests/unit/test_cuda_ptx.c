@@ -79,6 +79,8 @@ static void own_init(own *o, uint64_t seed)
 {
     random_ir *ir = &o->ir;
     random_ir_make(ir, seed);
+    if (seed % 6 == 0) /* of neurons one by one */
+        random_ir_ports(ir, 3 + (uint32_t)(seed / 6) % 2);
     test_net_init(&o->net, seed);
     for (uint32_t c = 0; c < ir->n_coefs; c++) {
         /* of a third of the programs all of them */
@@ -98,6 +100,7 @@ static void own_init(own *o, uint64_t seed)
                                       .n_neurons = N,
                                       .n_ports = ir->n_ports,
                                       .scale = {0.25f, 0.0625f},
+                                      .scale_more = {0.5f, 0.125f},
                                       .coefs = o->columns,
                                       .n_coefs = ir->n_coefs,
                                       .n_fields = ir->program.n_fields,
@@ -116,18 +119,24 @@ static void own_init(own *o, uint64_t seed)
 
 /* All neurons by the machine; fired [N] */
 static void run_machine(own *o, ptx_machine *machine, uint32_t model,
-                        uint64_t burst, int32_t value[2][N], uint8_t *fired)
+                        uint64_t burst, int32_t value[VLY_PORTS_MAX][N],
+                        uint8_t *fired)
 {
     ptx_outer outer[N_NAMES];
     char why[200];
     const uint64_t key = o->net.desc.seed_input;
+    const void *words = o->shared;
     for (uint32_t i = 0; i < N; i++) {
         memcpy(outer, outer_start, sizeof outer);
         outer[OF_model].value = model;
         outer[OF_state].value = (uint64_t)(uintptr_t)&o->state[0][i];
         outer[OF_stride].value = N * sizeof(uint32_t);
         outer[OF_coefs].value = (uint64_t)(uintptr_t)o->table;
-        outer[OF_words].value = (uint64_t)(uintptr_t)o->shared;
+        const float more[2] = {(float)value[2][i] * 0.5f,
+                               (float)value[3][i] * 0.125f};
+        if (o->ir.n_ports > 2)
+            words = more;
+        outer[OF_words].value = (uint64_t)(uintptr_t)words;
         outer[OF_vary].value = o->vary;
         outer[OF_place].value = i;
         outer[OF_neuron].value = i;
@@ -187,8 +196,8 @@ static void one_program(uint64_t seed)
     o->net.start.burst = 0;
     vly_backend_net *made = test_create(&o->net, 1, NULL, NULL);
     for (uint64_t burst = 0; burst < BURSTS; burst++) {
-        int32_t value[2][N] = {{0}};
-        vly_input inputs[2 * N];
+        int32_t value[VLY_PORTS_MAX][N] = {{0}};
+        vly_input inputs[VLY_PORTS_MAX * N];
         uint32_t n_inputs = 0;
         uint8_t fired[N];
         test_run run;

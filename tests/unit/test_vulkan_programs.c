@@ -48,7 +48,8 @@ static void free_column(const vly_column *column)
 }
 
 /* seed: of the program; areas may share one, with other coefficients */
-static void program_area(program_net *p, uint32_t k, uint64_t seed)
+static void program_area(program_net *p, uint32_t k, uint64_t seed,
+                         uint32_t n_ports)
 {
     uint32_t coefs[NET_COEFS] = {0};
     random_operations *r = malloc(sizeof *r);
@@ -57,8 +58,7 @@ static void program_area(program_net *p, uint32_t k, uint64_t seed)
     random_operations_make(
         r, seed, large ? 900 : 100 + 20 * (uint32_t)(seed % 9),
         large ? VLY_PROGRAM_MAX_FIELDS : 1 + (uint32_t)(seed % 7),
-        large ? VLY_PROGRAM_MAX_COEFS : (uint32_t)(seed % 40),
-        1 + (uint32_t)(seed % 2));
+        large ? VLY_PROGRAM_MAX_COEFS : (uint32_t)(seed % 40), n_ports);
     r->random = seed + 1000 * k;
     p->made[k] = r;
     uint32_t n = 1 + test_random(&p->net, 300);
@@ -75,21 +75,24 @@ static void program_area(program_net *p, uint32_t k, uint64_t seed)
     area->model_hash = 0;
     area->n_ports = r->n_ports;
     area->scale[1] = 0.125f;
+    area->scale_more[0] = 0.5f;
+    area->scale_more[1] = 0.0625f;
     area->coefs = p->columns[k];
     area->n_coefs = r->n_coefs;
     area->n_fields = r->program.n_fields;
     area->program = &r->program;
 }
 
-static void project(test_net *net, uint32_t i)
+static void project(test_net *net, uint32_t i, uint32_t delay_max)
 {
     uint32_t target = test_random(net, net->desc.n_areas);
+    uint32_t n_ports = net->areas[target].n_ports;
     test_random_projection(net, i % net->desc.n_areas, target,
                            1 + test_random(net, 20), -300, 400,
-                           1 + test_random(net, 4), 0);
+                           1 + test_random(net, 4), delay_max);
     vly_projection_desc *map = &net->projections[net->desc.n_projections - 1];
-    if (net->areas[target].n_ports == 2)
-        map->port = test_random(net, 3); /* 2: by sign */
+    /* of two ports also by sign */
+    map->port = test_random(net, n_ports == 2 ? 3 : n_ports);
 }
 
 static void make_net(program_net *p, uint64_t seed)
@@ -101,19 +104,23 @@ static void make_net(program_net *p, uint64_t seed)
     /* one program, or three, of which two are the same, and a built-in model:
      * with one a burst may be one dispatch */
     bool one = seed % 4 == 3;
-    for (uint32_t k = 0; k < PROGRAM_AREAS; k++)
-        program_area(p, k,
-                     PROGRAM_AREAS * seed + (one                       ? 0
-                                             : k == 2 && seed % 4 == 0 ? 1
-                                                                       : k));
+    for (uint32_t k = 0; k < PROGRAM_AREAS; k++) {
+        uint32_t which = one ? 0 : k == 2 && seed % 4 == 0 ? 1 : k;
+        program_area(p, k, PROGRAM_AREAS * seed + which,
+                     1 + (uint32_t)((seed / 4 + 2 + which) % VLY_PORTS_MAX));
+    }
     test_delta_coefs(coefs, 0.9f, 1);
     if (!one)
         test_area(&p->net, "lif_psc_delta", 1 + test_random(&p->net, 200),
                   coefs, 6);
-    for (uint32_t a = 0; a < p->net.desc.n_areas; a++)
-        test_stimulus(&p->net, a, poisson, 3, -20, 90, 0);
+    for (uint32_t a = 0; a < 2 * p->net.desc.n_areas; a++) {
+        uint32_t to = a / 2;
+        test_stimulus(&p->net, to, poisson, 3, -20, 90, 0);
+        p->net.stimuli[a].port = test_random(&p->net, p->net.areas[to].n_ports);
+    }
+    /* plan sliced takes one delay of a map */
     for (uint32_t i = 0; i < 8; i++)
-        project(&p->net, i);
+        project(&p->net, i, seed % 2 == 0 ? (uint32_t)(seed % 5) : 0);
     test_net_finish(&p->net);
     uint32_t *word = p->net.start.state;
     for (uint32_t k = 0; k < PROGRAM_AREAS; k++)
@@ -137,6 +144,14 @@ static void free_net(program_net *p)
 
 /* ---- both --------------------------------------------------------------- */
 
+static uint32_t ports_at(const test_net *net, uint32_t neuron)
+{
+    uint32_t a = 0;
+    while (neuron - net->areas[a].first >= net->areas[a].n_neurons)
+        a++;
+    return net->areas[a].n_ports;
+}
+
 static uint64_t run_both(program_net *p, vly_backend_net *const nets[2],
                          uint64_t seed)
 {
@@ -144,8 +159,10 @@ static uint64_t run_both(program_net *p, vly_backend_net *const nets[2],
     test_run runs[2];
     pair_inputs(&p->net, inputs, 40, BURSTS);
     uint64_t burst = 0;
-    for (uint32_t i = 0; i < 40; i++)
+    for (uint32_t i = 0; i < 40; i++) {
         inputs[i].value %= 200;
+        inputs[i].port = i % ports_at(&p->net, inputs[i].neuron);
+    }
     vly_snapshot now;
     pair_snapshot(pair_cpu, nets[0], &now);
     burst = now.burst;
@@ -320,12 +337,40 @@ static void test_limit(void **state)
     test_net_deinit(&plain);
 }
 
+/* With more than two ports targets need two bits of an id. */
+static void test_large(void **state)
+{
+    (void)state;
+    program_net p;
+    vly_error error = {.struct_size = sizeof error};
+    pair_open();
+    make_net(&p, 3);
+    assert_int_equal(p.net.areas[0].n_ports, 3);
+    vly_area_desc area = p.net.areas[0];
+    vly_net_desc desc = p.net.desc;
+    area.n_neurons = UINT32_MAX / 3;
+    desc.areas = &area;
+    desc.n_areas = 1;
+    desc.n_projections = desc.n_stimuli = 0;
+    desc.n_neurons = UINT32_MAX / 3;
+    assert_ok(pair_cuda->supports(&desc, &error), error);
+    area.n_neurons = ++desc.n_neurons;
+    assert_ok(pair_cpu->supports(&desc, &error), error);
+    assert_int_equal(pair_cuda->supports(&desc, &error), VLY_E_UNSUPPORTED);
+    assert_string_equal(error.message,
+                        "net: 1431655766 neurons and a model with 3 ports, the "
+                        "vulkan backend takes up to 1431655765 with more than "
+                        "2 ports");
+    free_net(&p);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_programs),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_large),
     };
     if (argc > 2) {
         first = strtoull(argv[1], NULL, 10);

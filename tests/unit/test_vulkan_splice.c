@@ -16,8 +16,12 @@
 #include "deliver_spirv.h"
 #include "fused_program1_spirv.h"
 #include "fused_program2_spirv.h"
+#include "fused_program3_spirv.h"
+#include "fused_program4_spirv.h"
 #include "update_program1_spirv.h"
 #include "update_program2_spirv.h"
+#include "update_program3_spirv.h"
+#include "update_program4_spirv.h"
 
 const char vly_support_plugin[] = "test";
 
@@ -27,10 +31,10 @@ enum { PROGRAMS = 64, DAMAGED = 4000 };
 static const struct {
     const uint32_t *words;
     size_t n;
-} frames[] = {{WORDS(update_program1)},
-              {WORDS(update_program2)},
-              {WORDS(fused_program1)},
-              {WORDS(fused_program2)}};
+} frames[] = {{WORDS(update_program1)}, {WORDS(update_program2)},
+              {WORDS(update_program3)}, {WORDS(update_program4)},
+              {WORDS(fused_program1)},  {WORDS(fused_program2)},
+              {WORDS(fused_program3)},  {WORDS(fused_program4)}};
 enum { FRAMES = sizeof frames / sizeof frames[0] };
 
 static random_operations *make(uint64_t seed)
@@ -42,7 +46,8 @@ static random_operations *make(uint64_t seed)
     random_operations_make(r, seed,
                            large ? VLY_PROGRAM_MAX_OPS : 150 + 10 * (k % 30),
                            large ? VLY_PROGRAM_MAX_FIELDS : 1 + k % 9,
-                           large ? VLY_PROGRAM_MAX_COEFS : k % 50, 1 + k % 2);
+                           large ? VLY_PROGRAM_MAX_COEFS : k % 50,
+                           1 + (k + k / 4) % VLY_PORTS_MAX);
     assert_true(r->program.n_ops <= VLY_PROGRAM_MAX_OPS);
     return r;
 }
@@ -50,7 +55,7 @@ static random_operations *make(uint64_t seed)
 /* The frame for its ports; fused: for bursts of one dispatch. */
 static uint32_t frame_of(const random_operations *r, bool fused)
 {
-    return (fused ? 2 : 0) + r->n_ports - 1;
+    return (fused ? VLY_PORTS_MAX : 0) + r->n_ports - 1;
 }
 
 static size_t count(const uint32_t *words, size_t n, uint32_t opcode)
