@@ -3,7 +3,8 @@
  * the host's, by the host table, so that it is counted and fails there; what is
  * put into a stream is done at once; events are the thread's time on the
  * processor, so that what else the machine does changes no choice. With kernels
- * compiled by emulated_accelerators.h a whole plugin runs where there is no device.
+ * compiled by emulated_accelerators.h a whole plugin runs where there is no
+ * device.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "genome/genome.h"
 #include "engine/set_check.h"
+#include "genome/genome.h"
 #include "genome/toml_tree.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
