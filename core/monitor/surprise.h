@@ -37,7 +37,7 @@ typedef struct vly_tail {
 } vly_tail;
 
 /* What a record is judged by: surprise; log2(1 + t), t ms that it took longer
- * than its bursts do of late, without those that it waited for a processor;
+ * than its recent bursts did, without those that it waited for a processor;
  * log2(1 + 4 far), far of vly_extremes_judge, the larger one; vly_work_judge;
  * vly_unison_judge. */
 enum {

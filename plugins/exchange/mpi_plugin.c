@@ -266,7 +266,7 @@ static void exchange_close(vly_exchange_link *link)
     mpi_tell_abort(link);
     const bool all = !link->lost && mpi_gather_last(link);
     if (link->lost) {
-        /* other ranks are told too, and may say more of it */
+        /* the other ranks get the failure too and may know more of it */
         nanosleep(&while_others_speak, NULL);
         /* the launcher ends all ranks, this one too */
         (void)link->calls->abort(LOST_EXIT);

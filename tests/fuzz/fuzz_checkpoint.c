@@ -4,7 +4,7 @@
  * breaks a checksum, so the bytes are tried a second time with the checksums
  * put right; and as sections are compressed, a file that begins with EDIT is a
  * list of changes to the sections of a small state as they are in memory, which
- * are packed anew: that reaches the checks of the content.
+ * are packed again, which reaches the checks of the content.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <stdbool.h>

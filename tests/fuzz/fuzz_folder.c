@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any bytes as the files of a run's folder and of a sweep's point, cut at the
  * bytes 0x1e: manifest.json, summary.json, log.jsonl, monitor.jsonl,
- * telemetry.jsonl; an empty one is not there. What a run left is told (status,
- * report), shown, and found by a sweep, or refused with a sentence.
+ * telemetry.jsonl; an empty one is not there. What a run left is printed
+ * (status, report), shown, and found by a sweep, or refused with a sentence.
  */
 #include "fuzz_support.h"
 

@@ -41,7 +41,7 @@ static void try_types(char *copy, size_t size)
         demand(vly_node_types_find(&types, type->id) == type,
                "a type is not found");
         demand(!type->has || (isfinite(type->value) && !type->params),
-               "a value that is none");
+               "a value that is not a number");
     }
     demand(status == VLY_OK ||
                (status == VLY_E_PARSE && strlen(error.message) > 10),

@@ -22,7 +22,8 @@ static void check_data(const tool_args *args)
     if (status != VLY_OK)
         demand_sentence(status, &error);
     for (uint64_t i = 0; status == VLY_OK && i < data.n_spikes; i++) {
-        demand(data.neurons[i] < data.n_neurons, "a neuron that is none");
+        demand(data.neurons[i] < data.n_neurons,
+               "a neuron that does not exist");
         demand(i == 0 || data.bursts[i - 1] <= data.bursts[i],
                "bursts that do not ascend");
         demand(data.bursts[i] >= data.begin && data.bursts[i] < data.end,

@@ -54,7 +54,7 @@ static void check_block(const vly_stream_head *head,
     for (uint32_t i = 0; block->kind == VLY_STREAM_SPIKES && i < block->n; i++)
         demand(block->data[i] < n_neurons &&
                    (i == 0 || block->data[i] > block->data[i - 1]),
-               "ids that do not ascend, or are none");
+               "ids that do not ascend, or that do not exist");
 }
 
 /* Copies the input to another stream. */

@@ -157,7 +157,7 @@ expect 0 rerun folder/manifest.json --quiet
 prints "identical"
 
 # ---- in real time: a burst in a quarter of an hour keeps no command waiting
-# and what is told is not the burst before
+# and answers are not those of the burst before
 begin --pace --pace-hz 0.001
 holds wait_for is_past 0
 expect 0 ctl "$process" pause --timeout 200
@@ -248,7 +248,7 @@ wait "$process" 2>/dev/null
 expect 0 run small.toml --quiet --control ./left.sock
 holds [ ! -e left.sock ]
 
-# ---- root at another user's run; a third user at nobody's but their own ----
+# ---- root may use the run of another user; a third user only their own ----
 them=3918273
 other=3918274
 if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then

@@ -24,7 +24,7 @@ done
 for limit in 1.5GiB 4096 7KB host=1MiB minor_3:0=1TB; do
     expect 0 run "$three" --quiet --backend cpu:1 --device-memory "$limit"
 done
-# ---- a limit of what is not there, or of what nobody takes ----
+# ---- a limit of a device that does not exist, or that no net uses ----
 expect 2 run "$three" --backend cpu:1 --device-memory cpu:0=1GiB
 says "--device-memory cpu:0=1GiB: the processor is not a device"
 says "host=BYTES"
@@ -89,7 +89,7 @@ expect 0 run "$three" --backend minor_3 --device-memory 1000 \
     --device-memory minor_3:0=1MB
 prints "at most 2.05 kB of 1 MB"
 
-# ---- a swap on one device: who is less important goes, or nobody moves ----
+# ---- a swap on one device: the less important client frees memory, or none does ----
 expect 0 run "$three" --backend minor_3 --swap 10=minor_3 --json json \
     --device-memory 4000
 prints "at most 3.07 kB of 4 kB, 1 eviction"

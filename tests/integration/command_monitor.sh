@@ -74,7 +74,7 @@ holds grep -q '"judged": 0' huge.json
 expect 2 monitor tokens huge/telemetry.jsonl --json --model huge.safetensors
 says 'are NaN or infinite, wanted numbers: its weights are wrong'
 
-# ---- watching changes nothing, and is told of ----
+# ---- watching changes nothing, and the summary names it ----
 expect 0 run small.toml --bursts 20000 --backend cpu:1 --json plain.json
 expect 0 run small.toml --bursts 20000 --backend cpu:2 --json watched.json \
     --monitor=calm.safetensors --telemetry-every 1 -o kept
@@ -215,7 +215,7 @@ says 'the command is still running 5 s after the run'
 holds grep -q '"commands_left": 1' left.json
 
 # ---- anomalies, and what is done about them ----
-# in real time: the monitor has what time of the processor nobody else wants,
+# in real time: the monitor has the time of the processor that nothing else wants,
 # and on a busy machine that is nothing beside a run at full speed
 "$volley" run small.toml --bursts 900000000 --pace --pace-hz 1000 \
     --backend cpu:1 -o long \

@@ -149,7 +149,7 @@ sed '2s/"eye": [0-9]*/"eye": 0.5/' "$golden/telemetry.jsonl" >half.jsonl
 expect 2 monitor tokens half.jsonl
 says 'half.jsonl:2: spikes of an area are no whole number'
 
-# ---- a run that nobody watched ----
+# ---- a run without a watcher ----
 cp "$genomes/three.toml" .
 expect 0 run three.toml --backend cpu:1 -o run
 expect 0 monitor report run

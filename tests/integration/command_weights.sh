@@ -172,8 +172,8 @@ holds cmp failed.csv sound.csv
 holds [ "$(value state_digest failed.json)" = \
     "$(value state_digest sound.json)" ]
 
-# what it told since the snapshot was wrong: a sample before the snapshot stays,
-# spikes after it are told again
+# its results since the snapshot were wrong: a sample before the snapshot stays,
+# spikes after it are computed again
 VOLLEY_PLUGIN_PATH=${VOLLEY_PLUGIN_PATH:-}:$test_plugins/flaky.so
 export VOLLEY_PLUGIN_PATH
 sed 's/^interval_ms = 50/interval_bursts = 70/' recorded.toml >often.toml

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which area of a FEAGI genome with flat keys maps to which, and what can be
- * reached over such mappings: read anew from the JSON, by another reader than
+ * reached over such mappings: read again from the JSON, by another reader than
  * the import's and without any of its code.
  */
 #ifndef VOLLEY_FEAGI_GRAPH_H

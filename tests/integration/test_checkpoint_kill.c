@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Runs that are killed (SIGKILL) and resumed, again and again, until they are
- * done: the recorded spikes and the digest log are those of a run that nobody
- * disturbed, to the byte. The moments are seeded: after a random time, once a
+ * done: the recorded spikes and the digest log are those of an undisturbed
+ * run, to the byte. The moments are seeded: after a random time, once a
  * random number of bursts is in the log, and while a checkpoint is being
  * written or has just been renamed.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The metrics endpoint and clients that are slow, silent, half gone or too
- * many. That nobody waits for them is seen by the order of things: they are
+ * many. The order of events shows that no other client waits for them: they are
  * still connected when another has been answered. A machine that stands still
  * for a second hangs up on them as well, so one of many tries must see it.
  */

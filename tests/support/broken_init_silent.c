@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A plugin whose init fails with a status nobody knows and without a word.
+ * A plugin whose init fails with an undefined status and without a message.
  */
 #include <volley/plugin.h>
 

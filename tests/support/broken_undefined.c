@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A plugin that calls a function nobody has.
+ * A plugin that calls a function that no library has.
  */
 #include <volley/plugin.h>
 

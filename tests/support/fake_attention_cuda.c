@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * attention_cuda where there is no device: its volley.wkv/1 and volley.rwkv/1
- * over kernels that run on the processor (tests/support/simt) and a runtime
- * that is none. What it copies is done at once, and it keeps no graphs.
+ * over kernels that run on the processor (tests/support/simt) and a fake
+ * runtime. What it copies is done at once, and it keeps no graphs.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A cuBLASLt that is none: the functions that gemm_cuda uses, by plain loops
+ * A fake cuBLASLt: the functions that gemm_cuda uses, by plain loops
  * over column-major matrices in memory of the host, as the manual of cuBLAS
  * defines them (scales of 128-blocks: section 3.1.5). Its algorithms behave as
  * a test says.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A cuBLASLt that is none: see fake_cublaslt.c.
+ * The fake cuBLASLt: see fake_cublaslt.c.
  */
 #ifndef VOLLEY_FAKE_CUBLASLT_H
 #define VOLLEY_FAKE_CUBLASLT_H

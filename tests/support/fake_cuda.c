@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A CUDA device that is none: the backend's host side is linked with this
+ * A fake CUDA device: the backend's host side is linked with this
  * instead of the runtime and the kernels, so that it can be tested where there
  * is no device. Memory of the device is the host's, by the host table, so that
  * it is counted and fails there; kernels compute nothing: bursts pass and no

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The CUDA device that is none (fake_cuda.c): how large it is.
+ * The fake CUDA device (fake_cuda.c): how large it is.
  */
 #ifndef VOLLEY_TEST_FAKE_CUDA_H
 #define VOLLEY_TEST_FAKE_CUDA_H

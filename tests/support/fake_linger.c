@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Launches that stay: not on a device that is none (fake_cuda.c).
+ * Launches that stay are not possible on the fake device (fake_cuda.c).
  */
 #include "kernels/cuda/linger_kernels.h"
 

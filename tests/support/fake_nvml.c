@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A libnvidia-ml.so.1 that manages two GPUs which are none. What it answers is
+ * A libnvidia-ml.so.1 that manages two fake GPUs. What it answers is
  * fixed, but for what the environment says at the time of the call:
  *   FAKE_NVML_FAIL=FUNCTION=CODE  this function returns the code ("*": all)
  *   FAKE_NVML_BLANK=1             numbers are those that stand for "none"

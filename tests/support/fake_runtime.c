@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A CUDA runtime that is none, for the accelerators: memory of the device is
+ * A fake CUDA runtime for the accelerators: memory of the device is
  * the host's, by the host table, so that it is counted and fails there; what is
  * put into a stream is done at once; events are the thread's time on the
  * processor, so that what else the machine does changes no choice. With kernels

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * image_compare A.png B.png: are two pictures the same but for how a version of
  * the font library places its edges? Prints both figures; exit code 0 yes, 1
- * no, 2 a file that is none.
+ * no, 2 a file cannot be read.
  *
  * Tolerances. Blocks of 8 x 8 pixels are averaged: a letter whose edges fall
  * elsewhere changes a pixel by all of 255, a block of text by up to about 60 of

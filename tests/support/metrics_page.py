@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_page.py URL: prints a page of `volley run --metrics`.
 
-Who asks too slowly is hung up on, which a process may do on a busy machine: it
-asks again, and so often that only an endpoint that answers nobody is an error.
+The endpoint hangs up on a client that asks too slowly, which happens on a busy
+machine. So this asks again, so often that only an endpoint without any answer is an error.
 """
 import http.client
 import sys

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the tests of gemm_cuda's host side share: the plugin with kernels that
- * are compiled for the host (emulated_accelerators.h) and with a runtime and a
- * cuBLASLt that are none (fake_runtime.c, fake_cublaslt.c), a table of
+ * are compiled for the host (emulated_accelerators.h) and with a fake runtime
+ * and a fake cuBLASLt (fake_runtime.c, fake_cublaslt.c), a table of
  * products, what they should be, and one of them computed in one way.
  */
 #ifndef VOLLEY_GEMM_HOST_FIXTURE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sizes that no ssize_t can tell, which the system's own calls refuse.
  */
-/* MAP_ANONYMOUS and MAP_NORESERVE are none of POSIX's */
+/* MAP_ANONYMOUS and MAP_NORESERVE are not in POSIX */
 #define _DEFAULT_SOURCE
 #include "volley_test.h"
 
@@ -46,7 +46,7 @@ static void a_call_moves_a_part(void **state)
     (void)state;
     const int file = open("/dev/null", O_WRONLY); /* takes all, reads none */
     assert_true(file >= 0);
-    /* addresses without memory, which nobody reads */
+    /* addresses without memory, which are never read */
     void *bytes = mmap(NULL, VLY_TRANSFER_BYTES, PROT_READ,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_true(bytes != MAP_FAILED);

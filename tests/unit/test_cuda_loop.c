@@ -259,7 +259,7 @@ static void count_both(const test_net *net, vly_backend_net *const nets[2])
                            .n_bursts = n,
                            .digests = digests[b],
                            .spike_counts = spikes[b],
-                           /* now and then nobody asks */
+                           /* not wanted in every third run */
                            .area_spikes = t % 3 == 1 ? NULL : counts[b]};
             vly_error error = {.struct_size = sizeof error};
             assert_ok(backends[b]->net_run(nets[b], &run, &error), error);

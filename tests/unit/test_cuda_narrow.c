@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * When the partitioned plan of the CUDA backend takes sums of 16 bits, and how
- * large it is then: the planner on a device that is none (fake_cuda.c), of the
+ * large it is then: the planner on the fake device (fake_cuda.c), of the
  * size of an H200. Where the proof does not hold, or more is in the net than it
  * is about, sums are of 32 bits. No spike is computed here.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Nets of the engine on two CUDA devices that are none (fake_cuda.c): whoever
- * leaves a device leaves its memory, by a swap, a refused swap or a failure.
+ * Nets of the engine on two fake CUDA devices (fake_cuda.c): a net that
+ * leaves a device frees its memory there, by a swap, a refused swap or a
+ * failure.
  */
 #include <stdlib.h>
 
