@@ -389,11 +389,14 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
     if (net->tuner.n_choices > 0 && net->n_own > 1)
         vly_cpu_tuner_print(&net->tuner, threads, sizeof threads);
     vly_cpu_ranks_print(net, ranks, sizeof ranks);
-    snprintf(info->plan, sizeof info->plan,
-             "%s%u target slices, %s; rows read in place; input "
-             "ring of at most %u bursts, fired sets of %u; %s loops",
-             ranks, net->n_own, threads, ring, net->desc->max_delay,
-             net->kernels->isa);
+    const int n = snprintf(
+        info->plan, sizeof info->plan,
+        "%s%u target slices, %s; rows read in place; input ring of at most %u "
+        "bursts, fired sets of %u; %s loops",
+        ranks, net->n_own, threads, ring, net->desc->max_delay,
+        net->kernels->isa);
+    if (n >= (int)sizeof info->plan) /* a long name of a map */
+        memcpy(info->plan + sizeof info->plan - 4, "...", 4);
 out:
     return status;
 }
