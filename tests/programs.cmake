@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of an area are one program, tests_AREA: a compiler cache does not
-# save the time to link the library once for each of 130 tests. A test is a target
+# save the time to link the library once for each of more than 200 tests. A test is a target
 # (an object library) with its own options; its main function gets the name
 # NAME_main. A link NAME for each test is beside the program. The program runs
 # the test with the name of the link, so that a test is started by its name.

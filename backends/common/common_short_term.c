@@ -59,8 +59,8 @@ vly_status vly_common_check_short_term(const vly_net_desc *desc,
                                 p->map);
     if ((p->flags & (VLY_PROJECTION_GAIN | VLY_PROJECTION_PLASTIC)) != 0)
         return vly_support_fail(error, VLY_E_INVALID,
-                                "map %s: short-term plasticity of what learns "
-                                "or has gains of its own",
+                                "map %s: short-term plasticity cannot be "
+                                "combined with learning or gains",
                                 p->map);
     if (t->bursts == 0 || t->bursts > BURSTS_MAX)
         return vly_support_fail(error, VLY_E_INVALID,

@@ -286,9 +286,10 @@ vly_status vly_recording_read_tail(const char *path, uint64_t n_bytes,
     if (fstat(file, &info) != 0)
         status = fail_io(error, path, "cannot be read");
     else if (!S_ISREG(info.st_mode))
-        status =
-            vly_fail(error, VLY_E_INVALID,
-                     "%s: not a file, which alone can be gone on with", path);
+        status = vly_fail(
+            error, VLY_E_INVALID,
+            "%s: not a regular file; only a regular file can be continued",
+            path);
     else if ((uint64_t)info.st_size < n_bytes)
         status = vly_fail(error, VLY_E_PARSE,
                           "%s: has %" PRIu64 " bytes, the checkpoint goes on "

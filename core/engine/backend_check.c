@@ -97,7 +97,7 @@ static vly_status check_list(const vly_net *net, const vly_run *run, uint64_t t,
     for (uint32_t i = 1; i < n; i++) /* without branches: a vector at a time */
         bad |= ids[i] <= ids[i - 1];
     if (n != 0 && bad == 0 && ids[n - 1] >= desc->n_neurons)
-        return bad_run(net, burst, "the spike of a neuron that there is not",
+        return bad_run(net, burst, "the spike of a neuron that does not exist",
                        error);
     if (bad != 0)
         return bad_run(net, burst, "spikes that do not ascend", error);
@@ -290,7 +290,7 @@ vly_status vly_backend_fired_check(const vly_net *net,
             return bad_set(net, j, "a row that does not ascend", error);
         for (uint64_t i = row[j]; i < row[j + 1]; i++) {
             if (ids[i] >= net->connectome->desc.n_neurons)
-                return bad_set(net, j, "a neuron that there is not", error);
+                return bad_set(net, j, "a neuron that does not exist", error);
             if (i != row[j] && ids[i] <= ids[i - 1])
                 return bad_set(net, j, "ids that do not ascend", error);
         }

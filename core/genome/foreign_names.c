@@ -126,9 +126,9 @@ static const vly_foreign rows[] = {
          "`volley new neurons/hh_cond_exp_traub`"),
     GALLERY("hh_cond_exp_traub", "hh_cond_exp_traub"),
     GALLERY("gif_psc_exp", "gif_psc_exp"),
-    NONE("parrot_neuron", "nothing repeats spikes; an area with a generator "
-                          "has neurons with ids of "
-                          "its own, which do without"),
+    NONE("parrot_neuron", "no model repeats spikes; an area with a "
+                          "generator has neurons with ids, so that "
+                          "none is needed"),
     /* generators and stimuli */
     NEAR("poisson_generator", "poisson",
          "[[stimulus]] kind = \"poisson\": each neuron has a train of its own, "

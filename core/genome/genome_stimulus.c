@@ -13,7 +13,7 @@
 #include "genome/genome_generator.h"
 #include "genome/genome_value.h"
 
-/* Poisson tables have at most this many thresholds (design, section 1.1). */
+/* Poisson tables have at most this many thresholds. */
 #define POISSON_TABLE_MAX 256
 #define KINDS ((size_t)VLY_STIMULUS_BERNOULLI + 1)
 

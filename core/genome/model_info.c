@@ -14,7 +14,7 @@
 #define NO_VALUE ((double)NAN)
 #define VLY_BURSTS(ms) vly_floor((ms) / (input->dt_ms) + 0.5)
 
-/* The largest constant that a step may read: 2^40 (design, section 1.1) */
+/* The largest constant that a step may read: 2^40 */
 #define COEF_MAX 1099511627776.0f
 #define VLY_STORED(x) vly_float_store((x), -COEF_MAX, COEF_MAX)
 

@@ -221,8 +221,8 @@ const char *vly_verdict_cause(const vly_record *record,
     if (fact < VLY_FACTS)
         return vly_fact_cause(fact, record);
     if (record->lost > 0)
-        return "samples were lost: who reads telemetry is slower than who "
-               "writes it";
+        return "samples were lost: the reader of telemetry is slower than its "
+               "writer";
     if (record->bursts == 0)
         return "the net stands still: a burst hangs or the device does not "
                "answer";
@@ -250,8 +250,8 @@ const char *vly_verdict_likely(const vly_verdict *verdict,
     if (verdict->moved)
         return "the net was moved: its backend is slower, or is not the one "
                "that was asked for";
-    /* what moved beside it is a consequence, or by chance; an area that fell
-     * silent is neither, nor is memory that grows */
+    /* other metrics that changed are consequences or chance, except an area
+     * that fell silent and memory that grows */
     if (by_channel(verdict, "work") && note->n_silent == 0 &&
         note->z16[VLY_METRIC_HOST] < FAR && note->z16[VLY_METRIC_MEMORY] < FAR)
         return record->on_device

@@ -255,12 +255,12 @@ static vly_status check_sizes(const vly_rwkv_source *source, vly_error *error)
         s->rank_w == 0 || s->rank_a == 0 || s->rank_g == 0 ||
         (s->layers > 1 && s->rank_v == 0) || s->rank_w > rank_most ||
         s->rank_a > rank_most || s->rank_v > rank_most || s->rank_g > rank_most)
-        return vly_fail(error, VLY_E_INVALID,
-                        "%.300s: %u layers of width %u, hidden width %u, "
-                        "vocabulary %u, ranks %u %u %u %u are no RWKV-7",
-                        source->name, s->layers, s->width, s->hidden,
-                        s->vocabulary, s->rank_w, s->rank_a, s->rank_v,
-                        s->rank_g);
+        return vly_fail(
+            error, VLY_E_INVALID,
+            "%.300s: %u layers of width %u, hidden width %u, "
+            "vocabulary %u, ranks %u %u %u %u are not sizes of an RWKV-7 model",
+            source->name, s->layers, s->width, s->hidden, s->vocabulary,
+            s->rank_w, s->rank_a, s->rank_v, s->rank_g);
     return VLY_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plans of a pass: which operations of which interface make up a model for
  * so many sequences and tokens. Products run by volley.rwkv/1 where it takes
- * them, else by volley.gemm/1.
+ * them, otherwise by volley.gemm/1.
  */
 #include <stdio.h>
 #include <string.h>

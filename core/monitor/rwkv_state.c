@@ -158,7 +158,7 @@ static vly_status check_state(const vly_rwkv_model *model, const void *bytes,
     unsigned char wanted[HEADER];
     if (size < HEADER || memcmp(from, magic, 8) != 0)
         return vly_fail(error, VLY_E_PARSE,
-                        "%zu bytes that are no state of a model", size);
+                        "%zu bytes are not a saved state of a model", size);
     if (from[8] != VERSION || from[9] != 0 || from[10] != 0 || from[11] != 0)
         return vly_fail(error, VLY_E_PARSE, "a state of version %u, wanted %d",
                         from[8] | (uint32_t)from[9] << 8, VERSION);

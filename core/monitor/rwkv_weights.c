@@ -89,8 +89,8 @@ static vly_status find_layers(vly_rwkv_weights *weights, vly_error *error)
         uint32_t layer = 0;
         if (!rwkv_names_find(weights->scheme, tensor->name, &id, &layer))
             return vly_fail(error, VLY_E_PARSE,
-                            "%.300s: tensor %.200s is none of RWKV-7 in %s "
-                            "names",
+                            "%.300s: tensor %.200s is not a tensor of RWKV-7 "
+                            "in %s names",
                             vly_safetensors_path(file), tensor->name,
                             weights->scheme == RWKV_SCHEME_FLA ? "fla's"
                                                                : "native");

@@ -165,7 +165,8 @@ static vly_status open_file(vly_safetensors *file, vly_error *error)
     if (!S_ISREG(file->about.st_mode))
         return vly_fail(
             error, S_ISDIR(file->about.st_mode) ? VLY_E_IO : VLY_E_INVALID,
-            "%.300s: cannot be read: it is no file but a %s", file->path,
+            "%.300s: cannot be read: it is a %s, wanted a regular file",
+            file->path,
             S_ISDIR(file->about.st_mode) ? "folder" : "pipe or device");
     return VLY_OK;
 }

@@ -28,8 +28,8 @@ static const hint signs[] = {
     {"\xe2\x89\xa5", ">="},
     {"\xe2\x89\xa4", "<="},
     {"=", "< <= > or >= in a condition, and one = in a line"},
-    {":", "the end of the line: the start in `state` gives the unit, `hold` "
-          "stands for (unless refractory)"},
+    {":", "the end of the line: the unit comes from `state`; write `hold` "
+          "for (unless refractory)"},
     {"'", "a derivative only on the left side of an equation"},
     {"?", "if ... then ... else ..."},
     {"[", "a ("},

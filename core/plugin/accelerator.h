@@ -48,7 +48,7 @@ typedef struct vly_accelerator {
  *               VLY_RWKV_INTERFACE
  * n_threads     of the host; 0: all cores. The number of "cpu:4" takes
  * precedence
- * Errors  VLY_E_INVALID the name is none, as "auto"
+ * Errors  VLY_E_INVALID not the name of a device, for example "auto"
  *          VLY_E_UNSUPPORTED  no such plugin, it cannot be used or does not
  *                             offer the interface, with its reason
  *          VLY_E_NOMEM        the same, where memory is the reason

@@ -36,8 +36,8 @@ vly_status vly_plugin_trust_check(const vly_plugin_trust *trust,
                         (unsigned long)trust->user);
     if (is_open && !is_sticky)
         return vly_fail(error, VLY_E_INVALID,
-                        "%shas mode %04o, so that everybody may change it, "
-                        "wanted none of others' (chmod o-w)",
+                        "%shas mode %04o, which lets all users change it, "
+                        "wanted no write permission for others (chmod o-w)",
                         what, (unsigned)(about->st_mode & 07777));
     return VLY_OK;
 }

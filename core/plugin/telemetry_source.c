@@ -62,7 +62,7 @@ static const char *wrong(const vly_telemetry_source *table, uint32_t i)
         const vly_telemetry_metric *last =
             vly_telemetry_metric_at(table, i - 1);
         if (strcmp(last->name, metric->name) != 0)
-            return "stands apart from others of its name";
+            return "is not next to the other metrics of its name";
     }
     return NULL;
 }

@@ -34,8 +34,8 @@ VLY_SHIFT_FN uint32_t vly_shift_class(uint32_t shift, uint32_t step,
     return c;
 }
 
-/* Synapses that a weight becomes which is shifted by `rest` beyond its class;
- * 0 for a weight of 0. */
+/* Number of synapses that stand for a weight with `rest` more bits of shift
+ * than its class has; 0 for a weight of 0. */
 VLY_SHIFT_FN uint32_t vly_shift_words(int32_t weight, uint32_t rest)
 {
     const uint32_t size = (uint32_t)(weight < 0 ? -weight : weight) << rest;

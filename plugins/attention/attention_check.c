@@ -136,7 +136,7 @@ static vly_status check_numbers(const vly_attention_desc *desc,
     if (desc->window_left < VLY_ATTENTION_NO_WINDOW ||
         desc->window_right < VLY_ATTENTION_NO_WINDOW)
         return vly_support_fail(error, VLY_E_INVALID,
-                                "%s: window of %d keys before and %d behind, "
+                                "%s: window of %d keys before and %d after, "
                                 "wanted 0 or more, or -1 for all",
                                 plugin, desc->window_left, desc->window_right);
     if (!isfinite(desc->scale))

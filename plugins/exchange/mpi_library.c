@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which MPI. Two may be installed, and the library of one does not work with
  * the launcher of the other, so the launcher decides: it is known by the
- * variables that it sets, and its library lies beside it, or else where the
- * linker looks. Without a launcher MPI_Init would make a world of one rank:
+ * variables that it sets, and its library is beside it, or where the linker
+ * finds it. Without a launcher MPI_Init would make a world of one rank:
  * then no MPI is opened, unless one is named.
  */
 #define _GNU_SOURCE /* dlinfo, secure_getenv */

@@ -144,7 +144,7 @@ typedef struct shm_wait {
 } shm_wait;
 vly_status shm_wait_for(vly_exchange_link *link, const shm_wait *wait,
                         uint64_t *left_ns, vly_error *error);
-/* Sets a word and wakes who sleeps on it. */
+/* Sets a word and wakes the ranks that wait for it. */
 void shm_wake(vly_exchange_link *link, _Atomic uint32_t *word, uint32_t value);
 void shm_wake_all(vly_exchange_link *link, uint32_t rank);
 void shm_abort(vly_exchange_link *link, const char *text);

@@ -22,7 +22,7 @@ static const char *template_run_wrong(const vly_net_desc *desc,
         return "run: no room for one spike of every neuron";
     for (uint64_t i = 0; i < run->n_inputs; i++) {
         if (run->inputs[i].neuron >= desc->n_neurons || run->inputs[i].port)
-            return "run: input of a neuron or port that there is not";
+            return "run: input of a neuron or port that does not exist";
         if (i > 0 && run->inputs[i].burst < run->inputs[i - 1].burst)
             return "run: inputs whose bursts descend";
     }
@@ -47,7 +47,7 @@ static const char *template_snapshot_wrong(const vly_net_desc *desc,
             return "snapshot: rows that descend";
     for (uint64_t i = 0; i < s->n_fired; i++)
         if (s->fired[i] >= desc->n_neurons)
-            return "snapshot: a spike of a neuron that there is not";
+            return "snapshot: a spike of a neuron that does not exist";
     return NULL;
 }
 

@@ -157,7 +157,7 @@ head -c 1000 state >short
 expect 2 monitor ask "$model" x --state-in short
 says 'short: a state of 1000 bytes, wanted 202816'
 expect 2 monitor ask "$model" x --state-in logits
-says 'logits: 1024 bytes that are no state of a model'
+says 'logits: 1024 bytes are not a saved state of a model'
 expect 4 monitor ask "$model" x --state-in nonesuch
 expect 4 monitor ask "$model" x -n 0 --state-out no/such/folder
 if [ -w /dev/full ]; then

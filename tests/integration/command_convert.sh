@@ -80,7 +80,7 @@ refused 4 "no.st: cannot be read: No such file" no.st -o x.st
 refused 2 "its first 8 bytes say" "$genomes/three.toml" -o x.st
 refused 2 "it is cut" "$corpus/cut.safetensors" -o x.st
 refused 2 "has no tensor emb.weight" "$corpus/empty.safetensors" -o x.st
-refused 2 "tensor a is none of RWKV-7" "$corpus/good.safetensors" -o x.st
+refused 2 "tensor a is not a tensor of RWKV-7" "$corpus/good.safetensors" -o x.st
 refused 4 "none/x.st: cannot be written: No such file" "$golden" -o none/x.st
 if [ -c /dev/full ]; then
     "$volley" monitor convert "$golden" -o - >/dev/full 2>err

@@ -283,7 +283,7 @@ kill -TERM $pid
 wait $pid
 expect 0 monitor report paused
 prints '  paused     '
-prints ' by who asked for it, part of no record'
+prints ' on request; no record includes this time'
 expect 0 monitor tokens paused/telemetry.jsonl --json \
     --model "$2/core/monitor/model/telemetry.safetensors"
 cat >pauses.py <<'END_OF_PAUSES'

@@ -272,7 +272,7 @@ rm -f bad.ck*
 expect 3 run mixed.toml ${wrong%%--pace*} --pace --pace-hz 500 --quiet \
     --digest-log x.log --checkpoint bad.ck --every 85
 says "bad.ck, of burst 85, and older ones"
-says "after 80 hold what flaky:0 told wrong: not to be resumed"
+says "after burst 80 contain wrong results of flaky:0: do not resume them"
 rm -f bad.ck*
 # shellcheck disable=SC2086 # words
 expect 0 run mixed.toml ${wrong%%--pace*} --pace --pace-hz 500 --quiet \

@@ -109,7 +109,7 @@ prints "trap 1: ok"
 holds sprung
 chmod 777 "$VOLLEY_PLUGIN_PATH"
 expect 0 plugins
-says "$VOLLEY_PLUGIN_PATH: has mode 0777, so that everybody may change it"
+says "$VOLLEY_PLUGIN_PATH: has mode 0777, which lets all users change it"
 prints "wanted none of others' (chmod o-w)"
 holds rests
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH/trap.so expect 0 plugins

@@ -257,7 +257,7 @@ static void test_tables(void **state)
     reset();
     metrics[2] = sound[3];
     metrics[3] = sound[2];
-    refuses(&good, "metric 3 stands apart");
+    refuses(&good, "metric 3 is not next to");
 }
 
 int main(void)

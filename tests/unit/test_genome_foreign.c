@@ -303,8 +303,8 @@ static void models(void **state)
         {"poisson_generator", ": " GENERATORS},
         {"PoissonGroup", ": " POISSON_GROUP},
         {"parrot_neuron",
-         ": nothing repeats spikes; an area with a generator has neurons with "
-         "ids of its own, which do without"},
+         ": no model repeats spikes; an area with a generator has neurons with "
+         "ids, so that none is needed"},
         {"fixed_indegree", ", which is fixed_in_degree here"},
     };
     for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -176,8 +176,8 @@ static void test_trust(void **state)
         {S_IFREG | 0644, 65534, "X belongs to user 65534"},
         {S_IFDIR | 01777, 1001, "X belongs to user 1001"},
         {S_IFDIR | 0777, 0,
-         "X has mode 0777, so that everybody may change it, wanted none of "
-         "others' (chmod o-w)"},
+         "X has mode 0777, which lets all users change it, wanted no write "
+         "permission for others (chmod o-w)"},
         {S_IFDIR | 0702, 1000, "X has mode 0702"},
         {S_IFREG | 0666, 1000, "X has mode 0666"},
         {S_IFREG | 01666, 0, "X has mode 1666"}, /* nothing for a file */

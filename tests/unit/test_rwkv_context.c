@@ -172,9 +172,12 @@ static void test_states_refused(void **state)
     static const struct {
         size_t at;
         const char *message;
-    } changes[] = {{0, "no state of a model"}, {8, "of version"},
-                   {12, "of another model"},   {30, "of another model"},
-                   {50, "damaged state"},      {64, "damaged state"},
+    } changes[] = {{0, "not a saved state of a model"},
+                   {8, "of version"},
+                   {12, "of another model"},
+                   {30, "of another model"},
+                   {50, "damaged state"},
+                   {64, "damaged state"},
                    {9000, "damaged state"}};
     const vly_rwkv_sizes *sizes = &test_rwkv_sizes[0];
     vly_rwkv_sizes other_sizes = *sizes;

@@ -300,8 +300,8 @@ static void test_names_wrong(void **state)
         char text[160];
         maker_list list = maker_init(&small);
         rename_tensor(&list, "blocks.1.att.w1", strange[k]);
-        snprintf(text, sizeof text, "tensor %s is none of RWKV-7 in native",
-                 strange[k]);
+        snprintf(text, sizeof text,
+                 "tensor %s is not a tensor of RWKV-7 in native", strange[k]);
         is_refused(&list, 0, VLY_E_PARSE, text);
         maker_deinit(&list);
     }
@@ -309,8 +309,9 @@ static void test_names_wrong(void **state)
     model.fla = true;
     maker_list list = maker_init(&model);
     rename_tensor(&list, "model.layers.1.attn.x_r", "model.layers.1.attn.x_x");
-    is_refused(&list, 0, VLY_E_PARSE,
-               "tensor model.layers.1.attn.x_x is none of RWKV-7 in fla's");
+    is_refused(
+        &list, 0, VLY_E_PARSE,
+        "tensor model.layers.1.attn.x_x is not a tensor of RWKV-7 in fla's");
     maker_deinit(&list);
     list = maker_init(&small);
     rename_tensor(&list, "blocks.1.ln1.bias", "blocks.3.ln1.bias");

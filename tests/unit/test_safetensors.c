@@ -295,11 +295,12 @@ static void test_no_file(void **state)
     unlink(FILE_NAME);
     is_refused(VLY_E_IO, "cannot be read: No such file");
     assert_int_equal(mkdir(FILE_NAME, 0700), 0);
-    is_refused(VLY_E_IO, "cannot be read: it is no file but a folder");
+    is_refused(VLY_E_IO,
+               "cannot be read: it is a folder, wanted a regular file");
     assert_int_equal(rmdir(FILE_NAME), 0);
     assert_int_equal(mkfifo(FILE_NAME, 0600), 0); /* and there is no writer */
     is_refused(VLY_E_INVALID,
-               "cannot be read: it is no file but a pipe or device");
+               "cannot be read: it is a pipe or device, wanted a regular file");
     unlink(FILE_NAME);
 }
 

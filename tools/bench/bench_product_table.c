@@ -167,7 +167,7 @@ void bench_products_print(const bench_products *products, bool markdown)
                    "they are; the ceiling is of memory.\n");
     tool_print("\nMedian of up to %d samples on random data, buffers used in "
                "turn. ceil.: of the measured\nbytes a second where bytes are "
-               "the limit (m = 1, decoding, single steps), else of the\n"
+               "the limit (m = 1, decoding, single steps), otherwise of the\n"
                "fastest product of its type in this run. error: relative, %s.\n"
                "default: time of the first candidate over that of the chosen "
                "one.\n",

@@ -370,13 +370,13 @@ static char *events_lines(const vly_device_usage *usage)
 char *device_limits_metrics(void)
 {
     char *bytes = vly_format("# HELP volley_device_memory_bytes Memory of "
-                             "devices, by whoever asked for it.\n"
+                             "devices, by client.\n"
                              "# TYPE volley_device_memory_bytes gauge\n");
-    char *events = vly_format("# HELP volley_device_memory_events_total Blocks "
-                              "that had to go, requests not met, blocks used "
-                              "again.\n"
-                              "# TYPE volley_device_memory_events_total "
-                              "counter\n");
+    char *events =
+        vly_format("# HELP volley_device_memory_events_total Evicted "
+                   "blocks, failed requests, reused blocks.\n"
+                   "# TYPE volley_device_memory_events_total "
+                   "counter\n");
     for (uint32_t i = 0; i < vly_device_memory_count(); i++) {
         vly_device_usage usage;
         if (!used_at(i, &usage))

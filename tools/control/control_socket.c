@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Unix-domain sockets through which a run is controlled. The folder is the
- * user's alone, and whoever connects is asked of the kernel: a socket elsewhere
- * may lie in a folder of others.
+ * user's alone. The kernel reports the user of each client, because a socket at
+ * another path may be in a folder of other users.
  */
 #define _GNU_SOURCE /* SO_PEERCRED, SOCK_CLOEXEC */
 #include "tools/control/control_socket.h"

@@ -68,6 +68,6 @@ void feagi_doc_print(void)
     tool_print(
         "\nleak_coefficient is potential a burst where it is above 1, and in "
         "a file of 2.0\nalso elsewhere if an area has more than 1 or "
-        "excitability is in percent. It becomes\n1 if not less than the "
-        "threshold, else it is not taken over.\n");
+        "excitability is in percent. A value at\nor above the "
+        "threshold becomes 1; a smaller one is not imported.\n");
 }

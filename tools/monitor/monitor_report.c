@@ -252,7 +252,7 @@ static void print_how_it_went(const report *page)
                tool_rate_text(json_find_number(s, "events_per_s", 0)));
     tool_print("  digest     %s\n", text_of(s, "digest", &copy));
     if (json_find_number(s, "paused_s", 0) > 0)
-        tool_print("  paused     %s by who asked for it, part of no record\n",
+        tool_print("  paused     %s on request; no record includes this time\n",
                    tool_seconds(json_find_number(s, "paused_s", 0)));
     print_losses(s);
     report_moves_print(page);

@@ -71,9 +71,10 @@ bool run_monitor_unjudged(const run_monitor_figures *figures, char *text,
                  "every one");
     else if (seen->early > VLY_TOKENS_WARM)
         snprintf(text, capacity,
-                 "the model judged no record: the first %d, and as many behind "
-                 "each move of the net, only tell what is usual; longer "
-                 "without a move would do; rules looked at every one",
+                 "the model judged no record: it learns what is usual from the "
+                 "first %d and from as many after each move of the net; a "
+                 "longer run without a move is needed; rules looked at every "
+                 "one",
                  VLY_TOKENS_WARM);
     else if (seen->checked >= (uint64_t)wanted && figures->usage.budget < 1 &&
              run_monitor_share(figures) >= figures->usage.budget / 2)

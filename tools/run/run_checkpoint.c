@@ -391,8 +391,8 @@ void run_checkpoint_distrust(run_job *job, uint64_t burst, const char *from)
     const checkpoint_counts *counts = &checkpoint->counts;
     if (counts->n_written == 0 || counts->last_burst <= burst)
         return;
-    tool_message("%s, of burst %" PRIu64 ", and older ones of bursts after "
-                 "%" PRIu64 " hold what %s told wrong: not to be resumed",
+    tool_message("%s (burst %" PRIu64 ") and older checkpoints after burst "
+                 "%" PRIu64 " contain wrong results of %s: do not resume them",
                  checkpoint->plan.path, counts->last_burst, burst, from);
     /* if the run continues, a correct one replaces it at once */
     checkpoint->counts.last_burst = UINT64_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * --on-device-error. The engine does it and says so as an error of the log;
  * here it is written down. Recordings go on as they are where the engine proves
- * by the run digest that what the failed device told was right; else they are
- * cut to what they were at the snapshot.
+ * by the run digest that the results of the failed device were correct;
+ * otherwise they are cut back to the snapshot.
  */
 #include "tools/run/run_failover.h"
 

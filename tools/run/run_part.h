@@ -64,9 +64,9 @@ typedef enum run_members {
 
 /* Whether what a part wrote since a snapshot of fail-over can be discarded. */
 typedef enum run_cut {
-    RUN_CUT_NOTHING, /* it writes nothing that a device told */
+    RUN_CUT_NOTHING, /* it writes no results of a device */
     RUN_CUT_WHOLE,   /* by cut */
-    RUN_CUT_NOT      /* a file is closed, or has what is not told again */
+    RUN_CUT_NOT /* a file is closed, or has data that cannot be made again */
 } run_cut;
 
 typedef struct run_part {

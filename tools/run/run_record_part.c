@@ -195,8 +195,8 @@ out:
     return status;
 }
 
-/* A sample is recorded between two calls of the engine and is not told
- * again. */
+/* A sample is recorded between two calls of the engine and cannot be
+ * made again. */
 static run_cut can_cut(const run_job *job, uint64_t kept_burst)
 {
     const record_part *part = run_output_state(job);
