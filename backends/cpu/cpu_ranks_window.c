@@ -181,8 +181,10 @@ vly_status vly_cpu_ranks_keep(vly_backend_net *net, vly_error *error)
     memset(row, 0, (net->n_areas + 1) * sizeof *row);
     for (uint32_t j = 0; j < net->n_own; j++) {
         const size_t bytes = slices[j].n_fired * sizeof *r->ids;
-        memcpy(r->ids + r->n_ids, slices[j].fired, bytes);
-        memcpy(r->gains + r->n_ids, slices[j].gains, bytes);
+        if (bytes > 0) { /* otherwise there may be no memory yet */
+            memcpy(r->ids + r->n_ids, slices[j].fired, bytes);
+            memcpy(r->gains + r->n_ids, slices[j].gains, bytes);
+        }
         r->n_ids += slices[j].n_fired;
         kept->digest += slices[j].digest;
         for (uint32_t a = 0; a < net->n_areas; a++)

@@ -299,6 +299,10 @@ vly_status vly_override_put(vly_reader *reader, const char *text,
     const char *key = path.segments[path.n - 1];
     if (strcmp(path.segments[0], "var") == 0 && !vly_toml_get(table, key))
         return no_such(reader, value, table, "variable", key);
+    /* a new parameter would have no effect */
+    if (strcmp(path.segments[0], "neuron") == 0 && path.n == 4 &&
+        strcmp(path.segments[2], "on") != 0 && !vly_toml_get(table, key))
+        return no_such(reader, value, table, path.segments[2], key);
     char *copy = vly_strdup(key);
     if (!copy)
         return vly_reader_nomem(reader, strlen(key) + 1, "an override");

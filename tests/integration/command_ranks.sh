@@ -240,6 +240,8 @@ prints "spikes every burst (memories)"
 expect 2 run net.toml --ranks 0
 expect 2 run net.toml --ranks 2 --mpi
 says "wanted one of them"
+expect 2 run net.toml --ranks 2 --inject slow:at=20,factor=2,for=5
+says "wanted one process"
 expect 2 run - --ranks 2
 says "cannot be standard input"
 

@@ -271,13 +271,13 @@ rm -f bad.ck*
 # shellcheck disable=SC2086 # words
 expect 3 run mixed.toml ${wrong%%--pace*} --pace --pace-hz 500 --quiet \
     --digest-log x.log --checkpoint bad.ck --every 85
-says "bad.ck, of burst 85, and older ones"
+says "bad.ck (burst 85) and older checkpoints"
 says "after burst 80 contain wrong results of flaky:0: do not resume them"
 rm -f bad.ck*
 # shellcheck disable=SC2086 # words
 expect 0 run mixed.toml ${wrong%%--pace*} --pace --pace-hz 500 --quiet \
     --bursts 105 --checkpoint bad.ck --every 99
-says "bad.ck, of burst 99, and older ones"
+says "bad.ck (burst 99) and older checkpoints"
 expect 0 run mixed.toml --quiet --resume bad.ck --json x.json
 holds [ "$(value digest x.json)" = "$(value digest base.json)" ]
 done_checks

@@ -110,7 +110,7 @@ holds sprung
 chmod 777 "$VOLLEY_PLUGIN_PATH"
 expect 0 plugins
 says "$VOLLEY_PLUGIN_PATH: has mode 0777, which lets all users change it"
-prints "wanted none of others' (chmod o-w)"
+prints "wanted no write permission for others (chmod o-w)"
 holds rests
 VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH/trap.so expect 0 plugins
 says "its folder has mode 0777"

@@ -119,6 +119,8 @@ static void messages(void **state)
          "not a comma, as in 0.5"},
         {"run.ms", "1\nx = 2", "the value does not parse, wanted a TOML value"},
         {"neuron.v.substeps", "4", "no neuron v, wanted w"},
+        {"neuron.w.param.tua", "\"5 ms\"", "no param tua, did you mean tau?"},
+        {"neuron.w.state.x", "\"1\"", "no state x, wanted v"},
         {"neuron.w.substeps", "40",
          "substeps is 40, wanted a whole number from 1 to 16"},
         {"run..ms", "1", "the path does not parse, wanted area.NAME.KEY"},

@@ -302,7 +302,8 @@ static void test_refused(void **state)
                  VLY_E_INVALID, "activations of w8");
     refuse_model(sizes, "nothing", 0, 0, VLY_E_UNSUPPORTED, "nothing");
     wrong.width = 96;
-    refuse_model(&wrong, "cpu", 0, 0, VLY_E_INVALID, "no RWKV-7");
+    refuse_model(&wrong, "cpu", 0, 0, VLY_E_INVALID,
+                 "are not sizes of an RWKV-7 model");
     assert_int_equal(vly_rwkv_format_parse("w5", &format, &test_error),
                      VLY_E_INVALID);
     assert_non_null(strstr(test_error.message, "w8 or w4"));

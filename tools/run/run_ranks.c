@@ -100,6 +100,11 @@ static vly_status read_ranks(run_job *job, const tool_args *args,
             part->n_asked);
     if (part->n_asked == 0 && part->mpi == NULL && is_launched())
         part->mpi = "";
+    if ((part->n_asked > 1 || part->mpi != NULL) && tool_has(args, "inject"))
+        return vly_fail(error, VLY_E_INVALID,
+                        "--inject with several ranks: a fault changes the "
+                        "calls of one process, and the ranks would differ; "
+                        "wanted one process");
     if (part->n_asked > 1 && strcmp(args->positional[0], "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--ranks %u: every rank reads the genome, so it cannot "
