@@ -152,15 +152,21 @@ static void groups_alone(void **state)
     same(NET "tau_m_ms = { file = \"n.h5\" }\n", "[10, 12, 10, 12]");
 }
 
-static void refused(const char *text, const char *message)
+static void refused_with(vly_status wanted, const char *text,
+                         const char *message)
 {
     vly_error error = VLY_ERROR_INIT;
     vly_genome *genome = NULL;
     const uint64_t before = vly_memory_live();
-    assert_int_equal(load(text, &genome, &error), VLY_E_PARSE);
+    assert_int_equal(load(text, &genome, &error), wanted);
     if (!strstr(error.message, message))
         fail_msg("\"%s\" lacks \"%s\"", error.message, message);
     assert_true(vly_memory_live() == before);
+}
+
+static void refused(const char *text, const char *message)
+{
+    refused_with(VLY_E_PARSE, text, message);
 }
 
 static void nodes_refused(void **state)
@@ -222,8 +228,6 @@ static void types_refused(void **state)
         {"types.csv", "node_type_id tau_m\n100 1\n101 NULL\n",
          "/nodes/v0/node_type_id[3]: is 101, a type that has in types.csv and "
          "in its dynamics_params no tau_m"},
-        {"types.csv", "node_type_id dynamics_params\n100 none.json\n",
-         ":7:65: none.json: "},
         {"exc.json", "{\"V_m\": 1}", "in its dynamics_params no tau_m"},
         {"exc.json", "{\"a\\nb\": 1,\n \"tau_m\": \"20\"}",
          ":7:65: exc.json:2:11: \"\"20\"}\", wanted a digit"},
@@ -243,6 +247,10 @@ static void types_refused(void **state)
         put_text(path, cases[i].text);
         refused(NET VALUE, cases[i].message);
     }
+    reset(state);
+    put_text(FOLDER "/types.csv",
+             "node_type_id dynamics_params\n100 none.json\n");
+    refused_with(VLY_E_IO, NET VALUE, ":7:65: none.json: ");
     reset(state);
     refused(NET "tau_m_ms = { file = \"types.csv\", population = \"v0\" }\n",
             "types.csv is not an HDF5 file, wanted one, or no population");
