@@ -15,7 +15,7 @@ typedef struct plot_trace {
     uint32_t neuron;
     int64_t element; /* compartment; -1: the neuron has one */
     uint32_t report; /* of a stream */
-    uint32_t record; /* its [[record]], from 1; 0: not of a stream */
+    uint32_t record; /* its number, as in vly_stream_report */
     uint64_t n;
     uint64_t capacity;
     double *times_ms; /* [n] ascending */
