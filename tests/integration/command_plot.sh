@@ -314,7 +314,7 @@ END
     expect 0 plot traces outer_csv --field v_mv --area V1/E -o csv.png
     the_same csv.png sonata.png
     expect 2 plot traces outer -o no.png
-    says 'has samples in several files: choose with --field'
+    says 'has samples in several files: choose with --field, or name one of'
 
     # of other programs: the same spikes as CSV give the same picture
     "$maker" foreign foreign.h5

@@ -158,7 +158,31 @@ if "$volley" plot rate all.csv -o all.png >out 2>err; then
     expect 0 plot traces whole.vls --field rate_hz -o rates.png
     expect 2 plot traces all.csv -o spikes.png
     says "no samples of a field"
+    # two [[record]]s of one area are two lines, in a folder two files
+    with twice "$rates" '[[record]]\nwhat = "rates"\nfrom = "E"' \
+        'interval_bursts = 20'
+    expect 0 run twice.toml --quiet --record twice.vls
+    colours() { # of lines: black is the axes
+        grep -oE 'stroke[:=]"?rgb\([^)]*\)' "$1" | sort -u | wc -l
+    }
+    expect 0 plot traces twice.1.rate_hz.csv --area E -o one.svg
+    holds [ "$(colours one.svg)" -eq 2 ]
+    expect 0 plot traces twice.vls --area E -o twice.svg
+    holds [ "$(colours twice.svg)" -eq 3 ]
+    expect 0 run twice.toml --quiet -o folder
+    expect 2 plot traces folder --field rate_hz -o no.svg
+    says "folder has samples in several files: name one of them: spikes.1.rate_hz.csv, spikes.2.rate_hz.csv"
+    # the run ends before the first interval does
+    with none "$rates" 'start_burst = 180'
+    expect 2 plot traces none.1.rate_hz.csv -o no.svg
+    says "none.1.rate_hz.csv: no samples of rate_hz in it"
+    expect 2 plot traces none.1.rate_hz.csv --area E -o no.svg
+    says "no samples of what --area"
 fi
+expect 0 inspect rates.1.rate_hz.csv
+prints "samples of a field (CSV)"
+expect 0 inspect all.csv
+prints "recording of spikes (CSV)"
 # a recording that begins at a checkpoint begins with the next interval
 expect 0 run rates.toml --quiet --bursts 45 --checkpoint bare.state
 record late --resume bare.state
@@ -189,6 +213,11 @@ if [ "$hdf5" = 1 ]; then
     prints "in Hz"
     expect 0 inspect rates.1.rate_hz.h5
     prints "means of neurons"
+    if [ -e all.png ]; then
+        expect 0 plot traces rates.2.rate_hz.h5 -o neurons.png
+        expect 2 plot traces rates.1.rate_hz.h5 -o no.png
+        says "rates.1.rate_hz.h5: rates of areas (/mean/AREA) in HDF5"
+    fi
 fi
 
 # ---- the input of each port: a variable that adds it up (docs/models.md) ----

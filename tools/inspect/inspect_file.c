@@ -17,6 +17,7 @@
 #include "plugin/registry.h"
 #include "probe/probe.h"
 #include "record/digest_log.h"
+#include "record/spike_csv.h"
 #include "tools/cli/json_reader.h"
 #include "tools/cli/tool.h"
 
@@ -343,8 +344,13 @@ vly_status inspect_digest_log(const char *path, vly_error *error)
     return VLY_OK;
 }
 
-/* For samples of a field, which have a value in a fifth column. */
-static const char spike_columns[] = "burst,time_ms,area,neuron,";
+/* Samples of a field have a value in a fifth column; rates by area have one
+ * instead of the neuron. */
+static bool has_values(const char *header)
+{
+    const size_t n = strlen(VLY_SPIKE_CSV_HEADER);
+    return strncmp(header, VLY_SPIKE_CSV_HEADER, n) != 0 || header[n] == ',';
+}
 
 vly_status inspect_spikes(const char *path, vly_error *error)
 {
@@ -360,8 +366,7 @@ vly_status inspect_spikes(const char *path, vly_error *error)
     text.file = file;
     while ((status = vly_lines_next(&text, error)) == VLY_OK && text.n > 0) {
         if (lines++ == 0) {
-            fields =
-                strncmp(text.line, spike_columns, strlen(spike_columns)) == 0;
+            fields = has_values(text.line);
             continue;
         }
         last = strtoull(text.line, NULL, 10);

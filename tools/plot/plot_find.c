@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -32,31 +33,93 @@ static bool is_samples(const char *name, const char *recording,
                       strncmp(at, field, strlen(field)) == 0);
 }
 
+#define NAMED_MAX 12u /* files, in an error message */
+
+typedef struct found_files {
+    char *names[NAMED_MAX]; /* the first of all, in their order */
+    uint32_t n_names;
+    uint32_t n;
+    bool fields; /* --field can choose: they differ in it */
+} found_files;
+
+/* "spikes.2.v_mv.csv" before "spikes.10.v_mv.csv" */
+static bool is_before(const char *a, const char *b)
+{
+    const size_t n = strlen(a);
+    const size_t m = strlen(b);
+    return n != m ? n < m : strcmp(a, b) < 0;
+}
+
+static vly_status keep_name(found_files *found, const char *recording,
+                            const char *name, vly_error *error)
+{
+    uint32_t at = found->n_names;
+    const char *dot = strrchr(recording, '.');
+    const size_t stem = dot ? (size_t)(dot - recording) : strlen(recording);
+    if (found->n++ > 0)
+        found->fields =
+            found->fields || strcmp(strchr(found->names[0] + stem + 1, '.'),
+                                    strchr(name + stem + 1, '.')) != 0;
+    while (at > 0 && is_before(name, found->names[at - 1]))
+        at--;
+    if (at == NAMED_MAX)
+        return VLY_OK;
+    char *kept = vly_strdup(name);
+    if (!kept)
+        return vly_fail_nomem(error, strlen(name), "a name");
+    if (found->n_names == NAMED_MAX)
+        vly_free(found->names[--found->n_names]);
+    for (uint32_t k = found->n_names++; k > at; k--)
+        found->names[k] = found->names[k - 1];
+    found->names[at] = kept;
+    return VLY_OK;
+}
+
+static vly_status fail_several(const found_files *found, const char *folder,
+                               vly_error *error)
+{
+    char list[600] = "";
+    size_t n = 0;
+    uint32_t listed = 0;
+    for (; listed < found->n_names; listed++) {
+        const char *name = found->names[listed];
+        if (n + strlen(name) + 3 > sizeof list)
+            break;
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s",
+                              listed > 0 ? ", " : "", name);
+    }
+    return vly_fail(error, VLY_E_INVALID,
+                    "%.200s has samples in several files: %sname one of them: "
+                    "%s%s",
+                    folder, found->fields ? "choose with --field, or " : "",
+                    list, listed < found->n ? " ..." : "");
+}
+
 static vly_status find_file(const char *folder, const char *recording,
                             const char *field, char **path, vly_error *error)
 {
     const struct dirent *entry = NULL;
+    found_files found = {0};
     vly_status status = VLY_OK;
     DIR *entries = opendir(folder);
     if (!entries)
         return vly_fail(error, VLY_E_IO, "%s: %s", folder, strerror(errno));
-    while (status == VLY_OK && (entry = readdir(entries)) != NULL) {
-        if (!is_samples(entry->d_name, recording, field))
-            continue;
-        if (*path)
-            status = vly_fail(error, VLY_E_INVALID,
-                              "%s has samples in several files: choose with "
-                              "--field, or name the file",
-                              folder);
-        else if (!(*path = vly_format("%s/%s", folder, entry->d_name)))
-            status = vly_fail_nomem(error, strlen(folder), "a path");
-    }
+    while (status == VLY_OK && (entry = readdir(entries)) != NULL)
+        if (is_samples(entry->d_name, recording, field))
+            status = keep_name(&found, recording, entry->d_name, error);
     closedir(entries);
-    if (status == VLY_OK && !*path)
+    if (status == VLY_OK && found.n == 0)
         status = vly_fail(error, VLY_E_INVALID,
                           "%s has no samples of %s; a [[record]] with what = "
                           "\"fields\" makes some",
                           folder, field ? field : "fields");
+    else if (status == VLY_OK && found.n > 1)
+        status = fail_several(&found, folder, error);
+    else if (status == VLY_OK &&
+             !(*path = vly_format("%s/%s", folder, found.names[0])))
+        status = vly_fail_nomem(error, strlen(folder), "a path");
+    for (uint32_t k = 0; k < found.n_names; k++)
+        vly_free(found.names[k]);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/reading.h"
 #include "genome/csv_reader.h"
+#include "genome/edge_list.h"
 #include "record/sonata_reader.h"
 #include "record/stream.h"
 #include "tools/cli/tool.h"
@@ -38,21 +39,23 @@ static bool wanted(const tool_args *args, const char *area, uint32_t neuron,
            time_ms <= tool_number(args, "to", HUGE_VAL);
 }
 
-/* NULL with *status OK: enough traces already. */
+/* The trace of this area and of the neuron, element and report of `of`, made if
+ * there is none. NULL with *status OK: enough traces already. */
 static plot_trace *trace_of(plot_traces *traces, const char *area,
-                            uint32_t neuron, int64_t element,
-                            vly_status *status, vly_error *error)
+                            const plot_trace *of, vly_status *status,
+                            vly_error *error)
 {
     for (uint32_t t = 0; t < traces->n_traces; t++)
-        if (traces->traces[t].neuron == neuron &&
-            traces->traces[t].element == element &&
+        if (traces->traces[t].neuron == of->neuron &&
+            traces->traces[t].element == of->element &&
+            traces->traces[t].report == of->report &&
             strcmp(traces->traces[t].area, area) == 0)
             return &traces->traces[t];
     if (traces->n_traces == PLOT_TRACES_MAX)
         return NULL;
     plot_trace *made = &traces->traces[traces->n_traces];
-    *made = (plot_trace){
-        .area = vly_strdup(area), .neuron = neuron, .element = element};
+    *made = *of;
+    made->area = vly_strdup(area);
     if (!made->area) {
         *status = vly_fail_nomem(error, strlen(area), "a name");
         return NULL;
@@ -81,12 +84,12 @@ static vly_status add_sample(plot_trace *trace, double time_ms, double value,
     return VLY_OK;
 }
 
-/* neuron may be PLOT_MEAN. */
-static vly_status add(plot_traces *traces, const char *area, uint32_t neuron,
-                      double time_ms, double value, vly_error *error)
+static vly_status add(plot_traces *traces, const char *area,
+                      const plot_trace *of, double time_ms, double value,
+                      vly_error *error)
 {
     vly_status status = VLY_OK;
-    plot_trace *trace = trace_of(traces, area, neuron, -1, &status, error);
+    plot_trace *trace = trace_of(traces, area, of, &status, error);
     if (!trace) {
         traces->n_left_out += status == VLY_OK;
         return status;
@@ -126,8 +129,9 @@ static vly_status read_rows(plot_traces *traces, const tool_args *args,
         if (!mean)
             VLY_TRY(vly_csv_index(csv, 3, UINT32_MAX, &neuron));
         VLY_TRY(vly_csv_number(csv, value_at, &value));
+        const plot_trace of = {.neuron = neuron, .element = -1};
         if (wanted(args, csv->fields[2], neuron, time_ms))
-            VLY_TRY(add(traces, csv->fields[2], neuron, time_ms, value, error));
+            VLY_TRY(add(traces, csv->fields[2], &of, time_ms, value, error));
     }
 out:
     return status;
@@ -189,15 +193,17 @@ static vly_status add_frame(plot_traces *traces, const tool_args *args,
     const vly_stream_report *report = &head->reports[block->report];
     const char *area = head->areas[report->area].name;
     const double time_ms = (double)block->burst * head->dt_ms;
+    plot_trace of = {
+        .element = -1, .report = block->report, .record = report->record};
     vly_status status = VLY_OK;
     if (strcmp(report->field, traces->field) != 0)
         return VLY_OK;
     for (uint32_t i = 0; i < block->n && status == VLY_OK; i++) {
-        const uint32_t neuron = report->mean      ? PLOT_MEAN
-                                : report->neurons ? report->neurons[i]
-                                                  : i;
-        if (wanted(args, area, neuron, time_ms))
-            status = add(traces, area, neuron, time_ms,
+        of.neuron = report->mean      ? PLOT_MEAN
+                    : report->neurons ? report->neurons[i]
+                                      : i;
+        if (wanted(args, area, of.neuron, time_ms))
+            status = add(traces, area, &of, time_ms,
                          report->type == VLY_TYPE_F32
                              ? (double)vly_float_from_bits(block->data[i])
                              : (double)block->data[i],
@@ -282,9 +288,9 @@ static vly_status begin_report(void *context, const vly_sonata_report *report,
                             "%u",
                             of->path, report->population,
                             (unsigned long long)report->nodes[c], UINT32_MAX);
-        const plot_trace *trace =
-            trace_of(traces, area, (uint32_t)report->nodes[c],
-                     report->elements[c], &status, error);
+        const plot_trace key = {.neuron = (uint32_t)report->nodes[c],
+                                .element = report->elements[c]};
+        const plot_trace *trace = trace_of(traces, area, &key, &status, error);
         if (!trace) /* always fits: want has the limit */
             return status;
         of->column[c] = (uint32_t)(trace - traces->traces);
@@ -348,6 +354,23 @@ static void drop_empty(plot_traces *traces)
     traces->n_traces = kept;
 }
 
+static vly_status take_no_edges(void *context, const vly_edges_about *edges)
+{
+    (void)context;
+    (void)edges;
+    return VLY_OK;
+}
+
+/* Rates by area, of which HDF5 has no SONATA report. */
+static bool has_means(const char *path)
+{
+    vly_sonata_about about = {0};
+    vly_error ignored = VLY_ERROR_INIT;
+    return vly_sonata_describe(path, &about, take_no_edges, NULL, &ignored) ==
+               VLY_OK &&
+           about.mean && !about.report;
+}
+
 static vly_status read_sonata(plot_traces *traces, const tool_args *args,
                               const char *path, vly_error *error)
 {
@@ -362,6 +385,12 @@ static vly_status read_sonata(plot_traces *traces, const tool_args *args,
     vly_status status = name_field(traces, args, path, error);
     if (status == VLY_OK)
         status = vly_sonata_read_report(path, &want, &take, &more, error);
+    if (status == VLY_E_PARSE && has_means(path))
+        status = vly_fail(error, VLY_E_INVALID,
+                          "%s: rates of areas (/mean/AREA) in HDF5, which this "
+                          "picture does not read; wanted those of --record "
+                          "FILE.csv or FILE.vls",
+                          path);
     traces->n_left_out += more;
     drop_empty(traces);
     return status;
@@ -386,6 +415,12 @@ static vly_status find_unit(plot_traces *traces, const tool_args *args,
     return VLY_OK;
 }
 
+static bool chooses(const tool_args *args)
+{
+    return tool_has(args, "area") || tool_has(args, "neuron") ||
+           tool_has(args, "from") || tool_has(args, "to");
+}
+
 vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
                             const char *path, vly_error *error)
 {
@@ -408,7 +443,12 @@ vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
         status = read_stream(traces, args, path, error);
     else
         status = read_csv(traces, args, path, error);
-    if (status == VLY_OK && traces->n_traces == 0)
+    if (status == VLY_OK && traces->n_traces == 0 && !chooses(args))
+        status = vly_fail(error, VLY_E_INVALID,
+                          "%s: no samples of %s in it: wanted a run of at "
+                          "least the interval of the [[record]]",
+                          path, traces->field);
+    else if (status == VLY_OK && traces->n_traces == 0)
         status = vly_fail(error, VLY_E_INVALID,
                           "%s: no samples of what --area, --neuron, --from and "
                           "--to choose",

@@ -52,6 +52,33 @@ static void scales_of(const plot_traces *traces, plot_axes *axes)
     axes->y_hi = hi + room;
 }
 
+/* Does another [[record]] have samples of the same? */
+static bool is_twice(const plot_traces *traces, const plot_trace *trace)
+{
+    for (uint32_t t = 0; t < traces->n_traces; t++)
+        if (&traces->traces[t] != trace &&
+            traces->traces[t].neuron == trace->neuron &&
+            traces->traces[t].element == trace->element &&
+            strcmp(traces->traces[t].area, trace->area) == 0)
+            return true;
+    return false;
+}
+
+static char *name_of(const plot_traces *traces, const plot_trace *trace)
+{
+    char neuron[16] = "";
+    char element[40] = "";
+    char record[24] = "";
+    if (trace->neuron != PLOT_MEAN)
+        snprintf(neuron, sizeof neuron, " %u", trace->neuron);
+    if (trace->element >= 0)
+        snprintf(element, sizeof element, ", element %lld",
+                 (long long)trace->element);
+    if (is_twice(traces, trace))
+        snprintf(record, sizeof record, ", record %u", trace->record);
+    return vly_format("%s%s%s%s", trace->area, neuron, element, record);
+}
+
 /* "AREA NEURON" for each. */
 static vly_status name_traces(plot_figure *figure, const plot_traces *traces,
                               double width, plot_names *names, vly_error *error)
@@ -61,11 +88,7 @@ static vly_status name_traces(plot_figure *figure, const plot_traces *traces,
     *names = (plot_names){0};
     for (uint32_t t = 0; t < traces->n_traces && status == VLY_OK; t++) {
         const plot_trace *trace = &traces->traces[t];
-        from[t] = trace->neuron == PLOT_MEAN ? vly_format("%s", trace->area)
-                  : trace->element < 0
-                      ? vly_format("%s %u", trace->area, trace->neuron)
-                      : vly_format("%s %u, element %lld", trace->area,
-                                   trace->neuron, (long long)trace->element);
+        from[t] = name_of(traces, trace);
         if (!from[t])
             status = vly_fail_nomem(error, strlen(trace->area), "a name");
     }
@@ -101,6 +124,21 @@ vly_status plot_traces_unit(plot_traces *traces, const char *path,
     return status;
 }
 
+/* What each trace is of. */
+static const char *noun_of(const plot_traces *traces)
+{
+    bool elements = false;
+    bool twice = false;
+    for (uint32_t t = 0; t < traces->n_traces; t++) {
+        elements = elements || traces->traces[t].element >= 0;
+        twice = twice || is_twice(traces, &traces->traces[t]);
+    }
+    return twice                                   ? "recording"
+           : elements                              ? "element"
+           : traces->traces[0].neuron == PLOT_MEAN ? "area"
+                                                   : "neuron";
+}
+
 vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
                             const char *title, vly_error *error)
 {
@@ -109,13 +147,7 @@ vly_status plot_traces_draw(plot_figure *figure, const plot_traces *traces,
     plot_names names;
     const uint32_t n = traces->n_traces;
     plot_field_label(traces->field, traces->unit, label, sizeof label);
-    bool elements = false;
-    for (uint32_t t = 0; t < n; t++)
-        elements = elements || traces->traces[t].element >= 0;
-    snprintf(note, sizeof note, "%s of %u %s%s%s", label, n,
-             elements                                ? "element"
-             : traces->traces[0].neuron == PLOT_MEAN ? "area"
-                                                     : "neuron",
+    snprintf(note, sizeof note, "%s of %u %s%s%s", label, n, noun_of(traces),
              n > 1 ? "s" : "",
              traces->n_left_out > 0
                  ? "; there are more: choose with --area and --neuron"

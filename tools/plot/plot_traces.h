@@ -14,6 +14,8 @@ typedef struct plot_trace {
     char *area;
     uint32_t neuron;
     int64_t element; /* compartment; -1: the neuron has one */
+    uint32_t report; /* of a stream */
+    uint32_t record; /* its number, as in vly_stream_report */
     uint64_t n;
     uint64_t capacity;
     double *times_ms; /* [n] ascending */
@@ -33,7 +35,8 @@ typedef struct plot_traces {
 
 /* A CSV of samples, a stream with samples, a SONATA report, or a folder of a
  * run that has one of them. --area, --neuron, --field, --from and --to of args
- * choose.
+ * choose. Samples of several [[record]]s of a stream are not put together: what
+ * two of them record has two traces.
  * Errors  E_IO; E_PARSE "file:line:column: ..."; E_INVALID nothing remains, or
  * several fields and none chosen; E_UNSUPPORTED HDF5 without HDF5 in this
  * build; E_NOMEM */
@@ -41,7 +44,7 @@ vly_status plot_traces_init(plot_traces *traces, const tool_args *args,
                             const char *path, vly_error *error);
 /* The file of samples in a run's folder: it is beside the recorded spikes, or
  * it is the stream that has both. The caller frees *path.
- * Errors  E_IO; E_INVALID none, or several and no --field; E_NOMEM */
+ * Errors  E_IO; E_INVALID none, or several, and their names; E_NOMEM */
 vly_status plot_find_samples(const tool_args *args, const char *folder,
                              char **path, vly_error *error);
 void plot_traces_deinit(plot_traces *traces);
