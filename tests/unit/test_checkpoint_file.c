@@ -319,7 +319,7 @@ static void tails(void **unused)
     assert_fails(vly_recording_read_tail(path, 1000000, false, &b, &error),
                  VLY_E_PARSE, &error, "goes on after 1000000");
     assert_fails(vly_recording_read_tail(folder, 0, false, &b, &error),
-                 VLY_E_INVALID, &error, "not a file");
+                 VLY_E_INVALID, &error, "not a regular file");
     assert_fails(vly_recording_read_tail(path_of("no"), 0, false, &b, &error),
                  VLY_E_IO, &error, "No such file");
     clean();

@@ -103,7 +103,7 @@ static const struct {
     {"many", "13 bursts done, which do not fit: wanted at most 12"},
     {"count", "burst 0 with more spikes than neurons"},
     {"sum", "2 spikes recorded, which do not fit its counts: 1"},
-    {"id", "burst 10 with the spike of a neuron that there is not"},
+    {"id", "burst 10 with the spike of a neuron that does not exist"},
     {"other", "burst 10 with a digest that is not that of its spikes"},
     {"twice", "burst 10 with spikes that do not ascend"},
 };
@@ -118,7 +118,7 @@ static const struct {
     {"s_many", "snapshot with n_fired "},
     {"s_grow", "snapshot with other counts in the second call"},
     {"s_row", "snapshot with a row that does not ascend"},
-    {"s_id", "snapshot with a neuron that there is not"},
+    {"s_id", "snapshot with a neuron that does not exist"},
 };
 
 static void erring_init(fixture *f, const char *genome)
