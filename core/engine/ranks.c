@@ -297,6 +297,8 @@ vly_status vly_ranks_build(vly_rank_group *group, const vly_genome *genome,
     if (!whole) {
         status = build_part(group, genome, n_threads, cut, connectome, &why);
         whole = status == VLY_E_UNSUPPORTED; /* the same on all ranks */
+        if (whole && group->info.rank == 0)
+            vly_log_write(VLY_LOG_INFO, "volley", "%s", why.message);
         if (status != VLY_OK && !whole) {
             vly_error_copy(&why, error);
             goto out;

@@ -81,6 +81,7 @@ for ranks in 1 2 3 5 12; do # 530 neurons: with 12 a rank has a block of 64
     holds cmp one.state x.state
 done
 prints "ranks             12 on 1 host by shared memory; spikes every 5 bursts (delay"
+says "map learns learns: every rank holds the whole network"
 prints "rank 11 "
 holds is_json many.json
 # 120 bursts in 24 windows, and the state
