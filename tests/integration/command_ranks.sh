@@ -81,13 +81,19 @@ for ranks in 1 2 3 5 12; do # 530 neurons: with 12 a rank has a block of 64
     holds cmp one.state x.state
 done
 prints "ranks             12 on 1 host by shared memory; spikes every 5 bursts (delay"
-says "map learns learns: every rank holds the whole network"
 prints "rank 11 "
 holds is_json many.json
 # 120 bursts in 24 windows, and the state
 exchanges=$(value spike_exchanges many.json)
 holds test "$exchanges" -ge 24
 holds test "$exchanges" -lt 40
+
+# the reason for which there are no parts
+VOLLEY_LOG=info
+export VOLLEY_LOG
+expect 0 run net.toml --ranks 2 --control off
+says "map learns learns: every rank holds the whole network"
+unset VOLLEY_LOG
 
 # more ranks than neurons: some have none
 expect 0 run "$genomes/three.toml" --json three.json
