@@ -231,7 +231,7 @@ const char *vly_json_number(vly_json *json, double *value)
     }
     const size_t first = json->at;
     if (!take_number(json))
-        return "a digit";
+        return json->at == first ? "a number" : "a digit";
     const double read = decimal(json->text + first);
     if (read - read != 0.0) {
         json->at = first;

@@ -140,8 +140,9 @@ const vly_key vly_keys_column[] = {
      "tau_m; default the key"},
     {"population", VLY_FORM_TEXT, "of SONATA nodes, if the file has several"},
     {"node_types_file", VLY_FORM_TEXT,
-     "SONATA's node types: the column where a node's group has none, or in the "
-     "JSON files of its dynamics_params"},
+     "SONATA's node types: a node whose group has no such attribute takes the "
+     "column of its type, or else the value in the JSON file that the type's "
+     "dynamics_params names"},
     {"dynamics_params_dir", VLY_FORM_TEXT,
      "folder of these files; default that of node_types_file"},
     END};
@@ -289,8 +290,8 @@ const vly_key vly_keys_record_rates[] = {
      "for each \"neuron\""},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     {"interval_ms", VLY_FORM_NUMBER,
-     "a rate (Hz) of each such interval from the start on: spikes in it by its "
-     "length"},
+     "a rate (Hz) of each such interval from the start on: its number of "
+     "spikes divided by its length"},
     {"interval_bursts", VLY_FORM_WHOLE, "the same in bursts"},
     RECORD_WINDOW,
     END};

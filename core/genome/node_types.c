@@ -154,21 +154,30 @@ const vly_node_type *vly_node_types_find(const vly_node_types *types,
 
 enum { DEPTH_MAX = 64 };
 
+/* The same as skip, of no list and no object. */
+static const char *skip_scalar(vly_json *json, char first)
+{
+    char *text = NULL;
+    double number = 0;
+    if (first == '"')
+        return vly_json_text(json, &text);
+    if (vly_json_word(json, "true") || vly_json_word(json, "false") ||
+        vly_json_word(json, "null"))
+        return NULL;
+    return first && strchr("-0123456789", first)
+               ? vly_json_number(json, &number)
+               : "a value";
+}
+
 /* Passes a value of any kind; returns what is wanted, NULL: it is good. */
 static const char *skip(vly_json *json, uint32_t depth)
 {
     const char *wanted = NULL;
     char *text = NULL;
-    double number = 0;
     vly_json_space(json);
     const char first = json->at < json->n ? json->text[json->at] : 0;
-    if (first == '"')
-        return vly_json_text(json, &text);
     if (first != '{' && first != '[')
-        return vly_json_word(json, "true") || vly_json_word(json, "false") ||
-                       vly_json_word(json, "null")
-                   ? NULL
-                   : vly_json_number(json, &number);
+        return skip_scalar(json, first);
     if (depth == DEPTH_MAX)
         return "fewer brackets within each other";
     const char end = first == '{' ? '}' : ']';

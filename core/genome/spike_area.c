@@ -42,8 +42,8 @@ const char *vly_spike_areas_text(const vly_spike_areas *areas,
         const size_t more = strlen(areas->names[i]) + 2;
         if (n + more > room)
             break;
-        n += (size_t)snprintf(out + n, room - n, "%s%s", i ? ", " : "",
-                              areas->names[i]);
+        n += (size_t)snprintf(out + n, VLY_SPIKE_AREAS_TEXT - n, "%s%s",
+                              i ? ", " : "", areas->names[i]);
     }
     if (i < areas->n)
         strcpy(out + n, i ? others : "others");

@@ -52,7 +52,7 @@
 
 const vly_key vly_keys_each[] = {
     {"values", VLY_FORM_NUMBER_LIST,
-     "one a neuron, where a list without a table is over time (at_ms)"},
+     "one number a neuron; beside at_ms a list without a table is over time"},
     END};
 const vly_key vly_keys_course[] = {
     {"sine", VLY_FORM_SECTION,

@@ -73,7 +73,7 @@ vly_status vly_export_report_csv(vly_stream_reader *reader, uint32_t first,
     VLY_TRY(vly_stream_reader_rewind(reader, error));
     VLY_TRY(vly_writer_open(path, true, &writer, error));
     VLY_TRY(vly_writer_print(writer, error, "%s,%s\n",
-                             head->reports[first].mean ? "burst,time_ms,area"
+                             head->reports[first].mean ? VLY_AREA_CSV_HEADER
                                                        : VLY_SPIKE_CSV_HEADER,
                              head->reports[first].field));
     while (more) {

@@ -11,7 +11,8 @@
 
 #include <volley/plugin.h>
 
-#define VLY_SPIKE_CSV_HEADER "burst,time_ms,area,neuron"
+#define VLY_AREA_CSV_HEADER "burst,time_ms,area" /* without neurons */
+#define VLY_SPIKE_CSV_HEADER VLY_AREA_CSV_HEADER ",neuron"
 
 typedef struct vly_spike_csv vly_spike_csv;
 

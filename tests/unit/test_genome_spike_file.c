@@ -6,6 +6,8 @@
 
 #include <sys/stat.h>
 
+#include "genome/spike_area.h"
+
 #define FOLDER VLY_TEST_BINARY_DIR "/spike_file"
 #define HEAD                                                                   \
     "format = 1\n[run]\ndt_ms = 0.1\n"                                         \
@@ -183,10 +185,50 @@ static void tables(void **state)
                         "bursts = [[19], [], [], [0, 4], [], []]\n");
 }
 
+/* The names of areas in a message, at every length of the second one: whole, or
+ * left out for "and others". */
+static void names_of_areas(void **state)
+{
+    (void)state;
+    vly_error error = VLY_ERROR_INIT;
+    char first[101], second[VLY_SPIKE_AREAS_TEXT], wanted[512];
+    char out[VLY_SPIKE_AREAS_TEXT];
+    memset(first, 'a', 100);
+    first[100] = 0;
+    uint32_t n_whole = 0;
+    for (size_t n = 1; n < sizeof second; n++) {
+        vly_spike_areas areas = {.n = 0};
+        memset(second, 'b', n);
+        second[n] = 0;
+        assert_ok(vly_spike_areas_add(&areas, first, &error), error);
+        assert_ok(vly_spike_areas_add(&areas, second, &error), error);
+        assert_ok(vly_spike_areas_add(&areas, first, &error), error);
+        assert_int_equal(areas.n, 2);
+        snprintf(wanted, sizeof wanted, "%s, %s", first, second);
+        const bool whole =
+            strcmp(vly_spike_areas_text(&areas, out), wanted) == 0;
+        n_whole += whole;
+        if (!whole) {
+            snprintf(wanted, sizeof wanted, "%s and others", first);
+            assert_string_equal(out, wanted);
+        }
+        /* of a third name, which has no room, the text says so */
+        memset(second, 'c', sizeof second - 1);
+        second[sizeof second - 1] = 0;
+        assert_ok(vly_spike_areas_add(&areas, second, &error), error);
+        vly_spike_areas_text(&areas, out);
+        assert_string_equal(out + strlen(out) - 11, " and others");
+        assert_int_equal(strlen(out), whole ? 102 + n + 11 : 111);
+        vly_spike_areas_deinit(&areas);
+    }
+    /* whole if " and others" would fit after it too */
+    assert_int_equal(n_whole,
+                     VLY_SPIKE_AREAS_TEXT - sizeof " and others" - 102);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(same_as_lists),
-    cmocka_unit_test(recordings),
-    cmocka_unit_test(weights),
-    cmocka_unit_test(tables),
+    cmocka_unit_test(same_as_lists),  cmocka_unit_test(recordings),
+    cmocka_unit_test(weights),        cmocka_unit_test(tables),
+    cmocka_unit_test(names_of_areas),
 };
 VLY_TEST_MAIN(tests)

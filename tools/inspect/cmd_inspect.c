@@ -101,8 +101,7 @@ static file_kind kind_of(const char *head, size_t n)
         return FILE_PLUGIN;
     if (begins(head, n, VLY_DIGEST_LOG_MAGIC))
         return FILE_DIGEST_LOG;
-    if (begins(head, n, VLY_SPIKE_CSV_HEADER) ||
-        begins(head, n, "burst,time_ms,area,")) /* rates by area */
+    if (begins(head, n, VLY_AREA_CSV_HEADER ","))
         return FILE_SPIKES;
     if (begins(head, n, VLY_STREAM_MAGIC))
         return FILE_STREAM;

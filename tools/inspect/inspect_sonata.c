@@ -192,8 +192,8 @@ vly_status inspect_sonata(const char *path, vly_error *error)
     if (!about.spikes && !about.report && !about.edges && !about.mean &&
         !about.nodes)
         return vly_fail(error, VLY_E_PARSE,
-                        "%s: an HDF5 file without the groups spikes, report "
-                        "and edges, wanted one of SONATA's",
+                        "%s: an HDF5 file without the groups spikes, "
+                        "report, edges, nodes and mean, wanted one of them",
                         path);
     if (about.edges && seen.n == 0)
         tool_print("synapses (SONATA edges): no population\n");

@@ -111,10 +111,12 @@ static vly_status read_rows(plot_traces *traces, const tool_args *args,
     vly_status status = VLY_OK;
     for (uint32_t c = 0; c < value_at; c++)
         if (vly_csv_column(csv, names[c]) != c || csv->n_fields != value_at + 1)
-            return vly_fail(error, VLY_E_PARSE,
-                            "%s:1:1: no samples of a field, wanted the columns "
-                            "burst,time_ms,area,neuron,FIELD",
-                            path);
+            return vly_fail(
+                error, VLY_E_PARSE,
+                "%s:1:1: no samples of a field, wanted the columns "
+                "burst,time_ms,area,neuron,FIELD, or of rates by area "
+                "burst,time_ms,area,FIELD",
+                path);
     csv->is_ours = true;
     traces->field = vly_strdup(csv->names[value_at]);
     if (!traces->field)

@@ -144,8 +144,8 @@ void run_rates_deinit(run_rates *rates)
 
 /* ---- frames -------------------------------------------------------------- */
 
-/* All quantities are exact in double up to the one division, whose result is
- * rounded to single precision. */
+/* Operations of IEEE 754 in double, each rounded once, and one rounding to
+ * single precision: the same on every machine. */
 static void fill_words(const run_rates *rates, const run_rate *rate)
 {
     const uint32_t n = rate->record->by_neuron ? 1 : rate->n_neurons;
