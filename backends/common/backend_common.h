@@ -116,9 +116,8 @@ bool vly_common_by_sign(const vly_net_desc *desc, const vly_projection_desc *p);
  * follow each other port by port, so that a larger target means ports 2 and 3.
  */
 typedef struct vly_common_port {
-    uint32_t plane;   /* to be added to targets: 0 for ports 0 and 1 */
-    uint32_t bit;     /* port 1 or 3 */
-    uint32_t by_sign; /* 1: the bit is that of a negative weight */
+    uint32_t plane; /* to be added to targets: 0 for ports 0 and 1 */
+    uint32_t port;  /* 0: port 0 or 2, 1: port 1 or 3, or VLY_PORT_BY_SIGN */
 } vly_common_port;
 vly_common_port vly_common_port_of(const vly_net_desc *desc,
                                    const vly_projection_desc *p);

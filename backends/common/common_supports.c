@@ -313,9 +313,9 @@ vly_common_port vly_common_port_of(const vly_net_desc *desc,
                                    const vly_projection_desc *p)
 {
     if (vly_common_by_sign(desc, p))
-        return (vly_common_port){.by_sign = 1};
+        return (vly_common_port){.port = VLY_PORT_BY_SIGN};
     return (vly_common_port){.plane = p->port / 2 * 2 * desc->n_neurons,
-                             .bit = p->port & 1};
+                             .port = p->port & 1};
 }
 
 vly_status vly_common_supports_planes(const vly_net_desc *desc,

@@ -33,8 +33,8 @@
     X(stride, "64 bits: bytes from one field to the next")                     \
     X(coefs, "64 bits: generic address of vly_cuda_column[]")                  \
     X(words,                                                                   \
-      "64 bits: of words in shared memory, which a row has instead ...; of "   \
-      "a neuron by itself generic, of the inputs of ports 2 and 3")            \
+      "64 bits: without a row, generic address of the inputs of ports 2 and "  \
+      "3; with a row, address of words in shared memory, used instead ...")    \
     X(vary, "32 bits: ... if this is 0")                                       \
     X(place, "32 bits: of the neuron in its area")                             \
     X(neuron, "32 bits: its global id")                                        \

@@ -60,7 +60,7 @@ static vly_status put_rows(vly_cuda_shard *shard,
                          error));
     if (map->delay != NULL && map->delay_max > 0)
         VLY_TRY(vly_cuda_put(shard, n, 1, map->delay, &s->delay, error));
-    s->port = to.by_sign != 0 ? (uint32_t)VLY_PORT_BY_SIGN : to.bit;
+    s->port = to.port;
 out:
     vly_cuda_release(shard, targets);
     return status;

@@ -143,8 +143,9 @@ static int read_all(vly_frame *s, char *message)
     for (uint32_t k = 0; k < VLY_FRAME_FUNCTIONS; k++)
         if (s->function[k] == 0)
             return vly_frame_refuse(message, function_names[k], k);
-    if (n_parameters < 4 || s->type_void == 0 || s->type_bool == 0 ||
-        s->type_float == 0 || s->pointer_uint == 0 || s->pointer_long == 0)
+    if ((n_parameters != 4 && n_parameters != VLY_FRAME_PARAMETERS) ||
+        s->type_void == 0 || s->type_bool == 0 || s->type_float == 0 ||
+        s->pointer_uint == 0 || s->pointer_long == 0)
         return vly_frame_refuse(message, "a type or a parameter is missing",
                                 n_parameters);
     return 0;

@@ -15,7 +15,9 @@ static uint32_t *write_row(const vly_net_desc *desc,
     for (uint64_t j = p->row[k]; j < p->row[k + 1]; j++) {
         uint32_t weight = (uint16_t)p->weight[j];
         uint32_t delay = p->delay != NULL ? p->delay[j] : 0;
-        uint32_t port = to.by_sign != 0 ? p->weight[j] < 0 : to.bit;
+        uint32_t port = to.port == VLY_PORT_BY_SIGN
+                            ? (uint32_t)(p->weight[j] < 0)
+                            : to.port;
         uint32_t all = flags | (port != 0 ? VLY_VULKAN_SYNAPSE_PORT : 0);
         *out++ = p->target[j] + to.plane;
         *out++ = weight | delay << 16 | all << 24;

@@ -64,9 +64,9 @@ typedef struct vly_cuda_stimulus {
 } vly_cuda_stimulus;
 
 /* A synapse is one word of 64 bits: target (32), weight (16), delay (8), and
- * flags (8) from the low end. Of ports 2 and 3 the target is counted on by the
- * accumulators of two ports, and the flag is that of 0 and 1: kernels that
- * deliver do not know them. */
+ * flags (8) from the low end. A synapse of port 2 or 3 is stored as one of port
+ * 0 or 1 whose target is larger by twice the number of neurons, so that kernels
+ * that deliver have no code for these ports. */
 #define VLY_CUDA_SYNAPSE_PORT 1u /* port 1 */
 #define VLY_CUDA_SYNAPSE_GAIN 2u /* FEAGI target */
 /* How many steps of SHIFT_STEP, that of the ABI, a weight is shifted by: two

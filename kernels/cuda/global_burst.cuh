@@ -8,9 +8,9 @@
  *
  * With VLY_CUDA_LEARNS, maps that learn are delivered too (learning_rows.cuh),
  * with VLY_CUDA_PROGRAMS, users' models are updated too (program_update.cuh);
- * burst_global.cu has no instruction for them; with VLY_CUDA_PROGRAM_PORTS 4
- * models of three and four ports, for which the kernels of all other nets have
- * none either.
+ * burst_global.cu has no instruction for them. With VLY_CUDA_PROGRAM_PORTS 4,
+ * users' models may have three or four ports; the kernels of other nets have no
+ * instruction for these.
  */
 #ifndef VOLLEY_CUDA_GLOBAL_BURST_CUH
 #define VOLLEY_CUDA_GLOBAL_BURST_CUH

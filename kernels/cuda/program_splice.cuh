@@ -14,7 +14,7 @@
 struct program_coefs {
     const vly_cuda_column *columns;
     const uint32_t *words; /* in shared memory, of all neurons of the area;
-                              of a neuron by itself its further inputs */
+                              without a row, the inputs of ports 2 and 3 */
     uint32_t vary;         /* 1: not all are the same for all neurons */
 };
 

@@ -165,8 +165,8 @@ count_thresholds(const uint32_t *thresholds, uint32_t n, uint32_t u)
     return low;
 }
 
-/* What one stimulus gives a neuron in a burst, added to input[PROGRAM_PORTS]; 1
- * if it is an event. */
+/* What one stimulus gives a neuron in a burst, added to
+ * input[VLY_CUDA_PROGRAM_PORTS]; 1 if it is an event. */
 static __device__ __forceinline__ uint32_t
 draw_stimulus(const vly_cuda_view &view, const vly_cuda_stimulus *s,
               uint64_t burst, uint32_t neuron, uint32_t *input)

@@ -64,9 +64,9 @@ VLY_STRUCT(vly_vulkan_stimulus)
 };
 
 /* A synapse is two words: the target, then weight (16), delay (8) and flags
- * (8) from the low end. Of ports 2 and 3 the target is counted on by the
- * accumulators of two ports, and the flag is that of 0 and 1: shaders that
- * deliver do not know them. */
+ * (8) from the low end. A synapse of port 2 or 3 is stored as one of port 0 or
+ * 1 whose target is larger by twice the number of neurons, so that shaders that
+ * deliver have no code for these ports. */
 #define VLY_VULKAN_SYNAPSE_PORT 1u /* port 1 */
 #define VLY_VULKAN_SYNAPSE_GAIN 2u /* FEAGI target */
 /* How many steps of SHIFT_STEP, that of the ABI, a weight is shifted by: two
