@@ -116,11 +116,9 @@ vly_status vly_cpu_ranks_refresh(vly_backend_net *net, vly_error *error)
             continue;
         move_rank(net, r, &others);
         if (others.bad || others.n != others.end)
-            status = vly_support_fail(
+            VLY_TRY(vly_support_fail(
                 error, VLY_E_DEVICE,
-                "cpu: rank %u sent a state of another size", r);
-        if (status != VLY_OK)
-            goto out;
+                "cpu: rank %u sent a state of another size", r));
     }
     net->ranks.stale = false;
 out:

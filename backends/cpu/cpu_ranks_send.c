@@ -255,34 +255,28 @@ static vly_status take_burst(vly_backend_net *net, uint32_t rank, uint32_t *ids,
 
 /* ---- the bursts of a window --------------------------------------------- */
 
+/* Where the spikes of each area end in ids[n]. */
+static void find_area_ends(const vly_backend_net *net, const uint32_t *ids,
+                           uint32_t n, uint32_t *area_end)
+{
+    uint32_t i = 0;
+    for (uint32_t a = 0; a < net->n_areas; a++) {
+        const uint32_t end = net->areas[a].first + net->areas[a].n;
+        while (i < n && ids[i] < end)
+            i++;
+        area_end[a] = i;
+    }
+}
+
 /* What a slice of other ranks fired: ids[n], in the history. */
 static void end_slice(vly_backend_net *net, uint32_t slice, uint32_t *ids,
                       uint32_t n, uint64_t burst)
 {
     vly_cpu_thread fired = net->threads[slice];
-    uint32_t i = 0;
     fired.fired = ids;
     fired.n_fired = n;
-    for (uint32_t a = 0; a < net->n_areas; a++) {
-        uint32_t end = net->areas[a].first + net->areas[a].n;
-        while (i < n && ids[i] < end)
-            i++;
-        fired.area_end[a] = i;
-    }
+    find_area_ends(net, ids, n, fired.area_end);
     vly_cpu_learning_fired(net, &fired, burst);
-}
-
-static void count_areas(const vly_backend_net *net, const uint32_t *ids,
-                        uint32_t n, uint32_t *row)
-{
-    uint32_t i = 0;
-    row[0] = 0;
-    for (uint32_t a = 0; a < net->n_areas; a++) {
-        uint32_t end = net->areas[a].first + net->areas[a].n;
-        while (i < n && ids[i] < end)
-            i++;
-        row[a + 1] = i;
-    }
 }
 
 /* One burst of all ranks, which is number `at` of the run. */
@@ -312,7 +306,8 @@ static vly_status end_one(vly_backend_net *net, uint64_t burst, uint64_t at,
         else
             after += n;
     }
-    count_areas(net, set.ids, set.total, set.row);
+    set.row[0] = 0;
+    find_area_ends(net, set.ids, set.total, set.row + 1);
     if (net->first_own > 0)
         end_slice(net, 0, set.ids, before - net->ranks.reader[to->rank].n_fired,
                   burst);

@@ -6,7 +6,6 @@
  * Until then a rank has its own spikes only, which is enough for projections
  * that stay inside one rank.
  */
-#include "cpu_learning.h"
 #include "cpu_ranks.h"
 
 #include <stdio.h>

@@ -220,10 +220,9 @@ uint32_t vly_section_element(uint32_t section); /* bytes */
  * Errors  E_NOMEM */
 vly_status vly_image_init(vly_image *image, const vly_connectome *connectome,
                           uint32_t n_threads, vly_error *error);
-/* In two steps: everything but the checksums, of which the pieces of synapses
- * need not be there; then these. without: bit s leaves section s out, whose
- * checksum becomes that of no bytes.
- * Errors  E_NOMEM */
+/* The steps of vly_image_init. The first makes everything but the checksums and
+ * reads no synapses. without: bit s leaves section s out, whose checksum
+ * becomes that of no bytes. Errors  E_NOMEM */
 vly_status vly_image_lay(vly_image *image, const vly_connectome *connectome,
                          vly_error *error);
 vly_status vly_image_checksums(const vly_image *image, uint32_t without,

@@ -309,7 +309,12 @@ static vly_status synapses_hash(part_hash *h, const vly_image *image,
     for (uint32_t i = 0; i < STREAMS; i++) {
         stream *s = &h->streams[i];
         if (s->at != image->sections[section_of[i]].bytes)
-            VLY_TRY(another(h, h->ranks->rank));
+            VLY_TRY(vly_fail(
+                h->error, VLY_E_INVALID,
+                "the ranks' synapses have %llu bytes in section "
+                "%u of the network, wanted %llu",
+                (unsigned long long)s->at, section_of[i],
+                (unsigned long long)image->sections[section_of[i]].bytes));
         if (s->at % VLY_FILE_BLOCK != 0)
             block_end(h, s, s->at / VLY_FILE_BLOCK, s->at % VLY_FILE_BLOCK);
     }

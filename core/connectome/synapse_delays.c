@@ -2,7 +2,6 @@
  * Delays of the synapses of a pair, from its ":delay" sequence
  * (synapse_draws.h).
  */
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/error.h"

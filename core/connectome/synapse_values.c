@@ -2,14 +2,10 @@
  * Weights of the synapses of a pair, from its ":weight" sequence
  * (synapse_draws.h).
  */
-#include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/number.h"
-#include "base/thread.h"
-#include "connectome/draw_words.h"
 #include "connectome/learning_make.h"
 #include "connectome/part_make.h"
 #include "connectome/synapse_draws.h"
