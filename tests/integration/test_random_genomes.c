@@ -205,7 +205,7 @@ static bool compare(const candidate *c, vly_registry *registry,
             return complain(c, name, error);
         }
         equal = trace_equal(&second, "the second simulator", &engine, name);
-        n_ranked += engine.exchanges > 0;
+        n_ranked += strchr(runs[k].backend, '@') != NULL;
         n_parted += engine.parted;
         n_windowed += engine.exchanges > 0 && 2 * engine.exchanges < n;
         trace_free(&engine);
