@@ -3,10 +3,11 @@
  * which the spikes of all ranks come in.
  *
  * The messages of the other ranks are made by the backend itself, which alone
- * knows their form: each rank runs some bursts without synapses, and what it
- * gives is kept. While it runs, its peers give what a rank without neurons
- * gives. In this network the stimulus alone makes spikes, so they are as many
- * as with synapses. The rank that is timed gets them again and again.
+ * knows their form: each rank runs some bursts without synapses, and the
+ * messages that it gives are kept. Meanwhile its peers give the message of a
+ * rank without neurons. In this network the stimulus alone makes spikes, so
+ * they are as many as with synapses. The rank that is timed gets the kept
+ * messages again and again.
  */
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +88,8 @@ static vly_status keep(replay *r, uint64_t i, const void *mine,
 
 /* ---- gathers ------------------------------------------------------------- */
 
-/* A rank without neurons, and one with all, which gives the same. */
+/* A rank without neurons. Its one peer has all neurons; it gives the same,
+ * which is no spike. */
 static vly_status gather_none(void *context, uint64_t tag, const void *mine,
                               uint64_t n_bytes, const vly_piece **pieces,
                               vly_error *error)
@@ -258,6 +260,7 @@ out:
     return status;
 }
 
+/* spikes: of all ranks in KEPT_BURSTS */
 static void fill_rows(const replay *r, const vly_run *run, uint64_t spikes,
                       scale_replay *found, bench_row *burst,
                       bench_results *results)
@@ -280,7 +283,7 @@ static void fill_rows(const replay *r, const vly_run *run, uint64_t spikes,
     burst->unit = BENCH_BURST;
     burst->neurons = r->neurons;
     burst->synapses = found->own_synapses;
-    burst->share = (double)spikes / (n * (double)r->neurons);
+    burst->share = (double)spikes / KEPT_BURSTS / r->neurons;
     burst->events_per_s =
         burst->share * (double)found->own_synapses / burst->seconds.median;
     (void)snprintf(
@@ -294,8 +297,6 @@ static void fill_rows(const replay *r, const vly_run *run, uint64_t spikes,
     found->done = true;
 }
 
-/* Spikes of one burst by all ranks in the mean, times bursts: counted by the
- * rank itself. */
 static uint64_t sum_counts(const uint32_t *counts, uint64_t n)
 {
     uint64_t sum = 0;
@@ -334,9 +335,7 @@ static vly_status time_rank(replay *r, uint32_t degree, scale_replay *found,
     VLY_TRY(net_make(r, part, &ranks, &own, &net, error));
     VLY_TRY(time_blocks(r, net, &row, &run, error));
     VLY_TRY(net_run(r, net, KEPT_BURSTS, &counted, error));
-    fill_rows(r, &run,
-              sum_counts(counts, KEPT_BURSTS) * row.bursts / KEPT_BURSTS, found,
-              &row, results);
+    fill_rows(r, &run, sum_counts(counts, KEPT_BURSTS), found, &row, results);
 out:
     r->table->net_destroy(net);
     vly_connectome_destroy(part);

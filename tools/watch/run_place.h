@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a net is and where it was asked to be, burst by burst: what samples of
- * telemetry say of it. The burst loop counts, so that a reader who looks later
- * need not ask what holds by then, and a swap that is undone before the next
- * sample is not lost. Sums need no history: there is nothing to drop.
+ * Which backend a net is on and which one was asked for, as samples of
+ * telemetry report it. The burst loop adds up moves and bursts on a wrong
+ * backend. A reader of samples looks later, when the backend may be another
+ * one: the sums still have a swap that was undone between two samples. They
+ * need no list of moves, which could overflow.
  */
 #ifndef VOLLEY_TOOLS_RUN_PLACE_H
 #define VOLLEY_TOOLS_RUN_PLACE_H
