@@ -142,8 +142,12 @@ static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
     made->mail_room = divide_up(tiles, made->cluster) * made->tile;
     made->ring = 1;
     made->n_groups = 1;
+    /* on one device larger slices leave too little first-level cache: more than
+     * half of the places would take over 131 KB of shared memory */
+    uint32_t most = shard->net->n_shards > 1 ? VLY_NARROW_PLACES
+                                             : VLY_NARROW_PLACES / 2;
     if (made->narrow)
-        return made->slice <= VLY_NARROW_PLACES && made->mail_room <= 65535 &&
+        return made->slice <= most && made->mail_room <= 65535 &&
                vly_cuda_partition_bytes(&shard->view, made) <= shared_bytes;
     if (made->cluster == 2 && delays.n == 1 && made->sets == 1 &&
         shard->net->n_shards == 1)
@@ -300,12 +304,8 @@ static vly_status try_clusters(vly_cuda_shard *shard, delay_range delays,
                                partition_choice *choice, vly_error *error)
 {
     vly_status status = VLY_OK;
-    /* eight are as good by the prediction where they were slower (1 M x 1000 on
-     * an H200: 53.9 us instead of 34.4), so a span takes them only if asked */
-    uint32_t most =
-        shard->net->n_shards > 1 ? VLY_CUDA_CLUSTER / 2 : VLY_CUDA_CLUSTER;
     for (uint32_t c = 1; c <= VLY_CUDA_CLUSTER && status == VLY_OK; c *= 2)
-        if ((cluster == 0 && c <= most) || cluster == c)
+        if (cluster == 0 || cluster == c)
             status = try_cluster(shard, delays, c, narrow, limit, shared_bytes,
                                  choice, error);
     /* also tried without clusters if clusters do not fit on this device, or fit

@@ -3,7 +3,7 @@
  * burst (kernels/cuda/narrow_sums.h). A neuron fires once a burst at most
  * and all delays are the same, so each synapse counts once: the sum of their
  * magnitudes over the divisor of all weights of the area must be at most
- * 32,767. Threads have the synapses of a range of targets each, so that they
+ * 32,767, and each of them at most 16,383. Threads have the synapses of a range of targets each, so that they
  * share no sum; targets ascend in a row, where a search finds the range.
  */
 #include "cuda_narrow.h"
@@ -18,11 +18,17 @@
 /* Largest sum of a port, by the numeric contract. */
 #define MOST_LOAD (UINT32_C(1) << 30)
 
+/* Of the weights of an area. */
+typedef struct weights {
+    uint32_t divisor;
+    uint32_t most; /* greatest magnitude */
+} weights;
+
 typedef struct proof {
     const vly_net_desc *desc;
     uint32_t n_tasks;
-    uint32_t *load;    /* [n_neurons] */
-    uint32_t *divisor; /* [TASKS][n_areas] */
+    uint32_t *load; /* [n_neurons] */
+    weights *of;    /* [TASKS][n_areas] */
     uint32_t fails[TASKS];
 } proof;
 
@@ -72,12 +78,12 @@ static uint32_t magnitude(int16_t weight)
  * divisor is seldom computed. Returns 1 if a sum is too large for the
  * contract. */
 static uint32_t add_rows(const proof *of, const vly_projection_desc *p,
-                         uint32_t first, uint32_t end, uint32_t *divisor)
+                         uint32_t first, uint32_t end, weights *found)
 {
     const vly_area_desc *area = vly_cuda_area_desc(of->desc, p->target_area);
     uint32_t n = vly_cuda_area_desc(of->desc, p->source_area)->n_neurons;
-    uint32_t g = *divisor;
-    uint32_t last = g;
+    uint32_t g = found->divisor;
+    uint32_t last = 0;
     for (uint32_t source = 0; source < n; source++) {
         uint64_t to = p->row[source + 1];
         uint64_t i = p->row[source];
@@ -87,22 +93,24 @@ static uint32_t add_rows(const proof *of, const vly_projection_desc *p,
         for (; i < to && p->target[i] < end; i++) {
             uint32_t weight = magnitude(p->weight[i]);
             uint32_t *load = &of->load[p->target[i]];
-            if (weight != last && g != 1)
-                g = vly_narrow_divisor(g, weight);
+            if (weight != last) {
+                g = g != 1 ? vly_narrow_divisor(g, weight) : 1;
+                found->most = weight > found->most ? weight : found->most;
+            }
             last = weight;
             *load += weight;
             if (*load > MOST_LOAD)
                 return 1;
         }
     }
-    *divisor = g;
+    found->divisor = g;
     return 0;
 }
 
 static void prove_task(void *arg, uint32_t task)
 {
     proof *of = arg;
-    uint32_t *divisor = of->divisor + (uint64_t)task * of->desc->n_areas;
+    weights *found = of->of + (uint64_t)task * of->desc->n_areas;
     for (uint32_t i = 0; i < of->desc->n_projections; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(of->desc, i);
         const vly_area_desc *area =
@@ -111,7 +119,7 @@ static void prove_task(void *arg, uint32_t task)
         uint32_t first = area->first + (uint32_t)(n * task / of->n_tasks);
         uint32_t end = area->first + (uint32_t)(n * (task + 1) / of->n_tasks);
         of->fails[task] |=
-            first < end ? add_rows(of, p, first, end, &divisor[p->target_area])
+            first < end ? add_rows(of, p, first, end, &found[p->target_area])
                         : 0;
         if (of->fails[task] != 0)
             return;
@@ -139,9 +147,15 @@ static uint32_t judge(const proof *of, uint32_t *divisors)
     for (uint32_t a = 0; a < of->desc->n_areas; a++) {
         const vly_area_desc *area = vly_cuda_area_desc(of->desc, a);
         uint32_t g = 0;
-        for (uint32_t t = 0; t < of->n_tasks; t++)
-            g = vly_narrow_divisor(
-                g, of->divisor[(uint64_t)t * of->desc->n_areas + a]);
+        uint32_t most = 0;
+        for (uint32_t t = 0; t < of->n_tasks; t++) {
+            const weights *found =
+                &of->of[(uint64_t)t * of->desc->n_areas + a];
+            g = vly_narrow_divisor(g, found->divisor);
+            most = found->most > most ? found->most : most;
+        }
+        if (!vly_narrow_holds(most, g))
+            return 0;
         for (uint32_t i = 0; i < area->n_neurons; i++)
             if (!vly_narrow_fits(of->load[area->first + i], g))
                 return 0;
@@ -164,13 +178,13 @@ vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
         status = vly_cuda_alloc(shard, shard->store.fixed->n_neurons,
                                 sizeof *of.load, &of.load, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.divisor,
-                                &of.divisor, error);
+        status = vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.of, &of.of,
+                                error);
     if (status == VLY_OK) {
         run_tasks(&of);
         *holds = judge(&of, shard->divisors);
     }
     vly_cuda_release(shard, of.load);
-    vly_cuda_release(shard, of.divisor);
+    vly_cuda_release(shard, of.of);
     return status;
 }

@@ -71,11 +71,13 @@ fill_piece(const __grid_constant__ vly_cuda_view view,
         uint32_t later;
         if (!find_target(view, part, partition, beyond, i, &to, &later))
             continue;
-        int32_t weight = part.weight[i];
-        if (partition.narrow != 0) /* it divides all of the area's */
-            weight /= (int32_t)partition.divisor[to.area];
-        out[atomicAdd(cursor + to.slice, 1u)] =
+        const int32_t weight = part.weight[i];
+        uint32_t word =
             (uint32_t)weight << 16 | (later * partition.slice + set + to.at);
+        if (partition.narrow != 0) /* it divides all of the area's */
+            word = vly_narrow_synapse(
+                weight / (int32_t)partition.divisor[to.area], to.at);
+        out[atomicAdd(cursor + to.slice, 1u)] = word;
     }
 }
 

@@ -575,7 +575,7 @@ typedef struct vly_cuda_index_word {
  * 1]) of own_slices + 1 words of 32 bits of the source, in units. Slices are
  * counted from the device's first one. A synapse is
  * one word: (delay - base_delay) * slice + place of its target (16 bits) and
- * the weight (16 bits). */
+ * the weight (16 bits); with sums of 16 bits vly_narrow_synapse. */
 typedef struct vly_cuda_partition_group {
     const void *index; /* [n_neurons][index_words] of vly_cuda_index_word */
     const uint32_t *synapses;

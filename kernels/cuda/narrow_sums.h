@@ -19,9 +19,13 @@
 #define VLY_NARROW_FN static inline
 #endif
 
-#define VLY_NARROW_MOST 32767u   /* of the magnitude of a sum, divided */
-#define VLY_NARROW_PAIR 64u      /* places in 32 adjacent words */
-#define VLY_NARROW_PLACES 65536u /* of a slice: 16 bits of a synapse */
+#define VLY_NARROW_MOST 32767u /* of the magnitude of a sum, divided */
+#define VLY_NARROW_PAIR 64u    /* places in 32 adjacent words */
+/* A synapse has a place of 17 bits and a weight of 15, divided: on two H100 a
+ * slice of 4 M neurons has 66,667 places in clusters of four blocks. */
+#define VLY_NARROW_BITS 17u
+#define VLY_NARROW_PLACES (1u << VLY_NARROW_BITS) /* of a slice */
+#define VLY_NARROW_WEIGHT 16383u /* greatest magnitude of a weight, divided */
 
 /* Place of neuron i of a tile: a lane with neurons i and i + 32 has both in one
  * word, and the words of 32 lanes are adjacent. */
@@ -30,12 +34,24 @@ VLY_NARROW_FN uint32_t vly_narrow_place(uint32_t i)
     return (i & ~(VLY_NARROW_PAIR - 1)) | (i & 31u) << 1 | (i >> 5 & 1u);
 }
 
-/* The value that a synapse adds to the word of its place. The synapse holds
- * that place, which is number place / 2 of the slice's words, in its low half,
- * and the weight. The shift is 16 where the place is odd. */
+/* A synapse: the divided weight in its high bits, and the place, whose word is
+ * number place / 2 of the slice's. */
+VLY_NARROW_FN uint32_t vly_narrow_synapse(int32_t weight, uint32_t place)
+{
+    return (uint32_t)weight << VLY_NARROW_BITS | place;
+}
+
+/* Bytes from the slice's first word to that of a synapse. */
+VLY_NARROW_FN uint32_t vly_narrow_offset(uint32_t synapse)
+{
+    return (synapse & (VLY_NARROW_PLACES - 2)) << 1;
+}
+
+/* The value that a synapse adds to its word: the shift is 16 where the place is
+ * odd. */
 VLY_NARROW_FN uint32_t vly_narrow_event(uint32_t synapse)
 {
-    const uint32_t weight = (uint32_t)((int32_t)synapse >> 16);
+    const uint32_t weight = (uint32_t)((int32_t)synapse >> VLY_NARROW_BITS);
 #if defined(__CUDA_ARCH__)
     return __funnelshift_l(0u, weight, synapse << 4); /* by its low 5 bits */
 #else
@@ -70,6 +86,12 @@ VLY_NARROW_FN uint32_t vly_narrow_divisor(uint32_t a, uint32_t b)
 VLY_NARROW_FN int vly_narrow_fits(uint32_t load, uint32_t divisor)
 {
     return divisor == 0 ? load == 0 : load / divisor <= VLY_NARROW_MOST;
+}
+
+/* Whether a weight of this magnitude fits into a synapse. */
+VLY_NARROW_FN int vly_narrow_holds(uint32_t magnitude, uint32_t divisor)
+{
+    return divisor == 0 || magnitude / divisor <= VLY_NARROW_WEIGHT;
 }
 
 #endif

@@ -229,7 +229,7 @@ add_synapse(const ring_place &ring, uint32_t word, bool may_be_away)
 {
     if constexpr (KIND == KIND_NARROW) {
         const uint32_t value = vly_narrow_event(word);
-        const uint32_t to = ring.base + ((word & 0xfffeu) << 1);
+        const uint32_t to = ring.base + vly_narrow_offset(word);
         asm volatile(
             "red.shared.add.u32 [%0], %1;" ::"r"(value != 0 ? to : ring.spare),
             "r"(value)

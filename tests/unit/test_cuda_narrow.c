@@ -197,6 +197,12 @@ static void test_by_weights(void **state)
     /* no divisor: 300 of about 10,000 are too many, 3 of 10,922 are not */
     assert_int_equal(is_narrow(300, 300, 10000, 1, 2, &g), 0);
     assert_int_equal(is_narrow(3, 3, 10922, 0, 1, &g), 1);
+    /* a synapse holds a weight of 16,383 */
+    assert_int_equal(is_narrow(2, 1, 2, -32768, 2, &g), 1);
+    assert_int_equal(g, 2);
+    assert_int_equal(is_narrow(2, 1, 1, 16382, 2, &g), 1);
+    assert_int_equal(g, 1);
+    assert_int_equal(is_narrow(2, 1, 1, 16383, 2, &g), 0);
     assert_int_equal(is_narrow(200, 3, 0, 0, 1, &g), 1); /* all are 0 */
     assert_int_equal(g, 1);
 }
@@ -209,8 +215,8 @@ static void test_border(void **state)
         small_net made;
         start_net(&made, 1);
         add_area(&made, 200);
-        add_area(&made, 1);
-        add_map(&made, 1, 0, 1, 32767 - 100, 0, 1);
+        add_area(&made, 2);
+        add_map(&made, 1, 0, 1, 16333, 1, 2); /* and 16334 */
         add_map(&made, 0, 0, 1, 0, 0, 1);
         made.weight[1][7] = -100;
         made.weight[1][9] = (int16_t)(more == 1 ? 1 : more == 2 ? -1 : 0);

@@ -10,6 +10,7 @@
 #include "kernels/cuda/narrow_sums.h"
 
 enum { TILE = 128, ROWS = TILE / 32, COPIES = 8, MOST = 32767 };
+enum { HEAVY = VLY_NARROW_WEIGHT, LAST = VLY_NARROW_PLACES - 1 };
 
 static uint64_t n_drawn;
 
@@ -18,9 +19,15 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)((vly_mix64(++n_drawn) >> 32) * below >> 32);
 }
 
-static uint32_t synapse(uint32_t place, int32_t weight)
+static uint32_t event(uint32_t place, int32_t weight)
 {
-    return (uint32_t)weight << 16 | place;
+    return vly_narrow_event(vly_narrow_synapse(weight, place));
+}
+
+/* Up to MOST: by three synapses, since one holds HEAVY at most. */
+static uint32_t sum_of(uint32_t place, int32_t sum)
+{
+    return 2 * event(place, sum / 2) + event(place, sum % 2);
 }
 
 /* Neurons of a tile have places of their own; those of a lane lie in words
@@ -49,21 +56,23 @@ static void test_pairs(void **state)
     enum { N = sizeof sums / sizeof *sums };
     for (uint32_t i = 0; i < N; i++)
         for (uint32_t j = 0; j < N; j++) {
-            const uint32_t low = vly_narrow_event(synapse(4, sums[i]));
-            const uint32_t high = vly_narrow_event(synapse(5, sums[j]));
+            const uint32_t low = sum_of(4, sums[i]);
+            const uint32_t high = sum_of(5, sums[j]);
             assert_int_equal(low + high, high + low);
             assert_int_equal(vly_narrow_low(low + high), sums[i]);
             assert_int_equal(vly_narrow_high(low + high), sums[j]);
         }
     /* every weight in either half of an empty word */
-    for (int32_t w = -MOST - 1; w <= MOST; w++) {
-        const uint32_t low = vly_narrow_event(synapse(0xfffe, w));
-        const uint32_t high = vly_narrow_event(synapse(0xffff, w));
+    for (int32_t w = -HEAVY - 1; w <= HEAVY; w++) {
+        const uint32_t low = event(LAST - 1, w);
+        const uint32_t high = event(LAST, w);
         assert_int_equal(vly_narrow_low(low), w);
         assert_int_equal(vly_narrow_high(low), 0);
         assert_int_equal(vly_narrow_low(high), 0);
         assert_int_equal(vly_narrow_high(high), w);
         assert_true((low != 0) == (w != 0) && (high != 0) == (w != 0));
+        assert_int_equal(vly_narrow_offset(vly_narrow_synapse(w, LAST)),
+                         LAST / 2 * sizeof(uint32_t));
     }
 }
 
@@ -74,8 +83,8 @@ static uint32_t make_events(int32_t *weights, uint32_t room, bool full,
 {
     uint32_t left = MOST;
     uint32_t n = 0;
-    const uint32_t largest = draw(4) == 0 ? MOST : 1 + draw(300);
-    while (n + 1 < room && left > 0) {
+    const uint32_t largest = draw(4) == 0 ? HEAVY : 1 + draw(300);
+    while (n + 3 < room && left > 0) {
         uint32_t w = draw(largest + 1);
         w = w < left ? w : left;
         left -= w;
@@ -84,8 +93,11 @@ static uint32_t make_events(int32_t *weights, uint32_t room, bool full,
         if (!full && draw(200) == 0)
             break;
     }
-    if (full && left > 0)
-        weights[n++] = sign < 0 ? -(int32_t)left : (int32_t)left;
+    for (; full && left > 0; n++) { /* there is room for three */
+        const uint32_t w = left < HEAVY ? left : HEAVY;
+        weights[n] = sign < 0 ? -(int32_t)w : (int32_t)w;
+        left -= w;
+    }
     return n;
 }
 
@@ -109,7 +121,8 @@ static void make_sequence(sequence *s, uint32_t round)
         s->wanted[i] = 0;
         for (uint32_t k = 0; k < n; k++) {
             s->wanted[i] += weights[k];
-            s->events[s->n++] = synapse(vly_narrow_place(i), weights[k]);
+            s->events[s->n++] =
+                vly_narrow_synapse(weights[k], vly_narrow_place(i));
         }
     }
     for (uint32_t k = s->n; k > 1; k--) { /* in any order */
@@ -133,7 +146,7 @@ static void test_sequences(void **state)
         make_sequence(&s, round);
         n_events += s.n;
         for (uint32_t k = 0; k < s.n; k++)
-            words[draw(n_copies)][(s.events[k] & 0xffffu) >> 1] +=
+            words[draw(n_copies)][vly_narrow_offset(s.events[k]) / 4] +=
                 vly_narrow_event(s.events[k]);
         for (uint32_t c = 1; c < n_copies; c++)
             for (uint32_t i = 0; i < TILE / 2; i++)
@@ -158,11 +171,9 @@ static void test_sequences(void **state)
 static void test_limit_is_needed(void **state)
 {
     (void)state;
-    const uint32_t low =
-        vly_narrow_event(synapse(0, MOST)) + vly_narrow_event(synapse(0, 1));
+    const uint32_t low = sum_of(0, MOST) + event(0, 1);
     assert_int_not_equal(vly_narrow_low(low), MOST + 1);
-    const uint32_t high =
-        vly_narrow_event(synapse(1, MOST)) + vly_narrow_event(synapse(1, 1));
+    const uint32_t high = sum_of(1, MOST) + event(1, 1);
     assert_int_not_equal(vly_narrow_high(high), MOST + 1);
 }
 
@@ -180,9 +191,14 @@ static void test_proof(void **state)
         assert_true(vly_narrow_fits(g * MOST, g));
         assert_false(vly_narrow_fits(g * (MOST + 1u), g));
         assert_true(vly_narrow_fits(0, g));
+        assert_true(vly_narrow_holds(g * HEAVY, g));
+        assert_false(vly_narrow_holds(g * (HEAVY + 1u), g));
     }
     assert_true(vly_narrow_fits(0, 0)); /* nothing arrives */
     assert_false(vly_narrow_fits(1, 0));
+    assert_true(vly_narrow_holds(0, 0));
+    /* one more than a synapse holds is read as something else */
+    assert_int_not_equal(vly_narrow_low(event(0, HEAVY + 1)), HEAVY + 1);
 }
 
 int main(void)
