@@ -144,8 +144,8 @@ static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
     made->n_groups = 1;
     /* on one device larger slices leave too little first-level cache: more than
      * half of the places would take over 131 KB of shared memory */
-    uint32_t most = shard->net->n_shards > 1 ? VLY_NARROW_PLACES
-                                             : VLY_NARROW_PLACES / 2;
+    uint32_t most =
+        shard->net->n_shards > 1 ? VLY_NARROW_PLACES : VLY_NARROW_PLACES / 2;
     if (made->narrow)
         return made->slice <= most && made->mail_room <= 65535 &&
                vly_cuda_partition_bytes(&shard->view, made) <= shared_bytes;

@@ -3,8 +3,9 @@
  * burst (kernels/cuda/narrow_sums.h). A neuron fires once a burst at most
  * and all delays are the same, so each synapse counts once: the sum of their
  * magnitudes over the divisor of all weights of the area must be at most
- * 32,767, and each of them at most 16,383. Threads have the synapses of a range of targets each, so that they
- * share no sum; targets ascend in a row, where a search finds the range.
+ * 32,767, and each of them at most 16,383. Threads have the synapses of a range
+ * of targets each, so that they share no sum; targets ascend in a row, where a
+ * search finds the range.
  */
 #include "cuda_narrow.h"
 
@@ -149,8 +150,7 @@ static uint32_t judge(const proof *of, uint32_t *divisors)
         uint32_t g = 0;
         uint32_t most = 0;
         for (uint32_t t = 0; t < of->n_tasks; t++) {
-            const weights *found =
-                &of->of[(uint64_t)t * of->desc->n_areas + a];
+            const weights *found = &of->of[(uint64_t)t * of->desc->n_areas + a];
             g = vly_narrow_divisor(g, found->divisor);
             most = found->most > most ? found->most : most;
         }

@@ -148,6 +148,12 @@ static vly_status create_narrow(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
+uint64_t vly_cuda_partition_mail_words(const vly_cuda_partition *partition)
+{
+    uint32_t words = partition->span.n > 0 ? 2 : 1; /* of an id */
+    return UINT64_C(2) * partition->n_blocks * partition->mail_room * words;
+}
+
 static vly_status create_exchange(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_partition *p = &shard->partition;
@@ -166,7 +172,7 @@ static vly_status create_exchange(vly_cuda_shard *shard, vly_error *error)
         status = vly_cuda_device_alloc(shard, 2 * n_blocks, sizeof *p->gate,
                                        &p->gate, error);
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, 2 * n_blocks * p->mail_room,
+        status = vly_cuda_device_alloc(shard, vly_cuda_partition_mail_words(p),
                                        sizeof *p->mail, &p->mail, error);
     uint64_t n_posted = 2 * n_blocks * p->post;
     if (status == VLY_OK && p->post > 0)

@@ -8,4 +8,7 @@
 
 extern const vly_cuda_plan vly_cuda_plan_partitioned;
 
+/* Words of 32 bits of the mail of all blocks, on one device. */
+uint64_t vly_cuda_partition_mail_words(const vly_cuda_partition *partition);
+
 #endif

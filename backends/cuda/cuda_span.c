@@ -11,6 +11,7 @@
 #include "cuda_error.h"
 #include "cuda_history.h"
 #include "cuda_memory.h"
+#include "cuda_partition.h"
 
 /* ---- whether a span pays ------------------------------------------------- */
 
@@ -63,8 +64,10 @@ const char *vly_cuda_span_refuse(const vly_net_desc *desc)
     return NULL;
 }
 
-/* Near the end of 16 bits, so that every run of some bursts passes it. */
-#define FIRST_TAG 65500u
+/* Near the end of 32 bits, so that every run of some bursts passes it, and near
+ * that of 16 after it: a gate has 16 bits of a number. */
+#define FIRST_TAG (UINT32_MAX - 20u)
+#define NEXT_TAG 65500u
 
 /* ---- links --------------------------------------------------------------- */
 
@@ -107,7 +110,7 @@ void vly_cuda_span_link(vly_backend_net *net)
         vly_cuda_span *span = &net->shards[i].partition.span;
         for (uint32_t j = 0; j < net->n_shards; j++) {
             span->gate[j] = net->shards[j].partition.gate;
-            span->mail[j] = net->shards[j].partition.mail;
+            span->mail[j] = (uint64_t *)net->shards[j].partition.mail;
         }
         span->limit_ns = UINT64_C(1000000) * net->wanted.wait_ms;
         span->tag = FIRST_TAG;
@@ -129,6 +132,32 @@ static uint64_t least_room(const vly_backend_net *net)
     return room;
 }
 
+/* Before numbers of bursts repeat: what lies in mail and gates is not read as a
+ * later burst's. No launch runs. */
+static vly_status begin_numbers(vly_backend_net *net, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < net->n_shards && status == VLY_OK; i++) {
+        vly_cuda_shard *shard = &net->shards[i];
+        vly_cuda_partition *p = &shard->partition;
+        cudaStream_t stream = (cudaStream_t)shard->stream;
+        status = vly_cuda_enter(shard->device, error);
+        if (status != VLY_OK)
+            break;
+        cudaError_t code = cudaMemsetAsync(
+            p->mail, 0, vly_cuda_partition_mail_words(p) * sizeof *p->mail,
+            stream);
+        if (code == cudaSuccess)
+            code = cudaMemsetAsync(
+                p->gate, 0, 2 * (size_t)p->n_blocks * sizeof *p->gate, stream);
+        status = vly_cuda_check((int)code, "clearing the mail", error);
+        if (status == VLY_OK)
+            status = vly_cuda_synchronize(shard, "clearing the mail", error);
+        p->span.tag = NEXT_TAG;
+    }
+    return status;
+}
+
 /* Nothing may be waited for between two launches, and no kernel be loaded:
  * those of a span were when their shared memory was set. */
 vly_status vly_cuda_span_launch(vly_backend_net *net,
@@ -137,6 +166,11 @@ vly_status vly_cuda_span_launch(vly_backend_net *net,
 {
     uint32_t n = net->n_shards - (net->wanted.fault == 2);
     cudaError_t code = cudaSuccess;
+    if (launches->n_bursts > UINT32_MAX - net->shards[0].partition.span.tag) {
+        vly_status status = begin_numbers(net, error);
+        if (status != VLY_OK)
+            return status;
+    }
     for (uint32_t i = 0; i < n && code == cudaSuccess; i++) {
         vly_cuda_shard *shard = &net->shards[i];
         shard->partition.span.log_room = least_room(net);

@@ -132,13 +132,12 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
             continue;
         const neuron_place to = find_place(view, partition, (uint32_t)synapse);
         const uint32_t weight = (uint32_t)(synapse >> 32) & 0xffffu;
-        uint32_t word =
-            weight << 16 |
-            (later * partition.slice + set_of(partition, synapse) + to.at);
+        uint32_t word = weight << 16 | (later * partition.slice +
+                                        set_of(partition, synapse) + to.at);
         if (partition.narrow != 0) /* it divides all of the area's */
-            word = vly_narrow_synapse(
-                (int32_t)(int16_t)weight / (int32_t)partition.divisor[to.area],
-                to.at);
+            word = vly_narrow_synapse((int32_t)(int16_t)weight /
+                                          (int32_t)partition.divisor[to.area],
+                                      to.at);
         out[atomicAdd(cursor + to.slice, 1u)] = word;
     }
 }

@@ -541,12 +541,13 @@ typedef struct vly_cuda_slice_tile {
 #define VLY_CUDA_SPAN_DEVICES 8u
 typedef struct vly_cuda_span {
     uint32_t *gate[VLY_CUDA_SPAN_DEVICES];
-    uint32_t *mail[VLY_CUDA_SPAN_DEVICES];
+    uint64_t *mail[VLY_CUDA_SPAN_DEVICES]; /* [2][n_blocks][mail_room]: the
+                                              number of the burst and an id */
     uint64_t log_room;  /* spikes that the log of each device can hold */
     uint64_t limit_ns;  /* of a wait for another block */
     uint32_t n;         /* devices; 0: no span */
     uint32_t device;    /* number of this one */
-    uint32_t tag;       /* bursts of earlier launches */
+    uint32_t tag;       /* number of the launch's first burst, less 1 */
     uint32_t is_shared; /* 1: all are one device, which they divide */
 } vly_cuda_span;
 
@@ -605,7 +606,7 @@ typedef struct vly_cuda_partition {
     uint32_t *at_rest; /* [own_slices][ring][slice] input in flight */
     uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
     uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
-    uint32_t *mail;    /* [2][n_blocks][mail_room] their ids */
+    uint32_t *mail;    /* [2][n_blocks][mail_room] their ids; unused in a span */
     uint32_t *parts;   /* [2][n_slices][n_blocks][post], if any are posted */
     uint32_t *rows;    /* [2][n_blocks][post] */
     uint32_t *extra;   /* [n_tiles * tile] of the host; 0 at rest */

@@ -145,7 +145,7 @@ publish_ids(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint32_t n_own = block.shared->n_own;
     const uint32_t *own = own_mail(partition, k);
     const spike_source from = {
-        mail_of(partition, k), nullptr, nullptr, 0, 0, total};
+        mail_of(partition, k), nullptr, nullptr, 0, 0, 0, total};
     for (uint32_t low = 0; low < n_own; low += RANKS) {
         const uint32_t n = n_own - low < RANKS ? n_own - low : RANKS;
         rank_spikes(view, partition, block, waiting, from, own + low, n);

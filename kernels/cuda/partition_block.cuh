@@ -329,21 +329,35 @@ rows_of(const vly_cuda_partition &partition, uint32_t tag)
            (uint64_t)(tag & 1) * partition.n_blocks * partition.post;
 }
 
-/* The block's number over all devices of a span. */
-template <bool SPAN = false>
-static __device__ __forceinline__ uint32_t
-block_number(const vly_cuda_partition &partition)
-{
-    return SPAN ? partition.first_slice * partition.cluster + blockIdx.x
-                : blockIdx.x;
-}
-
-template <bool SPAN = false>
 static __device__ __forceinline__ uint32_t *
 own_mail(const vly_cuda_partition &partition, uint32_t tag)
 {
-    return mail_of(partition, tag) +
-           (uint64_t)block_number<SPAN>(partition) * partition.mail_room;
+    return mail_of(partition, tag) + (uint64_t)blockIdx.x * partition.mail_room;
+}
+
+/* ---- of a span ---- */
+
+/* The block's number over all devices. */
+static __device__ __forceinline__ uint32_t
+span_block_number(const vly_cuda_partition &partition)
+{
+    return partition.first_slice * partition.cluster + blockIdx.x;
+}
+
+/* The number of a burst goes on from launch to launch: no device may clear its
+ * gate or its mail when another one may have begun. */
+static __device__ __forceinline__ uint32_t
+span_number(const vly_cuda_partition &partition, uint32_t tag)
+{
+    return partition.span.tag + tag;
+}
+
+/* Where the mail of a block begins in the mail of every device. */
+static __device__ __forceinline__ uint64_t
+span_mail_at(const vly_cuda_partition &partition, uint32_t tag, uint32_t block)
+{
+    return ((uint64_t)(tag & 1) * partition.n_blocks + block) *
+           partition.mail_room;
 }
 
 #endif

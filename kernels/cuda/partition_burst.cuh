@@ -165,9 +165,10 @@ deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
         const vly_cuda_partition_group group = partition.groups[g];
         if (burst < group.base_delay)
             continue;
-        spike_source from = {nullptr, nullptr, nullptr, 0, 0, 0};
+        spike_source from = {nullptr, nullptr, nullptr, 0, 0, 0, 0};
         if (group.base_delay == 1 && k > 0) {
-            from.mail = mail_of(partition, k);
+            from.mail = SPAN ? nullptr : mail_of(partition, k);
+            from.tag = SPAN ? k : 0;
             from.count = total;
             if (partition.post != 0) {
                 from.parts = parts_of(partition, k, block.slice);
@@ -363,7 +364,7 @@ send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
         __syncthreads();
     }
     if constexpr (SPAN)
-        send_count(partition, tag, shared->n_mail);
+        send_count(partition, tag, shared->n_mail, view.max_delay > 1);
     if (threadIdx.x == 0) {
         const uint32_t n = shared->n_mail;
         if (events != nullptr) {

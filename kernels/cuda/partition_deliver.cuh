@@ -18,10 +18,11 @@ static constexpr uint32_t FLIGHT = UNIT < 4              ? 8
 
 /* Where ids come from: the mail of the last burst, or the log. */
 struct spike_source {
-    const uint32_t *mail;  /* [n_blocks][mail_room], or NULL */
+    const uint32_t *mail;  /* [n_blocks][mail_room], or NULL: the log */
     const uint32_t *parts; /* [n_blocks][post] of the slice */
     const uint32_t *rows;  /* [n_blocks][post] */
     uint32_t post;         /* 0: no parts are posted */
+    uint32_t tag;          /* of a span's mail, or 0: the log */
     uint64_t start;        /* in the log */
     uint32_t count;
 };
@@ -34,12 +35,46 @@ static __device__ __forceinline__ uint32_t mail_read(const uint32_t *at)
     return v;
 }
 
-/* The same of what another device may have written. */
-static __device__ __forceinline__ uint32_t span_mail_read(const uint32_t *at)
+#define SPAN_LOST 0xffffffffu
+
+/* Waits for a word of the mail that has not come yet. */
+static __device__ __noinline__ uint32_t span_mail_wait(const uint64_t *at,
+                                                       uint32_t number,
+                                                       uint64_t limit_ns)
 {
-    uint32_t v;
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at));
-    return v;
+    const uint64_t begin = time_ns();
+    for (;;) {
+        for (uint32_t spins = 0; spins < 1024; spins++) {
+            uint64_t v;
+            asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
+                         : "=l"(v)
+                         : "l"(at)
+                         : "memory");
+            if ((uint32_t)(v >> 32) == number)
+                return (uint32_t)v;
+        }
+        if (time_ns() - begin > limit_ns)
+            return SPAN_LOST;
+    }
+}
+
+/* Spike i of a block, of the mail of a span; SPAN_LOST, and shared->lost, if it
+ * does not come. */
+static __device__ __forceinline__ uint32_t span_mail_read(
+    const vly_cuda_partition &partition, const partition_block &block,
+    uint32_t tag, uint32_t from, uint32_t i)
+{
+    const uint32_t number = span_number(partition, tag);
+    const uint64_t *at = partition.span.mail[partition.span.device] +
+                         span_mail_at(partition, tag, from) + i;
+    uint64_t v;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
+    if ((uint32_t)(v >> 32) == number)
+        return (uint32_t)v;
+    const uint32_t id = span_mail_wait(at, number, partition.span.limit_ns);
+    if (id == SPAN_LOST)
+        block.shared->lost = from + 1;
+    return id;
 }
 
 /* A spike of the last burst: the block that has it, and its number there. */
@@ -107,11 +142,12 @@ fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
            const part_finder &finder, const spike_source &from, uint32_t i)
 {
     uint32_t id;
-    if (SPAN && from.mail != nullptr) {
+    if (SPAN && from.tag != 0) {
         const spike_place at = find_span_spike(partition, block, i);
-        id = span_mail_read(
-            from.mail + (uint64_t)at.block * partition.mail_room + at.number);
-    } else if (from.mail != nullptr) {
+        id = span_mail_read(partition, block, from.tag, at.block, at.number);
+        if (id == SPAN_LOST)
+            return {0, 0};
+    } else if (!SPAN && from.mail != nullptr) {
         const spike_place at = find_spike(block.shared, i);
         if (at.number < from.post) {
             const uint32_t place = at.block * from.post + at.number;

@@ -4,40 +4,38 @@
  * of every device, and polls the gate of its own device: no read crosses the
  * link. All devices are launched by one host, which waits for all of them
  * before it launches again.
+ *
+ * An id has the number of its burst beside it, in one word of 64 bits, so that
+ * a reader sees whether it has come: the count need not wait for the ids, which
+ * would be a fence of the whole system, a way over the link and back. Numbers
+ * are of 32 bits; before they repeat, the host clears mail and gates.
  */
 #ifndef VOLLEY_CUDA_PARTITION_SPAN_CUH
 #define VOLLEY_CUDA_PARTITION_SPAN_CUH
 
 #include "partition_deliver.cuh"
 
-/* Tags go on from launch to launch: no device may clear its gate when another
- * one may have begun. The word of a burst is overwritten two bursts later, so
- * what lies there is always two tags older. */
-static __device__ __forceinline__ uint32_t
-span_tag(const vly_cuda_partition &partition, uint32_t tag)
-{
-    return (partition.span.tag + tag) & 0xffffu;
-}
-
-/* By a thread for each device, after a barrier of the block: the fence comes
- * before the word and after the ids of all threads, which the barrier has
- * ordered before it. */
+/* By a thread for each device, after a barrier of the block. The word of a
+ * burst is overwritten two bursts later, so what lies there is always two
+ * numbers older. log: the log is read on the device in later bursts, and what
+ * the block has written there, before the barrier, must come before the word.
+ */
 static __device__ __forceinline__ void
-send_count(const vly_cuda_partition &partition, uint32_t tag, uint32_t n)
+send_count(const vly_cuda_partition &partition, uint32_t tag, uint32_t n,
+           bool log)
 {
     if (threadIdx.x >= partition.span.n)
         return;
-    const uint32_t number = span_tag(partition, tag);
+    const uint32_t number = span_number(partition, tag);
     uint32_t *gate = partition.span.gate[threadIdx.x];
-    __threadfence_system();
+    if (log)
+        __threadfence();
     asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(
                      gate + (number & 1) * partition.n_blocks +
-                     block_number<true>(partition)),
+                     span_block_number(partition)),
                  "r"(number << 16 | n)
                  : "memory");
 }
-
-#define SPAN_LOST 0xffffffffu
 
 /* As gate_read, but gives up after the limit. */
 static __device__ __forceinline__ uint32_t span_read(
@@ -51,7 +49,7 @@ static __device__ __forceinline__ uint32_t span_read(
                      : "=r"(v)
                      : "l"(word)
                      : "memory");
-        if (v >> 16 == number)
+        if (v >> 16 == (number & 0xffffu))
             return v & 0xffffu;
         if (++spins % 1024 != 0)
             continue;
@@ -68,7 +66,7 @@ static __device__ __forceinline__ uint32_t
 pass_span_gate(const vly_cuda_partition &partition,
                const partition_block &block, uint32_t tag)
 {
-    const uint32_t number = span_tag(partition, tag);
+    const uint32_t number = span_number(partition, tag);
     const uint32_t n_groups = partition_span_groups(&partition);
     const uint32_t *gate = partition.gate + (number & 1) * partition.n_blocks;
     for (uint32_t t = threadIdx.x; t < 32 * n_groups; t += THREADS) {
@@ -116,11 +114,11 @@ write_all(const vly_cuda_view &view, const vly_cuda_partition &partition,
             m % 32 == 31 ? block.sums[m / 32] : block.before[m + 1];
         const uint32_t n = end - block.before[m];
         const uint64_t at = start + block.firsts[m / 32] + block.before[m];
-        const uint32_t *mail =
-            mail_of(partition, k) + (uint64_t)m * partition.mail_room;
         for (uint32_t i = warp % each * 32 + threadIdx.x % 32; i < n;
              i += each * 32) {
-            const uint32_t id = span_mail_read(mail + i);
+            const uint32_t id = span_mail_read(partition, block, k, m, i);
+            if (id == SPAN_LOST)
+                continue;
             view.log_ids[(at + i) & view.log_mask] = id;
             view.log_gains[(at + i) & view.log_mask] = 1u << view.feagi_q;
             n_events += view.out_degree[id];

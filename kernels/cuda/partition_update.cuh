@@ -127,14 +127,17 @@ update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
     return fired;
 }
 
-/* In a span: an id to the same place of the mail of every other device. */
+/* In a span: an id to the same place of the mail of every device. */
 static __device__ __forceinline__ void
-post_far(const vly_cuda_partition &partition, ptrdiff_t place, uint32_t id)
+post_span(const vly_cuda_partition &partition, uint64_t place, uint32_t number,
+          uint32_t id)
 {
 #pragma unroll 1
     for (uint32_t d = 0; d < partition.span.n; d++)
-        if (d != partition.span.device)
-            partition.span.mail[d][place] = id;
+        asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(
+                         partition.span.mail[d] + place),
+                     "l"((uint64_t)number << 32 | id)
+                     : "memory");
 }
 
 /* Ids of a tile's spikes, a bit for each neuron of a lane, to the block's
@@ -161,16 +164,21 @@ post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
         before = atomicAdd(&block.shared->n_mail, total);
     before = __shfl_sync(0xffffffffu, before, 0);
     const uint64_t mixed = vly_digest_mix(burst);
-    uint32_t *mail = own_mail<SPAN>(partition, tag);
+    uint32_t *mail = own_mail(partition, tag);
     uint64_t digest = 0;
 #pragma unroll
     for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
         if ((fired >> j & 1) != 0) {
             const uint32_t place =
                 before + (uint32_t)__popc(votes[j] & ((1u << lane) - 1));
-            mail[place] = id + 32 * j;
             if constexpr (SPAN)
-                post_far(partition, mail + place - partition.mail, id + 32 * j);
+                post_span(
+                    partition,
+                    span_mail_at(partition, tag, span_block_number(partition)) +
+                        place,
+                    span_number(partition, tag), id + 32 * j);
+            else
+                mail[place] = id + 32 * j;
             digest += vly_digest_pair(mixed, id + 32 * j, 1u << view.feagi_q);
             if (COUNTS)
                 *n_events += view.out_degree[id + 32 * j];

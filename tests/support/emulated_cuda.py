@@ -30,6 +30,8 @@ PTX = [
     ("st.relaxed.gpu.global.u32", "*({0}) = {1}"),
     ("st.relaxed.sys.global.u32", "*({0}) = {1}"),
     ("ld.relaxed.sys.global.u32", "emulated_yield(); {0} = *({1})"),
+    ("st.relaxed.sys.global.u64", "*({0}) = {1}"),
+    ("ld.relaxed.sys.global.u64", "emulated_yield(); {0} = *({1})"),
     ("globaltimer", "{0} = emulated_time_ns()"),
     ("trap;", "emulated_trap()"),
     ("ld.relaxed.gpu.global.b128",

@@ -99,6 +99,25 @@ static void test_one_delay(void **state)
     }
 }
 
+/* More places than 16 bits hold, of sums of 16 bits: a slice of 70,000 neurons
+ * on each part. */
+static void test_many_places(void **state)
+{
+    static const uint32_t thresholds[] = {0xffc00000u};
+    uint32_t coefs[NET_COEFS] = {0};
+    test_net net;
+    (void)state;
+    pair_open();
+    test_net_init(&net, 5);
+    test_delta_coefs(coefs, 0.9f, 0);
+    test_area(&net, "lif_psc_delta", 140000, coefs, 8);
+    test_random_projection(&net, 0, 0, 3, -100, 120, 1, 0);
+    test_stimulus(&net, 0, thresholds, 1, 0, 2 * BURSTS, 0);
+    test_net_finish(&net);
+    compare(&net, "span=2,cluster=2,narrow=1,blocks=4");
+    test_net_deinit(&net);
+}
+
 /* Delays up to 13 bursts: spikes are read from each device's log, and input in
  * flight is kept between launches. */
 static void test_delays(void **state)
@@ -329,10 +348,10 @@ static void test_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_delay), cmocka_unit_test(test_delays),
-        cmocka_unit_test(test_moves),     cmocka_unit_test(test_access),
-        cmocka_unit_test(test_lost),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_one_delay), cmocka_unit_test(test_many_places),
+        cmocka_unit_test(test_delays),    cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_access),    cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
