@@ -169,38 +169,28 @@ static __device__ __forceinline__ const uint32_t *at_rank(const uint32_t *at,
     return to;
 }
 
-/* Words of other blocks that a thread reads at once: one block after the other
- * the update waited for each of them. */
-#define REMOTE_WORDS 16u
-
-/* The words at[0], at[32], ... below n of the BLOCKS blocks from `away` ranks
- * on, or of those that the cluster has, all in flight at once. */
-template <uint32_t ROWS, uint32_t BLOCKS>
+/* The words at[0], at[32], ... below n of the block `away` ranks on. */
+template <uint32_t ROWS>
 static __device__ __forceinline__ void
 add_remote(const vly_cuda_partition &partition, const partition_block &block,
            const uint32_t *at, uint32_t away, uint32_t n, uint32_t sum[ROWS])
 {
 #if __CUDA_ARCH__ >= 900
-    uint32_t v[BLOCKS][ROWS];
+    const uint32_t rank = (block.rank + away) & (partition.cluster - 1);
+    const uint32_t *to = at_rank(at, rank);
+    uint32_t v[ROWS];
 #pragma unroll
-    for (uint32_t b = 0; b < BLOCKS; b++) {
-        const uint32_t rank = (block.rank + away + b) & (partition.cluster - 1);
-        const uint32_t *to = at_rank(at, rank);
-#pragma unroll
-        for (uint32_t j = 0; j < ROWS; j++) {
-            v[b][j] = 0;
-            if (away + b < partition.cluster && 32 * j < n)
-                asm volatile("ld.relaxed.cluster.u32 %0, [%1];"
-                             : "=r"(v[b][j])
-                             : "l"(to + 32 * j)
-                             : "memory");
-        }
+    for (uint32_t j = 0; j < ROWS; j++) {
+        v[j] = 0;
+        if (32 * j < n)
+            asm volatile("ld.relaxed.cluster.u32 %0, [%1];"
+                         : "=r"(v[j])
+                         : "l"(to + 32 * j)
+                         : "memory");
     }
 #pragma unroll
-    for (uint32_t b = 0; b < BLOCKS; b++)
-#pragma unroll
-        for (uint32_t j = 0; j < ROWS; j++)
-            sum[j] += v[b][j];
+    for (uint32_t j = 0; j < ROWS; j++)
+        sum[j] += v[j];
 #else
     (void)partition;
     (void)block;
@@ -220,14 +210,8 @@ read_slice(const vly_cuda_partition &partition, const partition_block &block,
 #pragma unroll
     for (uint32_t j = 0; j < ROWS; j++)
         sum[j] = 32 * j < n ? at[32 * j] : 0;
-    constexpr uint32_t BLOCKS = REMOTE_WORDS / ROWS;
-    if (partition.cluster == 2) {
-        add_remote<ROWS, 1>(partition, block, at, 1, n, sum);
-        return;
-    }
-#pragma unroll 1
-    for (uint32_t c = 1; c < partition.cluster; c += BLOCKS)
-        add_remote<ROWS, BLOCKS>(partition, block, at, c, n, sum);
+    for (uint32_t c = 1; c < partition.cluster; c++)
+        add_remote<ROWS>(partition, block, at, c, n, sum);
 }
 
 /* The same of the block's own tile q, of a pair that has some of them once: its
@@ -256,7 +240,7 @@ read_pair(const vly_cuda_partition &partition, const partition_block &block,
     if (is_once)
         return;
     words = first ? words - partition.once : words + partition.once;
-    add_remote<VLY_CUDA_TILE_ROWS, 1>(partition, block, words, 1, n, sum);
+    add_remote<VLY_CUDA_TILE_ROWS>(partition, block, words, 1, n, sum);
 }
 
 /* By thread 0. */
