@@ -150,8 +150,8 @@ static vly_status create_narrow(vly_cuda_shard *shard, vly_error *error)
 
 uint64_t vly_cuda_partition_mail_words(const vly_cuda_partition *partition)
 {
-    uint64_t ids = (uint64_t)partition->n_blocks * partition->mail_room;
-    return partition->span.n > 0 ? VLY_CUDA_SPAN_MAILS * 2 * ids : 2 * ids;
+    uint32_t words = partition->span.n > 0 ? 2 : 1; /* of an id */
+    return UINT64_C(2) * partition->n_blocks * partition->mail_room * words;
 }
 
 static vly_status create_exchange(vly_cuda_shard *shard, vly_error *error)

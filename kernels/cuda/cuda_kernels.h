@@ -539,13 +539,10 @@ typedef struct vly_cuda_slice_tile {
  * slices, and a gate and a mail of all blocks, which every block writes to on
  * all devices and reads on its own. */
 #define VLY_CUDA_SPAN_DEVICES 8u
-/* Bursts whose ids are kept: those of one are written to the log when the next
- * one has been sent, which allows others to send one more. */
-#define VLY_CUDA_SPAN_MAILS 4u
 typedef struct vly_cuda_span {
     uint32_t *gate[VLY_CUDA_SPAN_DEVICES];
-    /* [VLY_CUDA_SPAN_MAILS][n_blocks][mail_room]: number of the burst, an id */
-    uint64_t *mail[VLY_CUDA_SPAN_DEVICES];
+    uint64_t *mail[VLY_CUDA_SPAN_DEVICES]; /* [2][n_blocks][mail_room]: the
+                                              number of the burst and an id */
     uint64_t log_room;  /* spikes that the log of each device can hold */
     uint64_t limit_ns;  /* of a wait for another block */
     uint32_t n;         /* devices; 0: no span */
@@ -609,10 +606,10 @@ typedef struct vly_cuda_partition {
     uint32_t *at_rest; /* [own_slices][ring][slice] input in flight */
     uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
     uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
-    uint32_t *mail;  /* [2][n_blocks][mail_room] their ids; unused in a span */
-    uint32_t *parts; /* [2][n_slices][n_blocks][post], if any are posted */
-    uint32_t *rows;  /* [2][n_blocks][post] */
-    uint32_t *extra; /* [n_tiles * tile] of the host; 0 at rest */
+    uint32_t *mail;    /* [2][n_blocks][mail_room] their ids; unused in a span */
+    uint32_t *parts;   /* [2][n_slices][n_blocks][post], if any are posted */
+    uint32_t *rows;    /* [2][n_blocks][post] */
+    uint32_t *extra;   /* [n_tiles * tile] of the host; 0 at rest */
     const uint32_t *divisor; /* [n_areas] of the weights, if narrow */
     uint32_t n_groups;
     uint32_t n_tiles;

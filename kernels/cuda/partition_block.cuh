@@ -27,7 +27,8 @@ struct partition_block {
     uint32_t ring_words;
     uint32_t n_own; /* tiles that the block updates */
     /* in a span, else unused */
-    uint32_t *before; /* [2][33 * groups]: span_before */
+    uint32_t *before; /* [32 * groups] as in partition_shared */
+    uint32_t *sums;   /* [groups] */
     uint32_t *firsts; /* [groups] spikes of the groups before */
 };
 
@@ -336,16 +337,6 @@ own_mail(const vly_cuda_partition &partition, uint32_t tag)
 
 /* ---- of a span ---- */
 
-/* Spikes of the blocks before each in its group of 32, as in partition_shared,
- * and behind them those of the groups. By the tag of the burst, since the last
- * one may still be read when the next one comes. */
-static __device__ __forceinline__ uint32_t *
-span_before(const vly_cuda_partition &partition, const partition_block &block,
-            uint32_t tag)
-{
-    return block.before + (tag & 1) * 33 * partition_span_groups(&partition);
-}
-
 /* The block's number over all devices. */
 static __device__ __forceinline__ uint32_t
 span_block_number(const vly_cuda_partition &partition)
@@ -365,8 +356,7 @@ span_number(const vly_cuda_partition &partition, uint32_t tag)
 static __device__ __forceinline__ uint64_t
 span_mail_at(const vly_cuda_partition &partition, uint32_t tag, uint32_t block)
 {
-    return ((uint64_t)(tag % VLY_CUDA_SPAN_MAILS) * partition.n_blocks +
-            block) *
+    return ((uint64_t)(tag & 1) * partition.n_blocks + block) *
            partition.mail_room;
 }
 

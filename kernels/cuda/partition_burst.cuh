@@ -50,9 +50,11 @@ make_block(const vly_cuda_view &view, const vly_cuda_partition &partition,
                              words,
                              0,
                              nullptr,
+                             nullptr,
                              nullptr};
     block.before = block.counts + view.max_delay;
-    block.firsts = block.before + 66 * n_groups;
+    block.sums = block.before + 32 * n_groups;
+    block.firsts = block.sums + n_groups;
     /* tiles rank + q * cluster of those of the slice */
     const uint32_t held =
         (partition.n_tiles - block.slice - 1) / partition.n_slices + 1;

@@ -87,10 +87,9 @@ struct spike_place {
  * before i, then the block. */
 static __device__ __forceinline__ spike_place
 find_span_spike(const vly_cuda_partition &partition,
-                const partition_block &block, uint32_t tag, uint32_t i)
+                const partition_block &block, uint32_t i)
 {
     const uint32_t n_groups = partition_span_groups(&partition);
-    const uint32_t *before = span_before(partition, block, tag);
     uint32_t group = 0;
     for (uint32_t step = 32; step > 0; step /= 2)
         if (group + step < n_groups && block.firsts[group + step] <= i)
@@ -98,9 +97,9 @@ find_span_spike(const vly_cuda_partition &partition,
     i -= block.firsts[group];
     uint32_t low = 32 * group;
     for (uint32_t step = 16; step > 0; step /= 2)
-        if (low + step < partition.n_blocks && before[low + step] <= i)
+        if (low + step < partition.n_blocks && block.before[low + step] <= i)
             low += step;
-    return {low, i - before[low]};
+    return {low, i - block.before[low]};
 }
 
 static __device__ __forceinline__ spike_place
@@ -144,7 +143,7 @@ fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
 {
     uint32_t id;
     if (SPAN && from.tag != 0) {
-        const spike_place at = find_span_spike(partition, block, from.tag, i);
+        const spike_place at = find_span_spike(partition, block, i);
         id = span_mail_read(partition, block, from.tag, at.block, at.number);
         if (id == SPAN_LOST)
             return {0, 0};

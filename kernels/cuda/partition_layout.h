@@ -72,9 +72,8 @@ VLY_LAYOUT_FN uint32_t partition_words(const vly_cuda_partition *partition)
     return partition->ring * (partition->slice - partition->once);
 }
 
-/* Words for the spikes of all blocks of a span, of two bursts: of the blocks
- * before each in its group of 32, and of each group; and of the groups before
- * each, of one burst. */
+/* Words for the spikes of all blocks of a span: of the blocks before each in
+ * its group of 32, of each group, of the groups before each. */
 VLY_LAYOUT_FN uint32_t
 partition_span_groups(const vly_cuda_partition *partition)
 {
@@ -83,7 +82,7 @@ partition_span_groups(const vly_cuda_partition *partition)
 
 VLY_LAYOUT_FN uint32_t partition_span_words(const vly_cuda_partition *partition)
 {
-    return partition->span.n > 0 ? 67 * partition_span_groups(partition) : 0;
+    return partition->span.n > 0 ? 34 * partition_span_groups(partition) : 0;
 }
 
 /* Bytes of dynamic shared memory: accumulators, a spare word for each lane,

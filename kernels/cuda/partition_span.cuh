@@ -69,8 +69,6 @@ pass_span_gate(const vly_cuda_partition &partition,
     const uint32_t number = span_number(partition, tag);
     const uint32_t n_groups = partition_span_groups(&partition);
     const uint32_t *gate = partition.gate + (number & 1) * partition.n_blocks;
-    uint32_t *before = span_before(partition, block, tag);
-    uint32_t *sums = before + 32 * n_groups;
     for (uint32_t t = threadIdx.x; t < 32 * n_groups; t += THREADS) {
         uint32_t n = 0;
         if (t < partition.n_blocks)
@@ -84,43 +82,38 @@ pass_span_gate(const vly_cuda_partition &partition,
             const uint32_t other = __shfl_up_sync(0xffffffffu, sum, d);
             sum += t % 32 >= d ? other : 0;
         }
-        before[t] = sum - n;
+        block.before[t] = sum - n;
         if (t % 32 == 31)
-            sums[t / 32] = sum;
+            block.sums[t / 32] = sum;
     }
     __syncthreads();
     uint32_t total = 0;
     for (uint32_t g = 0; g < n_groups; g++) {
         if (threadIdx.x == g)
             block.firsts[g] = total;
-        total += sums[g];
+        total += block.sums[g];
     }
     return total;
 }
 
 /* Every device has the whole log: its blocks divide the mail of all blocks, and
- * the warps of a block from first_warp on its share. Counts the synaptic events
- * of all spikes. */
+ * the warps of a block its share. Counts the synaptic events of all spikes. */
 static __device__ __forceinline__ void
 write_all(const vly_cuda_view &view, const vly_cuda_partition &partition,
-          const partition_block &block, uint32_t k, uint64_t start,
-          uint32_t first_warp)
+          const partition_block &block, uint32_t k, uint64_t start)
 {
-    const uint32_t n_warps = WARPS - first_warp;
-    const uint32_t each = n_warps / partition.span.n; /* warps of a mail */
-    const uint32_t n_mails = n_warps / each;          /* at a time */
-    const uint32_t warp = threadIdx.x / 32 - first_warp;
-    const uint32_t *before = span_before(partition, block, k);
-    const uint32_t *sums = before + 32 * partition_span_groups(&partition);
+    const uint32_t each = WARPS / partition.span.n; /* warps of a mail */
+    const uint32_t n_mails = WARPS / each;          /* at a time */
+    const uint32_t warp = threadIdx.x / 32;
     uint64_t n_events = 0;
     uint32_t m = blockIdx.x + warp / each * gridDim.x;
-    /* of a number that does not divide that of the warps; those before wrap */
-    if (warp / each >= n_mails)
+    if (warp / each >= n_mails) /* of a number that does not divide 32 */
         m = partition.n_blocks;
     for (; m < partition.n_blocks; m += n_mails * gridDim.x) {
-        const uint32_t end = m % 32 == 31 ? sums[m / 32] : before[m + 1];
-        const uint32_t n = end - before[m];
-        const uint64_t at = start + block.firsts[m / 32] + before[m];
+        const uint32_t end =
+            m % 32 == 31 ? block.sums[m / 32] : block.before[m + 1];
+        const uint32_t n = end - block.before[m];
+        const uint64_t at = start + block.firsts[m / 32] + block.before[m];
         for (uint32_t i = warp % each * 32 + threadIdx.x % 32; i < n;
              i += each * 32) {
             const uint32_t id = span_mail_read(partition, block, k, m, i);
@@ -134,18 +127,6 @@ write_all(const vly_cuda_view &view, const vly_cuda_partition &partition,
     n_events = warp_sum(n_events);
     if (threadIdx.x % 32 == 0 && n_events != 0)
         atomicAdd(&block.shared->n_events, (unsigned long long)n_events);
-}
-
-/* While the first warps wait at the gate for the burst after k, the others
- * write the log of k; all of them do where all wait. Logs that are read in
- * later bursts have been written before the gate's word. */
-static __device__ __forceinline__ void
-write_late(const vly_cuda_view &view, const vly_cuda_partition &partition,
-           const partition_block &block, uint32_t k, uint64_t start)
-{
-    const uint32_t waiting = partition_span_groups(&partition);
-    write_all(view, partition, block, k, start,
-              waiting < WARPS / 2 ? waiting : 0);
 }
 
 #endif

@@ -37,8 +37,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
             (uint32_t)((launch.burst + k) % partition.ring) * partition.slice;
         deliver_burst<UNIT, KIND, true>(view, launch, partition, block,
                                         launch.burst + k, k, total, base);
-        if (k > 0 && view.max_delay > 1)
-            write_all(view, partition, block, k, shared.head - total, 0);
+        if (k > 0)
+            write_all(view, partition, block, k, shared.head - total);
         meet_delivered<KIND, true>(partition, block, k, base);
         if (threadIdx.x == 0)
             end_phase(&shared, 0);
@@ -49,8 +49,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
             end_phase(&shared, 1);
         send_spikes<true>(view, partition, block, launch.burst + k, k + 1, base,
                           nullptr);
-        if (k > 0 && view.max_delay == 1)
-            write_late(view, partition, block, k, shared.head - total);
         k++;
         total = pass_span_gate(partition, block, k);
         if (shared.lost != 0)
@@ -67,7 +65,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         return;
     }
     if (k > 0) {
-        write_all(view, partition, block, k, shared.head - total, 0);
+        write_all(view, partition, block, k, shared.head - total);
         __syncthreads();
         block_store(view, launch, partition, block, k, shared.head);
     }
