@@ -37,11 +37,9 @@ static const scale_check checks[] = {
     {SCALE_D2_4M_10, 2, 4e6, 0.1, ""},
     {SCALE_D2_16M, 2, 16e6, 0.01, from_it},
     {SCALE_D4_1M, 4, 1e6, 0.01, ""},
-    {SCALE_D4_1M_10, 4, 1e6, 0.1,
-     "probably parts of a row that share sectors in the cache"},
+    {SCALE_D4_1M_10, 4, 1e6, 0.1, ""},
     {SCALE_D4_4M, 4, 4e6, 0.01, ""},
     {SCALE_D4_4M_10, 4, 4e6, 0.1, ""},
-    {SCALE_D4_8M, 4, 8e6, 0.01, ""},
 };
 enum { N_CHECKS = sizeof checks / sizeof checks[0] };
 

@@ -15,15 +15,17 @@ const scale_fact scale_facts[SCALE_N_FACTS] = {
 };
 
 /* Of the plan that spans have (backends/cuda/cuda_fit.c). An H100 runs so many
- * clusters of 4, 2 and 1 blocks at once. */
+ * clusters of 8, 4, 2 and 1 blocks at once; eight are for spans. */
 static const struct {
     uint32_t blocks;
     uint32_t clusters;
-} choices[] = {{4, 30}, {2, 66}, {1, 132}};
-enum { N_CHOICES = sizeof choices / sizeof choices[0] };
-#define SLICE_NEURONS 65536.0 /* a synapse has 16 bits for its target */
-#define BLOCK_NEURONS 128.0   /* fewer are not worth an exchange */
-#define INDEX_PARTS 12.0      /* of a word of the index, which has 16 bytes */
+} choices[] = {{8, 15}, {4, 30}, {2, 66}, {1, 132}};
+enum { EIGHT, FOUR, TWO, N_CHOICES = sizeof choices / sizeof choices[0] };
+#define SLICE_NEURONS 65536.0 /* on one device */
+/* In a span: sums of 16 bits in the shared memory of a block. */
+#define SPAN_NEURONS 113000.0
+#define BLOCK_NEURONS 128.0 /* fewer are not worth an exchange */
+#define INDEX_PARTS 12.0    /* of a word of the index, which has 16 bytes */
 #define INDEX_BYTES 16.0
 #define SYNAPSE_BYTES 4.0
 #define MOST_SYNAPSE_BYTES 4.58 /* with padding and index */
@@ -49,7 +51,7 @@ static double value(int fact)
 static double bytes_per_us(const scale_params *params)
 {
     const double spikes = 1e6 * (0.1 - 0.01);
-    const double parts = spikes * choices[0].clusters;
+    const double parts = spikes * choices[FOUR].clusters;
     const double bytes = spikes * 1000.0 * SYNAPSE_BYTES + parts * EDGE_BYTES;
     return bytes / (value(SCALE_D1_1M_10) - value(SCALE_D1_1M) -
                     parts / million * params->lookup);
@@ -60,7 +62,7 @@ void scale_params_init(scale_params *params)
     /* the phases of a burst were measured on an H200 only */
     const double slower_1m = value(SCALE_H100_1M) / value(SCALE_H200_1M);
     const double slower_4m = value(SCALE_H100_4M) / value(SCALE_H200_4M);
-    const double lookups = 4e6 * 0.01 * choices[1].clusters / million;
+    const double lookups = 4e6 * 0.01 * choices[TWO].clusters / million;
     *params = (scale_params){.single = 0.0};
     params->copy =
         slower_1m * (value(SCALE_UPDATE_4) - value(SCALE_UPDATE_2)) / 2.0;
@@ -101,13 +103,16 @@ static double row_bytes(const scale_time *t, double neurons, double degree,
 static const char *fit(const scale_net *net, double own, double degree,
                        scale_time *t)
 {
+    const bool is_span = own < net->neurons;
+    const double most = is_span ? SPAN_NEURONS : SLICE_NEURONS;
     if (net->neurons > MOST_NEURONS)
         return "over 2^32 neurons";
-    for (uint32_t i = 0; i < N_CHOICES && t->slices == 0; i++) {
+    for (uint32_t i = is_span ? EIGHT : FOUR; i < N_CHOICES && t->slices == 0;
+         i++) {
         const double room = floor(own / (BLOCK_NEURONS * choices[i].blocks));
         const double n =
             room < choices[i].clusters ? room : choices[i].clusters;
-        if (n < 1.0 || own / n > SLICE_NEURONS)
+        if (n < 1.0 || own / n > (choices[i].blocks > 1 ? most : SLICE_NEURONS))
             continue;
         t->slices = (uint32_t)n;
         t->blocks = choices[i].blocks;
