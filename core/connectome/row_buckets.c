@@ -298,6 +298,10 @@ out:
 static void batch_count(bucket_batch *batch)
 {
     for (uint32_t i = 0; i < batch->n; i++)
+        batch->items[i] = vly_touch_item(batch->works[i].targets,
+                                         batch->works[i].n * sizeof(uint32_t));
+    vly_items_loop(batch->n_threads, batch->items, batch->n);
+    for (uint32_t i = 0; i < batch->n; i++)
         batch->items[i] = (vly_item){.body = count_task,
                                      .arg = &batch->works[i],
                                      .n_tasks = batch->works[i].n_parts};
@@ -308,6 +312,14 @@ static void batch_count(bucket_batch *batch)
     vly_items_loop(batch->n_threads, batch->items, batch->n);
 }
 
+static uint64_t batch_bytes(const bucket_batch *batch)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < batch->n; i++)
+        bytes += batch->works[i].n * sizeof(uint32_t);
+    return bytes;
+}
+
 static vly_status batch_deal(bucket_batch *batch, vly_error *error)
 {
     uint32_t most = 0;
@@ -315,7 +327,8 @@ static vly_status batch_deal(bucket_batch *batch, vly_error *error)
         if (batch->works[i].plan.n_buckets > most)
             most = batch->works[i].plan.n_buckets;
     uint64_t bytes = most * (sizeof(vly_bucket_line) + sizeof(uint32_t));
-    uint32_t n_slots = vly_slots_for(batch->n_threads, bytes);
+    uint32_t n_slots =
+        vly_slots_beside(batch->n_threads, bytes, batch_bytes(batch));
     batch->lines = vly_aligned(n_slots * bytes, _Alignof(vly_bucket_line));
     if (!batch->lines)
         return vly_fail_nomem(error, n_slots * bytes, "lines of a map");
@@ -338,7 +351,8 @@ static vly_status batch_sort(bucket_batch *batch, vly_error *error)
         if (batch->works[i].n_scratch > most)
             most = batch->works[i].n_scratch;
     uint64_t bytes = most * sizeof(*batch->scratch);
-    uint32_t n_slots = vly_slots_for(batch->n_threads, bytes);
+    uint32_t n_slots =
+        vly_slots_beside(batch->n_threads, bytes, batch_bytes(batch));
     batch->scratch = vly_malloc(n_slots * most, sizeof(*batch->scratch));
     if (!batch->scratch)
         return vly_fail_nomem(error, n_slots * bytes, "sorting of rows");
