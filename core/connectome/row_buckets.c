@@ -295,12 +295,27 @@ out:
     return status;
 }
 
+/* Targets, rows and counts: all of them are written in pieces. */
+static void batch_touch(bucket_batch *batch)
+{
+    for (uint32_t array = 0; array < 3; array++) {
+        for (uint32_t i = 0; i < batch->n; i++) {
+            const vly_bucket_work *work = &batch->works[i];
+            const uint64_t n_rows = (uint64_t)work->job->n_from + 1;
+            const uint64_t n_counts = work->n_parts * work->plan.n_buckets;
+            batch->items[i] =
+                array == 0 ? vly_touch_item(work->targets,
+                                            work->n * sizeof(*work->targets))
+                : array == 1
+                    ? vly_touch_item(work->row, n_rows * sizeof(*work->row))
+                    : vly_touch_item(work->at, n_counts * sizeof(*work->at));
+        }
+        vly_items_loop(batch->n_threads, batch->items, batch->n);
+    }
+}
+
 static void batch_count(bucket_batch *batch)
 {
-    for (uint32_t i = 0; i < batch->n; i++)
-        batch->items[i] = vly_touch_item(batch->works[i].targets,
-                                         batch->works[i].n * sizeof(uint32_t));
-    vly_items_loop(batch->n_threads, batch->items, batch->n);
     for (uint32_t i = 0; i < batch->n; i++)
         batch->items[i] = (vly_item){.body = count_task,
                                      .arg = &batch->works[i],
@@ -395,6 +410,7 @@ vly_status vly_buckets_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
         uint32_t looked_at = 0;
         VLY_TRY(
             batch_fill(&batch, rows + i, n - i, storage, &looked_at, error));
+        batch_touch(&batch);
         batch_count(&batch);
         VLY_TRY(batch_deal(&batch, error));
         VLY_TRY(batch_sort(&batch, error));
