@@ -15,6 +15,10 @@
 bool vly_size_mul(size_t a, size_t b, size_t *out);
 bool vly_size_add(size_t a, size_t b, size_t *out);
 
+/* A large page of the system: a block of vly_malloc of two or more begins on
+ * one and asks for such pages. */
+#define VLY_LARGE_PAGE ((size_t)2 << 20)
+
 /* NULL on overflow or when there is no memory. count 0 gives a valid block.
  * calloc clears. Large blocks (1 MiB) of malloc are page aligned. [any-thread]
  */

@@ -46,7 +46,8 @@ vly_status vly_checksums_verify(const vly_file_view *file, uint32_t n_threads)
 {
     vly_status status;
     vly_hash checksums[VLY_SECTIONS];
-    vly_checksum_source source = {.bytes = file_bytes, .arg = file};
+    vly_checksum_source source = {
+        .bytes = file_bytes, .arg = file, .in_memory = true};
     for (uint32_t s = 0; s < VLY_SECTIONS; s++)
         source.n_bytes[s] = file->table[s].bytes;
     VLY_TRY(vly_sections_checksum(&source, n_threads, checksums, file->error));

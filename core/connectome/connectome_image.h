@@ -242,6 +242,7 @@ typedef struct vly_checksum_source {
                          size_t n, void *buffer);
     const void *arg;
     uint64_t n_bytes[VLY_SECTIONS];
+    bool in_memory; /* nearly all bytes: buffers are hardly touched */
 } vly_checksum_source;
 vly_status vly_sections_checksum(const vly_checksum_source *source,
                                  uint32_t n_threads,

@@ -212,6 +212,20 @@ void vly_items_loop(uint32_t n_slots, vly_item *items, uint32_t n_items)
     vly_slot_loop(n_slots, n, items_task, &work);
 }
 
+static void touch_task(void *arg, uint32_t slot, uint64_t task)
+{
+    volatile unsigned char *block = arg;
+    (void)slot;
+    block[task * VLY_LARGE_PAGE] = 0;
+}
+
+vly_item vly_touch_item(void *block, uint64_t bytes)
+{
+    const uint64_t n = bytes / VLY_LARGE_PAGE;
+    return (vly_item){
+        .body = touch_task, .arg = block, .n_tasks = n > 1 ? n : 0};
+}
+
 void vly_place_print(const vly_genome *genome, const vly_origin *origin,
                      char text[VLY_PLACE_BYTES])
 {

@@ -138,6 +138,11 @@ typedef struct vly_item {
     uint64_t first; /* set by vly_items_loop */
 } vly_item;
 void vly_items_loop(uint32_t n_slots, vly_item *items, uint32_t n_items);
+/* An item that touches a new block of vly_malloc, which is overwritten later,
+ * once in each large page. The system clears a page for every thread that waits
+ * for its first use and keeps one of them: threads that wrote to neighbouring
+ * places of a new block would have it cleared as often as there are threads. */
+vly_item vly_touch_item(void *block, uint64_t bytes);
 
 /* "file:line:column: " or "file: " into text */
 #define VLY_PLACE_BYTES 300

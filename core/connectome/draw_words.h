@@ -15,6 +15,11 @@
 void vly_draws_fill(const vly_draws *draws, uint64_t first, uint32_t n,
                     uint32_t words[VLY_WORDS]);
 
+/* made[i] = vly_below(words[i], limit), and 1 more from `own` on, i < n: one of
+ * limit + 1 neurons without `own`. */
+void vly_words_below(const uint32_t *restrict words, uint32_t n, uint32_t limit,
+                     uint32_t own, uint32_t *restrict made);
+
 /* An integer below n: the high word of the product of two 64-bit words. */
 static inline uint64_t vly_below_64(uint32_t high, uint32_t low, uint64_t n)
 {

@@ -250,7 +250,7 @@ typedef struct area_sums {
     uint32_t n_ports;
     uint64_t *loads;  /* [n_ports][n] */
     uint64_t *reach;  /* [n_ports][n] */
-    uint64_t *listed; /* [n] scratch */
+    uint64_t *listed; /* [n] zeros, scratch; untouched without lists */
 } area_sums;
 
 static vly_status stimuli_sum(vly_maker *maker, const area_sums *sums,
@@ -261,7 +261,6 @@ static vly_status stimuli_sum(vly_maker *maker, const area_sums *sums,
     vly_reach reach = {sums->reach + (size_t)port * sums->n, sums->listed,
                        sums->n, genome->areas[sums->area].first, NULL};
     memset(reach.sums, 0, sums->n * sizeof(*reach.sums));
-    memset(reach.listed, 0, sums->n * sizeof(*reach.listed));
     for (uint32_t s = 0; s < genome->n_stimuli; s++) {
         const vly_connectome_stimulus *stimulus = &maker->stimuli[s];
         if (stimulus->area != sums->area || stimulus->port != port)
@@ -333,13 +332,19 @@ static vly_status sums_init(vly_maker *maker, uint32_t area, area_sums *sums)
     *sums = (area_sums){
         .area = area, .n = of->n_neurons, .n_ports = of->model->n_ports};
     size_t n = (size_t)sums->n * sums->n_ports;
-    sums->loads = vly_calloc(2 * n + sums->n, sizeof(*sums->loads));
-    if (!sums->loads)
+    sums->loads = vly_malloc(2 * n, sizeof(*sums->loads));
+    sums->listed = vly_calloc(sums->n, sizeof(*sums->listed));
+    if (!sums->loads || !sums->listed)
         return vly_fail_nomem(maker->error, (2 * n + sums->n) * 8,
                               "sums of weights");
     sums->reach = sums->loads + n;
-    sums->listed = sums->reach + n;
     return VLY_OK;
+}
+
+static void sums_deinit(area_sums *sums)
+{
+    vly_free(sums->loads);
+    vly_free(sums->listed);
 }
 
 static vly_status lower_q(vly_maker *maker, const area_sums *sums,
@@ -440,7 +445,7 @@ static vly_status quantise_area(vly_maker *maker, uint32_t area)
                    sums.loads + (size_t)port * sums.n, sums.n);
     }
 out:
-    vly_free(sums.loads);
+    sums_deinit(&sums);
     return status;
 }
 
@@ -464,7 +469,7 @@ static vly_status feagi_try(vly_maker *maker, uint32_t area, uint32_t feagi_q,
         VLY_TRY(
             fail_bound(maker, area, 0, at, sums.loads, sums.reach, "Q = 0"));
 out:
-    vly_free(sums.loads);
+    sums_deinit(&sums);
     return status;
 }
 

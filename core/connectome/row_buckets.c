@@ -12,10 +12,11 @@
  * and 1.4 s. (16,384 synapses a bucket: sorting 0.1 s less, writing 0.1 s more;
  * 65,536: 0.15 s more. Ordinary stores instead of whole lines: 0.65 s more.)
  *
- * Parts and buckets depend on the map alone, and the sorted result does not
- * depend on their order.
+ * Parts and buckets depend on the map alone. A rule that draws target by target
+ * deals each bucket its words in the order of targets, because parts and what a
+ * part deals keep their order: there only rows are left to sort.
  */
-#include "connectome/synapse_rules.h"
+#include "connectome/row_buckets.h"
 
 #include <string.h>
 #if defined(__x86_64__)
@@ -26,36 +27,16 @@
 #include "base/memory.h"
 
 #define BUCKET_SYNAPSES 32768u /* 128 KB, and as much to sort it with */
+/* Where targets ascend, sorting is one pass, which needs no cache for the whole
+ * bucket; larger ones are fewer places to write to. Not where there would be
+ * too few for many threads. */
+#define BUCKET_ASCENDING 131072u
+#define ASCENDING_LEAST (UINT64_C(256) * BUCKET_ASCENDING)
 #define BUCKETS_MAX 4096u
 #define ROW_BITS_MAX 10u
-#define DIGIT_BITS 11u
-#define DIGIT_VALUES (1u << DIGIT_BITS)
-#define DIGITS_MAX 3u
 #define PART_SYNAPSES (UINT64_C(1) << 18)
 #define PARTS_MAX 1024u
 #define COUNT_BYTES (UINT64_C(32) << 20) /* of pairs built together */
-
-typedef struct bucket_plan {
-    uint32_t row_bits; /* a bucket is 2^row_bits rows */
-    uint32_t target_bits;
-    uint32_t n_buckets;
-} bucket_plan;
-
-typedef struct bucket_work {
-    const vly_rule_job *job;
-    bucket_plan plan;
-    uint64_t n;
-    uint64_t part_size; /* a multiple of VLY_WORDS */
-    uint64_t n_parts;
-    uint64_t *at;    /* [n_parts][n_buckets] counts, then where to write */
-    uint64_t *first; /* [n_buckets + 1] */
-    uint64_t *row;
-    uint32_t *targets;
-    struct bucket_line *lines; /* [slots][n_lines] */
-    size_t n_lines;
-    uint32_t *scratch; /* [slots][n_scratch] */
-    size_t n_scratch;
-} bucket_work;
 
 /* Of numbers below n. */
 static uint32_t bits_below(uint32_t n)
@@ -68,13 +49,16 @@ static uint32_t bits_below(uint32_t n)
 
 /* False: too many buckets to write to at once, or a synapse does not fit in a
  * word. */
-static bool plan_make(const vly_rule_job *job, bucket_plan *plan)
+static bool plan_make(const vly_rule_job *job, vly_bucket_plan *plan)
 {
     uint64_t row_mean = vly_rule_draws(job) / job->n_from;
+    const bool large =
+        vly_rule_ascends(job) && vly_rule_draws(job) >= ASCENDING_LEAST;
+    const uint64_t most = large ? BUCKET_ASCENDING : BUCKET_SYNAPSES;
     uint32_t bits = 0;
     plan->target_bits = bits_below(job->n_to);
     while (bits < ROW_BITS_MAX && bits + plan->target_bits < 32 &&
-           (row_mean << (bits + 1) <= BUCKET_SYNAPSES ||
+           (row_mean << (bits + 1) <= most ||
             (job->n_from - 1) >> bits >= BUCKETS_MAX))
         bits++;
     plan->row_bits = bits;
@@ -84,7 +68,7 @@ static bool plan_make(const vly_rule_job *job, bucket_plan *plan)
 
 bool vly_buckets_suit(const vly_rule_job *job)
 {
-    bucket_plan plan;
+    vly_bucket_plan plan;
     vly_rule_size size = vly_rules[job->pair->rule].size;
     bool drawn = size == VLY_SIZE_IN_DEGREE
                      ? vly_degrees_plain(job)
@@ -94,7 +78,7 @@ bool vly_buckets_suit(const vly_rule_job *job)
 
 /* ---- distribution ----------------------------------------------------- */
 
-static uint64_t part_end(const bucket_work *work, uint64_t part)
+static uint64_t part_end(const vly_bucket_work *work, uint64_t part)
 {
     uint64_t end = (part + 1) * work->part_size;
     return end < work->n ? end : work->n;
@@ -102,25 +86,29 @@ static uint64_t part_end(const bucket_work *work, uint64_t part)
 
 static void count_task(void *arg, uint32_t slot, uint64_t part)
 {
-    bucket_work *work = arg;
+    vly_bucket_work *work = arg;
     (void)slot;
     uint64_t *counts = work->at + part * work->plan.n_buckets;
     uint32_t row_bits = work->plan.row_bits;
     uint32_t sources[VLY_WORDS];
+    uint32_t some[BUCKETS_MAX]; /* 16 KB, which stay cached */
     uint64_t last = part_end(work, part);
+    memset(some, 0, work->plan.n_buckets * sizeof(*some));
     for (uint64_t k = part * work->part_size; k < last; k += VLY_WORDS) {
         uint32_t n = last - k < VLY_WORDS ? (uint32_t)(last - k) : VLY_WORDS;
         vly_rule_draw(work->job, k, n, sources, NULL);
         for (uint32_t i = 0; i < n; i++)
-            counts[sources[i] >> row_bits]++;
+            some[sources[i] >> row_bits]++;
     }
+    for (uint32_t b = 0; b < work->plan.n_buckets; b++)
+        counts[b] = some[b];
 }
 
 /* Turns counts into the positions where each part begins in a bucket; part by
  * part, in memory order. */
 static void place_task(void *arg, uint32_t slot, uint64_t task)
 {
-    bucket_work *work = arg;
+    vly_bucket_work *work = arg;
     (void)slot;
     (void)task;
     uint32_t n_buckets = work->plan.n_buckets;
@@ -148,197 +136,129 @@ static void place_task(void *arg, uint32_t slot, uint64_t task)
     first[0] = 0;
 }
 
-/* Words of one bucket until a line of the cache is full. */
-#define LINE_WORDS 16u
-typedef struct bucket_line {
-    uint64_t at;    /* of the next word */
-    uint64_t first; /* of the part's words */
-    uint32_t words[LINE_WORDS];
-} bucket_line;
+/* Words of one bucket until two lines of the cache are full: each store to
+ * another bucket may have to look up a page. The next word of bucket b is
+ * number next[b] from the beginning of the line of memory in which the part's
+ * words begin: 4 bytes a bucket, which stay in the first-level cache. */
+#define LINE_WORDS 32u
+typedef struct vly_bucket_line {
+    _Alignas(64) uint32_t words[LINE_WORDS];
+} vly_bucket_line;
 
 /* Writes a whole line past the caches: it is not read soon, and an ordinary
- * store would first read the line. */
-static inline void line_store(uint32_t *to, const uint32_t *words)
+ * store would first read the line. `last` is its last word, just stored: to
+ * load it together with earlier ones would wait for that store. */
+static inline void line_store(uint32_t *to, const uint32_t *words,
+                              uint32_t last)
 {
 #if defined(__x86_64__)
-    for (uint32_t i = 0; i < LINE_WORDS; i += 4)
+    const uint32_t *tail = words + LINE_WORDS - 4;
+    __m128i end = _mm_unpacklo_epi32(_mm_cvtsi32_si128((int)tail[2]),
+                                     _mm_cvtsi32_si128((int)last));
+    for (uint32_t i = 0; i < LINE_WORDS - 4; i += 4)
         _mm_stream_si128((void *)(to + i),
-                         _mm_loadu_si128((const void *)(words + i)));
+                         _mm_load_si128((const void *)(words + i)));
+    _mm_stream_si128(
+        (void *)(to + LINE_WORDS - 4),
+        _mm_unpacklo_epi64(_mm_loadl_epi64((const void *)tail), end));
 #else
+    (void)last;
     memcpy(to, words, LINE_WORDS * sizeof(*to));
 #endif
 }
 
-/* Writes the words before line->at, from the beginning of its line, or of the
- * part's words if that is later. */
-static void line_rest(uint32_t *targets, const bucket_line *line, uint32_t skew)
+/* Writes words of the last line before word number `end` of a bucket whose
+ * words begin at `at`. */
+static void line_rest(uint32_t *targets, const vly_bucket_line *line,
+                      uint64_t at, uint32_t skew, uint32_t end)
 {
-    uint32_t end = (uint32_t)(line->at - 1 + skew) % LINE_WORDS + 1;
-    uint64_t held = line->at - line->first;
-    uint32_t n = held < end ? (uint32_t)held : end;
-    memcpy(targets + line->at - n, line->words + end - n, n * sizeof(*targets));
+    const uint32_t begin = (uint32_t)(at + skew) % LINE_WORDS;
+    uint32_t first = (end - 1) / LINE_WORDS * LINE_WORDS;
+    if (first < begin)
+        first = begin;
+    memcpy(targets + at + (first - begin), line->words + first % LINE_WORDS,
+           (end - first) * sizeof(*targets));
+}
+
+/* Adds words to their buckets. */
+static void words_deal(const vly_bucket_work *work, const uint64_t *at,
+                       vly_bucket_line *lines, uint32_t *next,
+                       const uint32_t *sources, const uint32_t *words,
+                       uint32_t n)
+{
+    const uint32_t row_bits = work->plan.row_bits;
+    uint32_t *to = work->targets;
+    const uint32_t skew = work->skew;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t b = sources[i] >> row_bits;
+        const uint32_t number = next[b]++;
+        const uint32_t word = words[i];
+        lines[b].words[number % LINE_WORDS] = word;
+        if (number % LINE_WORDS != LINE_WORDS - 1)
+            continue;
+        const uint32_t begin = (uint32_t)(at[b] + skew) % LINE_WORDS;
+        if (number >= LINE_WORDS || begin == 0)
+            line_store(to + at[b] + number - begin - (LINE_WORDS - 1),
+                       lines[b].words, word);
+        else
+            line_rest(to, &lines[b], at[b], skew, number + 1);
+    }
 }
 
 static void deal_task(void *arg, uint32_t slot, uint64_t part)
 {
-    bucket_work *work = arg;
+    vly_bucket_work *work = arg;
     const uint64_t *at = work->at + part * work->plan.n_buckets;
-    bucket_line *lines = work->lines + (size_t)slot * work->n_lines;
-    uint32_t row_bits = work->plan.row_bits;
-    uint32_t row_mask = (UINT32_C(1) << row_bits) - 1;
+    vly_bucket_line *lines = work->lines + (size_t)slot * work->n_lines;
+    uint32_t *next = work->next + (size_t)slot * work->n_lines;
+    uint32_t row_mask = (UINT32_C(1) << work->plan.row_bits) - 1;
     uint32_t target_bits = work->plan.target_bits;
-    uint32_t *to = work->targets;
-    uint32_t skew = (uint32_t)((uintptr_t)to / sizeof(*to)) % LINE_WORDS;
     uint32_t sources[VLY_WORDS];
     uint32_t targets[VLY_WORDS];
     uint64_t last = part_end(work, part);
     for (uint32_t b = 0; b < work->plan.n_buckets; b++)
-        lines[b].at = lines[b].first = at[b];
+        next[b] = (uint32_t)(at[b] + work->skew) % LINE_WORDS;
     for (uint64_t k = part * work->part_size; k < last; k += VLY_WORDS) {
         uint32_t n = last - k < VLY_WORDS ? (uint32_t)(last - k) : VLY_WORDS;
         vly_rule_draw(work->job, k, n, sources, targets);
         if (target_bits < 32) /* otherwise a bucket is one row */
             for (uint32_t i = 0; i < n; i++)
                 targets[i] |= (sources[i] & row_mask) << target_bits;
-        for (uint32_t i = 0; i < n; i++) {
-            bucket_line *line = &lines[sources[i] >> row_bits];
-            uint32_t in_line = (uint32_t)(line->at++ + skew) % LINE_WORDS;
-            line->words[in_line] = targets[i];
-            if (in_line != LINE_WORDS - 1)
-                continue;
-            if (line->at - line->first >= LINE_WORDS)
-                line_store(to + line->at - LINE_WORDS, line->words);
-            else
-                line_rest(to, line, skew);
-        }
+        words_deal(work, at, lines, next, sources, targets, n);
     }
     for (uint32_t b = 0; b < work->plan.n_buckets; b++)
-        if (lines[b].at > lines[b].first &&
-            (uint32_t)(lines[b].at + skew) % LINE_WORDS)
-            line_rest(to, &lines[b], skew);
+        if (next[b] % LINE_WORDS)
+            line_rest(work->targets, &lines[b], at[b], work->skew, next[b]);
 #if defined(__x86_64__)
     _mm_sfence();
 #endif
 }
 
-/* ---- sorting ---------------------------------------------------------- */
-
-/* How a word is cut into digits, from the low end. */
-typedef struct digit_plan {
-    uint32_t n; /* at most 3: the top digit has at least 10 bits of 32 */
-    uint32_t shift[DIGITS_MAX];
-    uint32_t values[DIGITS_MAX]; /* a power of two */
-} digit_plan;
-
-/* The top digit holds the whole row, so that its places are the rows'. */
-static void digits_make(const bucket_plan *plan, digit_plan *digits)
-{
-    uint32_t bits = plan->row_bits + plan->target_bits;
-    uint32_t n = bits ? (bits + DIGIT_BITS - 1) / DIGIT_BITS : 1;
-    uint32_t top = (bits + n - 1) / n;
-    top = top > plan->row_bits ? top : plan->row_bits;
-    uint32_t rest = bits - top;
-    uint32_t n_low = (rest + DIGIT_BITS - 1) / DIGIT_BITS;
-    for (uint32_t d = 0; d < n_low; d++) {
-        digits->shift[d] = rest * d / n_low;
-        digits->values[d] = UINT32_C(1)
-                            << (rest * (d + 1) / n_low - digits->shift[d]);
-    }
-    digits->shift[n_low] = rest;
-    digits->values[n_low] = UINT32_C(1) << top;
-    digits->n = n_low + 1;
-}
-
-/* counts: [n][DIGIT_VALUES], finally the position where each value of a digit
- * begins */
-static void digits_count(const digit_plan *digits, const uint32_t *words,
-                         size_t n, uint32_t counts[][DIGIT_VALUES])
-{
-    for (uint32_t d = 0; d < digits->n; d++)
-        memset(counts[d], 0, digits->values[d] * sizeof(counts[d][0]));
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t d = 0; d < digits->n; d++)
-            counts[d][words[i] >> digits->shift[d] & (digits->values[d] - 1)]++;
-    for (uint32_t d = 0; d < digits->n; d++) {
-        uint32_t sum = 0;
-        for (uint32_t value = 0; value < digits->values[d]; value++) {
-            uint32_t count = counts[d][value];
-            counts[d][value] = sum;
-            sum += count;
-        }
-    }
-}
-
-static void rows_place(bucket_work *work, uint64_t bucket, uint32_t shift,
-                       const uint32_t *at)
-{
-    uint32_t row_bits = work->plan.row_bits;
-    uint64_t k = bucket << row_bits;
-    uint64_t last = k + (UINT64_C(1) << row_bits);
-    if (last > work->job->n_from)
-        last = work->job->n_from;
-    for (uint32_t digit = 0; k < last; k++) {
-        work->row[k] = work->first[bucket] + at[digit];
-        digit += UINT32_C(1) << shift;
-    }
-}
-
-static void sort_task(void *arg, uint32_t slot, uint64_t bucket)
-{
-    bucket_work *work = arg;
-    uint32_t target_bits = work->plan.target_bits;
-    uint32_t *targets = work->targets + work->first[bucket];
-    size_t n = (size_t)(work->first[bucket + 1] - work->first[bucket]);
-    uint32_t *from = targets;
-    uint32_t *to = work->scratch + slot * work->n_scratch;
-    uint32_t at[DIGITS_MAX][DIGIT_VALUES];
-    digit_plan digits;
-    digits_make(&work->plan, &digits);
-    digits_count(&digits, targets, n, at);
-    uint32_t top = digits.n - 1;
-    rows_place(work, bucket, target_bits - digits.shift[top], at[top]);
-    for (uint32_t d = 0; d < top; d++) {
-        uint32_t shift = digits.shift[d];
-        uint32_t mask = digits.values[d] - 1;
-        for (size_t i = 0; i < n; i++)
-            to[at[d][from[i] >> shift & mask]++] = from[i];
-        uint32_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    uint32_t shift = digits.shift[top];
-    uint32_t mask = (uint32_t)((UINT64_C(1) << target_bits) - 1);
-    uint32_t area_first = work->job->first;
-    for (size_t i = 0; i < n; i++)
-        to[at[top][from[i] >> shift]++] = (from[i] & mask) + area_first;
-    if (to != targets)
-        memcpy(targets, to, n * sizeof(*targets));
-}
-
 /* ---- all -------------------------------------------------------------- */
 
 typedef struct bucket_batch {
-    bucket_work *works;
+    vly_bucket_work *works;
     vly_item *items;
     uint32_t n;
     uint32_t n_threads;
-    bucket_line *lines;
+    void *lines;
     uint32_t *scratch;
 } bucket_batch;
 
-static vly_status work_init(bucket_work *work, const vly_rows *rows,
+static vly_status work_init(vly_bucket_work *work, const vly_rows *rows,
                             vly_error *error)
 {
-    *work = (bucket_work){
+    *work = (vly_bucket_work){
         .job = &rows->job, .n = vly_rule_draws(&rows->job), .row = rows->row};
     (void)plan_make(work->job, &work->plan);
+    work->ascending = vly_rule_ascends(work->job);
     uint64_t size = work->n / PARTS_MAX + 1;
     if (size < PART_SYNAPSES)
         size = PART_SYNAPSES;
     work->part_size = (size + VLY_WORDS - 1) / VLY_WORDS * VLY_WORDS;
     work->n_parts = (work->n + work->part_size - 1) / work->part_size;
     size_t n = (size_t)work->n_parts * work->plan.n_buckets;
-    work->at = vly_calloc(n, sizeof(*work->at));
+    work->at = vly_malloc(n, sizeof(*work->at));
     work->first =
         vly_malloc((size_t)work->plan.n_buckets + 1, sizeof(*work->first));
     if (!work->at || !work->first)
@@ -358,7 +278,7 @@ static vly_status batch_fill(bucket_batch *batch, vly_rows *rows, uint32_t n,
     for (; i < n && bytes <= COUNT_BYTES; i++) {
         if (!vly_buckets_suit(&rows[i].job))
             continue;
-        bucket_work *work = &batch->works[batch->n++];
+        vly_bucket_work *work = &batch->works[batch->n++];
         VLY_TRY(work_init(work, &rows[i], error));
         bytes += work->n_parts * work->plan.n_buckets * sizeof(*work->at);
         rows[i].targets =
@@ -367,10 +287,31 @@ static vly_status batch_fill(bucket_batch *batch, vly_rows *rows, uint32_t n,
             return vly_fail_nomem(error, work->n * sizeof(*work->targets),
                                   "targets of a map");
         work->targets = rows[i].targets;
+        work->skew = (uint32_t)((uintptr_t)work->targets /
+                                sizeof(*work->targets) % LINE_WORDS);
     }
     *looked_at = i;
 out:
     return status;
+}
+
+/* Targets, rows and counts: all of them are written in pieces. */
+static void batch_touch(bucket_batch *batch)
+{
+    for (uint32_t array = 0; array < 3; array++) {
+        for (uint32_t i = 0; i < batch->n; i++) {
+            const vly_bucket_work *work = &batch->works[i];
+            const uint64_t n_rows = (uint64_t)work->job->n_from + 1;
+            const uint64_t n_counts = work->n_parts * work->plan.n_buckets;
+            batch->items[i] =
+                array == 0 ? vly_touch_item(work->targets,
+                                            work->n * sizeof(*work->targets))
+                : array == 1
+                    ? vly_touch_item(work->row, n_rows * sizeof(*work->row))
+                    : vly_touch_item(work->at, n_counts * sizeof(*work->at));
+        }
+        vly_items_loop(batch->n_threads, batch->items, batch->n);
+    }
 }
 
 static void batch_count(bucket_batch *batch)
@@ -386,20 +327,30 @@ static void batch_count(bucket_batch *batch)
     vly_items_loop(batch->n_threads, batch->items, batch->n);
 }
 
+static uint64_t batch_bytes(const bucket_batch *batch)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < batch->n; i++)
+        bytes += batch->works[i].n * sizeof(uint32_t);
+    return bytes;
+}
+
 static vly_status batch_deal(bucket_batch *batch, vly_error *error)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < batch->n; i++)
         if (batch->works[i].plan.n_buckets > most)
             most = batch->works[i].plan.n_buckets;
-    uint64_t bytes = most * sizeof(*batch->lines);
-    uint32_t n_slots = vly_slots_for(batch->n_threads, bytes);
-    batch->lines = vly_malloc((size_t)n_slots * most, sizeof(*batch->lines));
+    uint64_t bytes = most * (sizeof(vly_bucket_line) + sizeof(uint32_t));
+    uint32_t n_slots =
+        vly_slots_beside(batch->n_threads, bytes, batch_bytes(batch));
+    batch->lines = vly_aligned(n_slots * bytes, _Alignof(vly_bucket_line));
     if (!batch->lines)
         return vly_fail_nomem(error, n_slots * bytes, "lines of a map");
     for (uint32_t i = 0; i < batch->n; i++) {
-        bucket_work *work = &batch->works[i];
+        vly_bucket_work *work = &batch->works[i];
         work->lines = batch->lines;
+        work->next = (uint32_t *)(work->lines + (size_t)n_slots * most);
         work->n_lines = most;
         batch->items[i] = (vly_item){
             .body = deal_task, .arg = work, .n_tasks = work->n_parts};
@@ -415,17 +366,19 @@ static vly_status batch_sort(bucket_batch *batch, vly_error *error)
         if (batch->works[i].n_scratch > most)
             most = batch->works[i].n_scratch;
     uint64_t bytes = most * sizeof(*batch->scratch);
-    uint32_t n_slots = vly_slots_for(batch->n_threads, bytes);
+    uint32_t n_slots =
+        vly_slots_beside(batch->n_threads, bytes, batch_bytes(batch));
     batch->scratch = vly_malloc(n_slots * most, sizeof(*batch->scratch));
     if (!batch->scratch)
         return vly_fail_nomem(error, n_slots * bytes, "sorting of rows");
     for (uint32_t i = 0; i < batch->n; i++) {
-        bucket_work *work = &batch->works[i];
+        vly_bucket_work *work = &batch->works[i];
         work->scratch = batch->scratch;
         work->n_scratch = most;
         work->row[work->job->n_from] = work->n;
-        batch->items[i] = (vly_item){
-            .body = sort_task, .arg = work, .n_tasks = work->plan.n_buckets};
+        batch->items[i] = (vly_item){.body = vly_bucket_sort,
+                                     .arg = work,
+                                     .n_tasks = work->plan.n_buckets};
     }
     vly_items_loop(n_slots, batch->items, batch->n);
     return VLY_OK;
@@ -457,6 +410,7 @@ vly_status vly_buckets_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
         uint32_t looked_at = 0;
         VLY_TRY(
             batch_fill(&batch, rows + i, n - i, storage, &looked_at, error));
+        batch_touch(&batch);
         batch_count(&batch);
         VLY_TRY(batch_deal(&batch, error));
         VLY_TRY(batch_sort(&batch, error));

@@ -387,8 +387,10 @@ vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
 {
     for (uint32_t i = 0; i < n; i++) {
         uint64_t n_rows = (uint64_t)rows[i].job.n_from + 1;
-        rows[i].row = vly_storage_alloc(storage, (size_t)n_rows,
-                                        sizeof(*rows[i].row), true);
+        /* buckets write all of it */
+        rows[i].row =
+            vly_storage_alloc(storage, (size_t)n_rows, sizeof(*rows[i].row),
+                              !vly_buckets_suit(&rows[i].job));
         if (!rows[i].row)
             return vly_fail_nomem(error, n_rows * 8, "rows of a map");
     }

@@ -124,12 +124,9 @@ static void draw_in_degree(const vly_rule_job *job, uint64_t first, uint32_t n,
                        words);
         const uint32_t own = vly_own_source(job, target);
         const uint32_t n_from = job->n_from - (own != VLY_NO_NEURON ? 1 : 0);
-        for (uint32_t k = 0; k < take; k++) {
-            uint32_t source = vly_below(words[skip + k], n_from);
-            sources[i + k] = source + (source >= own);
-            if (targets)
-                targets[i + k] = target;
-        }
+        vly_words_below(words + skip, take, n_from, own, sources + i);
+        for (uint32_t k = 0; targets && k < take; k++)
+            targets[i + k] = target;
         i += take;
         word += take;
         if (word == degree) {

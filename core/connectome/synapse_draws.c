@@ -192,8 +192,23 @@ static void draw_task(void *arg, uint32_t slot, uint64_t task)
     note_extremes(work, range.least, range.most);
 }
 
+/* The one array that a work writes. */
+static vly_item touch_item(const vly_draw_work *work)
+{
+    if (work->value)
+        return vly_touch_item(work->value, work->n * sizeof(*work->value));
+    if (work->weight)
+        return vly_touch_item(work->weight, work->n * sizeof(*work->weight));
+    if (work->far)
+        return vly_touch_item(work->far, work->n * sizeof(*work->far));
+    return vly_touch_item(work->delay, work->n * sizeof(*work->delay));
+}
+
 void vly_batch_draw(vly_maker *maker, vly_draw_batch *batch)
 {
+    for (uint32_t i = 0; i < batch->n; i++)
+        batch->items[i] = touch_item(&batch->works[i]);
+    vly_items_loop(maker->n_threads, batch->items, batch->n);
     for (uint32_t i = 0; i < batch->n; i++)
         batch->items[i] =
             (vly_item){.body = draw_task,

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "connectome/connectome_digest.h"
+#include "connectome/connectome_image.h"
 #include "connectome_builder.h"
 #include "digest_parts.h"
 
@@ -306,6 +307,50 @@ static void not_of_storage(void **state)
     vly_connectome_destroy(c);
 }
 
+/* ---- checksums --------------------------------------------------------- */
+
+/* Blocks of a section by letters: 'b' differs from 'a' in its last byte; 'A'
+ * and 'B' are the same in the buffer, which other blocks overwrite. */
+static unsigned char block_of[2][VLY_FILE_BLOCK];
+static const char order[] = "aaaaaaaabaaaaaabaaaAbbbBaaaabbbbbbbbAAAAaaaaaaaab";
+
+static const void *letter_bytes(const void *arg, uint32_t section, uint64_t at,
+                                size_t n, void *buffer)
+{
+    const char *letters = arg;
+    const char letter = letters[at / VLY_FILE_BLOCK];
+    (void)section;
+    if (letter >= 'a')
+        return block_of[letter - 'a'];
+    memcpy(buffer, block_of[letter - 'A'], n);
+    return buffer;
+}
+
+/* The checksum of a section is that of its blocks one by one, where equal ones
+ * follow each other too. */
+static void equal_blocks(void **state)
+{
+    (void)state;
+    vly_hash blocks[sizeof order - 1];
+    vly_hash sums[VLY_SECTIONS];
+    vly_error error = VLY_ERROR_INIT;
+    for (size_t i = 0; i < VLY_FILE_BLOCK; i++)
+        block_of[0][i] = block_of[1][i] = (unsigned char)(i * 7 >> 3);
+    block_of[1][VLY_FILE_BLOCK - 1] ^= 1;
+    for (size_t i = 0; i < sizeof order - 1; i++)
+        blocks[i] = vly_hash_bytes(
+            (vly_hash){{0, 0}}, block_of[(order[i] & 31) - 1], VLY_FILE_BLOCK);
+    const vly_hash expected =
+        vly_hash_bytes((vly_hash){{0, 0}}, blocks, sizeof blocks);
+    vly_checksum_source source = {.bytes = letter_bytes, .arg = order};
+    source.n_bytes[2] = (sizeof order - 1) * VLY_FILE_BLOCK;
+    for (uint32_t n_threads = 1; n_threads < 4; n_threads++) {
+        assert_ok(vly_sections_checksum(&source, n_threads, sums, &error),
+                  error);
+        assert_memory_equal(&sums[2], &expected, sizeof expected);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(as_the_second_reader_says),
     cmocka_unit_test(every_bit_matters),
@@ -313,6 +358,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(equal_ones_beside_the_second_reader),
     cmocka_unit_test(without_memory),
     cmocka_unit_test(not_of_storage),
+    cmocka_unit_test(equal_blocks),
 };
 
 int main(void)
