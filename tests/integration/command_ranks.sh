@@ -251,6 +251,14 @@ expect 2 run net.toml --ranks 2 --inject slow:at=20,factor=2,for=5
 says "wanted one process"
 expect 2 run - --ranks 2
 says "cannot be standard input"
+# what --ranks tells its processes, in the environment of a user
+for place in 1 "" "1 2 1 volley-1-1" "2 2 $$ volley-1-1" "0 2 $$ volley-1-1"; do
+    VOLLEY_RANK=$place
+    export VOLLEY_RANK
+    expect 2 run net.toml
+    says "the environment has VOLLEY_RANK=$place: --ranks sets this variable"
+    unset VOLLEY_RANK
+done
 
 # ---- faults -----------------------------------------------------------------
 
