@@ -241,6 +241,41 @@ expect 0 run near.toml --ranks 2
 prints "spikes every burst (delay of far)"
 expect 0 run "$genomes/memory.toml" --ranks 2 --bursts 20
 prints "spikes every burst (memories)"
+# areas A and B on a rank each. Of so many neurons the record's 2^22 spikes and a
+# burst are 14 bursts: windows of those would be 72, wanted are 50 and a few for the
+# ends of calls.
+cat >inside.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 1000
+[area.A]
+model = "lif_psc_delta"
+neurons = 160000
+[area.B]
+model = "lif_psc_delta"
+neurons = 160000
+[[map]]
+id = "inside"
+from = "A"
+to = "A"
+rule = "fixed_in_degree"
+in_degree = 1
+weight_mv = 0.1
+delay_bursts = 1
+[[map]]
+id = "far"
+from = "A"
+to = "B"
+rule = "fixed_in_degree"
+in_degree = 1
+weight_mv = 0.1
+delay_bursts = 20
+END
+expect 0 run inside.toml --ranks 2 --json two.json --record x.csv --telemetry t.jsonl \
+    --telemetry-every 60000
+prints "spikes every 20 bursts (delay of far)"
+holds test "$(value spike_exchanges two.json)" -lt 65
 
 # ---- what is refused --------------------------------------------------------
 
