@@ -133,13 +133,7 @@ static vly_status make_room(vly_backend_net *net, uint64_t n, vly_error *error)
     vly_status status = VLY_OK;
     if (n <= r->capacity)
         return VLY_OK;
-    VLY_TRY(vly_common_alloc(&net->heap, capacity, sizeof *ids, &ids, error));
-    status =
-        vly_common_alloc(&net->heap, capacity, sizeof *gains, &gains, error);
-    if (status != VLY_OK) {
-        vly_common_release(&net->heap, ids);
-        return status;
-    }
+    VLY_TRY(vly_cpu_spikes_alloc(net, capacity, &ids, &gains, error));
     if (r->n_ids > 0) {
         memcpy(ids, r->ids, (size_t)r->n_ids * sizeof *ids);
         memcpy(gains, r->gains, (size_t)r->n_ids * sizeof *gains);
