@@ -296,25 +296,35 @@ static vly_status fail_bound(vly_maker *maker, uint32_t area, uint32_t port,
                              const uint64_t *reach, const char *unit)
 {
     const vly_genome *genome = maker->genome;
-    uint64_t share = 0;
-    uint64_t load = loads ? loads[neuron] : 0;
-    const vly_made_pair *made =
-        loads ? vly_loads_largest(maker, area, 0, port, neuron, &share) : NULL;
+    enum { LOAD, SHARE, PAIR, FACTS };
+    uint64_t fact[FACTS] = {loads ? loads[neuron] : 0, 0, genome->n_pairs};
+    const vly_made_pair *made = NULL;
     char place[VLY_PLACE_BYTES];
     char largest[300] = "no map enters it";
+    if (loads) {
+        made = vly_loads_largest(maker, area, 0, port, neuron, &fact[SHARE]);
+        if (made)
+            fact[PAIR] = (uint64_t)(made - maker->pairs);
+        const vly_status status =
+            vly_part_facts(maker, area, neuron, fact, FACTS);
+        if (status != VLY_OK)
+            return status;
+        made = fact[PAIR] < genome->n_pairs ? &maker->pairs[fact[PAIR]] : NULL;
+    }
     vly_place_print(genome,
                     made ? &made->pair->origin : &genome->areas[area].origin,
                     place);
     if (made)
         snprintf(largest, sizeof(largest),
                  "map %.100s from %.100s has the largest share, %" PRIu64,
-                 made->pair->map, genome->areas[made->pair->from].name, share);
+                 made->pair->map, genome->areas[made->pair->from].name,
+                 fact[SHARE]);
     return vly_fail(maker->error, VLY_E_PARSE,
                     "%sarea %s, neuron %" PRIu32 ", port %" PRIu32
                     ": synapses may add %" PRIu64 " and stimuli %" PRIu64
                     " in one burst, wanted at most 2^30 = %" PRIu64
                     " together, even at %s; %s",
-                    place, genome->areas[area].name, neuron, port, load,
+                    place, genome->areas[area].name, neuron, port, fact[LOAD],
                     reach[neuron], VLY_BOUND, unit, largest);
 }
 
@@ -379,14 +389,15 @@ out:
 
 /* A part: the largest of all neurons, not only of the own ones. */
 static vly_status whole_most(vly_maker *maker, uint32_t area, uint32_t port,
-                             const uint64_t *reach, uint64_t *most)
+                             const uint64_t *reach, uint64_t *most,
+                             uint32_t *at)
 {
     uint64_t others;
     if (!maker->part)
         return VLY_OK;
     fullest(NULL, reach, maker->genome->areas[area].n_neurons, &others);
     others += vly_loads_bound(maker, area, port, maker->feagi_q);
-    return vly_part_most(maker, area, others, most);
+    return vly_part_most(maker, area, others, most, at);
 }
 
 /* One try: *fits, or one q is lower by 1. */
@@ -408,7 +419,7 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
         const uint64_t *reach = sums->reach + (size_t)port * sums->n;
         VLY_TRY(stimuli_sum(maker, sums, port, plans[port].q));
         uint32_t at = fullest(loads, reach, sums->n, &most);
-        VLY_TRY(whole_most(maker, sums->area, port, reach, &most));
+        VLY_TRY(whole_most(maker, sums->area, port, reach, &most, &at));
         *fits = most <= VLY_BOUND;
         if (!*fits)
             VLY_TRY(lower_q(maker, sums, port, at, loads, plans));
@@ -456,7 +467,7 @@ static vly_status feagi_try(vly_maker *maker, uint32_t area, uint32_t feagi_q,
     VLY_TRY(vly_loads_sum(maker, area, feagi_q, sums.loads));
     VLY_TRY(stimuli_sum(maker, &sums, 0, (int32_t)feagi_q));
     uint32_t at = fullest(sums.loads, sums.reach, sums.n, &most);
-    VLY_TRY(whole_most(maker, area, 0, sums.reach, &most));
+    VLY_TRY(whole_most(maker, area, 0, sums.reach, &most, &at));
     *fits = most <= VLY_BOUND;
     if (*fits)
         store_load(&maker->areas[area], 0, sums.loads, sums.n);

@@ -192,6 +192,33 @@ sentence=$(cat err)
 expect 2 run large.toml --control off --ranks 3
 holds test "$(cat err)" = "$sentence"
 
+# the neuron with the largest sum is named at any number of ranks, also by a rank
+# that does not have it
+cat >large.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 1
+[area.A]
+model = "lif_psc_exp"
+neurons = 100
+[area.X]
+model = "lif_psc_exp"
+neurons = 130
+[[map]]
+from = "A"
+to = "X"
+rule = "fixed_in_degree"
+in_degree = 80000
+weight_pa = { uniform = [8e8, 1e9] }
+delay_ms = 1.5
+END
+expect 2 run large.toml
+says "wanted at most 2^30"
+sentence=$(cat err)
+expect 2 run large.toml --control off --ranks 3
+holds test "$(cat err)" = "$sentence"
+
 # ---- windows ----------------------------------------------------------------
 
 cat >rate.toml <<'END'
