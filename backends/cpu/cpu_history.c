@@ -26,6 +26,22 @@ static uint32_t slot_count(const vly_backend_net *net, uint32_t slot)
     return slot_row(net, slot)[net->n_areas];
 }
 
+vly_status vly_cpu_spikes_alloc(vly_backend_net *net, uint64_t capacity,
+                                uint32_t **ids, uint32_t **gains,
+                                vly_error *error)
+{
+    uint32_t *made = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, capacity, sizeof *made, &made, error));
+    status = vly_common_alloc(&net->heap, capacity, sizeof *made, gains, error);
+    if (status == VLY_OK)
+        *ids = made;
+    else
+        vly_common_release(&net->heap, made);
+out:
+    return status;
+}
+
 vly_status vly_cpu_history_create(vly_backend_net *net, vly_error *error)
 {
     vly_cpu_history *history = &net->history;
@@ -37,10 +53,8 @@ vly_status vly_cpu_history_create(vly_backend_net *net, vly_error *error)
     VLY_TRY(vly_common_alloc(&net->heap,
                              (uint64_t)history->n_slots * row_length(net),
                              sizeof(uint32_t), &history->row, error));
-    VLY_TRY(vly_common_alloc(&net->heap, history->capacity, sizeof(uint32_t),
-                             &history->ids, error));
-    VLY_TRY(vly_common_alloc(&net->heap, history->capacity, sizeof(uint32_t),
-                             &history->gains, error));
+    VLY_TRY(vly_cpu_spikes_alloc(net, history->capacity, &history->ids,
+                                 &history->gains, error));
 out:
     return status;
 }
@@ -59,14 +73,9 @@ static vly_status grow(vly_backend_net *net, uint32_t count, vly_error *error)
     uint32_t *ids = NULL;
     uint32_t *gains = NULL;
     vly_status status =
-        vly_common_alloc(&net->heap, capacity, sizeof(uint32_t), &ids, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(&net->heap, capacity, sizeof(uint32_t),
-                                  &gains, error);
-    if (status != VLY_OK) {
-        vly_common_release(&net->heap, ids);
+        vly_cpu_spikes_alloc(net, capacity, &ids, &gains, error);
+    if (status != VLY_OK)
         return status;
-    }
     uint64_t head = 0;
     uint32_t slot = history->next;
     for (uint32_t i = 1; i < history->n_slots; i++) {

@@ -250,6 +250,10 @@ vly_status vly_cpu_coef_write(vly_backend_net *net, uint32_t area,
 
 /* ---- cpu_history.c ----------------------------------------------------- */
 
+/* Memory for the ids and the gains of spikes: both or none. */
+vly_status vly_cpu_spikes_alloc(vly_backend_net *net, uint64_t capacity,
+                                uint32_t **ids, uint32_t **gains,
+                                vly_error *error);
 vly_status vly_cpu_history_create(vly_backend_net *net, vly_error *error);
 /* Makes room for a set of count spikes and returns its position. [one thread]
  */

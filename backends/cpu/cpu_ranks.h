@@ -4,11 +4,11 @@
  * have no thread.
  *
  * Ranks exchange spikes at the end of a window of bursts, whose length follows
- * from the delays (cpu_ranks_window.c). Until then a rank keeps its own spikes;
- * then all bursts of the window enter the history, one after the other, so it,
- * and all that follows from it, is that of the whole net. A window ends with
- * the run at the latest, and before the caller would have no room for a burst
- * of all neurons.
+ * from the delays (kernels/rules/rank_window.h). Until then a rank keeps its
+ * own spikes; then all bursts of the window enter the history, one after the
+ * other, so it, and all that follows from it, is that of the whole net. A
+ * window ends with the run at the latest, and before the caller would have no
+ * room for a burst of all neurons.
  *
  * State and weights of other ranks' neurons are out of date between bursts.
  * vly_cpu_ranks_refresh brings them before anything reads them.
@@ -28,10 +28,6 @@ uint32_t vly_cpu_ranks_after(const vly_net_desc *desc);
 vly_status vly_cpu_ranks_refresh(vly_backend_net *net, vly_error *error);
 
 /* ---- cpu_ranks_window.c ------------------------------------------------- */
-
-/* Bursts of a window at most: beyond some tens of them the cost of a message is
- * small, and the caller needs room for all neurons in each of them. */
-#define VLY_CPU_RANKS_WINDOW 64u
 
 void vly_cpu_ranks_find_window(vly_backend_net *net);
 /* A clause of the plan: how long a window is, and why. */

@@ -1,67 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
- * For how many bursts ranks run before they exchange spikes: the window.
- *
- * A spike is needed by another rank `base_delay` bursts later at the earliest,
- * so ranks that exchange every so many bursts deliver every event in its burst.
- * Until then a rank has its own spikes only, which is enough for projections
- * that stay inside one rank.
+ * The windows of ranks: how long they are (kernels/rules/rank_window.h), when
+ * one begins, and the spikes of this rank that it keeps until its end.
  */
 #include "cpu_ranks.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The rank that has all neurons of the area; n_ranks: several have. */
-static uint32_t rank_of(const vly_ranks *to, const vly_area_desc *area)
-{
-    uint32_t r = 0;
-    while (r < to->n_ranks &&
-           (area->first < to->first[r] ||
-            area->first + area->n_neurons > to->first[r + 1]))
-        r++;
-    return r;
-}
+#include "kernels/rules/rank_window.h"
 
 static bool is_inside(const vly_net_desc *desc, const vly_projection_desc *p)
 {
     const vly_ranks *to = vly_common_ranks(desc);
-    const uint32_t source =
-        rank_of(to, vly_common_area_desc(desc, p->source_area));
-    const uint32_t target =
-        rank_of(to, vly_common_area_desc(desc, p->target_area));
-    return source < to->n_ranks && source == target;
+    const vly_area_desc *source = vly_common_area_desc(desc, p->source_area);
+    const vly_area_desc *target = vly_common_area_desc(desc, p->target_area);
+    const uint32_t rank =
+        vly_rank_of(to->first, to->n_ranks, source->first, source->n_neurons);
+    return rank < to->n_ranks &&
+           rank == vly_rank_of(to->first, to->n_ranks, target->first,
+                               target->n_neurons);
 }
 
-/* Bursts after which the spikes of the projection's sources must be known on
- * every rank. Where it learns or has short-term plasticity, every rank keeps
- * what it remembers of its neurons. */
 static uint32_t window_of(const vly_net_desc *desc, uint32_t projection,
                           const char **why)
 {
     const vly_projection_desc *p = vly_common_projection_desc(desc, projection);
     const vly_learning_desc *learning = vly_common_learning(desc, projection);
-    *why = "delay";
-    if (learning && (learning->flags & VLY_LEARNING_WINDOW) != 0) {
-        *why = "rule";
-        return 1;
-    }
-    if (learning && vly_common_modulated(learning) &&
-        learning->modulator_area < desc->n_areas) {
-        *why = "modulator";
-        return 1;
-    }
-    if (learning)
-        return p->base_delay;
-    /* gains are computed a burst before their spikes arrive */
-    if (vly_common_short_term_of(desc, projection))
-        return p->base_delay > 1 ? p->base_delay - 1 : 1;
-    return is_inside(desc, p) ? UINT32_MAX : p->base_delay;
+    const vly_rank_map map = {
+        .base_delay = p->base_delay,
+        .of_windows = learning && (learning->flags & VLY_LEARNING_WINDOW) != 0,
+        .modulated = learning && vly_common_modulated(learning) &&
+                     learning->modulator_area < desc->n_areas,
+        .learns = learning != NULL,
+        .short_term = vly_common_short_term_of(desc, projection) != NULL,
+        .inside = is_inside(desc, p)};
+    return vly_rank_window(&map, why);
 }
 
 void vly_cpu_ranks_find_window(vly_backend_net *net)
 {
     vly_cpu_ranks *r = &net->ranks;
-    r->most = VLY_CPU_RANKS_WINDOW;
+    r->most = VLY_RANK_WINDOW;
     r->why = NULL;
     for (uint32_t i = 0; i < net->n_projections; i++) {
         const char *why;
@@ -90,16 +69,23 @@ void vly_cpu_ranks_print(const vly_backend_net *net, char *text, size_t size)
         snprintf(text, size, "ranks exchange every %s; ", bursts);
 }
 
+/* Bursts of a window at most, as the caller's room allows when it is empty:
+ * each burst of a window is begun, so there must be room for each. */
+static uint64_t longest(const vly_backend_net *net, const vly_run *run)
+{
+    const vly_cpu_ranks *r = &net->ranks;
+    const uint64_t left = run->n_bursts - run->n_bursts_done;
+    const uint64_t n = r->most < left ? r->most : left;
+    const uint64_t room = run->spikes_capacity > 0 && net->desc->n_neurons > 0
+                              ? run->spikes_capacity / net->desc->n_neurons
+                              : n;
+    const uint64_t most = room < n ? room : n;
+    return most > 0 ? most : 1;
+}
+
 static void begin_window(vly_backend_net *net, const vly_run *run)
 {
-    vly_cpu_ranks *r = &net->ranks;
-    const uint64_t left = run->n_bursts - run->n_bursts_done;
-    uint64_t n = r->most < left ? r->most : left;
-    /* each burst of the window is begun, so there must be room for each */
-    if (r->room != UINT64_MAX && net->desc->n_neurons > 0 &&
-        r->room / net->desc->n_neurons < n)
-        n = r->room / net->desc->n_neurons;
-    r->end = net->burst + (n > 0 ? n : 1);
+    net->ranks.end = net->burst + longest(net, run);
 }
 
 void vly_cpu_ranks_begin(vly_backend_net *net, const vly_run *run)
@@ -117,7 +103,9 @@ bool vly_cpu_ranks_go_on(vly_backend_net *net, const vly_run *run)
     const vly_cpu_ranks *r = &net->ranks;
     if (r->n_kept > 0)
         return true;
-    if (r->stop != 0 || r->room < net->desc->n_neurons)
+    /* no shorter window in what is left of the room: the caller empties it */
+    if (r->stop != 0 ||
+        r->room < longest(net, run) * (uint64_t)net->desc->n_neurons)
         return false;
     begin_window(net, run);
     return true;
@@ -145,13 +133,7 @@ static vly_status make_room(vly_backend_net *net, uint64_t n, vly_error *error)
     vly_status status = VLY_OK;
     if (n <= r->capacity)
         return VLY_OK;
-    VLY_TRY(vly_common_alloc(&net->heap, capacity, sizeof *ids, &ids, error));
-    status =
-        vly_common_alloc(&net->heap, capacity, sizeof *gains, &gains, error);
-    if (status != VLY_OK) {
-        vly_common_release(&net->heap, ids);
-        return status;
-    }
+    VLY_TRY(vly_cpu_spikes_alloc(net, capacity, &ids, &gains, error));
     if (r->n_ids > 0) {
         memcpy(ids, r->ids, (size_t)r->n_ids * sizeof *ids);
         memcpy(gains, r->gains, (size_t)r->n_ids * sizeof *gains);

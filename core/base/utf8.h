@@ -27,6 +27,15 @@ static inline size_t vly_utf8_length(const char *text, size_t n)
     return length;
 }
 
+/* Characters of text[0, n), which is valid. */
+static inline size_t vly_utf8_count(const char *text, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
 /* Writes a code point below 0x110000; its bytes. */
 static inline size_t vly_utf8_put(uint32_t code, char *out)
 {

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "connectome/connectome_image.h"
 
 enum { STREAMS = 4, ROWS = 0, TARGETS, WEIGHTS, DELAYS };
@@ -49,6 +48,7 @@ typedef struct part_hash {
     vly_storage work;
     uint32_t *lengths; /* [n_ranks][n_lengths] of the present rows */
     uint32_t n_lengths;
+    uint64_t *taken; /* [n_ranks] bytes of a gather */
 } part_hash;
 
 /* ---- gathers ------------------------------------------------------------ */
@@ -174,9 +174,8 @@ static vly_status array_put(part_hash *h, uint32_t number, const void *mine,
     const vly_piece *pieces;
     vly_status status = VLY_OK;
     uint64_t n_own = 0;
-    uint64_t *at = vly_calloc(n_ranks, sizeof *at);
-    if (!at)
-        return vly_fail_nomem(h->error, n_ranks * UINT64_C(8), "ranks");
+    uint64_t *at = h->taken;
+    memset(at, 0, n_ranks * sizeof *at);
     for (uint32_t k = 0; k < n_rows; k++)
         n_own += own[k];
     VLY_TRY(gather(h, mine, n_own * element, &pieces));
@@ -191,8 +190,10 @@ static vly_status array_put(part_hash *h, uint32_t number, const void *mine,
                            (const unsigned char *)pieces[r].data + at[r], n);
             at[r] += n;
         }
+    for (uint32_t r = 0; r < n_ranks; r++)
+        if (at[r] != pieces[r].n_bytes)
+            VLY_TRY(another(h, r));
 out:
-    vly_free(at);
     return status;
 }
 
@@ -301,7 +302,8 @@ static vly_status synapses_hash(part_hash *h, const vly_image *image,
     h->n_lengths = rows < most ? (uint32_t)rows : most;
     h->lengths =
         take(h, (uint64_t)h->n_lengths * h->ranks->n_ranks, sizeof *h->lengths);
-    if (!h->lengths)
+    h->taken = take(h, h->ranks->n_ranks, sizeof *h->taken);
+    if (!h->lengths || !h->taken)
         return vly_fail_nomem(h->error, TOGETHER * 4, "lengths of rows");
     VLY_TRY(streams_init(h, image));
     for (uint32_t p = 0; p < h->desc->n_projections; p++)

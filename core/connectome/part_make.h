@@ -71,10 +71,16 @@ vly_status vly_part_gather_largest(vly_maker *maker, uint64_t *values,
  * Errors  E_INVALID a rank has another network; of gather */
 vly_status vly_part_loads(vly_maker *maker);
 /* *most, the largest input of an own neuron of an area, becomes that of any, as
- * far as it is above 2^30. others_most: no other neuron gets more.
+ * far as it is above 2^30; *at, the first neuron of the area with it, too.
+ * others_most: no other neuron gets more.
  * Errors  E_UNSUPPORTED the inputs of the others are not known; of gather */
 vly_status vly_part_most(vly_maker *maker, uint32_t area, uint64_t others_most,
-                         uint64_t *most);
+                         uint64_t *most, uint32_t *at);
+/* facts[n] of a neuron of an area become those of the rank that owns it; a rank
+ * alone keeps its own.
+ * Errors  of gather */
+vly_status vly_part_facts(vly_maker *maker, uint32_t area, uint32_t neuron,
+                          uint64_t *facts, uint32_t n);
 
 /* part_hash.c: connectome->hash becomes that of the whole, for which all ranks
  * give each other their synapses once.

@@ -160,13 +160,47 @@ out:
 
 /* ---- the largest input -------------------------------------------------- */
 
+static vly_status gather_most(vly_maker *maker, uint64_t *most, uint32_t *at)
+{
+    const uint64_t mine[2] = {*most, *at};
+    const vly_piece *pieces;
+    vly_status status = VLY_OK;
+    VLY_TRY(gather(maker, mine, sizeof(mine), &pieces));
+    for (uint32_t r = 0; r < maker->part->ranks->n_ranks; r++) {
+        const uint64_t *theirs = pieces[r].data;
+        if (theirs[0] < *most || (theirs[0] == *most && theirs[1] > *at))
+            continue;
+        *most = theirs[0];
+        *at = (uint32_t)theirs[1];
+    }
+out:
+    return status;
+}
+
+vly_status vly_part_facts(vly_maker *maker, uint32_t area, uint32_t neuron,
+                          uint64_t *facts, uint32_t n)
+{
+    const vly_ranks *ranks = maker->part ? maker->part->ranks : NULL;
+    const uint32_t id = maker->genome->areas[area].first + neuron;
+    const vly_piece *pieces;
+    vly_status status = VLY_OK;
+    if (!ranks || !ranks->gather)
+        return VLY_OK;
+    VLY_TRY(gather(maker, facts, n * sizeof(*facts), &pieces));
+    for (uint32_t r = 0; r < ranks->n_ranks; r++)
+        if (id >= ranks->first[r] && id < ranks->first[r + 1])
+            memcpy(facts, pieces[r].data, n * sizeof(*facts));
+out:
+    return status;
+}
+
 vly_status vly_part_most(vly_maker *maker, uint32_t area, uint64_t others_most,
-                         uint64_t *most)
+                         uint64_t *most, uint32_t *at)
 {
     const vly_area *of = &maker->genome->areas[area];
     const vly_rank_part *part = maker->part;
     if (part->ranks->gather)
-        return vly_part_gather_largest(maker, most, 1);
+        return gather_most(maker, most, at);
     if (part->first <= of->first && part->last - of->first >= of->n_neurons &&
         part->last > of->first)
         return VLY_OK;

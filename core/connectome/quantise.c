@@ -22,20 +22,9 @@
 #include "base/memory.h"
 #include "connectome/learning_make.h"
 #include "connectome/part_make.h"
+#include "connectome/quantise_parts.h"
 
 /* ---- q by the range of int16 ------------------------------------------ */
-
-typedef struct port_plan {
-    int32_t q;
-    bool used;
-    bool refined;    /* maps have units of their own */
-    char cause[200]; /* the item that limits q */
-} port_plan;
-
-static bool pair_uses(const vly_made_pair *made, uint32_t area, uint32_t port)
-{
-    return made->pair->to == area && (made->port == port || made->by_sign);
-}
 
 /* With the largest shift, or in the wide grid, if maps have units of their own;
  * the grid ends a little earlier. */
@@ -48,34 +37,14 @@ static bool pair_fits(const vly_made_pair *made, int32_t q, bool refined)
            made->law.lo >= -most && made->law.hi <= most;
 }
 
-static double law_extreme(const vly_law *law)
-{
-    double low = law->lo < 0.0 ? -law->lo : law->lo;
-    double high = law->hi < 0.0 ? -law->hi : law->hi;
-    return low > high ? law->lo : law->hi;
-}
-
-static vly_status fail_pair(vly_maker *maker, const vly_made_pair *made,
-                            const char *text)
-{
-    const vly_pair *pair = made->pair;
-    char place[VLY_PLACE_BYTES];
-    vly_place_print(
-        maker->genome,
-        pair->weight.origin.line ? &pair->weight.origin : &pair->origin, place);
-    return vly_fail(maker->error, VLY_E_PARSE, "%smap %s (%s -> %s): %s", place,
-                    pair->map, maker->genome->areas[pair->from].name,
-                    maker->genome->areas[pair->to].name, text);
-}
-
 static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
-                            port_plan *plan)
+                            vly_port_plan *plan)
 {
     const vly_genome *genome = maker->genome;
-    *plan = (port_plan){.q = VLY_Q_MAX, .refined = plan->refined};
+    *plan = (vly_port_plan){.q = VLY_Q_MAX, .refined = plan->refined};
     for (uint32_t p = 0; p < genome->n_pairs; p++) {
         const vly_made_pair *made = &maker->pairs[p];
-        if (!pair_uses(made, area, port))
+        if (!vly_pair_uses(made, area, port))
             continue;
         plan->used = true;
         while (!pair_fits(made, plan->q, plan->refined)) {
@@ -83,11 +52,11 @@ static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
             const vly_plasticity *learns = made->pair->plasticity;
             snprintf(plan->cause, sizeof(plan->cause), "%s %.9g of map %.100s",
                      learns ? "w_max" : "weight",
-                     learns ? learns->w_max : law_extreme(&made->law),
+                     learns ? learns->w_max : vly_law_extreme(&made->law),
                      made->pair->map);
             if (plan->q < VLY_Q_MIN)
-                return fail_pair(maker, made,
-                                 "weight too large, wanted at most 2^31");
+                return vly_pair_fail(maker, made,
+                                     "weight too large, wanted at most 2^31");
         }
     }
     for (uint32_t s = 0; s < genome->n_stimuli; s++)
@@ -102,7 +71,7 @@ static vly_status plan_init(vly_maker *maker, uint32_t area, uint32_t port,
 }
 
 /* A map whose weights choose the port by sign needs one unit for both ports. */
-static void plans_join(vly_maker *maker, uint32_t area, port_plan *plans)
+static void plans_join(vly_maker *maker, uint32_t area, vly_port_plan *plans)
 {
     const vly_genome *genome = maker->genome;
     for (uint32_t p = 0; p < genome->n_pairs; p++) {
@@ -118,11 +87,11 @@ static void plans_join(vly_maker *maker, uint32_t area, port_plan *plans)
 
 /* Whether the port's unit is too coarse for a map or a stimulus. */
 static bool plan_coarse(const vly_maker *maker, uint32_t area, uint32_t port,
-                        const port_plan *plan)
+                        const vly_port_plan *plan)
 {
     const vly_genome *genome = maker->genome;
     for (uint32_t p = 0; p < genome->n_pairs; p++)
-        if (pair_uses(&maker->pairs[p], area, port) &&
+        if (vly_pair_uses(&maker->pairs[p], area, port) &&
             vly_weights_coarse(&maker->pairs[p], plan->q))
             return true;
     for (uint32_t s = 0; s < genome->n_stimuli; s++)
@@ -135,7 +104,8 @@ static bool plan_coarse(const vly_maker *maker, uint32_t area, uint32_t port,
 
 /* Chooses the units of an area's ports by the range of int16; if one port needs
  * units by map, all ports get them. */
-static vly_status plans_make(vly_maker *maker, uint32_t area, port_plan *plans)
+static vly_status plans_make(vly_maker *maker, uint32_t area,
+                             vly_port_plan *plans)
 {
     vly_status status;
     uint32_t n_ports = maker->genome->areas[area].model->n_ports;
@@ -153,91 +123,6 @@ static vly_status plans_make(vly_maker *maker, uint32_t area, port_plan *plans)
             break;
     }
     status = VLY_OK;
-out:
-    return status;
-}
-
-/* ---- what would become 0 ---------------------------------------------- */
-
-static vly_status check_zero(vly_maker *maker, const vly_made_pair *made,
-                             const port_plan *plan)
-{
-    const vly_law *law = &made->law;
-    char text[400];
-    const vly_plasticity *plasticity = made->pair->plasticity;
-    int32_t q = plasticity ? vly_learning_q(made, plan->q) : plan->q;
-    bool none = plasticity && vly_learning_cap(made, q) == 0;
-    if (!none && law->mean == 0.0 && law->kind == VLY_VALUE_NUMBER)
-        return VLY_OK;
-    bool gone = law->mean != 0.0 && vly_weight_scaled(law->mean, q) == 0;
-    vly_integers range =
-        vly_law_integers(law, vly_power_of_two(-q), VLY_ROUND_INSIDE, -1e300);
-    if (!none && !gone && (range.first != 0.0 || range.last != 0.0))
-        return VLY_OK;
-    double lost = law->mean != 0.0 ? law->mean : law_extreme(law);
-    snprintf(text, sizeof(text),
-             "%s %.9g would become 0: q is %d (units of 2^%d), because of %s",
-             none ? "w_max" : "weight", none ? plasticity->w_max : lost, (int)q,
-             (int)-q, plan->cause);
-    return fail_pair(maker, made, text);
-}
-
-/* At FEAGI areas the unit is 1. A distribution around 0 may have a mean that
- * rounds to 0, if the stored weights still have that mean. */
-static vly_status check_zero_feagi(vly_maker *maker, const vly_made_pair *made)
-{
-    const vly_law *law = &made->law;
-    char text[200];
-    if (law->kind == VLY_VALUE_NUMBER)
-        return VLY_OK;
-    vly_integers range = vly_law_integers(law, 1.0, VLY_ROUND_INSIDE, -1e300);
-    bool none = range.first == 0.0 && range.last == 0.0;
-    bool gone =
-        vly_weight_scaled(law->mean, 0) == 0.0 && made->worst_rounding >= 0.5;
-    if (!none && !gone)
-        return VLY_OK;
-    snprintf(text, sizeof(text),
-             "weight %.9g would become 0, wanted whole numbers from -255 to "
-             "255 (target model feagi)",
-             law->mean != 0.0 ? law->mean : law_extreme(law));
-    return fail_pair(maker, made, text);
-}
-
-static vly_status check_zero_stimuli(vly_maker *maker, uint32_t area,
-                                     uint32_t port, const port_plan *plan)
-{
-    const vly_genome *genome = maker->genome;
-    for (uint32_t s = 0; s < genome->n_stimuli; s++) {
-        const vly_stimulus *stimulus = &genome->stimuli[s];
-        if (stimulus->to != area || stimulus->port != port ||
-            stimulus->kind == VLY_STIMULUS_DC)
-            continue;
-        double asked = stimulus->weight;
-        if (stimulus->kind == VLY_STIMULUS_NORMAL)
-            asked = stimulus->mean != 0.0 ? stimulus->mean : stimulus->sd;
-        if (asked == 0.0 || vly_weight_scaled(asked, plan->q) != 0.0)
-            continue;
-        char place[VLY_PLACE_BYTES];
-        vly_place_print(genome, &stimulus->origin, place);
-        return vly_fail(maker->error, VLY_E_PARSE,
-                        "%sstimulus %s onto area %s: %.9g would become 0: q "
-                        "is %d (units of 2^%d), because of %s",
-                        place, stimulus->id, genome->areas[area].name, asked,
-                        (int)plan->q, (int)-plan->q, plan->cause);
-    }
-    return VLY_OK;
-}
-
-static vly_status check_zeros(vly_maker *maker, uint32_t area, uint32_t port,
-                              const port_plan *plan)
-{
-    vly_status status = VLY_OK;
-    for (uint32_t p = 0; p < maker->genome->n_pairs; p++) {
-        if (!pair_uses(&maker->pairs[p], area, port))
-            continue;
-        VLY_TRY(check_zero(maker, &maker->pairs[p], plan));
-    }
-    status = check_zero_stimuli(maker, area, port, plan);
 out:
     return status;
 }
@@ -295,25 +180,35 @@ static vly_status fail_bound(vly_maker *maker, uint32_t area, uint32_t port,
                              const uint64_t *reach, const char *unit)
 {
     const vly_genome *genome = maker->genome;
-    uint64_t share = 0;
-    uint64_t load = loads ? loads[neuron] : 0;
-    const vly_made_pair *made =
-        loads ? vly_loads_largest(maker, area, 0, port, neuron, &share) : NULL;
+    enum { LOAD, SHARE, PAIR, FACTS };
+    uint64_t fact[FACTS] = {loads ? loads[neuron] : 0, 0, genome->n_pairs};
+    const vly_made_pair *made = NULL;
     char place[VLY_PLACE_BYTES];
     char largest[300] = "no map enters it";
+    if (loads) {
+        made = vly_loads_largest(maker, area, 0, port, neuron, &fact[SHARE]);
+        if (made)
+            fact[PAIR] = (uint64_t)(made - maker->pairs);
+        const vly_status status =
+            vly_part_facts(maker, area, neuron, fact, FACTS);
+        if (status != VLY_OK)
+            return status;
+        made = fact[PAIR] < genome->n_pairs ? &maker->pairs[fact[PAIR]] : NULL;
+    }
     vly_place_print(genome,
                     made ? &made->pair->origin : &genome->areas[area].origin,
                     place);
     if (made)
         snprintf(largest, sizeof(largest),
                  "map %.100s from %.100s has the largest share, %" PRIu64,
-                 made->pair->map, genome->areas[made->pair->from].name, share);
+                 made->pair->map, genome->areas[made->pair->from].name,
+                 fact[SHARE]);
     return vly_fail(maker->error, VLY_E_PARSE,
                     "%sarea %s, neuron %" PRIu32 ", port %" PRIu32
                     ": synapses may add %" PRIu64 " and stimuli %" PRIu64
                     " in one burst, wanted at most 2^30 = %" PRIu64
                     " together, even at %s; %s",
-                    place, genome->areas[area].name, neuron, port, load,
+                    place, genome->areas[area].name, neuron, port, fact[LOAD],
                     reach[neuron], VLY_BOUND, unit, largest);
 }
 
@@ -349,7 +244,7 @@ static void sums_deinit(area_sums *sums)
 
 static vly_status lower_q(vly_maker *maker, const area_sums *sums,
                           uint32_t port, uint32_t neuron, const uint64_t *loads,
-                          port_plan *plans)
+                          vly_port_plan *plans)
 {
     const uint64_t *reach = sums->reach + (size_t)port * sums->n;
     if (plans[port].q <= VLY_Q_MIN)
@@ -364,7 +259,7 @@ static vly_status lower_q(vly_maker *maker, const area_sums *sums,
 
 /* Lowers q until the stimuli alone keep the bound: no weight is drawn yet. */
 static vly_status fit_stimuli(vly_maker *maker, area_sums *sums,
-                              port_plan *plans)
+                              vly_port_plan *plans)
 {
     vly_status status = VLY_OK;
     for (uint32_t port = 0; port < sums->n_ports; port++) {
@@ -384,24 +279,25 @@ out:
 
 /* A part: the largest of all neurons, not only of the own ones. */
 static vly_status whole_most(vly_maker *maker, uint32_t area, uint32_t port,
-                             const uint64_t *reach, uint64_t *most)
+                             const uint64_t *reach, uint64_t *most,
+                             uint32_t *at)
 {
     uint64_t others;
     if (!maker->part)
         return VLY_OK;
     fullest(NULL, reach, maker->genome->areas[area].n_neurons, &others);
     others += vly_loads_bound(maker, area, port, maker->feagi_q);
-    return vly_part_most(maker, area, others, most);
+    return vly_part_most(maker, area, others, most, at);
 }
 
 /* One try: *fits, or one q is lower by 1. */
 static vly_status try_weights(vly_maker *maker, area_sums *sums,
-                              port_plan *plans, bool *fits)
+                              vly_port_plan *plans, bool *fits)
 {
     vly_status status = VLY_OK;
     *fits = true;
     for (uint32_t port = 0; port < sums->n_ports; port++)
-        VLY_TRY(check_zeros(maker, sums->area, port, &plans[port]));
+        VLY_TRY(vly_zeros_check(maker, sums->area, port, &plans[port]));
     int32_t q[VLY_PORTS_MAX] = {0};
     for (uint32_t port = 0; port < sums->n_ports; port++)
         q[port] = plans[port].q;
@@ -413,7 +309,7 @@ static vly_status try_weights(vly_maker *maker, area_sums *sums,
         const uint64_t *reach = sums->reach + (size_t)port * sums->n;
         VLY_TRY(stimuli_sum(maker, sums, port, plans[port].q));
         uint32_t at = fullest(loads, reach, sums->n, &most);
-        VLY_TRY(whole_most(maker, sums->area, port, reach, &most));
+        VLY_TRY(whole_most(maker, sums->area, port, reach, &most, &at));
         *fits = most <= VLY_BOUND;
         if (!*fits)
             VLY_TRY(lower_q(maker, sums, port, at, loads, plans));
@@ -431,7 +327,7 @@ out:
 static vly_status quantise_area(vly_maker *maker, uint32_t area)
 {
     vly_status status;
-    port_plan plans[VLY_PORTS_MAX];
+    vly_port_plan plans[VLY_PORTS_MAX];
     area_sums sums;
     bool fits = false;
     VLY_TRY(sums_init(maker, area, &sums));
@@ -461,7 +357,7 @@ static vly_status feagi_try(vly_maker *maker, uint32_t area, uint32_t feagi_q,
     VLY_TRY(vly_loads_sum(maker, area, feagi_q, sums.loads));
     VLY_TRY(stimuli_sum(maker, &sums, 0, (int32_t)feagi_q));
     uint32_t at = fullest(sums.loads, sums.reach, sums.n, &most);
-    VLY_TRY(whole_most(maker, area, 0, sums.reach, &most));
+    VLY_TRY(whole_most(maker, area, 0, sums.reach, &most, &at));
     *fits = most <= VLY_BOUND;
     if (*fits)
         store_load(&maker->areas[area], 0, sums.loads, sums.n);
@@ -476,13 +372,13 @@ out:
 static vly_status quantise_feagi(vly_maker *maker)
 {
     const vly_genome *genome = maker->genome;
-    port_plan plan = {.used = true};
+    vly_port_plan plan = {.used = true};
     bool fits = false;
     vly_status status = VLY_OK;
     maker->feagi_q = vly_feagi_q_most(genome) + 1;
     for (uint32_t p = 0; p < genome->n_pairs; p++)
         if (genome->areas[genome->pairs[p].to].model->flags & VLY_AREA_FEAGI)
-            VLY_TRY(check_zero_feagi(maker, &maker->pairs[p]));
+            VLY_TRY(vly_zero_check_feagi(maker, &maker->pairs[p]));
     while (!fits) {
         fits = true;
         maker->feagi_q--;
@@ -496,7 +392,7 @@ static vly_status quantise_feagi(vly_maker *maker)
         if (!(genome->areas[a].model->flags & VLY_AREA_FEAGI))
             continue;
         maker->areas[a].q[0] = plan.q;
-        VLY_TRY(check_zero_stimuli(maker, a, 0, &plan));
+        VLY_TRY(vly_zero_check_stimuli(maker, a, 0, &plan));
     }
 out:
     return status;

@@ -26,6 +26,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/part_whole.c
     ${CMAKE_CURRENT_LIST_DIR}/part_words.c
     ${CMAKE_CURRENT_LIST_DIR}/quantise.c
+    ${CMAKE_CURRENT_LIST_DIR}/quantise_zero.c
     ${CMAKE_CURRENT_LIST_DIR}/ranks_cut.c
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c
     ${CMAKE_CURRENT_LIST_DIR}/record_learning.c

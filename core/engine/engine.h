@@ -23,10 +23,6 @@
 /* Ids of one recorded call, besides room for a burst of all neurons: 16 MB,
  * since a device is idle between two calls. */
 #define VLY_CHUNK_SPIKES (1u << 22)
-/* Where ranks run a net there is room for as many bursts of all neurons as the
- * smallest delay has, and for this many at most: the CPU backend's ranks
- * exchange spikes at least this often. */
-#define VLY_RANK_BURSTS 64u
 /* Number of first bursts of a backend's net in which all recorded spikes are
  * checked. */
 #define VLY_CHECK_BURSTS 64u

@@ -10,6 +10,8 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "engine/engine.h"
+#include "kernels/rules/rank_window.h"
+#include "plugin/host_log.h"
 
 /* ---- dc ---------------------------------------------------------------- */
 
@@ -52,37 +54,74 @@ static bool has_gains(const vly_net *net)
     return false;
 }
 
-/* Bursts for which a backend may want room at the same time: ranks do not
- * exchange spikes before they are needed. */
+static uint32_t window_of(const vly_net_desc *desc, uint32_t projection)
+{
+    const vly_projection_desc *p = &desc->projections[projection];
+    const vly_learning_desc *learning = p->learning;
+    const vly_area_desc *source = &desc->areas[p->source_area];
+    const vly_area_desc *target = &desc->areas[p->target_area];
+    const vly_ranks *to = desc->ranks;
+    const uint32_t rank =
+        vly_rank_of(to->first, to->n_ranks, source->first, source->n_neurons);
+    const vly_rank_map map = {
+        .base_delay = p->base_delay,
+        .of_windows = learning && (learning->flags & VLY_LEARNING_WINDOW) != 0,
+        .modulated = learning && learning->modulator.bursts != 0 &&
+                     learning->modulator_area < desc->n_areas,
+        .learns = learning != NULL,
+        .short_term = p->short_term != NULL,
+        .inside = rank < to->n_ranks &&
+                  rank == vly_rank_of(to->first, to->n_ranks, target->first,
+                                      target->n_neurons)};
+    const char *why;
+    return vly_rank_window(&map, &why);
+}
+
+/* Bursts for which a backend wants room at the same time: ranks do not exchange
+ * spikes before they are needed. */
 static uint64_t bursts_at_once(const vly_net_desc *desc)
 {
-    uint32_t n = desc->ranks ? VLY_RANK_BURSTS : 1;
-    for (uint32_t p = 0; p < desc->n_projections; p++)
-        if (desc->projections[p].base_delay < n)
-            n = desc->projections[p].base_delay;
+    uint32_t n = desc->ranks ? VLY_RANK_WINDOW : 1;
+    for (uint32_t p = 0; p < desc->n_projections && n > 1; p++) {
+        const uint32_t window = window_of(desc, p);
+        n = window < n ? window : n;
+    }
     return n;
 }
 
+/* Room for the bursts of a window, in each of which all neurons may fire. It is
+ * mapped only: a page takes memory once spikes come there. Where the system
+ * refuses so much (a limit of addresses, no overcommit), windows are shorter,
+ * with the same spikes. */
 static vly_status reserve_spikes(vly_net *net, vly_error *error)
 {
     vly_engine_buffers *buffers = &net->buffers;
     const vly_net_desc *desc = &net->connectome->desc;
-    uint64_t n = bursts_at_once(desc) * desc->n_neurons + VLY_CHUNK_SPIKES;
+    uint32_t *gains = NULL;
     if (buffers->spikes)
         return VLY_OK;
-    if (has_gains(net) && !buffers->spike_gains) {
-        buffers->spike_gains =
-            vly_malloc((size_t)n, sizeof *buffers->spike_gains);
-        if (!buffers->spike_gains)
-            return vly_fail_nomem(error, n * sizeof *buffers->spike_gains,
-                                  "the record of gains");
+    for (uint64_t bursts = bursts_at_once(desc);; bursts /= 2) {
+        const uint64_t n = bursts * desc->n_neurons + VLY_CHUNK_SPIKES;
+        if (has_gains(net))
+            gains = vly_malloc((size_t)n, sizeof *gains);
+        if (gains || !has_gains(net))
+            buffers->spikes = vly_malloc((size_t)n, sizeof *buffers->spikes);
+        if (buffers->spikes) {
+            buffers->spike_gains = gains;
+            buffers->spikes_capacity = n;
+            return VLY_OK;
+        }
+        vly_free(gains);
+        gains = NULL;
+        if (bursts == 1)
+            return vly_fail_nomem(error, n * sizeof *buffers->spikes,
+                                  "the record of spikes");
+        vly_log_write(
+            VLY_LOG_INFO, "volley",
+            "no memory for the spikes of %llu bursts between exchanges of "
+            "ranks: room for half as many is tried",
+            (unsigned long long)bursts);
     }
-    buffers->spikes = vly_malloc((size_t)n, sizeof *buffers->spikes);
-    if (!buffers->spikes)
-        return vly_fail_nomem(error, n * sizeof *buffers->spikes,
-                              "the record of spikes");
-    buffers->spikes_capacity = n;
-    return VLY_OK;
 }
 
 /* Processes the results of the backend burst by burst. A callback that fails is

@@ -166,12 +166,12 @@ static vly_status field_read(vly_backend_net *net, uint32_t area,
     vly_rank_message message =
         begin(net, RANK_FIELD_READ, area, field, first, count);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status = end_call(net->group,
+    return status != VLY_OK
+               ? status
+               : end_call(net->group,
                           net->table->field_read(net->own, area, field, first,
                                                  count, words, error),
                           0, error);
-    return status;
 }
 
 static vly_status field_write(vly_backend_net *net, uint32_t area,
@@ -182,12 +182,12 @@ static vly_status field_write(vly_backend_net *net, uint32_t area,
         begin(net, RANK_FIELD_WRITE, area, field, first, count);
     vly_rank_put(&message, words, (uint64_t)count * sizeof *words);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status = end_call(net->group,
+    return status != VLY_OK
+               ? status
+               : end_call(net->group,
                           net->table->field_write(net->own, area, field, first,
                                                   count, words, error),
                           0, error);
-    return status;
 }
 
 static vly_status coef_write(vly_backend_net *net, uint32_t area, uint32_t coef,
@@ -198,12 +198,11 @@ static vly_status coef_write(vly_backend_net *net, uint32_t area, uint32_t coef,
         begin(net, RANK_COEF_WRITE, area, coef, column->uniform, column->type);
     vly_rank_put(&message, column->words, n * sizeof *column->words);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status = end_call(
-            net->group,
-            net->table->coef_write(net->own, area, coef, column, error), 0,
-            error);
-    return status;
+    return status != VLY_OK ? status
+                            : end_call(net->group,
+                                       net->table->coef_write(
+                                           net->own, area, coef, column, error),
+                                       0, error);
 }
 
 static vly_status stimulus_write(vly_backend_net *net, uint32_t stimulus,
@@ -218,12 +217,11 @@ static vly_status stimulus_write(vly_backend_net *net, uint32_t stimulus,
     vly_rank_put(&message, desc->thresholds,
                  desc->n_thresholds * sizeof *desc->thresholds);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status = end_call(
-            net->group,
-            net->table->stimulus_write(net->own, stimulus, desc, error), 0,
-            error);
-    return status;
+    return status != VLY_OK ? status
+                            : end_call(net->group,
+                                       net->table->stimulus_write(
+                                           net->own, stimulus, desc, error),
+                                       0, error);
 }
 
 static vly_status snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
@@ -234,11 +232,11 @@ static vly_status snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
         return net->table->snapshot_read(net->own, snapshot, error);
     message = begin(net, RANK_SNAPSHOT_READ, 0, 0, 0, 0);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status = end_call(net->group,
+    return status != VLY_OK
+               ? status
+               : end_call(net->group,
                           net->table->snapshot_read(net->own, snapshot, error),
                           0, error);
-    return status;
 }
 
 static vly_status state_digest(vly_backend_net *net, uint64_t *digest,
@@ -246,11 +244,11 @@ static vly_status state_digest(vly_backend_net *net, uint64_t *digest,
 {
     vly_rank_message message = begin(net, RANK_STATE_DIGEST, 0, 0, 0, 0);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status = end_call(net->group,
+    return status != VLY_OK
+               ? status
+               : end_call(net->group,
                           net->table->state_digest(net->own, digest, error), 0,
                           error);
-    return status;
 }
 
 /* ---- learning ----------------------------------------------------------- */
@@ -262,12 +260,12 @@ static vly_status learning_read(vly_backend_net *net, uint32_t projection,
     vly_rank_message message =
         begin(net, RANK_LEARNING_READ, projection, first, count, 0);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status = end_call(net->group,
+    return status != VLY_OK
+               ? status
+               : end_call(net->group,
                           net->table->learning_read(net->own, projection, first,
                                                     count, masters, error),
                           0, error);
-    return status;
 }
 
 static vly_status learning_write(vly_backend_net *net, uint32_t projection,
@@ -278,13 +276,13 @@ static vly_status learning_write(vly_backend_net *net, uint32_t projection,
         begin(net, RANK_LEARNING_WRITE, projection, first, count, 0);
     vly_rank_put(&message, masters, count * sizeof *masters);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status =
-            end_call(net->group,
-                     net->table->learning_write(net->own, projection, first,
-                                                count, masters, error),
-                     0, error);
-    return status;
+    return status != VLY_OK
+               ? status
+               : end_call(net->group,
+                          net->table->learning_write(net->own, projection,
+                                                     first, count, masters,
+                                                     error),
+                          0, error);
 }
 
 static vly_status learning_set(vly_backend_net *net, uint32_t projection,
@@ -296,12 +294,12 @@ static vly_status learning_set(vly_backend_net *net, uint32_t projection,
     vly_rank_put(&message, learning->coefs,
                  learning->n_coefs * sizeof *learning->coefs);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status = end_call(
-            net->group,
-            net->table->learning_set(net->own, projection, learning, error), 0,
-            error);
-    return status;
+    return status != VLY_OK
+               ? status
+               : end_call(net->group,
+                          net->table->learning_set(net->own, projection,
+                                                   learning, error),
+                          0, error);
 }
 
 static vly_status short_term_set(vly_backend_net *net, uint32_t projection,
@@ -313,12 +311,12 @@ static vly_status short_term_set(vly_backend_net *net, uint32_t projection,
     vly_rank_put(&message, short_term->coefs,
                  short_term->n_coefs * sizeof *short_term->coefs);
     vly_status status = send_call(net->group, &message, error);
-    if (status == VLY_OK)
-        status = end_call(
-            net->group,
-            net->table->short_term_set(net->own, projection, short_term, error),
-            0, error);
-    return status;
+    return status != VLY_OK
+               ? status
+               : end_call(net->group,
+                          net->table->short_term_set(net->own, projection,
+                                                     short_term, error),
+                          0, error);
 }
 
 /* ---- the table ---------------------------------------------------------- */

@@ -162,15 +162,8 @@ void vly_edge_types_deinit(vly_edge_types *types)
 const vly_edge_type *vly_edge_types_find(const vly_edge_types *types,
                                          int64_t id)
 {
-    uint32_t low = 0;
-    uint32_t high = types->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (types->list[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < types->n && types->list[low].id == id ? &types->list[low]
-                                                       : NULL;
+    const vly_edge_type key = {.id = id};
+    return types->n > 0 ? bsearch(&key, types->list, types->n,
+                                  sizeof(*types->list), compare_types)
+                        : NULL;
 }

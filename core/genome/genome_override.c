@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "genome/foreign_names.h"
 #include "genome/genome_copies.h"
 
@@ -74,6 +75,15 @@ static vly_status parse_value(vly_reader *reader, const vly_toml_node *at,
     vly_toml_node root = {0};
     vly_toml_node made = {.kind = VLY_TOML_STRING};
     vly_status status = VLY_E_PARSE;
+    for (size_t i = 0, n = strlen(value); i < n;) {
+        const size_t length = vly_utf8_length(value + i, n - i);
+        if (length == 0)
+            return vly_reader_fail_key(
+                reader, at,
+                "character %zu of the value has byte 0x%02x, wanted UTF-8",
+                vly_utf8_count(value, i) + 1, (unsigned char)value[i]);
+        i += length;
+    }
     char *text = vly_format("v = %s\n", value);
     if (!text)
         return vly_reader_nomem(reader, strlen(value) + 8, "an override");

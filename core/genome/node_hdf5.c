@@ -96,12 +96,15 @@ static bool find_population(nodes_reader *reader, hid_t file)
                  counted ? (unsigned)about.nlinks : 0);
         return fail(reader, "", sentence);
     }
-    if (given)
+    if (given) {
         snprintf(reader->population, VLY_NODES_NAME, "%s", given);
-    else if (H5Lget_name_by_idx(nodes, ".", H5_INDEX_NAME, H5_ITER_INC, 0,
-                                reader->population, VLY_NODES_NAME,
-                                H5P_DEFAULT) < 0)
+        for (char *c = reader->population; *c; c++)
+            *c = *c == '/' ? '.' : *c; /* as recordings and edges write it */
+    } else if (H5Lget_name_by_idx(nodes, ".", H5_INDEX_NAME, H5_ITER_INC, 0,
+                                  reader->population, VLY_NODES_NAME,
+                                  H5P_DEFAULT) < 0) {
         return fail(reader, "", "a population without a name");
+    }
     if (!*reader->population || strchr(reader->population, '/') ||
         !is_there(nodes, reader->population) ||
         (reader->group = H5Gopen2(nodes, reader->population, H5P_DEFAULT)) < 0)

@@ -137,17 +137,10 @@ void vly_node_types_deinit(vly_node_types *types)
 const vly_node_type *vly_node_types_find(const vly_node_types *types,
                                          int64_t id)
 {
-    uint32_t low = 0;
-    uint32_t high = types->n;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (types->list[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < types->n && types->list[low].id == id ? &types->list[low]
-                                                       : NULL;
+    const vly_node_type key = {.id = id};
+    return types->n > 0 ? bsearch(&key, types->list, types->n,
+                                  sizeof(*types->list), compare_types)
+                        : NULL;
 }
 
 /* ---- dynamics_params ---------------------------------------------------- */

@@ -8,6 +8,7 @@
 extern "C" {
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 }
 #include "genome/toml_tree.h"
 
@@ -294,7 +295,7 @@ const char *hint_of_file(std::string_view text)
 /* Translates a message of toml++ for the user. */
 const char *hint_of_sentence(std::string_view what, std::string_view line)
 {
-    if (has(what, "invalid utf-8"))
+    if (has(what, "utf-8"))
         return "; wanted UTF-8: save the file as that";
     if (has(what, "as array-of-tables"))
         return "; of several, each stands in two brackets, as in [[map]]";
@@ -348,6 +349,27 @@ const char *hint_of(std::string_view text, uint32_t line, std::string_view what)
     return digit ? "" : "; text stands in quotes";
 }
 
+/* The place of the first byte that is no UTF-8: toml++ names the character
+ * before it. */
+void place_of_invalid(std::string_view text, toml::source_position *place)
+{
+    size_t line = 0; // where it begins
+    toml::source_index number = 1;
+    for (size_t i = 0, length = 0; i < text.size(); i += length) {
+        length = vly_utf8_length(text.data() + i, text.size() - i);
+        if (length == 0) {
+            place->line = number;
+            place->column = static_cast<toml::source_index>(
+                vly_utf8_count(text.data() + line, i - line) + 1);
+            return;
+        }
+        if (text[i] == '\n') {
+            line = i + 1;
+            number++;
+        }
+    }
+}
+
 } // namespace
 
 extern "C" vly_status vly_toml_parse(const char *text, size_t n_bytes,
@@ -373,10 +395,12 @@ extern "C" vly_status vly_toml_parse(const char *text, size_t n_bytes,
         for (size_t i = 0; i < n; i++)
             line[i] = static_cast<unsigned char>(said[i]) < ' ' ? ' ' : said[i];
         const std::string_view what(line, n);
+        toml::source_position place = why.source().begin;
+        if (has(what, "utf-8"))
+            place_of_invalid(view, &place);
         return vly_fail(error, VLY_E_PARSE, "%s:%u:%u: %.*s%s", name,
-                        why.source().begin.line, why.source().begin.column,
-                        static_cast<int>(what.size()), what.data(),
-                        hint_of(view, why.source().begin.line, what));
+                        place.line, place.column, static_cast<int>(what.size()),
+                        what.data(), hint_of(view, place.line, what));
     } catch (const std::bad_alloc &) {
         status = vly_fail_nomem(error, n_bytes, "the tables of the genome");
     }

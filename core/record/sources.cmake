@@ -6,6 +6,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/spike_stats.c
     ${CMAKE_CURRENT_LIST_DIR}/stream.c
     ${CMAKE_CURRENT_LIST_DIR}/stream_head.c
+    ${CMAKE_CURRENT_LIST_DIR}/stream_head_make.c
     ${CMAKE_CURRENT_LIST_DIR}/stream_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/export.c
     ${CMAKE_CURRENT_LIST_DIR}/export_csv.c

@@ -71,6 +71,19 @@ typedef struct vly_stream_file_report {
 } vly_stream_file_report;
 VLY_SEAL(vly_stream_file_report, 40);
 
+typedef struct vly_stream_head_image {
+    unsigned char *bytes;
+    size_t n;
+} vly_stream_head_image;
+
+/* The head of a file of this version, with its checksum; bytes are freed with
+ * vly_free.
+ * Errors  E_NOMEM */
+vly_status vly_stream_head_make(const vly_stream_head *head, uint32_t version,
+                                vly_stream_head_image *made, vly_error *error);
+/* Its checksum again, after a change. */
+void vly_stream_head_seal(vly_stream_head_image *made);
+
 /* A stream that is read, and the data of its head. */
 typedef struct vly_stream_heading {
     FILE *file;

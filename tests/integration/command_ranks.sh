@@ -192,6 +192,33 @@ sentence=$(cat err)
 expect 2 run large.toml --control off --ranks 3
 holds test "$(cat err)" = "$sentence"
 
+# the neuron with the largest sum is named at any number of ranks, also by a rank
+# that does not have it
+cat >large.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 1
+[area.A]
+model = "lif_psc_exp"
+neurons = 100
+[area.X]
+model = "lif_psc_exp"
+neurons = 130
+[[map]]
+from = "A"
+to = "X"
+rule = "fixed_in_degree"
+in_degree = 80000
+weight_pa = { uniform = [8e8, 1e9] }
+delay_ms = 1.5
+END
+expect 2 run large.toml
+says "wanted at most 2^30"
+sentence=$(cat err)
+expect 2 run large.toml --control off --ranks 3
+holds test "$(cat err)" = "$sentence"
+
 # ---- windows ----------------------------------------------------------------
 
 cat >rate.toml <<'END'
@@ -241,6 +268,41 @@ expect 0 run near.toml --ranks 2
 prints "spikes every burst (delay of far)"
 expect 0 run "$genomes/memory.toml" --ranks 2 --bursts 20
 prints "spikes every burst (memories)"
+# areas A and B on a rank each. Of so many neurons the record's 2^22 spikes and a
+# burst are 14 bursts: windows of those would be 72, wanted are 50 and a few for the
+# ends of calls.
+cat >inside.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.5
+bursts = 1000
+[area.A]
+model = "lif_psc_delta"
+neurons = 160000
+[area.B]
+model = "lif_psc_delta"
+neurons = 160000
+[[map]]
+id = "inside"
+from = "A"
+to = "A"
+rule = "fixed_in_degree"
+in_degree = 1
+weight_mv = 0.1
+delay_bursts = 1
+[[map]]
+id = "far"
+from = "A"
+to = "B"
+rule = "fixed_in_degree"
+in_degree = 1
+weight_mv = 0.1
+delay_bursts = 20
+END
+expect 0 run inside.toml --ranks 2 --json two.json --record x.csv --telemetry t.jsonl \
+    --telemetry-every 60000
+prints "spikes every 20 bursts (delay of far)"
+holds test "$(value spike_exchanges two.json)" -lt 65
 
 # ---- what is refused --------------------------------------------------------
 
@@ -251,6 +313,16 @@ expect 2 run net.toml --ranks 2 --inject slow:at=20,factor=2,for=5
 says "wanted one process"
 expect 2 run - --ranks 2
 says "cannot be standard input"
+expect 3 run net.toml --ranks 2 --backend template
+says "runs whole networks only; wanted --backend cpu, or one process"
+# what --ranks tells its processes, in the environment of a user
+for place in 1 "" "1 2 1 volley-1-1" "2 2 $$ volley-1-1" "0 2 $$ volley-1-1"; do
+    VOLLEY_RANK=$place
+    export VOLLEY_RANK
+    expect 2 run net.toml
+    says "the environment has VOLLEY_RANK=$place: --ranks sets this variable"
+    unset VOLLEY_RANK
+done
 
 # ---- faults -----------------------------------------------------------------
 

@@ -199,6 +199,8 @@ static void nodes_refused(void **state)
                        "= \"NAME\"");
     refused(NET "tau_m_ms = { file = \"n.h5\", population = \"v\" }\n",
             "n.h5: /nodes/v: no such population");
+    refused(NET "tau_m_ms = { file = \"n.h5\", population = \"V1/E\" }\n",
+            "n.h5: /nodes/V1.E: no such population");
     n_populations = 1;
     refused(NET "tau_m_ms = { file = \"n.h5\", column = \"tau_m\" }\n",
             "n.h5: /nodes/v0/node_group_id[1]: group 7 has no tau_m, wanted "

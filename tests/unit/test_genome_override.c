@@ -118,6 +118,11 @@ static void messages(void **state)
          "the value does not parse, wanted a TOML value; a number has a point, "
          "not a comma, as in 0.5"},
         {"run.ms", "1\nx = 2", "the value does not parse, wanted a TOML value"},
+        {"title",
+         "\xc3\xa4"
+         "a\xff"
+         "b",
+         "character 3 of the value has byte 0xff, wanted UTF-8"},
         {"neuron.v.substeps", "4", "no neuron v, wanted w"},
         {"neuron.w.param.tua", "\"5 ms\"", "no param tua, did you mean tau?"},
         {"neuron.w.state.x", "\"1\"", "no state x, wanted v"},

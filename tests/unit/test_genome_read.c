@@ -252,7 +252,31 @@ static void names_refused(void **state)
             fail_msg("\"%s\" is no name", good[i]);
 }
 
+/* The column is that of the byte, in characters; toml++ names the one before.
+ */
+static void invalid_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *place;
+    } cases[] = {{"format = 1\ntitle = \"a\xc3\xa4\xff\"\n", "t.toml:2:12: "},
+                 {"format = 1\n\xff", "t.toml:2:1: "},
+                 {"\xc3", "t.toml:1:1: "}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        vly_error error = VLY_ERROR_INIT;
+        vly_genome *genome = NULL;
+        assert_int_equal(vly_genome_parse(cases[i].text, strlen(cases[i].text),
+                                          "t.toml", NULL, 0, &genome, &error),
+                         VLY_E_PARSE);
+        if (strncmp(error.message, cases[i].place, strlen(cases[i].place)) != 0)
+            fail_msg("\"%s\", wanted %s", error.message, cases[i].place);
+        assert_non_null(strstr(error.message, "wanted UTF-8"));
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(invalid_utf8),
     cmocka_unit_test(order_of_the_file),
     cmocka_unit_test(run_defaults),
     cmocka_unit_test(precedence),

@@ -229,24 +229,34 @@ static void cases_print(const bench_scale *scale, bool markdown)
 
 /* The balanced network of NEST GPU's weak scaling: in-degree 11,250; 8.4 Hz are
  * assumed, its rate is not in the published data. */
-static double balanced_us(const bench_scale *scale, int fact)
-{
-    const double own = fact >= SCALE_BALANCED_112_128   ? 112500.0
-                       : fact >= SCALE_BALANCED_225_128 ? 225000.0
-                                                        : 337500.0;
-    const bool many = strcmp(scale_facts[fact].machine, "1024 A100") == 0;
-    const double n = many ? 1024.0 : 128.0;
-    const scale_net net = {own * n, 11250.0, 8.4e-4};
-    scale_machine machine = scale->machine;
-    machine.devices = 8;
-    machine.hosts = many ? 128 : 16;
-    const scale_time time = scale_predict(&scale->params, &net, &machine);
-    return time.reason == NULL ? time.total : 0.0;
-}
+static const struct {
+    int fact;
+    uint32_t devices; /* 8 a host */
+    double own;       /* neurons of a device */
+} balanced[] = {
+    {SCALE_BALANCED_128, 128, 337500.0},
+    {SCALE_BALANCED_1024, 1024, 337500.0},
+    {SCALE_BALANCED_225_128, 128, 225000.0},
+    {SCALE_BALANCED_225_1024, 1024, 225000.0},
+    {SCALE_BALANCED_112_128, 128, 112500.0},
+    {SCALE_BALANCED_112_1024, 1024, 112500.0},
+};
 
+/* The prediction for as many devices; 0: none. */
 static double beside_us(const bench_scale *scale, int fact)
 {
-    return fact <= SCALE_BALANCED_112_1024 ? balanced_us(scale, fact) : 0.0;
+    scale_machine machine = scale->machine;
+    machine.devices = 8;
+    for (size_t i = 0; i < sizeof balanced / sizeof balanced[0]; i++) {
+        if (balanced[i].fact != fact)
+            continue;
+        const scale_net net = {balanced[i].own * balanced[i].devices, 11250.0,
+                               8.4e-4};
+        machine.hosts = balanced[i].devices / machine.devices;
+        const scale_time time = scale_predict(&scale->params, &net, &machine);
+        return time.reason == NULL ? time.total : 0.0;
+    }
+    return 0.0;
 }
 
 static void others_print(const bench_scale *scale, bool markdown)

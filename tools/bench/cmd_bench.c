@@ -10,12 +10,11 @@
 #include <sys/random.h>
 
 #include "base/error.h"
-#include "record/writer.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/bench_files.h"
 #include "tools/bench/bench_product.h"
 #include "tools/bench/bench_tensor.h"
 #include "tools/cli/device_limits.h"
-#include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 #include "volley_build.h"
@@ -107,116 +106,92 @@ static vly_status find_genomes(const tool_args *args, char *folder,
     return VLY_OK;
 }
 
-static vly_status save(const bench_results *results, const char *path,
-                       vly_error *error)
-{
-    json_writer json;
-    size_t n_text = 0;
-    json_init(&json, true);
-    bench_json(results, &json);
-    const char *text = json_finish(&json, &n_text);
-    vly_status status = text != NULL
-                            ? vly_writer_save(path, text, n_text, error)
-                            : vly_fail_nomem(error, json.capacity, "JSON");
-    json_deinit(&json);
-    return status;
-}
+/* ---- the suites ---------------------------------------------------------- */
 
-/* --save may replace the earlier bench, which is read before. */
-static vly_status check_apart(const tool_args *args, const bench_options *bench,
-                              vly_error *error)
+enum {
+    SUITE_PRODUCT = 1, /* of accelerators: no backend, no genomes */
+    SUITE_SHAPES = 2,  /* --sizes and --set */
+    SUITE_CASES = 4,   /* --case */
+    SUITE_SEQ = 8      /* --seq */
+};
+
+static vly_status run_networks(const bench_options *bench,
+                               bench_results *results, vly_error *error)
 {
-    const output_name outputs[] = {{"--log", bench->log},
-                                   {"--json", tool_text(args, "json")},
-                                   {"--save", tool_text(args, "save")}};
+    const bool all = strcmp(bench->suite, "all") == 0;
     vly_status status = VLY_OK;
-    for (int i = 0; i < 2; i++)
-        VLY_TRY(output_apart(outputs[i].path, bench->compare,
-                             "the bench of --compare", error));
-    for (int i = 0; i < 3 && tool_has(args, "genomes"); i++)
-        VLY_TRY(output_apart_folder(outputs[i].path, tool_text(args, "genomes"),
-                                    "a genome of the bench", error));
-    status = outputs_apart(outputs, 3, error);
-out:
-    return status;
-}
-
-/* Wrong options are reported before the minutes of measuring. */
-static vly_status check_files(const tool_args *args, const bench_options *bench,
-                              vly_error *error)
-{
-    static const char *const of_compare[] = {"fail-on-regression", "threshold",
-                                             "compare-other"};
-    vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < sizeof of_compare / sizeof of_compare[0]; i++)
-        if (bench->compare == NULL && tool_has(args, of_compare[i]))
-            return vly_fail(error, VLY_E_INVALID,
-                            "--%s: wanted --compare FILE too", of_compare[i]);
-    if (bench->compare != NULL && tool_text(args, "json") != NULL &&
-        strcmp(tool_text(args, "json"), "-") == 0)
-        return vly_fail(error, VLY_E_INVALID,
-                        "--json - and --compare: both write to stdout, wanted "
-                        "--json FILE");
-    if (bench->compare != NULL && bench->sweep != NULL)
-        return vly_fail(error, VLY_E_INVALID,
-                        "--sweep compares with its first candidate: wanted no "
-                        "--compare");
-    if (bench->sweep != NULL &&
-        (tool_has(args, "json") || tool_has(args, "save")))
-        return vly_fail(error, VLY_E_INVALID,
-                        "--sweep keeps its results in --log FILE: wanted no "
-                        "--json and no --save");
-    VLY_TRY(tool_output_check(bench->log, error));
-    VLY_TRY(tool_output_check(tool_text(args, "json"), error));
-    VLY_TRY(tool_output_check(tool_text(args, "save"), error));
-    VLY_TRY(check_apart(args, bench, error));
-    status = bench_compare_check(bench, error);
-out:
-    return status;
-}
-
-static bool is_gemm(const char *suite)
-{
-    return strcmp(suite, "gemm") == 0 || strcmp(suite, "gemv") == 0;
-}
-
-/* Suites of accelerators: no backend, no genomes. */
-static bool is_product(const char *suite)
-{
-    return is_gemm(suite) || strcmp(suite, "attention") == 0 ||
-           strcmp(suite, "wkv") == 0 || strcmp(suite, "rwkv") == 0;
-}
-
-/* Suites without probes of the machine. */
-static const struct {
-    const char *name;
-    vly_status (*run)(const bench_options *, bench_results *, vly_error *);
-} suites[] = {{"cuda", bench_cuda},       {"checkpoint", bench_checkpoint},
-              {"plastic", bench_plastic}, {"attention", bench_attention},
-              {"wkv", bench_wkv},         {"rwkv", bench_rwkv},
-              {"scale", bench_scale_run}};
-
-static vly_status measure(const bench_options *bench, const char *suite,
-                          bench_results *results, vly_error *error)
-{
-    vly_status status = VLY_OK;
-    bool all = strcmp(suite, "all") == 0;
-    bench_machine_read(&results->machine);
-    results->quick = bench->quick;
-    snprintf(results->suite, sizeof results->suite, "%s", suite);
-    for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
-        if (strcmp(suite, suites[i].name) == 0)
-            return suites[i].run(bench, results, error);
-    if (is_gemm(suite))
-        return bench_gemm(bench, strcmp(suite, "gemv") == 0, results, error);
     tool_message("probing memory and increments");
     VLY_TRY(bench_probe(bench->n_threads, &results->probes, error));
-    if (all || strcmp(suite, "cpu") == 0)
+    if (all || strcmp(bench->suite, "cpu") == 0)
         VLY_TRY(bench_stress(bench, results, error));
-    if (all || strcmp(suite, "build") == 0)
+    if (all || strcmp(bench->suite, "build") == 0)
         VLY_TRY(bench_build(bench, results, error));
 out:
     return status;
+}
+
+static vly_status run_gemm(const bench_options *bench, bench_results *results,
+                           vly_error *error)
+{
+    return bench_gemm(bench, strcmp(bench->suite, "gemv") == 0, results, error);
+}
+
+static vly_status check_gemm(const bench_options *bench, vly_error *error)
+{
+    return bench_gemm_check(bench, strcmp(bench->suite, "gemv") == 0, error);
+}
+
+/* FIRST and NEXT: name, function, check of its options, what it has */
+#define SUITES(FIRST, NEXT)                                                    \
+    FIRST("cpu", run_networks, NULL, 0)                                        \
+    NEXT("build", run_networks, NULL, 0)                                       \
+    NEXT("all", run_networks, NULL, 0)                                         \
+    NEXT("cuda", bench_cuda, bench_cuda_check, SUITE_CASES)                    \
+    NEXT("checkpoint", bench_checkpoint, NULL, 0)                              \
+    NEXT("plastic", bench_plastic, bench_plastic_check, SUITE_CASES)           \
+    NEXT("gemm", run_gemm, check_gemm, SUITE_PRODUCT | SUITE_SHAPES)           \
+    NEXT("gemv", run_gemm, check_gemm, SUITE_PRODUCT | SUITE_SHAPES)           \
+    NEXT("attention", bench_attention, bench_attention_check,                  \
+         SUITE_PRODUCT | SUITE_CASES | SUITE_SEQ)                              \
+    NEXT("wkv", bench_wkv, bench_wkv_check,                                    \
+         SUITE_PRODUCT | SUITE_CASES | SUITE_SEQ)                              \
+    NEXT("rwkv", bench_rwkv, bench_rwkv_check,                                 \
+         SUITE_PRODUCT | SUITE_CASES | SUITE_SEQ)                              \
+    NEXT("scale", bench_scale_run, NULL, 0)
+
+typedef struct bench_suite {
+    const char *name;
+    vly_status (*run)(const bench_options *, bench_results *, vly_error *);
+    vly_status (*check)(const bench_options *, vly_error *);
+    uint32_t has;
+} bench_suite;
+
+static const bench_suite suites[] = {
+#define SUITE_ROW(name, run, check, has) {name, run, check, has},
+    SUITES(SUITE_ROW, SUITE_ROW)
+#undef SUITE_ROW
+};
+
+#define SUITE_NAME(name, run, check, has) name
+#define SUITE_BAR(name, run, check, has) "|" name
+#define SUITE_COMMA(name, run, check, has) ", " name
+
+/* NULL: no such suite */
+static const bench_suite *find_suite(const char *name)
+{
+    for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
+        if (strcmp(name, suites[i].name) == 0)
+            return &suites[i];
+    return NULL;
+}
+
+static vly_status measure(const bench_options *bench, const bench_suite *suite,
+                          bench_results *results, vly_error *error)
+{
+    bench_machine_read(&results->machine);
+    results->quick = bench->quick;
+    snprintf(results->suite, sizeof results->suite, "%s", suite->name);
+    return suite->run(bench, results, error);
 }
 
 /* The first failure gives the exit code; a later one is printed at once. */
@@ -250,28 +225,27 @@ static void report(const tool_args *args, const bench_options *bench,
     for (uint32_t i = 0; i < 2; i++) {
         error = (vly_error)VLY_ERROR_INIT;
         if (paths[i] != NULL)
-            (void)save(results, paths[i], &error);
+            (void)bench_save(results, paths[i], &error);
         keep_first(first, &error);
     }
 }
 
 /* Lists of the suites of accelerators, before anything is measured. */
-static vly_status check_lists(const char *suite, const bench_options *bench,
-                              vly_error *error)
+static vly_status check_lists(const bench_suite *suite,
+                              const bench_options *bench, vly_error *error)
 {
-    const bool attention = strcmp(suite, "attention") == 0;
-    const bool wkv = strcmp(suite, "wkv") == 0;
-    const bool rwkv = strcmp(suite, "rwkv") == 0;
-    if (!is_product(suite) && bench->types != NULL)
+    const bool attention = strcmp(suite->name, "attention") == 0;
+    const bool rwkv = strcmp(suite->name, "rwkv") == 0;
+    if ((suite->has & SUITE_PRODUCT) == 0 && bench->types != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--types is of suites gemm, gemv, attention, wkv and "
                         "rwkv");
-    if (!is_gemm(suite) &&
+    if ((suite->has & SUITE_SHAPES) == 0 &&
         ((bench->sizes != NULL && !rwkv) || bench->set != NULL))
         return vly_fail(error, VLY_E_INVALID,
                         "--sizes and --set are of suites gemm and gemv, "
                         "--sizes also of rwkv");
-    if (!attention && !wkv && !rwkv && bench->seq != NULL)
+    if ((suite->has & SUITE_SEQ) == 0 && bench->seq != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--seq is of suites attention, wkv and rwkv");
     if (!attention && bench->dims != NULL)
@@ -282,22 +256,14 @@ static vly_status check_lists(const char *suite, const bench_options *bench,
     if (bench->sweep == NULL && bench->log != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--log is of a sweep: wanted --sweep LIST too");
-    if (attention)
-        return bench_attention_check(bench, error);
-    if (wkv)
-        return bench_wkv_check(bench, error);
-    if (rwkv)
-        return bench_rwkv_check(bench, error);
-    if (is_gemm(suite))
-        return bench_gemm_check(bench, strcmp(suite, "gemv") == 0, error);
-    return VLY_OK;
+    return suite->check != NULL ? suite->check(bench, error) : VLY_OK;
 }
 
 /* The seed of --seed, or a random one. */
-static vly_status read_seed(const tool_args *args, const char *suite,
+static vly_status read_seed(const tool_args *args, const bench_suite *suite,
                             uint64_t *seed, vly_error *error)
 {
-    if (tool_has(args, "seed") && !is_product(suite))
+    if (tool_has(args, "seed") && (suite->has & SUITE_PRODUCT) == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--seed is of suites gemm, gemv, attention, wkv and "
                         "rwkv");
@@ -309,23 +275,10 @@ static vly_status read_seed(const tool_args *args, const char *suite,
     return VLY_OK;
 }
 
-static vly_status check_suite(const tool_args *args, const char *suite,
+static vly_status check_suite(const tool_args *args, const bench_suite *suite,
                               const bench_options *bench, vly_error *error)
 {
-    bool cuda = strcmp(suite, "cuda") == 0;
-    bool plastic = strcmp(suite, "plastic") == 0;
-    bool has_cases = cuda || plastic || (is_product(suite) && !is_gemm(suite));
-    bool known = strcmp(suite, "cpu") == 0 || strcmp(suite, "build") == 0 ||
-                 strcmp(suite, "all") == 0 || is_gemm(suite);
-    for (uint32_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
-        known = known || strcmp(suite, suites[i].name) == 0;
-    if (!known)
-        return vly_fail(
-            error, VLY_E_INVALID,
-            "unknown suite %s; wanted cpu, build, all, cuda, "
-            "checkpoint, plastic, gemm, gemv, attention, wkv, rwkv or scale",
-            suite);
-    if (!has_cases && bench->pattern != NULL)
+    if ((suite->has & SUITE_CASES) == 0 && bench->pattern != NULL)
         return vly_fail(
             error, VLY_E_INVALID,
             "--case is of suites cuda, plastic, attention, wkv and rwkv: "
@@ -333,7 +286,7 @@ static vly_status check_suite(const tool_args *args, const char *suite,
             bench->pattern);
     if (bench->pattern != NULL && bench->pattern[0] == '\0')
         return vly_fail(error, VLY_E_INVALID, "--case: nothing in it");
-    if (!cuda && bench->beside != NULL)
+    if (strcmp(suite->name, "cuda") != 0 && bench->beside != NULL)
         return vly_fail(error, VLY_E_INVALID,
                         "--beside is of suite cuda: volley bench cuda --beside "
                         "%s",
@@ -341,19 +294,16 @@ static vly_status check_suite(const tool_args *args, const char *suite,
     static const char *const of_scale[] = {"devices", "hosts", "net-latency",
                                            "net-bandwidth"};
     for (uint32_t i = 0; i < sizeof of_scale / sizeof of_scale[0]; i++)
-        if (strcmp(suite, "scale") != 0 && tool_has(args, of_scale[i]))
+        if (strcmp(suite->name, "scale") != 0 && tool_has(args, of_scale[i]))
             return vly_fail(error, VLY_E_INVALID, "--%s is of suite scale",
                             of_scale[i]);
-    vly_status status = check_lists(suite, bench, error);
-    if (status == VLY_OK && cuda)
-        status = bench_cuda_check(bench, error);
-    if (status == VLY_OK && plastic)
-        status = bench_plastic_check(bench, error);
-    return status == VLY_OK ? check_files(args, bench, error) : status;
+    const vly_status status = check_lists(suite, bench, error);
+    return status == VLY_OK ? bench_files_check(args, bench, error) : status;
 }
 
 /* Results from before a failure are reported too: they took minutes. */
-static vly_status measure_and_report(const tool_args *args, const char *suite,
+static vly_status measure_and_report(const tool_args *args,
+                                     const bench_suite *suite,
                                      const bench_options *bench, int *code,
                                      vly_error *error)
 {
@@ -383,16 +333,17 @@ static vly_status measure_and_report(const tool_args *args, const char *suite,
 static int run(const tool_args *args)
 {
     static char folder[PATH_MAX];
-    const char *suite = args->n_positional > 0 ? args->positional[0] : "cpu";
+    const char *name = args->n_positional > 0 ? args->positional[0] : "cpu";
+    const bench_suite *suite = find_suite(name);
     const char *backend = tool_text(args, "backend");
     vly_error error = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
     int code = TOOL_EXIT_DONE;
-    bench_options bench = {.suite = suite,
+    bench_options bench = {.suite = name,
                            .genomes = folder,
-                           .backend = backend != NULL              ? backend
-                                      : strcmp(suite, "cuda") == 0 ? "cuda"
-                                                                   : "cpu",
+                           .backend = backend != NULL             ? backend
+                                      : strcmp(name, "cuda") == 0 ? "cuda"
+                                                                  : "cpu",
                            .beside = tool_text(args, "beside"),
                            .pattern = tool_text(args, "case"),
                            .sizes = tool_text(args, "sizes"),
@@ -412,12 +363,17 @@ static int run(const tool_args *args)
                            .net_gbs = tool_number(args, "net-bandwidth", 0),
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
+    if (suite == NULL)
+        VLY_TRY(vly_fail(
+            &error, VLY_E_INVALID,
+            "unknown suite %s; wanted one of " SUITES(SUITE_NAME, SUITE_COMMA),
+            name));
     VLY_TRY(check_suite(args, suite, &bench, &error));
     VLY_TRY(read_seed(args, suite, &bench.seed, &error));
     VLY_TRY(device_limits_read(args, &error));
     VLY_TRY(tool_registry_create(&bench.registry, &error));
     VLY_TRY(device_limits_check(bench.registry, &error));
-    if (!is_product(suite)) {
+    if ((suite->has & SUITE_PRODUCT) == 0) {
         VLY_TRY(find_genomes(args, folder, sizeof folder, &error));
         VLY_TRY(tool_backend_check(bench.registry, bench.backend, &error));
     }
@@ -432,9 +388,7 @@ out:
 
 const tool_command cmd_bench = {
     .name = "bench",
-    .arguments =
-        "[cpu|build|all|cuda|checkpoint|plastic|gemm|gemv|attention|wkv|rwkv|"
-        "scale] [options]",
+    .arguments = "[" SUITES(SUITE_NAME, SUITE_BAR) "] [options]",
     .summary = "Times bursts and accelerators, and compares them with the "
                "machine's limits.",
     .details =

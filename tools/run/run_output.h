@@ -89,6 +89,11 @@ vly_status run_output_export(struct run_job *job, vly_error *error);
 /* Removes the files of a run that never began. */
 void run_output_deinit(struct run_job *job);
 
+/* Names of formats, by vly_export_format. */
+extern const char *const run_output_formats[];
+
+/* ---- run_output_report.c ------------------------------------------------ */
+
 /* Statistics of an area; false if there are none. */
 bool run_output_figures(const struct run_job *job, uint32_t area,
                         vly_area_spikes *figures);

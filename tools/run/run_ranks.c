@@ -116,23 +116,33 @@ static vly_status read_ranks(run_job *job, const tool_args *args,
 /* ---- start -------------------------------------------------------------- */
 
 /* Spec of a process that --ranks started. */
-static bool read_place(ranks_part *part, vly_exchange_spec *spec)
+static vly_status read_place(ranks_part *part, vly_exchange_spec *spec,
+                             vly_error *error)
 {
     const char *text = getenv(started_as);
-    unsigned rank;
-    unsigned n_ranks;
-    long leader;
-    if (text == NULL || sscanf(text, "%u %u %ld %95s", &rank, &n_ranks, &leader,
-                               part->name) != 4)
-        return false;
+    unsigned rank = 0;
+    unsigned n_ranks = 0;
+    long leader = 0;
+    if (text == NULL)
+        return VLY_OK;
+    const bool whole = sscanf(text, "%u %u %ld %95s", &rank, &n_ranks, &leader,
+                              part->name) == 4 &&
+                       rank > 0 && rank < n_ranks && n_ranks <= MOST_RANKS;
     /* It does not outlive the leader, which may be killed while both compile.
-     * If the leader ended before this call, another process is the parent. */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != (pid_t)leader)
-        (void)raise(SIGKILL);
+     * If the leader ended before this call, another process is the parent, and
+     * what is said here goes to /dev/null. */
+    if (!whole || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+        getppid() != (pid_t)leader)
+        return vly_fail(error, VLY_E_INVALID,
+                        "the environment has %s=%.100s: --ranks sets this "
+                        "variable for the processes that it starts, and this "
+                        "is none of them; wanted it unset",
+                        started_as, text);
+    part->child = true;
     spec->rank = rank;
     spec->n_ranks = n_ranks;
     spec->name = part->name;
-    return true;
+    return VLY_OK;
 }
 
 /* This program again, without input and output: what the rank has to say goes
@@ -255,7 +265,7 @@ vly_status run_ranks_begin(run_job *job, vly_error *error)
     vly_exchange_info info = {.struct_size = sizeof info};
     vly_status status = VLY_OK;
     spec.timeout_ms = (uint32_t)(part->timeout_s * 1e3);
-    part->child = read_place(part, &spec);
+    VLY_TRY(read_place(part, &spec, error));
     if (!part->child && part->n_asked < 2 && part->mpi == NULL)
         return VLY_OK;
     VLY_TRY(tool_registry_create(&job->registry, error));
