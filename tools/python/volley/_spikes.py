@@ -8,6 +8,8 @@ from typing import Any, Dict, Iterable, NamedTuple, Tuple
 import numpy as np
 import numpy.typing as npt
 
+from ._library import check_kind
+
 # As `volley run --statistics` has them.
 # Source  Potjans and Diesmann 2014, doi:10.1093/cercor/bhs358
 BIN_MS = 3.0  # in which the spikes of an area are counted
@@ -188,6 +190,7 @@ def statistics(spikes: Spikes, areas: Iterable[Area]) -> Dict[str, Any]:
     >>> one["rate_hz"], one["isi_cv"], one["silent_share"]
     (15.0, 0.0, 0.75)
     """
+    check_kind(spikes, Spikes, "spikes")
     bursts = max(int(math.floor(BIN_MS / spikes.dt_ms + 0.5)), 1)
     n_bins = (spikes.last - spikes.first) // bursts
     figures = {}
