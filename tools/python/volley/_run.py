@@ -149,19 +149,19 @@ class Runner(Handle):
                 engine's, E_STOPPED after stop(); ClosedError; RuntimeError:
                 another thread uses the net
         """
-        if (bursts.__class__ is int and ms is None and not record and
-                on_spikes is None and not progress and
-                0 <= bursts <= self._quick
-                and not self._recordings and not self._running):
+        n = (bursts if bursts.__class__ is int and ms is None and
+             0 <= bursts <= self._quick else self._bursts(bursts, ms))
+        if (not record and on_spikes is None and not progress and
+                n <= self._quick and not self._recordings and
+                not self._running):
             self._claim()
             try:
-                status = self._c_run(self._handle, bursts, self._error_at)
+                status = self._c_run(self._handle, n, self._error_at)
             finally:
                 self._use.release()
             if status:
                 raise made_error(status, self._error.message)
             return None
-        n = self._bursts(bursts, ms)
         for what, given in (("on_spikes", on_spikes), ("progress", progress)):
             if not (given is None or callable(given) or
                     (what == "progress" and isinstance(given, bool))):
