@@ -424,6 +424,62 @@ def in_a_pool(job):
         return made.digest
 
 
+class Weights(unittest.TestCase):
+    """Of maps that learn, written."""
+
+    def setUp(self):
+        area = {"model": "lif_psc_exp", "neurons": 4}
+        self.net = volley.load({
+            "run": {"dt_ms": 0.1}, "area": {"A": area, "B": area},
+            "plasticity": {"p": {"rule": "stdp", "w_max_pa": 8}},
+            "map": [{"id": "m", "from": "A", "to": ["A", "B"], "self": True,
+                     "rule": "all_to_all", "weight_pa": 4, "plasticity": "p"},
+                    {"id": "fixed", "from": "B", "to": "A",
+                     "rule": "all_to_all", "weight_pa": 4}]}, "cpu:1")
+        self.addCleanup(self.net.close)
+
+    def test_written_is_read(self):
+        net = self.net
+        with net.snapshot() as state:
+            before = net.state_digest()
+            # multiples of 2^-16 of any unit that 8 pA may have
+            given = np.arange(32) / 4
+            net.write_weights("m", given)
+            np.testing.assert_array_equal(net.weights("m"), given)
+            self.assertNotEqual(net.state_digest(), before)
+            net.swap("cpu:2")
+            np.testing.assert_array_equal(net.weights("m"), given)
+            net.write_weights("m", [7, 6], source=("A", [1, 3]),
+                              target=("B", 2))
+            got = net.synapses("m")
+            chosen = ((got.pair == 1) & (got.target == 2) &
+                      np.isin(got.source, [1, 3]))
+            np.testing.assert_array_equal(got.weight[chosen], [7, 6])
+            np.testing.assert_array_equal(got.weight[~chosen], given[~chosen])
+            net.write_weights("m", 5)
+            self.assertEqual(set(net.weights("m")), {5.0})
+            net.write_weights("m", [], source=("A", []))
+            net.restore(state)
+            self.assertEqual(net.state_digest(), before)
+
+    def test_all_or_nothing(self):
+        net, good = self.net, np.full(32, 2.0)
+        before = net.weights()
+        for kind, words, wrong in (
+                (ValueError, r"shape \(31,\), wanted a number or \(32,\)",
+                 ("m", good[1:])),
+                (TypeError, "weights has dtype <U1", ("m", "x")),
+                (volley.Error, "learn", ("fixed", 3)),
+                (volley.Error, "9", ("m", np.append(good[1:], 9))),
+                (volley.Error, "nan", ("m", np.append(good[1:], np.nan))),
+                (KeyError, "no map n; did you mean|no map n", ("n", 3)),
+                (ValueError, "wanted 0 to 3", ("m", 3, ("A", 4)))):
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(kind, words):
+                    net.write_weights(*wrong)
+                np.testing.assert_array_equal(net.weights(), before)
+
+
 class Copies(unittest.TestCase):
     """Of nets, by the words of Python and by processes."""
 

@@ -176,6 +176,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "net_write": (_I32, [_PTR, _STR, _STR, _U32, _U32, _PTR, _ERR]),
     "net_weights_read": (_I32, [_PTR, _STR, _U32, _U64, _U64, _PTR, _PTR, _PTR,
                                 _ERR]),
+    "net_weights_write": (_I32, [_PTR, _STR, _U32, _U64, _U64, _PTR, _ERR]),
     "net_set": (_I32, [_PTR, _STR, _F64, _ERR]),
     "net_rounding": (_I32, [_PTR, _STR, ctypes.POINTER(_F64), _ERR]),
     "net_set_each": (_I32, [_PTR, _STR, _STR, _PTR, _U32, _ERR]),

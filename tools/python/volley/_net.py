@@ -24,6 +24,7 @@ from ._library import (AreaStats, AssociationStats, BoundStats, MemoryStats,
 from ._recording import FieldRecording, Recording, SpikeRecording
 from ._run import Interrupt, Runner
 from ._spikes import Area, Spikes, statistics
+from ._weights import write as write_weights
 
 # relative rounding error from which a warning is given
 _OFF_MOST = 0.01
@@ -419,6 +420,26 @@ class Net(Runner):
         parts = [weight for _, _, weight in
                  self._each(map, source, target, True, False)]
         return np.concatenate(parts) if parts else np.empty(0)
+
+    @_alone
+    def write_weights(self, map: str, weights: npt.ArrayLike,
+                      source: Ends = None, target: Ends = None) -> None:
+        """Replaces weights of a map that learns: one number for all, or
+        float64 [n] in the order and the unit of weights(map, source, target).
+
+        They become whole multiples of 2^-16 of the stored unit, and are part of
+        the state: of snapshots, swaps and checkpoints. After an exception
+        nothing is changed.
+
+        Raises  UnknownName, TypeError; ValueError: another shape; Error: the
+                map does not learn, a weight is not between 0 and w_max
+        """
+        sizes = {name: area.neurons for name, area in self.areas.items()}
+        ends = (end_of("source", source, sizes),
+                end_of("target", target, sizes))
+        write_weights(self, choose(self.projections, map, ends[0].area,
+                                   ends[1].area), ends,
+                      floats(weights, "weights"))
 
     @_alone
     def delays_ms(self, map: Optional[str] = None,
