@@ -333,6 +333,11 @@ class Figures(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no burst would be left"):
             empty.since(0.1)
 
+    def test_units_have_names(self):
+        self.assertRegex(str(self.net.explain()),
+                         r"area E: [0-9,]+ lif_psc_delta, input in units of "
+                         r"[0-9.e-]+ mV\n")
+
     def test_correlation_is_that_of_numpy(self):
         part = self.net.area("I").of(self.spikes)
         ids = np.unique(part.neurons)
