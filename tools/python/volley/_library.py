@@ -347,9 +347,17 @@ def check_handle(handle: Any, kind: str) -> ctypes.c_void_p:
 def check_kind(value: Any, kind: Type[_Kind], what: str) -> _Kind:
     """The value, if it is of that class."""
     if not isinstance(value, kind):
-        raise TypeError(f"{what} is {type(value).__name__}, wanted a "
+        raise TypeError(f"{what} is {type(value).__name__}, wanted "
                         f"{kind.__name__}")
     return value
+
+
+def check_number(value: Any, what: str) -> float:
+    """One number."""
+    if (isinstance(value, (str, bytes)) or not hasattr(value, "__float__") or
+            getattr(value, "ndim", 0) != 0):
+        raise TypeError(f"{what} is {type(value).__name__}, wanted a number")
+    return float(value)
 
 
 class Handle:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 import numpy as np
 
-from ._library import check_kind, check_whole
+from ._library import check_kind, check_number, check_whole
 from ._recording import FieldRecording
 from ._spikes import Spikes
 
@@ -90,7 +90,7 @@ def rates(net: "Net", spikes: Optional[Spikes] = None, bin_ms: float = 5.0,
     bin_ms  width of the bins, at least a burst
     """
     given = _spikes(net, spikes)
-    if not bin_ms >= given.dt_ms:
+    if not check_number(bin_ms, "bin_ms") >= given.dt_ms:
         raise ValueError(f"bin_ms is {bin_ms}, wanted at least "
                          f"{given.dt_ms:g}, a burst")
     figure, (axes,) = _figure(1, size)
