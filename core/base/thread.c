@@ -5,8 +5,8 @@
  * and sleep until the process ends. A gang that finds the pool in use (another
  * thread, or a nested call) makes threads of its own for that call: rare, so
  * simple is good enough. Waiting spins for a moment first, because a futex
- * wake-up costs more than a burst of a small network. Not usable in a child
- * after fork.
+ * wake-up costs more than a burst of a small network. In the child of a fork,
+ * which has none of the threads, the pool starts anew.
  */
 #define _GNU_SOURCE /* CPU_COUNT, syscall */
 #include "base/thread.h"
@@ -233,9 +233,27 @@ static void *pool_main(void *arg)
     return NULL;
 }
 
+/* In the child of a fork: the workers and whoever held the pool are gone. */
+static void pool_forget(void)
+{
+    for (uint32_t i = 0; i < pool_made; i++) {
+        atomic_store(&pool_workers[i].calls.value, 0);
+        atomic_store(&pool_workers[i].calls.sleepers, 0);
+        atomic_store(&pool_workers[i].id, 0);
+    }
+    atomic_store(&pool_running.value, 0);
+    atomic_store(&pool_running.sleepers, 0);
+    pool_made = 0;
+    atomic_flag_clear(&pool_busy);
+}
+
 /* Pool held. False if a thread could not be made; those made stay. */
 static bool pool_grow(uint32_t n_workers)
 {
+    static bool forks_seen;
+    if (!forks_seen && pthread_atfork(NULL, NULL, pool_forget) != 0)
+        return false;
+    forks_seen = true;
     while (pool_made < n_workers) {
         pool_worker *worker = &pool_workers[pool_made];
         worker->task = pool_made + 1;

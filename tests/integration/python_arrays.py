@@ -432,7 +432,7 @@ class Mistakes(unittest.TestCase):
                  lambda: net.read("A", 3)),
                 (TypeError, "a backend is int, wanted a name",
                  lambda: net.swap(4)),
-                (TypeError, "is str, wanted a whole number",
+                (TypeError, r"first is .0. \(str\), wanted a whole number",
                  lambda: net.read("A", "v_mv", "0")),
                 (TypeError, "a path is int", lambda: volley.State.load(3))):
             with self.subTest(words=words):

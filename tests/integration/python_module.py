@@ -427,6 +427,7 @@ class Module(unittest.TestCase):
         found = {plugin["id"]: plugin for plugin in volley.plugins()}
         self.assertTrue(found["cpu"]["usable"])
         self.assertRegex(volley.version(), r"^\d+\.\d+\.\d+$")
+        self.assertEqual(volley.__version__, volley.version())
 
     def test_structures_have_the_sizes_of_the_header(self):
         with open(os.path.join(SOURCE, "core", "include", "volley",

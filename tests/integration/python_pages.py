@@ -11,6 +11,7 @@ import io
 import json
 import os
 import pkgutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -69,6 +70,24 @@ class Pages(unittest.TestCase):
         rate, digest = printed[0].split()[:2]
         self.assertGreater(float(rate), 0)
         self.assertEqual(len(digest), 16)
+
+    def test_commands_after_the_installation(self):
+        """As they stand on the page and on that of the package."""
+        for page in PAGE, os.path.join(SOURCE, "tools", "python",
+                                       "pyproject.toml"):
+            with open(page, encoding="utf-8") as file:
+                line, = [one for one in file if " && volley run " in one]
+            made = os.path.join("bin", os.path.basename(page))
+            os.makedirs(made)
+            os.symlink(os.path.abspath(sys.argv[1]),
+                       os.path.join(made, "volley"))
+            path = os.path.abspath(made) + os.pathsep + os.environ["PATH"]
+            done = subprocess.run(
+                ["sh", "-c", line.rstrip() + " --ms 1 --set var.order=100"],
+                cwd=made, env={**os.environ, "PATH": path}, text=True,
+                capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("digest", done.stdout)
 
     def test_examples_of_docstrings(self):
         tried = 0

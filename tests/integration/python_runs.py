@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python module: recordings, progress, whatever ends a run, statistics and
-plots.
+"""The Python module: recordings, progress, whatever ends a run, statistics,
+plots, copies and processes.
 
 python_runs.py COMMAND SOURCE: the environment names library and module.
 """
+import copy
 import csv
 import io
 import json
 import math
+import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -330,6 +333,11 @@ class Figures(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no burst would be left"):
             empty.since(0.1)
 
+    def test_units_have_names(self):
+        self.assertRegex(str(self.net.explain()),
+                         r"area E: [0-9,]+ lif_psc_delta, input in units of "
+                         r"[0-9.e-]+ mV\n")
+
     def test_correlation_is_that_of_numpy(self):
         part = self.net.area("I").of(self.spikes)
         ids = np.unique(part.neurons)
@@ -409,6 +417,184 @@ class Figures(unittest.TestCase):
             with self.assertRaisesRegex(ImportError, "plots need matplotlib: "
                                                      "pip install"):
                 volley.plot.raster(self.net, self.spikes)
+
+
+def in_a_pool(job):
+    """What another process makes of a genome, and of a net of its parent's."""
+    order, net = job
+    if net is not None:
+        net.run(1)
+    with volley.load(BRUNEL, "cpu:2", set={"var.order": order}) as made:
+        made.run(20)
+        return made.digest
+
+
+class Weights(unittest.TestCase):
+    """Of maps that learn, written."""
+
+    def setUp(self):
+        area = {"model": "lif_psc_exp", "neurons": 4}
+        self.net = volley.load({
+            "run": {"dt_ms": 0.1}, "area": {"A": area, "B": area},
+            "plasticity": {"p": {"rule": "stdp", "w_max_pa": 8}},
+            "map": [{"id": "m", "from": "A", "to": ["A", "B"], "self": True,
+                     "rule": "all_to_all", "weight_pa": 4, "plasticity": "p"},
+                    {"id": "fixed", "from": "B", "to": "A",
+                     "rule": "all_to_all", "weight_pa": 4}]}, "cpu:1")
+        self.addCleanup(self.net.close)
+
+    def test_written_is_read(self):
+        net = self.net
+        with net.snapshot() as state:
+            before = net.state_digest()
+            # multiples of 2^-16 of any unit that 8 pA may have
+            given = np.arange(32) / 4
+            net.write_weights("m", given)
+            np.testing.assert_array_equal(net.weights("m"), given)
+            self.assertNotEqual(net.state_digest(), before)
+            net.swap("cpu:2")
+            np.testing.assert_array_equal(net.weights("m"), given)
+            net.write_weights("m", [7, 6], source=("A", [1, 3]),
+                              target=("B", 2))
+            got = net.synapses("m")
+            chosen = ((got.pair == 1) & (got.target == 2) &
+                      np.isin(got.source, [1, 3]))
+            np.testing.assert_array_equal(got.weight[chosen], [7, 6])
+            np.testing.assert_array_equal(got.weight[~chosen], given[~chosen])
+            net.write_weights("m", 5)
+            self.assertEqual(set(net.weights("m")), {5.0})
+            net.write_weights("m", [], source=("A", []))
+            net.restore(state)
+            self.assertEqual(net.state_digest(), before)
+
+    def test_all_or_nothing(self):
+        net, good = self.net, np.full(32, 2.0)
+        before = net.weights()
+        for kind, words, wrong in (
+                (ValueError, r"shape \(31,\), wanted a number or \(32,\)",
+                 ("m", good[1:])),
+                (TypeError, "weights has dtype <U1", ("m", "x")),
+                (volley.Error, "learn", ("fixed", 3)),
+                (volley.Error, "9", ("m", np.append(good[1:], 9))),
+                (volley.Error, "nan", ("m", np.append(good[1:], np.nan))),
+                (KeyError, "no map n; did you mean|no map n", ("n", 3)),
+                (ValueError, "wanted 0 to 3", ("m", 3, ("A", 4)))):
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(kind, words):
+                    net.write_weights(*wrong)
+                np.testing.assert_array_equal(net.weights(), before)
+
+
+class Copies(unittest.TestCase):
+    """Of nets, by the words of Python and by processes."""
+
+    def test_nothing_is_freed_twice(self):
+        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+            state = net.snapshot()
+            for one in net, state, net._connectome:
+                for wrong in copy.copy, copy.deepcopy, pickle.dumps:
+                    with self.assertRaisesRegex(TypeError, "cannot be copied"):
+                        wrong(one)
+            net.run(100, record=True)
+            again = pickle.loads(pickle.dumps(net.spikes))
+            np.testing.assert_array_equal(again.neurons, net.spikes.neurons)
+
+    def test_errors_reach_another_process(self):
+        for genome in "no such", {"area": 3}, {"run": {}}:
+            with self.assertRaises(volley.Error) as caught:
+                volley.load(genome)
+            again = pickle.loads(pickle.dumps(caught.exception))
+            self.assertEqual(
+                (str(again), again.status, again.exit_code),
+                (str(caught.exception), caught.exception.status,
+                 caught.exception.exit_code))
+
+    def test_processes_that_are_forked(self):
+        """They have none of the threads of the first one."""
+        want = in_a_pool((100, None))  # starts the threads
+        with volley.load(BRUNEL, "cpu:2", set=SMALL) as net:
+            with multiprocessing.get_context("fork").Pool(1) as pool:
+                asked = pool.map_async(in_a_pool, [(100, None)] * 2)
+                self.assertEqual(asked.get(60), [want] * 2)
+                refused = pool.map_async(in_a_pool, [("=", None)])
+                with self.assertRaisesRegex(volley.Error, "order"):
+                    refused.get(60)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                try:
+                    net.run(1)
+                except RuntimeError as why:
+                    net.close()
+                    os._exit(0 if "process that forked" in str(why) else 1)
+                os._exit(2)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            net.run(20)
+            self.assertEqual(net.digest, want)
+
+
+class Kinds(unittest.TestCase):
+    """Values of other kinds than were asked for."""
+
+    def setUp(self):
+        self.net = volley.load(BRUNEL, "cpu:1", set=SMALL)
+        self.addCleanup(self.net.close)
+
+    def test_a_sentence_for_each(self):
+        net, masked = self.net, np.ma.masked_array([1.0, 2.0], mask=[0, 1])
+        for kind, words, wrong in (
+                (TypeError, "wanted Connectome.load",
+                 lambda: volley.Connectome("brunel")),
+                (TypeError, "wanted State.load", lambda: volley.State(3)),
+                (TypeError, "connectome is str", lambda: volley.Net("brunel")),
+                (TypeError, "a state is str", lambda: net.restore("a.vlk")),
+                (TypeError, "set is list, wanted a dict",
+                 lambda: volley.load(BRUNEL, set=["var.g=5"])),
+                (TypeError, "tables is str, wanted a dict",
+                 lambda: volley.load(BRUNEL, tables="edges")),
+                (ValueError, "a genome is ''", lambda: volley.load("")),
+                (volley.Error, "did you mean brunel, which ships",
+                 lambda: volley.load("brunnel")),
+                (ValueError, "threads is -1, wanted a whole number",
+                 lambda: volley.load(BRUNEL, threads=-1)),
+                (TypeError, "spikes is list, wanted Spikes",
+                 lambda: net.statistics([1, 2])),
+                (TypeError, "spikes is list, wanted Spikes",
+                 lambda: volley.plot.raster(net, [1, 2])),
+                (TypeError, "an area is str, wanted Area",
+                 lambda: volley.statistics(net.run(0, record=True), "E")),
+                (TypeError, "a time is str, wanted a number",
+                 lambda: net.statistics(from_ms="5")),
+                (TypeError, "bin_ms is list, wanted a number",
+                 lambda: volley.plot.rates(net, bin_ms=[5])),
+                (TypeError, "net is tuple, wanted Net",
+                 lambda: volley.plot.raster((1, 2))),
+                (TypeError, "wanted a number of bursts",
+                 lambda: net.run(np.array([3, 4]))),
+                (TypeError, "on_spikes is int", lambda: net.run(1, on_spikes=3)),
+                (TypeError, "progress is int", lambda: net.run(9, progress=3)),
+                (TypeError, "value has dtype <U1",
+                 lambda: net.modulate("dopamine", "x")),
+                (KeyError, r"area \['E'\] is list, wanted a name",
+                 lambda: net.record(["E"])),
+                (ValueError, "port is -1", lambda: net.inject("E", 0, 1.0, -1)),
+                (ValueError, "values has masked values",
+                 lambda: net.write("E", "v_mv", masked))):
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(kind, words):
+                    wrong()
+        self.assertEqual(net.burst, 0)
+
+    def test_no_neurons_are_some(self):
+        trace = self.net.record("E", "v_mv", neurons=[])
+        self.net.run(3)
+        self.assertEqual(trace.values.shape, (4, 0))
+
+    def test_more_than_a_neuron_takes(self):
+        most = 2**30 * self.net.area("E").units[0]
+        self.net.inject("E", 0, most / 2)
+        with self.assertWarnsRegex(volley.RoundingWarning, "gets at most"):
+            self.net.inject("E", [0, 1], [1.0, -2 * most])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/thread.h"
@@ -309,7 +311,35 @@ static void a_thread_is_nicer(void **state)
     }
 }
 
+/* The threads of the pool are not in the child of a fork: without its own it
+ * would wait forever. */
+static void a_forked_process_has_its_own_pool(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it forbids threads after a fork */
+#endif
+    counts before = {0};
+    vly_thread_loop(3, N_TASKS, count_task, &before);
+    assert_int_equal(before.total, N_TASKS);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        counts c = {0};
+        vly_thread_loop(3, N_TASKS, count_task, &c);
+        _exit(c.total == N_TASKS ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    counts after = {0};
+    vly_thread_loop(3, N_TASKS, count_task, &after);
+    assert_int_equal(after.total, N_TASKS);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_forked_process_has_its_own_pool),
     cmocka_unit_test(loop_runs_every_task_once),
     cmocka_unit_test(gang_runs_all_at_once),
     cmocka_unit_test(gang_can_follow_quickly),

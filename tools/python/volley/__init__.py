@@ -32,13 +32,12 @@ __all__ = ["Area", "ClosedError", "Connectome", "Error", "Explanation",
            "Synapses", "UnknownName", "load", "plot", "plugins", "statistics",
            "version"]
 
+__version__: str  # that of libvolley
+
 try:
     import numpy as _numpy
 except ImportError:  # `python -m volley` runs the command without it
-    def __getattr__(name: str) -> Any:
-        if name in __all__:
-            raise ImportError(f"volley.{name} needs NumPy: pip install numpy")
-        raise AttributeError(f"module volley has no attribute {name}")
+    pass
 else:
     from . import plot
     from ._connectome import Connectome, Projection, State, Synapses
@@ -47,3 +46,14 @@ else:
     from ._net import Net
     from ._recording import FieldRecording, Recording, SpikeRecording
     from ._spikes import Area, Spikes, statistics
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        try:
+            return version()
+        except ImportError as why:
+            raise AttributeError(str(why)) from None
+    if name in __all__:
+        raise ImportError(f"volley.{name} needs NumPy: pip install numpy")
+    raise AttributeError(f"module volley has no attribute {name}")

@@ -2,18 +2,19 @@
 """`python -m volley ARGUMENTS`: the command `volley` that belongs to this module."""
 import os
 import sys
+from typing import NoReturn
 
 from . import _where
 
 CANNOT_READ = 4  # the command's exit code for a file that is missing
 
 
-def _end(text):
+def _end(text: str) -> NoReturn:
     sys.stderr.write(f"volley: {text}\n")
     sys.exit(CANNOT_READ)
 
 
-def main():
+def main() -> None:
     path = _where.command()
     if path is None:
         _end(f"there is no command volley in the installation of this module "

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import GenomeWarning, RoundingWarning, plain, unknown
-from ._genome import Genome, Tables, read
-from ._library import (Handle, ProjectionInfo, StateInfo, call, lib, make,
-                       text)
+from ._genome import Genome, Tables, numbers, read
+from ._library import (Handle, ProjectionInfo, StateInfo, call, check_handle,
+                       check_whole, lib, make, text)
 
 
 class Projection(NamedTuple):
@@ -87,9 +87,9 @@ class Connectome(Handle):
     notes: Tuple[str, ...] = ()
 
     def __init__(self, handle: ctypes.c_void_p) -> None:
-        self._h = handle
+        self._guard = threading.RLock()  # of _nets and the handle
+        self._h = check_handle(handle, "Connectome")
         self._nets = 0  # alive, which read it
-        self._guard = threading.RLock()  # of the two
         self._dropped = False  # only nets have it
 
     def _hold(self) -> ctypes.c_void_p:
@@ -140,6 +140,7 @@ class Connectome(Handle):
         Raises   Error, TypeError, ValueError
         Warns    GenomeWarning, RoundingWarning
         """
+        check_whole(threads, 2**32 - 1, "threads")
         handle = read(genome, set, tables)
         try:
             made = cls(make("connectome_build", handle, threads))
@@ -263,7 +264,7 @@ def end_of(what: str, given: Any, sizes: Mapping[str, int]) -> End:
     n = sizes[area]
     if isinstance(neurons, slice):
         return End(area, np.unique(np.arange(n, dtype=np.int64)[neurons]))
-    chosen = np.unique(np.atleast_1d(np.asarray(neurons)))
+    chosen = np.unique(np.atleast_1d(numbers(neurons, f"neurons of the {what}")))
     if chosen.size and chosen.dtype.kind not in "iu":
         raise TypeError(f"neurons of the {what} have dtype {chosen.dtype}, "
                         "wanted whole numbers: indices from 0 on")
@@ -303,7 +304,7 @@ class State(Handle):
     _destroy = "vly_state_destroy"
 
     def __init__(self, handle: ctypes.c_void_p) -> None:
-        self._h = handle
+        self._h = check_handle(handle, "State")
 
     @classmethod
     def load(cls, path: Any) -> "State":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Iterable
+from typing import Any, Iterable
 
 _STATUS = {-1: "E_INVALID", -2: "E_PARSE", -3: "E_IO", -4: "E_NOMEM",
            -5: "E_UNSUPPORTED", -6: "E_DEVICE", -7: "E_ABI", -8: "E_STOPPED"}
@@ -26,8 +26,13 @@ class Error(Exception):
 
     def __init__(self, code: int, message: str, exit_code: int = 1) -> None:
         super().__init__(message)
+        self._code = code
         self.status = _STATUS.get(code, str(code))
         self.exit_code = exit_code
+
+    def __reduce__(self) -> Any:
+        # without it a pool of processes waits forever for what failed
+        return type(self), (self._code, str(self), self.exit_code)
 
 
 class ClosedError(ValueError):

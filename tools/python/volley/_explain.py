@@ -8,6 +8,9 @@ from ._connectome import Projection, group
 from ._spikes import Area
 
 
+_BOTH_PORTS = 2  # Projection.port
+
+
 def _size(n: float) -> str:
     for unit in ("bytes", "kB", "MB", "GB"):
         if n < 1000 or unit == "GB":
@@ -60,13 +63,21 @@ class Explanation:
                   ", host " + _size(memory["host"]) + ", device " +
                   _size(memory["device"]), ""]
         for area in self.areas:
-            units = ", ".join(f"{unit:.3g}" for unit in area.units)
+            units = ", ".join(f"{unit:.3g} {self._unit(area.name, port)}".rstrip()
+                              for port, unit in enumerate(area.units))
             lines.append(f"area {area.name}: {area.neurons:,} {area.model}, "
                          f"input in units of {units or '-'}")
         for parts in group(self.projections):
             lines.append(_line(parts))
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def _unit(self, area: str, port: int) -> str:
+        """"mV", as the maps onto the port have it; "" if there are none."""
+        for one in self.projections:
+            if one.target == area and one.port in (port, _BOTH_PORTS):
+                return one.unit_name
+        return ""
 
     def __repr__(self) -> str:
         return str(self)

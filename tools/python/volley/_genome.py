@@ -4,6 +4,7 @@ of arrays in place of files."""
 from __future__ import annotations
 
 import ctypes
+import difflib
 import os
 import re
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
@@ -11,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 import numpy as np
 
 from . import _where
-from ._errors import plain
+from ._errors import Error, plain
 from ._library import (GenomeSource, Override, Table, TableColumn, make, text)
 
 Tables = Mapping[str, Mapping[str, Any]]
@@ -30,7 +31,11 @@ _ENDS = ("source", "target")
 # ---- arrays ---------------------------------------------------------------
 
 def numbers(values: Any, what: str) -> "np.ndarray[Any, Any]":
-    """An array of numbers. Errors  TypeError: what has other things in it"""
+    """An array of numbers. Errors  TypeError: what has other things in it;
+    ValueError: rows of several lengths, masked values"""
+    if np.ma.is_masked(values):  # asarray would take what is below the mask
+        raise ValueError(f"{what} has masked values, wanted numbers: fill or "
+                         "remove them")
     try:
         array = np.asarray(values)
     except ValueError:  # rows of several lengths
@@ -251,9 +256,26 @@ def _find(genome: Any) -> bytes:
     return text(path, "a genome")
 
 
+def _shipped(name: Any) -> str:
+    """What a name that no file has may have meant."""
+    if isinstance(name, os.PathLike):
+        name = os.fspath(name)
+    if not isinstance(name, str) or os.path.exists(name) or os.sep in name:
+        return ""
+    near = difflib.get_close_matches(name, _where.genomes(), 1)
+    return (f"; did you mean {near[0]}, which ships?" if near else
+            "; `volley new` lists the genomes that ship")
+
+
 def read(genome: Genome, settings: Optional[Mapping[str, Any]],
          tables: Optional[Tables]) -> ctypes.c_void_p:
     """The handle of a genome; the caller destroys it."""
+    for what, wanted in (("set", settings), ("tables", tables)):
+        if wanted is not None and not isinstance(wanted, Mapping):
+            raise TypeError(f"{what} is {type(wanted).__name__}, wanted a dict")
+    if isinstance(genome, str) and not genome:
+        raise ValueError("a genome is '', wanted the name of a file, text or a "
+                         "dict")
     given: Dict[str, Any] = dict(tables or {})
     pairs = [(text(str(path)), text(toml(value)))
              for path, value in (settings or {}).items()]
@@ -282,6 +304,11 @@ def read(genome: Genome, settings: Optional[Mapping[str, Any]],
         source.n_bytes = len(encoded)
     made, kept = _given(given)
     source.tables, source.n_tables = made, len(given)
-    handle = make("genome_read", ctypes.byref(source))
+    try:
+        handle = make("genome_read", ctypes.byref(source))
+    except Error as why:
+        if written is None and why.status == "E_IO":
+            why.args = (str(why) + _shipped(genome),)
+        raise
     del kept
     return handle

@@ -6,10 +6,14 @@ import ctypes
 import operator
 import os
 import threading
-from typing import Any, ClassVar, Dict, List, Optional, Tuple
+from typing import (Any, ClassVar, Dict, List, Optional, Tuple, Type,
+                    TypeVar)
 
 from . import _where
 from ._errors import ClosedError, Error, plain
+
+
+_Kind = TypeVar("_Kind")
 
 
 class ErrorStruct(ctypes.Structure):
@@ -172,6 +176,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "net_write": (_I32, [_PTR, _STR, _STR, _U32, _U32, _PTR, _ERR]),
     "net_weights_read": (_I32, [_PTR, _STR, _U32, _U64, _U64, _PTR, _PTR, _PTR,
                                 _ERR]),
+    "net_weights_write": (_I32, [_PTR, _STR, _U32, _U64, _U64, _PTR, _ERR]),
     "net_set": (_I32, [_PTR, _STR, _F64, _ERR]),
     "net_rounding": (_I32, [_PTR, _STR, ctypes.POINTER(_F64), _ERR]),
     "net_set_each": (_I32, [_PTR, _STR, _STR, _PTR, _U32, _ERR]),
@@ -223,16 +228,20 @@ def lib() -> ctypes.CDLL:
 _MOST = {_U32: 2**32 - 1, _U64: 2**64 - 1}
 
 
-def check_whole(value: Any, most: int) -> None:
+def check_whole(value: Any, most: int, what: str = "") -> None:
     """Raises TypeError or ValueError for what is not a whole number from 0 to
     most: ctypes would truncate it."""
+    shown = plain(repr(value))
     try:
         whole = operator.index(value)
     except TypeError:
-        raise TypeError(f"{plain(repr(value))} is {type(value).__name__}, "
-                        f"wanted a whole number from 0 to {most}") from None
+        kind = type(value).__name__
+        raise TypeError((f"{what} is {shown} ({kind})" if what else
+                         f"{shown} is {kind}") +
+                        f", wanted a whole number from 0 to {most}") from None
     if not 0 <= whole <= most:
-        raise ValueError(f"{value!r}, wanted a whole number from 0 to {most}")
+        raise ValueError((f"{what} is {shown}" if what else shown) +
+                         f", wanted a whole number from 0 to {most}")
 
 
 def made_error(status: int, message: bytes) -> Error:
@@ -324,10 +333,43 @@ def plugins() -> List[Dict[str, Any]]:
     return found
 
 
+def check_handle(handle: Any, kind: str) -> ctypes.c_void_p:
+    """A handle that this module made: the library follows any other number into
+    memory that is not its own."""
+    if not isinstance(handle, ctypes.c_void_p):
+        raise TypeError(f"{kind}({plain(repr(handle))[:60]}), wanted "
+                        f"{kind}.load(FILE)" +
+                        (" or Connectome.build(GENOME)"
+                         if kind == "Connectome" else " or net.snapshot()"))
+    return handle
+
+
+def check_kind(value: Any, kind: Type[_Kind], what: str) -> _Kind:
+    """The value, if it is of that class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} is {type(value).__name__}, wanted "
+                        f"{kind.__name__}")
+    return value
+
+
+def check_number(value: Any, what: str) -> float:
+    """One number."""
+    if (isinstance(value, (str, bytes)) or not hasattr(value, "__float__") or
+            getattr(value, "ndim", 0) != 0):
+        raise TypeError(f"{what} is {type(value).__name__}, wanted a number")
+    return float(value)
+
+
 class Handle:
     """Owns a handle of the library until close, `with`, or the last name."""
     _destroy = ""
     _h: Optional[ctypes.c_void_p] = None
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        # two copies would free the same memory
+        raise TypeError(f"a {type(self).__name__} cannot be copied, pickled or "
+                        "sent to a process: make one there, or save and load a "
+                        "State")
 
     def close(self) -> None:
         """Frees the handle of the library; a second call does nothing."""

@@ -19,14 +19,18 @@ from ._errors import Error, RoundingWarning, plain, unknown
 from ._explain import Explanation
 from ._genome import floats, numbers
 from ._library import (AreaStats, AssociationStats, BoundStats, MemoryStats,
-                       Stats, call, check_whole, lib, made_error, make,
-                       registry, word)
+                       Stats, call, check_kind, check_whole, lib, made_error,
+                       make, registry, word)
 from ._recording import FieldRecording, Recording, SpikeRecording
 from ._run import Interrupt, Runner
 from ._spikes import Area, Spikes, statistics
+from ._weights import write as write_weights
 
 # relative rounding error from which a warning is given
 _OFF_MOST = 0.01
+
+# units that the input of a neuron in a burst is clamped to
+_INPUT_MOST = 2**30 - 1
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -58,6 +62,10 @@ class Net(Runner):
 
     def __init__(self, connectome: Connectome, backend: str = "auto",
                  threads: int = 0, state: Optional[State] = None) -> None:
+        check_kind(connectome, Connectome, "a connectome")
+        if state is not None:
+            check_kind(state, State, "a state")
+        check_whole(threads, 2**32 - 1, "threads")
         self._connectome = connectome
         name = word(backend, "a backend")
         self._start()
@@ -117,7 +125,7 @@ class Net(Runner):
 
     def area(self, name: str) -> Area:
         """The Area of that name. Raises  UnknownName (a KeyError)"""
-        if name not in self.areas:
+        if not isinstance(name, str) or name not in self.areas:
             raise unknown("area", name, self.areas)
         return self.areas[name]
 
@@ -135,7 +143,8 @@ class Net(Runner):
         net.area(area).units[port]. A RoundingWarning is given if the error of a
         value exceeds 1% of the largest value that this net has injected there
         so far. The measure is the amplitude, because a signal that passes
-        through 0 always has a large relative error there.
+        through 0 always has a large relative error there. What a neuron gets
+        in a burst is clamped to 2^30 units, with a RoundingWarning too.
 
         Raises  UnknownName, TypeError, ValueError; Error: no such neuron, port
                 or burst
@@ -153,10 +162,16 @@ class Net(Runner):
             raise ValueError(f"values of shape {given.shape} for neurons of "
                              f"shape {ids.shape}, wanted one or as many")
         given = np.ascontiguousarray(np.broadcast_to(given, ids.shape))
+        check_whole(port, 2**32 - 1, "port")
+        if burst is not None:
+            check_whole(burst, 2**64 - 1, "burst")
         call("net_inject_many", self._handle,
              self.burst if burst is None else burst, word(area, "an area"),
              port, ids.ctypes.data, given.ctypes.data, ids.size)
-        if given.size and self._largest.get((area, port), 0.0) is not None:
+        if given.size and max(given.max(), -given.min()) > (
+                _INPUT_MOST * self.areas[area].units[port]):
+            self._tell_clamped(area, port)
+        elif given.size and self._largest.get((area, port), 0.0) is not None:
             self._look_at(area, port, given)
 
     @_alone
@@ -166,11 +181,26 @@ class Net(Runner):
         future burst (the next one). It counts from the burst after that one.
 
         Raises  Error: no map learns by that table, its rule has no modulator,
-                value is not between -16383 and 16383, the burst is done
+                value is not between -16383 and 16383, the burst is done;
+                TypeError, ValueError: value is no number
         """
+        given = floats(value, "value")
+        if given.ndim:
+            raise ValueError(f"value has shape {given.shape}, wanted a number")
+        if burst is not None:
+            check_whole(burst, 2**64 - 1, "burst")
         call("net_modulate", self._handle,
              self.burst if burst is None else burst,
-             word(plasticity, "a plasticity"), value)
+             word(plasticity, "a plasticity"), float(given))
+
+    def _tell_clamped(self, area: str, port: int) -> None:
+        key = f"inject.{area}.{port}"
+        if key not in self._warned:
+            self._warned.add(key)
+            most = _INPUT_MOST * self.areas[area].units[port]
+            warnings.warn(f"more than {most:.6g} injected into port {port} of "
+                          f"area {area}, which is what a neuron gets at most "
+                          "in a burst", RoundingWarning, stacklevel=4)
 
     def _look_at(self, area: str, port: int, values: Any) -> None:
         """Warns once if units are coarse for the injected values."""
@@ -207,10 +237,10 @@ class Net(Runner):
 
         Raises  UnknownName: no such area; Error: no such field or neuron
         """
-        check_whole(first, 2**32 - 1)
+        check_whole(first, 2**32 - 1, "first")
         if count is None:
             count = max(self.area(area).neurons - first, 0)
-        check_whole(count, 2**32 - 1)
+        check_whole(count, 2**32 - 1, "count")
         self.area(area)
         if first + count > self.areas[area].neurons:
             count = min(count, 2**20)  # refused below, without the memory
@@ -224,7 +254,7 @@ class Net(Runner):
               first: int = 0) -> None:
         """The counterpart of read; one number is written to all neurons from
         first on, an array [count] to as many."""
-        check_whole(first, 2**32 - 1)
+        check_whole(first, 2**32 - 1, "first")
         given = floats(values, "values")
         if given.ndim > 1:
             raise ValueError(f"values have shape {given.shape}, wanted a "
@@ -392,6 +422,26 @@ class Net(Runner):
         return np.concatenate(parts) if parts else np.empty(0)
 
     @_alone
+    def write_weights(self, map: str, weights: npt.ArrayLike,
+                      source: Ends = None, target: Ends = None) -> None:
+        """Replaces weights of a map that learns: one number for all, or
+        float64 [n] in the order and the unit of weights(map, source, target).
+
+        They become whole multiples of 2^-16 of the stored unit, and are part of
+        the state: of snapshots, swaps and checkpoints. After an exception
+        nothing is changed.
+
+        Raises  UnknownName, TypeError; ValueError: another shape; Error: the
+                map does not learn, a weight is not between 0 and w_max
+        """
+        sizes = {name: area.neurons for name, area in self.areas.items()}
+        ends = (end_of("source", source, sizes),
+                end_of("target", target, sizes))
+        write_weights(self, choose(self.projections, map, ends[0].area,
+                                   ends[1].area), ends,
+                      floats(weights, "weights"))
+
+    @_alone
     def delays_ms(self, map: Optional[str] = None,
                   source: Ends = None, target: Ends = None
                   ) -> npt.NDArray[np.float64]:
@@ -426,7 +476,7 @@ class Net(Runner):
             if area is None:
                 raise ValueError("neurons without an area, wanted both")
             chosen = np.unique(np.atleast_1d(numbers(neurons, "neurons")))
-            if chosen.dtype.kind not in "iu":
+            if len(chosen) and chosen.dtype.kind not in "iu":
                 raise TypeError(f"neurons have dtype {chosen.dtype}, wanted "
                                 "whole numbers: indices from 0 on")
             if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < count:
@@ -467,6 +517,7 @@ class Net(Runner):
         given = self.spikes if spikes is None else spikes
         if given is None:
             raise ValueError("no spikes: give them, or run with record=True")
+        check_kind(given, Spikes, "spikes")
         if from_ms != 0:
             given = given.since(from_ms)
         return statistics(given, self.areas.values())
@@ -596,6 +647,7 @@ class Net(Runner):
     def swap(self, backend: str, threads: int = 0) -> None:
         """Moves to another backend; results do not change. On failure (Error)
         the net stays on its backend."""
+        check_whole(threads, 2**32 - 1, "threads")
         call("net_swap", self._handle, word(backend, "a backend"), threads)
         self._quick = 1
 
@@ -608,6 +660,7 @@ class Net(Runner):
     def restore(self, state: State) -> None:
         """Sets the net to a State of the same connectome; recordings end there
         and go on."""
+        check_kind(state, State, "a state")
         call("net_restore", self._handle, state._handle)
         for one in self._recordings:
             one._cut(self.burst)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import signal
 import sys
 import threading
@@ -18,12 +19,23 @@ from typing import Any, Callable, List, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import ClosedError
+from ._errors import ClosedError, plain
 from ._library import SPIKES_FN, ErrorStruct, Handle, lib, made_error
 from ._recording import FieldRecording, Recording, SpikeRecording
 from ._spikes import Spikes, whole_bursts
 
 _STOPPED = -8  # VLY_E_STOPPED
+# forks between the first process and this one
+_forks = 0
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
+
 # longest time between two checks for Ctrl-C
 _PIECE_SECONDS = 0.2
 # and the most bursts, if a net becomes slower while it runs
@@ -97,6 +109,7 @@ class Runner(Handle):
         self._use = threading.RLock()  # of the thread that uses the net
         self._ending = threading.RLock()  # stop() against close()
         self._running = False
+        self._forks = _forks
         self._recordings: List[Recording] = []
         self._quick = 1  # bursts that take less than a piece
         self._error = ErrorStruct(struct_size=ctypes.sizeof(ErrorStruct))
@@ -136,19 +149,24 @@ class Runner(Handle):
                 engine's, E_STOPPED after stop(); ClosedError; RuntimeError:
                 another thread uses the net
         """
-        if (bursts.__class__ is int and ms is None and not record and
-                on_spikes is None and not progress and
-                0 <= bursts <= self._quick
-                and not self._recordings and not self._running):
+        n = (bursts if bursts.__class__ is int and ms is None and
+             0 <= bursts <= self._quick else self._bursts(bursts, ms))
+        if (not record and on_spikes is None and not progress and
+                n <= self._quick and not self._recordings and
+                not self._running):
             self._claim()
             try:
-                status = self._c_run(self._handle, bursts, self._error_at)
+                status = self._c_run(self._handle, n, self._error_at)
             finally:
                 self._use.release()
             if status:
                 raise made_error(status, self._error.message)
             return None
-        n = self._bursts(bursts, ms)
+        for what, given in (("on_spikes", on_spikes), ("progress", progress)):
+            if not (given is None or callable(given) or
+                    (what == "progress" and isinstance(given, bool))):
+                raise TypeError(f"{what} is {type(given).__name__}, wanted a "
+                                "function")
         self._claim()
         try:
             if self._running:
@@ -168,8 +186,9 @@ class Runner(Handle):
             raise TypeError("run wants bursts or ms, one of them")
         given = ms if bursts is None else bursts
         unit = "ms" if bursts is None else "bursts"
-        if isinstance(given, str) or not hasattr(given, "__float__"):
-            raise TypeError(f"{given!r}, wanted a number of {unit}")
+        if (isinstance(given, str) or not hasattr(given, "__float__") or
+                getattr(given, "ndim", 0) != 0):
+            raise TypeError(f"{plain(repr(given))}, wanted a number of {unit}")
         if not -math.inf < given < math.inf:  # not a number too
             raise ValueError(f"{given}, wanted a finite number of {unit}")
         if bursts is None:
@@ -274,6 +293,9 @@ class Runner(Handle):
         """
         if self._h is None:
             return
+        if self._forks != _forks:  # its threads and device are the parent's
+            self._h = None
+            return
         self._claim()
         try:
             if self._running:
@@ -293,4 +315,8 @@ class Runner(Handle):
         handle = self._h
         if handle is None:
             raise ClosedError("this Net is closed")
+        if self._forks != _forks:
+            raise RuntimeError("this Net is of the process that forked this "
+                               "one: make a net in each process, of a "
+                               "Connectome or a State if need be")
         return handle

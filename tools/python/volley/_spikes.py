@@ -8,6 +8,8 @@ from typing import Any, Dict, Iterable, NamedTuple, Tuple
 import numpy as np
 import numpy.typing as npt
 
+from ._library import check_kind, check_number
+
 # As `volley run --statistics` has them.
 # Source  Potjans and Diesmann 2014, doi:10.1093/cercor/bhs358
 BIN_MS = 3.0  # in which the spikes of an area are counted
@@ -67,7 +69,7 @@ class Spikes(NamedTuple):
         >>> spikes.since(2).bursts, spikes.since(2).ms
         (array([4], dtype=uint64), 3.0)
         """
-        burst = whole_bursts(ms, self.dt_ms)
+        burst = whole_bursts(check_number(ms, "a time"), self.dt_ms)
         if burst < 0:
             raise ValueError(f"spikes from {ms} ms on, wanted a whole number "
                              f"of bursts of {self.dt_ms:g} ms")
@@ -188,10 +190,12 @@ def statistics(spikes: Spikes, areas: Iterable[Area]) -> Dict[str, Any]:
     >>> one["rate_hz"], one["isi_cv"], one["silent_share"]
     (15.0, 0.0, 0.75)
     """
+    check_kind(spikes, Spikes, "spikes")
     bursts = max(int(math.floor(BIN_MS / spikes.dt_ms + 0.5)), 1)
     n_bins = (spikes.last - spikes.first) // bursts
     figures = {}
     for area in areas:
+        check_kind(area, Area, "an area")
         part = area.of(spikes)
         cv, n_cv = _cv(part, area.neurons)
         fired = len(np.unique(part.neurons))

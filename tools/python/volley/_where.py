@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
-from typing import Iterator, Optional
+from typing import Iterator, List, Optional
 
 SONAME = "libvolley.so.0.2"  # of this version: test_package fails otherwise
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -69,6 +69,13 @@ def genomes_folder() -> Optional[str]:
             return path
     clone = os.path.join(list(_above(_HERE, 3))[-1], "genomes")
     return clone if os.path.isfile(os.path.join(clone, "KEYS.md")) else None
+
+
+def genomes() -> List[str]:
+    """The names of the genomes that ship, without folders."""
+    found = glob.glob(os.path.join(glob.escape(genomes_folder() or os.devnull),
+                                   "*.toml"))
+    return sorted(os.path.basename(path)[:-len(".toml")] for path in found)
 
 
 def genome(name: str) -> Optional[str]:

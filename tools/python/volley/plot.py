@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 import numpy as np
 
+from ._library import check_kind, check_number, check_whole
 from ._recording import FieldRecording
 from ._spikes import Spikes
 
@@ -34,10 +35,12 @@ def _figure(rows: int, size: Sequence[float]) -> Any:
 
 
 def _spikes(net: "Net", spikes: Optional[Spikes]) -> Spikes:
+    from ._net import Net  # which needs no plots
+    check_kind(net, Net, "net")
     given = net.spikes if spikes is None else spikes
     if given is None:
         raise ValueError("no spikes: give them, or run with record=True")
-    return given
+    return check_kind(given, Spikes, "spikes")
 
 
 def _range(spikes: Spikes) -> "tuple[float, float]":
@@ -55,6 +58,8 @@ def raster(net: "Net", spikes: Optional[Spikes] = None,
     size     inches
     """
     given = _spikes(net, spikes)
+    if neurons is not None:
+        check_whole(neurons, 2**32 - 1, "neurons")
     figure, (axes,) = _figure(1, size)
     share = min(_SPIKES_MOST / max(len(given.neurons), 1), 1.0)
     base, ticks = 0, []
@@ -85,7 +90,7 @@ def rates(net: "Net", spikes: Optional[Spikes] = None, bin_ms: float = 5.0,
     bin_ms  width of the bins, at least a burst
     """
     given = _spikes(net, spikes)
-    if not bin_ms >= given.dt_ms:
+    if not check_number(bin_ms, "bin_ms") >= given.dt_ms:
         raise ValueError(f"bin_ms is {bin_ms}, wanted at least "
                          f"{given.dt_ms:g}, a burst")
     figure, (axes,) = _figure(1, size)
@@ -117,6 +122,7 @@ def traces(*recordings: FieldRecording, neurons: int = 5,
         if not isinstance(one, FieldRecording):
             raise TypeError(f"a recording is {type(one).__name__}, wanted "
                             "that of a field: net.record(area, field)")
+    check_whole(neurons, 2**32 - 1, "neurons")
     figure, rows = _figure(len(recordings),
                            size or (8, 2.5 * len(recordings)))
     for axes, one in zip(rows, recordings):
@@ -126,5 +132,6 @@ def traces(*recordings: FieldRecording, neurons: int = 5,
                       label=f"{one.area} {neuron}")
         axes.set_ylabel(one.field)
         axes.set_xlabel("time (ms)")
-        axes.legend(loc="upper right")
+        if len(one.neurons) and neurons:
+            axes.legend(loc="upper right")
     return figure
