@@ -93,7 +93,7 @@ says '--case izhikevich: no case contains it; the cases are brunel 10k frozen, '
 # ---- many devices and hosts: predictions, and one rank of 40 ----
 expect 0 bench scale --quick --backend cpu:1 --devices 4 --hosts 40 --json scale.json
 holds is_json scale.json
-prints 'Of 12 rows that gave no parameter 11 are within 20%.'
+prints 'Of 11 rows that gave no parameter 11 are within 20%.'
 prints 'rank 17 of 40: burst '
 prints '40 x 4'
 # The rank has seen the spikes of all: 1% of 64,000 neurons in 16 bursts are 10,240,
