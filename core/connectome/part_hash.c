@@ -286,6 +286,9 @@ static vly_status blocks_gather(part_hash *h, vly_hash checksums[VLY_SECTIONS])
             vly_hash_bytes((vly_hash){{0, 0}}, s->blocks,
                            (size_t)s->n_blocks * sizeof *s->blocks);
     }
+    for (uint32_t r = 0; r < h->ranks->n_ranks; r++)
+        if (pieces[r].n_bytes != at[r] * sizeof *mine)
+            VLY_TRY(another(h, r));
 out:
     return status;
 }
