@@ -606,10 +606,10 @@ typedef struct vly_cuda_partition {
     uint32_t *at_rest; /* [own_slices][ring][slice] input in flight */
     uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
     uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
-    uint32_t *mail;    /* [2][n_blocks][mail_room] their ids; unused in a span */
-    uint32_t *parts;   /* [2][n_slices][n_blocks][post], if any are posted */
-    uint32_t *rows;    /* [2][n_blocks][post] */
-    uint32_t *extra;   /* [n_tiles * tile] of the host; 0 at rest */
+    uint32_t *mail;  /* [2][n_blocks][mail_room] their ids; unused in a span */
+    uint32_t *parts; /* [2][n_slices][n_blocks][post], if any are posted */
+    uint32_t *rows;  /* [2][n_blocks][post] */
+    uint32_t *extra; /* [n_tiles * tile] of the host; 0 at rest */
     const uint32_t *divisor; /* [n_areas] of the weights, if narrow */
     uint32_t n_groups;
     uint32_t n_tiles;
