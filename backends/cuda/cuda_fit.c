@@ -142,8 +142,9 @@ static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
     made->mail_room = divide_up(tiles, made->cluster) * made->tile;
     made->ring = 1;
     made->n_groups = 1;
-    /* on one device larger slices leave too little first-level cache: more than
-     * half of the places would take over 131 KB of shared memory */
+    /* Half of the places on one device: more of them would take over 131 KB of
+     * shared memory from the first-level cache, which was not measured there.
+     */
     uint32_t most =
         shard->net->n_shards > 1 ? VLY_NARROW_PLACES : VLY_NARROW_PLACES / 2;
     if (made->narrow)

@@ -29,7 +29,7 @@ typedef struct proof {
     const vly_net_desc *desc;
     uint32_t n_tasks;
     uint32_t *load; /* [n_neurons] */
-    weights *of;    /* [TASKS][n_areas] */
+    weights *found; /* [TASKS][n_areas] */
     uint32_t fails[TASKS];
 } proof;
 
@@ -111,7 +111,7 @@ static uint32_t add_rows(const proof *of, const vly_projection_desc *p,
 static void prove_task(void *arg, uint32_t task)
 {
     proof *of = arg;
-    weights *found = of->of + (uint64_t)task * of->desc->n_areas;
+    weights *found = of->found + (uint64_t)task * of->desc->n_areas;
     for (uint32_t i = 0; i < of->desc->n_projections; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(of->desc, i);
         const vly_area_desc *area =
@@ -150,7 +150,8 @@ static uint32_t judge(const proof *of, uint32_t *divisors)
         uint32_t g = 0;
         uint32_t most = 0;
         for (uint32_t t = 0; t < of->n_tasks; t++) {
-            const weights *found = &of->of[(uint64_t)t * of->desc->n_areas + a];
+            const weights *found =
+                &of->found[(uint64_t)t * of->desc->n_areas + a];
             g = vly_narrow_divisor(g, found->divisor);
             most = found->most > most ? found->most : most;
         }
@@ -178,13 +179,13 @@ vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
         status = vly_cuda_alloc(shard, shard->store.fixed->n_neurons,
                                 sizeof *of.load, &of.load, error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.of, &of.of,
-                                error);
+        status = vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.found,
+                                &of.found, error);
     if (status == VLY_OK) {
         run_tasks(&of);
         *holds = judge(&of, shard->divisors);
     }
     vly_cuda_release(shard, of.load);
-    vly_cuda_release(shard, of.of);
+    vly_cuda_release(shard, of.found);
     return status;
 }

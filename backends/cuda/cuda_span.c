@@ -17,8 +17,9 @@
 
 /* Nanoseconds of a burst. Events as in cuda_partition.c, whose 8 us are the
  * fixed part and the update of the stress nets; the update of 1 M neurons
- * took 11.6 us on an H200. Exchange over two devices: 0.71 us for the words
- * (measured on two H100), and a fence of the whole system before them, assumed.
+ * took 11.6 us on an H200. SPAN_NS and DEVICE_NS are more than an exchange
+ * costs (0.6 us more on two H100 than on one, 1.0 on four): a small net runs on
+ * one device by the resident plan, which is faster than the 3 us of BURST_NS.
  */
 #define BURST_NS 3000.0
 #define NEURON_NS 0.012

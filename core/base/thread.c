@@ -5,8 +5,8 @@
  * and sleep until the process ends. A gang that finds the pool in use (another
  * thread, or a nested call) makes threads of its own for that call: rare, so
  * simple is good enough. Waiting spins for a moment first, because a futex
- * wake-up costs more than a burst of a small network. In the child of a fork,
- * which has none of the threads, the pool starts anew.
+ * wake-up costs more than a burst of a small network. A child made by fork has
+ * none of the parent's threads; its pool makes threads of its own.
  */
 #define _GNU_SOURCE /* CPU_COUNT, syscall */
 #include "base/thread.h"
