@@ -33,7 +33,7 @@ struct learning_row {
 };
 
 /* Beyond the table. */
-static __device__ __noinline__ float
+static __device__ __forceinline__ float
 learning_decay_far(float x, uint32_t age, float rate, uint32_t bursts)
 {
     return vly_trace_at(x, age, rate, bursts);
@@ -55,21 +55,29 @@ learning_after(const vly_cuda_learning &l, float before)
     return (l.flags & VLY_CUDA_LEARNING_NEAREST) != 0 ? 1.0f : before + 1.0f;
 }
 
+/* Which spikes of targets are to be folded in, of those with ages in [youngest,
+ * oldest]: arrived is known. */
+static __device__ __forceinline__ void
+learning_bounds(const vly_cuda_learning &l, learning_row *row, int32_t youngest,
+                int32_t oldest)
+{
+    const uint32_t dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
+    const int32_t since = (int32_t)(row->arrived - dendritic);
+    /* later spikes of targets meet no trace of this source */
+    const int32_t least = (int32_t)row->arrived - (int32_t)l.reach + 1;
+    row->youngest = youngest > least ? youngest : least;
+    row->oldest = oldest < since ? oldest : since;
+}
+
 /* The row of a source whose last arrival was in burst `arrived`, with these
  * traces before it. */
 static __device__ __forceinline__ learning_row learning_row_from(
     const vly_cuda_learning &l, uint32_t arrived, float before0, float before1,
     uint32_t burst, uint32_t flushed, int32_t youngest)
 {
-    const uint32_t dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
     learning_row row;
     row.arrived = burst - arrived;
-    const int32_t since = (int32_t)(row.arrived - dendritic);
-    const int32_t oldest = (int32_t)(burst - flushed);
-    /* later spikes of targets meet no trace of this source */
-    const int32_t least = (int32_t)row.arrived - (int32_t)l.reach + 1;
-    row.youngest = youngest > least ? youngest : least;
-    row.oldest = oldest < since ? oldest : since;
+    learning_bounds(l, &row, youngest, (int32_t)(burst - flushed));
     row.before[0] = before0;
     row.before[1] = before1;
     for (int t = 0; t < 2; t++) {

@@ -4,12 +4,19 @@
  */
 #define RULE_PASTE2(a, b) a##b
 #define RULE_PASTE(a, b) RULE_PASTE2(a, b)
+#define RULE_SIDE_PRE 1
+#define RULE_SIDE_POST 0
 #define RULE_PART(part) RULE_PASTE(RULE_PASTE(vly_, VLY_PLASTICITY_ID), part)
 
 template <> struct plastic_rule<RULE_PASTE(VLY_CUDA_RULE_, VLY_PLASTICITY_ID)> {
     enum { /* 1: it changes eligibilities */
            eligible = 0
 #define VLY_MODULATOR(tau, interval) +1
+#include VLY_PLASTICITY_TABLE
+    };
+    enum { /* traces of the source, at most 2 */
+           n_source = 0
+#define VLY_TRACE(side, index, param) +RULE_SIDE_##side
 #include VLY_PLASTICITY_TABLE
     };
     RULE_PART(_coef) c;
@@ -29,6 +36,8 @@ template <> struct plastic_rule<RULE_PASTE(VLY_CUDA_RULE_, VLY_PLASTICITY_ID)> {
     }
 };
 
+#undef RULE_SIDE_PRE
+#undef RULE_SIDE_POST
 #undef RULE_PART
 #undef RULE_PASTE
 #undef RULE_PASTE2

@@ -33,9 +33,15 @@ learner_words(uint32_t ring_words, uint32_t max_delay)
  * older than that of another block. */
 #define FOLLOW_BURSTS 64
 
-/* Shared memory behind the counts. */
+#define NO_INPUT 0xffffffffu
+
+/* Shared memory behind the counts. Functions that are not inlined get places in
+ * it, not pointers, so that the compiler knows what memory it is. */
 struct resident_learner {
     const vly_cuda_learners *maps;
+    uint32_t place;    /* of this, in bytes */
+    uint32_t ring;     /* place of the accumulators, in words */
+    uint32_t near;     /* place of `newest`, in 16 bytes */
     uint32_t *starts;  /* [max_delay] of the spikes of a burst in the log */
     uint32_t *full;    /* [2] by parity of the burst: a ring is full */
     uint32_t *flushed; /* [1] */
@@ -53,6 +59,7 @@ static __device__ __forceinline__ const resident_learner &
 make_learner(const vly_cuda_view &view, const vly_cuda_learners &learners,
              const vly_cuda_resident &resident, const resident_block &block)
 {
+    extern __shared__ uint4 dynamic[];
     uint4 *newest =
         (uint4 *)(block.ring + learner_words(block.ring_words, view.max_delay));
     const uint64_t *from = (const uint64_t *)&learners;
@@ -64,6 +71,9 @@ make_learner(const vly_cuda_view &view, const vly_cuda_learners &learners,
         maps[i] = from[i];
     if (threadIdx.x == 0) {
         made->maps = (const vly_cuda_learners *)maps;
+        made->place = (uint32_t)((uint8_t *)made - (uint8_t *)dynamic);
+        made->ring = (uint32_t)(block.ring - (uint32_t *)dynamic);
+        made->near = (uint32_t)(newest - dynamic);
         made->starts = block.counts + view.max_delay;
         made->full = made->starts + view.max_delay;
         made->flushed = made->full + 2;
@@ -221,139 +231,268 @@ learner_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
     return m;
 }
 
-/* Synapses [begin, end) of a source, and what is read of the thread's first one
- * before anything else is known. */
-struct learner_range {
-    uint64_t begin;
-    uint64_t end;
+/* Up to 32 sources whose synapses a warp takes together: thread r knows the
+ * r-th of them. Their synapses are numbered one after the other. */
+struct learner_sources {
+    uint32_t start;   /* number of the first synapse */
+    uint32_t at;      /* its place in the block, less start */
+    uint32_t arrived; /* age of the last arrival */
+    float before[2];  /* traces before the last arrival */
+    float x[2];       /* and before this one */
+    uint32_t n;       /* sources; the same for all threads */
+    uint32_t total;   /* synapses; the same for all threads */
+};
+
+/* The place of the n-th bit that is set, from 0 on; any if there is none. */
+static __device__ __forceinline__ uint32_t nth_bit(uint32_t bits, uint32_t n)
+{
+    uint32_t at = 0;
+#pragma unroll
+    for (uint32_t width = 16; width > 0; width /= 2) {
+        const uint32_t below =
+            (uint32_t)__popc(bits >> at & ((1u << width) - 1));
+        const bool above = n >= below;
+        n -= above ? below : 0;
+        at += above ? width : 0;
+    }
+    return at;
+}
+
+/* Each thread has a source with this number of synapses, or 0: sources without
+ * synapses are left out, the others numbered. */
+template <int RULE>
+static __device__ __forceinline__ void
+number_synapses(learner_sources *sources, uint32_t at, uint32_t n_synapses)
+{
+    const uint32_t all = 0xffffffffu;
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t filled = __ballot_sync(all, n_synapses != 0);
+    const uint32_t from = nth_bit(filled, lane) % 32;
+    sources->n = (uint32_t)__popc(filled);
+    n_synapses = __shfl_sync(all, n_synapses, from);
+    n_synapses = lane < sources->n ? n_synapses : 0;
+    sources->at = __shfl_sync(all, at, from);
+    sources->arrived = __shfl_sync(all, sources->arrived, from);
+    for (int t = 0; t < plastic_rule<RULE>::n_source; t++) {
+        sources->before[t] = __shfl_sync(all, sources->before[t], from);
+        sources->x[t] = __shfl_sync(all, sources->x[t], from);
+    }
+    uint32_t sum = n_synapses;
+#pragma unroll
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        const uint32_t other = __shfl_up_sync(all, sum, d);
+        sum += lane >= d ? other : 0;
+    }
+    sources->total = __shfl_sync(all, sum, 31);
+    sources->start = sum - n_synapses;
+    sources->at -= sources->start;
+}
+
+/* A synapse of the warp's sources, and what is read of it before anything else
+ * is known. */
+struct learner_synapse {
+    uint32_t source;
+    uint32_t at; /* place in the block */
     uint32_t number;
     int32_t m;
 };
 
-/* lane: of the threads that share them. */
-static __device__ __forceinline__ learner_range
-learner_read(const vly_cuda_learner &part, uint64_t row, uint32_t lane)
+/* That of the thread, of those from `first` on; *seen: sources before them. All
+ * threads of the warp. */
+static __device__ __forceinline__ learner_synapse
+take_synapse(const learner_sources &sources, uint32_t first, uint32_t *seen,
+             const uint16_t *number, const int32_t *master)
 {
-    learner_range range = {__ldg(part.at + row) + lane,
-                           __ldg(part.at + row + 1), 0, 0};
-    if (range.begin < range.end) {
-        range.number = __ldcs(part.number + range.begin);
-        range.m = *(part.master + range.begin);
+    const uint32_t all = 0xffffffffu;
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t ahead = sources.start - first; /* wraps if it is before */
+    const uint32_t heads =
+        __reduce_or_sync(all, lane < sources.n && ahead < 32 ? 1u << ahead : 0);
+    learner_synapse synapse = {0, 0, 0, 0};
+    synapse.source =
+        *seen + (uint32_t)__popc(heads & (0xffffffffu >> (31 - lane))) - 1;
+    *seen += (uint32_t)__popc(heads);
+    synapse.at = __shfl_sync(all, sources.at, synapse.source) + first + lane;
+    if (first + lane < sources.total) {
+        synapse.number = __ldcs(number + synapse.at);
+        synapse.m = master[synapse.at];
     }
-    return range;
+    return synapse;
 }
 
-/* input: NULL, or the accumulators of the burst. */
+/* What the thread's synapse needs of its source. All threads of the warp. */
 template <int RULE>
-static __device__ __forceinline__ void
-learner_synapses(const vly_cuda_learning &l, const vly_cuda_learner &part,
-                 const resident_learner &learner, const learning_row &row,
-                 uint32_t burst, learner_range range, uint32_t *input)
-{
-    const plastic_rule<RULE> rule(l.coefs);
-    const bool folds = row.youngest <= row.oldest;
-    const bool frozen = (l.flags & VLY_CUDA_LEARNING_FROZEN) != 0;
-    const uint32_t share = 1u << part.shift;
-    while (range.begin < range.end) {
-        const uint32_t number = range.number;
-        int32_t *master = part.master + range.begin;
-        int32_t m = range.m;
-        range.begin += share;
-        if (range.begin < range.end) {
-            range.number = __ldcs(part.number + range.begin);
-            range.m = *(part.master + range.begin);
-        }
-        if (!frozen) {
-            const int32_t was = m;
-            const uint4 *near = near_of(learner, part, number);
-            const uint4 newest = near[0];
-            const uint4 tail = near[1]; /* traces, count */
-            const uint32_t i = target_index(l, number);
-            if (folds && (int32_t)(burst - newest.x) <= row.oldest)
-                m = learner_fold<RULE>(l, rule, row, newest, burst, i, tail.z,
-                                       m);
-            if (input != nullptr) {
-                float y[2];
-                learning_target(l, newest.x, tail, burst, i, y);
-                m = rule.pre(m, row.x, y[0], y[1]);
-            }
-            if (m != was)
-                *master = m;
-        }
-        if (input != nullptr)
-            atomicAdd(input + number, ((uint32_t)((m + 0x8000) >> 16) * l.sign)
-                                          << l.shift);
-    }
-}
-
 static __device__ __forceinline__ learning_row
-learner_row(const vly_cuda_learning &l, const vly_cuda_arrival *source,
-            uint32_t burst, uint32_t flushed, int32_t youngest)
+row_of_source(const vly_cuda_learning &l, const learner_sources &sources,
+              uint32_t source, int32_t youngest, int32_t oldest)
 {
-    const uint4 s = *(const uint4 *)source; /* of this block alone */
-    return learning_row_from(l, s.x, vly_float(s.y), vly_float(s.z), burst,
-                             flushed, youngest);
+    const uint32_t all = 0xffffffffu;
+    learning_row row;
+    row.arrived = __shfl_sync(all, sources.arrived, source);
+    for (int t = 0; t < 2; t++) {
+        row.before[t] = 0;
+        row.x[t] = 0;
+        if (t < plastic_rule<RULE>::n_source) {
+            row.before[t] = __shfl_sync(all, sources.before[t], source);
+            row.x[t] = __shfl_sync(all, sources.x[t], source);
+        }
+        row.after[t] = learning_after(l, row.before[t]);
+    }
+    learning_bounds(l, &row, youngest, oldest);
+    return row;
 }
 
 /* ---- a burst ------------------------------------------------------------ */
 
-/* One projection, in `burst`: spikes [groups.group, count) of those from
- * `start` on in the log, every n_groups-th, whose arrivals are delivered to
- * `input`. If that is NULL, a flush: count sources instead. A function of its
- * own, since a kernel of every model calls it. */
+/* What learner_visit does; places instead of pointers. */
+struct learner_task {
+    uint32_t learner; /* resident_learner.place */
+    uint32_t p;       /* projection */
+    uint32_t burst;
+    uint32_t start; /* of the spikes in the log */
+    uint32_t count; /* of spikes, or of sources in a flush */
+    uint32_t warp;  /* of those that share the work ... */
+    uint32_t n_warps;
+    uint32_t input; /* accumulators of the burst, or NO_INPUT: a flush */
+};
+
+/* The source of thread `lane` of those from spike `first` on, n of them, with
+ * what arrives accounted for; base: place of the first synapse of the block.
+ * All threads of the warp. */
 template <int RULE>
-static __device__ __forceinline__ void
-learner_rows(const resident_learner &learner, uint32_t p, uint32_t burst,
-             uint32_t start, uint32_t count, const list_groups &groups,
-             uint32_t *input)
+static __device__ __forceinline__ learner_sources
+take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
+             const resident_learner &learner, const learner_task &task,
+             uint32_t first, uint32_t n, uint32_t base, int32_t youngest)
 {
-    /* copies: stores to weights do not change them */
-    const vly_cuda_learning l = learner.maps->list[p];
-    const vly_cuda_learner part = learner.maps->blocks[p];
-    const uint64_t first = (uint64_t)blockIdx.x * l.n_sources;
-    const uint32_t lane = threadIdx.x & ((1u << part.shift) - 1);
-    const uint32_t inside = threadIdx.x % 32 >> part.shift; /* of the warp */
-    const uint32_t log_mask = learner.maps->log_mask;
-    const uint32_t flushed = learner.flushed[0];
-    const bool dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
-    const int32_t youngest = dendritic && input != nullptr ? 0 : 1;
-    /* whole warps */
-    for (uint32_t e = groups.group - inside; e < count; e += groups.n_groups) {
-        uint32_t k = 0xffffffffu;
-        uint4 next = make_uint4(burst, 0, 0, 0);
-        if (e + inside < count)
-            k = input == nullptr
-                    ? e + inside
-                    : learner.log[(start + e + inside) & log_mask] -
-                          l.source_first;
-        if (k < l.n_sources) {
-            const learner_range range = learner_read(part, first + k, lane);
-            const learning_row row = learner_row(l, part.source + first + k,
-                                                 burst, flushed, youngest);
-            next.y = vly_bits(row.x[0]);
-            next.z = vly_bits(row.x[1]);
-            if (input != nullptr || row.youngest <= row.oldest)
-                learner_synapses<RULE>(l, part, learner, row, burst, range,
-                                       input);
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t k = 0xffffffffu;
+    if (lane < n)
+        k = task.input == NO_INPUT ? first + lane
+                                   : learner.log[(task.start + first + lane) &
+                                                 learner.maps->log_mask] -
+                                         l.source_first;
+    learner_sources sources;
+    uint32_t at = 0;
+    uint32_t n_synapses = 0;
+    memset(&sources, 0, sizeof sources);
+    if (k < l.n_sources) {
+        const uint64_t row_number = (uint64_t)blockIdx.x * l.n_sources + k;
+        const uint64_t *range = part.at + row_number;
+        uint4 *source = (uint4 *)(part.source + row_number);
+        const uint4 s = *source; /* of this block alone */
+        at = (uint32_t)__ldg(range);
+        n_synapses = (uint32_t)__ldg(range + 1) - at;
+        at -= base;
+        const learning_row row =
+            learning_row_from(l, s.x, vly_float(s.y), vly_float(s.z),
+                              task.burst, learner.flushed[0], youngest);
+        if (task.input != NO_INPUT)
+            *source = make_uint4(task.burst, vly_bits(row.x[0]),
+                                 vly_bits(row.x[1]), 0);
+        else if (row.youngest > row.oldest)
+            n_synapses = 0;
+        sources.arrived = row.arrived;
+        for (int t = 0; t < 2; t++) {
+            sources.before[t] = row.before[t];
+            sources.x[t] = row.x[t];
         }
-        __syncwarp(); /* all have read the source */
-        if (input != nullptr && k < l.n_sources && lane == 0)
-            *(uint4 *)(part.source + first + k) = next;
+    }
+    number_synapses<RULE>(&sources, at, n_synapses);
+    return sources;
+}
+
+/* One synapse: the spikes of its target since the last arrival are folded in,
+ * then the arrival, whose weight is delivered. */
+template <int RULE, bool DELIVERS>
+static __device__ __forceinline__ void
+learner_arrival(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
+                uint32_t near, const learning_row &row, uint32_t burst,
+                const learner_synapse &synapse, int32_t *master, uint32_t input)
+{
+    extern __shared__ uint4 dynamic[];
+    int32_t m = synapse.m;
+    if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0) {
+        const uint4 *at = dynamic + near + 2 * synapse.number;
+        const uint4 newest = at[0];
+        const uint4 tail = at[1]; /* traces, count */
+        const uint32_t i = target_index(l, synapse.number);
+        if (row.youngest <= row.oldest &&
+            (int32_t)(burst - newest.x) <= row.oldest)
+            m = learner_fold<RULE>(l, rule, row, newest, burst, i, tail.z, m);
+        if (DELIVERS) {
+            float y[2];
+            learning_target(l, newest.x, tail, burst, i, y);
+            m = rule.pre(m, row.x, y[0], y[1]);
+        }
+        if (m != synapse.m)
+            master[synapse.at] = m;
+    }
+    if (DELIVERS)
+        atomicAdd((uint32_t *)dynamic + input + synapse.number,
+                  ((uint32_t)((m + 0x8000) >> 16) * l.sign) << l.shift);
+}
+
+/* One projection. Each warp takes as many spikes at a time as give all warps
+ * the same. */
+template <int RULE, bool DELIVERS>
+static __device__ __forceinline__ void
+learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
+             const resident_learner &learner, const learner_task &task)
+{
+    const plastic_rule<RULE> rule(l.coefs);
+    const uint64_t base = part.at[(uint64_t)blockIdx.x * l.n_sources];
+    const uint16_t *number = part.number + base;
+    int32_t *master = part.master + base;
+    const uint32_t near = learner.near + 2 * (part.newest_at - part.low);
+    const bool dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
+    const int32_t youngest = dendritic && DELIVERS ? 0 : 1;
+    const int32_t oldest = (int32_t)(task.burst - learner.flushed[0]);
+    const uint32_t trips =
+        (task.count + 32 * task.n_warps - 1) / (32 * task.n_warps);
+    const uint32_t n =
+        (task.count + trips * task.n_warps - 1) / (trips * task.n_warps);
+    for (uint32_t first = task.warp * n; first < task.count;
+         first += task.n_warps * n) {
+        const learner_sources sources = take_sources<RULE>(
+            l, part, learner, task, first, min(n, task.count - first),
+            (uint32_t)base, youngest);
+        uint32_t seen = 0;
+        learner_synapse next = take_synapse(sources, 0, &seen, number, master);
+        for (uint32_t s = 0; s < sources.total; s += 32) {
+            const learner_synapse synapse = next;
+            if (s + 32 < sources.total)
+                next = take_synapse(sources, s + 32, &seen, number, master);
+            const learning_row row = row_of_source<RULE>(
+                l, sources, synapse.source, youngest, oldest);
+            if (s + threadIdx.x % 32 < sources.total)
+                learner_arrival<RULE, DELIVERS>(l, rule, near, row, task.burst,
+                                                synapse, master, task.input);
+        }
     }
 }
 
 /* A function of its own, called from several places: what all rules need does
  * not fit into the cache of instructions several times. */
-static __device__ __noinline__ void
-learner_visit(const resident_learner &learner, uint32_t p, uint32_t burst,
-              uint32_t start, uint32_t count, const list_groups groups,
-              uint32_t *input)
+static __device__ __noinline__ void learner_visit(const learner_task task)
 {
-    switch (learner.maps->list[p].rule) {
+    extern __shared__ uint4 dynamic[];
+    const resident_learner &learner =
+        *(const resident_learner *)((uint8_t *)dynamic + task.learner);
+    const vly_cuda_learners &maps =
+        *(const vly_cuda_learners *)((uint8_t *)dynamic + task.learner -
+                                     sizeof(vly_cuda_learners));
+    const vly_cuda_learning &l = maps.list[task.p];
+    const vly_cuda_learner &part = maps.blocks[task.p];
+    if (task.count == 0)
+        return;
+    switch (l.rule) {
 #define VLY_EACH_PLASTICITY(id)                                                \
     case VLY_CUDA_RULE_##id:                                                   \
-        learner_rows<VLY_CUDA_RULE_##id>(learner, p, burst, start, count,      \
-                                         groups, input);                       \
+        if (task.input != NO_INPUT)                                            \
+            learner_rows<VLY_CUDA_RULE_##id, true>(l, part, learner, task);    \
+        else                                                                   \
+            learner_rows<VLY_CUDA_RULE_##id, false>(l, part, learner, task);   \
         break;
 #include "kernels/rules/plasticity.def"
     }
@@ -366,10 +505,8 @@ static __device__ void learner_flush(const resident_learner &learner,
     for (uint32_t p = 0; p < learner.maps->n; p++) {
         const vly_cuda_learning &l = learner.maps->list[p];
         if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0)
-            learner_visit(learner, p, burst, 0, l.n_sources,
-                          make_groups(learner.maps->blocks[p].shift,
-                                      threadIdx.x, blockDim.x),
-                          nullptr);
+            learner_visit({learner.place, p, burst, 0, l.n_sources,
+                           threadIdx.x / 32, blockDim.x / 32, NO_INPUT});
     }
 }
 
@@ -382,20 +519,18 @@ learner_deliver(const vly_cuda_view &view, const vly_cuda_resident &resident,
 {
     for (uint32_t p = 0; p < learner.maps->n; p++) {
         const vly_cuda_learning &l = learner.maps->list[p];
-        const uint32_t shift = learner.maps->blocks[p].shift;
         const uint32_t delay = l.base_delay;
         if (burst < delay)
             continue;
         const uint32_t from =
             slot < delay ? slot + view.max_delay - delay : slot - delay;
-        const list_groups groups =
-            late ? make_groups(shift, threadIdx.x, blockDim.x)
-                 : later_groups(resident, keep, shift);
-        /* whole warps; most have nothing to do */
-        if (groups.group - (threadIdx.x % 32 >> shift) < block.counts[from])
-            learner_visit(learner, p, (uint32_t)burst, learner.starts[from],
-                          block.counts[from], groups,
-                          block.ring + slot * resident.slice);
+        const list_groups warps = late ? make_groups(5, threadIdx.x, blockDim.x)
+                                       : later_groups(resident, keep, 5);
+        if (warps.group < block.counts[from]) /* most have nothing to do */
+            learner_visit({learner.place, p, (uint32_t)burst,
+                           learner.starts[from], block.counts[from],
+                           warps.group, warps.n_groups,
+                           learner.ring + slot * resident.slice});
     }
 }
 
