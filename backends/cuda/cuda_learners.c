@@ -70,7 +70,7 @@ uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,
     return n;
 }
 
-/* Log2 of the threads that share the synapses of a source: a mean of them. */
+/* Log2 of the threads that the synapses of a source keep busy: a mean of them. */
 static uint32_t choose_shift(uint64_t n_synapses, uint64_t n_rows)
 {
     uint64_t mean = n_rows > 0 ? n_synapses / n_rows : 0;
@@ -124,6 +124,9 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t p,
     uint64_t n = vly_cuda_learning_synapses(shard, p);
     uint64_t *at = NULL;
     vly_status status = VLY_OK;
+    if (n >= UINT32_MAX)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "too many synapses that learn for plan resident");
     made->low = l->target_first / n_blocks;
     made->n_newest = span_of(l->target_first, l->n_targets, n_blocks);
     made->newest_at = newest_at;
@@ -134,7 +137,7 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t p,
                                   error));
     VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *made->master, &made->master,
                                   error));
-    VLY_TRY(vly_cuda_device_alloc(shard, rows_of(shard, p),
+    VLY_TRY(vly_cuda_device_alloc(shard, rows_of(shard, p) + n_blocks,
                                   sizeof *made->source, &made->source, error));
     shard->learners.bytes += n * (sizeof *made->number + sizeof *made->master +
                                   sizeof *l->target + sizeof *l->master);

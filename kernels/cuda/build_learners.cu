@@ -52,15 +52,19 @@ static __global__ void states_in(const __grid_constant__ vly_cuda_learning l,
                                  uint32_t n_blocks)
 {
     const uint32_t k = row_number();
-    if (k >= l.n_sources)
+    if (k > l.n_sources)
         return;
-    const vly_cuda_arrival source = {
-        l.arrived[k],
-        {l.before[0] != nullptr ? l.before[0][k] : 0.0f,
-         l.before[1] != nullptr ? l.before[1][k] : 0.0f},
-        0};
-    for (uint32_t b = 0; b < n_blocks; b++)
-        part.source[(uint64_t)b * l.n_sources + k] = source;
+    vly_cuda_arrival source = {0, {0.0f, 0.0f}, 0}; /* the end of a block */
+    if (k < l.n_sources) {
+        source.arrived = l.arrived[k];
+        for (int t = 0; t < 2; t++)
+            source.before[t] = l.before[t] != nullptr ? l.before[t][k] : 0.0f;
+    }
+    for (uint64_t b = 0; b < n_blocks; b++) {
+        const uint64_t *at = part.at + b * l.n_sources;
+        source.at = (uint32_t)(at[k] - at[0]);
+        part.source[b * (l.n_sources + 1) + k] = source;
+    }
 }
 
 /* What is known of sources is the same in all blocks. The last spikes of

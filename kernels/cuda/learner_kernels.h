@@ -14,24 +14,27 @@
 extern "C" {
 #endif
 
-/* What a block knows of a source: burst of its last arrival, traces before. */
+/* What a block knows of a source: burst of its last arrival, traces before, and
+ * the place of its first synapse among those of the block. Read together, since
+ * each costs a line of memory. */
 typedef struct vly_cuda_arrival {
     uint32_t arrived;
     float before[2]; /* 0 where the rule has no such trace */
-    uint32_t reserved;
+    uint32_t at;
 } vly_cuda_arrival;
 
 /* One projection that learns. The synapses of source k in block b are [at[b *
- * n_sources + k], at[b * n_sources + k + 1]), targets ascending. */
+ * n_sources + k], at[b * n_sources + k + 1]), targets ascending; from the first
+ * one of the block on, [source[..k].at, source[..k + 1].at). */
 typedef struct vly_cuda_learner {
     const uint64_t *at;       /* [n_blocks * n_sources + 1] */
     uint16_t *number;         /* of the target in its block */
     int32_t *master;          /* as vly_cuda_learning.master */
-    vly_cuda_arrival *source; /* [n_blocks][n_sources] */
+    vly_cuda_arrival *source; /* [n_blocks][n_sources + 1] */
     uint32_t newest_at;       /* in shared memory, in targets ... */
     uint32_t low;             /* ... and the number of the first of them */
     uint32_t n_newest;
-    uint32_t shift; /* 1 << shift threads share the synapses of a source */
+    uint32_t shift; /* 1 << shift threads are busy with a source */
 } vly_cuda_learner;
 
 /* One argument of a kernel; each block has a copy in shared memory. */
@@ -51,7 +54,7 @@ typedef struct vly_cuda_learners {
 
 /* Words of shared memory of a block beside those of vly_cuda_resident. */
 #define VLY_CUDA_LEARNER_WORDS 4u
-#define VLY_CUDA_NEWEST_BYTES 32u
+#define VLY_CUDA_NEWEST_BYTES 48u
 #define VLY_CUDA_LEARNER_BYTES (sizeof(vly_cuda_learners) + 64u)
 
 /* As vly_cuda_launch_resident, for a net with maps that learn. */

@@ -32,8 +32,12 @@ struct learning_row {
     float x[2]; /* and before this one */
 };
 
-/* Beyond the table. */
-static __device__ __forceinline__ float
+/* Beyond the table. A call keeps the code short where many rules and models use
+ * it; inlined it costs no registers around it. */
+#if !defined(LEARNING_FAR)
+#define LEARNING_FAR __noinline__
+#endif
+static __device__ LEARNING_FAR float
 learning_decay_far(float x, uint32_t age, float rate, uint32_t bursts)
 {
     return vly_trace_at(x, age, rate, bursts);

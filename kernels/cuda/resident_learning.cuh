@@ -4,7 +4,7 @@
  * The arrivals of a burst are delivered one exchange earlier, while mail is in
  * flight: what they need is known when the block's neurons have been updated. A
  * block keeps the ids of the last bursts itself. What most synapses need of a
- * target, its last four spikes and its traces, is in shared memory.
+ * target, its last eight spikes and its traces, is in shared memory.
  *
  * Blocks flush by themselves, since no synapse has two blocks. A block that
  * flushes writes the burst, and the others follow, so that they wait together.
@@ -27,6 +27,7 @@ learner_words(uint32_t ring_words, uint32_t max_delay)
 
 #if RESIDENT_LEARNS
 
+#define LEARNING_FAR __forceinline__
 #include "learning_rows.cuh"
 
 /* A block need not flush again if its last flush is less than this many bursts
@@ -34,6 +35,11 @@ learner_words(uint32_t ring_words, uint32_t max_delay)
 #define FOLLOW_BURSTS 64
 
 #define NO_INPUT 0xffffffffu
+
+/* What is known of a target in shared memory, in 16 bytes: the bursts of its
+ * newest spikes, newest first; its traces, and how many spikes it had. */
+#define NEAR (VLY_CUDA_NEWEST_BYTES / 16u)
+#define NEAR_BURSTS (4 * (NEAR - 1))
 
 /* Shared memory behind the counts. Functions that are not inlined get places in
  * it, not pointers, so that the compiler knows what memory it is. */
@@ -45,7 +51,7 @@ struct resident_learner {
     uint32_t *starts;  /* [max_delay] of the spikes of a burst in the log */
     uint32_t *full;    /* [2] by parity of the burst: a ring is full */
     uint32_t *flushed; /* [1] */
-    uint4 *newest;     /* [targets][2]: four bursts; traces, count */
+    uint4 *newest;     /* [targets][NEAR]: eight bursts; traces, count */
     uint32_t *log;     /* of the block */
 };
 
@@ -63,7 +69,7 @@ make_learner(const vly_cuda_view &view, const vly_cuda_learners &learners,
     uint4 *newest =
         (uint4 *)(block.ring + learner_words(block.ring_words, view.max_delay));
     const uint64_t *from = (const uint64_t *)&learners;
-    uint64_t *maps = (uint64_t *)(newest + 2 * resident.n_newest);
+    uint64_t *maps = (uint64_t *)(newest + NEAR * resident.n_newest);
     resident_learner *made =
         (resident_learner *)((uint8_t *)maps + sizeof learners);
     for (uint32_t i = threadIdx.x; i < sizeof learners / sizeof *maps;
@@ -95,7 +101,7 @@ static __device__ __forceinline__ uint4 *
 near_of(const resident_learner &learner, const vly_cuda_learner &part,
         uint32_t number)
 {
-    return learner.newest + 2 * (part.newest_at + number - part.low);
+    return learner.newest + NEAR * (part.newest_at + number - part.low);
 }
 
 /* ---- before and after a launch ------------------------------------------ */
@@ -112,8 +118,9 @@ learner_load_newest(const resident_learner &learner)
                 continue;
             const uint4 *from = (const uint4 *)(l.newest + i);
             uint4 *to = near_of(learner, part, part.low + q);
-            to[0] = __ldcg(from);
-            to[1] = __ldcg(from + 3);
+            for (uint32_t w = 0; w < NEAR - 1; w++)
+                to[w] = __ldcg(from + w);
+            to[NEAR - 1] = __ldcg(from + VLY_CUDA_NEWEST / 4);
         }
     }
 }
@@ -164,8 +171,9 @@ static __device__ void learner_store(const resident_learner &learner,
                 continue;
             uint4 *to = (uint4 *)(l.newest + i);
             const uint4 *from = near_of(learner, part, part.low + q);
-            to[0] = from[0];
-            to[3] = from[1];
+            for (uint32_t w = 0; w < NEAR - 1; w++)
+                to[w] = from[w];
+            to[VLY_CUDA_NEWEST / 4] = from[NEAR - 1];
         }
     }
     if (threadIdx.x == 0) {
@@ -183,24 +191,36 @@ ring_of(const vly_cuda_learning &l, uint32_t i)
     return l.post + (uint64_t)i * (l.mask + 1);
 }
 
-/* As learning_fold. Spikes before the newest four are in the ring. Of 20,000
- * synapses some have a dozen of them in nearly every burst, and all blocks wait
- * for the last: so they are found in a cached line, and the first one to be
- * folded by steps of eight. One loop, since a burst runs each instruction once
- * or twice: what costs is to fetch it. */
+/* The burst of spike n of target i, from the newest, 0, on. near: place of what
+ * is known of the target, in 16 bytes; count: its spikes so far. */
+static __device__ __forceinline__ uint32_t
+spike_before(const vly_cuda_learning &l, uint32_t near, uint32_t i,
+             uint32_t count, uint32_t n)
+{
+    extern __shared__ uint4 dynamic[];
+    if (n < NEAR_BURSTS)
+        return ((const uint32_t *)(dynamic + near))[n];
+    return ring_of(l, i)[(count - 1 - n) & l.mask];
+}
+
+/* As learning_fold; the newest spike is to be folded in. Those that are not in
+ * shared memory are in the ring: the first one to be folded is found by steps
+ * of eight, since all blocks wait for the synapse with the most. One loop,
+ * since a burst runs each instruction once or twice: what costs is to fetch it.
+ */
 template <int RULE>
 static __device__ __forceinline__ int32_t
 learner_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
-             const learning_row &row, uint4 newest, uint32_t burst, uint32_t i,
+             const learning_row &row, uint32_t near, uint32_t burst, uint32_t i,
              uint32_t count, int32_t m)
 {
-    const uint32_t *ring = ring_of(l, i);
-    uint32_t n = 1; /* the newest is to be folded */
-    n += (int32_t)(burst - newest.y) <= row.oldest;
-    n += (int32_t)(burst - newest.z) <= row.oldest;
-    n += (int32_t)(burst - newest.w) <= row.oldest;
-    if (n == 4) {
-        /* one spike that is not to be folded is always there */
+    uint32_t n = 1;
+    /* one spike that is not to be folded is always there */
+    while (n < NEAR_BURSTS &&
+           (int32_t)(burst - spike_before(l, near, i, count, n)) <= row.oldest)
+        n++;
+    if (n == NEAR_BURSTS) {
+        const uint32_t *ring = ring_of(l, i);
         while (n + 8 <= l.mask &&
                (int32_t)(burst - ring[(count - 1 - (n + 7)) & l.mask]) <=
                    row.oldest)
@@ -208,27 +228,38 @@ learner_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
         while ((int32_t)(burst - ring[(count - 1 - n) & l.mask]) <= row.oldest)
             n++;
     }
-    uint32_t next = n > 4    ? ring[(count - n) & l.mask]
-                    : n == 4 ? newest.w
-                    : n == 3 ? newest.z
-                    : n == 2 ? newest.y
-                             : newest.x;
 #pragma unroll 1
     while (n-- > 0) {
-        const int32_t age = (int32_t)(burst - next);
-        const uint32_t slot = (count - 1 - n) & l.mask;
-        next = n == 4   ? newest.w
-               : n == 3 ? newest.z
-               : n == 2 ? newest.y
-                        : newest.x;
-        if (n > 4)
-            next = ring[(slot + 1) & l.mask];
+        const int32_t age =
+            (int32_t)(burst - spike_before(l, near, i, count, n));
         if (age < row.youngest)
             break; /* and all later ones */
-        m = learning_post<RULE>(l, rule, row, age,
-                                (uint64_t)i * (l.mask + 1) + slot, m);
+        m = learning_post<RULE>(
+            l, rule, row, age,
+            (uint64_t)i * (l.mask + 1) + ((count - 1 - n) & l.mask), m);
     }
     return m;
+}
+
+/* As learning_target. */
+static __device__ __forceinline__ void
+learner_target(const vly_cuda_learning &l, uint32_t last, uint4 tail,
+               uint32_t near, uint32_t burst, uint32_t i, float *y)
+{
+    float after[2] = {vly_float(tail.x), vly_float(tail.y)};
+    if ((int32_t)(burst - last) < 1) {
+        uint32_t n = 0;
+        do {
+            n++;
+            last = spike_before(l, near, i, tail.z, n);
+        } while ((int32_t)(burst - last) < 1);
+        const uint64_t at =
+            (uint64_t)i * (l.mask + 1) + ((tail.z - 1 - n) & l.mask);
+        for (int t = 0; t < 2; t++)
+            after[t] = learning_after(l, learning_before(l, t, at));
+    }
+    for (int t = 0; t < 2; t++)
+        y[t] = learning_decay(l.target_trace[t], after[t], burst - last);
 }
 
 /* Up to 32 sources whose synapses a warp takes together: thread r knows the
@@ -314,8 +345,8 @@ take_synapse(const learner_sources &sources, uint32_t first, uint32_t *seen,
     *seen += (uint32_t)__popc(heads);
     synapse.at = __shfl_sync(all, sources.at, synapse.source) + first + lane;
     if (first + lane < sources.total) {
-        synapse.number = __ldcs(number + synapse.at);
-        synapse.m = master[synapse.at];
+        synapse.number = __ldcg(number + synapse.at);
+        synapse.m = __ldcg(master + synapse.at);
     }
     return synapse;
 }
@@ -363,7 +394,7 @@ template <int RULE>
 static __device__ __forceinline__ learner_sources
 take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
              const resident_learner &learner, const learner_task &task,
-             uint32_t first, uint32_t n, uint32_t base, int32_t youngest)
+             uint32_t first, uint32_t n, int32_t youngest)
 {
     const uint32_t lane = threadIdx.x % 32;
     uint32_t k = 0xffffffffu;
@@ -377,19 +408,18 @@ take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
     uint32_t n_synapses = 0;
     memset(&sources, 0, sizeof sources);
     if (k < l.n_sources) {
-        const uint64_t row_number = (uint64_t)blockIdx.x * l.n_sources + k;
-        const uint64_t *range = part.at + row_number;
-        uint4 *source = (uint4 *)(part.source + row_number);
-        const uint4 s = *source; /* of this block alone */
-        at = (uint32_t)__ldg(range);
-        n_synapses = (uint32_t)__ldg(range + 1) - at;
-        at -= base;
+        /* of this block alone; the next one says where it ends */
+        vly_cuda_arrival *source =
+            part.source + (uint64_t)blockIdx.x * (l.n_sources + 1) + k;
+        const uint4 s = __ldcg((const uint4 *)source);
+        at = s.w;
+        n_synapses = __ldcg(&source[1].at) - at;
         const learning_row row =
             learning_row_from(l, s.x, vly_float(s.y), vly_float(s.z),
                               task.burst, learner.flushed[0], youngest);
         if (task.input != NO_INPUT)
-            *source = make_uint4(task.burst, vly_bits(row.x[0]),
-                                 vly_bits(row.x[1]), 0);
+            __stcg((uint4 *)source, make_uint4(task.burst, vly_bits(row.x[0]),
+                                               vly_bits(row.x[1]), at));
         else if (row.youngest > row.oldest)
             n_synapses = 0;
         sources.arrived = row.arrived;
@@ -413,20 +443,19 @@ learner_arrival(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
     extern __shared__ uint4 dynamic[];
     int32_t m = synapse.m;
     if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0) {
-        const uint4 *at = dynamic + near + 2 * synapse.number;
-        const uint4 newest = at[0];
-        const uint4 tail = at[1]; /* traces, count */
+        const uint32_t known = near + NEAR * synapse.number;
+        const uint4 tail = dynamic[known + NEAR - 1]; /* traces, count */
         const uint32_t i = target_index(l, synapse.number);
-        if (row.youngest <= row.oldest &&
-            (int32_t)(burst - newest.x) <= row.oldest)
-            m = learner_fold<RULE>(l, rule, row, newest, burst, i, tail.z, m);
+        const uint32_t last = *(const uint32_t *)(dynamic + known);
+        if (row.youngest <= row.oldest && (int32_t)(burst - last) <= row.oldest)
+            m = learner_fold<RULE>(l, rule, row, known, burst, i, tail.z, m);
         if (DELIVERS) {
             float y[2];
-            learning_target(l, newest.x, tail, burst, i, y);
+            learner_target(l, last, tail, known, burst, i, y);
             m = rule.pre(m, row.x, y[0], y[1]);
         }
         if (m != synapse.m)
-            master[synapse.at] = m;
+            __stcg(master + synapse.at, m);
     }
     if (DELIVERS)
         atomicAdd((uint32_t *)dynamic + input + synapse.number,
@@ -444,27 +473,27 @@ learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
     const uint64_t base = part.at[(uint64_t)blockIdx.x * l.n_sources];
     const uint16_t *number = part.number + base;
     int32_t *master = part.master + base;
-    const uint32_t near = learner.near + 2 * (part.newest_at - part.low);
+    const uint32_t near = learner.near + NEAR * (part.newest_at - part.low);
     const bool dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
     const int32_t youngest = dendritic && DELIVERS ? 0 : 1;
-    const int32_t oldest = (int32_t)(task.burst - learner.flushed[0]);
     const uint32_t trips =
         (task.count + 32 * task.n_warps - 1) / (32 * task.n_warps);
     const uint32_t n =
         (task.count + trips * task.n_warps - 1) / (trips * task.n_warps);
     for (uint32_t first = task.warp * n; first < task.count;
          first += task.n_warps * n) {
-        const learner_sources sources = take_sources<RULE>(
-            l, part, learner, task, first, min(n, task.count - first),
-            (uint32_t)base, youngest);
+        const learner_sources sources =
+            take_sources<RULE>(l, part, learner, task, first,
+                               min(n, task.count - first), youngest);
         uint32_t seen = 0;
         learner_synapse next = take_synapse(sources, 0, &seen, number, master);
         for (uint32_t s = 0; s < sources.total; s += 32) {
             const learner_synapse synapse = next;
             if (s + 32 < sources.total)
                 next = take_synapse(sources, s + 32, &seen, number, master);
-            const learning_row row = row_of_source<RULE>(
-                l, sources, synapse.source, youngest, oldest);
+            const learning_row row =
+                row_of_source<RULE>(l, sources, synapse.source, youngest,
+                                    (int32_t)(task.burst - learner.flushed[0]));
             if (s + threadIdx.x % 32 < sources.total)
                 learner_arrival<RULE, DELIVERS>(l, rule, near, row, task.burst,
                                                 synapse, master, task.input);
@@ -545,8 +574,8 @@ learner_fired(const resident_learner &learner, uint64_t burst, uint32_t id,
         if (i >= l.n_targets)
             continue;
         uint4 *near = near_of(learner, learner.maps->blocks[p], number);
-        const uint4 bursts = near[0];
-        uint4 tail = near[1];
+        uint32_t *bursts = (uint32_t *)near;
+        const uint4 tail = near[NEAR - 1];
         const uint32_t seen = (uint32_t)burst + l.lag;
         const uint64_t at = (uint64_t)i * (l.mask + 1) + (tail.z & l.mask);
         float after[2] = {vly_float(tail.x), vly_float(tail.y)};
@@ -554,13 +583,15 @@ learner_fired(const resident_learner &learner, uint64_t burst, uint32_t id,
             if (l.post_before[t] == nullptr)
                 continue;
             const float y =
-                learning_decay(l.target_trace[t], after[t], seen - bursts.x);
+                learning_decay(l.target_trace[t], after[t], seen - bursts[0]);
             l.post_before[t][at] = y;
             after[t] = learning_after(l, y);
         }
         l.post[at] = seen;
-        near[0] = make_uint4(seen, bursts.x, bursts.y, bursts.z);
-        near[1] =
+        for (uint32_t n = NEAR_BURSTS - 1; n > 0; n--)
+            bursts[n] = bursts[n - 1];
+        bursts[0] = seen;
+        near[NEAR - 1] =
             make_uint4(vly_bits(after[0]), vly_bits(after[1]), tail.z + 1, 0);
     }
 }
@@ -577,7 +608,7 @@ learner_check(const resident_learner &learner, uint32_t k, uint32_t id,
         if (i >= l.n_targets)
             continue;
         const uint32_t count =
-            near_of(learner, learner.maps->blocks[p], number)[1].z;
+            near_of(learner, learner.maps->blocks[p], number)[NEAR - 1].z;
         const uint32_t old = __ldcg(l.post + (uint64_t)i * (l.mask + 1) +
                                     ((count + 2) & l.mask));
         if ((int32_t)(old - learner.flushed[0]) >= 0)

@@ -253,6 +253,11 @@ template <class T> static inline void __stcs(T *at, T value)
     *at = value;
 }
 
+template <class T> static inline void __stcg(T *at, T value)
+{
+    *at = value;
+}
+
 template <class T, class U> static inline T atomicAdd(T *at, U value)
 {
     const T before = *at;
