@@ -48,6 +48,7 @@ struct resident_learner {
     uint32_t place;    /* of this, in bytes */
     uint32_t ring;     /* place of the accumulators, in words */
     uint32_t near;     /* place of `newest`, in 16 bytes */
+    uint32_t done;     /* place of `flushed`, in words */
     uint32_t *starts;  /* [max_delay] of the spikes of a burst in the log */
     uint32_t *full;    /* [2] by parity of the burst: a ring is full */
     uint32_t *flushed; /* [1] */
@@ -83,6 +84,7 @@ make_learner(const vly_cuda_view &view, const vly_cuda_learners &learners,
         made->starts = block.counts + view.max_delay;
         made->full = made->starts + view.max_delay;
         made->flushed = made->full + 2;
+        made->done = (uint32_t)(made->flushed - (uint32_t *)dynamic);
         made->newest = newest;
         made->log =
             learners.log + blockIdx.x * ((uint64_t)learners.log_mask + 1);
@@ -191,23 +193,61 @@ ring_of(const vly_cuda_learning &l, uint32_t i)
     return l.post + (uint64_t)i * (l.mask + 1);
 }
 
-/* The burst of spike n of target i, from the newest, 0, on. near: place of what
- * is known of the target, in 16 bytes; count: its spikes so far. */
+/* Of spikes of target i, the last one first, the burst of number n. */
 static __device__ __forceinline__ uint32_t
-spike_before(const vly_cuda_learning &l, uint32_t near, uint32_t i,
-             uint32_t count, uint32_t n)
+ring_burst(const vly_cuda_learning &l, uint32_t i, uint32_t count, uint32_t n)
 {
-    extern __shared__ uint4 dynamic[];
-    if (n < NEAR_BURSTS)
-        return ((const uint32_t *)(dynamic + near))[n];
     return ring_of(l, i)[(count - 1 - n) & l.mask];
 }
 
-/* As learning_fold; the newest spike is to be folded in. Those that are not in
- * shared memory are in the ring: the first one to be folded is found by steps
- * of eight, since all blocks wait for the synapse with the most. One loop,
- * since a burst runs each instruction once or twice: what costs is to fetch it.
- */
+/* The same for one that is in shared memory; near: place of what is known of
+ * the target, in 16 bytes. */
+static __device__ __forceinline__ uint32_t near_burst(uint32_t near, uint32_t n)
+{
+    extern __shared__ uint4 dynamic[];
+    return ((const uint32_t *)(dynamic + near))[n];
+}
+
+/* Number n of the spikes of target i. */
+template <int RULE>
+static __device__ __forceinline__ int32_t
+learner_post(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
+             const learning_row &row, int32_t age, uint32_t i, uint32_t count,
+             uint32_t n, int32_t m)
+{
+    return learning_post<RULE>(
+        l, rule, row, age,
+        (uint64_t)i * (l.mask + 1) + ((count - 1 - n) & l.mask), m);
+}
+
+/* Those that are not in shared memory, if the last of those that are is to be
+ * folded in. The first one is found by steps of eight, since all blocks wait
+ * for the synapse with the most. */
+template <int RULE>
+static __device__ __forceinline__ int32_t
+learner_fold_ring(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
+                  const learning_row &row, uint32_t burst, uint32_t i,
+                  uint32_t count, int32_t m)
+{
+    uint32_t n = NEAR_BURSTS;
+    /* one spike that is not to be folded is always there */
+    while (n + 8 <= l.mask &&
+           (int32_t)(burst - ring_burst(l, i, count, n + 7)) <= row.oldest)
+        n += 8;
+    while ((int32_t)(burst - ring_burst(l, i, count, n)) <= row.oldest)
+        n++;
+#pragma unroll 1
+    while (n-- > NEAR_BURSTS) {
+        const int32_t age = (int32_t)(burst - ring_burst(l, i, count, n));
+        if (age < row.youngest)
+            break; /* and all later ones */
+        m = learner_post<RULE>(l, rule, row, age, i, count, n, m);
+    }
+    return m;
+}
+
+/* As learning_fold; the newest spike is to be folded in. One loop, since a
+ * burst runs each instruction once or twice: what costs is to fetch it. */
 template <int RULE>
 static __device__ __forceinline__ int32_t
 learner_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
@@ -215,28 +255,17 @@ learner_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
              uint32_t count, int32_t m)
 {
     uint32_t n = 1;
-    /* one spike that is not to be folded is always there */
     while (n < NEAR_BURSTS &&
-           (int32_t)(burst - spike_before(l, near, i, count, n)) <= row.oldest)
+           (int32_t)(burst - near_burst(near, n)) <= row.oldest)
         n++;
-    if (n == NEAR_BURSTS) {
-        const uint32_t *ring = ring_of(l, i);
-        while (n + 8 <= l.mask &&
-               (int32_t)(burst - ring[(count - 1 - (n + 7)) & l.mask]) <=
-                   row.oldest)
-            n += 8;
-        while ((int32_t)(burst - ring[(count - 1 - n) & l.mask]) <= row.oldest)
-            n++;
-    }
+    if (n == NEAR_BURSTS)
+        m = learner_fold_ring<RULE>(l, rule, row, burst, i, count, m);
 #pragma unroll 1
     while (n-- > 0) {
-        const int32_t age =
-            (int32_t)(burst - spike_before(l, near, i, count, n));
+        const int32_t age = (int32_t)(burst - near_burst(near, n));
         if (age < row.youngest)
             break; /* and all later ones */
-        m = learning_post<RULE>(
-            l, rule, row, age,
-            (uint64_t)i * (l.mask + 1) + ((count - 1 - n) & l.mask), m);
+        m = learner_post<RULE>(l, rule, row, age, i, count, n, m);
     }
     return m;
 }
@@ -251,7 +280,8 @@ learner_target(const vly_cuda_learning &l, uint32_t last, uint4 tail,
         uint32_t n = 0;
         do {
             n++;
-            last = spike_before(l, near, i, tail.z, n);
+            last = n < NEAR_BURSTS ? near_burst(near, n)
+                                   : ring_burst(l, i, tail.z, n);
         } while ((int32_t)(burst - last) < 1);
         const uint64_t at =
             (uint64_t)i * (l.mask + 1) + ((tail.z - 1 - n) & l.mask);
@@ -473,6 +503,8 @@ learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
     const uint64_t base = part.at[(uint64_t)blockIdx.x * l.n_sources];
     const uint16_t *number = part.number + base;
     int32_t *master = part.master + base;
+    extern __shared__ uint4 dynamic[];
+    const uint32_t done = learner.done;
     const uint32_t near = learner.near + NEAR * (part.newest_at - part.low);
     const bool dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
     const int32_t youngest = dendritic && DELIVERS ? 0 : 1;
@@ -491,9 +523,9 @@ learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
             const learner_synapse synapse = next;
             if (s + 32 < sources.total)
                 next = take_synapse(sources, s + 32, &seen, number, master);
-            const learning_row row =
-                row_of_source<RULE>(l, sources, synapse.source, youngest,
-                                    (int32_t)(task.burst - learner.flushed[0]));
+            const learning_row row = row_of_source<RULE>(
+                l, sources, synapse.source, youngest,
+                (int32_t)(task.burst - ((const uint32_t *)dynamic)[done]));
             if (s + threadIdx.x % 32 < sources.total)
                 learner_arrival<RULE, DELIVERS>(l, rule, near, row, task.burst,
                                                 synapse, master, task.input);
