@@ -129,6 +129,21 @@ void vly_cuda_memory_stop(void)
     vly_common_release_all(&accounts_heap);
 }
 
+/* Blocks that are held at the same time are n different ones. */
+bool vly_cuda_memory_keep(uint32_t device, uint32_t n, uint64_t bytes)
+{
+    vly_support_account *of = &accounts[device].of[PINNED];
+    void *blocks[8];
+    uint32_t made = 0;
+    while (made < n && made < 8 &&
+           vly_support_account_take(of, PINNED, bytes, VLY_QOS_GUARANTEED,
+                                    &blocks[made], NULL) == VLY_OK)
+        made++;
+    for (uint32_t i = 0; i < made; i++)
+        vly_support_account_give(of, PINNED, blocks[i]);
+    return made == n;
+}
+
 /* ---- device ------------------------------------------------------------ */
 
 static vly_support_account *account_of(const vly_cuda_shard *shard,

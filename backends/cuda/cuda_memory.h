@@ -4,6 +4,8 @@
 #ifndef VOLLEY_CUDA_MEMORY_H
 #define VOLLEY_CUDA_MEMORY_H
 
+#include <stdbool.h>
+
 #include "cuda_base.h"
 
 typedef struct vly_cuda_buffer vly_cuda_buffer;
@@ -24,6 +26,9 @@ void vly_cuda_release_all(vly_cuda_shard *shard);
 /* Opens the accounts of all devices with the host, and closes them. */
 vly_status vly_cuda_memory_start(vly_error *error);
 void vly_cuda_memory_stop(void);
+/* n blocks of pinned memory are made and given back, so that the host keeps
+ * them for the next net. false: there is no memory */
+bool vly_cuda_memory_keep(uint32_t device, uint32_t n, uint64_t bytes);
 vly_status vly_cuda_upload(vly_cuda_shard *shard, void *device,
                            const void *words, uint64_t bytes, vly_error *error);
 /* count elements on the device, filled from the host; *out: a pointer to them,

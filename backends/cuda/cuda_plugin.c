@@ -58,6 +58,7 @@ static const vly_backend backend = {
     .learning_write = vly_cuda_learning_write,
     .learning_set = vly_cuda_learning_set,
     .short_term_set = vly_cuda_short_term_set,
+    .prepare = vly_cuda_prepare,
 };
 
 #define VLY_COMMON_BUILD VLY_CUDA_BUILD

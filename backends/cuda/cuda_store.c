@@ -16,9 +16,6 @@
 #include "cuda_memory.h"
 #include "cuda_shard.h"
 
-/* Larger only for a row that is longer. */
-#define SLOT_BYTES (UINT64_C(8) << 20)
-#define N_SLOTS 3u
 #define GATHER_THREADS 8u /* enough to saturate the bus */
 #define GATHER_ALONE (UINT64_C(1) << 20)
 
@@ -30,7 +27,7 @@ typedef struct slot {
 
 typedef struct conveyor {
     vly_cuda_shard *shard;
-    slot slots[N_SLOTS];
+    slot slots[VLY_CUDA_ROW_SLOTS];
     uint64_t slot_bytes;
     uint32_t next;
     uint32_t n_threads;
@@ -110,7 +107,7 @@ static uint64_t largest_piece(const vly_net_desc *desc)
         piece at = {.p = vly_cuda_projection_desc(desc, i), .has_synapses = 1};
         uint32_t n = n_sources(desc, at.p);
         for (; at.from < n; at.from = at.to) {
-            choose_end(&at, SLOT_BYTES, n);
+            choose_end(&at, VLY_CUDA_ROW_BYTES, n);
             uint64_t bytes = piece_bytes(&at);
             largest = bytes > largest ? bytes : largest;
         }
@@ -129,7 +126,7 @@ static vly_status conveyor_open(vly_cuda_shard *shard, conveyor *made,
                       : cores < GATHER_THREADS ? (uint32_t)cores
                                                : GATHER_THREADS;
     made->slot_bytes = largest_piece(shard->store.fixed);
-    for (uint32_t i = 0; i < N_SLOTS && status == VLY_OK; i++) {
+    for (uint32_t i = 0; i < VLY_CUDA_ROW_SLOTS && status == VLY_OK; i++) {
         slot *s = &made->slots[i];
         status =
             vly_cuda_pinned_alloc(shard, made->slot_bytes, 1, &s->host, error);
@@ -147,7 +144,7 @@ static vly_status conveyor_open(vly_cuda_shard *shard, conveyor *made,
 static void conveyor_close(conveyor *c)
 {
     (void)cudaStreamSynchronize((cudaStream_t)c->shard->stream);
-    for (uint32_t i = 0; i < N_SLOTS; i++) {
+    for (uint32_t i = 0; i < VLY_CUDA_ROW_SLOTS; i++) {
         slot *s = &c->slots[i];
         if (s->free != NULL)
             (void)cudaEventDestroy(s->free);
@@ -223,7 +220,7 @@ static vly_status slot_merged(conveyor *c, cudaError_t launched,
                               vly_error *error)
 {
     slot *s = &c->slots[c->next];
-    c->next = (c->next + 1) % N_SLOTS;
+    c->next = (c->next + 1) % VLY_CUDA_ROW_SLOTS;
     if (launched == cudaSuccess)
         launched = cudaEventRecord(s->free, (cudaStream_t)c->shard->stream);
     return vly_cuda_check((int)launched, "merging rows", error);

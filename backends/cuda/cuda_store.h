@@ -8,6 +8,11 @@
 
 #include "cuda_base.h"
 
+/* Rows are sent through so many slots of pinned memory of this size; larger
+ * only for a row that is longer. */
+#define VLY_CUDA_ROW_SLOTS 3u
+#define VLY_CUDA_ROW_BYTES (UINT64_C(8) << 20)
+
 typedef struct vly_cuda_store {
     /* The net without the projections that learn. Plans look at no other
      * description where synapses matter. */

@@ -22,6 +22,16 @@ static vly_status supports(const vly_net_desc *desc, vly_error *error)
     return vly_common_supports_planes(desc, error);
 }
 
+/* The instance is made by init. A device is opened once and stays, so of
+ * several only the first one, which a net gets in any case. */
+static void prepare(const vly_device_spec *devices, uint32_t n_devices,
+                    const uint32_t *wanted)
+{
+    vly_vulkan_device *opened = NULL;
+    if (n_devices > 0 && __atomic_load_n(wanted, __ATOMIC_ACQUIRE) == 0)
+        (void)vly_vulkan_device_open(devices[0].index, &opened, NULL);
+}
+
 /* flags are completed by init */
 static vly_backend backend = {
     .struct_size = sizeof(vly_backend),
@@ -42,6 +52,7 @@ static vly_backend backend = {
     .learning_write = vly_vulkan_learning_write,
     .learning_set = vly_vulkan_learning_set,
     .short_term_set = vly_vulkan_short_term_set,
+    .prepare = prepare,
 };
 
 static vly_status init(const vly_host *host, vly_error *error)

@@ -10,6 +10,7 @@
 #include "genome/foreign_names.h"
 #include "genome/genome.h"
 #include "plugin/host_log.h"
+#include "plugin/prepare.h"
 #include "volley_build.h"
 
 const char *vly_version(void)
@@ -140,13 +141,17 @@ vly_status vly_net_open(const char *genome_path, const char *backend,
     vly_genome *genome = NULL;
     vly_connectome *connectome = NULL;
     vly_registry *registry = NULL;
+    vly_preparation *preparation = NULL;
     vly_net *made = NULL;
     vly_status status = VLY_OK;
     VLY_TRY(vly_genome_load(genome_path, NULL, 0, &genome, error));
     for (uint32_t i = 0; i < genome->n_notes; i++)
         vly_log_write(VLY_LOG_WARN, "volley", "%s", genome->notes[i]);
-    VLY_TRY(vly_connectome_build(genome, 0, &connectome, error));
     VLY_TRY(vly_registry_create(&registry, error));
+    preparation = vly_prepare_begin(registry, backend, 0);
+    VLY_TRY(vly_connectome_build(genome, 0, &connectome, error));
+    vly_prepare_end(preparation, NULL);
+    preparation = NULL;
     VLY_TRY(vly_net_create(connectome, registry, backend, 0, &made, error));
     made->own_genome = genome;
     made->own_connectome = connectome;
@@ -154,6 +159,7 @@ vly_status vly_net_open(const char *genome_path, const char *backend,
     *net = made;
     return VLY_OK;
 out:
+    vly_prepare_end(preparation, NULL);
     vly_registry_destroy(registry);
     vly_connectome_destroy(connectome);
     vly_genome_destroy(genome);

@@ -162,42 +162,74 @@ static vly_status io_failed(const char *what, vly_error *error)
     return vly_fail(error, VLY_E_IO, "%s: %s", what, strerror(code));
 }
 
-vly_status vly_plugin_file_read(const char *path, vly_hash *hash,
+static void file_unmap(const vly_plugin_file *file)
+{
+    if (file->bytes != MAP_FAILED)
+        munmap(file->bytes, (size_t)file->about.st_size);
+}
+
+vly_status vly_plugin_file_open(const char *path, vly_plugin_file *opened,
                                 vly_error *error)
 {
     vly_status status = VLY_OK;
-    void *bytes = MAP_FAILED;
-    size_t n = 0;
-    struct stat about;
+    vly_plugin_file made = {.bytes = MAP_FAILED};
     /* O_NONBLOCK: a named pipe must not stop the search */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return io_failed("cannot be read", error);
-    if (fstat(file, &about) != 0) {
+    if (fstat(file, &made.about) != 0) {
         status = io_failed("cannot be read", error);
         goto out;
     }
-    if (!S_ISREG(about.st_mode)) {
+    if (!S_ISREG(made.about.st_mode)) {
         status = vly_fail(error, VLY_E_IO, "cannot be read: not a file");
         goto out;
     }
-    if (find_known(&about, hash))
-        goto out;
-    n = (size_t)about.st_size;
-    if (n > 0) {
-        bytes = mmap(NULL, n, PROT_READ, MAP_PRIVATE, file, 0);
-        if (bytes == MAP_FAILED) {
+    made.is_hashed = find_known(&made.about, &made.hash);
+    if (!made.is_hashed && made.about.st_size > 0) {
+        made.bytes = mmap(NULL, (size_t)made.about.st_size, PROT_READ,
+                          MAP_PRIVATE, file, 0);
+        if (made.bytes == MAP_FAILED) {
             status = io_failed("cannot be read", error);
             goto out;
         }
     }
-    VLY_TRY(elf_check(bytes, n, error));
-    *hash = vly_hash_bytes((vly_hash){{0, 0}}, bytes, n);
-    keep_known(&about, *hash);
+    if (!made.is_hashed)
+        VLY_TRY(elf_check(made.bytes, (size_t)made.about.st_size, error));
+    *opened = made;
+    made.bytes = MAP_FAILED;
 out:
-    if (bytes != MAP_FAILED)
-        munmap(bytes, n);
+    file_unmap(&made);
     close(file);
+    return status;
+}
+
+vly_hash vly_plugin_file_hash(vly_plugin_file *file)
+{
+    if (!file->is_hashed && file->about.st_size > 0) {
+        file->hash = vly_hash_bytes((vly_hash){{0, 0}}, file->bytes,
+                                    (size_t)file->about.st_size);
+        file->is_hashed = true;
+        keep_known(&file->about, file->hash);
+    }
+    vly_plugin_file_close(file);
+    return file->hash;
+}
+
+void vly_plugin_file_close(vly_plugin_file *file)
+{
+    if (file->bytes)
+        file_unmap(file);
+    file->bytes = NULL;
+}
+
+vly_status vly_plugin_file_read(const char *path, vly_hash *hash,
+                                vly_error *error)
+{
+    vly_plugin_file file = {.bytes = NULL};
+    vly_status status = vly_plugin_file_open(path, &file, error);
+    if (status == VLY_OK)
+        *hash = vly_plugin_file_hash(&file);
     return status;
 }
 

@@ -5,14 +5,35 @@
 #ifndef VOLLEY_PLUGIN_LOADER_H
 #define VOLLEY_PLUGIN_LOADER_H
 
+#include <stdbool.h>
+#include <sys/stat.h>
+
 #include <volley/plugin.h>
 
 #include "base/random.h"
 
-/* Reads the file without running any of its code: hash of its bytes, and a
- * check that it is a shared object for this machine.
- * Errors   VLY_E_IO, VLY_E_ABI; hash untouched    Thread [any-thread]
+/* A file of which no code runs. All 0: none. */
+typedef struct vly_plugin_file {
+    struct stat about;
+    void *bytes; /* mapped until its hash is known */
+    vly_hash hash;
+    bool is_hashed;
+} vly_plugin_file;
+
+/* Maps the file and checks that it is a shared object for this machine.
+ * Errors   VLY_E_IO, VLY_E_ABI; file untouched    Thread [any-thread]
  */
+vly_status vly_plugin_file_open(const char *path, vly_plugin_file *file,
+                                vly_error *error);
+/* Of the bytes of the file that was opened, even if its path is another one's
+ * by now; 0 of none. Plugins with code for several GPUs are 40 MB, which take
+ * 15 ms, and few callers need the hash, so it is made when asked for. One
+ * thread at a time. */
+vly_hash vly_plugin_file_hash(vly_plugin_file *file);
+/* Of none is legal. */
+void vly_plugin_file_close(vly_plugin_file *file);
+
+/* Both, for a file that is not loaded. Errors as open; hash untouched */
 vly_status vly_plugin_file_read(const char *path, vly_hash *hash,
                                 vly_error *error);
 /* Loads it and finds the entry. path is absolute. The shared object is never

@@ -27,7 +27,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "plugin/loader.h"
 #include "plugin/plugin_check.h"
 #include "plugin/plugin_search.h"
 
@@ -121,7 +120,7 @@ static void entry_log(const registry_entry *entry)
 static void entry_load(const vly_registry *registry, registry_entry *entry)
 {
     vly_error *error = &entry->failure;
-    if (vly_plugin_file_read(entry->path, &entry->hash, error) == VLY_OK &&
+    if (vly_plugin_file_open(entry->path, &entry->file, error) == VLY_OK &&
         vly_plugin_file_load(entry->path, &entry->symbol, error) == VLY_OK &&
         vly_plugin_check(entry->symbol, &entry->plugin, error) == VLY_OK &&
         duplicate_check(registry, entry->plugin.id, error) == VLY_OK)
@@ -152,6 +151,7 @@ static void entry_destroy(registry_entry *entry)
     if (!entry)
         return;
     entry_stop(entry);
+    vly_plugin_file_close(&entry->file);
     vly_free(entry->path);
     vly_free(entry);
 }
@@ -323,13 +323,23 @@ vly_status vly_registry_info(const vly_registry *registry, uint32_t index,
     return vly_registry_file(registry, index, info);
 }
 
+static vly_hash entry_hash(registry_entry *entry)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    const vly_hash hash = vly_plugin_file_hash(&entry->file);
+    pthread_mutex_unlock(&lock);
+    return hash;
+}
+
 vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
                              vly_plugin_info *info)
 {
     if (!registry || index >= registry->count || !info ||
         info->struct_size < sizeof(info->struct_size))
         return VLY_E_INVALID;
-    const registry_entry *entry = registry->entries[index];
+    registry_entry *entry = registry->entries[index];
+    const vly_hash hash = entry_hash(entry);
     const char *version = entry->plugin.version;
     const char *build = entry->plugin.build;
     vly_plugin_info full = {
@@ -341,7 +351,7 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
         .build = build ? build : "",
         .reason = entry->failure.message,
         .interfaces = entry->interfaces,
-        .hash = {entry->hash.lane[0], entry->hash.lane[1]},
+        .hash = {hash.lane[0], hash.lane[1]},
     };
     /* the caller may be older or newer than this library */
     memcpy(info, &full,

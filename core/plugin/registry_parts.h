@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "base/random.h"
+#include "plugin/loader.h"
 #include "plugin/registry.h"
 
 typedef struct registry_entry {
@@ -19,8 +19,8 @@ typedef struct registry_entry {
     vly_exchange exchange; /* the same */
     char id[32];
     char interfaces[160];
-    vly_hash hash;
-    dev_t device; /* with inode: is it the same file? */
+    vly_plugin_file file; /* for its hash */
+    dev_t device;         /* with inode: is it the same file? */
     ino_t inode;
     int has_inode;
     int tried; /* to start it; nothing changes any more */

@@ -12,6 +12,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/plugin_check.c
     ${CMAKE_CURRENT_LIST_DIR}/plugin_search.c
     ${CMAKE_CURRENT_LIST_DIR}/plugin_trust.c
+    ${CMAKE_CURRENT_LIST_DIR}/prepare.c
     ${CMAKE_CURRENT_LIST_DIR}/registry.c
     ${CMAKE_CURRENT_LIST_DIR}/registry_find.c
     ${CMAKE_CURRENT_LIST_DIR}/telemetry_source.c)

@@ -17,6 +17,7 @@ foreach(name no_entry struct_size struct_zero major id_missing id_invalid
 endforeach()
 vly_test_plugin(newer_minor newer_minor)
 vly_test_plugin(trap trap_plugin)
+vly_test_plugin(preparing preparing_backend)
 # vly_old_plugin(minor sha256): a plugin of ABI 1.MINOR. Its header is what
 # plugins out there were built with, so a change of it is an error.
 function(vly_old_plugin minor sha256)
@@ -50,6 +51,8 @@ vly_old_plugin(7
     59e3462c48e172894efcf764ea78eb75b51ff5f418fae51322db2b5c930c5ac7)
 vly_old_plugin(8
     60c5c8ff1d5512e80a8a85b40e3a25e8c61fe376d45c7f031a315cf942b09039)
+vly_old_plugin(9
+    4e90771d38bbdd6fce5b960add13d0aede3f778fe4854ab481a3ddae44bf20ed)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")
@@ -78,7 +81,7 @@ target_link_options(broken_undefined PRIVATE -Wl,-z,undefs)
 # these two run copies of their own program
 set(alone_registry ALONE)
 set(alone_places ALONE)
-foreach(name spec check host registry places template)
+foreach(name spec check host registry places template prepare)
     vly_test(test_plugin_${name} LABELS unit SOURCES test_plugin_${name}.c
              ${alone_${name}}
              DEPENDS template ${VOLLEY_TEST_PLUGINS})

@@ -479,6 +479,35 @@ static void a_hundred_nets(void **state)
     vly_device_memory_keep(keep);
     test_net_deinit(&net);
 }
+
+/* Rows find their pinned memory there; nothing of a device that is not there,
+ * or once the host waits. */
+static void prepared(void **state)
+{
+    (void)state;
+    test_net net;
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_device_spec device = {.struct_size = sizeof device, .n_threads = 1};
+    uint32_t wanted = 1;
+    test_plugin_open();
+    test_random_net(&net, 5);
+    const uint64_t keep = vly_device_memory_keep(UINT64_C(64) << 20);
+    BACKEND->prepare(&device, 1, &wanted);
+    wanted = 0;
+    device.index = 77;
+    BACKEND->prepare(&device, 1, &wanted);
+    assert_int_equal(usage_of("host").kept_bytes, 0);
+    device.index = 0;
+    BACKEND->prepare(&device, 1, &wanted);
+    assert_int_equal(usage_of("host").kept_bytes, 3 * (UINT64_C(8) << 20));
+    assert_int_equal(usage_of("host").used_bytes, 0);
+    assert_ok(make(&net, NULL, &made, &error), error);
+    BACKEND->net_destroy(made);
+    vly_device_memory_keep(0);
+    vly_device_memory_keep(keep);
+    test_net_deinit(&net);
+}
 #endif
 
 int main(void)
@@ -487,6 +516,7 @@ int main(void)
 #ifdef TEST_DEVICE_MEMORY
         cmocka_unit_test(a_quota),
         cmocka_unit_test(a_hundred_nets),
+        cmocka_unit_test(prepared),
         cmocka_unit_test(least_memory),
 #endif
         cmocka_unit_test(every_block_of_all_models),

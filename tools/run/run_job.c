@@ -83,6 +83,7 @@ out:
 vly_status run_job_init(run_job *job, vly_error *error)
 {
     *job = (run_job){.folder_lock = -1, .connectome_lock = -1};
+    job->start.begin_ns = vly_clock_ns();
     job->result.error.struct_size = sizeof job->result.error;
     return run_parts_create(job, error);
 }
@@ -97,6 +98,50 @@ static vly_status make_areas(run_job *job, vly_error *error)
                : vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
 }
 
+/* A driver that cannot be found says so at once. One that starts takes half a
+ * second, in which the network is compiled. */
+#define START_MS 10u
+
+static vly_status find_plugins(run_job *job, vly_error *error)
+{
+    const uint64_t begin = vly_clock_ns();
+    vly_status status = VLY_OK;
+    if (job->registry == NULL) /* ranks have opened it */
+        status = tool_registry_create(&job->registry, error);
+    job->start.plugins_ns = vly_clock_ns() - begin;
+    return status;
+}
+
+static vly_status check_device(run_job *job, vly_error *error)
+{
+    job->start.is_checked = true;
+    return tool_backend_check(job->registry, job->plan.backend, error);
+}
+
+/* Refuses the backend before the network is compiled, if that is known by then.
+ */
+static vly_status begin_device(run_job *job, vly_error *error)
+{
+    const run_plan *plan = &job->plan;
+    job->preparation =
+        vly_prepare_begin(job->registry, plan->backend, plan->n_threads);
+    return vly_prepare_started(job->preparation, START_MS)
+               ? check_device(job, error)
+               : VLY_OK;
+}
+
+static void wait_device(run_job *job)
+{
+    vly_prepare_end(job->preparation, &job->start.device);
+    job->preparation = NULL;
+}
+
+static vly_status end_device(run_job *job, vly_error *error)
+{
+    wait_device(job);
+    return job->start.is_checked ? VLY_OK : check_device(job, error);
+}
+
 vly_status run_job_open(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;
@@ -109,13 +154,13 @@ vly_status run_job_open(run_job *job, vly_error *error)
     VLY_TRY(run_parts_do(job, RUN_CHOOSE, error));
     VLY_TRY(run_paths_check(job, error));
     VLY_TRY(run_parts_do(job, RUN_LOOK, error));
-    if (job->registry == NULL) /* ranks have opened it */
-        VLY_TRY(tool_registry_create(&job->registry, error));
+    VLY_TRY(find_plugins(job, error));
     VLY_TRY(run_parts_do(job, RUN_ATTACH, error));
-    VLY_TRY(tool_backend_check(job->registry, plan->backend, error));
+    VLY_TRY(begin_device(job, error));
     VLY_TRY(run_parts_do(job, RUN_CHECK, error));
     VLY_TRY(run_parts_do(job, RUN_LOCK, error));
     VLY_TRY(build(job, error));
+    VLY_TRY(end_device(job, error));
     VLY_TRY(run_parts_do(job, RUN_FIT, error));
     VLY_TRY(make_areas(job, error));
     VLY_TRY(open_net(job, error));
@@ -184,6 +229,15 @@ static uint64_t call_ns_of(const run_job *job, uint64_t now)
     return wanted < tenth ? wanted : tenth;
 }
 
+static void note_first(run_job *job, uint64_t begin, uint64_t now)
+{
+    run_start *start = &job->start;
+    if (start->total_ns == 0) {
+        start->burst_ns = now - begin;
+        start->total_ns = now - start->begin_ns;
+    }
+}
+
 /* Runs all bursts. After a move to another backend a net may be much slower: a
  * piece that took 50 ms before would delay figures, files and checkpoints. So
  * pieces begin at one burst again. */
@@ -214,6 +268,7 @@ static vly_status run_all(run_job *job)
         if (!run_parts_go_on(job))
             return VLY_E_STOPPED;
         const uint64_t now = vly_clock_ns();
+        note_first(job, begin, now);
         tool_progress_update(&job->progress, vly_net_burst(job->net));
         run_parts_look(job);
         if (whole)
@@ -287,6 +342,7 @@ void run_job_execute(run_job *job)
 
 void run_job_deinit(run_job *job)
 {
+    wait_device(job);
     (void)run_parts_end(job, NULL);
     vly_log_set_sink(NULL, NULL);
     vly_net_destroy(job->net);

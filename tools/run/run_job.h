@@ -9,6 +9,7 @@
 
 #include <volley/volley.h>
 
+#include "plugin/prepare.h"
 #include "record/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/setup.h"
@@ -51,11 +52,24 @@ typedef struct run_result {
     char end[32]; /* "" while it runs */
 } run_result;
 
+/* From the command to the end of its first burst, in ns. What is not here
+ * (options, checks, opening files) is the rest of total. */
+typedef struct run_start {
+    uint64_t begin_ns;   /* of the command, by vly_clock_ns */
+    uint64_t plugins_ns; /* found and loaded */
+    vly_prepare_times device;
+    bool is_checked;   /* the backend */
+    uint64_t burst_ns; /* the first call of the engine, one burst */
+    uint64_t total_ns; /* 0: there was no burst */
+} run_start;
+
 struct run_job {
     run_plan plan;
     void **states; /* of the parts, see run_part.h */
     tool_build build;
     vly_registry *registry;
+    vly_preparation *preparation; /* NULL: none, or ended */
+    run_start start;
     vly_net *net;
     vly_writer *events;   /* log.jsonl */
     vly_writer *json;     /* --json, see run_files_claim */

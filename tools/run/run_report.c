@@ -121,6 +121,42 @@ static void print_areas(const run_job *job)
     }
 }
 
+/* The parts of the time up to the end of the first burst. Those of the device
+ * run beside the network, but for what was waited for. */
+static void print_start(const run_job *job)
+{
+    const run_start *start = &job->start;
+    if (start->total_ns == 0)
+        return;
+    tool_print("start             %s: genome %s, ",
+               tool_seconds((double)start->total_ns * 1e-9),
+               tool_seconds(job->build.seconds.load));
+    tool_print("plugins %s, ", tool_seconds((double)start->plugins_ns * 1e-9));
+    tool_print("network %s, ", tool_seconds(job->build.seconds.build));
+    tool_print("device %s more, ",
+               tool_seconds((double)start->device.waited_ns * 1e-9));
+    tool_print("net %s, first burst %s\n",
+               tool_seconds(job->build.seconds.setup),
+               tool_seconds((double)start->burst_ns * 1e-9));
+}
+
+static void put_start(const run_job *job, json_writer *json)
+{
+    const run_start *start = &job->start;
+    json_object(json, "start");
+    json_number(json, "genome_s", job->build.seconds.load);
+    json_number(json, "plugins_s", (double)start->plugins_ns * 1e-9);
+    json_number(json, "network_s", job->build.seconds.build);
+    json_number(json, "driver_s", (double)start->device.start_ns * 1e-9);
+    json_number(json, "prepare_s", (double)start->device.prepare_ns * 1e-9);
+    json_number(json, "waited_s", (double)start->device.waited_ns * 1e-9);
+    json_number(json, "net_s", job->build.seconds.setup);
+    json_number(json, "burst_s", (double)start->burst_ns * 1e-9);
+    json_number(json, "total_s",
+                start->total_ns > 0 ? (double)start->total_ns * 1e-9 : NAN);
+    json_object_end(json);
+}
+
 void run_report_print(const run_job *job)
 {
     const vly_genome *genome = job->build.genome;
@@ -137,6 +173,7 @@ void run_report_print(const run_job *job)
                tool_seconds(result->run_s),
                ratio(result->run_s, biological_run_s(job)),
                tool_seconds(job->build.seconds.build));
+    print_start(job);
     if (stats->delivery_ns + stats->dynamics_ns > 0)
         tool_print("phases            delivery %s, dynamics %s, exchange %s, "
                    "drain %s\n",
@@ -228,6 +265,7 @@ void run_report_json(const run_job *job, json_writer *json)
     json_number(json, "load_s", job->build.seconds.load);
     json_number(json, "build_s", job->build.seconds.build);
     json_number(json, "setup_s", job->build.seconds.setup);
+    put_start(job, json);
     json_number(json, "wall_s", result->run_s);
     json_number(json, "thread_s", result->thread_s);
     json_number(json, "rtf", ratio(result->run_s, biological_run_s(job)));

@@ -38,6 +38,8 @@
  *        a net with one only to a backend with VLY_BACKEND_PROGRAMS
  *   1.8  ranks: vly_net_desc.ranks with vly_ranks and vly_piece. A host gives a
  *        net with them only to a backend with VLY_BACKEND_RANKS
+ *   1.9  vly_backend.prepare in place of a reserved pointer, which is NULL in
+ *        older plugins
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -55,7 +57,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 8u
+#define VLY_ABI_MINOR 9u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -216,7 +218,7 @@ typedef struct vly_plugin {
     /* Called once, before all other functions, when the plugin is first
      * requested or listed. May fail with a message: the plugin stays listed
      * with that reason. [main-thread], or the thread of a net that is moved to
-     * it */
+     * it, or that of prepare */
     vly_status (*init)(const vly_host *host, vly_error *error);
     void (*deinit)(void); /* only after an init that returned VLY_OK */
     /* NULL if the interface is not offered; valid until deinit */
@@ -819,7 +821,18 @@ typedef struct vly_backend {
     vly_status (*short_term_set)(vly_backend_net *net, uint32_t projection,
                                  const vly_short_term_desc *short_term,
                                  vly_error *error);
-    void *reserved[3]; /* NULL */
+    /* 1.9: [optional] What net_create needs of these devices for any net: the
+     * driver's context, first memory. Called on a thread of the host while the
+     * network is compiled, so nets of other threads may be made and run at the
+     * same time. net_create for the devices is called after its return, but
+     * maybe never. It reports nothing: what fails here fails in net_create
+     * again, with the same message as without prepare. What it makes lives
+     * until deinit or the end of the process. Once *wanted is not 0 the host
+     * waits for its return: nothing more is begun. devices[n_devices], at least
+     * 1, may name devices that do not exist. */
+    void (*prepare)(const vly_device_spec *devices, uint32_t n_devices,
+                    const uint32_t *wanted);
+    void *reserved[2]; /* NULL */
 } vly_backend;
 VLY_SEAL(vly_backend, 200);
 
