@@ -26,8 +26,6 @@
 #define SHARE_THREADS 512.0f
 #define FEW_THREADS 128.0f
 #define LEARNING_THREADS 768.0f
-#define LEARNING_NEURONS 512u
-#define LEARNING_ROW 32u
 /* Nanoseconds of a burst as a function of its events: the fixed cost is lower
  * than in a partitioned burst (cuda_partition.c), the cost per event is higher.
  * From bursts of the stress nets on an H200 (bench/README.md): medians of 5 to
@@ -48,23 +46,14 @@ static int set_blocks(vly_cuda_shard *shard, uint32_t n_blocks,
     resident->n_blocks = n_blocks;
     resident->slice = n / n_blocks + (n % n_blocks != 0);
     resident->n_newest = vly_cuda_learners_newest(shard, n_blocks);
+    resident->near = 2;
+    if (vly_cuda_resident_bytes(&shard->view, resident) > shared_bytes)
+        resident->near = 1;
     /* neuron numbers leave two codes of 16 bits free */
     return resident->slice <= 65534 &&
            (uint64_t)resident->slice * shard->view.max_delay <= 65536 &&
            vly_cuda_resident_bytes(&shard->view, resident) <= shared_bytes &&
            vly_cuda_shifts_fit(shard, resident);
-}
-
-/* Nets with maps that learn, as measured on an H100: 853 neurons a block and
- * long rows (Morrison 2007) took 362 ms for 6,000 bursts, in plan global 324
- * (one run each). 341 neurons (hpc_benchmark, scale 4) take 31.5 us a burst
- * instead of 35.8; 758 neurons and short rows 118 instead of 181
- * (bench/results/plastic.csv). */
-static bool is_learning_poor(const vly_cuda_shard *shard)
-{
-    return shard->resident.slice > LEARNING_NEURONS &&
-           vly_cuda_learners_mean(shard, shard->resident.n_blocks) >
-               LEARNING_ROW;
 }
 
 /* Chooses the number of blocks. A thread keeps the state of one neuron in
@@ -113,8 +102,6 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
         blocks = blocks < limit / 2 ? 2 * blocks : limit;
     }
     found->is_poor = shard->resident.slice > VLY_CUDA_THREADS;
-    if (shard->net->wanted.plan == 0 && is_learning_poor(shard))
-        found->why = "maps learn, and plan global is faster";
     return VLY_OK;
 }
 

@@ -92,7 +92,7 @@ uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
     if (resident->n_newest == 0)
         return block + ((uint64_t)ring + view->max_delay) * sizeof(uint32_t);
     return block + learner_words(ring, view->max_delay) * sizeof(uint32_t) +
-           (uint64_t)resident->n_newest * VLY_CUDA_NEWEST_BYTES +
+           (uint64_t)resident->n_newest * (resident->near + 1) * sizeof(uint4) +
            VLY_CUDA_LEARNER_BYTES;
 }
 

@@ -448,6 +448,8 @@ typedef struct vly_cuda_resident {
     uint32_t step;       /* of the classes of shifts; 0: there are none */
     uint32_t n_newest;   /* targets of maps that learn, of a block; 0: nothing
                           * learns (learner_kernels.h) */
+    uint32_t near;       /* four times as many of their last spikes are in
+                          * shared memory: 1 or 2 */
 } vly_cuda_resident;
 
 #define VLY_CUDA_MAIL_LINES 7u

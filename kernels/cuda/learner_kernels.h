@@ -54,8 +54,7 @@ typedef struct vly_cuda_learners {
 
 /* Words of shared memory of a block beside those of vly_cuda_resident. */
 #define VLY_CUDA_LEARNER_WORDS 4u
-#define VLY_CUDA_NEWEST_BYTES 48u
-#define VLY_CUDA_LEARNER_BYTES (sizeof(vly_cuda_learners) + 64u)
+#define VLY_CUDA_LEARNER_BYTES (sizeof(vly_cuda_learners) + 80u)
 
 /* As vly_cuda_launch_resident, for a net with maps that learn. */
 cudaError_t vly_cuda_launch_learners(const vly_cuda_view *view,

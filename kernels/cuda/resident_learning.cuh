@@ -4,7 +4,7 @@
  * The arrivals of a burst are delivered one exchange earlier, while mail is in
  * flight: what they need is known when the block's neurons have been updated. A
  * block keeps the ids of the last bursts itself. What most synapses need of a
- * target, its last eight spikes and its traces, is in shared memory.
+ * target, its last four or eight spikes and its traces, is in shared memory.
  *
  * Blocks flush by themselves, since no synapse has two blocks. A block that
  * flushes writes the burst, and the others follow, so that they wait together.
@@ -36,11 +36,6 @@ learner_words(uint32_t ring_words, uint32_t max_delay)
 
 #define NO_INPUT 0xffffffffu
 
-/* What is known of a target in shared memory, in 16 bytes: the bursts of its
- * newest spikes, newest first; its traces, and how many spikes it had. */
-#define NEAR (VLY_CUDA_NEWEST_BYTES / 16u)
-#define NEAR_BURSTS (4 * (NEAR - 1))
-
 /* Shared memory behind the counts. Functions that are not inlined get places in
  * it, not pointers, so that the compiler knows what memory it is. */
 struct resident_learner {
@@ -49,11 +44,14 @@ struct resident_learner {
     uint32_t ring;     /* place of the accumulators, in words */
     uint32_t near;     /* place of `newest`, in 16 bytes */
     uint32_t done;     /* place of `flushed`, in words */
+    uint32_t size;     /* of what is known of a target, in 16 bytes */
     uint32_t *starts;  /* [max_delay] of the spikes of a burst in the log */
     uint32_t *full;    /* [2] by parity of the burst: a ring is full */
     uint32_t *flushed; /* [1] */
-    uint4 *newest;     /* [targets][NEAR]: eight bursts; traces, count */
-    uint32_t *log;     /* of the block */
+    /* [targets][size]: bursts of the newest spikes, newest first; last the
+     * traces and how many spikes there were */
+    uint4 *newest;
+    uint32_t *log; /* of the block */
 };
 
 static_assert(sizeof(vly_cuda_learners) + sizeof(resident_learner) <=
@@ -70,7 +68,8 @@ make_learner(const vly_cuda_view &view, const vly_cuda_learners &learners,
     uint4 *newest =
         (uint4 *)(block.ring + learner_words(block.ring_words, view.max_delay));
     const uint64_t *from = (const uint64_t *)&learners;
-    uint64_t *maps = (uint64_t *)(newest + NEAR * resident.n_newest);
+    uint64_t *maps =
+        (uint64_t *)(newest + (resident.near + 1) * resident.n_newest);
     resident_learner *made =
         (resident_learner *)((uint8_t *)maps + sizeof learners);
     for (uint32_t i = threadIdx.x; i < sizeof learners / sizeof *maps;
@@ -81,6 +80,7 @@ make_learner(const vly_cuda_view &view, const vly_cuda_learners &learners,
         made->place = (uint32_t)((uint8_t *)made - (uint8_t *)dynamic);
         made->ring = (uint32_t)(block.ring - (uint32_t *)dynamic);
         made->near = (uint32_t)(newest - dynamic);
+        made->size = resident.near + 1;
         made->starts = block.counts + view.max_delay;
         made->full = made->starts + view.max_delay;
         made->flushed = made->full + 2;
@@ -103,7 +103,7 @@ static __device__ __forceinline__ uint4 *
 near_of(const resident_learner &learner, const vly_cuda_learner &part,
         uint32_t number)
 {
-    return learner.newest + NEAR * (part.newest_at + number - part.low);
+    return learner.newest + learner.size * (part.newest_at + number - part.low);
 }
 
 /* ---- before and after a launch ------------------------------------------ */
@@ -120,9 +120,9 @@ learner_load_newest(const resident_learner &learner)
                 continue;
             const uint4 *from = (const uint4 *)(l.newest + i);
             uint4 *to = near_of(learner, part, part.low + q);
-            for (uint32_t w = 0; w < NEAR - 1; w++)
+            for (uint32_t w = 0; w < learner.size - 1; w++)
                 to[w] = __ldcg(from + w);
-            to[NEAR - 1] = __ldcg(from + VLY_CUDA_NEWEST / 4);
+            to[learner.size - 1] = __ldcg(from + VLY_CUDA_NEWEST / 4);
         }
     }
 }
@@ -173,9 +173,9 @@ static __device__ void learner_store(const resident_learner &learner,
                 continue;
             uint4 *to = (uint4 *)(l.newest + i);
             const uint4 *from = near_of(learner, part, part.low + q);
-            for (uint32_t w = 0; w < NEAR - 1; w++)
+            for (uint32_t w = 0; w < learner.size - 1; w++)
                 to[w] = from[w];
-            to[VLY_CUDA_NEWEST / 4] = from[NEAR - 1];
+            to[VLY_CUDA_NEWEST / 4] = from[learner.size - 1];
         }
     }
     if (threadIdx.x == 0) {
@@ -226,10 +226,10 @@ learner_post(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
 template <int RULE>
 static __device__ __forceinline__ int32_t
 learner_fold_ring(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
-                  const learning_row &row, uint32_t burst, uint32_t i,
-                  uint32_t count, int32_t m)
+                  const learning_row &row, uint32_t n_near, uint32_t burst,
+                  uint32_t i, uint32_t count, int32_t m)
 {
-    uint32_t n = NEAR_BURSTS;
+    uint32_t n = n_near;
     /* one spike that is not to be folded is always there */
     while (n + 8 <= l.mask &&
            (int32_t)(burst - ring_burst(l, i, count, n + 7)) <= row.oldest)
@@ -237,7 +237,7 @@ learner_fold_ring(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
     while ((int32_t)(burst - ring_burst(l, i, count, n)) <= row.oldest)
         n++;
 #pragma unroll 1
-    while (n-- > NEAR_BURSTS) {
+    while (n-- > n_near) {
         const int32_t age = (int32_t)(burst - ring_burst(l, i, count, n));
         if (age < row.youngest)
             break; /* and all later ones */
@@ -251,15 +251,14 @@ learner_fold_ring(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
 template <int RULE>
 static __device__ __forceinline__ int32_t
 learner_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
-             const learning_row &row, uint32_t near, uint32_t burst, uint32_t i,
-             uint32_t count, int32_t m)
+             const learning_row &row, uint32_t near, uint32_t n_near,
+             uint32_t burst, uint32_t i, uint32_t count, int32_t m)
 {
     uint32_t n = 1;
-    while (n < NEAR_BURSTS &&
-           (int32_t)(burst - near_burst(near, n)) <= row.oldest)
+    while (n < n_near && (int32_t)(burst - near_burst(near, n)) <= row.oldest)
         n++;
-    if (n == NEAR_BURSTS)
-        m = learner_fold_ring<RULE>(l, rule, row, burst, i, count, m);
+    if (n == n_near)
+        m = learner_fold_ring<RULE>(l, rule, row, n_near, burst, i, count, m);
 #pragma unroll 1
     while (n-- > 0) {
         const int32_t age = (int32_t)(burst - near_burst(near, n));
@@ -273,15 +272,16 @@ learner_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
 /* As learning_target. */
 static __device__ __forceinline__ void
 learner_target(const vly_cuda_learning &l, uint32_t last, uint4 tail,
-               uint32_t near, uint32_t burst, uint32_t i, float *y)
+               uint32_t near, uint32_t n_near, uint32_t burst, uint32_t i,
+               float *y)
 {
     float after[2] = {vly_float(tail.x), vly_float(tail.y)};
     if ((int32_t)(burst - last) < 1) {
         uint32_t n = 0;
         do {
             n++;
-            last = n < NEAR_BURSTS ? near_burst(near, n)
-                                   : ring_burst(l, i, tail.z, n);
+            last =
+                n < n_near ? near_burst(near, n) : ring_burst(l, i, tail.z, n);
         } while ((int32_t)(burst - last) < 1);
         const uint64_t at =
             (uint64_t)i * (l.mask + 1) + ((tail.z - 1 - n) & l.mask);
@@ -467,21 +467,24 @@ take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
 template <int RULE, bool DELIVERS>
 static __device__ __forceinline__ void
 learner_arrival(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
-                uint32_t near, const learning_row &row, uint32_t burst,
-                const learner_synapse &synapse, int32_t *master, uint32_t input)
+                uint32_t near, const uint32_t &size, const learning_row &row,
+                uint32_t burst, const learner_synapse &synapse, int32_t *master,
+                uint32_t input)
 {
     extern __shared__ uint4 dynamic[];
     int32_t m = synapse.m;
     if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0) {
-        const uint32_t known = near + NEAR * synapse.number;
-        const uint4 tail = dynamic[known + NEAR - 1]; /* traces, count */
+        const uint32_t known = near + size * synapse.number;
+        const uint4 tail = dynamic[known + size - 1]; /* traces, count */
         const uint32_t i = target_index(l, synapse.number);
         const uint32_t last = *(const uint32_t *)(dynamic + known);
+        const uint32_t n_near = 4 * (size - 1);
         if (row.youngest <= row.oldest && (int32_t)(burst - last) <= row.oldest)
-            m = learner_fold<RULE>(l, rule, row, known, burst, i, tail.z, m);
+            m = learner_fold<RULE>(l, rule, row, known, n_near, burst, i,
+                                   tail.z, m);
         if (DELIVERS) {
             float y[2];
-            learner_target(l, last, tail, known, burst, i, y);
+            learner_target(l, last, tail, known, n_near, burst, i, y);
             m = rule.pre(m, row.x, y[0], y[1]);
         }
         if (m != synapse.m)
@@ -505,7 +508,8 @@ learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
     int32_t *master = part.master + base;
     extern __shared__ uint4 dynamic[];
     const uint32_t done = learner.done;
-    const uint32_t near = learner.near + NEAR * (part.newest_at - part.low);
+    const uint32_t near =
+        learner.near + learner.size * (part.newest_at - part.low);
     const bool dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
     const int32_t youngest = dendritic && DELIVERS ? 0 : 1;
     const uint32_t trips =
@@ -527,8 +531,9 @@ learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
                 l, sources, synapse.source, youngest,
                 (int32_t)(task.burst - ((const uint32_t *)dynamic)[done]));
             if (s + threadIdx.x % 32 < sources.total)
-                learner_arrival<RULE, DELIVERS>(l, rule, near, row, task.burst,
-                                                synapse, master, task.input);
+                learner_arrival<RULE, DELIVERS>(l, rule, near, learner.size,
+                                                row, task.burst, synapse,
+                                                master, task.input);
         }
     }
 }
@@ -607,7 +612,7 @@ learner_fired(const resident_learner &learner, uint64_t burst, uint32_t id,
             continue;
         uint4 *near = near_of(learner, learner.maps->blocks[p], number);
         uint32_t *bursts = (uint32_t *)near;
-        const uint4 tail = near[NEAR - 1];
+        const uint4 tail = near[learner.size - 1];
         const uint32_t seen = (uint32_t)burst + l.lag;
         const uint64_t at = (uint64_t)i * (l.mask + 1) + (tail.z & l.mask);
         float after[2] = {vly_float(tail.x), vly_float(tail.y)};
@@ -620,10 +625,10 @@ learner_fired(const resident_learner &learner, uint64_t burst, uint32_t id,
             after[t] = learning_after(l, y);
         }
         l.post[at] = seen;
-        for (uint32_t n = NEAR_BURSTS - 1; n > 0; n--)
+        for (uint32_t n = 4 * (learner.size - 1) - 1; n > 0; n--)
             bursts[n] = bursts[n - 1];
         bursts[0] = seen;
-        near[NEAR - 1] =
+        near[learner.size - 1] =
             make_uint4(vly_bits(after[0]), vly_bits(after[1]), tail.z + 1, 0);
     }
 }
@@ -640,7 +645,8 @@ learner_check(const resident_learner &learner, uint32_t k, uint32_t id,
         if (i >= l.n_targets)
             continue;
         const uint32_t count =
-            near_of(learner, learner.maps->blocks[p], number)[NEAR - 1].z;
+            near_of(learner, learner.maps->blocks[p], number)[learner.size - 1]
+                .z;
         const uint32_t old = __ldcg(l.post + (uint64_t)i * (l.mask + 1) +
                                     ((count + 2) & l.mask));
         if ((int32_t)(old - learner.flushed[0]) >= 0)
