@@ -107,6 +107,7 @@ function(vly_test_apart name area)
         COMMAND ${CMAKE_OBJCOPY} --keep-global-symbol=${name}_main ${joined}
         COMMENT "Joining ${name}" COMMAND_EXPAND_LISTS VERBATIM)
     target_sources(tests_${area} PRIVATE ${joined})
+    add_dependencies(tests_${area} ${name}) # and what the test needs
 endfunction()
 
 # Writes the lists of the programs, and makes their links. After the last test.

@@ -74,9 +74,8 @@ vly_test(test_conformance_golden LABELS integration AREA conformance TIMEOUT 120
          LIBRARIES volley_second volley_conformance)
 vly_test(test_known_spikes LABELS integration
          SOURCES test_known_spikes.c DEPENDS cpu)
-# these have everything that the test wants covered, as on a GPU; with sanitizers
-# fewer
-set(n_random 125)
+# 100 of them have everything that the test wants covered; with sanitizers fewer
+set(n_random 100)
 if(VOLLEY_SANITIZE)
     set(n_random 25)
 endif()
@@ -143,7 +142,7 @@ if(TARGET vulkan)
     set(vulkan_options vulkan)
     set(vulkan_from_options cpu:2,vulkan:0,block=64,launch=5,groups=7)
     set(vulkan_to_options vulkan:0,lanes=4,together=1,cpu:3)
-    foreach(part "vulkan;0;16" "vulkan_from;200;8" "vulkan_to;300;8")
+    foreach(part "vulkan;0;10" "vulkan_from;200;5" "vulkan_to;300;5")
         list(GET part 0 name)
         list(GET part 1 first)
         list(GET part 2 n)
@@ -319,7 +318,9 @@ vly_test(test_engine_failover LABELS integration TIMEOUT 120
          DEPENDS cpu template flaky)
 
 vly_test(test_checkpoint_kill LABELS integration TIMEOUT 300
-         SOURCES test_checkpoint_kill.c DEPENDS cpu volley_command)
+         SOURCES test_checkpoint_kill.c DEPENDS cpu volley_command ARGUMENTS 1)
+vly_test_register(test_checkpoint_kill_more LABELS integration slow
+                  COMMAND test_checkpoint_kill 4)
 
 # ---- what a run leaves ----------------------------------------------------
 set(VOLLEY_TEST_AREA engine)

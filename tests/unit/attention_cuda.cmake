@@ -75,7 +75,9 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     endforeach()
     # device code has other warnings: nvcc's, not these
     add_library(attention_simt OBJECT ${simt_sources})
-    set_target_properties(attention_simt PROPERTIES COMPILE_OPTIONS "-O2;-w")
+    # of each test its own: symbols that are unique in a process are in no test alone
+    set_target_properties(attention_simt PROPERTIES COMPILE_OPTIONS
+        "-O2;-w;$<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>")
     target_include_directories(attention_simt BEFORE PRIVATE
         ${simt} ${made} ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests/support)
     target_include_directories(attention_simt SYSTEM PRIVATE

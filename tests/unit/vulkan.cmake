@@ -70,6 +70,8 @@ if(TARGET vulkan)
             DEFINITIONS PAIR_DEVICE="vulkan"
                 PAIR_REQUIRED="VOLLEY_REQUIRE_VULKAN"
             TIMEOUT 900)
+    endforeach()
+    foreach(test same paths)
         vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
     endforeach()
     # more networks with each option; every option under the validation layer
