@@ -292,9 +292,8 @@ static void killed_and_resumed(void **state)
     (void)state;
     for (uint32_t g = 0; g < N_GENOMES; g++)
         make_reference(g, &references[g]);
-    while (n_runs < RUNS_MAX &&
-           (n_kills < n_rounds * KILLS_OF_A_ROUND ||
-            n_runs < n_rounds * N_GENOMES))
+    while (n_runs < RUNS_MAX && (n_kills < n_rounds * KILLS_OF_A_ROUND ||
+                                 n_runs < n_rounds * N_GENOMES))
         n_kills += disturbed_run(&references[n_runs++ % N_GENOMES], kills);
     printf("%u runs, killed %u times: %u after a time, %u at a burst, %u while "
            "a checkpoint was written, %u when it was renamed\n",

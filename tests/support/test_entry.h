@@ -6,12 +6,15 @@
 #define VOLLEY_TEST_ENTRY_H
 
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
 #ifdef VLY_TEST_TAKES_ARGUMENTS
 int main(int argc, char **argv);
 #else
 int main(void);
+#endif
+#ifdef __cplusplus
+}
 #endif
 
 #endif
