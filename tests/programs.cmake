@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of an area are one program, tests_AREA: a compiler cache does not
-# save the time to link the library once for each of more than 200 tests. A test is a target
-# (an object library) with its own options; its main function gets the name
+# Tests of an area are one program, tests_AREA: a compiler cache does not save the
+# time to link the library once for each of 300 tests. A test is a target (an object
+# library) with its own options; its main function gets the name
 # NAME_main. A link NAME for each test is beside the program. The program runs
 # the test with the name of the link, so that a test is started by its name.
 
 # vly_test_own_program(name SOURCES ... DEFINITIONS ...)
-# A program of its own, as a test with symbols that others have too needs.
+# A program of its own, of the name of the test.
 function(vly_test_own_program name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEFINITIONS")
     add_executable(${name} ${arg_SOURCES})
