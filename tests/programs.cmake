@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of an area are one program, tests_AREA: a compiler cache does not
-# save the time to link the library once for each of more than 200 tests. A test is a target
-# (an object library) with its own options; its main function gets the name
+# Tests of an area are one program, tests_AREA: a compiler cache does not save the
+# time to link the library once for each of 300 tests. A test is a target (an object
+# library) with its own options; its main function gets the name
 # NAME_main. A link NAME for each test is beside the program. The program runs
 # the test with the name of the link, so that a test is started by its name.
 
 # vly_test_own_program(name SOURCES ... DEFINITIONS ...)
-# A program of its own, as a test with symbols that others have too needs.
+# A program of its own, of the name of the test.
 function(vly_test_own_program name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEFINITIONS")
     add_executable(${name} ${arg_SOURCES})
@@ -15,44 +15,14 @@ function(vly_test_own_program name)
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endfunction()
 
-# vly_test_in_program(name AREA SOURCES ... DEFINITIONS ...)
-# A test of tests_AREA. The first source has the main function; the others, which
-# several tests of the area may name, are compiled once. If an earlier test of the
-# area compiled one with other definitions, this test gets its own program.
-function(vly_test_in_program name area)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;DEFINITIONS")
-    list(POP_FRONT arg_SOURCES source)
-    set(own ${source})
-    get_property(shared GLOBAL PROPERTY VOLLEY_SHARED_${area})
-    list(JOIN arg_DEFINITIONS "," definitions)
-    foreach(other IN LISTS arg_SOURCES)
-        if("${other}|${definitions}" IN_LIST shared)
-            continue()
-        endif()
-        foreach(known IN LISTS shared)
-            string(FIND "${known}" "${other}|" at)
-            if(at EQUAL 0)
-                message(STATUS "${name}: a program of its own, ${other} has "
-                               "other definitions in tests_${area}")
-                vly_test_own_program(${name} SOURCES ${source} ${arg_SOURCES}
-                                     DEFINITIONS ${arg_DEFINITIONS})
-                return()
-            endif()
-        endforeach()
-        list(APPEND own ${other})
-    endforeach()
-    foreach(other IN LISTS arg_SOURCES)
-        list(APPEND shared "${other}|${definitions}")
-    endforeach()
-    set_property(GLOBAL PROPERTY VOLLEY_SHARED_${area} "${shared}")
-
+# The target of a test, with its main function in source, as a part of tests_AREA.
+function(vly_test_entry name area source)
     file(STRINGS ${source} entry REGEX "^(int main[(]|VLY_TEST_MAIN[(])")
     if(NOT entry)
         message(FATAL_ERROR "test ${name}: no main function in ${source}")
     endif()
-    add_library(${name} OBJECT ${own})
-    target_compile_definitions(${name} PRIVATE
-        main=${name}_main ${arg_DEFINITIONS})
+    add_library(${name} OBJECT)
+    target_compile_definitions(${name} PRIVATE main=${name}_main)
     target_compile_options(${name} PRIVATE
         "SHELL:-include ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/support/test_entry.h")
     set(kind TEST)
@@ -76,6 +46,70 @@ function(vly_test_in_program name area)
     set_property(GLOBAL PROPERTY VOLLEY_PROGRAM_OF_${name} tests_${area})
 endfunction()
 
+# vly_test_in_program(name AREA SOURCES ... DEFINITIONS ...)
+# A test of tests_AREA. The first source has the main function; the others, which
+# several tests of the area may name, are compiled once. If an earlier test of the
+# area compiled one with other definitions, this test must be APART.
+function(vly_test_in_program name area)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;DEFINITIONS")
+    list(POP_FRONT arg_SOURCES source)
+    set(own ${source})
+    get_property(shared GLOBAL PROPERTY VOLLEY_SHARED_${area})
+    list(JOIN arg_DEFINITIONS "," definitions)
+    foreach(other IN LISTS arg_SOURCES)
+        if("${other}|${definitions}" IN_LIST shared)
+            continue()
+        endif()
+        foreach(known IN LISTS shared)
+            string(FIND "${known}" "${other}|" at)
+            if(at EQUAL 0)
+                message(FATAL_ERROR "test ${name}: ${other} has other "
+                        "definitions in tests_${area}; write APART")
+            endif()
+        endforeach()
+        list(APPEND own ${other})
+    endforeach()
+    foreach(other IN LISTS arg_SOURCES)
+        list(APPEND shared "${other}|${definitions}")
+    endforeach()
+    set_property(GLOBAL PROPERTY VOLLEY_SHARED_${area} "${shared}")
+
+    vly_test_entry(${name} ${area} ${source})
+    target_sources(${name} PRIVATE ${own})
+    target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+    set_property(GLOBAL APPEND PROPERTY VOLLEY_LINKED_${area} ${name})
+endfunction()
+
+# vly_test_apart(name AREA SOURCES ... [DEFINITIONS ...] [OBJECTS library...]
+#                [WRAP function...])
+# A test of tests_AREA with functions and variables that others have too: its
+# objects and those of the object libraries become one, of which others see only
+# the main function. WRAP: as --wrap of the linker, in this test alone.
+function(vly_test_apart name area)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" ""
+                          "SOURCES;DEFINITIONS;OBJECTS;WRAP")
+    list(GET arg_SOURCES 0 source)
+    vly_test_entry(${name} ${area} ${source})
+    target_sources(${name} PRIVATE ${arg_SOURCES})
+    target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+    set(objects)
+    foreach(library IN LISTS name arg_OBJECTS)
+        list(APPEND objects $<TARGET_OBJECTS:${library}>)
+    endforeach()
+    list(TRANSFORM arg_WRAP PREPEND --wrap=)
+    set(joined ${CMAKE_CURRENT_BINARY_DIR}/apart/${name}.o)
+    file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/apart)
+    # groups of sections are found by name, local or not, and only one of a name
+    # is kept
+    add_custom_command(OUTPUT ${joined} DEPENDS ${objects}
+        COMMAND ${CMAKE_LINKER} -r --force-group-allocation ${arg_WRAP}
+                -o ${joined} ${objects}
+        COMMAND ${CMAKE_OBJCOPY} --keep-global-symbol=${name}_main ${joined}
+        COMMENT "Joining ${name}" COMMAND_EXPAND_LISTS VERBATIM)
+    target_sources(tests_${area} PRIVATE ${joined})
+    add_dependencies(tests_${area} ${name}) # and what the test needs
+endfunction()
+
 # Writes the lists of the programs, and makes their links. After the last test.
 function(vly_test_finish)
     get_property(areas GLOBAL PROPERTY VOLLEY_TEST_AREAS)
@@ -90,8 +124,9 @@ function(vly_test_finish)
                  tests_${area} ${CMAKE_BINARY_DIR}/tests/${name})
         endforeach()
         add_custom_command(TARGET tests_${area} POST_BUILD ${links} VERBATIM)
+        get_property(linked GLOBAL PROPERTY VOLLEY_LINKED_${area})
         target_link_libraries(tests_${area} PRIVATE
-            volley_internal volley_test_support)
+            ${linked} volley_internal volley_test_support)
         list(LENGTH names n)
         message(STATUS "tests_${area}: ${n} tests")
     endforeach()

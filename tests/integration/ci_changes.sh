@@ -49,7 +49,7 @@ plan() {
 
 # whole SENTENCE: everything runs, and this is why
 whole() {
-    plan everything=1 accelerators=1 cuda=1 vulkan=1 sanitizers=1 command=1
+    plan everything=1 accelerators=1 cuda=1 vulkan=1 sanitizers=1 command=1 tools=1
     plan "untouched=''"
     grep -q "^everything is checked: $1" "$folder/out" || bad "$what: no $1"
     ! grep -q "LEFT OUT" "$folder/out" || bad "$what: something is left out"
@@ -123,11 +123,11 @@ one() {
 # shellcheck disable=SC2086 # words
 {
     one docs/guide.md sanitizers=0 command=0 $nothing
-    one core/base/memory.h sanitizers=1 command=1 $nothing \
+    one core/base/memory.h sanitizers=1 command=1 tools=0 $nothing \
         "untouched='^test_vulkan_paths\$'"
     one core/genome/genome.c sanitizers=1 command=1 $nothing \
         "untouched='^test_memory\$|^test_vulkan_paths\$'"
-    one tools/main.c sanitizers=1 command=1 $nothing \
+    one tools/main.c sanitizers=1 command=1 tools=1 $nothing \
         "untouched='^test_genome\$|^test_memory\$|^test_vulkan_paths\$'"
     one tests/unit/test_memory.c sanitizers=1 command=0 $nothing \
         "untouched='^test_genome\$|^test_vulkan_paths\$'"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
+ * test_checkpoint_kill [ROUNDS]: each round all genomes, and 30 kills in all.
  * Runs that are killed (SIGKILL) and resumed, again and again, until they are
  * done: the recorded spikes and the digest log are those of an undisturbed
  * run, to the byte. The moments are seeded: after a random time, once a
@@ -20,7 +21,8 @@
 #include "base/random.h"
 #include "base/thread.h"
 
-enum { KILLS_WANTED = 60, KILLS_OF_A_RUN = 9, RUNS_MAX = 200 };
+enum { KILLS_OF_A_ROUND = 30, KILLS_OF_A_RUN = 9, RUNS_MAX = 200 };
+static uint32_t n_rounds = 2;
 /* Long enough for some checkpoints, short enough for a test. */
 static const uint64_t run_ns = 300000000;
 
@@ -290,14 +292,14 @@ static void killed_and_resumed(void **state)
     (void)state;
     for (uint32_t g = 0; g < N_GENOMES; g++)
         make_reference(g, &references[g]);
-    while (n_runs < RUNS_MAX &&
-           (n_kills < KILLS_WANTED || n_runs < 2 * N_GENOMES))
+    while (n_runs < RUNS_MAX && (n_kills < n_rounds * KILLS_OF_A_ROUND ||
+                                 n_runs < n_rounds * N_GENOMES))
         n_kills += disturbed_run(&references[n_runs++ % N_GENOMES], kills);
     printf("%u runs, killed %u times: %u after a time, %u at a burst, %u while "
            "a checkpoint was written, %u when it was renamed\n",
            n_runs, n_kills, kills[AFTER_TIME], kills[AT_BURST], kills[IN_WRITE],
            kills[AT_RENAME]);
-    assert_true(n_kills >= KILLS_WANTED);
+    assert_true(n_kills >= n_rounds * KILLS_OF_A_ROUND);
     for (int k = 0; k < N_MOMENTS; k++)
         assert_true(kills[k] >= 5);
 }
@@ -306,9 +308,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(killed_and_resumed),
 };
 
-int main(void)
+int main(int argc, char **argv)
 {
     char command[300];
+    if (argc > 1)
+        n_rounds = (uint32_t)strtoul(argv[1], NULL, 10);
     if (mkdtemp(folder) == NULL || chdir(folder) != 0)
         return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,9 +74,8 @@ vly_test(test_conformance_golden LABELS integration AREA conformance TIMEOUT 120
          LIBRARIES volley_second volley_conformance)
 vly_test(test_known_spikes LABELS integration
          SOURCES test_known_spikes.c DEPENDS cpu)
-# these have everything that the test wants covered, as on a GPU; with sanitizers
-# fewer
-set(n_random 125)
+# 100 of them have everything that the test wants covered; with sanitizers fewer
+set(n_random 100)
 if(VOLLEY_SANITIZE)
     set(n_random 25)
 endif()
@@ -143,7 +142,7 @@ if(TARGET vulkan)
     set(vulkan_options vulkan)
     set(vulkan_from_options cpu:2,vulkan:0,block=64,launch=5,groups=7)
     set(vulkan_to_options vulkan:0,lanes=4,together=1,cpu:3)
-    foreach(part "vulkan;0;16" "vulkan_from;200;8" "vulkan_to;300;8")
+    foreach(part "vulkan;0;10" "vulkan_from;200;5" "vulkan_to;300;5")
         list(GET part 0 name)
         list(GET part 1 first)
         list(GET part 2 n)
@@ -188,7 +187,7 @@ if(TARGET cuda)
     vly_test(test_cuda_plans LABELS gpu TIMEOUT 300
         SOURCES test_cuda_plans.c device_errors.c DEPENDS cpu cuda)
     if(TARGET emulated_cuda)
-        vly_test(test_cuda_plans_emulated LABELS integration ALONE TIMEOUT 300
+        vly_test(test_cuda_plans_emulated LABELS integration APART AREA cuda TIMEOUT 300
             SOURCES test_cuda_plans.c device_errors.c DEPENDS cpu emulated_cuda
             DEFINITIONS PLANS_EMULATED=1
                 TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
@@ -319,10 +318,12 @@ vly_test(test_engine_failover LABELS integration TIMEOUT 120
          DEPENDS cpu template flaky)
 
 vly_test(test_checkpoint_kill LABELS integration TIMEOUT 300
-         SOURCES test_checkpoint_kill.c DEPENDS cpu volley_command)
+         SOURCES test_checkpoint_kill.c DEPENDS cpu volley_command ARGUMENTS 1)
+vly_test_register(test_checkpoint_kill_more LABELS integration slow
+                  COMMAND test_checkpoint_kill 4)
 
 # ---- what a run leaves ----------------------------------------------------
-set(VOLLEY_TEST_AREA record)
+set(VOLLEY_TEST_AREA engine)
 vly_test(test_record LABELS unit SOURCES ../unit/test_record.c)
 vly_test(test_telemetry LABELS unit SOURCES ../unit/test_telemetry.c)
 vly_test(test_gate LABELS unit SOURCES ../unit/test_gate.c)
@@ -337,25 +338,22 @@ vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
          LIBRARIES m)
 
 # ---- the command ----------------------------------------------------------
-set(VOLLEY_TEST_AREA tools)
-vly_test(test_run_pace LABELS integration
-         SOURCES test_run_pace.c ../../tools/run/run_pace.c)
-target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR})
-vly_test(test_run_record LABELS integration
-         SOURCES test_run_record.c ../../tools/run/run_record.c
-                 ../../tools/run/run_window_keep.c)
-target_include_directories(test_run_record PRIVATE ${CMAKE_SOURCE_DIR})
-vly_test(test_control_server LABELS integration
-         SOURCES test_control_server.c ../../tools/control/control_server.c
-                 ../../tools/control/control_socket.c)
-target_include_directories(test_control_server PRIVATE ${CMAKE_SOURCE_DIR})
+set(VOLLEY_TEST_AREA command)
 # the objects of the command without its main
 add_library(volley_command_parts STATIC
     $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
 set_target_properties(volley_command_parts PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(volley_command_parts PUBLIC
-    $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES>)
-set(VOLLEY_TEST_AREA command)
+    $<TARGET_PROPERTY:volley_command,LINK_LIBRARIES> volley_conformance)
+vly_test(test_run_pace LABELS integration
+         SOURCES test_run_pace.c LIBRARIES volley_command_parts)
+target_include_directories(test_run_pace PRIVATE ${CMAKE_SOURCE_DIR})
+vly_test(test_run_record LABELS integration
+         SOURCES test_run_record.c LIBRARIES volley_command_parts)
+target_include_directories(test_run_record PRIVATE ${CMAKE_SOURCE_DIR})
+vly_test(test_control_server LABELS integration
+         SOURCES test_control_server.c LIBRARIES volley_command_parts)
+target_include_directories(test_control_server PRIVATE ${CMAKE_SOURCE_DIR})
 vly_test(test_tools_memory LABELS integration TIMEOUT 600
          SOURCES test_tools_memory.c
          LIBRARIES volley_command_parts volley_conformance m DEPENDS cpu template)
@@ -504,11 +502,8 @@ if(TARGET fake_gemm_cuda AND TARGET fake_attention_cuda)
 endif()
 
 if(VOLLEY_HAVE_CAIRO)
-    vly_test(test_plot_names LABELS integration AREA tools
-             SOURCES test_plot_names.c ../../tools/plot/plot_names.c
-                     ../../tools/plot/plot_figure.c ../../tools/plot/plot_axes.c
-                     ../../tools/plot/cairo_library.c
-             LIBRARIES ${CMAKE_DL_LIBS} m)
+    vly_test(test_plot_names LABELS integration AREA command
+             SOURCES test_plot_names.c LIBRARIES volley_command_parts m)
     target_include_directories(test_plot_names PRIVATE
         ${CMAKE_SOURCE_DIR})
     vly_test_register(test_command_plot LABELS integration TIMEOUT 400

@@ -16,7 +16,7 @@ foreach(name threads portable)
     target_compile_options(emulated_${name} PRIVATE -O2)
     set_target_properties(emulated_${name} PROPERTIES
         POSITION_INDEPENDENT_CODE ON)
-    vly_test(test_emulated_${name} LABELS unit ALONE
+    vly_test(test_emulated_${name} LABELS unit APART AREA accelerator
         SOURCES ../unit/test_emulated_threads.cpp LIBRARIES emulated_${name})
     target_include_directories(test_emulated_${name} SYSTEM PRIVATE
         ${CUDAToolkit_INCLUDE_DIRS})

@@ -5,10 +5,16 @@
 #ifndef VOLLEY_TEST_ENTRY_H
 #define VOLLEY_TEST_ENTRY_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
 #ifdef VLY_TEST_TAKES_ARGUMENTS
 int main(int argc, char **argv);
 #else
 int main(void);
+#endif
+#ifdef __cplusplus
+}
 #endif
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shared code of the accelerator plugins, and the plugins through their tables.
-# ALONE: accel_common needs the symbol of a plugin, and each has its own
-vly_test(test_element LABELS unit ALONE SOURCES test_element.c
+# APART: accel_common needs the symbol of a plugin, and each has its own
+vly_test(test_element LABELS unit APART SOURCES test_element.c
          LIBRARIES accel_common volley_conformance m)
 vly_test(test_tune_cache LABELS unit TIMEOUT 300
          SOURCES test_tune_cache.c ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c
@@ -75,14 +75,14 @@ vly_test(test_gemm_same LABELS unit TIMEOUT 600 SOURCES test_gemm_same.c
 vly_test(test_accelerator LABELS unit SOURCES test_accelerator.c
          DEPENDS gemm_cpu)
 # host code of every plugin
-vly_test(test_plugin_support LABELS unit ALONE SOURCES test_plugin_support.c
+vly_test(test_plugin_support LABELS unit APART SOURCES test_plugin_support.c
          LIBRARIES accel_common)
 # memory of accelerators on the processor, by the host's policy
-vly_test(test_host_account LABELS unit ALONE SOURCES test_host_account.c
+vly_test(test_host_account LABELS unit APART SOURCES test_host_account.c
          LIBRARIES accel_common Threads::Threads DEPENDS gemm_cpu)
 # memory of emulated CUDA devices, by the host's policy
 if(TARGET accel_cuda)
-    vly_test(test_accel_memory LABELS unit ALONE
+    vly_test(test_accel_memory LABELS unit APART
         SOURCES test_accel_memory.c ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
         LIBRARIES accel_common accel_cuda)
     target_include_directories(test_accel_memory

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Attention and the recurrence of RWKV-7 on the processor.
-vly_test(test_attention_kernels LABELS unit ALONE
+set(VOLLEY_TEST_AREA accelerator)
+vly_test(test_attention_kernels LABELS unit APART
     SOURCES test_attention_kernels.c
     LIBRARIES ${VOLLEY_ATTENTION_KERNELS} accel_common m)
-vly_test(test_attention_layout LABELS unit ALONE SOURCES test_attention_layout.c
+vly_test(test_attention_layout LABELS unit APART SOURCES test_attention_layout.c
          LIBRARIES attention_common accel_common m)
 foreach(name attention attention_refusal wkv)
     vly_test(test_${name} LABELS unit TIMEOUT 120
@@ -93,10 +94,7 @@ if(TARGET attention_cuda)
 endif()
 
 # of the command: the log of a sweep
-vly_test(test_bench_sweep LABELS unit AREA tools
-    SOURCES test_bench_sweep.c ${CMAKE_SOURCE_DIR}/tools/bench/bench_sweep.c
-        ${CMAKE_SOURCE_DIR}/tools/cli/json_reader.c
-        ${CMAKE_SOURCE_DIR}/tools/cli/json_writer.c ${CMAKE_SOURCE_DIR}/tools/cli/tool.c
-    LIBRARIES m)
+vly_test(test_bench_sweep LABELS unit AREA command
+    SOURCES test_bench_sweep.c LIBRARIES volley_command_parts m)
 target_include_directories(test_bench_sweep PRIVATE
     ${CMAKE_SOURCE_DIR})

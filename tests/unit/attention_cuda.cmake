@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # attention_cuda: what can be said of it without a device, and on one.
-vly_test(test_attention_index LABELS unit AREA attention SOURCES test_attention_index.c
+set(VOLLEY_TEST_AREA accelerator)
+vly_test(test_attention_index LABELS unit SOURCES test_attention_index.c
          LIBRARIES volley_sdk)
 
 if(TARGET attention_cudnn)
@@ -9,7 +10,7 @@ if(TARGET attention_cudnn)
     set_target_properties(fake_driver PROPERTIES
         PREFIX "" OUTPUT_NAME libcuda SUFFIX .so.1
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fake_driver)
-    vly_test(test_cudnn_graphs LABELS unit ALONE TIMEOUT 300
+    vly_test(test_cudnn_graphs LABELS unit APART TIMEOUT 300
         SOURCES test_cudnn_graphs.c
         LIBRARIES attention_cudnn accel_common ${CMAKE_DL_LIBS} m
         DEPENDS fake_driver)
@@ -20,7 +21,7 @@ endif()
 # the choice and the trials, with memory of the processor for a device's
 if(TARGET attention_cuda)
     set(folder ${CMAKE_SOURCE_DIR}/plugins/attention)
-    vly_test(test_attention_choice LABELS unit ALONE TIMEOUT 120
+    vly_test(test_attention_choice LABELS unit APART TIMEOUT 120
         SOURCES test_attention_choice.c
             ${folder}/attention_choice.c ${folder}/attention_notes.c
             ${folder}/attention_trial.c
@@ -74,20 +75,22 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     endforeach()
     # device code has other warnings: nvcc's, not these
     add_library(attention_simt OBJECT ${simt_sources})
-    set_target_properties(attention_simt PROPERTIES COMPILE_OPTIONS "-O2;-w")
+    # of each test its own: symbols that are unique in a process are in no test alone
+    set_target_properties(attention_simt PROPERTIES COMPILE_OPTIONS
+        "-O2;-w;$<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>")
     target_include_directories(attention_simt BEFORE PRIVATE
         ${simt} ${made} ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests/support)
     target_include_directories(attention_simt SYSTEM PRIVATE
         ${CUDAToolkit_INCLUDE_DIRS})
     foreach(name attention wkv)
-        vly_test(test_${name}_simt LABELS unit ALONE TIMEOUT 300
+        vly_test(test_${name}_simt LABELS unit APART TIMEOUT 300
             SOURCES test_${name}_simt.c
             LIBRARIES attention_simt emulated_threads accel_common m)
         target_include_directories(test_${name}_simt SYSTEM PRIVATE
             ${CUDAToolkit_INCLUDE_DIRS})
     endforeach()
 
-    vly_test(test_cudnn_guard LABELS unit ALONE
+    vly_test(test_cudnn_guard LABELS unit APART
         SOURCES test_cudnn_guard.c
             ${CMAKE_SOURCE_DIR}/plugins/attention/cudnn_guard.c
         LIBRARIES attention_simt emulated_threads attention_cudnn accel_common
@@ -119,7 +122,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     set_target_properties(attention_simt PROPERTIES
         POSITION_INDEPENDENT_CODE ON)
     add_dependencies(test_conformance_accelerator fake_attention_cuda)
-    vly_test(test_attention_cuda_host LABELS unit ALONE TIMEOUT 120
+    vly_test(test_attention_cuda_host LABELS unit APART TIMEOUT 120
         SOURCES test_attention_cuda_host.c ${folder}/wkv_choice.c
                 ${support}/fake_runtime.c
         LIBRARIES volley_sdk attention_common accel_common accel_cuda

@@ -67,39 +67,37 @@ if(TARGET cuda)
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_compile_definitions(fake_cuda PRIVATE VLY_CUDA_BUILD="no device")
     target_link_libraries(fake_cuda PRIVATE ${CMAKE_DL_LIBS})
-    vly_test(test_cuda_host LABELS unit ALONE
+    vly_test(test_cuda_host LABELS unit APART
         SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
-    vly_test(test_cuda_coefs LABELS unit ALONE
+    vly_test(test_cuda_coefs LABELS unit APART
         SOURCES test_cuda_coefs.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
-    vly_test(test_cuda_program_host LABELS unit ALONE
+    vly_test(test_cuda_program_host LABELS unit APART
         SOURCES test_cuda_program_host.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
         DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
     # the text of PTX for users' models, run by a machine of the test's own
-    vly_test(test_cuda_ptx LABELS unit ALONE
+    vly_test(test_cuda_ptx LABELS unit APART
         SOURCES test_cuda_ptx.c test_cpu_host.c test_cpu_net.c
                 ../support/ptx_machine.c
                 ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
                 ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
-        LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS} DEPENDS cpu)
-    target_sources(test_cuda_ptx PRIVATE $<TARGET_OBJECTS:backend_common>)
+        LIBRARIES backend_common volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
+        DEPENDS cpu)
     target_include_directories(test_cuda_ptx PRIVATE ${CMAKE_SOURCE_DIR}
         ${CMAKE_SOURCE_DIR}/backends/cuda ${CMAKE_SOURCE_DIR}/tests/support)
     target_include_directories(test_cuda_ptx SYSTEM
         PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
-    vly_test(test_cuda_ptx_numbers LABELS unit ALONE
+    vly_test(test_cuda_ptx_numbers LABELS unit APART
         SOURCES test_cuda_ptx_numbers.c
                 ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx.c
                 ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_ptx_functions.c
                 ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_steps.c
-        LIBRARIES volley_sdk volley_random_genome)
-    target_sources(test_cuda_ptx_numbers PRIVATE
-        $<TARGET_OBJECTS:backend_common>)
+        LIBRARIES backend_common volley_sdk volley_random_genome)
     target_include_directories(test_cuda_ptx_numbers PRIVATE
         ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda
         ${CMAKE_SOURCE_DIR}/tests/support)
@@ -131,24 +129,24 @@ if(TARGET cuda)
     endif()
     # its sizes are looked at from within
     foreach(test cuda_narrow cuda_plan_table shift_classes)
-        vly_test(test_${test} LABELS unit ALONE
+        vly_test(test_${test} LABELS unit APART
             SOURCES test_${test}.c ${fake_sources} ../support/fake_cuda.c
                     ../support/fake_kernels.c ../support/fake_linger.c
                     ${fake_jit}
-            LIBRARIES ${CMAKE_DL_LIBS} DEFINITIONS VLY_CUDA_BUILD="no device")
-        target_sources(test_${test} PRIVATE $<TARGET_OBJECTS:backend_common>)
+            LIBRARIES backend_common ${CMAKE_DL_LIBS}
+            DEFINITIONS VLY_CUDA_BUILD="no device")
         target_include_directories(test_${test}
             PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
         target_include_directories(test_${test} SYSTEM
             PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     endforeach()
-    vly_test(test_cuda_memory LABELS unit ALONE
+    vly_test(test_cuda_memory LABELS unit APART
         SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so"
             TEST_DEVICE_MEMORY=1)
     # nets that move between two emulated devices
-    vly_test(test_cuda_swap LABELS unit ALONE
+    vly_test(test_cuda_swap LABELS unit APART
         SOURCES test_cuda_swap.c engine_fixture.c
         DEPENDS fake_cuda cpu
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
@@ -218,23 +216,23 @@ if(TARGET cuda)
             VLY_CUDA_BUILD="emulated" FAKE_CUDA_UNITS=4
             VLY_CUDA_INDEX_BITS=16) # of a span: carries in small nets
         target_link_libraries(emulated_cuda PRIVATE ${CMAKE_DL_LIBS})
-        vly_test(test_cuda_emulated LABELS unit ALONE TIMEOUT 600
+        vly_test(test_cuda_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_partition.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
-        vly_test(test_cuda_span_emulated LABELS unit ALONE TIMEOUT 600
+        vly_test(test_cuda_span_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_span.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
-        vly_test(test_cuda_programs_emulated LABELS unit ALONE TIMEOUT 600
+        vly_test(test_cuda_programs_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
             DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
-        vly_test(test_cuda_rows_emulated LABELS unit ALONE TIMEOUT 600
+        vly_test(test_cuda_rows_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_rows.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
             DEPENDS cpu emulated_cuda
@@ -244,7 +242,7 @@ if(TARGET cuda)
             PRIVATE ${CMAKE_SOURCE_DIR})
         target_include_directories(test_cuda_rows_emulated SYSTEM
             PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
-        vly_test(test_cuda_user_nets_emulated LABELS unit ALONE TIMEOUT 600
+        vly_test(test_cuda_user_nets_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_user_nets.c engine_fixture.c
             DEPENDS cpu emulated_cuda DEFINITIONS
                 TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
@@ -258,15 +256,15 @@ if(TARGET cuda)
         vly_test_register(test_cuda_given_emulated LABELS unit TIMEOUT 600
             COMMAND volley_command conformance $<TARGET_FILE:emulated_cuda>
                     --case plastic_reward/pieces_7)
-        vly_test(test_cuda_modulator_emulated LABELS unit ALONE TIMEOUT 600
+        vly_test(test_cuda_modulator_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_modulator.c engine_fixture.c
             DEPENDS cpu emulated_cuda DEFINITIONS
                 TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
-        vly_test(test_cuda_learners_emulated LABELS unit ALONE TIMEOUT 600
+        vly_test(test_cuda_learners_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_learners.c engine_fixture.c
             DEPENDS cpu emulated_cuda DEFINITIONS
                 TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
-        vly_test(test_cuda_shifts_emulated LABELS unit ALONE TIMEOUT 600
+        vly_test(test_cuda_shifts_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_shifts.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Plugins of volley.exchange/1.
-vly_test(test_exchange LABELS unit ALONE
+set(VOLLEY_TEST_AREA plugin)
+vly_test(test_exchange LABELS unit APART
          SOURCES test_exchange.c exchange_cases.c
          LIBRARIES rt DEPENDS exchange_shm cpu)
 

@@ -2,6 +2,7 @@
 # gemm_cuda without a device: the same sources with a fake runtime and a fake
 # cuBLASLt, and the same kernels compiled for the host. Not with a sanitizer, as
 # support/emulated.cmake says.
+set(VOLLEY_TEST_AREA accelerator)
 if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     find_package(CUDAToolkit REQUIRED)
     set(support ${CMAKE_SOURCE_DIR}/tests/support)
@@ -81,6 +82,6 @@ if(TARGET gemm_cuda AND NOT VOLLEY_SANITIZE)
     endforeach()
 endif()
 
-vly_test(test_gemv_unpack LABELS unit AREA accelerator SOURCES test_gemv_unpack.c)
+vly_test(test_gemv_unpack LABELS unit SOURCES test_gemv_unpack.c)
 target_include_directories(test_gemv_unpack
     PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/plugins/common)

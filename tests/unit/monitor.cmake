@@ -14,11 +14,11 @@ vly_test(test_monitor_unison LABELS unit SOURCES test_monitor_unison.c
 
 # of the command, in the program of its tests: telemetry of devices for the
 # monitor
-vly_test(test_watch_devices LABELS unit AREA tools
+vly_test(test_watch_devices LABELS unit AREA command APART
     SOURCES test_watch_devices.c ${CMAKE_SOURCE_DIR}/tools/watch/watch_devices.c
         ${CMAKE_SOURCE_DIR}/tools/cli/json_writer.c ${CMAKE_SOURCE_DIR}/tools/cli/tool.c
     LIBRARIES m)
 target_include_directories(test_watch_devices PRIVATE ${CMAKE_SOURCE_DIR})
-vly_test(test_tool_progress LABELS unit AREA tools
-    SOURCES test_tool_progress.c ${CMAKE_SOURCE_DIR}/tools/cli/tool.c LIBRARIES m)
+vly_test(test_tool_progress LABELS unit AREA command
+    SOURCES test_tool_progress.c LIBRARIES volley_command_parts m)
 target_include_directories(test_tool_progress PRIVATE ${CMAKE_SOURCE_DIR})

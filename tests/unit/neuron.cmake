@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Users' neuron models: the language and its compiler. libm as a reference.
+# Users' neuron models: the language and its compiler. libm as a reference. In the
+# program of genomes.
+set(VOLLEY_TEST_AREA genome)
 vly_test(test_neuron_unit LABELS unit SOURCES test_neuron_unit.c)
 foreach(name expression memory program residual scheme)
     vly_test(test_neuron_${name} LABELS unit

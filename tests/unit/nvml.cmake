@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The plugin nvml, with fake libraries of the driver.
+set(VOLLEY_TEST_AREA accelerator)
 set(VOLLEY_FAKE_DRIVER ${CMAKE_BINARY_DIR}/lib/volley/test-driver)
 foreach(library nvidia-ml cuda)
     string(REPLACE nvidia-ml nvml source ${library})
@@ -13,7 +14,7 @@ foreach(library nvidia-ml cuda)
         PREFIX "lib" OUTPUT_NAME ${library} SUFFIX ".so.1"
         LIBRARY_OUTPUT_DIRECTORY ${VOLLEY_FAKE_DRIVER})
 endforeach()
-vly_test(test_nvml LABELS unit ALONE
+vly_test(test_nvml LABELS unit APART
          SOURCES test_nvml.c
                  ${CMAKE_SOURCE_DIR}/plugins/nvml/nvml_library.c
                  ${CMAKE_SOURCE_DIR}/plugins/nvml/nvml_sample.c

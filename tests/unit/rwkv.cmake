@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# RWKV-7: models on devices, and the operations of volley.rwkv/1.
+# RWKV-7: models on devices, and the operations of volley.rwkv/1. In the program
+# of the monitor.
+set(VOLLEY_TEST_AREA monitor)
 foreach(name golden model context device refusal)
     vly_test(test_rwkv_${name} LABELS unit TIMEOUT 120
         SOURCES test_rwkv_${name}.c test_rwkv_fixture.c
@@ -27,9 +29,8 @@ endif()
 
 if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     find_package(CUDAToolkit REQUIRED)
-    vly_test(test_rwkv_token LABELS unit ALONE SOURCES test_rwkv_token.c
-        LIBRARIES CUDA::cudart_static m)
-    target_sources(test_rwkv_token PRIVATE $<TARGET_OBJECTS:attention_sm90a>)
+    vly_test(test_rwkv_token LABELS unit APART SOURCES test_rwkv_token.c
+        LIBRARIES attention_sm90a CUDA::cudart_static m)
     target_include_directories(test_rwkv_token PRIVATE ${CMAKE_SOURCE_DIR})
 endif()
 

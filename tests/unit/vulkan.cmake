@@ -45,16 +45,15 @@ if(TARGET vulkan)
     set(splice ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_splice.c
         ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_frame.c
         ${CMAKE_SOURCE_DIR}/kernels/vulkan/spirv_rules.c)
-    vly_test(test_vulkan_splice LABELS unit ALONE
+    vly_test(test_vulkan_splice LABELS unit APART
         SOURCES test_vulkan_splice.c ${splice}
             ${CMAKE_SOURCE_DIR}/tests/support/random_operations.c
             ${CMAKE_SOURCE_DIR}/backends/common/common_program.c
             ${CMAKE_SOURCE_DIR}/backends/common/common_program_fold.c
             ${CMAKE_SOURCE_DIR}/plugins/support/support_host.c
         LIBRARIES volley_sdk volley_shaders
-        DEFINITIONS VLY_SPIRV_VAL="${VOLLEY_SPIRV_VAL}")
-    target_link_options(test_vulkan_splice PRIVATE
-        -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+        DEFINITIONS VLY_SPIRV_VAL="${VOLLEY_SPIRV_VAL}"
+        WRAP malloc calloc realloc)
 endif()
 
 # The backend beside the reference, once more with the validation layer.
@@ -62,15 +61,17 @@ if(TARGET vulkan)
     set(pairs_same test_pair_same.c)
     set(pairs_variants test_pair_same.c)
     set(pairs_paths test_pair_paths.c)
-    set(alone_variants ALONE) # pair_same is another function in each
+    set(apart_variants APART) # pair_same is another function in each
     foreach(test same variants paths)
-        vly_test(test_vulkan_${test} LABELS vulkan ${alone_${test}}
+        vly_test(test_vulkan_${test} LABELS vulkan ${apart_${test}}
             SOURCES test_vulkan_${test}.c ${pairs_${test}} test_cuda_pair.c
                     test_cpu_net.c
             LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu vulkan
             DEFINITIONS PAIR_DEVICE="vulkan"
                 PAIR_REQUIRED="VOLLEY_REQUIRE_VULKAN"
             TIMEOUT 900)
+    endforeach()
+    foreach(test same paths)
         vly_vulkan_validated(test_vulkan_${test}_validated test_vulkan_${test})
     endforeach()
     # more networks with each option; every option under the validation layer
@@ -84,7 +85,7 @@ if(TARGET vulkan)
                 VOLLEY_TEST_WHOLE=1)
         endforeach()
     endforeach()
-    vly_test(test_vulkan_programs LABELS vulkan ALONE
+    vly_test(test_vulkan_programs LABELS vulkan APART
         SOURCES test_vulkan_programs.c test_cuda_pair.c test_cpu_net.c
             ${CMAKE_SOURCE_DIR}/tests/support/random_operations.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu vulkan
@@ -96,7 +97,7 @@ if(TARGET vulkan)
         COMMAND test_vulkan_programs 8 449)
     vly_vulkan_validated(test_vulkan_programs_validated test_vulkan_programs
         501 3)
-    vly_test(test_vulkan_memory LABELS vulkan ALONE
+    vly_test(test_vulkan_memory LABELS vulkan APART
         SOURCES test_backend_memory.c test_cpu_host.c test_cpu_net.c
         LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS vulkan
         DEFINITIONS TEST_PLUGIN="$<TARGET_FILE:vulkan>"
