@@ -30,8 +30,8 @@ target_compile_options(attention_sm90a PRIVATE
 target_include_directories(attention_sm90a PRIVATE ${CMAKE_SOURCE_DIR})
 
 vly_plugin(attention_cuda
-    attention_cuda_plugin.c attention_choice.c attention_notes.c
-    attention_ways.c
+    attention_cuda_plugin.c attention_plan.c attention_choice.c
+    attention_cut.c attention_span.c attention_notes.c attention_ways.c
     attention_cudnn.c cudnn_guard.c attention_hopper.c attention_back.c
     attention_trial.c
     attention_measure.c rwkv_cuda.c rwkv_chain.c rwkv_pattern.c wkv_cuda.c

@@ -22,7 +22,8 @@ if(TARGET attention_cuda)
     set(folder ${CMAKE_SOURCE_DIR}/plugins/attention)
     vly_test(test_attention_choice LABELS unit ALONE TIMEOUT 120
         SOURCES test_attention_choice.c
-            ${folder}/attention_choice.c ${folder}/attention_notes.c
+            ${folder}/attention_plan.c ${folder}/attention_choice.c
+            ${folder}/attention_notes.c
             ${folder}/attention_trial.c
             ${folder}/attention_measure.c ${folder}/cpu_options.c
             ${folder}/attention_cpu.c ${folder}/attention_reference.c
@@ -103,8 +104,16 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
         ${support}/fake_attention_cuda.c ${folder}/rwkv_cuda.c
         ${folder}/rwkv_chain.c ${folder}/rwkv_pattern.c
         ${folder}/wkv_cuda.c ${folder}/wkv_choice.c
+        ${folder}/attention_plan.c ${folder}/attention_choice.c
+        ${folder}/attention_cut.c ${folder}/attention_span.c
+        ${folder}/attention_notes.c ${folder}/attention_ways.c
+        ${folder}/attention_trial.c ${folder}/attention_measure.c
+        ${folder}/cpu_options.c ${folder}/attention_cpu.c
+        ${folder}/attention_reference.c ${folder}/attention_blocked.c
+        ${folder}/attention_gradient.c ${folder}/attention_view.c
         ${support}/fake_runtime.c ${support}/fake_rwkv_token.c
         $<TARGET_OBJECTS:attention_simt> $<TARGET_OBJECTS:emulated_threads>
+        ${VOLLEY_ATTENTION_OBJECTS} $<TARGET_OBJECTS:attention_cudnn>
         $<TARGET_OBJECTS:attention_common>
         $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>
         OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
@@ -115,7 +124,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     target_compile_definitions(fake_attention_cuda PRIVATE
         vly_accel_cuda_memory=vly_accel_host_memory)
     target_link_libraries(fake_attention_cuda PRIVATE
-        m ${CMAKE_DL_LIBS} Threads::Threads)
+        attention_kernels m ${CMAKE_DL_LIBS} Threads::Threads)
     set_target_properties(attention_simt PROPERTIES
         POSITION_INDEPENDENT_CODE ON)
     add_dependencies(test_conformance_accelerator fake_attention_cuda)
@@ -141,6 +150,18 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     emulated_table(wkv "" wkv)
     emulated_table(rwkv "" rwkv)
     emulated_table(wkv_chunked ,choose=own_chunked wkv slow TIMEOUT 300)
+    # four devices that are one processor
+    vly_test_register(test_attention_span_emulated LABELS unit
+        COMMAND ${CMAKE_COMMAND} -E env FAKE_DEVICES=4
+            VOLLEY_PLUGIN_PATH=${VOLLEY_TEST_PLUGIN_DIR}/fake_attention_cuda.so
+            ${CMAKE_BINARY_DIR}/tests/test_attention_span
+            cuda:0,cache=off,tune=0 4)
+endif()
+
+if(TARGET attention_cuda)
+    vly_test(test_attention_span LABELS gpu AREA conformance TIMEOUT 300
+        SOURCES test_attention_span.c LIBRARIES volley_conformance
+        DEPENDS attention_cuda ARGUMENTS cuda:0,cache=off,tune=0)
 endif()
 
 # every way of its own through the tables, without measuring
