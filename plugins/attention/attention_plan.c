@@ -157,8 +157,8 @@ static vly_status plan_candidate(const vly_attention_plan *plan, uint32_t index,
                                  vly_plan_candidate *candidate, uint32_t *n,
                                  vly_error *error)
 {
-    const vly_status status = vly_accel_candidates_get(
-        &plan->looked_at, index, candidate, n, error);
+    const vly_status status =
+        vly_accel_candidates_get(&plan->looked_at, index, candidate, n, error);
     if (status == VLY_OK && index < *n &&
         candidate->state == VLY_CANDIDATE_CHOSEN)
         candidate->workspace_bytes = workspace_of(plan);
