@@ -37,12 +37,14 @@ static void plan_destroy(vly_attention_plan *plan)
 
 /* ---- options ------------------------------------------------------------- */
 
+enum { OPTION = 256 }; /* options of a device have fewer characters */
+
 /* A number of up to four digits; *value is unchanged without the option. */
 static vly_status read_number(const char *text, const char *key, uint32_t least,
                               uint32_t most, const char *and_also,
                               int64_t *value, vly_error *error)
 {
-    char found[16] = "";
+    char found[OPTION] = "";
     if (!vly_accel_options_value(text, key, found, sizeof found))
         return VLY_OK;
     const size_t n = strlen(found);
@@ -61,7 +63,9 @@ static vly_status read_number(const char *text, const char *key, uint32_t least,
 static vly_status read_options(const char *text, vly_attention_options *options,
                                vly_error *error)
 {
-    static const char *const extra[] = {"config", "devices", "span", NULL};
+    static const char *const extra[] = {"config", "devices", "span", "copy",
+                                        NULL};
+    char copy[OPTION] = "engine";
     int64_t devices = 1, parts = 0;
     vly_status status = VLY_OK;
     options->config = -1;
@@ -83,6 +87,13 @@ static vly_status read_options(const char *text, vly_attention_options *options,
                                 "parts on one device; wanted one of both",
                                 vly_support_plugin, (long long)devices,
                                 (long long)parts);
+    (void)vly_accel_options_value(text, "copy", copy, sizeof copy);
+    if (strcmp(copy, "engine") != 0 && strcmp(copy, "kernel") != 0)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: option copy is \"%s\", wanted engine or "
+                                "kernel",
+                                vly_support_plugin, copy);
+    options->copy_by_kernel = strcmp(copy, "kernel") == 0;
     options->n_devices = (uint32_t)devices;
     options->n_parts = devices > 1 ? (uint32_t)devices : (uint32_t)parts;
 out:

@@ -23,9 +23,10 @@ struct vly_attention_plan {
 /* What the options of a plan say, besides those of all accelerators. */
 typedef struct vly_attention_options {
     vly_accel_options common;
-    int64_t config;     /* -1: none */
-    uint32_t n_devices; /* at least 1 */
-    uint32_t n_parts;   /* on one device; 0: no span */
+    int64_t config;          /* -1: none */
+    uint32_t n_devices;      /* at least 1 */
+    uint32_t n_parts;        /* on one device; 0: no span */
+    uint32_t copy_by_kernel; /* of a span; otherwise by the copy engines */
 } vly_attention_options;
 
 /* ---- attention_choice.c -------------------------------------------------- */

@@ -17,6 +17,7 @@
 #include "accel_cuda.h"
 #include "attention_cut.h"
 #include "attention_plan.h"
+#include "kernels/accelerators/attention_copy.h"
 
 enum { ALIGN = 256 };
 
@@ -42,7 +43,7 @@ struct vly_attention_span {
     uint32_t grid[VLY_CUT_AXES];
     uint32_t first;   /* device of the caller's tensors */
     uint32_t no_peer; /* devices that have no access to it */
-    uint32_t reserved;
+    uint32_t by_kernel;
     cudaEvent_t begin;
     part parts[VLY_ATTENTION_SPAN_MOST];
 };
@@ -210,6 +211,7 @@ vly_status vly_attention_span_create(const vly_attention_plan *plan,
     VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
     made->first = plan->device.index;
     made->n_devices = options->n_devices;
+    made->by_kernel = options->copy_by_kernel;
     made->n =
         vly_attention_cut(&plan->desc, options->n_parts, cuts, made->grid);
     for (uint32_t i = 0; i < made->n; i++) {
@@ -238,7 +240,10 @@ void vly_attention_span_tell(const vly_attention_span *span, char *text,
         text, size,
         " on %u %s%s (%u x %u x %u: sequences, key heads, queries)%s", span->n,
         what, span->n == 1 ? "" : "s", span->grid[0], span->grid[1],
-        span->grid[2], span->no_peer > 0 ? ", copied through the host" : "");
+        span->grid[2],
+        span->no_peer > 0      ? ", copied through the host"
+        : span->by_kernel != 0 ? ", copied by kernels"
+                               : "");
 }
 
 /* ---- runs ---------------------------------------------------------------- */
@@ -269,15 +274,40 @@ static cudaError_t copy_rows(char *to, uint64_t to_step, const char *from,
     return code;
 }
 
+/* By a kernel on the part's device; false: not in chunks, or too many. */
+static bool as_chunks(const vly_attention_piece *piece, const char *whole,
+                      const char *mine, bool outwards, vly_attention_copy *copy)
+{
+    uint64_t all =
+        (uint64_t)(uintptr_t)whole | (uint64_t)(uintptr_t)mine | piece->width;
+    *copy = (vly_attention_copy){.width = (uint32_t)(piece->width / 16),
+                                 .count = {1, 1, 1}};
+    for (uint32_t i = 0; i < piece->n_axes; i++) {
+        const vly_attention_axis *axis = &piece->axes[i];
+        all |= axis->whole | axis->part;
+        copy->count[i] = (uint32_t)axis->count;
+        copy->to_step[i] = (outwards ? axis->whole : axis->part) / 16;
+        copy->from_step[i] = (outwards ? axis->part : axis->whole) / 16;
+    }
+    return all % 16 == 0 && piece->bytes / 16 <= INT32_MAX;
+}
+
 /* outwards: from the part to the caller */
 static vly_status copy_piece(const vly_attention_piece *piece, char *whole,
-                             char *mine, bool outwards, cudaStream_t stream,
-                             vly_error *error)
+                             char *mine, bool outwards, bool by_kernel,
+                             cudaStream_t stream, vly_error *error)
 {
+    vly_attention_copy copy;
     vly_attention_axis axis[3] = {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}};
     cudaError_t code = cudaSuccess;
     if (piece->bytes == 0)
         return VLY_OK;
+    if (by_kernel && as_chunks(piece, whole, mine, outwards, &copy)) {
+        copy.to = outwards ? whole : mine;
+        copy.from = outwards ? mine : whole;
+        return vly_accel_cuda_check(vly_attention_copy_rows(&copy, stream),
+                                    "a copy between devices", error);
+    }
     memcpy(axis, piece->axes, piece->n_axes * sizeof axis[0]);
     for (uint64_t i = 0; i < axis[2].count && code == cudaSuccess; i++)
         for (uint64_t j = 0; j < axis[1].count && code == cudaSuccess; j++) {
@@ -295,7 +325,7 @@ static vly_status copy_piece(const vly_attention_piece *piece, char *whole,
 
 /* Copies what the part reads, or what it wrote. */
 static vly_status copy_pieces(const part *p, const vly_attention_run *run,
-                              bool outwards, vly_error *error)
+                              bool outwards, bool by_kernel, vly_error *error)
 {
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < p->n_pieces && status == VLY_OK; i++) {
@@ -304,8 +334,8 @@ static vly_status copy_pieces(const part *p, const vly_attention_run *run,
         if (p->places[i] != NOWHERE && whole != NULL &&
             (outwards ? piece->is_out : piece->is_in))
             status = copy_piece(piece, whole + piece->first,
-                                p->memory + p->places[i], outwards, p->stream,
-                                error);
+                                p->memory + p->places[i], outwards, by_kernel,
+                                p->stream, error);
     }
     return status;
 }
@@ -330,13 +360,13 @@ static vly_attention_run run_of(const part *p, const vly_attention_run *run)
 }
 
 static vly_status run_part(const part *p, const vly_attention_run *run,
-                           vly_error *error)
+                           bool by_kernel, vly_error *error)
 {
     const vly_attention_run mine = run_of(p, run);
     vly_status status = VLY_OK;
-    VLY_TRY(copy_pieces(p, run, false, error));
+    VLY_TRY(copy_pieces(p, run, false, by_kernel, error));
     VLY_TRY(p->ready.way->run(&p->device, &p->desc, &p->ready, &mine, error));
-    status = copy_pieces(p, run, true, error);
+    status = copy_pieces(p, run, true, by_kernel, error);
 out:
     return status;
 }
@@ -352,7 +382,8 @@ static vly_status put_part(const vly_attention_span *span, const part *p,
     VLY_TRY(vly_accel_cuda_check(
         (int)cudaStreamWaitEvent(p->stream, span->begin, 0),
         "waiting for the caller's stream", error));
-    status = run_part(p, run, error);
+    status =
+        run_part(p, run, span->by_kernel != 0 && span->no_peer == 0, error);
     const vly_status ended = vly_accel_cuda_check(
         (int)cudaEventRecord(p->done, p->stream), "cudaEventRecord",
         status == VLY_OK ? error : &other);

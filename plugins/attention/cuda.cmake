@@ -41,7 +41,7 @@ vly_plugin(attention_cuda
     attention_gradient.c attention_view.c ${attention_objects}
     ${device_kernels}/attention_plain.cu ${device_kernels}/attention_mma.cu
     ${device_kernels}/attention_decode.cu
-    ${device_kernels}/attention_guard.cu
+    ${device_kernels}/attention_guard.cu ${device_kernels}/attention_copy.cu
     ${device_kernels}/wkv_step.cu ${device_kernels}/wkv_recurrent.cu
     ${device_kernels}/wkv_chunked.cu
     ${device_kernels}/rwkv_rows.cu ${device_kernels}/rwkv_mix_many.cu

@@ -46,7 +46,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             attention_rows.cuh wkv_device.cuh
             wkv_chunk.cuh wkv_chunk_make.cuh wkv_chunk_pass.cuh
             attention_index.h attention_kernels.h attention_sm90.h
-            attention_guard.h attention_sm90_load.cuh attention_sm90_group.cuh
+            attention_guard.h attention_copy.h attention_sm90_load.cuh attention_sm90_group.cuh
             attention_sm90_soften.cuh
             attention_back.h attention_back_load.cuh attention_back_group.cuh
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_quads.cuh rwkv_head.cuh
@@ -58,7 +58,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     endforeach()
     foreach(name attention_plain attention_mma attention_decode
             attention_sm90 attention_back
-            attention_guard
+            attention_guard attention_copy
             wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_mix_many rwkv_heads rwkv_step
             rwkv_products)
         set(kernel ${CMAKE_SOURCE_DIR}/kernels/accelerators/${name}.cu)

@@ -169,30 +169,29 @@ static void check_case(const span_case *c)
 {
     static accel_trial accel;
     char choice[sizeof((vly_plan_info *)0)->choice];
-    char one_device[sizeof choice], devices[24];
+    char one_device[sizeof choice], devices[24], wanted[64];
     attention_trial t = {.accel = &accel, .error = VLY_ERROR_INIT};
     const attention_case *entry = entry_of(c);
     assert_ok(attention_data_init(&t.data, entry, c->type, 7, &t.error),
               t.error);
     const uint64_t one = run_case(c, &t, "span=1", one_device);
     assert_null(strstr(one_device, "parts"));
-    for (uint32_t n = 3; n <= 4; n++) {
-        char options[16], wanted[64];
-        snprintf(options, sizeof options, "span=%u", n);
-        if (run_case(c, &t, options, choice) != one)
-            fail_msg("%s, %s: %s has other bits than %s", entry->name, options,
-                     choice, one_device);
-        snprintf(wanted, sizeof wanted, " on %u part%s %s", c->parts,
-                 c->parts == 1 ? "" : "s", c->grid);
-        if (strncmp(choice, one_device, strlen(one_device)) != 0 ||
-            (n == 4 && strstr(choice, wanted) == NULL))
-            fail_msg("%s: \"%s\", wanted \"%s%s\"", entry->name, choice,
-                     one_device, wanted);
-    }
+    if (run_case(c, &t, "span=4", choice) != one)
+        fail_msg("%s: %s has other bits than %s", entry->name, choice,
+                 one_device);
+    snprintf(wanted, sizeof wanted, " on %u part%s %s", c->parts,
+             c->parts == 1 ? "" : "s", c->grid);
+    if (strncmp(choice, one_device, strlen(one_device)) != 0 ||
+        strstr(choice, wanted) == NULL)
+        fail_msg("%s: \"%s\", wanted \"%s%s\"", entry->name, choice, one_device,
+                 wanted);
     snprintf(devices, sizeof devices, "devices=%u", n_devices);
     if (n_devices > 1 && run_case(c, &t, devices, choice) != one)
         fail_msg("%s, %s: %s has other bits than %s", entry->name, devices,
                  choice, one_device);
+    if (run_case(c, &t, "span=3,copy=kernel", choice) != one)
+        fail_msg("%s: %s has other bits than %s", entry->name, choice,
+                 one_device);
     attention_data_deinit(&t.data);
 }
 
@@ -236,6 +235,8 @@ static void test_refused(void **state)
     check_refused("paged_16", "span=2", VLY_E_UNSUPPORTED, "in pages");
     check_refused("grouped", "span=2,choose=cudnn", VLY_E_UNSUPPORTED,
                   "may not depend on other heads");
+    check_refused("grouped", "span=2,copy=kernels-of-its-own", VLY_E_INVALID,
+                  "wanted engine or kernel");
     check_refused("grouped", "span=0", VLY_E_INVALID, "wanted 1 to 16");
     check_refused("grouped", "devices=17", VLY_E_INVALID, "wanted 1 to 16");
     check_refused("grouped", "devices=2x", VLY_E_INVALID, "wanted 1 to 16");

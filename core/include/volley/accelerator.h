@@ -172,6 +172,7 @@ VLY_SEAL(vly_plan_candidate, 384);
  *                 results have the bits of one device
  *   span=N        the same in N parts on this device: for tests. span=1 takes
  *                 the ways of a span on one device
+ *   copy=kernel   in both, kernels copy parts instead of the copy engines
  *   chain=0       chains of runs (volley.rwkv/1) are E_UNSUPPORTED. Without it
  *                 they are made if the plugin supports them
  */
