@@ -164,17 +164,45 @@ out:
     return status;
 }
 
-static vly_status set_device(vly_accelerator *made, uint32_t n_threads,
-                             vly_error *error)
+/* Of "cuda:0-3": the first, and the option devices=4, as plans have it. */
+static vly_status set_span(vly_accelerator *made, const char *interface_id,
+                           vly_backend_spec *spec, vly_error *error)
+{
+    const uint32_t there = made->memory.device_count();
+    const uint32_t n = spec->all ? there : spec->last - spec->number + 1;
+    const size_t used = strlen(made->spec.options);
+    const size_t left = sizeof made->spec.options - used;
+    if (strcmp(interface_id, VLY_ATTENTION_INTERFACE) != 0)
+        return vly_fail(error, VLY_E_UNSUPPORTED,
+                        "plugin %s: several devices, but %s runs on one",
+                        made->id, interface_id);
+    if (!spec->all && spec->last >= there)
+        return vly_fail(error, VLY_E_DEVICE,
+                        "plugin %s: devices %u to %u, but there %s %u",
+                        made->id, spec->number, spec->last,
+                        there == 1 ? "is only" : "are", there);
+    spec->all = false;
+    spec->last = spec->number;
+    if (n < 2)
+        return VLY_OK;
+    const int more = snprintf(made->spec.options + used, left, "%sdevices=%u",
+                              used > 0 ? "," : "", n);
+    if (more < 0 || (size_t)more >= left)
+        return vly_fail(error, VLY_E_INVALID,
+                        "plugin %s: options of %zu characters, which leave no "
+                        "room for devices=%u",
+                        made->id, used, n);
+    return VLY_OK;
+}
+
+static vly_status set_device(vly_accelerator *made, const char *interface_id,
+                             uint32_t n_threads, vly_error *error)
 {
     const bool is_host = (made->memory.flags & VLY_MEMORY_HOST) != 0;
     vly_backend_spec spec = made->spec;
     vly_status status = VLY_OK;
-    if (vly_backend_spec_is_span(&spec))
-        return vly_fail(error, VLY_E_UNSUPPORTED,
-                        "plugin %s: several devices, but an accelerator runs "
-                        "on one",
-                        made->id);
+    if (vly_backend_spec_is_span(&spec) && !is_host)
+        VLY_TRY(set_span(made, interface_id, &spec, error));
     /* device 0 of a plugin that emulates one on the host counts no threads */
     if (is_host && spec.number == 0)
         spec.has_number = false;
@@ -224,7 +252,7 @@ vly_status vly_accelerator_find(const vly_registry *registry,
     VLY_TRY(vly_registry_interface(registry, made->id, interface_id, &table,
                                    error));
     VLY_TRY(take_tables(registry, made, error));
-    VLY_TRY(set_device(made, n_threads, error));
+    VLY_TRY(set_device(made, interface_id, n_threads, error));
     VLY_TRY(check_device(made, error));
 out:
     return status;

@@ -40,9 +40,10 @@ typedef struct vly_accelerator {
 } vly_accelerator;
 
 /* The plugin of an interface for a device, named as backends are: "cpu:4" is
- * four threads of gemm_cpu, "cuda:1,tune=0" the second device of gemm_cuda. The
- * id of a plugin is a name too: "gemm_cpu", "mine:1". accelerator->device
- * points into *accelerator, so that must stay where it is.
+ * four threads of gemm_cpu, "cuda:1,tune=0" the second device of gemm_cuda,
+ * "cuda:0-3" of attention a plan spread over four ("cuda:0,devices=4"). The id
+ * of a plugin is a name too: "gemm_cpu", "mine:1". accelerator->device points
+ * into *accelerator, so that must stay where it is.
  *
  * interface_id  VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE, VLY_WKV_INTERFACE,
  *               VLY_RWKV_INTERFACE

@@ -168,6 +168,7 @@ static vly_status back_run(const vly_attention_device *device,
 const vly_cuda_way vly_cuda_way_back = {
     .name = "own_back",
     .n_configs = 2,
+    .by_head = 1,
     .supports = back_supports,
     .prepare = back_prepare,
     .run = back_run,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * volley.attention/1 on CUDA: plans. The ways that take a description are held
- * against the reference and measured; the fastest is kept, and its name on
- * disk.
+ * volley.attention/1 on CUDA: how a plan runs. The ways that take a
+ * description are held against the reference and measured; the fastest is kept,
+ * and its name on disk.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,20 +9,8 @@
 #include <cuda_runtime_api.h>
 
 #include "accel_cuda.h"
-#include "attention_check.h"
-#include "attention_cuda.h"
-#include "kernels/accelerators/attention_index.h"
+#include "attention_plan.h"
 #include "tune_choice.h"
-
-struct vly_attention_plan {
-    vly_attention_desc desc;
-    vly_attention_device device;
-    vly_cuda_ready ready;
-    double measured_s;
-    uint32_t n_candidates;
-    uint32_t cached;
-    vly_accel_candidates looked_at;
-};
 
 /* A choice as stored on disk. */
 typedef struct stored_choice {
@@ -130,9 +118,13 @@ static void add_way(candidates *all, const vly_cuda_way *way, int64_t config_of,
 
 /* The reason why a way is skipped untried; NULL: it is tried. */
 static const char *passed_over(const candidates *all,
-                               const vly_accel_options *options,
+                               const vly_attention_options *asked,
                                const vly_cuda_way *way)
 {
+    const vly_accel_options *options = &asked->common;
+    if (asked->n_parts > 0 && !way->by_head)
+        return "not looked at: in a span the bits of a head may not depend on "
+               "other heads";
     if (options->choose[0] != '\0' && strcmp(options->choose, way->name) != 0)
         return "not looked at: choose names another";
     if (all->n > 0 && !options->tune)
@@ -144,11 +136,13 @@ static const char *passed_over(const candidates *all,
 }
 
 /* Without tuning the first usable way is taken. */
-static vly_status
-find_candidates(candidates *all, const vly_accel_options *options,
-                int64_t config, const vly_attention_device *device,
-                const vly_attention_desc *desc, vly_error *error)
+static vly_status find_candidates(candidates *all,
+                                  const vly_attention_options *asked,
+                                  const vly_attention_device *device,
+                                  const vly_attention_desc *desc,
+                                  vly_error *error)
 {
+    const vly_accel_options *options = &asked->common;
     const char *choose = options->choose;
     char names[200] = "";
     int known = choose[0] == '\0';
@@ -157,14 +151,18 @@ find_candidates(candidates *all, const vly_accel_options *options,
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s",
                  used == 0 ? "" : ", ", way->name);
-        const char *why = passed_over(all, options, way);
+        const char *why = passed_over(all, asked, way);
         known |= strcmp(choose, way->name) == 0;
+        if (why != NULL && strcmp(choose, way->name) == 0) {
+            note_reason(all, way, why); /* nothing else is left */
+            continue;
+        }
         if (why != NULL) {
             vly_attention_tell_refused(all->list, way, why);
             continue;
         }
-        add_way(all, way, config, options->tune ? way->n_configs : 1, device,
-                desc);
+        add_way(all, way, asked->config, options->tune ? way->n_configs : 1,
+                device, desc);
     }
     if (!known)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
@@ -335,10 +333,12 @@ static vly_status choose(vly_attention_plan *plan,
     return status;
 }
 
-static vly_status find_way(vly_attention_plan *plan,
-                           const vly_accel_options *options, int64_t config,
-                           vly_error *error)
+vly_status vly_attention_find_way(vly_attention_plan *plan,
+                                  const vly_attention_options *asked,
+                                  vly_error *error)
 {
+    const vly_accel_options *options = &asked->common;
+    const int64_t config = asked->config;
     vly_tune_cache cache;
     char key[VLY_TUNE_KEY_BYTES];
     candidates *all = NULL;
@@ -347,6 +347,8 @@ static vly_status find_way(vly_attention_plan *plan,
     if (options->choose[0] != '\0') /* the fastest of one way's */
         snprintf(key + strlen(key), sizeof key - strlen(key), " %s",
                  options->choose);
+    if (asked->n_parts > 0) /* the fastest of fewer ways */
+        snprintf(key + strlen(key), sizeof key - strlen(key), " by head");
     plan->device.cache = &cache;
     vly_status status =
         vly_accel_candidates_init(&plan->looked_at, MOST_TOLD, error);
@@ -356,8 +358,8 @@ static vly_status find_way(vly_attention_plan *plan,
         if (status == VLY_OK)
             all->list = &plan->looked_at;
         if (status == VLY_OK)
-            status = find_candidates(all, options, config, &plan->device,
-                                     &plan->desc, error);
+            status =
+                find_candidates(all, asked, &plan->device, &plan->desc, error);
         if (status == VLY_OK)
             status = choose(plan, options, config, &cache, key, all, error);
     }
@@ -367,134 +369,3 @@ static vly_status find_way(vly_attention_plan *plan,
     plan->device.cache = NULL;
     return status;
 }
-
-/* ---- the interface ----------------------------------------------------- */
-
-static vly_status supports(const vly_attention_desc *desc, vly_error *error)
-{
-    const vly_status status =
-        vly_attention_check_desc(desc, vly_support_plugin, error);
-    if (status == VLY_OK && (desc->seq_q > VLY_ATTENTION_MOST_POSITIONS ||
-                             desc->seq_kv > VLY_ATTENTION_MOST_POSITIONS))
-        return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                                "%s: seq_q is %u and seq_kv %u, wanted at most "
-                                "%d, as kernels count whole tiles in int32",
-                                vly_support_plugin, desc->seq_q, desc->seq_kv,
-                                VLY_ATTENTION_MOST_POSITIONS);
-    return status;
-}
-
-static void plan_destroy(vly_attention_plan *plan)
-{
-    if (!plan)
-        return;
-    vly_cuda_ready_release(&plan->ready);
-    vly_accel_candidates_deinit(&plan->looked_at);
-    vly_accel_free(plan);
-}
-
-/* config=N of the options, -1: none; only with choose=NAME */
-static vly_status read_config(const char *text,
-                              const vly_accel_options *options, int64_t *config,
-                              vly_error *error)
-{
-    char value[16] = "";
-    *config = -1;
-    if (!vly_accel_options_value(text, "config", value, sizeof value))
-        return VLY_OK;
-    const size_t n = strlen(value);
-    if (n == 0 || n > 4 || strspn(value, "0123456789") != n ||
-        options->choose[0] == '\0')
-        return vly_support_fail(
-            error, VLY_E_INVALID,
-            "%s: option config is \"%s\", wanted 0 to 9999, "
-            "and choose=NAME",
-            vly_support_plugin, value);
-    *config = 0;
-    for (size_t i = 0; i < n; i++)
-        *config = *config * 10 + (value[i] - '0');
-    return VLY_OK;
-}
-
-static vly_status fill_plan(const vly_device_spec *spec,
-                            vly_attention_plan *plan, vly_error *error)
-{
-    static const char *const extra[] = {"config", NULL};
-    vly_accel_options options;
-    int64_t config = -1;
-    if (vly_accel_check_device(spec, error) != VLY_OK)
-        return VLY_E_INVALID;
-    vly_status status =
-        vly_accel_options_parse(spec->options, extra, &options, error);
-    if (status == VLY_OK)
-        status = read_config(spec->options, &options, &config, error);
-    if (status == VLY_OK)
-        status = vly_attention_device_enter(spec->index, &plan->device, error);
-    return status == VLY_OK ? find_way(plan, &options, config, error) : status;
-}
-
-static vly_status plan_create(const vly_device_spec *device,
-                              const vly_attention_desc *desc,
-                              vly_attention_plan **plan, vly_error *error)
-{
-    vly_attention_plan *made = NULL;
-    vly_status status = VLY_OK;
-    VLY_TRY(supports(desc, error));
-    VLY_TRY(vly_accel_alloc(1, sizeof *made, &made, error));
-    made->desc = *desc;
-    made->desc.struct_size = (uint32_t)sizeof *desc;
-    VLY_TRY(fill_plan(device, made, error));
-    *plan = made;
-out:
-    if (status != VLY_OK)
-        plan_destroy(made);
-    return status;
-}
-
-static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
-                            vly_error *error)
-{
-    const vly_cuda_ready *ready = &plan->ready;
-    if (vly_accel_plan_info(info, error) != VLY_OK)
-        return VLY_E_INVALID;
-    info->n_candidates = plan->n_candidates;
-    info->workspace_bytes = ready->workspace_bytes;
-    info->measured_s = plan->measured_s;
-    info->cached = plan->cached;
-    vly_attention_name_way(ready, info->choice, sizeof info->choice);
-    return VLY_OK;
-}
-
-static vly_status plan_candidate(const vly_attention_plan *plan, uint32_t index,
-                                 vly_plan_candidate *candidate, uint32_t *n,
-                                 vly_error *error)
-{
-    return vly_accel_candidates_get(&plan->looked_at, index, candidate, n,
-                                    error);
-}
-
-static vly_status run_plan(vly_attention_plan *plan,
-                           const vly_attention_run *run, vly_error *error)
-{
-    vly_status status = VLY_OK;
-    VLY_TRY(
-        vly_attention_check_run(&plan->desc, run, vly_support_plugin, error));
-    VLY_TRY(vly_attention_check_workspace(run->workspace, run->workspace_bytes,
-                                          plan->ready.workspace_bytes,
-                                          vly_support_plugin, error));
-    VLY_TRY(vly_accel_cuda_enter(plan->device.index, error));
-    status = plan->ready.way->run(&plan->device, &plan->desc, &plan->ready, run,
-                                  error);
-out:
-    return status;
-}
-
-const vly_attention vly_attention_cuda_table = {
-    .struct_size = sizeof(vly_attention),
-    .supports = supports,
-    .plan_create = plan_create,
-    .plan_destroy = plan_destroy,
-    .plan_info = plan_info,
-    .plan_candidate = plan_candidate,
-    .run = run_plan,
-};

@@ -40,7 +40,7 @@ typedef struct vly_cuda_ready {
     vly_cudnn_plan *cudnn;
     uint64_t workspace_bytes;
     uint32_t config;   /* of cudnn's engines, or of a kernel's variants */
-    uint32_t n_splits; /* own_decode */
+    uint32_t n_splits; /* own_decode; prepare keeps it, unless it is 0 */
     int64_t engine;    /* cudnn: index of the engine, -1: not known */
 } vly_cuda_ready;
 
@@ -48,6 +48,8 @@ struct vly_cuda_way {
     const char *name;
     uint32_t n_configs; /* to be compared, at most */
     uint32_t slow;      /* 1: used only if no other way works */
+    uint32_t by_head;   /* 1: the bits of a key head's results depend neither on
+                         * other heads nor on other sequences */
     /* OK, or E_UNSUPPORTED with the reason. Reads the description only. */
     vly_status (*supports)(const vly_attention_device *device,
                            const vly_attention_desc *desc, vly_error *error);

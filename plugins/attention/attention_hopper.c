@@ -218,6 +218,7 @@ out:
 const vly_cuda_way vly_cuda_way_sm90 = {
     .name = "own_sm90",
     .n_configs = MOST_VARIANTS,
+    .by_head = 1,
     .supports = sm90_supports,
     .prepare = sm90_prepare,
     .run = sm90_run,

@@ -158,6 +158,7 @@ static vly_status plain_run(const vly_attention_device *device,
 static const vly_cuda_way plain = {
     .name = "own_plain",
     .n_configs = 1,
+    .by_head = 1,
     .slow = 1,
     .supports = plain_supports,
     .prepare = plain_prepare,
@@ -209,6 +210,7 @@ static vly_status mma_run(const vly_attention_device *device,
 static const vly_cuda_way mma = {
     .name = "own_mma",
     .n_configs = 1,
+    .by_head = 1,
     .supports = mma_supports,
     .prepare = nothing_to_prepare,
     .run = mma_run,
@@ -246,7 +248,7 @@ out:
 }
 
 /* The number of parts that fills the device once, each with at least 128
- * keys. */
+ * keys; or a given one, as results depend on it. */
 static vly_status decode_prepare(const vly_attention_device *device,
                                  const vly_attention_desc *desc,
                                  vly_cuda_ready *ready, vly_error *error)
@@ -266,7 +268,8 @@ static vly_status decode_prepare(const vly_attention_device *device,
     const uint64_t most = desc->seq_kv / LEAST_PART;
     parts = parts > most ? most : parts;
     parts = parts > MOST_PARTS ? MOST_PARTS : parts;
-    ready->n_splits = parts < 1 ? 1 : (uint32_t)parts;
+    if (ready->n_splits == 0)
+        ready->n_splits = parts < 1 ? 1 : (uint32_t)parts;
     ready->workspace_bytes = 0;
     if (ready->n_splits > 1)
         ready->workspace_bytes = (uint64_t)desc->batch * desc->heads_q *
@@ -293,6 +296,7 @@ static vly_status decode_run(const vly_attention_device *device,
 static const vly_cuda_way decode = {
     .name = "own_decode",
     .n_configs = 1,
+    .by_head = 1,
     .supports = decode_supports,
     .prepare = decode_prepare,
     .run = decode_run,

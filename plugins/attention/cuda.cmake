@@ -30,8 +30,8 @@ target_compile_options(attention_sm90a PRIVATE
 target_include_directories(attention_sm90a PRIVATE ${CMAKE_SOURCE_DIR})
 
 vly_plugin(attention_cuda
-    attention_cuda_plugin.c attention_choice.c attention_notes.c
-    attention_ways.c
+    attention_cuda_plugin.c attention_plan.c attention_choice.c
+    attention_cut.c attention_span.c attention_notes.c attention_ways.c
     attention_cudnn.c cudnn_guard.c attention_hopper.c attention_back.c
     attention_trial.c
     attention_measure.c rwkv_cuda.c rwkv_chain.c rwkv_pattern.c wkv_cuda.c
@@ -41,7 +41,7 @@ vly_plugin(attention_cuda
     attention_gradient.c attention_view.c ${attention_objects}
     ${device_kernels}/attention_plain.cu ${device_kernels}/attention_mma.cu
     ${device_kernels}/attention_decode.cu
-    ${device_kernels}/attention_guard.cu
+    ${device_kernels}/attention_guard.cu ${device_kernels}/attention_copy.cu
     ${device_kernels}/wkv_step.cu ${device_kernels}/wkv_recurrent.cu
     ${device_kernels}/wkv_chunked.cu
     ${device_kernels}/rwkv_rows.cu ${device_kernels}/rwkv_mix_many.cu

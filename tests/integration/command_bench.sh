@@ -105,6 +105,14 @@ lacks 'rank 0 of 1'
 prints 'no room'
 expect 2 bench cpu --hosts 2
 says '--hosts is of suite scale'
+expect 2 bench scale --devices 1,2
+says '--devices: more than 1 number'
+expect 2 bench cpu --devices 2
+says '--devices is of suites attention and scale'
+expect 2 bench attention --devices 2,4
+says '--devices 2,4: wanted numbers that ascend from 1, as 1,2,4'
+expect 2 bench attention --devices 1,2 --sweep tune=0
+says '--sweep is of one device: wanted no --devices'
 
 # ---- comparison ----
 one() {

@@ -163,4 +163,62 @@ END
     holds grep -q '"error": "the build failed' none.json
 fi
 
+# ---- span-check: the plan, parts in several calls, the table ----
+if command -v bash >/dev/null; then
+    span=$source_tree/tools/span-check
+    mkdir -p spans/bin spans/lib/volley/plugins
+    "$span" spans nonesuch >out 2>err
+    holds [ $? -eq 2 ]
+    says "nonesuch: neither a part nor the build folder"
+    "$span" spans --dry-run --devices 1,2,4,8 --limit 400 >out 2>err
+    holds [ $? -eq 0 ]
+    prints "span-check: 8 devices of 85 GB (numbers: 1 2 4 8), 128 cores"
+    holds grep -q 'left out: [0-9]* s are left; run: span-check .*/spans huge' out
+    prints "cuda:0 cuda:0-1,devices=all cuda:0-3,devices=all cuda:0-7,devices=all"
+    cat >spans/bin/volley <<'END'
+#!/bin/sh
+echo 'cuda 1.0: ok'
+for i in 0 1 2 3; do
+    echo "    device $i: no device, 132 multiprocessors, peer of all, 1e9 GB"
+done
+END
+    # a burst takes 100 us on one device, then 52 and $ON_FOUR
+    cat >spans/bin/time_backends <<'END'
+#!/bin/sh
+changed=
+while [ "$1" != -- ]; do
+    case $1 in +*) changed=' changed' ;; esac
+    shift
+done
+shift
+for backend in "$@"; do
+    case $backend in
+    *0-1*) us=52.00 ;;
+    *0-3*) us=$ON_FOUR ;;
+    *) us=100.00 ;;
+    esac
+    for as in '' ${changed:+"$changed"}; do
+        echo "$backend$as $us 1.0 2.0 0.1 0.1 0.5 $DIGEST 7.5 a plan"
+    done
+done
+END
+    chmod +x spans/bin/volley spans/bin/time_backends
+    ON_FOUR=28.00 DIGEST=same "$span" spans strong --divide 1000 \
+        >out 2>err
+    holds [ $? -eq 0 ]
+    holds grep -q '^4 M x 1000, 10% *100.00 *52.00 *28.00 *3.57 *0.89 *same *7.5, 7.5, 7.5' out
+    holds grep -q '^weak scaling, 2 M x 1000 a device, on 4 *not measured' out
+    # 4 M on two devices is known from the call before
+    ON_FOUR=110.00 DIGEST=same "$span" spans weak --divide 1000 \
+        >out 2>err
+    holds [ $? -eq 0 ]
+    holds grep -q '^1 M x 1000, 1% *100.00' out
+    holds [ "$(grep -c '^4 M x 1000: ' out)" -eq 0 ]
+    holds grep -q '^weak scaling, 2 M x 1000 a device, on 4 *0.909 *limit >= 0.85: held' out
+    ON_FOUR=28.00 DIGEST=DIFFERS "$span" spans exchange \
+        --divide 1000 >out 2>err
+    holds [ $? -eq 1 ]
+    holds grep -q '^exchange .* DIFFER ' out
+fi
+
 done_checks

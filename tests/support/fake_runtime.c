@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A fake CUDA runtime for the accelerators: memory of the device is
  * the host's, by the host table, so that it is counted and fails there; what is
- * put into a stream is done at once; events are the thread's time on the
+ * put into a stream is done at once, and a stream or an event of another device
+ * than a call wants is an error; events are the thread's time on the
  * processor, so that what else the machine does changes no choice. With kernels
  * compiled by emulated_accelerators.h a whole plugin runs where there is no
  * device.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +17,22 @@
 
 #include "accel_common.h"
 
-enum { UNITS = 4, L2_BYTES = 1 << 10, SHARED_BYTES = 227 << 10, ALIGN = 256 };
+enum {
+    UNITS = 4,
+    L2_BYTES = 1 << 10,
+    SHARED_BYTES = 227 << 10,
+    ALIGN = 256,
+    MOST_DEVICES = 8
+};
 
 static cudaError_t last;
+static _Thread_local int current;
+
+/* What a stream or an event points to. */
+typedef struct thing {
+    int device;
+    struct timespec time; /* of an event */
+} thing;
 
 static cudaError_t keep(cudaError_t code)
 {
@@ -28,9 +43,12 @@ static cudaError_t keep(cudaError_t code)
 
 /* ---- device ------------------------------------------------------------- */
 
+/* FAKE_DEVICES of the environment, otherwise one. */
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
+    const char *text = getenv("FAKE_DEVICES");
+    const int n = text != NULL ? text[0] - '0' : 1;
+    *count = n >= 1 && n <= MOST_DEVICES ? n : 1;
     return cudaSuccess;
 }
 
@@ -42,13 +60,31 @@ cudaError_t cudaDriverGetVersion(int *version)
 
 cudaError_t cudaGetDevice(int *device)
 {
-    *device = 0;
+    *device = current;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    return keep(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+    int count = 0;
+    (void)cudaGetDeviceCount(&count);
+    if (device < 0 || device >= count)
+        return keep(cudaErrorInvalidDevice);
+    current = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int other)
+{
+    *can = device != other;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int other, unsigned flags)
+{
+    (void)flags;
+    return keep(other != current ? cudaErrorPeerAccessAlreadyEnabled
+                                 : cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
@@ -133,12 +169,32 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
     return cudaSuccess;
 }
 
+/* Does the stream take work now? */
+static bool takes(cudaStream_t stream)
+{
+    return stream == NULL || ((const thing *)stream)->device == current;
+}
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     (void)kind;
-    (void)stream;
+    if (!takes(stream))
+        return keep(cudaErrorInvalidValue);
     memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                              size_t from_pitch, size_t width, size_t height,
+                              enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    (void)kind;
+    if (!takes(stream) || to_pitch < width || from_pitch < width)
+        return keep(cudaErrorInvalidValue);
+    for (size_t i = 0; i < height; i++)
+        memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch,
+               width);
     return cudaSuccess;
 }
 
@@ -154,10 +210,18 @@ cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes,
 
 /* Not by the host table: a runtime without memory for one of these returns an
  * error of the device. */
+static void *make_thing(void)
+{
+    thing *made = calloc(1, sizeof *made);
+    if (made != NULL)
+        made->device = current;
+    return made;
+}
+
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     (void)flags;
-    *stream = malloc(1);
+    *stream = make_thing();
     return keep(*stream != NULL ? cudaSuccess : cudaErrorUnknown);
 }
 
@@ -173,10 +237,25 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return cudaSuccess;
 }
 
+/* An event of any device. */
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                unsigned flags)
+{
+    (void)flags;
+    return keep(event != NULL && takes(stream) ? cudaSuccess
+                                               : cudaErrorInvalidValue);
+}
+
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    *event = calloc(1, sizeof(struct timespec));
+    *event = make_thing();
     return keep(*event != NULL ? cudaSuccess : cudaErrorUnknown);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    return cudaEventCreate(event);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -187,10 +266,10 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    struct timespec now;
-    (void)stream;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    memcpy(event, &now, sizeof now);
+    thing *of = (thing *)(void *)event;
+    if (!takes(stream) || of->device != current)
+        return keep(cudaErrorInvalidValue);
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &of->time);
     return cudaSuccess;
 }
 
@@ -202,9 +281,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t first, cudaEvent_t end)
 {
-    struct timespec a, b;
-    memcpy(&a, first, sizeof a);
-    memcpy(&b, end, sizeof b);
+    const struct timespec a = ((const thing *)first)->time;
+    const struct timespec b = ((const thing *)end)->time;
     *ms = (float)((double)(b.tv_sec - a.tv_sec) * 1e3 +
                   (double)(b.tv_nsec - a.tv_nsec) * 1e-6);
     return cudaSuccess;

@@ -23,7 +23,8 @@ if(TARGET attention_cuda)
     set(folder ${CMAKE_SOURCE_DIR}/plugins/attention)
     vly_test(test_attention_choice LABELS unit APART TIMEOUT 120
         SOURCES test_attention_choice.c
-            ${folder}/attention_choice.c ${folder}/attention_notes.c
+            ${folder}/attention_plan.c ${folder}/attention_choice.c
+            ${folder}/attention_notes.c
             ${folder}/attention_trial.c
             ${folder}/attention_measure.c ${folder}/cpu_options.c
             ${folder}/attention_cpu.c ${folder}/attention_reference.c
@@ -46,7 +47,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
             attention_rows.cuh wkv_device.cuh
             wkv_chunk.cuh wkv_chunk_make.cuh wkv_chunk_pass.cuh
             attention_index.h attention_kernels.h attention_sm90.h
-            attention_guard.h attention_sm90_load.cuh attention_sm90_group.cuh
+            attention_guard.h attention_copy.h attention_sm90_load.cuh attention_sm90_group.cuh
             attention_sm90_soften.cuh
             attention_back.h attention_back_load.cuh attention_back_group.cuh
             wkv_kernels.h rwkv_kernels.h rwkv_device.cuh rwkv_quads.cuh rwkv_head.cuh
@@ -58,7 +59,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     endforeach()
     foreach(name attention_plain attention_mma attention_decode
             attention_sm90 attention_back
-            attention_guard
+            attention_guard attention_copy
             wkv_step wkv_recurrent wkv_chunked rwkv_rows rwkv_mix_many rwkv_heads rwkv_step
             rwkv_products)
         set(kernel ${CMAKE_SOURCE_DIR}/kernels/accelerators/${name}.cu)
@@ -106,8 +107,16 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
         ${support}/fake_attention_cuda.c ${folder}/rwkv_cuda.c
         ${folder}/rwkv_chain.c ${folder}/rwkv_pattern.c
         ${folder}/wkv_cuda.c ${folder}/wkv_choice.c
+        ${folder}/attention_plan.c ${folder}/attention_choice.c
+        ${folder}/attention_cut.c ${folder}/attention_span.c
+        ${folder}/attention_notes.c ${folder}/attention_ways.c
+        ${folder}/attention_trial.c ${folder}/attention_measure.c
+        ${folder}/cpu_options.c ${folder}/attention_cpu.c
+        ${folder}/attention_reference.c ${folder}/attention_blocked.c
+        ${folder}/attention_gradient.c ${folder}/attention_view.c
         ${support}/fake_runtime.c ${support}/fake_rwkv_token.c
         $<TARGET_OBJECTS:attention_simt> $<TARGET_OBJECTS:emulated_threads>
+        ${VOLLEY_ATTENTION_OBJECTS} $<TARGET_OBJECTS:attention_cudnn>
         $<TARGET_OBJECTS:attention_common>
         $<TARGET_OBJECTS:accel_common> $<TARGET_OBJECTS:accel_cuda>
         OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
@@ -118,7 +127,7 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     target_compile_definitions(fake_attention_cuda PRIVATE
         vly_accel_cuda_memory=vly_accel_host_memory)
     target_link_libraries(fake_attention_cuda PRIVATE
-        m ${CMAKE_DL_LIBS} Threads::Threads)
+        attention_kernels m ${CMAKE_DL_LIBS} Threads::Threads)
     set_target_properties(attention_simt PROPERTIES
         POSITION_INDEPENDENT_CODE ON)
     add_dependencies(test_conformance_accelerator fake_attention_cuda)
@@ -144,6 +153,18 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     emulated_table(wkv "" wkv)
     emulated_table(rwkv "" rwkv)
     emulated_table(wkv_chunked ,choose=own_chunked wkv slow TIMEOUT 300)
+    # four devices that are one processor
+    vly_test_register(test_attention_span_emulated LABELS unit
+        COMMAND ${CMAKE_COMMAND} -E env FAKE_DEVICES=4
+            VOLLEY_PLUGIN_PATH=${VOLLEY_TEST_PLUGIN_DIR}/fake_attention_cuda.so
+            ${CMAKE_BINARY_DIR}/tests/test_attention_span
+            cuda:0,cache=off,tune=0 4)
+endif()
+
+if(TARGET attention_cuda)
+    vly_test(test_attention_span LABELS gpu AREA conformance TIMEOUT 300
+        SOURCES test_attention_span.c LIBRARIES volley_conformance
+        DEPENDS attention_cuda ARGUMENTS cuda:0,cache=off,tune=0)
 endif()
 
 # every way of its own through the tables, without measuring

@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include "accel_cuda.h"
-#include "attention_cuda.h"
+#include "attention_plan.h"
 #include "attention_trial.h"
 #include "base/random.h"
 #include "plugin/host_table.h"
@@ -43,6 +43,38 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
     properties->multiProcessorCount = 132;
     snprintf(properties->name, sizeof properties->name, "no device");
     return cudaSuccess;
+}
+
+/* ---- spans: none -------------------------------------------------------- */
+
+vly_status vly_attention_span_create(const vly_attention_plan *plan,
+                                     const vly_attention_options *options,
+                                     vly_attention_span **span, vly_error *why)
+{
+    (void)plan;
+    (void)options;
+    (void)span;
+    return vly_support_fail(why, VLY_E_UNSUPPORTED, "no spans");
+}
+
+void vly_attention_span_destroy(vly_attention_span *span)
+{
+    (void)span;
+}
+
+vly_status vly_attention_span_run(vly_attention_span *span,
+                                  const vly_attention_run *run, vly_error *why)
+{
+    (void)span;
+    (void)run;
+    return vly_support_fail(why, VLY_E_UNSUPPORTED, "no spans");
+}
+
+void vly_attention_span_tell(const vly_attention_span *span, char *text,
+                             size_t size)
+{
+    (void)span;
+    snprintf(text, size, " on no devices");
 }
 
 /* ---- ways -------------------------------------------------------------- */

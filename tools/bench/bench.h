@@ -156,11 +156,12 @@ typedef struct bench_options {
     const char *set;
     const char *seq;
     const char *dims;
-    const char *sweep;   /* suite attention: candidates; NULL: none */
-    const char *log;     /* of a sweep; NULL: none */
-    const char *compare; /* a file of --save; NULL: none */
-    bool compare_other;  /* also of another suite or device */
-    uint32_t devices;    /* suite scale: of a host, and hosts */
+    const char *sweep;       /* suite attention: candidates; NULL: none */
+    const char *log;         /* of a sweep; NULL: none */
+    const char *compare;     /* a file of --save; NULL: none */
+    bool compare_other;      /* also of another suite or device */
+    const char *device_list; /* suite attention: of --devices; NULL: none */
+    uint32_t devices;        /* suite scale: of a host, and hosts */
     uint32_t hosts;
     double net_latency_us; /* between hosts; 0: the default */
     double net_gbs;        /* of a device, between hosts; 0: the default */

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Suite attention: forward, backward, decoding with a cache in one piece and in
  * pages. Each product is compared with float64 on sampled rows before it is
- * timed (bench_attention_check.c).
- *
- * Operations by the usual count: 4 b h sq skv d forward, half of it causal, 2.5
- * times as many backward. Bytes of decoding: those of K and V.
+ * timed (bench_attention_check.c, bench_attention_row.c).
  */
 #include "tools/bench/bench_attention.h"
 
@@ -72,7 +69,12 @@ out:
 vly_status bench_attention_check(const bench_options *options, vly_error *error)
 {
     lists p;
-    return read_lists(options, true, &p, error);
+    uint32_t devices[BENCH_DEVICES_MOST];
+    uint32_t n = 0;
+    vly_status status = read_lists(options, true, &p, error);
+    if (status == VLY_OK && options->device_list != NULL)
+        status = bench_attention_devices_read(options, devices, &n, error);
+    return status;
 }
 
 /* ---- descriptions ---------------------------------------------------------
@@ -108,6 +110,18 @@ vly_attention_desc bench_attention_desc(uint32_t type, uint32_t batch,
         .workspace_most = UINT64_C(2) << 30};
 }
 
+void bench_attention_options(const vly_accelerator *from, const char *options,
+                             char text[BENCH_ATTENTION_OPTIONS],
+                             vly_accelerator *to)
+{
+    const char *old = from->device.options;
+    const bool has = old != NULL && old[0] != '\0';
+    (void)snprintf(text, BENCH_ATTENTION_OPTIONS, "%s%s%s", has ? old : "",
+                   has ? "," : "", options);
+    *to = *from;
+    to->device.options = text;
+}
+
 void bench_attention_pages(vly_attention_desc *desc, uint32_t page_size)
 {
     desc->flags |= VLY_ATTENTION_PAGED;
@@ -120,7 +134,7 @@ void bench_attention_pages(vly_attention_desc *desc, uint32_t page_size)
 /* ---- tensors --------------------------------------------------------------
  */
 
-static uint64_t count_of(const vly_attention_desc *desc, uint32_t which)
+uint64_t bench_attention_count(const vly_attention_desc *desc, uint32_t which)
 {
     const uint64_t rows = (uint64_t)desc->batch * desc->heads_q * desc->seq_q;
     const uint64_t keys =
@@ -158,7 +172,7 @@ static bool has_tensor(const vly_attention_desc *desc, bool backward,
 static vly_status make_pages(bench_attention_work *w, uint32_t sets,
                              vly_error *error)
 {
-    const uint64_t n = count_of(&w->desc, BENCH_PAGES);
+    const uint64_t n = bench_attention_count(&w->desc, BENCH_PAGES);
     int32_t *pages = vly_malloc(n, sizeof *pages);
     if (pages == NULL)
         return vly_fail_nomem(error, n * sizeof *pages, "a page table");
@@ -189,7 +203,7 @@ static vly_status make_tensor(bench_attention_work *w, uint32_t which,
                                                            : w->desc.type_o,
                               .what = input ? BENCH_TENSOR_RANDOM
                                             : BENCH_TENSOR_POISON,
-                              .count = count_of(&w->desc, which),
+                              .count = bench_attention_count(&w->desc, which),
                               .scale = 1.7320508}; /* deviation 1 */
     if (which == BENCH_PAGES)
         return make_pages(w, sets, error);
@@ -211,7 +225,7 @@ vly_status bench_attention_tensors(bench_attention_work *w, bool backward,
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < BENCH_N_TENSORS; i++)
         if (has_tensor(&w->desc, backward, i))
-            bytes += count_of(&w->desc, i) *
+            bytes += bench_attention_count(&w->desc, i) *
                      conformance_element_bits(w->desc.type) / 8;
     w->sets = bench_product_sets(w->accelerator, bytes);
     for (uint32_t i = 0; i < BENCH_N_TENSORS && status == VLY_OK; i++)
@@ -297,110 +311,6 @@ void bench_attention_work_deinit(bench_attention_work *w)
         bench_attention_plan_free(w, &w->plans[i]);
 }
 
-/* ---- one row --------------------------------------------------------------
- */
-
-/* O and lse of every set are filled when the gradients are timed. */
-static vly_status prepare(bench_attention_work *w, bool backward,
-                          vly_error *error)
-{
-    vly_status status = VLY_OK;
-    VLY_TRY(bench_attention_plan_make(w, 0, &w->plans[0], error));
-    if (backward)
-        VLY_TRY(bench_attention_plan_make(w, VLY_ATTENTION_BACKWARD,
-                                          &w->plans[1], error));
-    VLY_TRY(bench_attention_tensors(w, backward, error));
-    for (uint32_t set = 0; set < (backward ? w->sets : 1); set++)
-        VLY_TRY(bench_attention_run(w, &w->plans[0], set, NULL, error));
-    if (backward)
-        VLY_TRY(bench_attention_run(w, &w->plans[1], 0, NULL, error));
-    w->timed = &w->plans[backward];
-out:
-    return status;
-}
-
-static vly_status measure(bench_attention_work *w, bool backward,
-                          bench_product *row, vly_error *error)
-{
-    const bench_subject subject = {.accelerator = w->accelerator,
-                                   .run = bench_attention_run_timed,
-                                   .arg = w};
-    bench_subject timed = subject;
-    vly_status status = VLY_OK;
-    VLY_TRY(bench_product_begin(row->id, error));
-    VLY_TRY(prepare(w, backward, error));
-    row->plan = w->timed->info;
-    VLY_TRY(bench_attention_compare(w, backward, &row->error, error));
-    timed.sets = w->sets;
-    VLY_TRY(bench_product_time(&timed, row, error));
-out:
-    bench_attention_work_deinit(w);
-    return status;
-}
-
-static double n_operations(const vly_attention_desc *desc, bool backward)
-{
-    const double all = 4.0 * desc->batch * desc->heads_q * desc->seq_q *
-                       (double)desc->seq_kv * desc->dim;
-    const double seen = desc->flags & VLY_ATTENTION_CAUSAL ? all / 2 : all;
-    return backward ? 2.5 * seen : seen;
-}
-
-/* Parts that lists gave; the cache of decoding is chosen by the suite. */
-static void put_parts(const bench_options *options, bench_product *row,
-                      const vly_attention_desc *desc)
-{
-    char seq[16];
-    char dim[16];
-    (void)snprintf(seq, sizeof seq, "%u", desc->seq_q);
-    (void)snprintf(dim, sizeof dim, "%u", desc->dim);
-    bench_product_part(row, "--types", conformance_element_name(desc->type),
-                       options->types != NULL);
-    bench_product_part(row, "--dims", dim, options->dims != NULL);
-    bench_product_part(row, "--seq", seq,
-                       options->seq != NULL && desc->seq_q == desc->seq_kv);
-}
-
-static vly_status one(const bench_options *options,
-                      const vly_accelerator *accelerator,
-                      const vly_attention_desc *desc, bool backward,
-                      const char *id, bench_products *products,
-                      vly_error *error)
-{
-    static bench_attention_work w; /* large; one at a time */
-    const char *type = conformance_element_name(desc->type);
-    if (options->pattern != NULL && strstr(id, options->pattern) == NULL)
-        return VLY_OK;
-    if (options->sweep != NULL) {
-        tool_message("%s", id);
-        return bench_attention_sweep(options, accelerator, desc, backward, id,
-                                     error);
-    }
-    bench_product *row = bench_product_add(products, id, type);
-    if (row == NULL)
-        return vly_fail(error, VLY_E_INVALID, "more than %d products",
-                        BENCH_PRODUCTS_MAX);
-    put_parts(options, row, desc);
-    w = (bench_attention_work){.accelerator = accelerator, .desc = *desc};
-    row->flops = n_operations(desc, backward);
-    row->bandwidth = desc->seq_q == 1;
-    for (uint32_t i = 0; i < BENCH_LSE; i++)
-        row->bytes += (double)(count_of(desc, i) *
-                               conformance_element_bits(desc->type) / 8);
-    vly_status status = measure(&w, backward, row, error);
-    if (status == VLY_E_UNSUPPORTED || status == VLY_E_NOMEM) {
-        (void)snprintf(row->reason, sizeof row->reason, "%s", error->message);
-        return VLY_OK;
-    }
-    if (status != VLY_OK) {
-        char why[1000];
-        (void)snprintf(why, sizeof why, "%s", error->message);
-        products->n_rows--; /* the whole row is invalid */
-        return vly_fail(error, status, "%s: %.900s", id, why);
-    }
-    return status;
-}
-
 /* ---- the suite ------------------------------------------------------------
  */
 
@@ -430,8 +340,8 @@ static vly_status training(const bench_options *options, const lists *p,
                        conformance_element_name(type), dim, seq, batch, heads,
                        causal ? "causal" : "full",
                        fp8 && i >= 2 ? " to fp8" : "");
-        VLY_TRY(
-            one(options, accelerator, &desc, backward, id, products, error));
+        VLY_TRY(bench_attention_one(options, accelerator, &desc, backward, id,
+                                    products, error));
     }
 out:
     return status;
@@ -459,8 +369,8 @@ static vly_status decoding(const bench_options *options, const lists *p,
             (void)snprintf(id, sizeof id, "%s %s d%u %u b%u h%u/8", what,
                            conformance_element_name(type), dim, p->cache,
                            p->batches[b], heads);
-            VLY_TRY(
-                one(options, accelerator, &desc, false, id, products, error));
+            VLY_TRY(bench_attention_one(options, accelerator, &desc, false, id,
+                                        products, error));
         }
 out:
     return status;
@@ -485,6 +395,8 @@ vly_status bench_attention(const bench_options *options, bench_results *results,
             VLY_TRY(decoding(options, &p, p.types[t], p.dims[d], &accelerator,
                              results->products, error));
         }
+        if (options->device_list != NULL) /* that of one device says little */
+            continue;
         VLY_TRY(bench_gemm_ceiling(options,
                                    conformance_element_name(p.types[t]),
                                    results->products, error));

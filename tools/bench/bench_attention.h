@@ -21,6 +21,8 @@ enum {
     BENCH_N_TENSORS
 };
 
+enum { BENCH_ATTENTION_OPTIONS = 512, BENCH_DEVICES_MOST = 8 };
+
 typedef struct bench_attention_plan {
     vly_attention_plan *plan;
     vly_plan_info info;
@@ -43,7 +45,14 @@ typedef struct bench_attention_work {
 vly_status bench_attention_compare(bench_attention_work *work, bool backward,
                                    double *relative, vly_error *error);
 
-/* ---- shared by rows and sweeps ----------------------------------------- */
+/* ---- shared by rows, devices and sweeps --------------------------------- */
+
+/* Elements of a tensor, BENCH_Q ... */
+uint64_t bench_attention_count(const vly_attention_desc *desc, uint32_t which);
+/* The accelerator with further options; text holds them and must outlive it. */
+void bench_attention_options(const vly_accelerator *from, const char *options,
+                             char text[BENCH_ATTENTION_OPTIONS],
+                             vly_accelerator *to);
 
 /* The plan of w->desc with flags, by the options of w->accelerator's device.
  * Errors  as plan_create; the plan can be freed */
@@ -69,6 +78,44 @@ vly_attention_desc bench_attention_desc(uint32_t type, uint32_t batch,
                                         uint32_t seq_q, uint32_t seq_kv,
                                         uint32_t dim);
 void bench_attention_pages(vly_attention_desc *desc, uint32_t page_size);
+
+/* ---- bench_attention_row.c ---------------------------------------------- */
+
+/* Plans, tensors, and a run of each kind on set 0; O and lse of every set are
+ * filled when the gradients are timed. w->timed is the plan of the row. */
+vly_status bench_attention_prepare(bench_attention_work *w, bool backward,
+                                   vly_error *error);
+/* A row with what the product counts. Errors E_INVALID there is no room */
+vly_status bench_attention_row_add(const bench_options *options,
+                                   const vly_attention_desc *desc,
+                                   bool backward, const char *id,
+                                   bench_products *products,
+                                   bench_product **added, vly_error *error);
+/* Keeps the reason of a row that cannot run; takes back one that failed. */
+vly_status bench_attention_row_end(vly_status status, bench_product *row,
+                                   bench_products *products, vly_error *error);
+/* One product, if it was asked for: a row, several devices, or a sweep. */
+vly_status bench_attention_one(const bench_options *options,
+                               const vly_accelerator *accelerator,
+                               const vly_attention_desc *desc, bool backward,
+                               const char *id, bench_products *products,
+                               vly_error *error);
+
+/* ---- bench_attention_devices.c ------------------------------------------ */
+
+/* The numbers of --devices: ascending from 1.
+ * devices  [BENCH_DEVICES_MOST]
+ * Errors  E_INVALID */
+vly_status bench_attention_devices_read(const bench_options *options,
+                                        uint32_t *devices, uint32_t *n,
+                                        vly_error *error);
+/* A row for each number of devices, all with the bits of one device.
+ * Errors  E_DEVICE other bits, or a wrong result; as run */
+vly_status bench_attention_devices(const bench_options *options,
+                                   const vly_accelerator *accelerator,
+                                   const vly_attention_desc *desc,
+                                   bool backward, const char *id,
+                                   bench_products *products, vly_error *error);
 
 /* ---- bench_attention_sweep.c ------------------------------------------- */
 

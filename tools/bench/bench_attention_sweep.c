@@ -16,7 +16,7 @@
 #include "tools/bench/bench_sweep.h"
 #include "tools/cli/tool.h"
 
-enum { CONFIGS_MOST = 64, LISTED_MOST = 16, TEXT = 512 };
+enum { CONFIGS_MOST = 64, LISTED_MOST = 16, TEXT = BENCH_ATTENTION_OPTIONS };
 
 /* All candidates of one product. */
 typedef struct contest {
@@ -74,18 +74,6 @@ static bool expand(const char *item, uint32_t n,
     return length < BENCH_SWEEP_OPTIONS && n < CONFIGS_MOST;
 }
 
-/* The accelerator with further options; text holds them and must outlive it. */
-static void add_options(const vly_accelerator *from, const char *options,
-                        char text[TEXT], vly_accelerator *to)
-{
-    const char *old = from->device.options;
-    const bool has = old != NULL && old[0] != '\0';
-    (void)snprintf(text, TEXT, "%s%s%s", has ? old : "", has ? "," : "",
-                   options);
-    *to = *from;
-    to->device.options = text;
-}
-
 /* ---- one candidate ---------------------------------------------------- */
 
 static bool is_output(const contest *c, uint32_t which)
@@ -119,8 +107,8 @@ static vly_status make_base(contest *c, vly_error *error)
     vly_status status = VLY_OK;
     if (c->ready)
         return VLY_OK;
-    add_options(c->accelerator, c->base_options, c->base_text,
-                &c->base_accelerator);
+    bench_attention_options(c->accelerator, c->base_options, c->base_text,
+                            &c->base_accelerator);
     if (c->backward)
         VLY_TRY(bench_attention_plan_make(w, 0, &w->plans[0], error));
     w->accelerator = &c->base_accelerator;
@@ -166,7 +154,7 @@ static vly_status measure(contest *c, bench_sweep_row *row, vly_error *error)
     static char text[TEXT];
     bench_attention_plan plan = {.plan = NULL};
     vly_error other = VLY_ERROR_INIT;
-    add_options(c->accelerator, row->options, text, &accelerator);
+    bench_attention_options(c->accelerator, row->options, text, &accelerator);
     candidate = c->base;
     candidate.accelerator = &accelerator;
     candidate.timed = &plan;

@@ -13,7 +13,7 @@ enum {
     BENCH_PRODUCTS_MAX = 256,
     BENCH_PRODUCT_ID_BYTES = 80,
     BENCH_PRODUCT_SAMPLES = 31,
-    BENCH_PARTS_MAX = 3,
+    BENCH_PARTS_MAX = 4,
     BENCH_PART_BYTES = 56
 };
 
@@ -38,6 +38,9 @@ typedef struct bench_product {
     uint32_t n_given; /* parts that lists gave: "--types bf16" */
     char given[BENCH_PARTS_MAX][BENCH_PART_BYTES];
     vly_plan_info plan;
+    uint32_t devices; /* that it ran on, for a row of --devices; otherwise 0 */
+    double speedup;   /* of them, over one */
+    uint64_t digest;  /* of the results' bits, equal for all of them */
 } bench_product;
 
 typedef struct bench_products {

@@ -3,6 +3,7 @@
  */
 #include "tools/bench/bench_product.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +63,16 @@ static void put_rate(char *text, size_t size, double rate)
         (void)snprintf(text, size, "-");
 }
 
+/* The choice; of several devices also what they gained, and their bits. */
+static const char *choice_of(const bench_product *row, char *text, size_t size)
+{
+    if (row->devices == 0)
+        return row->plan.choice;
+    (void)snprintf(text, size, "%.2f times one device, bits %016" PRIx64 "; %s",
+                   row->speedup, row->digest, row->plan.choice);
+    return text;
+}
+
 static void print_row(const bench_products *products, const bench_product *row,
                       int width, bool markdown)
 {
@@ -72,6 +83,7 @@ static void print_row(const bench_products *products, const bench_product *row,
     char flops[24];
     char bytes[24];
     char part[16] = "-";
+    char choice[400];
     const double fraction = fraction_of(products, row);
     if (row->reason[0] != '\0') {
         tool_print(markdown ? "| %-*s | skipped: %s | | | | | | | |\n"
@@ -92,11 +104,11 @@ static void print_row(const bench_products *products, const bench_product *row,
     if (markdown)
         tool_print("| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", row->id,
                    tool_seconds(s), spread, flops, bytes, part, error, gain,
-                   row->plan.choice);
+                   choice_of(row, choice, sizeof choice));
     else
         tool_print("%-*s %10s %20s %9s %9s %6s %9s %8s  %s\n", width, row->id,
                    tool_seconds(s), spread, flops, bytes, part, error, gain,
-                   row->plan.choice);
+                   choice_of(row, choice, sizeof choice));
 }
 
 static int id_width(const bench_products *products)
@@ -185,6 +197,13 @@ static void put_plan(const bench_product *row, json_writer *json)
     json_u64(json, "candidates", row->plan.n_candidates);
     json_u64(json, "workspace_bytes", row->plan.workspace_bytes);
     json_bool(json, "cached", row->plan.cached != 0);
+    if (row->devices > 0) {
+        char digest[20];
+        (void)snprintf(digest, sizeof digest, "%016" PRIx64, row->digest);
+        json_u64(json, "devices", row->devices);
+        json_number(json, "of_one_device", row->speedup);
+        json_text(json, "digest", digest);
+    }
 }
 
 void bench_products_json(const bench_products *products, json_writer *json)

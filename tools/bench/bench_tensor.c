@@ -143,8 +143,8 @@ vly_status bench_numbers(const char *text, const char *option, uint32_t least,
                             option, text, (int)strcspn(at, ","), at, least,
                             most);
         if (*n == capacity)
-            return vly_fail(error, VLY_E_INVALID, "%s: more than %u numbers",
-                            option, capacity);
+            return vly_fail(error, VLY_E_INVALID, "%s: more than %u number%s",
+                            option, capacity, capacity == 1 ? "" : "s");
         values[(*n)++] = (uint32_t)value;
         if (*end == '\0')
             return VLY_OK;

@@ -61,8 +61,10 @@ static const tool_option options[] = {
      "gemm: shapes40 times 40 shapes of models, each beside the first "
      "candidate",
      0, 0},
-    {"devices", 0, false, TOOL_COUNT, "N",
-     "scale: devices of a host; default 8", 1, 64},
+    {"devices", 0, false, TOOL_TEXT, "LIST",
+     "attention: numbers of devices, as 1,2,4: the same bits, and the gain; "
+     "scale: devices of a host, one number; default 8",
+     0, 0},
     {"hosts", 0, false, TOOL_COUNT, "N", "scale: hosts; default 1024", 1, 4096},
     {"net-latency", 0, false, TOOL_NUMBER, "US",
      "scale: microseconds of a message between hosts; default 2.5, assumed",
@@ -275,6 +277,17 @@ static vly_status read_seed(const tool_args *args, const bench_suite *suite,
     return VLY_OK;
 }
 
+/* Of a host, suite scale. */
+static vly_status read_devices(const tool_args *args, uint32_t *devices,
+                               vly_error *error)
+{
+    uint32_t n = 0;
+    const char *text = tool_text(args, "devices");
+    return text != NULL
+               ? bench_numbers(text, "--devices", 1, 64, devices, 1, &n, error)
+               : VLY_OK;
+}
+
 static vly_status check_suite(const tool_args *args, const bench_suite *suite,
                               const bench_options *bench, vly_error *error)
 {
@@ -291,12 +304,20 @@ static vly_status check_suite(const tool_args *args, const bench_suite *suite,
                         "--beside is of suite cuda: volley bench cuda --beside "
                         "%s",
                         bench->beside);
-    static const char *const of_scale[] = {"devices", "hosts", "net-latency",
+    static const char *const of_scale[] = {"hosts", "net-latency",
                                            "net-bandwidth"};
     for (uint32_t i = 0; i < sizeof of_scale / sizeof of_scale[0]; i++)
         if (strcmp(suite->name, "scale") != 0 && tool_has(args, of_scale[i]))
             return vly_fail(error, VLY_E_INVALID, "--%s is of suite scale",
                             of_scale[i]);
+    const bool attention = strcmp(suite->name, "attention") == 0;
+    if (tool_has(args, "devices") && !attention &&
+        strcmp(suite->name, "scale") != 0)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--devices is of suites attention and scale");
+    if (bench->device_list != NULL && bench->sweep != NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--sweep is of one device: wanted no --devices");
     const vly_status status = check_lists(suite, bench, error);
     return status == VLY_OK ? bench_files_check(args, bench, error) : status;
 }
@@ -356,7 +377,7 @@ static int run(const tool_args *args)
                            .compare = tool_text(args, "compare"),
                            .compare_other = tool_has(args, "compare-other"),
                            .markdown = tool_has(args, "markdown"),
-                           .devices = (uint32_t)tool_count(args, "devices", 8),
+                           .devices = 8,
                            .hosts = (uint32_t)tool_count(args, "hosts", 1024),
                            .net_latency_us =
                                tool_number(args, "net-latency", 0),
@@ -368,6 +389,10 @@ static int run(const tool_args *args)
             &error, VLY_E_INVALID,
             "unknown suite %s; wanted one of " SUITES(SUITE_NAME, SUITE_COMMA),
             name));
+    if (strcmp(name, "attention") == 0)
+        bench.device_list = tool_text(args, "devices");
+    else
+        VLY_TRY(read_devices(args, &bench.devices, &error));
     VLY_TRY(check_suite(args, suite, &bench, &error));
     VLY_TRY(read_seed(args, suite, &bench.seed, &error));
     VLY_TRY(device_limits_read(args, &error));
@@ -416,7 +441,11 @@ const tool_command cmd_bench = {
         "attention, wkv: attention forward, backward and decoding with a "
         "cache (also in\n"
         "pages); the recurrence of RWKV-7 in steps and sequences, the same "
-        "way.\n"
+        "way. attention\n"
+        "--devices 1,2,4: each product on so many devices from that of "
+        "--backend on, which must\n"
+        "give the bits of one; with --backend cuda:0,span=1 on parts of one "
+        "device.\n"
         "\n"
         "rwkv: RWKV-7 with random weights: a token at a time beside the "
         "bytes of its weights,\n"

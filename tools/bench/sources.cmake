@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 foreach(name
-    bench_asked bench_attention bench_attention_check bench_attention_sweep
+    bench_asked bench_attention bench_attention_check bench_attention_devices
+    bench_attention_row bench_attention_sweep
     bench_case bench_checkpoint bench_compare bench_cuda bench_energy bench_files
     bench_gemm bench_gemm_shapes bench_loop bench_machine bench_pair
     bench_plan bench_plastic bench_probe bench_product bench_product_table bench_result
