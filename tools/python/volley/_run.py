@@ -186,20 +186,23 @@ class Runner(Handle):
             raise TypeError("run wants bursts or ms, one of them")
         given = ms if bursts is None else bursts
         unit = "ms" if bursts is None else "bursts"
+        if isinstance(given, np.generic):
+            given = given.item()  # comparisons of NumPy's numbers take 10 us
         if (isinstance(given, str) or not hasattr(given, "__float__") or
                 getattr(given, "ndim", 0) != 0):
             raise TypeError(f"{plain(repr(given))}, wanted a number of {unit}")
         if not -math.inf < given < math.inf:  # not a number too
             raise ValueError(f"{given}, wanted a finite number of {unit}")
-        if bursts is None:
-            bursts = whole_bursts(ms, self.dt_ms)
-            if bursts < 0:
-                raise ValueError(f"{ms} ms, wanted a whole number of bursts of "
-                                 f"{self.dt_ms} ms")
-        if not 0 <= bursts < 2**63 or bursts != int(bursts):
-            raise ValueError(f"{bursts} bursts, wanted a whole number from 0 "
-                             "on")
-        return int(bursts)
+        if bursts is not None:
+            if not 0 <= given < 2**63 or given != int(given):
+                raise ValueError(f"{given} bursts, wanted a whole number from "
+                                 "0 on")
+            return int(given)
+        n = whole_bursts(given, self.dt_ms)
+        if n < 0:
+            raise ValueError(f"{given} ms, wanted a whole number of bursts of "
+                             f"{self.dt_ms} ms")
+        return n
 
     def _run_all(self, n: int, record: bool, on_spikes: Optional[OnSpikes],
                  progress: Progress) -> Optional[Spikes]:
