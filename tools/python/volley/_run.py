@@ -8,13 +8,14 @@ function given as progress is called.
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import os
 import signal
 import sys
 import threading
 import time
-from typing import Any, Callable, List, Optional, Union
+from typing import Any, Callable, List, Optional, TypeVar, Union, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,21 @@ _PIECE_BURSTS = 2**16
 
 Progress = Union[bool, Callable[[int, int], Any], None]
 OnSpikes = Callable[[int, "npt.NDArray[np.uint32]"], Any]
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def alone(function: _Function) -> _Function:
+    """A method that only one thread at a time may be in."""
+    @functools.wraps(function)
+    def claimed(self: "Runner", *arguments: Any, **named: Any) -> Any:
+        self._claim()
+        try:
+            return function(self, *arguments, **named)
+        finally:
+            self._use.release()
+    return cast(_Function, claimed)
 
 
 class Interrupt:
