@@ -4,14 +4,11 @@
 python_arrays.py COMMAND SOURCE: the environment names library and module.
 """
 import csv
-import inspect
 import io
 import os
 import subprocess
 import sys
 import tempfile
-import threading
-import typing
 import unittest
 import warnings
 

@@ -70,6 +70,10 @@ case $built in
 "volley $(sed -n 's/^Version: //p' "$info/METADATA") "*) ;;
 *) bad "the version of the wheel is not that of the command" ;;
 esac
+for name in balanced.py balanced.ipynb; do
+    cmp "$source/tools/python/$name" "$package/share/volley/examples/$name" ||
+        bad "the example $name is missing or another"
+done
 grep -q '^Tag: py3-none-manylinux_2_34_' "$info/WHEEL" || bad "tag: $(cat "$info/WHEEL")"
 links=$(find "$package" -type l)
 [ -z "$links" ] || bad "links: $links"
@@ -111,7 +115,8 @@ with volley.load(genome, "cpu:2") as net:
     net.run(ms=20)
     print(f"digest {net.digest:016x}")
 END
-good "the module" python load.py
+# with the bytecode that Python keeps beside the modules, which has to go too
+good "the module" env -u PYTHONDONTWRITEBYTECODE python load.py
 [ "$(digest out)" = "$want" ] || bad "the module: $(digest out), wanted $want"
 
 # ---- a recording, compressed by others, a picture, a checkpoint ----
