@@ -15,6 +15,7 @@ import tempfile
 import threading
 import typing
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -235,6 +236,40 @@ class Kinds(unittest.TestCase):
                 with self.assertRaisesRegex(kind, words):
                     wrong()
         self.assertEqual(net.burst, 0)
+
+    def test_where_cuda_is(self):
+        def missing(*_):
+            raise volley.Error(-5, "plugin cuda: none")
+
+        for found, words in (("cpu", "none; the package volley-engine-cuda13 "
+                                     "has it$"), ("cuda", "none$")):
+            with unittest.mock.patch.multiple(
+                    volley._net, plugins=lambda found=found: [{"id": found}],
+                    call=missing, make=missing):
+                for wrong in (lambda: self.net.swap("cuda:1"),
+                              lambda: volley.load(BRUNEL, "cuda", set=SMALL)):
+                    with self.assertRaisesRegex(volley.Error, words):
+                        wrong()
+        with self.assertRaisesRegex(volley.Error, "plugin cudda: .*[^t]$"):
+            self.net.swap("cudda")
+
+    def test_numbers_of_numpy(self):
+        for kind in (np.int8, np.int64, np.uint64, np.float16, np.float64,
+                     np.longdouble, np.bool_, np.array):
+            before = self.net.burst
+            self.net.run(kind(1))
+            self.assertEqual(self.net.burst, before + 1, kind)
+        self.net.run(ms=np.float32(2))
+        self.assertEqual(self.net.burst, before + 21)
+        for kind, wrong in ((ValueError, np.int64(-1)),
+                            (ValueError, np.float64(1.5)),
+                            (ValueError, np.float32("nan")),
+                            (ValueError, np.uint64(2**64 - 1)),
+                            (TypeError, np.complex64(1)),
+                            (TypeError, np.str_("1"))):
+            with self.assertRaises(kind):
+                self.net.run(wrong)
+        self.assertEqual(self.net.burst, before + 21)
 
     def test_no_neurons_are_some(self):
         trace = self.net.record("E", "v_mv", neurons=[])

@@ -2,9 +2,10 @@
 """A network on a backend: synapses, recordings, figures, moving."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,25 @@ from ._explain import Explanation
 from ._genome import floats, numbers
 from ._library import (AreaStats, AssociationStats, BoundStats, MemoryStats,
                        Stats, call, check_kind, check_whole, lib, made_error,
-                       make, registry, word)
+                       make, plugins, registry, word)
 from ._neurons import Neurons
 from ._recording import FieldRecording, Recording, SpikeRecording
 from ._run import Interrupt, alone
 from ._spikes import Area, Spikes, statistics
 from ._weights import write as write_weights
+
+
+@contextlib.contextmanager
+def _named(backend: str) -> Iterator[None]:
+    """Says where the plugins of CUDA are, if the machine has none of them."""
+    try:
+        yield
+    except Error as why:
+        if (backend.partition(":")[0] == "cuda" and
+                why.status == "E_UNSUPPORTED" and
+                all(one["id"] != "cuda" for one in plugins())):
+            why.args = (f"{why}; the package volley-engine-cuda13 has it",)
+        raise
 
 
 class Net(Neurons):
@@ -48,7 +62,8 @@ class Net(Neurons):
         self._start()
         compiled = connectome._hold()
         try:
-            with Interrupt():  # the net reads the connectome until close
+            # the net reads the connectome until close
+            with _named(backend), Interrupt():
                 try:
                     self._h = (
                         make("net_create", compiled, registry(), name, threads)
@@ -420,7 +435,9 @@ class Net(Neurons):
         """Moves to another backend; results do not change. On failure (Error)
         the net stays on its backend."""
         check_whole(threads, 2**32 - 1, "threads")
-        call("net_swap", self._handle, word(backend, "a backend"), threads)
+        name = word(backend, "a backend")
+        with _named(backend):
+            call("net_swap", self._handle, name, threads)
         self._quick = 1
 
     @alone

@@ -202,8 +202,11 @@ class Runner(Handle):
             raise TypeError("run wants bursts or ms, one of them")
         given = ms if bursts is None else bursts
         unit = "ms" if bursts is None else "bursts"
+        # comparisons of NumPy's numbers take 10 us
         if isinstance(given, np.generic):
-            given = given.item()  # comparisons of NumPy's numbers take 10 us
+            given = given.item()
+            if isinstance(given, np.floating):  # a long double
+                given = float(given)
         if (isinstance(given, str) or not hasattr(given, "__float__") or
                 getattr(given, "ndim", 0) != 0):
             raise TypeError(f"{plain(repr(given))}, wanted a number of {unit}")
