@@ -160,10 +160,13 @@ if [ -f "$1" ]; then
     good "pip uninstall CUDA" in_env uninstall -y volley-engine-cuda13
     [ ! -e "$package/lib/volley/plugins/cuda.so" ] || bad "the cuda plugin is left"
     good "a run after it" volley run brunel.toml --ms 1
+    # both, in the order that leaves the folders of the first to the second
+    good "pip install CUDA again" in_env install --no-index --no-deps "$1"
+    good "pip uninstall both" in_env uninstall -y volley-engine volley-engine-cuda13
 else
     echo "the wheel of CUDA: not made, not tried"
+    good "pip uninstall" in_env uninstall -y volley-engine
 fi
-good "pip uninstall" in_env uninstall -y volley-engine
 find env | sort >after
 diff before after >out || bad "left behind after pip uninstall"
 [ "$failed" -eq 0 ]
