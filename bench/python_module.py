@@ -12,8 +12,9 @@ the connectome compiled, the net created. What is read back is compared with wha
 was given before anything is timed. Processor time is that of the thread that
 calls: other load on the machine adds to it less than to wall time.
 
-A burst: a network of three neurons on cpu:1; what a call of net.run(1) takes
-above what the engine counts inside vly_net_run (run_ns), each call for itself.
+A burst: a network of three neurons on cpu:1; what a call of net.run(1), and of its
+other forms, takes above what the engine counts inside vly_net_run (run_ns), each call
+for itself.
 """
 import csv
 import os
@@ -61,8 +62,9 @@ def check(columns):
 
 
 def hand_over(genome):
-    """Seconds of the three parts and of all, and of the calling thread's
-    processor in the first."""
+    """Seconds of the three parts and of all; of the calling thread's processor in
+    the first, of all threads' in all."""
+    threads = time.process_time()
     thread, start = time.thread_time(), time.perf_counter()
     made = _genome.read(genome, None, None)
     read, used = time.perf_counter(), time.thread_time() - thread
@@ -70,22 +72,28 @@ def hand_over(genome):
     built = time.perf_counter()
     _library.lib().vly_genome_destroy(made)
     net = volley.Net(volley.Connectome(compiled), "cpu")
-    end = time.perf_counter()
+    end, threads = time.perf_counter(), time.process_time() - threads
     net.close()
     return {"genome": read - start, "genome, processor time": used,
             "compiled": built - read, "net": end - built,
-            "all": end - start}
+            "all": end - start, "all, processor time of all threads": threads}
 
 
-def bursts():
-    """Microseconds of net.run(1) above vly_net_run."""
+FORMS = {"net.run(1)": lambda net: net.run(1),
+         "net.run(np.int64(1))": lambda net: net.run(np.int64(1)),
+         "net.run(bursts=1)": lambda net: net.run(bursts=1),
+         "net.run(ms=0.1)": lambda net: net.run(ms=0.1)}
+
+
+def bursts(run):
+    """Microseconds of a form of net.run(1) above vly_net_run."""
     over = []
     with volley.load("three", "cpu:1") as net:
         net.run(100)
         for _ in range(N_BURSTS):
             inside = net.stats()["run_ns"]
             start = time.perf_counter_ns()
-            net.run(1)
+            run(net)
             wall = time.perf_counter_ns() - start
             over.append((wall - (net.stats()["run_ns"] - inside)) / 1e3)
         assert net.burst == 100 + N_BURSTS
@@ -118,10 +126,11 @@ def main():
                              [one[part] for one in times],
                              f"load {os.getloadavg()[0]:.0f}; "
                              "bench/python_module.py"))
-    out.writerow(row(state, machine, "one burst from Python",
-                     "net.run(1) above vly_net_run", "us", bursts(),
-                     f"load {os.getloadavg()[0]:.0f}; three neurons, cpu:1; "
-                     "bench/python_module.py"))
+    for form, run in FORMS.items():
+        out.writerow(row(state, machine, "one burst from Python",
+                         f"{form} above vly_net_run", "us", bursts(run),
+                         f"load {os.getloadavg()[0]:.0f}; three neurons, "
+                         "cpu:1; bench/python_module.py"))
 
 
 if __name__ == "__main__":

@@ -118,6 +118,14 @@ void vly_hasher_word(vly_hasher *hasher, uint64_t word)
     hasher->n += 8;
 }
 
+void vly_hasher_words(vly_hasher *hasher, const uint64_t *words, size_t n)
+{
+    vly_hasher made = *hasher;
+    for (size_t i = 0; i < n; i++)
+        vly_hasher_word(&made, words[i]);
+    *hasher = made;
+}
+
 void vly_hasher_bytes(vly_hasher *hasher, const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;

@@ -50,6 +50,7 @@ typedef struct vly_hasher {
 } vly_hasher;
 void vly_hasher_bytes(vly_hasher *hasher, const void *bytes, size_t n);
 void vly_hasher_word(vly_hasher *hasher, uint64_t word); /* little endian */
+void vly_hasher_words(vly_hasher *hasher, const uint64_t *words, size_t n);
 vly_hash vly_hasher_end(const vly_hasher *hasher);
 vly_hash vly_hash_text(const char *text);        /* seed 0 */
 uint32_t vly_stream_from_name(const char *name); /* low word of the hash */

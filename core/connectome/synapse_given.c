@@ -4,6 +4,8 @@
  */
 #include "connectome/connectome_make.h"
 
+#include <math.h>
+
 #include "base/error.h"
 #include "base/number.h"
 #include "connectome/part_make.h"
@@ -18,11 +20,6 @@ bool vly_delays_given(const vly_made_pair *made)
     return made->given && made->given->delay;
 }
 
-static double size_of(double x)
-{
-    return x < 0.0 ? -x : x;
-}
-
 void vly_given_law(vly_made_pair *made)
 {
     const vly_edge_list *edges = made->given;
@@ -33,7 +30,7 @@ void vly_given_law(vly_made_pair *made)
         law->lo = i == 0 || weight < law->lo ? weight : law->lo;
         law->hi = i == 0 || weight > law->hi ? weight : law->hi;
         if (weight != 0.0 &&
-            (law->mean == 0.0 || size_of(weight) < size_of(law->mean)))
+            (law->mean == 0.0 || fabs(weight) < fabs(law->mean)))
             law->mean = weight;
     }
     law->a = law->lo;
@@ -42,41 +39,61 @@ void vly_given_law(vly_made_pair *made)
         law->kind = VLY_VALUE_UNIFORM;
 }
 
-/* The integer that a weight becomes; for a wide pair, the nearest int16 times
- * 2^0, 2^6 or 2^12. */
-static double given_integer(double weight, int32_t q, bool wide)
+/* As vly_weight_scaled, whose scale is 2^q here: a call for each of millions of
+ * weights takes longer than the rest of a loop. */
+static inline double scaled(double weight, double scale)
 {
-    double whole = vly_weight_scaled(weight, q);
-    uint32_t shift = 0;
-    while (wide && shift < VLY_SHIFT_MAX &&
-           (whole < -32767.0 || whole > 32767.0)) {
-        shift += VLY_SHIFT_STEP;
-        whole = vly_weight_scaled(weight, q - (int32_t)shift);
-    }
-    return whole * (double)(UINT32_C(1) << shift);
+    const double x = weight * scale + 0.5;
+    if (!(x > -0x1p52 && x < 0x1p52))
+        return x;
+    const double whole = (double)(int64_t)x;
+    return whole - (double)(whole > x); /* a branch would be a coin's toss */
 }
+
+/* The integer that a weight becomes; for a wide pair, the nearest int16 times
+ * 2^0, 2^6 or 2^12. scale: 2^q */
+static inline double given_integer(double weight, double scale, bool wide)
+{
+    double whole = scaled(weight, scale);
+    double step = 1.0;
+    for (uint32_t shift = 0;
+         wide && shift < VLY_SHIFT_MAX && (whole < -32767.0 || whole > 32767.0);
+         shift += VLY_SHIFT_STEP) {
+        step *= (double)(1u << VLY_SHIFT_STEP);
+        whole = scaled(weight, scale / step);
+    }
+    return whole * step;
+}
+
+/* Most quotients are far below the largest so far: a product shows it, with a
+ * margin for its rounding, and is much faster than the division. */
+#define SURELY 0x1.ffffp-1
 
 double vly_given_rounding(const vly_made_pair *made, int32_t q,
                           double *mean_rounding, vly_made_pair *coarse)
 {
     const vly_edge_list *edges = made->given;
+    const double scale = vly_power_of_two(q);
     double unit = vly_power_of_two(-q);
     double worst = 0.0;
     double asked = 0.0;
     double stored = 0.0;
     uint64_t n_coarse = 0;
     for (uint64_t i = 0; i < edges->n; i++) {
-        double weight = edges->weight[i];
-        double got = given_integer(weight, q, made->wide) * unit;
-        if (weight == 0.0)
+        const double weight = edges->weight[i];
+        const double got = given_integer(weight, scale, made->wide) * unit;
+        const double size = fabs(weight);
+        const double distance = fabs(got - weight);
+        const double least = worst < 0.01 ? worst : 0.01;
+        asked += size; /* a weight of 0 is stored as 0 */
+        stored += fabs(got);
+        if (distance == 0.0 || distance < least * SURELY * size)
             continue;
-        double off = size_of(got - weight) / size_of(weight);
+        const double off = distance / size;
         worst = off > worst ? off : worst;
         n_coarse += off > 0.01;
-        asked += size_of(weight);
-        stored += size_of(got);
     }
-    *mean_rounding = asked > 0.0 ? size_of(stored - asked) / asked : 0.0;
+    *mean_rounding = asked > 0.0 ? fabs(stored - asked) / asked : 0.0;
     if (coarse) {
         coarse->share_coarse =
             edges->n ? (double)n_coarse / (double)edges->n : 0.0;
@@ -89,7 +106,8 @@ double vly_given_rounding(const vly_made_pair *made, int32_t q,
 
 int32_t vly_given_weight(const vly_made_pair *made, int32_t q, uint64_t i)
 {
-    return (int32_t)given_integer(made->given->weight[i], q, made->wide);
+    return (int32_t)given_integer(made->given->weight[i], vly_power_of_two(q),
+                                  made->wide);
 }
 
 /* The edges of synapses that ascend: the same numbers, or those of a part. */
@@ -120,9 +138,11 @@ static inline uint64_t edge_of(edges_of *edges, uint64_t i)
 void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
                        uint64_t last, int32_t *least, int32_t *most)
 {
+    const double scale = vly_power_of_two(q);
     edges_of part = {.made = made, .first = first};
     for (uint64_t i = first; i < last; i++) {
-        const int32_t weight = vly_given_weight(made, q, edge_of(&part, i));
+        const int32_t weight = (int32_t)given_integer(
+            made->given->weight[edge_of(&part, i)], scale, made->wide);
         if (made->value)
             made->value[i] = weight;
         else
@@ -135,8 +155,10 @@ void vly_given_weights(const vly_made_pair *made, int32_t q, uint64_t first,
 void vly_given_extremes(const vly_made_pair *made, int32_t q, int32_t *least,
                         int32_t *most)
 {
+    const double scale = vly_power_of_two(q);
     for (uint64_t i = 0; i < made->given->n; i++) {
-        const int32_t weight = vly_given_weight(made, q, i);
+        const int32_t weight =
+            (int32_t)given_integer(made->given->weight[i], scale, made->wide);
         *least = weight < *least ? weight : *least;
         *most = weight > *most ? weight : *most;
     }

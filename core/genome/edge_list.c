@@ -8,13 +8,13 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/edge_order.h"
 #include "genome/genome_value.h"
 
 void vly_edges_init(vly_edge_maker *maker, const vly_edge_spec *spec,
                     vly_error *error)
 {
-    *maker = (vly_edge_maker){
-        .spec = spec, .error = error, .delay_least = UINT32_MAX};
+    *maker = (vly_edge_maker){.spec = spec, .error = error};
 }
 
 void vly_edges_deinit(vly_edge_maker *maker)
@@ -39,11 +39,16 @@ void vly_edges_destroy(vly_edge_list *list)
 
 /* ---- one edge ----------------------------------------------------------- */
 
+double vly_edge_weight_most(const vly_edge_spec *spec)
+{
+    return spec->to->model->flags & VLY_AREA_FEAGI ? 255 : VLY_WEIGHT_MAX;
+}
+
 static bool weight_fits(const vly_edge_spec *spec, double weight,
                         char sentence[VLY_EDGE_SENTENCE])
 {
     bool feagi = spec->to->model->flags & VLY_AREA_FEAGI;
-    double most = feagi ? 255 : VLY_WEIGHT_MAX;
+    double most = vly_edge_weight_most(spec);
     char found[VLY_NUMBER_SIZE];
     if (weight >= -most && weight <= most &&
         (!feagi || vly_floor(weight) == weight))
@@ -55,7 +60,7 @@ static bool weight_fits(const vly_edge_spec *spec, double weight,
 }
 
 /* Bursts of a delay; 0 and a message if it is invalid. */
-static uint32_t delay_bursts(vly_edge_maker *maker, double delay,
+static uint32_t delay_bursts(const vly_edge_maker *maker, double delay,
                              char sentence[VLY_EDGE_SENTENCE])
 {
     char found[VLY_NUMBER_SIZE];
@@ -65,21 +70,36 @@ static uint32_t delay_bursts(vly_edge_maker *maker, double delay,
         delay, maker->delay_bursts ? 1.0 : maker->spec->dt_ms, &bursts);
     if (good && maker->delay_bursts)
         good = vly_floor(delay) == delay;
-    if (!good || bursts < 1 || bursts > VLY_DELAY_BURSTS_MAX) {
-        vly_toml_print_number(delay, found);
-        snprintf(sentence, VLY_EDGE_SENTENCE,
-                 "delay is %s %s, wanted 1 to %u bursts of %.9g ms", found,
-                 unit, VLY_DELAY_BURSTS_MAX, maker->spec->dt_ms);
-        return 0;
+    if (good && bursts >= 1 && bursts <= VLY_DELAY_BURSTS_MAX)
+        return (uint32_t)bursts;
+    vly_toml_print_number(delay, found);
+    snprintf(sentence, VLY_EDGE_SENTENCE,
+             "delay is %s %s, wanted 1 to %u bursts of %.9g ms", found, unit,
+             VLY_DELAY_BURSTS_MAX, maker->spec->dt_ms);
+    return 0;
+}
+
+uint32_t vly_edge_delay(vly_edge_maker *maker, double delay,
+                        char sentence[VLY_EDGE_SENTENCE])
+{
+    uint64_t bits;
+    memcpy(&bits, &delay, sizeof(bits));
+    /* the golden ratio spreads delays that differ in few bits */
+    vly_edge_delay_seen *seen =
+        &maker->seen[(bits * UINT64_C(0x9E3779B97F4A7C15)) >>
+                     (64 - VLY_EDGE_DELAY_BITS)];
+    if (seen->bits != bits || !seen->bursts) {
+        const uint32_t made = delay_bursts(maker, delay, sentence);
+        if (!made)
+            return 0;
+        *seen = (vly_edge_delay_seen){
+            .bits = bits,
+            .bursts = made,
+            .is_rounded = !maker->delay_bursts &&
+                          vly_value_off_grid(delay, maker->spec->dt_ms)};
     }
-    uint32_t made = (uint32_t)bursts;
-    uint32_t least = made < maker->delay_least ? made : maker->delay_least;
-    uint32_t most = made > maker->delay_most ? made : maker->delay_most;
-    maker->n_rounded +=
-        !maker->delay_bursts && vly_value_off_grid(delay, maker->spec->dt_ms);
-    maker->delay_least = least;
-    maker->delay_most = most;
-    return made;
+    maker->n_rounded += seen->is_rounded;
+    return seen->bursts;
 }
 
 /* Grows one array; n elements of any type. */
@@ -163,7 +183,7 @@ vly_status vly_edges_add(vly_edge_maker *maker, const vly_edge *edge,
         return VLY_OK;
     }
     if (maker->has_delay) {
-        bursts = delay_bursts(maker, edge->delay, sentence);
+        bursts = vly_edge_delay(maker, edge->delay, sentence);
         if (!bursts) {
             *part = VLY_EDGE_DELAY;
             return VLY_OK;
@@ -185,121 +205,90 @@ vly_status vly_edges_add(vly_edge_maker *maker, const vly_edge *edge,
 
 /* ---- order -------------------------------------------------------------- */
 
-/* An edge by one of its ends. */
-typedef struct edge_end {
-    uint32_t neuron;
-    uint32_t index; /* in the maker */
-} edge_end;
-_Static_assert(sizeof(edge_end) == sizeof(double), "one block for both");
-
-/* Counts, per neuron, where its edges begin: [n_neurons + 1]. */
-static uint64_t *places_of(const uint32_t *keys, uint64_t n, uint32_t n_neurons)
-{
-    uint64_t *at = vly_calloc((size_t)n_neurons + 1, sizeof(*at));
-    if (!at)
-        return NULL;
-    for (uint64_t i = 0; i < n; i++)
-        at[keys[i] + (size_t)1]++;
-    for (uint32_t k = 0; k < n_neurons; k++)
-        at[k + (size_t)1] += at[k];
-    return at;
-}
-
-/* Two stable passes of counting, by target and then by source. sorted: target
- * and index of every edge; *row: where those of each source end. A pass carries
- * the other end along, since looking it up again would miss the cache.
- * by_target: [n], for the work. */
-static bool sort_edges(const vly_edge_maker *maker, edge_end *by_target,
-                       edge_end *sorted, uint64_t **row)
-{
-    const vly_edge_spec *spec = maker->spec;
-    uint64_t n = maker->n;
-    uint64_t *targets = places_of(maker->target, n, spec->to->n_neurons);
-    uint64_t *sources = places_of(maker->source, n, spec->from->n_neurons);
-    bool good = targets && sources;
-    for (uint64_t i = 0; good && i < n; i++)
-        by_target[targets[maker->target[i]]++] =
-            (edge_end){maker->source[i], (uint32_t)i};
-    for (uint64_t i = 0, target = 0; good && i < n; i++) {
-        while (targets[target] <= i) /* where its edges end */
-            target++;
-        sorted[sources[by_target[i].neuron]++] =
-            (edge_end){(uint32_t)target, by_target[i].index};
-    }
-    vly_free(targets);
-    if (good)
-        *row = sources;
-    else
-        vly_free(sources);
-    return good;
-}
-
 /* The place of the second of two equal edges; 0 if there are none. */
-static uint64_t first_twice(const vly_edge_maker *maker,
-                            const vly_edge_list *list, const edge_end *sorted)
+static uint64_t first_twice(const vly_edge_maker *maker)
 {
-    for (uint64_t i = 1; i < list->n; i++) {
-        if (list->source[i] != list->source[i - 1] ||
-            list->target[i] != list->target[i - 1])
+    for (uint64_t i = 1; i < maker->n; i++)
+        if (maker->source[i] == maker->source[i - 1] &&
+            maker->target[i] == maker->target[i - 1])
+            return maker->counted ? i : maker->place[i];
+    return 0;
+}
+
+/* The same of slots in order. row: where those of each source end. */
+static uint64_t first_twice_ordered(const vly_edge_maker *maker,
+                                    const vly_edge_slot *slots,
+                                    const uint64_t *row)
+{
+    uint32_t source = 0;
+    for (uint64_t i = 1; i < maker->n; i++) {
+        while (row[source] < i)
+            source++;
+        if (row[source] == i || slots[i].end.target != slots[i - 1].end.target)
             continue;
-        uint64_t index = sorted ? sorted[i].index : i;
+        const uint32_t index = slots[i].end.index;
         return maker->counted ? index : maker->place[index];
     }
     return 0;
 }
 
-/* Fills the list in order. Memory that is there already is used again (fresh
- * memory costs more than the sort): the ends overwrite those of the maker, and
- * work becomes the weights. */
-static bool list_fill(vly_edge_maker *maker, const edge_end *sorted,
-                      const uint64_t *row, double **work, vly_edge_list *list)
+/* Fills the list in order, without new memory, which would cost more than the
+ * sort: delays go where the sources were and those where the delays were, each
+ * weight takes the slot of its edge. */
+static void list_fill(vly_edge_maker *maker, vly_edge_slot *slots,
+                      const uint64_t *row, vly_edge_list *list)
 {
     const double *weight = maker->lent ? maker->lent : maker->weight;
-    uint64_t n = maker->n;
-    uint32_t source = 0;
-    if (maker->has_delay) {
-        list->delay = vly_malloc((size_t)n, sizeof(*list->delay));
-        if (!list->delay)
-            return false;
-    }
-    for (uint64_t i = 0; maker->has_delay && i < n; i++)
-        list->delay[i] = maker->delay[sorted[i].index];
-    for (uint64_t i = 0; maker->has_weight && i < n; i++)
-        (*work)[i] = weight[sorted[i].index];
-    for (uint64_t i = 0; i < n; i++) {
-        while (row[source] <= i)
-            source++;
-        maker->source[i] = source;
-        maker->target[i] = sorted[i].neuron;
-    }
+    const uint64_t n = maker->n;
     list->source = maker->source;
     list->target = maker->target;
-    maker->source = NULL;
-    maker->target = NULL;
-    if (maker->has_weight) {
-        list->weight = *work;
-        *work = NULL;
+    if (maker->has_delay) {
+        list->delay = maker->source;
+        list->source = maker->delay;
+        for (uint64_t i = 0; i < n; i++)
+            list->delay[i] = maker->delay[slots[i].end.index];
     }
-    return true;
+    maker->source = maker->target = maker->delay = NULL;
+    for (uint64_t i = 0, source = 0; i < n; source++)
+        for (; i < row[source]; i++)
+            list->source[i] = (uint32_t)source;
+    for (uint64_t i = 0; i < n; i++)
+        list->target[i] = slots[i].end.target;
+    if (!maker->has_weight)
+        return;
+    for (uint64_t i = 0; i < n; i++)
+        slots[i].weight = weight[slots[i].end.index];
+    list->weight = &slots->weight;
 }
 
-static bool list_sort(vly_edge_maker *maker, edge_end *sorted,
-                      vly_edge_list *list)
+static bool list_sort(vly_edge_maker *maker, vly_edge_list *list,
+                      uint64_t *twice)
 {
-    /* the two passes need as much as the weights: one block for both */
-    double *work = vly_malloc((size_t)maker->n, sizeof(*work));
+    const vly_edge_spec *spec = maker->spec;
     uint64_t *row = NULL;
-    bool good = work &&
-                sort_edges(maker, (edge_end *)(void *)work, sorted, &row) &&
-                list_fill(maker, sorted, row, &work, list);
-    vly_free(work);
+    vly_edge_slot *slots = vly_malloc((size_t)maker->n, sizeof(*slots));
+    bool good = slots && vly_edge_order(maker->source, maker->target, maker->n,
+                                        spec->from->n_neurons,
+                                        spec->to->n_neurons, slots, &row);
+    if (good && !spec->multiple)
+        *twice = first_twice_ordered(maker, slots, row);
+    if (good && !*twice) {
+        list_fill(maker, slots, row, list);
+        slots = list->weight ? NULL : slots; /* else they are the weights */
+    }
+    vly_free(slots);
     vly_free(row);
     return good;
 }
 
 /* Edges in order: the list takes the arrays over. */
-static bool list_take(vly_edge_maker *maker, vly_edge_list *list)
+static bool list_take(vly_edge_maker *maker, vly_edge_list *list,
+                      uint64_t *twice)
 {
+    if (!maker->spec->multiple)
+        *twice = first_twice(maker);
+    if (*twice)
+        return true;
     if (maker->lent) {
         maker->weight = vly_malloc((size_t)maker->n, sizeof(*maker->weight));
         if (!maker->weight)
@@ -321,32 +310,25 @@ static bool list_take(vly_edge_maker *maker, vly_edge_list *list)
 vly_status vly_edges_finish(vly_edge_maker *maker, uint64_t *twice,
                             vly_edge_list **list)
 {
-    size_t n = (size_t)maker->n;
-    edge_end *sorted = NULL;
     vly_edge_list *made = vly_calloc(1, sizeof(*made));
     vly_status status = VLY_OK;
-    bool good = made != NULL;
     *twice = 0;
-    if (good && (maker->unsorted || n == 0)) {
-        sorted = vly_malloc(n, sizeof(*sorted));
-        good = sorted && list_sort(maker, sorted, made);
-    } else if (good) {
-        good = list_take(maker, made);
-    }
+    /* a list without edges has arrays too */
+    bool good = made && (maker->capacity > 0 || grow(maker, 1));
+    if (good)
+        good = maker->unsorted ? list_sort(maker, made, twice)
+                               : list_take(maker, made, twice);
     if (!good) {
-        status = no_memory(maker, (uint64_t)n * 36);
+        status = no_memory(maker, maker->n * 28);
         goto out;
     }
     made->n = maker->n;
     made->n_rounded = maker->n_rounded;
-    if (!maker->spec->multiple)
-        *twice = first_twice(maker, made, sorted);
     if (*twice)
         goto out;
     *list = made;
     made = NULL;
 out:
-    vly_free(sorted);
     vly_edges_destroy(made);
     return status;
 }

@@ -48,6 +48,15 @@ typedef struct vly_edge {
 
 #define VLY_EDGE_SENTENCE 240
 
+#define VLY_EDGE_DELAY_BITS 8u
+
+/* A delay, as it was written, and what it becomes; bursts 0: none yet. */
+typedef struct vly_edge_delay_seen {
+    uint64_t bits;
+    uint32_t bursts;
+    uint32_t is_rounded;
+} vly_edge_delay_seen;
+
 /* A list while it grows. */
 typedef struct vly_edge_maker {
     const vly_edge_spec *spec;
@@ -66,9 +75,9 @@ typedef struct vly_edge_maker {
     uint32_t *place; /* cut to 32 bits */
     uint64_t n;
     uint64_t capacity;
-    uint32_t delay_least;
-    uint32_t delay_most;
     uint64_t n_rounded;
+    /* delays of a list have few values: the last of each kind */
+    vly_edge_delay_seen seen[1u << VLY_EDGE_DELAY_BITS];
 } vly_edge_maker;
 
 void vly_edges_init(vly_edge_maker *maker, const vly_edge_spec *spec,
@@ -81,6 +90,12 @@ vly_status vly_edges_reserve(vly_edge_maker *maker, uint64_t n);
  * Errors  E_NOMEM */
 vly_status vly_edges_add(vly_edge_maker *maker, const vly_edge *edge,
                          vly_edge_part *part, char sentence[VLY_EDGE_SENTENCE]);
+/* Bursts of a delay, which is counted if it is off the grid; 0 and a sentence:
+ * it is invalid. */
+uint32_t vly_edge_delay(vly_edge_maker *maker, double delay,
+                        char sentence[VLY_EDGE_SENTENCE]);
+/* The largest size of a weight. */
+double vly_edge_weight_most(const vly_edge_spec *spec);
 /* Sorts. *twice: place of a duplicate edge, 0 if none; with a duplicate no list
  * is returned. The caller frees the list with vly_edges_destroy.
  * Errors  E_NOMEM */

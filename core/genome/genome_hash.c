@@ -115,19 +115,26 @@ static void put_shape(vly_text *text, const vly_pair *pair)
         }
 }
 
+/* In blocks, so that the hash stays in registers. */
 static void hash_edges(vly_hasher *hasher, const vly_edge_list *edges)
 {
+    uint64_t words[768]; /* 3 for each edge, at most */
+    size_t n = 0;
     vly_hasher_word(hasher, edges->n);
     vly_hasher_word(hasher, edges->weight ? 1 : 0);
     vly_hasher_word(hasher, edges->delay ? 1 : 0);
     for (uint64_t i = 0; i < edges->n; i++) {
-        vly_hasher_word(hasher,
-                        (uint64_t)edges->source[i] << 32 | edges->target[i]);
+        words[n++] = (uint64_t)edges->source[i] << 32 | edges->target[i];
         if (edges->weight)
-            vly_hasher_word(hasher, word_of(edges->weight[i]));
+            words[n++] = word_of(edges->weight[i]);
         if (edges->delay)
-            vly_hasher_word(hasher, edges->delay[i]);
+            words[n++] = edges->delay[i];
+        if (n > 765) {
+            vly_hasher_words(hasher, words, n);
+            n = 0;
+        }
     }
+    vly_hasher_words(hasher, words, n);
 }
 
 static void put_space(vly_text *text, const vly_space *space)

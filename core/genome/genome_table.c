@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "genome/edge_block.h"
 #include "genome/edge_columns.h"
 
 #define COLUMNS_MAX 64u
@@ -245,8 +246,12 @@ vly_status vly_edges_from_columns(const vly_table *table,
         table->columns[fields[VLY_EDGE_WEIGHT]].type == VLY_COLUMN_F64)
         maker.lent = table->columns[fields[VLY_EDGE_WEIGHT]].data;
     VLY_TRY(vly_edges_reserve(&maker, table->n_rows));
-    for (uint64_t row = 0; row < table->n_rows; row++)
-        VLY_TRY(read_row(table, row, fields, &maker));
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        if (row % VLY_EDGE_BLOCK == 0)
+            row += vly_edges_add_block(&maker, table, fields, row);
+        if (row < table->n_rows)
+            VLY_TRY(read_row(table, row, fields, &maker));
+    }
     VLY_TRY(vly_edges_finish(&maker, &twice, list));
     if (twice) /* the first row is not the second of a pair */
         status = vly_fail(error, VLY_E_PARSE,

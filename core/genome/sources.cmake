@@ -2,9 +2,11 @@
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/csv_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_about.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_block.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_columns.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_hdf5.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_list.c
+    ${CMAKE_CURRENT_LIST_DIR}/edge_order.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_part.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_sonata.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_types.c

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python module: networks from dicts and arrays, synapses read back, and
-mistakes of a newcomer.
+"""The Python module: networks from dicts and arrays, synapses read back.
 
 python_arrays.py COMMAND SOURCE: the environment names library and module.
 """
 import csv
-import inspect
 import io
 import os
 import subprocess
 import sys
 import tempfile
-import threading
-import typing
 import unittest
 import warnings
 
@@ -154,6 +150,82 @@ class Arrays(unittest.TestCase):
             volley.load(TEXT, "cpu:1", tables={"edges": [1, 2]})
         with self.assertRaisesRegex(volley.Error, "edges"):
             volley.load(TEXT, "cpu:1")
+
+    def test_many_rows(self):
+        """The engine reads many at once, in blocks of 1024, sorts rows of more
+        and of fewer than 24 and 4096 synapses by other ways, and does not copy
+        weights of float64."""
+        rng = np.random.default_rng(3)
+        n_sources, n_targets, n = 40, 3000, 20000
+        source = np.minimum(rng.integers(0, 60, n), n_sources - 1)
+        columns = {"source": source, "target": rng.integers(0, n_targets, n),
+                   "weight_mv": rng.integers(1, 9, n) / 8,
+                   "delay_ms": rng.integers(1, 900, n) * 0.1}
+        columns["source"][source == 7] = 8  # a row without synapses
+        columns["source"][:3] = 7
+
+        def network(given, **more):
+            genome = pair(**{"multiple": True, **given, **more})
+            genome["area"]["A"]["neurons"] = n_sources
+            genome["area"]["B"]["neurons"] = n_targets
+            return genome
+
+        with volley.load(network(columns), "cpu:1") as net:
+            got = net.synapses("m")
+        found = np.array([got.source, got.target, got.weight,
+                          np.rint(got.delay_ms * 10)])
+        given_rows = np.array([*list(columns.values())[:3],
+                               np.rint(columns["delay_ms"] * 10)])
+        self.assertTrue((np.diff(got.source * n_targets + got.target) >= 0
+                         ).all())
+        np.testing.assert_array_equal(  # several of one pair: in any order
+            *(rows[:, np.lexsort(rows[::-1])] for rows in (found, given_rows)))
+        want = hash_of(network(columns))
+        order = np.lexsort((columns["target"], columns["source"]))
+        ordered = {name: column[order] for name, column in columns.items()}
+        self.assertEqual(hash_of(network(ordered)), want)
+        self.assertEqual(hash_of(network(
+            columns, source=columns["source"].astype(np.int32),
+            target=columns["target"].astype(float).astype(np.uint64))), want)
+        self.assertEqual(hash_of(network(  # row by row
+            columns, weight_mv=columns["weight_mv"].astype(np.float32))), want)
+        for row in 0, 1023, 1024, 19999:
+            for name, wrong, words in (
+                    ("source", n_sources, "source is 40, wanted 0 to 39"),
+                    ("target", -1, "target is -1, wanted 0 to 2999"),
+                    ("weight_mv", np.inf, "not a finite number"),
+                    ("delay_ms", 0.0, "delay is 0 ms, wanted 1 to")):
+                changed = columns[name].copy()
+                changed[row] = wrong
+                with self.assertRaisesRegex(
+                        volley.Error, rf"row {row} \(from 0\) of column "
+                                      f"{name}: {words}"):
+                    volley.load(network(columns, **{name: changed}))
+        twice = {name: column.copy() for name, column in ordered.items()}
+        key = twice["source"] * n_targets + twice["target"]
+        first = np.unique(key, return_index=True)[1]
+        once = {name: column[first] for name, column in twice.items()}
+        self.assertEqual(hash_of(network(once, multiple=False)),
+                         hash_of(network(once)))
+        for several in (
+                {name: np.insert(column, 5001, column[5000])
+                 for name, column in once.items()},
+                {name: np.append(column[::-1], column[-1 - 5000])
+                 for name, column in once.items()}):
+            row = 5001 if several["source"][0] == 0 else len(first)
+            with self.assertRaisesRegex(
+                    volley.Error, rf"row {row} \(from 0\): the second synapse"):
+                volley.load(network(several, multiple=False))
+
+    def test_delays_off_the_grid(self):
+        """Are counted each, though equal ones are read once."""
+        delays = np.tile([1.0, 1.04, 2.0, 1.04], 600)
+        ids = np.arange(2400)
+        genome = pair(source=ids, target=ids, weight_mv=1.0, delay_ms=delays)
+        for area in genome["area"].values():
+            area["neurons"] = 2400
+        with self.assertWarnsRegex(volley.GenomeWarning, "1200 of"):
+            volley.load(genome, "cpu:1").close()
 
     def test_parameters_of_neurons(self):
         area = {"model": "lif_psc_delta", "neurons": 3,
@@ -388,144 +460,6 @@ class Synapses(unittest.TestCase):
                          "neurons = 1\n", "cpu:1") as net:
             self.assertEqual(len(net.synapses().weight), 0)
             self.assertEqual((len(net.weights()), len(net.delays_ms())), (0, 0))
-
-
-class Mistakes(unittest.TestCase):
-    def setUp(self):
-        self.net = volley.load(pair(**given()), "cpu:1")
-        self.addCleanup(self.net.close)
-
-    def test_names(self):
-        net = self.net
-        for wrong in (lambda: net.area("C"), lambda: net.read("C", "v_mv"),
-                      lambda: net.write("C", "v_mv", 1),
-                      lambda: net.inject("C", 0, 1.0),
-                      lambda: net.set("area.C.tau_m_ms", 1),
-                      lambda: net.set("area.C.tau_m_ms", [1, 2, 3])):
-            with self.assertRaises(KeyError) as caught:
-                wrong()
-            self.assertIsInstance(caught.exception, volley.UnknownName)
-            self.assertEqual(str(caught.exception),
-                             "no area C; there are A, B")
-        with self.assertRaisesRegex(KeyError, "area 3 is int, wanted a name"):
-            net.area(3)
-
-    def test_shapes_and_types(self):
-        net = self.net
-        for kind, words, wrong in (
-                (ValueError, r"gets values of shape \(2,\), wanted \(3,\)",
-                 lambda: net.set("area.A.tau_m_ms", [1, 2])),
-                (ValueError, r"values of shape \(3,\) for neurons of shape "
-                             r"\(2,\)",
-                 lambda: net.inject("A", [0, 1], [1.0, 2.0, 3.0])),
-                (ValueError, r"values have shape \(2, 2\)",
-                 lambda: net.write("A", "v_mv", np.zeros((2, 2)))),
-                (TypeError, "neurons have dtype float64, wanted whole",
-                 lambda: net.inject("A", [0.5], 1.0)),
-                (TypeError, "values has dtype <U1, wanted numbers",
-                 lambda: net.inject("A", [0], "x")),
-                (TypeError, "values has dtype complex128",
-                 lambda: net.write("A", "v_mv", 1j)),
-                (TypeError, "value has dtype <U1",
-                 lambda: net.set("area.A.tau_m_ms", "x")),
-                (TypeError, "a field is int, wanted a name",
-                 lambda: net.read("A", 3)),
-                (TypeError, "a backend is int, wanted a name",
-                 lambda: net.swap(4)),
-                (TypeError, r"first is .0. \(str\), wanted a whole number",
-                 lambda: net.read("A", "v_mv", "0")),
-                (TypeError, "a path is int", lambda: volley.State.load(3))):
-            with self.subTest(words=words):
-                with self.assertRaisesRegex(kind, words):
-                    wrong()
-
-    def test_closed(self):
-        net, state = self.net, self.net.snapshot()
-        connectome = net._connectome
-        net.close()
-        state.close()
-        connectome.close()
-        for what, wrong in (
-                ("Net", lambda: net.run(1)), ("Net", lambda: net.run(5)),
-                ("Net", lambda: net.run(1, record=True)),
-                ("Net", lambda: net.read("A", "v_mv")),
-                ("Net", lambda: net.inject("A", 0, 1.0)),
-                ("Net", lambda: net.weights()),
-                ("Net", lambda: net.projections), ("Net", net.explain),
-                ("Net", lambda: net.burst), ("Net", lambda: net.digest),
-                ("Net", net.stop), ("Net", net.snapshot),
-                ("Net", lambda: net.record()), ("Net", net.fired),
-                ("State", lambda: state.burst),
-                ("Connectome", lambda: volley.Net(connectome))):
-            with self.assertRaisesRegex(volley.ClosedError,
-                                        f"this {what} is closed"):
-                wrong()
-        self.assertEqual(repr(net), "<Net, closed>")
-
-    def test_two_threads(self):
-        net = self.net
-        inside, leave, raised = threading.Event(), threading.Event(), []
-
-        def wait(_burst, _ids):
-            inside.set()
-            leave.wait()
-        runner = threading.Thread(
-            target=lambda: net.run(1, on_spikes=wait))
-        runner.start()
-        inside.wait()
-        for wrong in (lambda: net.run(1), lambda: net.run(9, record=True),
-                      lambda: net.read("A", "v_mv"), net.close, net.snapshot,
-                      lambda: net.inject("A", 0, 1.0),
-                      lambda: net.set("area.A.tau_m_ms", 9), net.stats):
-            try:
-                wrong()
-            except RuntimeError as why:
-                raised.append(str(why))
-        leave.set()
-        runner.join()
-        self.assertEqual(len(raised), 8)
-        self.assertEqual(set(raised), {
-            "another thread uses this net: wait for it, end its run with "
-            "stop(), or make a net for each thread"})
-        net.run(1)
-        self.assertEqual(net.burst, 2)
-
-    def test_calls_from_a_function_of_the_run(self):
-        net = self.net
-        for words, kind, wrong in (
-                ("run is called by a function of a run", RuntimeError,
-                 lambda: net.run(1)),
-                ("close is called by a function of a run", RuntimeError,
-                 net.close),
-                ("", volley.Error, lambda: net.read("A", "v_mv")),
-                ("", volley.Error, lambda: net.snapshot())):
-            with self.assertRaisesRegex(kind, words):
-                net.run(3, on_spikes=lambda *_, wrong=wrong: wrong())
-        net.run(2, on_spikes=lambda *_: net.burst + net.digest)
-
-    def test_every_public_name_has_types_and_a_text(self):
-        for name in volley.__all__:
-            one = getattr(volley, name)
-            self.assertTrue(one.__doc__, name)
-            members = [(name, one)]
-            if inspect.isclass(one):
-                members = [(f"{name}.{key}", member)
-                           for key, member in vars(one).items()
-                           if not key.startswith("_") and
-                           inspect.isfunction(member)]
-            for path, member in members:
-                if not inspect.isfunction(member):
-                    continue
-                self.assertTrue(member.__doc__, path)
-                signature = inspect.signature(member)
-                self.assertIsNot(signature.return_annotation,
-                                 inspect.Signature.empty, path)
-                for parameter in signature.parameters.values():
-                    if parameter.name not in ("self", "cls"):
-                        self.assertIsNot(parameter.annotation,
-                                         inspect.Parameter.empty,
-                                         f"{path}: {parameter.name}")
-        self.assertTrue(typing.get_type_hints(volley.Projection))
 
 
 if __name__ == "__main__":

@@ -298,30 +298,6 @@ class Host(unittest.TestCase):
         with self.assertRaises(ValueError):
             net.run(1)
 
-    def test_no_message_has_what_a_terminal_obeys(self):
-        raw = "x\x1b]0;t\x07\x9b31m\u202e\u2066\x7f\nvolley: all is well"
-        with tempfile.TemporaryDirectory() as folder:
-            wrong = os.path.join(folder, f"{raw}.toml")
-            with open(wrong, "wb") as file:
-                file.write(b"no checkpoint")
-            for refused in (lambda: volley.load(raw),
-                            lambda: volley.State.load(wrong),
-                            lambda: volley.Connectome.load(wrong),
-                            lambda: volley.load(f"format = 1\n[area.'{raw}']"),
-                            lambda: self.net.set(f"area.{raw}.tau_m_ms", 1),
-                            lambda: self.net.set(f"area.{raw}.tau_m_ms", [1]),
-                            lambda: self.net.read("A", raw),
-                            lambda: self.net.area(raw),
-                            lambda: self.net.swap(raw)):
-                with self.assertRaises(Exception) as caught:
-                    refused()
-                self.assertTrue(str(caught.exception).isprintable(),
-                                ascii(caught.exception))
-            with self.assertRaises(volley.Error) as caught:
-                volley.State.load(wrong)
-            self.assertIn(r"x\x1b]0;t\x07\x9b31m\u202e\u2066\x7f\nvolley",
-                          str(caught.exception))
-
     def test_nothing_is_injected_into_a_generator(self):
         text = LAZY + ('[area.clock]\ngenerator = "pulse"\nneurons = 1\n'
                        "period_ms = 5\ncount = 2\n")

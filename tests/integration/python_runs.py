@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python module: recordings, progress, whatever ends a run, statistics,
-plots, copies and processes.
+plots, weights that are written.
 
 python_runs.py COMMAND SOURCE: the environment names library and module.
 """
-import copy
 import csv
 import io
 import json
 import math
-import multiprocessing
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -419,16 +416,6 @@ class Figures(unittest.TestCase):
                 volley.plot.raster(self.net, self.spikes)
 
 
-def in_a_pool(job):
-    """What another process makes of a genome, and of a net of its parent's."""
-    order, net = job
-    if net is not None:
-        net.run(1)
-    with volley.load(BRUNEL, "cpu:2", set={"var.order": order}) as made:
-        made.run(20)
-        return made.digest
-
-
 class Weights(unittest.TestCase):
     """Of maps that learn, written."""
 
@@ -483,118 +470,6 @@ class Weights(unittest.TestCase):
                 with self.assertRaisesRegex(kind, words):
                     net.write_weights(*wrong)
                 np.testing.assert_array_equal(net.weights(), before)
-
-
-class Copies(unittest.TestCase):
-    """Of nets, by the words of Python and by processes."""
-
-    def test_nothing_is_freed_twice(self):
-        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
-            state = net.snapshot()
-            for one in net, state, net._connectome:
-                for wrong in copy.copy, copy.deepcopy, pickle.dumps:
-                    with self.assertRaisesRegex(TypeError, "cannot be copied"):
-                        wrong(one)
-            net.run(100, record=True)
-            again = pickle.loads(pickle.dumps(net.spikes))
-            np.testing.assert_array_equal(again.neurons, net.spikes.neurons)
-
-    def test_errors_reach_another_process(self):
-        for genome in "no such", {"area": 3}, {"run": {}}:
-            with self.assertRaises(volley.Error) as caught:
-                volley.load(genome)
-            again = pickle.loads(pickle.dumps(caught.exception))
-            self.assertEqual(
-                (str(again), again.status, again.exit_code),
-                (str(caught.exception), caught.exception.status,
-                 caught.exception.exit_code))
-
-    def test_processes_that_are_forked(self):
-        """They have none of the threads of the first one."""
-        want = in_a_pool((100, None))  # starts the threads
-        with volley.load(BRUNEL, "cpu:2", set=SMALL) as net:
-            with multiprocessing.get_context("fork").Pool(1) as pool:
-                asked = pool.map_async(in_a_pool, [(100, None)] * 2)
-                self.assertEqual(asked.get(60), [want] * 2)
-                refused = pool.map_async(in_a_pool, [("=", None)])
-                with self.assertRaisesRegex(volley.Error, "order"):
-                    refused.get(60)
-            child = os.fork()
-            if child == 0:
-                signal.alarm(20)
-                try:
-                    net.run(1)
-                except RuntimeError as why:
-                    net.close()
-                    os._exit(0 if "process that forked" in str(why) else 1)
-                os._exit(2)
-            self.assertEqual(os.waitpid(child, 0)[1], 0)
-            net.run(20)
-            self.assertEqual(net.digest, want)
-
-
-class Kinds(unittest.TestCase):
-    """Values of other kinds than were asked for."""
-
-    def setUp(self):
-        self.net = volley.load(BRUNEL, "cpu:1", set=SMALL)
-        self.addCleanup(self.net.close)
-
-    def test_a_sentence_for_each(self):
-        net, masked = self.net, np.ma.masked_array([1.0, 2.0], mask=[0, 1])
-        for kind, words, wrong in (
-                (TypeError, "wanted Connectome.load",
-                 lambda: volley.Connectome("brunel")),
-                (TypeError, "wanted State.load", lambda: volley.State(3)),
-                (TypeError, "connectome is str", lambda: volley.Net("brunel")),
-                (TypeError, "a state is str", lambda: net.restore("a.vlk")),
-                (TypeError, "set is list, wanted a dict",
-                 lambda: volley.load(BRUNEL, set=["var.g=5"])),
-                (TypeError, "tables is str, wanted a dict",
-                 lambda: volley.load(BRUNEL, tables="edges")),
-                (ValueError, "a genome is ''", lambda: volley.load("")),
-                (volley.Error, "did you mean brunel, which ships",
-                 lambda: volley.load("brunnel")),
-                (ValueError, "threads is -1, wanted a whole number",
-                 lambda: volley.load(BRUNEL, threads=-1)),
-                (TypeError, "spikes is list, wanted Spikes",
-                 lambda: net.statistics([1, 2])),
-                (TypeError, "spikes is list, wanted Spikes",
-                 lambda: volley.plot.raster(net, [1, 2])),
-                (TypeError, "an area is str, wanted Area",
-                 lambda: volley.statistics(net.run(0, record=True), "E")),
-                (TypeError, "a time is str, wanted a number",
-                 lambda: net.statistics(from_ms="5")),
-                (TypeError, "bin_ms is list, wanted a number",
-                 lambda: volley.plot.rates(net, bin_ms=[5])),
-                (TypeError, "net is tuple, wanted Net",
-                 lambda: volley.plot.raster((1, 2))),
-                (TypeError, "wanted a number of bursts",
-                 lambda: net.run(np.array([3, 4]))),
-                (TypeError, "on_spikes is int", lambda: net.run(1, on_spikes=3)),
-                (TypeError, "progress is int", lambda: net.run(9, progress=3)),
-                (TypeError, "value has dtype <U1",
-                 lambda: net.modulate("dopamine", "x")),
-                (KeyError, r"area \['E'\] is list, wanted a name",
-                 lambda: net.record(["E"])),
-                (ValueError, "port is -1", lambda: net.inject("E", 0, 1.0, -1)),
-                (ValueError, "values has masked values",
-                 lambda: net.write("E", "v_mv", masked))):
-            with self.subTest(words=words):
-                with self.assertRaisesRegex(kind, words):
-                    wrong()
-        self.assertEqual(net.burst, 0)
-
-    def test_no_neurons_are_some(self):
-        trace = self.net.record("E", "v_mv", neurons=[])
-        self.net.run(3)
-        self.assertEqual(trace.values.shape, (4, 0))
-
-    def test_more_than_a_neuron_takes(self):
-        most = 2**30 * self.net.area("E").units[0]
-        self.net.inject("E", 0, most / 2)
-        with self.assertWarnsRegex(volley.RoundingWarning, "gets at most"):
-            self.net.inject("E", [0, 1], [1.0, -2 * most])
 
 
 if __name__ == "__main__":

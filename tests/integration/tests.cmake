@@ -605,6 +605,13 @@ if(NOT VOLLEY_SANITIZE)
                     VOLLEY_LIBRARY=$<TARGET_FILE:volley>
                     ${python} ${CMAKE_CURRENT_LIST_DIR}/python_runs.py
                     $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR})
+        vly_test_register(test_python_mistakes LABELS integration TIMEOUT 180
+            COMMAND ${CMAKE_COMMAND} -E env
+                    PYTHONPATH=${CMAKE_SOURCE_DIR}/tools/python
+                    PYTHONDONTWRITEBYTECODE=1
+                    VOLLEY_LIBRARY=$<TARGET_FILE:volley>
+                    ${python} ${CMAKE_CURRENT_LIST_DIR}/python_mistakes.py
+                    $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR})
         vly_test_register(test_python_pages LABELS integration TIMEOUT 180
             COMMAND ${CMAKE_COMMAND} -E env
                     PYTHONPATH=${CMAKE_SOURCE_DIR}/tools/python

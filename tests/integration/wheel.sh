@@ -70,6 +70,10 @@ case $built in
 "volley $(sed -n 's/^Version: //p' "$info/METADATA") "*) ;;
 *) bad "the version of the wheel is not that of the command" ;;
 esac
+for name in balanced.py balanced.ipynb; do
+    cmp "$source/tools/python/$name" "$package/share/volley/examples/$name" ||
+        bad "the example $name is missing or another"
+done
 grep -q '^Tag: py3-none-manylinux_2_34_' "$info/WHEEL" || bad "tag: $(cat "$info/WHEEL")"
 links=$(find "$package" -type l)
 [ -z "$links" ] || bad "links: $links"
@@ -111,7 +115,8 @@ with volley.load(genome, "cpu:2") as net:
     net.run(ms=20)
     print(f"digest {net.digest:016x}")
 END
-good "the module" python load.py
+# with the bytecode that Python keeps beside the modules, which has to go too
+good "the module" env -u PYTHONDONTWRITEBYTECODE python load.py
 [ "$(digest out)" = "$want" ] || bad "the module: $(digest out), wanted $want"
 
 # ---- a recording, compressed by others, a picture, a checkpoint ----
@@ -155,10 +160,13 @@ if [ -f "$1" ]; then
     good "pip uninstall CUDA" in_env uninstall -y volley-engine-cuda13
     [ ! -e "$package/lib/volley/plugins/cuda.so" ] || bad "the cuda plugin is left"
     good "a run after it" volley run brunel.toml --ms 1
+    # both, in the order that leaves the folders of the first to the second
+    good "pip install CUDA again" in_env install --no-index --no-deps "$1"
+    good "pip uninstall both" in_env uninstall -y volley-engine volley-engine-cuda13
 else
     echo "the wheel of CUDA: not made, not tried"
+    good "pip uninstall" in_env uninstall -y volley-engine
 fi
-good "pip uninstall" in_env uninstall -y volley-engine
 find env | sort >after
 diff before after >out || bad "left behind after pip uninstall"
 [ "$failed" -eq 0 ]

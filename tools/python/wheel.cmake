@@ -5,6 +5,11 @@
 install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/volley-command RENAME volley
         DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
 
+# pip removes a folder that has only files of the package it removes, and looks at
+# folders in which such files are: without this one, whoever removes volley-engine
+# first keeps empty folders
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/cuda13.txt DESTINATION . COMPONENT cuda)
+
 set(licences ${SKBUILD_METADATA_DIR}/licenses)
 foreach(component volley cuda)
     install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${licences}

@@ -1,53 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network on a backend: input, state, synapses, recordings, moving."""
+"""A network on a backend: synapses, recordings, figures, moving."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import functools
 import itertools
-import math
-import warnings
-from typing import (Any, Callable, Dict, List, Optional, Tuple, TypeVar, Union,
-                    cast)
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from ._connectome import (Connectome, End, Ends, Projection, State, Synapses,
                           choose, end_of, ends_of, span_of)
-from ._errors import Error, RoundingWarning, plain, unknown
+from ._errors import Error, plain, unknown
 from ._explain import Explanation
 from ._genome import floats, numbers
 from ._library import (AreaStats, AssociationStats, BoundStats, MemoryStats,
                        Stats, call, check_kind, check_whole, lib, made_error,
-                       make, registry, word)
+                       make, plugins, registry, word)
+from ._neurons import Neurons
 from ._recording import FieldRecording, Recording, SpikeRecording
-from ._run import Interrupt, Runner
+from ._run import Interrupt, alone
 from ._spikes import Area, Spikes, statistics
 from ._weights import write as write_weights
 
-# relative rounding error from which a warning is given
-_OFF_MOST = 0.01
 
-# units that the input of a neuron in a burst is clamped to
-_INPUT_MOST = 2**30 - 1
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def _alone(function: _Function) -> _Function:
-    """A method that only one thread at a time may be in."""
-    @functools.wraps(function)
-    def claimed(self: "Net", *arguments: Any, **named: Any) -> Any:
-        self._claim()
-        try:
-            return function(self, *arguments, **named)
-        finally:
-            self._use.release()
-    return cast(_Function, claimed)
+@contextlib.contextmanager
+def _named(backend: str) -> Iterator[None]:
+    """Says where the plugins of CUDA are, if the machine has none of them."""
+    try:
+        yield
+    except Error as why:
+        if (backend.partition(":")[0] == "cuda" and
+                why.status == "E_UNSUPPORTED" and
+                all(one["id"] != "cuda" for one in plugins())):
+            why.args = (f"{why}; the package volley-engine-cuda13 has it",)
+        raise
 
 
-class Net(Runner):
+class Net(Neurons):
     """A network on a backend; volley.load makes one from a genome.
 
     connectome  several nets may share one Connectome
@@ -71,7 +62,8 @@ class Net(Runner):
         self._start()
         compiled = connectome._hold()
         try:
-            with Interrupt():  # the net reads the connectome until close
+            # the net reads the connectome until close
+            with _named(backend), Interrupt():
                 try:
                     self._h = (
                         make("net_create", compiled, registry(), name, threads)
@@ -85,9 +77,9 @@ class Net(Runner):
             self.close()
             raise
         stats = self._stats()
-        self.dt_ms: float = stats.dt_ms
+        self.dt_ms = stats.dt_ms
         self._total = int(stats.neurons)
-        self.areas: Dict[str, Area] = {}
+        self.areas = {}
         for index in range(stats.n_areas):
             info = self._area_stats(index)
             area = str(info.name.decode())
@@ -95,10 +87,8 @@ class Net(Runner):
                                     info.n_neurons,
                                     tuple(2.0**-q for q in
                                           info.q[:info.n_ports]))
-        # by area and port: the largest value injected so far; None: units are
-        # fine enough, no further check is needed
-        self._largest: Dict[Any, Optional[float]] = {}
-        self._warned: "set[str]" = set()  # paths of set
+        self._largest = {}
+        self._warned = set()
         self._projections: Optional[List[Projection]] = None
 
     def close(self) -> None:
@@ -122,204 +112,6 @@ class Net(Runner):
     @property
     def _n_neurons(self) -> int:
         return self._total
-
-    def area(self, name: str) -> Area:
-        """The Area of that name. Raises  UnknownName (a KeyError)"""
-        if not isinstance(name, str) or name not in self.areas:
-            raise unknown("area", name, self.areas)
-        return self.areas[name]
-
-    # ---- input and state
-
-    @_alone
-    def inject(self, area: str, neurons: npt.ArrayLike, values: npt.ArrayLike,
-               port: int = 0, burst: Optional[int] = None) -> None:
-        """Adds input, in the unit of the port, to a future burst (the next one).
-
-        neurons  index or array [n], counted from 0 in the area
-        values   one for all or [n]
-
-        A value becomes the nearest whole number of units of the port,
-        net.area(area).units[port]. A RoundingWarning is given if the error of a
-        value exceeds 1% of the largest value that this net has injected there
-        so far. The measure is the amplitude, because a signal that passes
-        through 0 always has a large relative error there. What a neuron gets
-        in a burst is clamped to 2^30 units, with a RoundingWarning too.
-
-        Raises  UnknownName, TypeError, ValueError; Error: no such neuron, port
-                or burst
-        """
-        self.area(area)
-        ids = np.atleast_1d(numbers(neurons, "neurons"))
-        if ids.size and ids.dtype.kind not in "iu":
-            raise TypeError(f"neurons have dtype {ids.dtype}, wanted whole "
-                            "numbers: indices from 0 on")
-        if ids.size and (ids.min() < 0 or ids.max() >= 2**32):
-            raise ValueError("neurons are indices from 0 on")
-        ids = np.ascontiguousarray(ids, np.uint32)
-        given = floats(values, "values")
-        if ids.ndim != 1 or (given.ndim > 0 and given.shape != ids.shape):
-            raise ValueError(f"values of shape {given.shape} for neurons of "
-                             f"shape {ids.shape}, wanted one or as many")
-        given = np.ascontiguousarray(np.broadcast_to(given, ids.shape))
-        check_whole(port, 2**32 - 1, "port")
-        if burst is not None:
-            check_whole(burst, 2**64 - 1, "burst")
-        call("net_inject_many", self._handle,
-             self.burst if burst is None else burst, word(area, "an area"),
-             port, ids.ctypes.data, given.ctypes.data, ids.size)
-        if given.size and max(given.max(), -given.min()) > (
-                _INPUT_MOST * self.areas[area].units[port]):
-            self._tell_clamped(area, port)
-        elif given.size and self._largest.get((area, port), 0.0) is not None:
-            self._look_at(area, port, given)
-
-    @_alone
-    def modulate(self, plasticity: str, value: float,
-                 burst: Optional[int] = None) -> None:
-        """Reward: adds value (1/s) to the modulator of [plasticity.NAME] in a
-        future burst (the next one). It counts from the burst after that one.
-
-        Raises  Error: no map learns by that table, its rule has no modulator,
-                value is not between -16383 and 16383, the burst is done;
-                TypeError, ValueError: value is no number
-        """
-        given = floats(value, "value")
-        if given.ndim:
-            raise ValueError(f"value has shape {given.shape}, wanted a number")
-        if burst is not None:
-            check_whole(burst, 2**64 - 1, "burst")
-        call("net_modulate", self._handle,
-             self.burst if burst is None else burst,
-             word(plasticity, "a plasticity"), float(given))
-
-    def _tell_clamped(self, area: str, port: int) -> None:
-        key = f"inject.{area}.{port}"
-        if key not in self._warned:
-            self._warned.add(key)
-            most = _INPUT_MOST * self.areas[area].units[port]
-            warnings.warn(f"more than {most:.6g} injected into port {port} of "
-                          f"area {area}, which is what a neuron gets at most "
-                          "in a burst", RoundingWarning, stacklevel=4)
-
-    def _look_at(self, area: str, port: int, values: Any) -> None:
-        """Warns once if units are coarse for the injected values."""
-        unit = self.areas[area].units[port]
-        largest = max(self._largest.get((area, port), 0.0) or 0.0,
-                      float(np.abs(values).max()))
-        off = np.abs(np.floor(values / unit + 0.5) * unit - values)
-        worst = int(off.argmax())
-        if off[worst] > _OFF_MOST * largest:
-            warnings.warn(
-                f"{values[worst]:.6g} injected into port {port} of area {area} "
-                f"becomes {math.floor(values[worst] / unit + 0.5) * unit:.6g}: "
-                f"its unit is {unit:.6g}", RoundingWarning, stacklevel=4)
-            largest = math.inf
-        # from this value on, half a unit is below the share
-        done = largest * _OFF_MOST >= unit / 2
-        self._largest[area, port] = None if done else largest
-
-    @_alone
-    def fired(self) -> npt.NDArray[np.uint32]:
-        """uint32 [n]: ids (in the whole net, ascending) that fired in the last
-        burst."""
-        ids = ctypes.c_void_p()
-        n = ctypes.c_uint32()
-        call("net_fired", self._handle, ctypes.byref(ids), ctypes.byref(n))
-        data = ctypes.string_at(ids, 4 * n.value) if n.value else b""
-        return np.frombuffer(data, np.uint32)
-
-    @_alone
-    def read(self, area: str, field: str, first: int = 0,
-             count: Optional[int] = None) -> npt.NDArray[np.float64]:
-        """float64 [count]: a field ("v_mv") of an area's neurons, in its unit,
-        from neuron first on (all).
-
-        Raises  UnknownName: no such area; Error: no such field or neuron
-        """
-        check_whole(first, 2**32 - 1, "first")
-        if count is None:
-            count = max(self.area(area).neurons - first, 0)
-        check_whole(count, 2**32 - 1, "count")
-        self.area(area)
-        if first + count > self.areas[area].neurons:
-            count = min(count, 2**20)  # refused below, without the memory
-        values = np.empty(count)
-        call("net_read", self._handle, word(area, "an area"),
-             word(field, "a field"), first, count, values.ctypes.data)
-        return values
-
-    @_alone
-    def write(self, area: str, field: str, values: npt.ArrayLike,
-              first: int = 0) -> None:
-        """The counterpart of read; one number is written to all neurons from
-        first on, an array [count] to as many."""
-        check_whole(first, 2**32 - 1, "first")
-        given = floats(values, "values")
-        if given.ndim > 1:
-            raise ValueError(f"values have shape {given.shape}, wanted a "
-                             "number or one dimension: a value a neuron")
-        if given.ndim == 0:
-            given = np.full(max(self.area(area).neurons - first, 0), given)
-        self.area(area)
-        given = np.ascontiguousarray(given)
-        call("net_write", self._handle, word(area, "an area"),
-             word(field, "a field"), first, given.size, given.ctypes.data)
-
-    @_alone
-    def set(self, path: str, value: npt.ArrayLike) -> None:
-        """Changes a parameter from the next burst on: "area.E.tau_m_ms",
-        "stimulus.ext.rate_hz". An array gives one value per neuron of an area.
-
-        Weights, mean and sd of stimuli become whole units of the port
-        (net.area(name).units), rates chances of 2^-32 a burst, durations that
-        the model counts in bursts whole bursts. A RoundingWarning is given
-        once per path if the error exceeds 1%; net.rounding(path) returns the
-        error.
-
-        Raises  UnknownName: no such area; ValueError: not as many values as
-                neurons; Error: no such parameter or stimulus, out of range
-        """
-        at = word(path, "a path")
-        values = floats(value, "value")
-        kind, _, rest = path.partition(".")
-        area, _, param = rest.rpartition(".")
-        if kind == "area" and area:
-            self.area(area)
-        if values.ndim == 0:
-            call("net_set", self._handle, at, float(values))
-            self._look_at_path(path)
-            return
-        if kind != "area" or not area:
-            raise ValueError(f"{plain(path)} with an array, wanted "
-                             "area.NAME.PARAM")
-        if values.shape != (self.areas[area].neurons,):
-            raise ValueError(f"{plain(path)} gets values of shape "
-                             f"{values.shape}, wanted "
-                             f"({self.areas[area].neurons},): one a neuron")
-        values = np.ascontiguousarray(values)
-        call("net_set_each", self._handle, word(area, "an area"),
-             word(param, "a parameter"), values.ctypes.data, values.size)
-        self._look_at_path(path)
-
-    def _rounding(self, path: str) -> float:
-        off = ctypes.c_double()
-        call("net_rounding", self._handle, word(path, "a path"),
-             ctypes.byref(off))
-        return off.value
-
-    @_alone
-    def rounding(self, path: str) -> float:
-        """Relative rounding error of the value set at the path: 0.01 is 1%."""
-        return self._rounding(path)
-
-    def _look_at_path(self, path: str) -> None:
-        if path in self._warned or self._rounding(path) <= _OFF_MOST:
-            return
-        self._warned.add(path)
-        warnings.warn(f"{path} is off by {self._rounding(path):.3g} of its "
-                      "value by rounding to the unit of the port, to 2^-32 a "
-                      "burst, or to bursts", RoundingWarning, stacklevel=4)
 
     # ---- synapses
 
@@ -368,7 +160,7 @@ class Net(Runner):
                 weight = weight[order] if weights else weight
             yield parts[0], columns, weight
 
-    @_alone
+    @alone
     def synapses(self, map: Optional[str] = None, source: Ends = None,
                  target: Ends = None) -> Synapses:
         """The Synapses of a map, from an area, to an area (None: of all), with
@@ -412,7 +204,7 @@ class Net(Runner):
         return Synapses(ends[0], ends[1], ends[2], ends[3],
                         np.concatenate(index), tuple(pairs))
 
-    @_alone
+    @alone
     def weights(self, map: Optional[str] = None, source: Ends = None,
                 target: Ends = None) -> npt.NDArray[np.float64]:
         """float64 [n]: weights now, in the order of synapses() and in mV, pA or
@@ -421,7 +213,7 @@ class Net(Runner):
                  self._each(map, source, target, True, False)]
         return np.concatenate(parts) if parts else np.empty(0)
 
-    @_alone
+    @alone
     def write_weights(self, map: str, weights: npt.ArrayLike,
                       source: Ends = None, target: Ends = None) -> None:
         """Replaces weights of a map that learns: one number for all, or
@@ -441,7 +233,7 @@ class Net(Runner):
                                    ends[1].area), ends,
                       floats(weights, "weights"))
 
-    @_alone
+    @alone
     def delays_ms(self, map: Optional[str] = None,
                   source: Ends = None, target: Ends = None
                   ) -> npt.NDArray[np.float64]:
@@ -452,7 +244,7 @@ class Net(Runner):
 
     # ---- recordings and figures
 
-    @_alone
+    @alone
     def record(self, area: Optional[str] = None, field: Optional[str] = None,
                neurons: Optional[npt.ArrayLike] = None,
                interval_ms: Optional[float] = None) -> Recording:
@@ -530,16 +322,11 @@ class Net(Runner):
     # ---- where it is
 
     @property
-    def burst(self) -> int:
-        """Bursts done."""
-        return int(lib().vly_net_burst(self._handle))
-
-    @property
     def digest(self) -> int:
         """Digest of all spikes so far: equal on every backend."""
         return int(lib().vly_net_digest(self._handle))
 
-    @_alone
+    @alone
     def state_digest(self) -> int:
         """Digest of the state: fields, spikes in transit, pending input."""
         digest = ctypes.c_uint64()
@@ -559,7 +346,7 @@ class Net(Runner):
             raise made_error(status, b"area %d cannot be asked" % index)
         return info
 
-    @_alone
+    @alone
     def stats(self) -> Dict[str, Union[int, float, str]]:
         """A dict: bursts, neurons, synapses, spikes, events, run_ns, ...,
         host_bytes, device_bytes, connectome_bytes, backend, device, plan."""
@@ -581,7 +368,7 @@ class Net(Runner):
                           else value for name, value in values
                           if name != "reserved"})
 
-    @_alone
+    @alone
     def at_bounds(self) -> List[Dict[str, Any]]:
         """A dict of each field that is at a bound of its range in some neurons
         now: area, field, unit, n_neurons, lower, n_lower, upper, n_upper,
@@ -605,19 +392,19 @@ class Net(Runner):
                     "declared": bool(info.declared)})
         return found
 
-    @_alone
+    @alone
     def memories(self) -> List[Dict[str, Any]]:
         """A dict of each [memory]: area, n_neurons (room for patterns),
         n_known, n_longterm, n_made, n_seen, n_forgotten, n_dropped."""
         return self._listed("vly_net_memory_stats", MemoryStats)
 
-    @_alone
+    @alone
     def associations(self) -> List[Dict[str, Any]]:
         """A dict of each [association]: name, from_area, to_area, n_synapses.
         """
         return self._listed("vly_net_association_stats", AssociationStats)
 
-    @_alone
+    @alone
     def association(self, name: str) -> Synapses:
         """The Synapses of an [association] that exist now, those from its area
         `from`; the others have the same weights. Raises  UnknownName
@@ -643,20 +430,22 @@ class Net(Runner):
 
     # ---- moving
 
-    @_alone
+    @alone
     def swap(self, backend: str, threads: int = 0) -> None:
         """Moves to another backend; results do not change. On failure (Error)
         the net stays on its backend."""
         check_whole(threads, 2**32 - 1, "threads")
-        call("net_swap", self._handle, word(backend, "a backend"), threads)
+        name = word(backend, "a backend")
+        with _named(backend):
+            call("net_swap", self._handle, name, threads)
         self._quick = 1
 
-    @_alone
+    @alone
     def snapshot(self) -> State:
         """The State now."""
         return State(make("net_snapshot", self._handle))
 
-    @_alone
+    @alone
     def restore(self, state: State) -> None:
         """Sets the net to a State of the same connectome; recordings end there
         and go on."""

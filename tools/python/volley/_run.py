@@ -8,13 +8,14 @@ function given as progress is called.
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import os
 import signal
 import sys
 import threading
 import time
-from typing import Any, Callable, List, Optional, Union
+from typing import Any, Callable, List, Optional, TypeVar, Union, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,21 @@ _PIECE_BURSTS = 2**16
 
 Progress = Union[bool, Callable[[int, int], Any], None]
 OnSpikes = Callable[[int, "npt.NDArray[np.uint32]"], Any]
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def alone(function: _Function) -> _Function:
+    """A method that only one thread at a time may be in."""
+    @functools.wraps(function)
+    def claimed(self: "Runner", *arguments: Any, **named: Any) -> Any:
+        self._claim()
+        try:
+            return function(self, *arguments, **named)
+        finally:
+            self._use.release()
+    return cast(_Function, claimed)
 
 
 class Interrupt:
@@ -186,20 +202,26 @@ class Runner(Handle):
             raise TypeError("run wants bursts or ms, one of them")
         given = ms if bursts is None else bursts
         unit = "ms" if bursts is None else "bursts"
+        # comparisons of NumPy's numbers take 10 us
+        if isinstance(given, np.generic):
+            given = given.item()
+            if isinstance(given, np.floating):  # a long double
+                given = float(given)
         if (isinstance(given, str) or not hasattr(given, "__float__") or
                 getattr(given, "ndim", 0) != 0):
             raise TypeError(f"{plain(repr(given))}, wanted a number of {unit}")
         if not -math.inf < given < math.inf:  # not a number too
             raise ValueError(f"{given}, wanted a finite number of {unit}")
-        if bursts is None:
-            bursts = whole_bursts(ms, self.dt_ms)
-            if bursts < 0:
-                raise ValueError(f"{ms} ms, wanted a whole number of bursts of "
-                                 f"{self.dt_ms} ms")
-        if not 0 <= bursts < 2**63 or bursts != int(bursts):
-            raise ValueError(f"{bursts} bursts, wanted a whole number from 0 "
-                             "on")
-        return int(bursts)
+        if bursts is not None:
+            if not 0 <= given < 2**63 or given != int(given):
+                raise ValueError(f"{given} bursts, wanted a whole number from "
+                                 "0 on")
+            return int(given)
+        n = whole_bursts(given, self.dt_ms)
+        if n < 0:
+            raise ValueError(f"{given} ms, wanted a whole number of bursts of "
+                             f"{self.dt_ms} ms")
+        return n
 
     def _run_all(self, n: int, record: bool, on_spikes: Optional[OnSpikes],
                  progress: Progress) -> Optional[Spikes]:
