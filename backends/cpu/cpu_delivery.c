@@ -8,6 +8,7 @@
  */
 #include "cpu_learning.h"
 #include "cpu_net.h"
+#include "cpu_one_weight.h"
 #include "cpu_short_term.h"
 
 #define BATCH 64u
@@ -105,6 +106,9 @@ vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error)
     for (uint32_t i = 0; i < net->n_projections && status == VLY_OK; i++) {
         net->projections[i].desc = vly_common_projection_desc(net->desc, i);
         status = create_split(net, &net->projections[i], error);
+        if (status == VLY_OK)
+            status =
+                vly_cpu_one_weight_create(net, &net->projections[i], error);
     }
     return status;
 }
@@ -272,6 +276,10 @@ static void deliver_set(const vly_backend_net *net,
     uint32_t n = row[desc->source_area + 1] - from;
     if (n == 0)
         return;
+    if (projection->one_weight) {
+        vly_cpu_one_weight_deliver(net, thread, projection, ids + from, n);
+        return;
+    }
     const bool by_sign = vly_common_by_sign(net->desc, desc);
     destination to = {
         .slot = (uint32_t *const *)target->slot + slot,

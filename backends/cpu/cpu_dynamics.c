@@ -120,20 +120,34 @@ out:
 
 /* ---- time-driven areas ------------------------------------------------- */
 
-/* Appends the neurons of a chunk that fired: eight flags at a time, since
- * most words are 0. */
+/* Which of eight flags of a byte each is the first one set; not all are 0. */
+static uint32_t lowest_flag(uint64_t flags)
+{
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_ctzll(flags) / 8;
+#else
+    uint32_t k = 0;
+    while ((flags >> (8 * k) & 1) == 0)
+        k++;
+    return k;
+#endif
+}
+
+/* Appends the neurons of a chunk that fired: a line of flags at a time, since
+ * in most no flag is set. */
 static void collect(vly_cpu_thread *thread, uint32_t first, uint32_t n)
 {
     uint32_t n_fired = thread->n_fired;
-    for (uint32_t i = 0; i < n; i += 8) {
-        uint64_t word;
-        memcpy(&word, thread->flags + i, sizeof word);
-        if (word == 0)
+    memset(thread->flags + n, 0, (0u - n) % VLY_CPU_SLICE);
+    for (uint32_t i = 0; i < n; i += VLY_CPU_SLICE) {
+        uint64_t word[8];
+        memcpy(word, thread->flags + i, sizeof word);
+        if ((word[0] | word[1] | word[2] | word[3] | word[4] | word[5] |
+             word[6] | word[7]) == 0)
             continue;
-        for (uint32_t k = i; k < i + 8 && k < n; k++) {
-            thread->fired[n_fired] = first + k;
-            n_fired += thread->flags[k];
-        }
+        for (uint32_t k = i; k < i + VLY_CPU_SLICE; k += 8)
+            for (uint64_t left = word[(k - i) / 8]; left != 0; left &= left - 1)
+                thread->fired[n_fired++] = first + k + lowest_flag(left);
     }
     thread->n_fired = n_fired;
 }

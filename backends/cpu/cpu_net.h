@@ -70,6 +70,11 @@ typedef struct vly_cpu_projection {
     uint32_t *split;      /* [sources][n_parts - 1] offsets within the row */
     uint32_t first_slice; /* first thread with neurons of the target area */
     uint32_t n_parts;     /* threads with neurons of the target area */
+    /* cpu_one_weight.h: every event adds value to the port, now */
+    uint32_t one_weight; /* 0: the next two are not set */
+    uint32_t value;
+    uint32_t port;
+    uint32_t reserved;
 } vly_cpu_projection;
 
 typedef struct vly_cpu_stimulus {

@@ -322,6 +322,54 @@ static void test_long_delay(void **state)
     test_net_deinit(&net);
 }
 
+/* Gives the maps of one delay, FEAGI areas excepted, one weight each; counts
+ * them. delayed: with a list of delays, all 0, which takes the way of maps of
+ * many weights and delays. */
+static uint32_t set_weights(test_net *net, bool delayed)
+{
+    uint32_t changed = 0;
+    for (uint32_t p = 0; p < net->desc.n_projections; p++) {
+        vly_projection_desc *map = &net->projections[p];
+        const uint64_t n = map->row[net->areas[map->source_area].n_neurons];
+        const uint32_t shift = p % 2 * VLY_SHIFT_STEP;
+        int16_t *weight = (int16_t *)(uintptr_t)map->weight;
+        if (map->delay || (map->flags & VLY_PROJECTION_GAIN) != 0)
+            continue;
+        for (uint64_t j = 0; j < n; j++)
+            weight[j] = (int16_t)((p % 3 == 0 ? -40 : 150) >> shift);
+        map->shift = shift;
+        if (delayed) {
+            map->delay = calloc(n, 1);
+            assert_non_null(map->delay);
+            map->delay_max = 1;
+        }
+        changed++;
+    }
+    return changed;
+}
+
+static void test_one_weight(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 50; seed < 52; seed++) {
+        test_net net[2];
+        test_run run[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            test_random_net(&net[i], seed);
+            assert_true(set_weights(&net[i], i == 1) >= 3);
+            vly_backend_net *made = test_create(&net[i], 3, NULL, NULL);
+            test_run_bursts(&net[i], made, BURSTS, NULL, 0, &run[i]);
+            test_backend->net_destroy(made);
+        }
+        assert_true(run[0].run.n_spikes > 1000);
+        assert_same(&run[0], &run[1]);
+        for (uint32_t i = 0; i < 2; i++) {
+            test_run_deinit(&run[i]);
+            test_net_deinit(&net[i]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_snapshots),
         cmocka_unit_test(test_long_delay),
+        cmocka_unit_test(test_one_weight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
