@@ -182,9 +182,9 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
     VLY_TRY(read_run(reader));
     VLY_TRY(vly_neurons_read(reader));
+    VLY_TRY(vly_synapses_read(reader));
     VLY_TRY(vly_models_read(reader));
     VLY_TRY(vly_areas_read(reader));
-    VLY_TRY(vly_synapses_read(reader));
     VLY_TRY(vly_plasticities_read(reader));
     VLY_TRY(vly_memories_read(reader));
     VLY_TRY(vly_memories_make(reader));

@@ -178,9 +178,9 @@ static bool notes(const vly_synapse_model *model)
 {
     const vly_names *names = &model->build.names;
     char sentence[160];
-    for (uint32_t i = 2; model->from->note && i < names->n; i++) {
+    for (uint32_t i = 0; model->from->note && i < names->n; i++) {
         const vly_named *named = &names->items[i];
-        if (named->used)
+        if (named->used || named->place == model->from->place) /* w, w_max */
             continue;
         (void)snprintf(sentence, sizeof sentence, "%s %s is not used",
                        named->kind == VLY_NODE_PARAM ? "parameter" : "trace",

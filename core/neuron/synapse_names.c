@@ -51,7 +51,8 @@ static bool sizes_good(vly_synapse_model *model)
     return true;
 }
 
-/* w and w_max come first: parameters and traces have other names. */
+/* w_max stands after the parameters, as it does among their values; parameters
+ * and traces have other names. */
 static bool weight_names(vly_synapse_model *model)
 {
     vly_neuron_model *build = &model->build;
@@ -74,9 +75,10 @@ static bool weight_names(vly_synapse_model *model)
     }
     build->fields[0].name = "w";
     build->states[0].unit = weight;
-    return vly_neuron_name_add(build, "w", VLY_NODE_STATE, 0, weight, place) &&
-           vly_neuron_name_add(build, "w_max", VLY_NODE_PARAM,
-                               model->from->n_params, weight, place);
+    return vly_neuron_names(build) &&
+           vly_neuron_name_add(build, "w_max", VLY_NODE_PARAM, build->n_params,
+                               weight, place) &&
+           vly_neuron_name_add(build, "w", VLY_NODE_STATE, 0, weight, place);
 }
 
 /* Parameters in the unit of the weights have it as the suffix of their key. */
@@ -156,7 +158,7 @@ bool vly_synapse_names(vly_synapse_model *model)
     build->input = build->refractory_param = UINT32_MAX;
     build->substeps = 1;
     if (!sizes_good(model) || !lists_take(model) || !weight_names(model) ||
-        !vly_neuron_names(build) || !params_fit(model))
+        !params_fit(model))
         return false;
     build->n_states = build->n_fields = 1;
     for (uint32_t side = 0; side < 2; side++) {
