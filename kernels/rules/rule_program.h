@@ -20,8 +20,8 @@
 #include "kernels/models/program.h"
 #include "rule.h"
 
-#define VLY_RULE_PROGRAM "synapse " /* what the id of such a rule begins with  \
-                                     */
+/* what the id of such a rule begins with */
+#define VLY_RULE_PROGRAM "synapse "
 #define VLY_RULE_PROGRAM_HEAD 4u
 #define VLY_RULE_PROGRAM_FIELDS 5u
 #define VLY_RULE_PROGRAM_COEFS 64u

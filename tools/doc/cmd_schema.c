@@ -234,7 +234,9 @@ static void put_all_values(json_writer *json)
 static void put_keys(json_writer *json, const vly_key_section *section)
 {
     for (const vly_key *key = section->keys; key->name != NULL; key++) {
-        if (strchr(key->name, '*') != NULL)
+        if (key->form == VLY_FORM_LEARNING) /* of put_own: a name */
+            json_raw(json, key->name, "{\"type\": \"string\"}");
+        else if (strchr(key->name, '*') != NULL)
             put_suffixed(json, section, key);
         else
             put_key(json, section, key, key->name);
@@ -380,8 +382,6 @@ static void put_own(json_writer *json, const vly_key_section *section)
     json_object(json, "properties");
     if (strcmp(section->name, "model") == 0)
         json_raw(json, "type", "{\"type\": \"string\"}");
-    else if (section->rules)
-        json_raw(json, "rule", "{\"type\": \"string\"}");
     else
         put_keys(json, section);
     json_object_end(json);
