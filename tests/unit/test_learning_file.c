@@ -496,7 +496,7 @@ static void crafted_rules(void **state)
     } texts[] = {{"[synapse.", '(', "learns: its rule is not known"},
                  {"w -= 0.1*w*y", 'v', "v on the left side, wanted w"},
                  {"exp(-y2)", 'f', "unknown function fxp"},
-                 {"0.1 weight", '7', NULL}};
+                 {"0.1 weight", '7', "digest of the content is wrong"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         memcpy(copy, bytes, n);
         unsigned char *at = copy + table[VLY_SECTION_TEXT].offset;
@@ -505,14 +505,7 @@ static void crafted_rules(void **state)
         *at = (unsigned char)texts[i].to;
         mend(copy, VLY_SECTION_TEXT);
         spill(copy, n);
-        if (texts[i].text) {
-            assert_damaged(texts[i].text);
-            continue;
-        }
-        vly_error error = VLY_ERROR_INIT; /* another default: a good file */
-        vly_connectome *c = NULL;
-        assert_ok(vly_connectome_load(path, 1, &c, &error), error);
-        vly_connectome_destroy(c);
+        assert_damaged(texts[i].text);
     }
     free(copy);
     free(bytes);
