@@ -78,10 +78,11 @@ static void program_run(const vly_rule_program *p, program_values *values,
                         bool post, const float *const *traces,
                         int32_t *restrict master, uint32_t n)
 {
-    int32_t m[PROGRAM_BLOCK] = {0};
+    int32_t m[PROGRAM_BLOCK];
     if (p->n_ops == 0)
         return;
     memcpy(m, master, n * sizeof *m);
+    memset(m + n, 0, (PROGRAM_BLOCK - n) * sizeof *m);
     for (uint32_t i = 0; i < p->n_ops; i++) {
         const vly_program_op *op = &p->ops[i];
         if (op->code == VLY_PROGRAM_FIELD)
@@ -104,36 +105,87 @@ static void program_run(const vly_rule_program *p, program_values *values,
     memcpy(master, m, n * sizeof *m);
 }
 
-/* Spikes of one target, oldest first. */
-static int32_t program_fold_target(const vly_cpu_rows *rows,
-                                   const vly_cpu_learning_row *row,
-                                   const vly_rule_program *p, uint32_t i,
-                                   int32_t m)
+/* Spikes of a target that a synapse has not seen: the next, and those left. */
+typedef struct program_spikes {
+    uint32_t at;
+    uint32_t end;
+} program_spikes;
+
+static program_spikes program_spikes_of(const vly_cpu_rows *rows,
+                                        const vly_cpu_learning_row *row,
+                                        uint32_t i)
 {
     const vly_cpu_posts *posts = &rows->posts;
-    uint64_t ring = (uint64_t)i * (posts->mask + 1);
-    const uint32_t *burst = posts->burst + ring;
+    const uint32_t *burst = posts->burst + (uint64_t)i * (posts->mask + 1);
     uint32_t end = posts->count[i];
     uint32_t at = end;
     while ((int32_t)(rows->burst - burst[(at - 1) & posts->mask]) <=
            row->oldest)
         at--;
-    for (; at != end; at++) {
-        uint32_t slot = at & posts->mask;
-        int32_t age = (int32_t)(rows->burst - burst[slot]);
-        if (age < row->youngest)
-            break;
-        uint32_t k = row->arrived - (uint32_t)age;
-        float x[2];
-        float y[2];
-        for (uint32_t t = 0; t < 2; t++) {
-            x[t] = k == 0 ? row->before[t] : decayed(rows, t, row->after[t], k);
-            y[t] = before(posts, t, ring + slot);
-        }
-        if (x[0] > 0.0f || x[1] > 0.0f)
-            m = vly_rule_program_step(p, m, x, y);
+    return (program_spikes){at, end};
+}
+
+/* The traces at the next spike of target i; false: there is none. */
+static bool program_next(const vly_cpu_rows *rows,
+                         const vly_cpu_learning_row *row, uint32_t i,
+                         program_spikes *spikes, float x[2], float y[2])
+{
+    const vly_cpu_posts *posts = &rows->posts;
+    uint64_t ring = (uint64_t)i * (posts->mask + 1);
+    uint32_t slot = spikes->at & posts->mask;
+    if (spikes->at == spikes->end)
+        return false;
+    int32_t age = (int32_t)(rows->burst - posts->burst[ring + slot]);
+    if (age < row->youngest) {
+        spikes->at = spikes->end;
+        return false;
     }
-    return m;
+    spikes->at++;
+    uint32_t k = row->arrived - (uint32_t)age;
+    for (uint32_t t = 0; t < 2; t++) {
+        x[t] = k == 0 ? row->before[t] : decayed(rows, t, row->after[t], k);
+        y[t] = before(posts, t, ring + slot);
+    }
+    return true;
+}
+
+/* Synapses whose targets have several spikes, oldest first: the first spike of
+ * all, the second of those that have one, and so on. */
+static void program_fold_several(const vly_cpu_rows *rows,
+                                 const vly_cpu_learning_row *row,
+                                 const vly_rule_program *p,
+                                 program_values *values, const uint32_t *target,
+                                 int32_t *restrict master,
+                                 const uint32_t *several, uint32_t n)
+{
+    float traces_at[4][PROGRAM_BLOCK] = {{0}};
+    const float *const traces[4] = {traces_at[0], traces_at[1], traces_at[2],
+                                    traces_at[3]};
+    program_spikes spikes[PROGRAM_BLOCK];
+    int32_t m[PROGRAM_BLOCK];
+    bool more = true;
+    for (uint32_t s = 0; s < n; s++) {
+        spikes[s] =
+            program_spikes_of(rows, row, target[several[s]] - rows->first);
+        m[s] = master[several[s]];
+    }
+    while (more) {
+        more = false;
+        for (uint32_t s = 0; s < n; s++) {
+            float x[2] = {0.0f, 0.0f};
+            float y[2] = {0.0f, 0.0f};
+            more |= program_next(rows, row, target[several[s]] - rows->first,
+                                 &spikes[s], x, y);
+            for (uint32_t t = 0; t < 2; t++) {
+                traces_at[t][s] = x[t];
+                traces_at[2 + t][s] = y[t];
+            }
+        }
+        if (more) /* where the traces of the source are 0 nothing changes */
+            program_run(p, values, true, traces, m, n);
+    }
+    for (uint32_t s = 0; s < n; s++)
+        master[several[s]] = m[s];
 }
 
 static void fold_program(const vly_cpu_rows *rows,
@@ -159,11 +211,9 @@ static void fold_program(const vly_cpu_rows *rows,
         uint32_t n_several =
             source_traces(rows, row, target, n, x0, x1, several);
         traces_before(rows, target, n, y0, y1);
-        for (uint32_t s = 0; s < n_several; s++) {
-            uint32_t j = several[s];
-            master[j] = program_fold_target(rows, row, &p,
-                                            target[j] - rows->first, master[j]);
-        }
+        if (n_several != 0)
+            program_fold_several(rows, row, &p, &values, target, master,
+                                 several, n_several);
         program_run(&p, &values, true, traces, master, n);
     }
 }
