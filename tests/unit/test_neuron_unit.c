@@ -99,8 +99,7 @@ static void printed_units(void **state)
             fail_msg("%s is read as another unit", text);
     }
     vly_unit_print((vly_unit){-100, -100, -100, -100, -100}, text);
-    assert_string_equal(text,
-                        "mV^-100*pA^-100*ms^-100*mM^-100*weight^-100");
+    assert_string_equal(text, "mV^-100*pA^-100*ms^-100*mM^-100*weight^-100");
 }
 
 static void suffixes(void **state)
