@@ -164,11 +164,10 @@ static inline int32_t vly_rule_change(int32_t m, uint32_t dw, uint32_t most)
                              (int32_t)most);
 }
 
-/* The rule for one synapse. `post` leaves the weight as it is once the traces
- * of the source are 0: no backend looks at later spikes of the target. */
-static inline int32_t vly_rule_program_step(const vly_rule_program *p,
-                                            int32_t m, const float x[2],
-                                            const float y[2])
+/* What is added to the weight m, in units of the map: the bits of a float. */
+static inline uint32_t vly_rule_program_value(const vly_rule_program *p,
+                                              int32_t m, const float x[2],
+                                              const float y[2])
 {
     const float fields[VLY_RULE_PROGRAM_FIELDS] = {vly_weight_f32(m), x[0],
                                                    x[1], y[0], y[1]};
@@ -187,7 +186,16 @@ static inline int32_t vly_rule_program_step(const vly_rule_program *p,
                                       v[reads > 1 ? op->b : op->a],
                                       v[reads > 2 ? op->c : op->a]);
     }
-    return p->n_ops ? vly_rule_change(m, v[p->n_ops - 1], p->most) : m;
+    return p->n_ops ? v[p->n_ops - 1] : 0u;
+}
+
+/* The rule for one synapse. `post` leaves the weight as it is once the traces
+ * of the source are 0: no backend looks at later spikes of the target. */
+static inline int32_t vly_rule_program_step(const vly_rule_program *p,
+                                            int32_t m, const float x[2],
+                                            const float y[2])
+{
+    return vly_rule_change(m, vly_rule_program_value(p, m, x, y), p->most);
 }
 
 static inline int32_t vly_rule_program_pre(int32_t m, const uint32_t *words,

@@ -168,6 +168,17 @@ says "[synapse.pair]: the name z is not used"
 says "[synapse.pair]: trace y is not used"
 says "[synapse.pair]: parameter alpha is not used"
 
+# ---- changes that rounding loses ----
+expect 0 check hand.toml --set plasticity.b.a2_plus=0
+checks=$((checks + 1))
+grep -q "multiples of" err && bad "a note of changes that are not lost"
+expect 0 check hand.toml --set plasticity.a.lambda=1e-8 \
+    --set plasticity.c.eta_mv=1e-9
+multiples="mV, but weights are multiples of 3.73e-09"
+says "[plasticity.a], map a (E -> E): a spike of the target just after one of the source changes a weight by 2e-08 $multiples: it is off by 6.87%"
+says "[plasticity.b], map b (E -> E): a spike of the target just after one of the source changes a weight by 1.5e-09 $multiples: all of it is lost"
+says "[plasticity.c], map c (E -> E): a spike that arrives alone changes a weight by 1.2e-10 $multiples: all of it is lost"
+
 # ---- backends that do not run rules of users refuse them by name ----
 for id in vulkan cuda; do
     "$volley" plugins 2>/dev/null | grep -q "^$id .*: ok" || continue
