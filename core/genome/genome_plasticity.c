@@ -465,6 +465,7 @@ void vly_plasticities_resolve(vly_text *text, const vly_reader *reader)
     const vly_toml_node *tables = vly_toml_get(&reader->root, "plasticity");
     char number[VLY_NUMBER_SIZE];
     char key[VLY_NAME_MAX + 1];
+    vly_synapses_resolve(text, reader->genome);
     for (uint32_t i = 0; i < reader->genome->n_plasticities; i++) {
         const vly_plasticity *of = &reader->genome->plasticities[i];
         const vly_toml_node *table = vly_toml_get(tables, of->name);

@@ -481,9 +481,6 @@ vly_status vly_genome_resolve(vly_reader *reader)
     resolve_run(&text, reader);
     resolve_vars(&text, reader);
     resolve_neurons(&text, genome);
-    for (uint32_t i = 0; i < genome->n_synapse_rules; i++)
-        vly_text_put(&text, "\n%s",
-                     vly_plasticity_definition(genome->synapse_rules[i]));
     resolve_areas(&text, reader);
     vly_memories_resolve(&text, reader);
     vly_associations_resolve(&text, reader);

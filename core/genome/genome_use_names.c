@@ -405,8 +405,9 @@ out:
     return status;
 }
 
-/* The area that modulates a [plasticity]: one name. */
+/* The area that modulates a [plasticity], and a rule of the same file. */
 static vly_status rename_modulators(vly_reader *reader, vly_toml_node *table,
+                                    const vly_toml_node *rules,
                                     const vly_use_names *names)
 {
     vly_status status = VLY_OK;
@@ -417,6 +418,10 @@ static vly_status rename_modulators(vly_reader *reader, vly_toml_node *table,
         if (node && node->kind == VLY_TOML_STRING)
             VLY_TRY(set_text(reader, &node->u.string,
                              area_name(names, node->u.string)));
+        node = vly_toml_child(&table->u.children[i], "rule");
+        if (rules && node && node->kind == VLY_TOML_STRING &&
+            vly_toml_get(rules, node->u.string))
+            VLY_TRY(put_prefix(reader, names, &node->u.string));
     }
 out:
     return status;
@@ -449,25 +454,6 @@ static void drop_copies(vly_toml_node *areas, const vly_use_names *names)
             vly_toml_remove(areas, areas->u.children[i - 1].key);
 }
 
-/* [plasticity] with a rule of the same file */
-static vly_status rename_rules(vly_reader *reader, vly_toml_node *root,
-                               const vly_use_names *names)
-{
-    vly_toml_node *tables = vly_toml_child(root, "plasticity");
-    const vly_toml_node *own = vly_toml_get(root, "synapse");
-    vly_status status = VLY_OK;
-    for (uint32_t i = 0; own && tables && tables->kind == VLY_TOML_TABLE &&
-                         i < tables->n_children;
-         i++) {
-        vly_toml_node *rule = vly_toml_child(&tables->u.children[i], "rule");
-        if (rule && rule->kind == VLY_TOML_STRING &&
-            vly_toml_get(own, rule->u.string))
-            VLY_TRY(put_prefix(reader, names, &rule->u.string));
-    }
-out:
-    return status;
-}
-
 vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names)
 {
@@ -478,8 +464,8 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
     vly_toml_node *neurons = vly_toml_child(root, "neuron");
     vly_status status = VLY_OK;
     VLY_TRY(rename_lists(reader, root, names));
-    VLY_TRY(
-        rename_modulators(reader, vly_toml_child(root, "plasticity"), names));
+    VLY_TRY(rename_modulators(reader, vly_toml_child(root, "plasticity"),
+                              vly_toml_get(root, "synapse"), names));
     VLY_TRY(
         rename_memories(reader, vly_toml_child(root, "memory"), true, names));
     VLY_TRY(rename_memories(reader, vly_toml_child(root, "association"), false,
@@ -501,7 +487,6 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
             vly_toml_get(neurons, type->u.string))
             VLY_TRY(put_prefix(reader, names, &type->u.string));
     }
-    VLY_TRY(rename_rules(reader, root, names));
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
         vly_toml_node *table = vly_toml_child(root, tables[t]);
         for (uint32_t i = 0;

@@ -194,6 +194,16 @@ void vly_synapses_free(vly_genome *genome)
     vly_free(genome->synapse_rules);
 }
 
+/* All of them: a rule that no map has is still what the user wrote. */
+void vly_synapses_resolve(vly_text *text, const vly_genome *genome)
+{
+    for (uint32_t i = 0; i < genome->n_synapse_rules; i++) {
+        const char *table = vly_plasticity_definition(genome->synapse_rules[i]);
+        vly_text_put(text, "\n");
+        vly_text_bytes(text, table, strlen(table));
+    }
+}
+
 vly_status vly_plasticity_define(const char *definition, const char *name,
                                  const vly_plasticity_info **rule,
                                  vly_error *error)
