@@ -64,8 +64,15 @@ typedef struct vly_common_rule {
 /* Bursts of the longest trace: ages stay below 2^31. */
 #define VLY_COMMON_TRACE_BURSTS (UINT32_C(1) << 24)
 
-/* NULL if there is no such rule */
+/* NULL if there is no such rule. Every rule of a user has the index after the
+ * last built-in one. */
 const vly_common_rule *vly_common_rule_find(const char *id);
+/* Whether it is a rule of a user (kernels/rules/rule_program.h), and whether
+ * its coefficients are a program as described. */
+bool vly_common_rule_users(const char *id);
+vly_status vly_common_check_rule_words(const char *map,
+                                       const vly_learning_desc *learning,
+                                       vly_error *error);
 /* how a projection learns; NULL: not at all */
 const vly_learning_desc *vly_common_learning(const vly_net_desc *desc,
                                              uint32_t projection);
@@ -105,7 +112,8 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
  * plasticity: they are known, their tables are the same, and the description is
  * consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
-/* The same of a backend that runs users' models of so many ports as well. */
+/* The same of a backend that runs users' models of so many ports, and users'
+ * rules, as well. */
 vly_status vly_common_supports_programs(const vly_net_desc *desc,
                                         uint32_t most_ports, vly_error *error);
 /* Of a port of an area; of ports 2 and 3 only if it has a program. */

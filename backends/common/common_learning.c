@@ -9,6 +9,7 @@
 
 #include "kernels/models/table_hash.h"
 #include "kernels/rules/eligibility.h"
+#include "kernels/rules/rule_program.h"
 
 enum {
 #define VLY_EACH_PLASTICITY(id) RULE_##id,
@@ -21,8 +22,18 @@ static const vly_common_rule rules[N_RULES] = {
 #include "kernels/rules/each_plasticity.h"
 };
 
+bool vly_common_rule_users(const char *id)
+{
+    return strncmp(id, VLY_RULE_PROGRAM, strlen(VLY_RULE_PROGRAM)) == 0;
+}
+
 const vly_common_rule *vly_common_rule_find(const char *id)
 {
+    /* its traces and coefficients are those of the description */
+    static const vly_common_rule users = {
+        .id = "synapse", .text = "", .index = N_RULES};
+    if (vly_common_rule_users(id))
+        return &users;
     for (uint32_t i = 0; i < N_RULES; i++)
         if (strcmp(rules[i].id, id) == 0)
             return &rules[i];
@@ -163,10 +174,65 @@ out:
     return status;
 }
 
+static vly_status check_traces(const char *map,
+                               const vly_learning_desc *learning,
+                               uint32_t n_source, uint32_t n_target,
+                               vly_error *error)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < 2; i++) {
+        VLY_TRY(check_trace(map, &learning->source[i], i < n_source, error));
+        VLY_TRY(check_trace(map, &learning->target[i], i < n_target, error));
+    }
+out:
+    return status;
+}
+
+vly_status vly_common_check_rule_words(const char *map,
+                                       const vly_learning_desc *learning,
+                                       vly_error *error)
+{
+    if (vly_rule_program_good(learning->coefs, learning->n_coefs) &&
+        vly_rule_program_hash(learning->coefs, learning->n_coefs) ==
+            learning->rule_hash &&
+        learning->coefs[0] == learning->most)
+        return VLY_OK;
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "map %s: the %u words of rule %s are not a program "
+                            "that the %s backend runs",
+                            map, learning->n_coefs, learning->rule,
+                            vly_support_plugin);
+}
+
+/* A rule of a user: operations, and traces as the description has them. */
+static vly_status check_users(const char *map,
+                              const vly_learning_desc *learning,
+                              vly_error *error)
+{
+    static const vly_learning_trace none = {0.0f, 0};
+    const vly_learning_trace *x = learning->source;
+    const vly_learning_trace *y = learning->target;
+    vly_status status = VLY_OK;
+    if ((learning->flags & VLY_LEARNING_WINDOW) != 0)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: flags %u do not fit %s", map,
+                                learning->flags, learning->rule);
+    VLY_TRY(check_trace(
+        map, vly_common_modulated(learning) ? &learning->modulator : &none, 0,
+        error));
+    VLY_TRY(check_traces(map, learning, x[1].bursts ? 2 : 1,
+                         y[1].bursts ? 2u : y[0].bursts != 0, error));
+    status = vly_common_check_rule_words(map, learning, error);
+out:
+    return status;
+}
+
 static vly_status check_rule(const char *map, const vly_learning_desc *learning,
                              vly_error *error)
 {
     vly_status status = VLY_OK;
+    if (vly_common_rule_users(learning->rule))
+        return check_users(map, learning, error);
     const vly_common_rule *rule = vly_common_rule_find(learning->rule);
     if (!rule)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
@@ -192,12 +258,7 @@ static vly_status check_rule(const char *map, const vly_learning_desc *learning,
                                 map, learning->flags,
                                 learning->source[0].bursts,
                                 learning->target[0].bursts, rule->id);
-    for (uint32_t i = 0; i < 2; i++) {
-        VLY_TRY(
-            check_trace(map, &learning->source[i], i < rule->n_source, error));
-        VLY_TRY(
-            check_trace(map, &learning->target[i], i < rule->n_target, error));
-    }
+    status = check_traces(map, learning, rule->n_source, rule->n_target, error);
 out:
     return status;
 }

@@ -91,6 +91,9 @@ vly_status vly_common_check_learning_set(const vly_net_desc *desc,
             error, VLY_E_INVALID, "map %s: %u coefficients, wanted %u",
             vly_common_projection_desc(desc, projection)->map,
             learning->n_coefs, wanted);
+    else if (vly_common_rule_users(learning->rule))
+        status = vly_common_check_rule_words(
+            vly_common_projection_desc(desc, projection)->map, learning, error);
 out:
     return status;
 }

@@ -183,6 +183,8 @@ static void deliver(const vly_cpu_rows *rows, const vly_cpu_learning_row *row)
 #define VLY_PLASTICITY_READ "backends/cpu/cpu_learning_rule.h"
 #include "kernels/rules/each_plasticity.h"
 
+#include "cpu_learning_program.h"
+
 #define FOLD(id) [VLY_CPU_RULE_##id] = fold_##id,
 #define RECENT(id) [VLY_CPU_RULE_##id] = fold_recent_##id,
 #define SWEEP(id) [VLY_CPU_RULE_##id] = sweep_##id,
@@ -194,7 +196,7 @@ const vly_cpu_learning_kernels ISA_NAME2(VLY_CPU_ISA) = {
         {
 #define VLY_EACH_PLASTICITY FOLD
 #include "kernels/rules/plasticity.def"
-        },
+            FOLD(program)},
     .fold_recent =
         {
 #define VLY_EACH_PLASTICITY RECENT
@@ -204,7 +206,7 @@ const vly_cpu_learning_kernels ISA_NAME2(VLY_CPU_ISA) = {
         {
 #define VLY_EACH_PLASTICITY ARRIVE
 #include "kernels/rules/plasticity.def"
-        },
+            ARRIVE(program)},
     .window_row =
         {
 #define VLY_EACH_PLASTICITY WINDOW_ROW

@@ -13,6 +13,7 @@
 
 #include "backends/common/common_traces.h"
 #include "kernels/rules/plasticity_rules.h"
+#include "kernels/rules/rule_program.h"
 
 /* x k bursts after its spike is x * factor[k], and 0 from `bursts` on. */
 typedef struct vly_cpu_decay {
@@ -93,6 +94,7 @@ typedef void vly_cpu_window_column(const vly_cpu_window_rows *rows,
 enum {
 #define VLY_EACH_PLASTICITY(id) VLY_CPU_RULE_##id,
 #include "kernels/rules/plasticity.def"
+    VLY_CPU_RULE_program, /* of a user: without windows and eligibilities */
     VLY_CPU_N_RULES
 };
 

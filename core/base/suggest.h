@@ -13,7 +13,7 @@
  * cut at 63 bytes. */
 uint32_t vly_suggest_distance(const char *a, const char *b);
 
-#define VLY_OFFERED_MAX 16u
+#define VLY_OFFERED_MAX 17u
 
 /* The best candidate so far; initialise with zeros. */
 typedef struct vly_suggest {

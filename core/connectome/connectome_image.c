@@ -208,7 +208,9 @@ static void put_learning(image_writer *writer, uint32_t p)
     vly_file_learning *record = &writer->image->learning[writer->n_learning++];
     record->projection = p;
     record->flags = learning ? learning->flags : fast->flags;
-    record->rule = put_text(writer, given->info->id);
+    /* a user's rule is its definition */
+    const char *definition = vly_plasticity_definition(given->info);
+    record->rule = put_text(writer, definition ? definition : given->info->id);
     record->rule_hash = learning ? learning->rule_hash : fast->rule_hash;
     record->n_coefs = given->info->n_coefs;
     record->coefs =

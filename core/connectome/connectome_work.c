@@ -110,11 +110,31 @@ bool vly_storage_model(vly_storage *storage, const vly_model_info *model)
     return true;
 }
 
+bool vly_storage_rule(vly_storage *storage, const vly_plasticity_info *rule)
+{
+    if (!rule->user)
+        return true;
+    for (size_t i = 0; i < storage->n_rules; i++)
+        if (storage->rules[i] == rule)
+            return true;
+    const vly_plasticity_info **grown =
+        vly_realloc(storage->rules, storage->n_rules + 1, sizeof(*grown));
+    if (!grown)
+        return false;
+    vly_plasticity_hold(rule);
+    storage->rules = grown;
+    storage->rules[storage->n_rules++] = rule;
+    return true;
+}
+
 void vly_storage_deinit(vly_storage *storage)
 {
     for (size_t i = 0; i < storage->n_models; i++)
         vly_model_drop(storage->models[i]);
     vly_free(storage->models);
+    for (size_t i = 0; i < storage->n_rules; i++)
+        vly_plasticity_drop(storage->rules[i]);
+    vly_free(storage->rules);
     for (size_t i = 0; i < storage->n_blocks; i++)
         vly_free(storage->blocks[i]);
     vly_free(storage->blocks);

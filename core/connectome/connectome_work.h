@@ -38,6 +38,8 @@ typedef struct vly_storage {
     size_t n_mapped;
     const struct vly_model_info **models; /* users' models, each held */
     size_t n_models;
+    const vly_plasticity_info **rules; /* users' rules, each held */
+    size_t n_rules;
     vly_hash digest; /* vly_connectome_digest's, once has_digest is set */
     _Atomic bool has_digest;
 } vly_storage;
@@ -48,6 +50,8 @@ void *vly_storage_alloc(vly_storage *storage, size_t count, size_t size,
 /* Holds a model until the storage ends; false without memory. */
 bool vly_storage_model(vly_storage *storage,
                        const struct vly_model_info *model);
+/* The same of a rule of plasticity. */
+bool vly_storage_rule(vly_storage *storage, const vly_plasticity_info *rule);
 /* Takes ownership of a block; false without memory: the caller still owns it.
  */
 bool vly_storage_adopt(vly_storage *storage, void *block, uint64_t bytes);

@@ -158,10 +158,15 @@ static key key_add_trace(key k, const vly_learning_trace *trace)
     return key_add(key_add(k, rate), trace->bursts);
 }
 
-static key learning_key(const vly_learning_desc *learning, uint32_t p)
+/* A rule of a user is its definition. */
+static key learning_key(const vly_connectome *connectome, uint32_t p)
 {
+    const vly_learning_desc *learning =
+        connectome->desc.projections[p].learning;
+    const char *definition =
+        vly_plasticity_definition(connectome->projections[p].learning->info);
     key k = key_of(TERM_LEARNING, p);
-    k = key_add_text(k, learning->rule);
+    k = key_add_text(k, definition ? definition : learning->rule);
     k = key_add(k, learning->rule_hash);
     k = key_add(k, learning->flags);
     k = key_add(k, learning->most);
@@ -193,11 +198,9 @@ static key short_term_key(const vly_short_term_desc *short_term, uint32_t p)
 static void projection_add(const vly_connectome *connectome, uint32_t p,
                            key *sum)
 {
-    const vly_learning_desc *learning =
-        connectome->desc.projections[p].learning;
     sum_add_key(sum, projection_key(connectome, p));
-    if (learning)
-        sum_add_key(sum, learning_key(learning, p));
+    if (connectome->desc.projections[p].learning)
+        sum_add_key(sum, learning_key(connectome, p));
     if (connectome->desc.projections[p].short_term)
         sum_add_key(
             sum, short_term_key(connectome->desc.projections[p].short_term, p));

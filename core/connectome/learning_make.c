@@ -127,7 +127,7 @@ vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
     vly_plasticity_coefs(info, &input, coefs);
     desc->struct_size = sizeof(*desc);
     desc->flags = flags_of(plasticity);
-    desc->rule = info->id;
+    desc->rule = vly_plasticity_backend_id(info);
     desc->rule_hash = info->table_hash;
     desc->coefs = coefs;
     desc->n_coefs = info->n_coefs;
@@ -152,7 +152,8 @@ vly_status vly_learning_given(const vly_maker *maker,
     double *values =
         vly_storage_alloc(maker->storage, n_values, sizeof(*values), true);
     char *name = vly_storage_text(maker->storage, plasticity->name);
-    if (!given || !values || !name)
+    if (!given || !values || !name ||
+        !vly_storage_rule(maker->storage, plasticity->info))
         return vly_fail_nomem(maker->error, n_values * sizeof(*values),
                               "the rule of a map");
     memcpy(values, plasticity->params, n * sizeof(*values));

@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "connectome/record_reader.h"
+#include "genome/user_rule.h"
+#include "kernels/rules/rule_program.h"
 
 /* A trace ends after 15 halvings, 10.4 of its time constants. */
 #define DECAY_MOST 10.5
@@ -93,7 +96,7 @@ static bool params_good(const vly_record_reader *reader,
     if (info->modulated && !modulator_good(info, params, n_areas, input.dt_ms))
         return false;
     return w_max - w_max == 0.0 && (negative ? w_max < 0.0 : w_max > 0.0) &&
-           !info->check_of(&input);
+           !vly_plasticity_unfit(info, &input);
 }
 
 const char *vly_record_rule(const vly_record_reader *reader,
@@ -120,6 +123,61 @@ const char *vly_record_rule(const vly_record_reader *reader,
     return NULL;
 }
 
+/* A user's rule is what its definition compiles to: no word of its program is
+ * another one. */
+static bool program_good(const vly_record_reader *reader,
+                         const vly_plasticity_info *info,
+                         const vly_file_learning *record, const uint32_t *coefs,
+                         const double *params)
+{
+    const vly_plasticity_input input = {
+        .params = params,
+        .w_max = vly_plasticity_size(params[info->n_params]),
+        .unit = 1.0,
+        .dt_ms = reader->file->header.dt_ms};
+    if (!info->user)
+        return true;
+    uint32_t *made = vly_malloc(info->n_coefs, sizeof *made);
+    if (!made)
+        return false;
+    vly_plasticity_coefs(info, &input, made);
+    bool good = coefs[0] == record->most;
+    for (uint32_t c = 1; c < info->n_coefs; c++) {
+        bool number =
+            c >= VLY_RULE_PROGRAM_HEAD && c < VLY_RULE_PROGRAM_HEAD + made[1];
+        good = good && (number ? word_finite(coefs[c]) : coefs[c] == made[c]);
+    }
+    vly_free(made);
+    return good;
+}
+
+/* The rule of an id, or of the definition of a user's one, which projections
+ * share. */
+static vly_status rule_find(const vly_record_reader *reader, const char *text,
+                            const vly_plasticity_info **rule)
+{
+    vly_storage *storage = reader->storage;
+    vly_status status = VLY_OK;
+    *rule = text ? vly_plasticity_find(text) : NULL;
+    if (*rule || !text || text[0] != '[')
+        return VLY_OK;
+    for (size_t i = 0; i < storage->n_rules && !*rule; i++)
+        if (strcmp(vly_plasticity_definition(storage->rules[i]), text) == 0)
+            *rule = storage->rules[i];
+    if (*rule)
+        return VLY_OK;
+    const vly_plasticity_info *made = NULL;
+    VLY_TRY(vly_plasticity_define(text, reader->file->path, &made,
+                                  reader->file->error));
+    if (vly_storage_rule(storage, made))
+        *rule = made;
+    vly_plasticity_drop(made); /* the storage holds it */
+    if (!*rule)
+        status = vly_fail_nomem(reader->file->error, 0, "a rule of plasticity");
+out:
+    return status;
+}
+
 static const char *record_fault(const vly_record_reader *reader,
                                 const vly_file_learning *record,
                                 const vly_plasticity_info *info,
@@ -128,7 +186,8 @@ static const char *record_fault(const vly_record_reader *reader,
     const char *fault = vly_record_rule(reader, record, info, coefs, params);
     if (fault)
         return fault;
-    if (!coefs_good(info, record, *coefs))
+    if (!coefs_good(info, record, *coefs) ||
+        !program_good(reader, info, record, *coefs, *params))
         return "its coefficients";
     if (record->most > (info->window ? FEAGI_MOST : VLY_MASTER_MAX) ||
         !flags_good(info, record->flags))
@@ -157,8 +216,11 @@ static vly_status learning_read(vly_record_reader *reader, uint64_t index,
     if (reader->projection_descs[p].flags & VLY_PROJECTION_SHORT_TERM)
         return vly_record_short_term(reader, &record, p);
     const char *rule = vly_record_text(reader, record.rule);
-    const vly_plasticity_info *info = rule ? vly_plasticity_find(rule) : NULL;
+    const vly_plasticity_info *info = NULL;
     const char *name = vly_record_text(reader, record.name);
+    vly_status status = rule_find(reader, rule, &info);
+    if (status != VLY_OK)
+        return status;
     const char *fault =
         record.projection != p || !name ? "its projection"
         : !info || info->short_term     ? "its rule is not known"
@@ -181,7 +243,7 @@ static vly_status learning_read(vly_record_reader *reader, uint64_t index,
                                        .w_max = params[info->n_params]};
     *desc = (vly_learning_desc){.struct_size = sizeof(*desc),
                                 .flags = record.flags,
-                                .rule = info->id,
+                                .rule = vly_plasticity_backend_id(info),
                                 .rule_hash = record.rule_hash,
                                 .coefs = coefs,
                                 .n_coefs = record.n_coefs,

@@ -19,7 +19,7 @@ static bool params_good(const vly_record_reader *reader,
         if (!(vly_trace_bursts(params[info->traces[i].param], input.dt_ms) <=
               VLY_TRACE_BURSTS_MAX))
             return false;
-    return params[info->n_params] == 0.0 && !info->check_of(&input);
+    return params[info->n_params] == 0.0 && !vly_plasticity_unfit(info, &input);
 }
 
 /* Coefficients and bursts must be those of the parameters. */

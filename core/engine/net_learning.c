@@ -154,7 +154,7 @@ static vly_status change_projection(vly_net *net, vly_live *change, uint32_t p,
                                             vly_plasticity_size(given->w_max),
                                         .unit = 1.0,
                                         .dt_ms = connectome->desc.dt_ms};
-    const char *unfit = given->info->check_of(&input);
+    const char *unfit = vly_plasticity_unfit(given->info, &input);
     if (unfit)
         return vly_fail(error, VLY_E_INVALID,
                         "plasticity.%s.%s is %g: wanted %s", given->name, key,

@@ -408,7 +408,7 @@ static const char *learned_fault(const vly_connectome *connectome, uint32_t p,
     if (now[info->n_params] != 0.0 &&
         (now[info->n_params] != 1.0 || info->short_term))
         return "frozen";
-    return info->check_of(&input);
+    return vly_plasticity_unfit(info, &input);
 }
 
 static vly_status fits_learned(const vly_state *state,

@@ -32,6 +32,7 @@
 #include "genome/genome_value.h"
 #include "genome/spike_source.h"
 #include "genome/user_model.h"
+#include "genome/user_rule.h"
 
 /* ---- [run] and the top -------------------------------------------------- */
 
@@ -181,6 +182,7 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(vly_expression_vars(reader, vly_toml_get(&reader->root, "var")));
     VLY_TRY(read_run(reader));
     VLY_TRY(vly_neurons_read(reader));
+    VLY_TRY(vly_synapses_read(reader));
     VLY_TRY(vly_models_read(reader));
     VLY_TRY(vly_areas_read(reader));
     VLY_TRY(vly_plasticities_read(reader));
@@ -425,6 +427,7 @@ void vly_genome_destroy(vly_genome *genome)
     vly_free(genome->stimuli);
     vly_records_free(genome);
     vly_plasticities_free(genome);
+    vly_synapses_free(genome);
     vly_memories_free(genome);
     vly_associations_free(genome);
     vly_free(genome->path);

@@ -386,6 +386,8 @@ typedef struct vly_genome {
     uint64_t seed_input;
     const vly_model_info **neuron_models; /* of [neuron.NAME]; each held */
     uint32_t n_neuron_models;
+    const vly_plasticity_info **synapse_rules; /* of [synapse.NAME]; held */
+    uint32_t n_synapse_rules;
     vly_area *areas;
     uint32_t n_areas;
     uint32_t n_neurons;

@@ -159,6 +159,8 @@ static void put_plasticity(vly_text *text, const vly_plasticity *plasticity)
 {
     put_string(text, "plasticity");
     put_string(text, plasticity->info->id);
+    if (plasticity->info->user)
+        put_string(text, vly_plasticity_definition(plasticity->info));
     put_double(text, plasticity->w_max);
     for (uint32_t i = 0; i < plasticity->info->n_params; i++)
         put_double(text, plasticity->params[i]);

@@ -19,6 +19,8 @@ const vly_key vly_keys_top[] = {
     {"model", VLY_FORM_NAMED, "a model with parameters, for several areas"},
     {"use", VLY_FORM_NAMED, "another genome as a part of this one"},
     {"neuron", VLY_FORM_NAMED, "a model of your own: `volley doc neuron`"},
+    {"synapse", VLY_FORM_NAMED,
+     "a rule of plasticity of your own: `volley doc synapse`"},
     {"area", VLY_FORM_NAMED, "neurons of one model; at most 4096"},
     {"map", VLY_FORM_LIST, "synapses between areas"},
     {"stimulus", VLY_FORM_LIST, "input without synapses"},
@@ -67,6 +69,21 @@ const vly_key vly_keys_neuron[] = {
      "steps of a burst, 1 to 16, each of dt/substeps"},
     {"input", VLY_FORM_TEXT,
      "parameter that dc stimuli add to; default i_e, if there is one"},
+    END};
+
+const vly_key vly_keys_synapse[] = {
+    {"param", VLY_FORM_AMOUNTS,
+     "parameters: { tau = \"20 ms\", eta = \"0.1 weight\" }; weight: the unit "
+     "of the map's weights"},
+    {"pre", VLY_FORM_TEXTS,
+     "1 or 2 traces of the source with the parameter that is their time "
+     "constant: { x = \"tau\" }; a spike adds 1, then they decay"},
+    {"post", VLY_FORM_TEXTS, "up to 2 traces of the target, likewise"},
+    {"on_pre", VLY_FORM_TEXT,
+     "what the arrival of a spike does: \"w -= eta*y\""},
+    {"on_post", VLY_FORM_TEXT,
+     "what a spike of the target does: \"w += eta*x\"; a product with a trace "
+     "of pre"},
     END};
 
 const vly_key vly_keys_quantity[] = {
@@ -323,6 +340,7 @@ const vly_key_section vly_key_sections[] = {
     {"run", "[run]", vly_keys_run, false, false},
     {"model", "[model.NAME]", vly_keys_model, true, false},
     {"neuron", "[neuron.NAME]", vly_keys_neuron, false, false},
+    {"synapse", "[synapse.NAME]", vly_keys_synapse, false, false},
     {"quantity", "a value of a [neuron]", vly_keys_quantity, false, false},
     {"use", "[use.NAME]", vly_keys_use, false, false},
     {"area", "[area.NAME]", vly_keys_area, true, false},

@@ -73,6 +73,7 @@ extern const vly_key vly_keys_top[];
 extern const vly_key vly_keys_run[];
 extern const vly_key vly_keys_model[];
 extern const vly_key vly_keys_neuron[];
+extern const vly_key vly_keys_synapse[];
 extern const vly_key vly_keys_quantity[];
 extern const vly_key vly_keys_area[];
 extern const vly_key vly_keys_area_poisson[];

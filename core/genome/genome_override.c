@@ -215,9 +215,10 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
                              const override_path *path, vly_toml_node **table)
 {
     static const char *const tops[] = {
-        "run",         "var",    "model",      "area",       "map",
-        "stimulus",    "record", "morphology", "plasticity", "memory",
-        "association", "use",    "neuron",     "title",      "source"};
+        "run",        "var",      "model",       "area",
+        "map",        "stimulus", "record",      "morphology",
+        "plasticity", "memory",   "association", "use",
+        "neuron",     "synapse",  "title",       "source"};
     const uint32_t n_tops = sizeof(tops) / sizeof(tops[0]);
     const char *top = path->segments[0];
     uint32_t i = 0;
@@ -225,14 +226,15 @@ static vly_status find_table(vly_reader *reader, const vly_toml_node *at,
     char hint[100];
     for (; i < n_tops && strcmp(top, tops[i]) != 0; i++)
         vly_foreign_offer(&suggest, top, tops[i]);
-    uint32_t depth = i < 2 ? 2 : i < 13 ? 3 : 1;
+    uint32_t depth = i < 2 ? 2 : i < 14 ? 3 : 1;
     if (i == n_tops) {
         vly_suggest_text(&suggest, hint, sizeof(hint));
         return fail(reader, at, "unknown path, no ", top,
-                    *hint ? hint
-                          : ", wanted run, var, model, area, map, stimulus, "
-                            "record, morphology, plasticity, memory, "
-                            "association, use, neuron, title or source");
+                    *hint
+                        ? hint
+                        : ", wanted run, var, model, area, map, stimulus, "
+                          "record, morphology, plasticity, memory, "
+                          "association, use, neuron, synapse, title or source");
     }
     if (path->n < depth || (path->n > depth && depth < 3))
         return fail(reader, at, "the path has ",
@@ -310,8 +312,10 @@ vly_status vly_override_put(vly_reader *reader, const char *text,
     if (strcmp(path.segments[0], "var") == 0 && !vly_toml_get(table, key))
         return no_such(reader, value, table, "variable", key);
     /* a new parameter would have no effect */
-    if (strcmp(path.segments[0], "neuron") == 0 && path.n == 4 &&
-        strcmp(path.segments[2], "on") != 0 && !vly_toml_get(table, key))
+    if ((strcmp(path.segments[0], "neuron") == 0 ||
+         strcmp(path.segments[0], "synapse") == 0) &&
+        path.n == 4 && strcmp(path.segments[2], "on") != 0 &&
+        !vly_toml_get(table, key))
         return no_such(reader, value, table, path.segments[2], key);
     char *copy = vly_strdup(key);
     if (!copy)

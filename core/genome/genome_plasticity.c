@@ -12,6 +12,7 @@
 #include "genome/foreign_names.h"
 #include "genome/genome_modulator.h"
 #include "genome/genome_value.h"
+#include "genome/user_rule.h"
 
 #define STEM "w_max"
 
@@ -171,11 +172,13 @@ static vly_status read_rule(vly_reader *reader, const vly_toml_node *table,
         return vly_reader_fail_key(
             reader, table, "[plasticity.%s] has no rule%s", table->key, hint);
     VLY_TRY(vly_reader_string(reader, node, "rule", &id));
-    to->info = vly_plasticity_find(id);
+    to->info = vly_rule_named(reader->genome, id);
     if (to->info)
         return VLY_OK;
     for (uint32_t i = 0; i < vly_plasticity_count(); i++)
         vly_foreign_offer(&suggest, id, vly_plasticity_at(i)->id);
+    for (uint32_t i = 0; i < reader->genome->n_synapse_rules; i++)
+        vly_foreign_offer(&suggest, id, reader->genome->synapse_rules[i]->id);
     vly_foreign_hint(&suggest, id, hint, sizeof(hint));
     if (!*hint)
         put_rules(hint, sizeof(hint));
@@ -339,7 +342,7 @@ static vly_status check_params(vly_reader *reader, const vly_toml_node *table,
                                         .w_max = vly_plasticity_size(to->w_max),
                                         .unit = 1,
                                         .dt_ms = reader->genome->dt_ms};
-    const char *unfit = to->info->check_of(&input);
+    const char *unfit = vly_plasticity_unfit(to->info, &input);
     if (unfit)
         return vly_reader_fail_key(reader, table, "[plasticity.%s]: wanted %s",
                                    table->key, unfit);
@@ -462,6 +465,7 @@ void vly_plasticities_resolve(vly_text *text, const vly_reader *reader)
     const vly_toml_node *tables = vly_toml_get(&reader->root, "plasticity");
     char number[VLY_NUMBER_SIZE];
     char key[VLY_NAME_MAX + 1];
+    vly_synapses_resolve(text, reader->genome);
     for (uint32_t i = 0; i < reader->genome->n_plasticities; i++) {
         const vly_plasticity *of = &reader->genome->plasticities[i];
         const vly_toml_node *table = vly_toml_get(tables, of->name);

@@ -19,8 +19,8 @@
 
 /* What a file gives to the genome that includes it. */
 static const char *const tables[] = {
-    "area",       "model",      "map",    "stimulus", "record",
-    "morphology", "plasticity", "neuron", "memory",   "association"};
+    "area",       "model",  "map",     "stimulus", "record",     "morphology",
+    "plasticity", "neuron", "synapse", "memory",   "association"};
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
 /* Changes of a file, before or after its [use] is expanded. */

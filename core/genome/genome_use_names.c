@@ -405,8 +405,9 @@ out:
     return status;
 }
 
-/* The area that modulates a [plasticity]: one name. */
+/* The area that modulates a [plasticity], and a rule of the same file. */
 static vly_status rename_modulators(vly_reader *reader, vly_toml_node *table,
+                                    const vly_toml_node *rules,
                                     const vly_use_names *names)
 {
     vly_status status = VLY_OK;
@@ -417,6 +418,10 @@ static vly_status rename_modulators(vly_reader *reader, vly_toml_node *table,
         if (node && node->kind == VLY_TOML_STRING)
             VLY_TRY(set_text(reader, &node->u.string,
                              area_name(names, node->u.string)));
+        node = vly_toml_child(&table->u.children[i], "rule");
+        if (rules && node && node->kind == VLY_TOML_STRING &&
+            vly_toml_get(rules, node->u.string))
+            VLY_TRY(put_prefix(reader, names, &node->u.string));
     }
 out:
     return status;
@@ -453,13 +458,14 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
                           const vly_use_names *names)
 {
     static const char *const tables[] = {"area",       "model",  "morphology",
-                                         "plasticity", "neuron", "association"};
+                                         "plasticity", "neuron", "synapse",
+                                         "association"};
     vly_toml_node *models = vly_toml_child(root, "model");
     vly_toml_node *neurons = vly_toml_child(root, "neuron");
     vly_status status = VLY_OK;
     VLY_TRY(rename_lists(reader, root, names));
-    VLY_TRY(
-        rename_modulators(reader, vly_toml_child(root, "plasticity"), names));
+    VLY_TRY(rename_modulators(reader, vly_toml_child(root, "plasticity"),
+                              vly_toml_get(root, "synapse"), names));
     VLY_TRY(
         rename_memories(reader, vly_toml_child(root, "memory"), true, names));
     VLY_TRY(rename_memories(reader, vly_toml_child(root, "association"), false,

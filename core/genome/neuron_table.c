@@ -14,8 +14,9 @@
 /* ---- texts -------------------------------------------------------------- */
 
 /* A string, or a number as a text without a unit. */
-static vly_status text_read(vly_reader *reader, const vly_toml_node *node,
-                            const char *what, bool number, vly_neuron_text *out)
+vly_status vly_table_text_read(vly_reader *reader, const vly_toml_node *node,
+                               const char *what, bool number,
+                               vly_neuron_text *out)
 {
     char digits[VLY_NUMBER_SIZE];
     char *copy = NULL;
@@ -49,7 +50,8 @@ static vly_status name_read(vly_reader *reader, const vly_toml_node *node,
     vly_status status = VLY_OK;
     *out = (vly_neuron_name){.name = node->key, .place = node};
     if (node->kind != VLY_TOML_TABLE)
-        return text_read(reader, node, node->key, number, &out->value);
+        return vly_table_text_read(reader, node, node->key, number,
+                                   &out->value);
     const vly_key_list list = {what, vly_keys_quantity, NULL};
     VLY_TRY(vly_reader_keys(reader, node, &list));
     const vly_toml_node *value = vly_toml_get(node, "value");
@@ -59,7 +61,7 @@ static vly_status name_read(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_fail_key(reader, node,
                                    "%s has no value, wanted value = \"10 ms\"",
                                    node->key);
-    VLY_TRY(text_read(reader, value, "value", number, &out->value));
+    VLY_TRY(vly_table_text_read(reader, value, "value", number, &out->value));
     if (text)
         VLY_TRY(vly_reader_string(reader, text, "text", &out->text));
     if (!range)
@@ -67,15 +69,17 @@ static vly_status name_read(vly_reader *reader, const vly_toml_node *node,
     if (range->kind != VLY_TOML_ARRAY || range->n_children != 2)
         return vly_reader_wrong(reader, range, "range",
                                 "[lowest, highest] with units");
-    VLY_TRY(text_read(reader, &range->u.children[0], "range", true, &out->lo));
-    VLY_TRY(text_read(reader, &range->u.children[1], "range", true, &out->hi));
+    VLY_TRY(vly_table_text_read(reader, &range->u.children[0], "range", true,
+                                &out->lo));
+    VLY_TRY(vly_table_text_read(reader, &range->u.children[1], "range", true,
+                                &out->hi));
 out:
     return status;
 }
 
-static vly_status names_read(vly_reader *reader, const vly_toml_node *table,
-                             const char *key, bool number,
-                             const vly_neuron_name **out, uint32_t *n)
+vly_status vly_table_names_read(vly_reader *reader, const vly_toml_node *table,
+                                const char *kind, const char *key, bool number,
+                                const vly_neuron_name **out, uint32_t *n)
 {
     const vly_toml_node *group = vly_toml_get(table, key);
     vly_neuron_name *names = NULL;
@@ -84,7 +88,7 @@ static vly_status names_read(vly_reader *reader, const vly_toml_node *table,
     *n = 0;
     if (!group)
         return VLY_OK;
-    (void)snprintf(what, sizeof what, "a %s of a [neuron]", key);
+    (void)snprintf(what, sizeof what, "a %s of a [%s]", key, kind);
     if (group->kind != VLY_TOML_TABLE)
         return vly_reader_wrong(reader, group, key,
                                 strcmp(key, "port") == 0
@@ -133,10 +137,11 @@ static vly_status arrivals_read(vly_reader *reader, const vly_toml_node *table,
             port++;
         if (port == source->n_ports)
             return no_port(reader, node, source);
-        /* the list was made by names_read and is not const there */
+        /* the list was made by vly_table_names_read and is not const there */
         vly_neuron_name *to;
         memcpy(&to, &source->ports, sizeof to);
-        VLY_TRY(text_read(reader, node, node->key, false, &to[port].arrives));
+        VLY_TRY(vly_table_text_read(reader, node, node->key, false,
+                                    &to[port].arrives));
     }
 out:
     return status;
@@ -158,7 +163,8 @@ static vly_status parts_read(vly_reader *reader, const vly_toml_node *node,
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         const vly_toml_node *part = vly_toml_get(node, parts[i].key);
         if (part)
-            VLY_TRY(text_read(reader, part, parts[i].key, false, parts[i].to));
+            VLY_TRY(vly_table_text_read(reader, part, parts[i].key, false,
+                                        parts[i].to));
     }
     const vly_toml_node *substeps = vly_toml_get(node, "substeps");
     uint64_t n_substeps = 0;
@@ -168,18 +174,19 @@ static vly_status parts_read(vly_reader *reader, const vly_toml_node *node,
         to->substeps = (uint32_t)n_substeps;
         to->substeps_place = substeps;
     }
-    VLY_TRY(
-        names_read(reader, node, "param", true, &to->params, &to->n_params));
-    VLY_TRY(names_read(reader, node, "port", false, &to->ports, &to->n_ports));
-    VLY_TRY(
-        names_read(reader, node, "state", true, &to->states, &to->n_states));
+    VLY_TRY(vly_table_names_read(reader, node, "neuron", "param", true,
+                                 &to->params, &to->n_params));
+    VLY_TRY(vly_table_names_read(reader, node, "neuron", "port", false,
+                                 &to->ports, &to->n_ports));
+    VLY_TRY(vly_table_names_read(reader, node, "neuron", "state", true,
+                                 &to->states, &to->n_states));
     status = arrivals_read(reader, node, to);
 out:
     return status;
 }
 
-static vly_status fail(vly_reader *reader, const vly_toml_node *node,
-                       const vly_neuron_fault *fault)
+vly_status vly_table_fail(vly_reader *reader, const vly_toml_node *node,
+                          const vly_neuron_fault *fault)
 {
     const vly_toml_node *place = fault->place ? fault->place : node;
     if (fault->at == UINT32_MAX)
@@ -286,7 +293,7 @@ vly_status vly_neuron_table_read(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(parts_read(reader, node, &source));
     status = vly_neuron_compile(&source, &made, &fault);
     if (status == VLY_E_PARSE)
-        return fail(reader, node, &fault);
+        return vly_table_fail(reader, node, &fault);
     if (status != VLY_OK)
         return vly_reader_nomem(reader, sizeof(vly_neuron_fault),
                                 "a neuron model");
@@ -390,10 +397,12 @@ static void put_node(text *to, const vly_toml_node *node)
     }
 }
 
-char *vly_neuron_table_text(const vly_toml_node *node)
+char *vly_table_text(const char *kind, const vly_toml_node *node)
 {
     text to = {0};
-    put(&to, "[neuron.", 8);
+    put(&to, "[", 1);
+    put(&to, kind, strlen(kind));
+    put(&to, ".", 1);
     put_string(&to, node->key);
     put(&to, "]\n", 2);
     for (uint32_t i = 0; i < node->n_children; i++) {

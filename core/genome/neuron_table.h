@@ -10,8 +10,20 @@
 /* E_PARSE with the place, also within a text. */
 vly_status vly_neuron_table_read(vly_reader *reader, const vly_toml_node *node,
                                  vly_neuron_model **model);
-/* The table as TOML, the same for equal contents; NULL: no memory. Owned by the
- * caller. */
-char *vly_neuron_table_text(const vly_toml_node *node);
+/* The table as TOML, [kind.NAME], the same for equal contents; NULL: no memory.
+ * Owned by the caller. */
+char *vly_table_text(const char *kind, const vly_toml_node *node);
+
+/* Parts that [synapse] shares. A string, or (number) a number without a unit;
+ * names with such, under `key` of a table of that kind. */
+vly_status vly_table_text_read(vly_reader *reader, const vly_toml_node *node,
+                               const char *what, bool number,
+                               vly_neuron_text *out);
+vly_status vly_table_names_read(vly_reader *reader, const vly_toml_node *table,
+                                const char *kind, const char *key, bool number,
+                                const vly_neuron_name **out, uint32_t *n);
+/* Refuses at the place of the fault. */
+vly_status vly_table_fail(vly_reader *reader, const vly_toml_node *node,
+                          const vly_neuron_fault *fault);
 
 #endif

@@ -136,7 +136,17 @@ void vly_plasticity_modulator(const vly_plasticity_info *info,
 void vly_plasticity_coefs(const vly_plasticity_info *info,
                           const vly_plasticity_input *input, uint32_t *words)
 {
-    info->coefs_of(input, words);
+    if (info->user)
+        vly_user_rule_coefs(info->user, input, words);
+    else
+        info->coefs_of(input, words);
+}
+
+const char *vly_plasticity_unfit(const vly_plasticity_info *info,
+                                 const vly_plasticity_input *input)
+{
+    return info->user ? vly_user_rule_unfit(info->user, input)
+                      : info->check_of(input);
 }
 
 static double halvings(double tau_ms, double dt_ms, double n)

@@ -51,6 +51,8 @@ typedef int32_t vly_plasticity_step(int32_t m, const uint32_t *coefs,
 typedef vly_short_term vly_short_term_step(vly_short_term state,
                                            const uint32_t *coefs, uint32_t h);
 
+typedef struct vly_user_rule vly_user_rule; /* user_rule.c */
+
 typedef struct vly_plasticity_info {
     const char *id;
     const char *text;
@@ -69,7 +71,9 @@ typedef struct vly_plasticity_info {
     uint32_t modulator_interval;
     uint32_t n_starts;
     bool short_term;
-    bool window; /* a rule of windows: rule.h */
+    bool window;         /* a rule of windows: rule.h */
+    vly_user_rule *user; /* a [synapse]; then these two are NULL: call
+                          * vly_plasticity_coefs and vly_plasticity_unfit */
     void (*coefs_of)(const vly_plasticity_input *input, uint32_t *words);
     /* the condition that inconsistent parameters violate; NULL: consistent */
     const char *(*check_of)(const vly_plasticity_input *input);
@@ -111,6 +115,23 @@ uint32_t vly_plasticity_most(const vly_plasticity_input *input);
 /* words [n_coefs] */
 void vly_plasticity_coefs(const vly_plasticity_info *info,
                           const vly_plasticity_input *input, uint32_t *words);
+/* The condition that the parameters violate; NULL: they fit. */
+const char *vly_plasticity_unfit(const vly_plasticity_info *info,
+                                 const vly_plasticity_input *input);
+
+/* One more user, or one less, of a user's rule, which the last one frees;
+ * nothing for a built-in one and (drop) NULL. [any-thread] */
+void vly_plasticity_hold(const vly_plasticity_info *rule);
+void vly_plasticity_drop(const vly_plasticity_info *rule);
+/* The table [synapse.NAME] as TOML; NULL: a built-in rule */
+const char *vly_plasticity_definition(const vly_plasticity_info *rule);
+/* As backends know the rule: vly_learning_desc.rule. */
+const char *vly_plasticity_backend_id(const vly_plasticity_info *rule);
+/* Of user_rule.c */
+void vly_user_rule_coefs(const vly_user_rule *user,
+                         const vly_plasticity_input *input, uint32_t *words);
+const char *vly_user_rule_unfit(const vly_user_rule *user,
+                                const vly_plasticity_input *input);
 /* Bursts after which a trace counts as 0: 15 halvings, at least 1. As a double,
  * since it may be above VLY_TRACE_BURSTS_MAX. */
 double vly_trace_bursts(double tau_ms, double dt_ms);

@@ -75,7 +75,9 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/stimulus_port.c
     ${CMAKE_CURRENT_LIST_DIR}/toml_reader.cpp
     ${CMAKE_CURRENT_LIST_DIR}/toml_tree.c
+    ${CMAKE_CURRENT_LIST_DIR}/synapse_table.c
     ${CMAKE_CURRENT_LIST_DIR}/user_model.c
+    ${CMAKE_CURRENT_LIST_DIR}/user_rule.c
     ${CMAKE_CURRENT_LIST_DIR}/value_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/voxel_rule.c
 )

@@ -241,7 +241,7 @@ static vly_status read_one(vly_reader *reader, const vly_toml_node *node,
     vly_status status = VLY_OK;
     VLY_TRY(vly_neuron_table_read(reader, node, &neuron));
     vly_user_model *user =
-        user_make(node->key, neuron, vly_neuron_table_text(node));
+        user_make(node->key, neuron, vly_table_text("neuron", node));
     if (!user)
         return vly_reader_nomem(reader, sizeof *user, "a neuron model");
     *model = &user->info;

@@ -76,6 +76,7 @@ struct vly_neuron_model {
     const vly_neuron_source *source; /* while it is made */
     vly_neuron_fault *fault;
     vly_names names;
+    bool synapse; /* of a [synapse] */
 
     vly_neuron_param *params;
     int *decimals; /* [n_params] of their units */
@@ -170,6 +171,9 @@ vly_text vly_neuron_text_of(vly_neuron_model *model,
                             const vly_neuron_text *from);
 /* neuron_read.c: everything from the source */
 bool vly_neuron_read(vly_neuron_model *model);
+/* What a [synapse] does at a spike: assignments to its weight. */
+bool vly_neuron_changes(vly_neuron_model *model, const vly_neuron_text *from,
+                        vly_statements *list);
 /* neuron_check.c: what the parts say together */
 bool vly_neuron_check(vly_neuron_model *model);
 /* neuron_linear.c */

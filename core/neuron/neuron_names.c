@@ -142,7 +142,9 @@ static bool quantity_read(vly_neuron_model *model, const vly_neuron_text *from,
     out->written = "1";
     if (length == 0)
         return true;
-    if (!vly_unit_parse(at, length, &out->unit, &out->decimal))
+    if (model->synapse && length == 6 && memcmp(at, "weight", 6) == 0)
+        out->unit.weight = 1;
+    else if (!vly_unit_parse(at, length, &out->unit, &out->decimal))
         return vly_neuron_refuse(
             model, from->place, "%s has the unit \"%.60s\", wanted %s", what,
             at,
@@ -150,6 +152,8 @@ static bool quantity_read(vly_neuron_model *model, const vly_neuron_text *from,
                 ? "u for micro, as in us"
             : strstr(at, "\xce\xa9") || strstr(at, "\xe2\x84\xa6")
                 ? "Ohm, as in MOhm"
+            : model->synapse
+                ? "weight, that of the map's weights, or one such as ms, 1/ms"
                 : "one such as mV, pA/ms, nS, pF, GOhm, 1/s, mM");
     out->written = vly_arena_text(&model->arena, at, length);
     return out->written != NULL;

@@ -32,6 +32,7 @@ static bool statement_add(vly_neuron_model *model, vly_statements *list,
 typedef enum text_part {
     PART_EQ,
     PART_UPDATE,
+    PART_CHANGE, /* of a [synapse] */
     PART_ARRIVAL,
     PART_RESET
 } text_part;
@@ -46,8 +47,28 @@ static bool not_state(vly_neuron_model *model, vly_text *text, const char *name,
     (void)snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
     for (uint32_t i = 0; i < model->n_states; i++)
         vly_suggest_offer(&near, word, model->fields[i].name);
+    if (model->synapse)
+        return vly_fault_at(text, name, "%s on the left side, wanted w", word);
     return vly_fault_at(text, name, "%s is not in `state`%s", word,
                         vly_suggest_choice(&near, hint, sizeof hint));
+}
+
+/* A [synapse] adds to its weight, which is held finer than what expressions
+ * read of it; spikes alone change a trace. */
+static bool weight_good(vly_text *text, vly_statement *to,
+                        const vly_named *found, const char *name)
+{
+    to->target = found->index;
+    if (found->index != 0)
+        return vly_fault_at(text, name,
+                            "%s is a trace, which each spike raises by 1, "
+                            "wanted w on the left side",
+                            found->name);
+    if (!to->add)
+        return vly_fault_at(text, name,
+                            "w = ..., wanted the change of w: w += ... or w -= "
+                            "...");
+    return true;
 }
 
 /* The left side up to and with = or +=; *minus for -= */
@@ -84,19 +105,22 @@ static bool target_read(vly_neuron_model *model, vly_text *text, text_part part,
     text->at++;
     if (to->derivative && part != PART_EQ)
         return vly_fault_at(text, *name,
-                            "a derivative, wanted an assignment: equations are "
-                            "in `eq`");
+                            model->synapse
+                                ? "a derivative, wanted w += ... or w -= ...: "
+                                  "a weight changes at spikes only"
+                                : "a derivative, wanted an assignment: "
+                                  "equations are in `eq`");
     if (part == PART_EQ && to->add)
         return vly_fault_at(text, *name,
                             "%s= in an equation, wanted =", *minus ? "-" : "+");
     to->local = !found || found->kind == VLY_NODE_LOCAL || found->alias;
     if (found && !to->local && found->kind != VLY_NODE_STATE)
-        return vly_fault_at(text, *name,
-                            "%s is %s, wanted a state variable on the left "
-                            "side",
-                            found->name,
-                            found->kind == VLY_NODE_PARAM ? "a parameter"
-                                                          : "a port");
+        return vly_fault_at(
+            text, *name, "%s is %s, wanted %s on the left side", found->name,
+            found->kind == VLY_NODE_PARAM ? "a parameter" : "a port",
+            model->synapse ? "w" : "a state variable");
+    if (part == PART_CHANGE && !to->local && !to->derivative)
+        return weight_good(text, to, found, *name);
     if (to->local && (to->derivative || part >= PART_ARRIVAL || to->add))
         return not_state(model, text, *name, *n);
     if (!to->local && part == PART_EQ && !to->derivative)
@@ -153,7 +177,7 @@ static bool local_add(vly_neuron_model *model, vly_text *text, text_part part,
     if (!vly_neuron_name_add(model, copy, VLY_NODE_LOCAL, to->target,
                              to->node->unit, text->place))
         return false;
-    if (part == PART_EQ)
+    if (part == PART_EQ || part == PART_CHANGE)
         model->names.items[model->names.n - 1].alias = to->node;
     return true;
 }
@@ -251,6 +275,7 @@ static bool statements_read(vly_neuron_model *model,
     vly_text text = vly_neuron_text_of(model, from);
     text.inputs = part == PART_UPDATE;
     text.n_draws = part == PART_EQ ? NULL : &model->n_draws;
+    text.synapse = part == PART_CHANGE;
     text.in = part == PART_ARRIVAL;
     text.in_port = port;
     for (;;) {
@@ -264,6 +289,12 @@ static bool statements_read(vly_neuron_model *model,
         if (!statement_read(model, &text, part, list))
             return false;
     }
+}
+
+bool vly_neuron_changes(vly_neuron_model *model, const vly_neuron_text *from,
+                        vly_statements *list)
+{
+    return statements_read(model, from, PART_CHANGE, 0, list);
 }
 
 /* ---- the parts ---------------------------------------------------------- */

@@ -199,6 +199,11 @@ static vly_node *draw(vly_text *text, const char *at, vly_node_kind kind)
             text, text->at, "%s( ) with an argument, wanted none: %s", name,
             kind == VLY_NODE_NORMAL ? "its mean is 0 and its deviation 1"
                                     : "it is in [0, 1)");
+    if (text->synapse)
+        return vly_fault_at(text, at,
+                            "%s( ), wanted no draw: what a spike does to a "
+                            "synapse follows from spikes alone",
+                            name);
     if (!text->n_draws)
         return vly_fault_at(text, at,
                             "%s( ), wanted it in `update`, `spike`, "

@@ -88,8 +88,9 @@ typedef struct vly_text {
     const void *place;
     const char *text;
     const char *at;
-    bool inputs; /* ports may be named */
-    bool rises;  /* rises( ) may be used */
+    bool inputs;  /* ports may be named */
+    bool rises;   /* rises( ) may be used */
+    bool synapse; /* of a [synapse] */
     uint32_t *
         n_draws; /* uniform( ) and normal( ) so far; NULL: it may not be used */
     bool in;     /* `in` is the arriving input of port in_port */

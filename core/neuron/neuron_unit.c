@@ -15,11 +15,11 @@ typedef struct symbol {
 } symbol;
 
 static const symbol symbols[] = {
-    {"V", {1, 0, 0, 0}, 3},    {"A", {0, 1, 0, 0}, 12},
-    {"s", {0, 0, 1, 0}, 3},    {"S", {-1, 1, 0, 0}, 9},
-    {"F", {-1, 1, 1, 0}, 12},  {"Ohm", {1, -1, 0, 0}, -9},
-    {"Hz", {0, 0, -1, 0}, -3}, {"M", {0, 0, 0, 1}, 3},
-    {"C", {0, 1, 1, 0}, 15},
+    {"V", {1, 0, 0, 0, 0}, 3},    {"A", {0, 1, 0, 0, 0}, 12},
+    {"s", {0, 0, 1, 0, 0}, 3},    {"S", {-1, 1, 0, 0, 0}, 9},
+    {"F", {-1, 1, 1, 0, 0}, 12},  {"Ohm", {1, -1, 0, 0, 0}, -9},
+    {"Hz", {0, 0, -1, 0, 0}, -3}, {"M", {0, 0, 0, 1, 0}, 3},
+    {"C", {0, 1, 1, 0, 0}, 15},
 };
 
 typedef struct prefix {
@@ -35,13 +35,13 @@ static const struct {
     vly_unit unit;
     const char *text;
 } names[] = {
-    {{0, 0, 0, 0}, "1"},      {{1, 0, 0, 0}, "mV"},
-    {{0, 1, 0, 0}, "pA"},     {{0, 0, 1, 0}, "ms"},
-    {{0, 0, 0, 1}, "mM"},     {{-1, 1, 0, 0}, "nS"},
-    {{-1, 1, 1, 0}, "pF"},    {{1, -1, 0, 0}, "GOhm"},
-    {{0, 0, -1, 0}, "1/ms"},  {{1, 0, -1, 0}, "mV/ms"},
-    {{0, 1, -1, 0}, "pA/ms"}, {{-1, 1, -1, 0}, "nS/ms"},
-    {{0, 0, -1, 1}, "mM/ms"}, {{0, 1, 1, 0}, "fC"},
+    {{0, 0, 0, 0, 0}, "1"},      {{1, 0, 0, 0, 0}, "mV"},
+    {{0, 1, 0, 0, 0}, "pA"},     {{0, 0, 1, 0, 0}, "ms"},
+    {{0, 0, 0, 1, 0}, "mM"},     {{-1, 1, 0, 0, 0}, "nS"},
+    {{-1, 1, 1, 0, 0}, "pF"},    {{1, -1, 0, 0, 0}, "GOhm"},
+    {{0, 0, -1, 0, 0}, "1/ms"},  {{1, 0, -1, 0, 0}, "mV/ms"},
+    {{0, 1, -1, 0, 0}, "pA/ms"}, {{-1, 1, -1, 0, 0}, "nS/ms"},
+    {{0, 0, -1, 1, 0}, "mM/ms"}, {{0, 1, 1, 0, 0}, "fC"},
 };
 
 static bool find(const char *text, size_t n, vly_unit *unit, int *decimal)
@@ -71,7 +71,8 @@ bool vly_unit_symbol(const char *text, size_t n, vly_unit *unit, int *decimal)
 
 bool vly_unit_equal(vly_unit a, vly_unit b)
 {
-    return a.mv == b.mv && a.pa == b.pa && a.ms == b.ms && a.mm == b.mm;
+    return a.mv == b.mv && a.pa == b.pa && a.ms == b.ms && a.mm == b.mm &&
+           a.weight == b.weight;
 }
 
 bool vly_unit_none(vly_unit a)
@@ -92,15 +93,18 @@ bool vly_unit_times(vly_unit a, vly_unit b, int power, vly_unit *out)
 {
     return sum(a.mv, b.mv, power, &out->mv) &&
            sum(a.pa, b.pa, power, &out->pa) &&
-           sum(a.ms, b.ms, power, &out->ms) && sum(a.mm, b.mm, power, &out->mm);
+           sum(a.ms, b.ms, power, &out->ms) &&
+           sum(a.mm, b.mm, power, &out->mm) &&
+           sum(a.weight, b.weight, power, &out->weight);
 }
 
 bool vly_unit_root(vly_unit a, vly_unit *out)
 {
-    if (a.mv % 2 || a.pa % 2 || a.ms % 2 || a.mm % 2)
+    if (a.mv % 2 || a.pa % 2 || a.ms % 2 || a.mm % 2 || a.weight % 2)
         return false;
-    *out = (vly_unit){(int8_t)(a.mv / 2), (int8_t)(a.pa / 2),
-                      (int8_t)(a.ms / 2), (int8_t)(a.mm / 2)};
+    *out =
+        (vly_unit){(int8_t)(a.mv / 2), (int8_t)(a.pa / 2), (int8_t)(a.ms / 2),
+                   (int8_t)(a.mm / 2), (int8_t)(a.weight / 2)};
     return true;
 }
 
@@ -182,6 +186,7 @@ void vly_unit_print(vly_unit unit, char out[VLY_UNIT_TEXT])
     put_power(out, VLY_UNIT_TEXT, "pA", unit.pa);
     put_power(out, VLY_UNIT_TEXT, "ms", unit.ms);
     put_power(out, VLY_UNIT_TEXT, "mM", unit.mm);
+    put_power(out, VLY_UNIT_TEXT, "weight", unit.weight);
 }
 
 void vly_unit_suffix(const char *text, char out[VLY_UNIT_TEXT])

@@ -33,7 +33,8 @@ typedef struct vly_unit {
     int8_t mv;
     int8_t pa;
     int8_t ms;
-    int8_t mm; /* mM */
+    int8_t mm;     /* mM */
+    int8_t weight; /* what a synapse's weight is in */
 } vly_unit;
 
 /* Reads n characters such as "pA/ms", "1/mV^2", "nS" or "1". One of the unit is

@@ -15,4 +15,6 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/neuron_tree.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_unit.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_values.c
-    ${CMAKE_CURRENT_LIST_DIR}/neuron_word.c)
+    ${CMAKE_CURRENT_LIST_DIR}/neuron_word.c
+    ${CMAKE_CURRENT_LIST_DIR}/synapse_model.c
+    ${CMAKE_CURRENT_LIST_DIR}/synapse_names.c)

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Users' neuron models: any bytes as the table [neuron.NAME], or, after a
- * letter and a line break, as one text of a small model: e eq, u update, s
- * spike, r reset, o on.ex, p the value of a parameter, t the start of a
- * variable. What is read gives a sound program, finite coefficients or a
- * sentence, and its definition gives the same model again.
+ * Users' models: any bytes as the table [neuron.NAME] or [synapse.NAME], or,
+ * after a letter and a line break, as one text of a small model: e eq, u
+ * update, s spike, r reset, o on.ex, p the value of a parameter, t the start of
+ * a variable; b on_pre, a on_post of a synapse. What is read gives a sound
+ * program, finite coefficients or a sentence, and its definition gives the same
+ * model again.
  */
 #include "fuzz_support.h"
 
 #include "base/number.h"
 #include "genome/toml_tree.h"
 #include "genome/user_model.h"
+#include "genome/user_rule.h"
+#include "kernels/rules/rule_program.h"
+#include "neuron/synapse_model.h"
 
 /* the parts of `to` in part( ) */
 static const char letters[] = "eusro";
@@ -84,6 +88,95 @@ static void same_again(const vly_model_info *model)
                strcmp(vly_model_definition(again), definition) == 0,
            "another model of the same definition");
     vly_model_drop(again);
+}
+
+/* The words of a rule, for weights of any unit; it keeps weights in bounds, and
+ * where nothing arrived a spike of the target changes nothing. */
+static void sound_rule(uint32_t *words, uint32_t n)
+{
+    const float traces[3][2] = {{0.0f, 0.0f}, {1.0f, 0.25f}, {1e30f, 1e-30f}};
+    demand(vly_rule_program_good(words, n), "words that are no program");
+    for (uint32_t c = 0; c < words[1]; c++) {
+        float number = vly_float(words[VLY_RULE_PROGRAM_HEAD + c]);
+        demand(number - number == 0, "a coefficient that is not finite");
+    }
+    words[0] = 1000000;
+    for (int32_t m = 0; m <= 1000000; m += 250000)
+        for (int i = 0; i < 9; i++) {
+            const float *x = traces[i % 3];
+            const float *y = traces[i / 3];
+            int32_t pre = vly_rule_program_pre(m, words, x, y);
+            int32_t post = vly_rule_program_post(m, words, x, y);
+            demand(pre >= 0 && pre <= 1000000 && post >= 0 && post <= 1000000,
+                   "a weight beyond its bounds");
+            demand(i % 3 > 0 || post == m, "a change without a trace");
+        }
+}
+
+static void whole_rule(const char *text)
+{
+    const vly_plasticity_info *rule = NULL;
+    const vly_plasticity_info *again = NULL;
+    vly_error error = VLY_ERROR_INIT;
+    uint32_t words[VLY_RULE_PROGRAM_WORDS];
+    double params[VLY_SYNAPSE_PARAMS_MAX];
+    vly_status status = vly_plasticity_define(text, "fuzz", &rule, &error);
+    if (status != VLY_OK) {
+        demand(status == VLY_E_PARSE, "refused with another status");
+        demand_sentence(status, &error);
+        return;
+    }
+    for (uint32_t i = 0; i < rule->n_params; i++)
+        params[i] = rule->params[i].init;
+    const vly_plasticity_input input = {
+        .params = params, .w_max = 3.0, .unit = 0x1p-20, .dt_ms = 0.1};
+    vly_plasticity_coefs(rule, &input, words);
+    sound_rule(words, rule->n_coefs);
+    const char *definition = vly_plasticity_definition(rule);
+    demand(vly_plasticity_define(definition, "again", &again, &error) == VLY_OK,
+           error.message);
+    demand(again->table_hash == rule->table_hash &&
+               strcmp(vly_plasticity_definition(again), definition) == 0,
+           "another rule of the same definition");
+    vly_plasticity_drop(again);
+    vly_plasticity_drop(rule);
+}
+
+/* on_pre or on_post of a rule. */
+static void part_rule(char letter, const char *text)
+{
+    const vly_neuron_name params[] = {
+        {.name = "tau", .value = {.text = "10 ms"}},
+        {.name = "eta", .value = {.text = "0.1 weight"}},
+        {.name = "a", .value = {.text = "2"}},
+    };
+    const vly_neuron_name pre[] = {{.name = "x", .value = {.text = "tau"}}};
+    const vly_neuron_name post[] = {{.name = "y", .value = {.text = "tau"}}};
+    vly_synapse_source source = {.scan = vly_toml_scan_number,
+                                 .name = "n",
+                                 .params = params,
+                                 .traces = {pre, post},
+                                 .n_params = 3,
+                                 .n_traces = {1, 1}};
+    const vly_neuron_text of = {text, text};
+    *(letter == 'b' ? &source.on_pre : &source.on_post) = of;
+    const double values[] = {10, 0.1, 2};
+    uint32_t words[VLY_RULE_PROGRAM_WORDS];
+    vly_synapse_model *model = NULL;
+    vly_neuron_fault fault;
+    vly_status status = vly_synapse_compile(&source, &model, &fault);
+    if (status == VLY_OK) {
+        vly_synapse_words(model, values, 3.0, 0x1p-20, 0.1, 0, words);
+        sound_rule(words, vly_synapse_n_words(model));
+    } else {
+        demand(status == VLY_E_PARSE && strlen(fault.sentence) > 5 &&
+                   !strchr(fault.sentence, '\n'),
+               "refused without a sentence");
+        demand(fault.place != text || fault.at == UINT32_MAX ||
+                   fault.at <= strlen(text),
+               "a place outside the text");
+    }
+    vly_synapse_destroy(model);
 }
 
 /* The table itself. */
@@ -172,6 +265,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = 0;
     if (size > 1 && text[0] && text[1] == '\n' && strchr("eusropt", text[0]))
         part(text[0], text + 2);
+    else if (size > 1 && text[1] == '\n' && (text[0] == 'a' || text[0] == 'b'))
+        part_rule(text[0], text + 2);
+    else if (strncmp(text, "[synapse", 8) == 0)
+        whole_rule(text);
     else
         whole(text);
     free(text);

@@ -312,6 +312,8 @@ static void need_devices(vly_registry *registry)
                 more &= ~(unsigned)RANDOM_SHORT_TERM;
             if ((backend->flags & VLY_BACKEND_MODULATES) == 0)
                 more &= ~(unsigned)RANDOM_MODULATED;
+            if (strcmp(id, "cpu") != 0) /* others refuse rules of users */
+                more &= ~(unsigned)RANDOM_RULES;
             continue;
         }
         if (device_is_required(id))
@@ -416,14 +418,15 @@ static void test_coverage(void **state)
         if (k == COVER_file_sonata)
             continue;
 #endif
-        unsigned wanted_of =
-            k < COVER_plasticity_stdp        ? 0
-            : k >= COVER_short_term_tsodyks2 ? RANDOM_SHORT_TERM
-            : k == COVER_plasticity_stdp_reward ||
-                    k == COVER_plasticity_modulator
-                ? RANDOM_MODULATED
-            : k == COVER_plasticity_feagi_stdp ? RANDOM_WINDOWS
-                                               : RANDOM_PLASTIC;
+        unsigned wanted_of = k < COVER_plasticity_stdp ? 0
+                             : k >= COVER_short_term_tsodyks2
+                                 ? RANDOM_SHORT_TERM
+                             : k == COVER_plasticity_stdp_reward ||
+                                     k == COVER_plasticity_modulator
+                                 ? RANDOM_MODULATED
+                             : k == COVER_plasticity_feagi_stdp ? RANDOM_WINDOWS
+                             : k == COVER_plasticity_users      ? RANDOM_RULES
+                                                           : RANDOM_PLASTIC;
         if ((more & wanted_of) != wanted_of)
             continue;
         n_missing += coverage.count[k] < wanted;

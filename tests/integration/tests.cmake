@@ -423,7 +423,8 @@ set(command_tests
     trust
     plain
     readme
-    model)
+    model
+    rules)
 if(VOLLEY_SANITIZE MATCHES "thread")
     # ThreadSanitizer hands a signal on when the program calls the next function
     # that it knows, which a loop that computes does not do.

@@ -129,6 +129,7 @@
     X(plasticity_stdp_triplet)                                                 \
     X(plasticity_stdp_inhibitory)                                              \
     X(plasticity_stdp_reward)                                                  \
+    X(plasticity_users)                                                        \
     X(plasticity_modulator)                                                    \
     X(plasticity_feagi_stdp)                                                   \
     X(plasticity_dendritic)                                                    \
@@ -179,8 +180,9 @@ enum {
     RANDOM_MODULATED = 4, /* of the plastic ones also with a modulator */
     RANDOM_WINDOWS = 8,   /* and onto FEAGI areas */
     RANDOM_LATE = 16,     /* no delay of one burst, and no memories */
-    RANDOM_ALL =
-        RANDOM_PLASTIC | RANDOM_SHORT_TERM | RANDOM_MODULATED | RANDOM_WINDOWS
+    RANDOM_RULES = 32,    /* of the plastic ones also with a user's rule */
+    RANDOM_ALL = RANDOM_PLASTIC | RANDOM_SHORT_TERM | RANDOM_MODULATED |
+                 RANDOM_WINDOWS | RANDOM_RULES
 };
 
 typedef struct random_coverage {

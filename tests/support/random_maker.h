@@ -62,6 +62,8 @@ void put_more_maps(maker *m, uint32_t index);
 void put_space_and_file(maker *m, char **edges);
 /* random_plasticity.c */
 void put_plastic_maps(maker *m);
+/* random_rule.c: a [synapse.sINDEX] for weights up to most */
+void put_users_rule(maker *m, uint32_t index, double most);
 /* random_short_term.c */
 void put_short_term_maps(maker *m);
 /* random_memory.c */

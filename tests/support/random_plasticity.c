@@ -143,9 +143,17 @@ static void put_plastic_map(maker *m, uint32_t index)
     const char *unit = suffix(target->model);
     double most = strong(target->model) * between(m, 0.1, 0.6);
     double w_max = negative ? -most : most;
-    put(m, "\n[plasticity.l%u]\nrule = \"%s\"\nw_max%s = %.4g\n",
-        (unsigned)index, rules[rule], unit, w_max);
-    put_rule_params(m, rule, unit, most);
+    bool users = (m->more & RANDOM_RULES) != 0 && chance(m, 30);
+    if (users)
+        put_users_rule(m, index, most);
+    put(m, "\n[plasticity.l%u]\nw_max%s = %.4g\n", (unsigned)index, unit,
+        w_max);
+    if (users) {
+        put(m, "rule = \"s%u\"\n", (unsigned)index);
+    } else {
+        put(m, "rule = \"%s\"\n", rules[rule]);
+        put_rule_params(m, rule, unit, most);
+    }
     put_flags_of(m);
     put(m,
         "\n[[map]]\nid = \"l%u\"\nfrom = \"a%u\"\nto = \"a%u\"\n"
@@ -158,7 +166,7 @@ static void put_plastic_map(maker *m, uint32_t index)
     put_weight_within(m, unit, w_max);
     put(m, "delay_bursts = %u\n",
         (unsigned)(m->later + whole(m, 1, chance(m, 80) ? 5 : 40)));
-    cover(m, COVER_plasticity_stdp + rule);
+    cover(m, users ? COVER_plasticity_users : COVER_plasticity_stdp + rule);
     if (negative)
         cover(m, COVER_plasticity_negative);
 }

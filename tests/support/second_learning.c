@@ -129,7 +129,12 @@ static change rule_of(const second_learning *l, int post, int32_t m,
     float w = (float)(m >> 8) / 256.0f;
     double v = exact / 65536.0;
     change c = {0.0f, 0.0};
-    if (strcmp(l->rule, "stdp") == 0) {
+    if (strcmp(l->rule, "[synapse]") == 0) {
+        /* no formula of it in doubles: the copy follows the result */
+        if (!post || s[0] > 0.0f || s[1] > 0.0f)
+            c.single = second_rule_change(l, post, w, s);
+        c.exact = (double)c.single + ((double)m - exact) / 65536.0;
+    } else if (strcmp(l->rule, "stdp") == 0) {
         float r = w * coef(l, 2);
         double q = v * (double)coef(l, 2);
         if (post) {

@@ -13,7 +13,7 @@
 
 /* How the synapses of one projection learn, as the file has it. */
 typedef struct second_learning {
-    char rule[32];
+    char rule[32];  /* "[synapse]": a user's */
     uint32_t flags; /* 1 negative, 2 dendritic, 4 nearest, 8 frozen,
                        16 a rule of windows */
     uint32_t most;
@@ -57,6 +57,11 @@ void second_learning_digest(const second_learning *l, uint64_t burst,
                             uint64_t *at, uint64_t *digest);
 /* Largest distance of a weight to the doubles, as a share of w_max. */
 double second_learning_distance(const second_learning *l);
+
+/* second_rule.c: what a user's rule adds to a weight w; traces x0, x1, y0, y1
+ */
+float second_rule_change(const second_learning *l, int post, float w,
+                         const float traces[4]);
 
 /* e^x for x from -80 to 80 */
 float second_exp_single(float x);

@@ -321,7 +321,10 @@ static int read_learning(second_file *file)
             return -1;
         file->projections[get32(p)].learning = l;
         l->flags = get32(p + 4);
-        snprintf(l->rule, sizeof l->rule, "%s", text_at(file, get32(p + 8)));
+        const char *rule = text_at(file, get32(p + 8));
+        if (rule[0] == '[') /* the definition of a user's */
+            rule = "[synapse]";
+        snprintf(l->rule, sizeof l->rule, "%s", rule);
         l->n_coefs = get32(p + 12);
         l->coefs = at(file, get64(p + 24));
         l->most = get32(p + 32);

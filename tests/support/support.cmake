@@ -7,6 +7,7 @@ add_library(volley_second STATIC
     ${CMAKE_CURRENT_LIST_DIR}/second_ports.c
     ${CMAKE_CURRENT_LIST_DIR}/second_program.c
     ${CMAKE_CURRENT_LIST_DIR}/second_learning.c
+    ${CMAKE_CURRENT_LIST_DIR}/second_rule.c
     ${CMAKE_CURRENT_LIST_DIR}/second_association.c
     ${CMAKE_CURRENT_LIST_DIR}/second_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reward.c
@@ -31,6 +32,7 @@ add_library(volley_random_genome STATIC
     ${CMAKE_CURRENT_LIST_DIR}/random_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/random_pool.c
     ${CMAKE_CURRENT_LIST_DIR}/random_plasticity.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_rule.c
     ${CMAKE_CURRENT_LIST_DIR}/random_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/random_space.c
     ${CMAKE_CURRENT_LIST_DIR}/random_voxels.c)

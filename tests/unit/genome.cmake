@@ -34,6 +34,7 @@ if(VOLLEY_SONATA)
 endif()
 # libm: pow, exp and log in double as references
 vly_test(test_rules LABELS unit SOURCES test_rules.c LIBRARIES m)
+vly_test(test_user_rule LABELS unit SOURCES test_user_rule.c LIBRARIES m)
 vly_test(test_eligibility LABELS unit SOURCES test_eligibility.c LIBRARIES m)
 vly_test(test_short_term LABELS unit SOURCES test_short_term.c LIBRARIES m)
 vly_test(test_plasticity_info LABELS unit SOURCES test_plasticity_info.c

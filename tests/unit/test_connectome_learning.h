@@ -48,6 +48,25 @@
          "to = \"F\"\nrule = \"all_to_all\"\nweight = { uniform = [0, 9] }\n"  \
          "plasticity = \"w\"\n"
 
+/* rules of users, one for two maps */
+#define RULES                                                                  \
+    HEAD STATIC(                                                               \
+        "1") "[synapse.r]\nparam = { tau = \"20 ms\", eta = \"0.1 weight\" "   \
+             "}\n"                                                             \
+             "pre = { x = \"tau\" }\npost = { y = \"tau\", y2 = \"tau\" }\n"   \
+             "on_pre = \"w -= 0.1*w*y\"\non_post = \"w += eta*x*exp(-y2)\"\n"  \
+             "[synapse.q]\nparam = { tau = \"5 ms\" }\npre = { x = \"tau\" "   \
+             "}\n"                                                             \
+             "on_post = \"w += (w_max - w)*x/2\"\n"                            \
+             "[plasticity.p]\nrule = \"r\"\nw_max_pa = 3\neta_pa = 0.5\n"      \
+             "[plasticity.n]\nrule = \"q\"\nw_max_ns = -2\n" MAP(              \
+                 "1") "[[map]]\nid = \"m2\"\nfrom = \"C\"\nto = \"E\"\n"       \
+                      "rule = \"all_to_all\"\nweight_pa = 2\nplasticity = "    \
+                      "\"p\"\n"                                                \
+                      "[[map]]\nid = \"n\"\nfrom = \"C\"\nto = \"C\"\n"        \
+                      "rule = \"all_to_all\"\nweight_ns = -1\nplasticity = "   \
+                      "\"n\"\n"
+
 static inline vly_status
 try_build(const char *text, vly_connectome **connectome, vly_error *error)
 {

@@ -163,8 +163,9 @@ static void keys_of_tables(void **state)
     assert_refused(
         "format = 1\n[kernel]\nresolution = 0.1\n",
         "t:2:2: unknown key kernel in the genome, wanted one of "
-        "format, title, source, run, var, model, use, neuron, area, map, "
-        "stimulus, record, morphology, plasticity, memory, association");
+        "format, title, source, run, var, model, use, neuron, synapse, "
+        "area, map, stimulus, record, morphology, plasticity, memory, "
+        "association");
 }
 
 #define PLASTICITY AREA "[plasticity.p]\nw_max_pa = 1\n"

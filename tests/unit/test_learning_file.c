@@ -105,6 +105,7 @@ static void round_trip(void **state)
     (void)state;
     same_again(EVERYTHING);
     same_again(WINDOWS);
+    same_again(RULES);
 }
 
 /* The file of a net that does not learn has no such records. */
@@ -374,6 +375,7 @@ static void crafted_anywhere(void **state)
     (void)state;
     anywhere(EVERYTHING);
     anywhere(GAINS);
+    anywhere(RULES);
 }
 
 /* The records' place in the header, with right checksums. */
@@ -459,6 +461,56 @@ static void crafted_arrays(void **state)
     free(bytes);
 }
 
+/* A rule of a user is what its definition says: no other word, and no other
+ * definition; its coefficients are finite. */
+static void crafted_rules(void **state)
+{
+    (void)state;
+    size_t n;
+    vly_file_header header;
+    vly_file_section table[VLY_SECTIONS];
+    vly_file_learning record;
+    unsigned char *bytes = saved(RULES, &n);
+    unsigned char *copy = malloc(n);
+    memcpy(&header, bytes, sizeof header);
+    memcpy(table, bytes + sizeof header, sizeof table);
+    memcpy(&record, bytes + header.learning, sizeof record);
+    uint32_t n_values = 0;
+    memcpy(&n_values, bytes + record.coefs + 4, 4);
+    assert_int_equal(n_values, 1); /* eta; 0.1 and 1 / 2 are numbers */
+    for (uint32_t i = 0; i < record.n_coefs; i++) {
+        const bool value = i >= 4 && i < 4 + n_values;
+        uint32_t word = 0;
+        memcpy(copy, bytes, n);
+        memcpy(&word, copy + record.coefs + 4 * (size_t)i, 4);
+        word = value ? 0x7f800000 : word ^ 1u;
+        memcpy(copy + record.coefs + 4 * (size_t)i, &word, 4);
+        mend(copy, VLY_SECTION_COEFS);
+        spill(copy, n);
+        assert_damaged("learns: its coefficients");
+    }
+    const struct {
+        const char *from;
+        char to;
+        const char *text;
+    } texts[] = {{"[synapse.", '(', "learns: its rule is not known"},
+                 {"w -= 0.1*w*y", 'v', "v on the left side, wanted w"},
+                 {"exp(-y2)", 'f', "unknown function fxp"},
+                 {"0.1 weight", '7', "digest of the content is wrong"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        memcpy(copy, bytes, n);
+        unsigned char *at = copy + table[VLY_SECTION_TEXT].offset;
+        while (memcmp(at, texts[i].from, strlen(texts[i].from)) != 0)
+            at++;
+        *at = (unsigned char)texts[i].to;
+        mend(copy, VLY_SECTION_TEXT);
+        spill(copy, n);
+        assert_damaged(texts[i].text);
+    }
+    free(copy);
+    free(bytes);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(round_trip, make_path, remove_path),
     cmocka_unit_test_setup_teardown(static_files_are_as_they_were, make_path,
@@ -470,6 +522,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(crafted_anywhere, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_place, make_path, remove_path),
     cmocka_unit_test_setup_teardown(crafted_arrays, make_path, remove_path),
+    cmocka_unit_test_setup_teardown(crafted_rules, make_path, remove_path),
 };
 
 VLY_TEST_MAIN(tests)

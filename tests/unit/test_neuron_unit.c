@@ -19,23 +19,23 @@ static void read_units(void **state)
         vly_unit unit;
         int decimal;
     } cases[] = {
-        {"1", {0, 0, 0, 0}, 0},         {"mV", {1, 0, 0, 0}, 0},
-        {"V", {1, 0, 0, 0}, 3},         {"uV", {1, 0, 0, 0}, -3},
-        {"pA", {0, 1, 0, 0}, 0},        {"nA", {0, 1, 0, 0}, 3},
-        {"ms", {0, 0, 1, 0}, 0},        {"s", {0, 0, 1, 0}, 3},
-        {"us", {0, 0, 1, 0}, -3},       {"mM", {0, 0, 0, 1}, 0},
-        {"uM", {0, 0, 0, 1}, -3},       {"M", {0, 0, 0, 1}, 3},
-        {"nS", {-1, 1, 0, 0}, 0},       {"S", {-1, 1, 0, 0}, 9},
-        {"pF", {-1, 1, 1, 0}, 0},       {"uF", {-1, 1, 1, 0}, 6},
-        {"GOhm", {1, -1, 0, 0}, 0},     {"MOhm", {1, -1, 0, 0}, -3},
-        {"kHz", {0, 0, -1, 0}, 0},      {"Hz", {0, 0, -1, 0}, -3},
-        {"fC", {0, 1, 1, 0}, 0},        {"pA/ms", {0, 1, -1, 0}, 0},
-        {"1/mV^2", {-2, 0, 0, 0}, 0},   {"mV^-2", {-2, 0, 0, 0}, 0},
-        {"1/s", {0, 0, -1, 0}, -3},     {"nS*mV", {0, 1, 0, 0}, 0},
-        {"V/nA/ms", {1, -1, -1, 0}, 0}, {"kV^2", {2, 0, 0, 0}, 12},
+        {"1", {0, 0, 0, 0, 0}, 0},         {"mV", {1, 0, 0, 0, 0}, 0},
+        {"V", {1, 0, 0, 0, 0}, 3},         {"uV", {1, 0, 0, 0, 0}, -3},
+        {"pA", {0, 1, 0, 0, 0}, 0},        {"nA", {0, 1, 0, 0, 0}, 3},
+        {"ms", {0, 0, 1, 0, 0}, 0},        {"s", {0, 0, 1, 0, 0}, 3},
+        {"us", {0, 0, 1, 0, 0}, -3},       {"mM", {0, 0, 0, 1, 0}, 0},
+        {"uM", {0, 0, 0, 1, 0}, -3},       {"M", {0, 0, 0, 1, 0}, 3},
+        {"nS", {-1, 1, 0, 0, 0}, 0},       {"S", {-1, 1, 0, 0, 0}, 9},
+        {"pF", {-1, 1, 1, 0, 0}, 0},       {"uF", {-1, 1, 1, 0, 0}, 6},
+        {"GOhm", {1, -1, 0, 0, 0}, 0},     {"MOhm", {1, -1, 0, 0, 0}, -3},
+        {"kHz", {0, 0, -1, 0, 0}, 0},      {"Hz", {0, 0, -1, 0, 0}, -3},
+        {"fC", {0, 1, 1, 0, 0}, 0},        {"pA/ms", {0, 1, -1, 0, 0}, 0},
+        {"1/mV^2", {-2, 0, 0, 0, 0}, 0},   {"mV^-2", {-2, 0, 0, 0, 0}, 0},
+        {"1/s", {0, 0, -1, 0, 0}, -3},     {"nS*mV", {0, 1, 0, 0, 0}, 0},
+        {"V/nA/ms", {1, -1, -1, 0, 0}, 0}, {"kV^2", {2, 0, 0, 0, 0}, 12},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        vly_unit unit = {9, 9, 9, 9};
+        vly_unit unit = {9, 9, 9, 9, 9};
         int decimal = 99;
         if (!parse(cases[i].text, &unit, &decimal) ||
             !vly_unit_equal(unit, cases[i].unit) || decimal != cases[i].decimal)
@@ -92,14 +92,14 @@ static void printed_units(void **state)
         unit = (vly_unit){(int8_t)((int)(seed % 19) - 9),
                           (int8_t)((int)(seed / 19 % 19) - 9),
                           (int8_t)((int)(seed / 361 % 19) - 9),
-                          (int8_t)((int)(seed / 6859 % 19) - 9)};
+                          (int8_t)((int)(seed / 6859 % 19) - 9), 0};
         vly_unit_print(unit, text);
         if (!parse(text, &again, &decimal) || !vly_unit_equal(unit, again) ||
             decimal != 0)
             fail_msg("%s is read as another unit", text);
     }
-    vly_unit_print((vly_unit){-100, -100, -100, -100}, text);
-    assert_string_equal(text, "mV^-100*pA^-100*ms^-100*mM^-100");
+    vly_unit_print((vly_unit){-100, -100, -100, -100, -100}, text);
+    assert_string_equal(text, "mV^-100*pA^-100*ms^-100*mM^-100*weight^-100");
 }
 
 static void suffixes(void **state)
@@ -131,16 +131,16 @@ static void calculated_units(void **state)
 {
     (void)state;
     vly_unit out;
-    assert_true(vly_unit_times((vly_unit){1, 2, 3, 4}, (vly_unit){1, 1, 1, 1},
-                               -2, &out));
-    assert_true(vly_unit_equal(out, (vly_unit){-1, 0, 1, 2}));
-    assert_false(vly_unit_times((vly_unit){100, 0, 0, 0},
-                                (vly_unit){1, 0, 0, 0}, 1, &out));
-    assert_true(vly_unit_root((vly_unit){2, -4, 0, 6}, &out));
-    assert_true(vly_unit_equal(out, (vly_unit){1, -2, 0, 3}));
-    assert_false(vly_unit_root((vly_unit){2, 0, 1, 0}, &out));
+    assert_true(vly_unit_times((vly_unit){1, 2, 3, 4, 0},
+                               (vly_unit){1, 1, 1, 1, 0}, -2, &out));
+    assert_true(vly_unit_equal(out, (vly_unit){-1, 0, 1, 2, 0}));
+    assert_false(vly_unit_times((vly_unit){100, 0, 0, 0, 0},
+                                (vly_unit){1, 0, 0, 0, 0}, 1, &out));
+    assert_true(vly_unit_root((vly_unit){2, -4, 0, 6, 0}, &out));
+    assert_true(vly_unit_equal(out, (vly_unit){1, -2, 0, 3, 0}));
+    assert_false(vly_unit_root((vly_unit){2, 0, 1, 0, 0}, &out));
     assert_true(vly_unit_none((vly_unit){0}));
-    assert_false(vly_unit_none((vly_unit){0, 0, 0, 1}));
+    assert_false(vly_unit_none((vly_unit){0, 0, 0, 1, 0}));
     /* one rounding: the double nearest to the decimal number */
     assert_true(vly_decimal(3, -3) == 0.003);
     assert_true(vly_decimal(0.1, 3) == 100.0);

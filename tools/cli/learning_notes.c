@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "connectome/connectome_work.h"
+#include "kernels/rules/rule_program.h"
 #include "tools/cli/tool.h"
 
 #define NOTES_MAX 20u
@@ -67,9 +68,9 @@ enum { N_CHANGES = sizeof changes / sizeof changes[0] };
 
 typedef struct learner {
     const vly_plasticity_info *info;
-    uint32_t coefs[32];
-    uint32_t
-        large[32]; /* with LARGE times the parameters in units of weights */
+    uint32_t coefs[VLY_RULE_PROGRAM_WORDS];
+    /* with LARGE times the parameters in units of weights */
+    uint32_t large[VLY_RULE_PROGRAM_WORDS];
     int32_t m;
     double unit; /* of m */
 } learner;
@@ -83,7 +84,8 @@ static bool learner_init(const vly_genome *genome,
     const vly_plasticity *of = genome->pairs[at->pair].plasticity;
     double params[64];
     if (desc == NULL || of == NULL || of->info->n_params > 64 ||
-        of->info->n_coefs > 32 || of->info->window) /* steps are whole */
+        of->info->n_coefs > VLY_RULE_PROGRAM_WORDS ||
+        of->info->window) /* steps are whole */
         return false;
     *to = (learner){.info = of->info,
                     .m = (int32_t)(desc->most / 2),
@@ -110,6 +112,18 @@ static int32_t step(const learner *of, const uint32_t *coefs,
     return m - of->m;
 }
 
+/* Of a user's rule, which need not be linear in its traces: before rounding. */
+static double users_change(const learner *of, const change *kind)
+{
+    const float x[2] = {kind->x, kind->x};
+    const float y[2] = {kind->y, kind->y};
+    const vly_rule_program p = vly_rule_program_of(of->coefs, kind->is_post);
+    const uint32_t word = vly_rule_program_value(&p, of->m, x, y);
+    float dw;
+    memcpy(&dw, &word, sizeof dw);
+    return (double)dw * 65536.0;
+}
+
 /* The change as asked and as stored, in units of m; false: it is not small, or
  * not off by more than 1%. */
 static bool is_off(const learner *of, const change *kind, double *asked,
@@ -124,6 +138,8 @@ static bool is_off(const learner *of, const change *kind, double *asked,
     *asked = alone + (step(of, of->coefs, kind, (float)LARGE) - alone) / LARGE;
     if (kind == &changes[2])
         *asked = alone;
+    if (of->info->user)
+        *asked = users_change(of, kind);
     double off = *stored - *asked;
     double size = *asked < 0.0 ? -*asked : *asked;
     return (off < 0.0 ? -off : off) > 0.01 * size;

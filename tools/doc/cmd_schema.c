@@ -47,19 +47,21 @@ static void put_section_ref(json_writer *json, const char *key,
             (s->name[n] != '.' && s->name[n] != '\0'))
             continue;
         snprintf(of, sizeof of, "%s%s", s->name,
-                 own && s->models ? "_own" : "");
+                 own && (s->models || s->rules) ? "_own" : "");
         put_ref(json, NULL, of);
     }
     json_array_end(json);
     json_object_end(json);
 }
 
-/* A [neuron] gives models that the schema does not know, and so does a [use]:
- * then areas and [model] have any other key, a section NAME_own. */
+/* A [neuron] gives models that the schema does not know, a [synapse] rules, and
+ * a [use] both: then areas, [model] and [plasticity] have any other key, a
+ * section NAME_own. */
 static bool has_own(const vly_key_section *section, const vly_key *key)
 {
     return strcmp(section->name, "top") == 0 &&
-           (strcmp(key->name, "area") == 0 || strcmp(key->name, "model") == 0);
+           (strcmp(key->name, "area") == 0 || strcmp(key->name, "model") == 0 ||
+            strcmp(key->name, "plasticity") == 0);
 }
 
 /* Members of the schema of a key, besides its description. */
@@ -232,7 +234,9 @@ static void put_all_values(json_writer *json)
 static void put_keys(json_writer *json, const vly_key_section *section)
 {
     for (const vly_key *key = section->keys; key->name != NULL; key++) {
-        if (strchr(key->name, '*') != NULL)
+        if (key->form == VLY_FORM_LEARNING) /* of put_own: a name */
+            json_raw(json, key->name, "{\"type\": \"string\"}");
+        else if (strchr(key->name, '*') != NULL)
             put_suffixed(json, section, key);
         else
             put_key(json, section, key, key->name);
@@ -346,12 +350,13 @@ static void put_required(json_writer *json, const vly_key_section *section)
     json_array_end(json);
 }
 
-/* Areas and models of the genome, with users' models or without. */
+/* Areas, models and plasticities of the genome, with users' models and rules or
+ * without. */
 static void put_choice(json_writer *json)
 {
     json_raw(json, "if",
              "{\"anyOf\": [{\"required\": [\"neuron\"]}, {\"required\": "
-             "[\"use\"]}]}");
+             "[\"synapse\"]}, {\"required\": [\"use\"]}]}");
     for (int own = 1; own >= 0; own--) {
         json_object(json, own ? "then" : "else");
         json_object(json, "properties");
@@ -367,7 +372,7 @@ static void put_choice(json_writer *json)
     }
 }
 
-/* Of a user's model: the section's keys, and any other value. */
+/* Of a user's model or rule: the section's keys, and any other value. */
 static void put_own(json_writer *json, const vly_key_section *section)
 {
     char name[32];
@@ -398,7 +403,7 @@ static void put_body(json_writer *json, const vly_key_section *section)
 
 static void put_section(json_writer *json, const vly_key_section *section)
 {
-    if (section->models)
+    if (section->models || section->rules)
         put_own(json, section);
     if (strcmp(section->name, "model") == 0) {
         put_models(json, section);

@@ -12,6 +12,7 @@
 #include "genome/model_info.h"
 #include "genome/voxel_rule.h"
 #include "neuron/neuron_tree.h"
+#include "neuron/synapse_model.h"
 #include "tools/cli/tool.h"
 #include "tools/doc/doc_keys.h"
 #include "tools/doc/doc_plasticity.h"
@@ -66,6 +67,14 @@ static void print_values(void)
 {
     tool_print("\n");
     doc_section_print("value");
+}
+
+/* Keys of [synapse.NAME]. */
+static void print_synapse(void)
+{
+    tool_print("\nat most        %u parameters, %u traces a side\n\n",
+               VLY_SYNAPSE_PARAMS_MAX, VLY_SYNAPSE_TRACES_MAX);
+    doc_section_print("synapse");
 }
 
 /* Keys, functions and limits of [neuron.NAME]. */
@@ -296,6 +305,28 @@ static const doc_topic topics[] = {
      "a step. With spike = \"v >= a\" a step that is not exact ends\nat a "
      "if it would take v beyond it.\n",
      print_neuron},
+    {"synapse", "[synapse.NAME]: a rule of plasticity of your own",
+     "[synapse.pair]\n"
+     "param = { tau = \"20 ms\", up = \"0.01\", down = \"0.1 weight\" }\n"
+     "pre = { x = \"tau\" }\n"
+     "post = { y = \"tau\" }\n"
+     "on_pre = \"w -= down*y\"\n"
+     "on_post = \"w += up*(w_max - w)*x\"\n\n"
+     "[plasticity.X] uses it by rule = \"pair\", and gives w_max_<unit>, "
+     "tau_ms, up, down_<unit>:\nweight is the unit of the map's weights, which "
+     "w and w_max have. The backend cpu runs\nsuch rules; others refuse them "
+     "by "
+     "name.\n\n"
+     "A spike adds 1 to its trace, which decays with the time constant. on_pre "
+     "is done when a\nspike arrives, before it is delivered, on_post when the "
+     "target fires; both read the traces\nbefore this burst. Each has one "
+     "w += ... or w -= ..., and before it lines x = ... for parts,\nin the "
+     "expressions of [neuron.NAME] (`volley doc neuron`), without draws. w is "
+     "the size of\nthe weight and stays within 0 and w_max. on_post is 0 where "
+     "the traces of pre are: a\nproduct with one of them. `volley doc "
+     "learning` "
+     "has the order of events.\n",
+     print_synapse},
     {"limits", "how much a genome may have",
      "What is more is refused with the number that is wanted.\n", print_limits},
     {"import", "what becomes of a genome of FEAGI's",
@@ -414,7 +445,6 @@ const char *doc_word(const char *word)
         {"imports", "import"},
         {"json", "import"},
         {"plastic", "plasticity"},
-        {"synapse", "learning"},
         {"learn", "learning"},
         {"traces", "learning"},
     };
