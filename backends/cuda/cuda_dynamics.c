@@ -237,11 +237,33 @@ static vly_status create_areas(vly_cuda_shard *shard, vly_error *error)
 
 /* ---- tiles ------------------------------------------------------------- */
 
+/* The neurons of an area that this rank updates: [*low, *high) within the area,
+ * all of them without ranks. */
+static void own_part(const vly_cuda_shard *shard, uint32_t a, uint32_t *low,
+                     uint32_t *high)
+{
+    const vly_net_desc *desc = shard->net->desc;
+    const vly_ranks *ranks = vly_common_ranks(desc);
+    const vly_area_desc *area = vly_cuda_area_desc(desc, a);
+    *low = 0;
+    *high = area->n_neurons;
+    if (ranks == NULL)
+        return;
+    if (!vly_common_ranks_part(ranks, ranks->rank, area, low, high))
+        *low = *high = area->first;
+    *low -= area->first;
+    *high -= area->first;
+}
+
 static uint32_t count_tiles(const vly_cuda_shard *shard, uint32_t size)
 {
     uint32_t n = 0;
-    for (uint32_t a = 0; a < shard->view.n_areas; a++)
-        n += (uint32_t)(((uint64_t)shard->areas[a].n + size - 1) / size);
+    for (uint32_t a = 0; a < shard->view.n_areas; a++) {
+        uint32_t low;
+        uint32_t high;
+        own_part(shard, a, &low, &high);
+        n += (uint32_t)(((uint64_t)high - low + size - 1) / size);
+    }
     return n;
 }
 
@@ -261,13 +283,16 @@ static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
     if (status != VLY_OK)
         return status;
     uint32_t at = 0;
-    for (uint32_t a = 0; a < shard->view.n_areas; a++)
-        for (uint32_t i = 0; i < shard->areas[a].n; i += size) {
-            uint32_t left = shard->areas[a].n - i;
+    for (uint32_t a = 0; a < shard->view.n_areas; a++) {
+        uint32_t i;
+        uint32_t high;
+        for (own_part(shard, a, &i, &high); i < high; i += size) {
+            uint32_t left = high - i;
             host[at++] = (vly_cuda_tile){a, i, left < size ? left : size};
             if (left <= size)
                 break;
         }
+    }
     status = vly_cuda_upload(shard, tiles, host, n * sizeof *tiles, error);
     vly_cuda_release(shard, host);
     shard->view.tiles = tiles;

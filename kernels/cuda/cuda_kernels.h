@@ -762,6 +762,15 @@ cudaError_t vly_cuda_launch_sort(const vly_cuda_view *view, uint64_t burst,
 cudaError_t vly_cuda_launch_count_areas(const vly_cuda_view *view,
                                         const vly_cuda_launch *launch,
                                         uint64_t *counts, cudaStream_t stream);
+/* Puts n spikes into the log from position `head` on, and the records of
+ * n_bursts bursts in the place of theirs: what all ranks fired, after a launch
+ * that fired this rank's part. All in pinned memory; gains NULL: 1 << feagi_q.
+ */
+cudaError_t vly_cuda_launch_take(const vly_cuda_view *view, uint64_t burst,
+                                 uint32_t n_bursts,
+                                 const vly_cuda_record *records, uint64_t head,
+                                 uint64_t n, const uint32_t *ids,
+                                 const uint32_t *gains, cudaStream_t stream);
 /* Adds the digest of one field of an area to *digest. */
 cudaError_t vly_cuda_launch_state_digest(const uint32_t *words, uint32_t first,
                                          uint32_t n, uint32_t field,

@@ -178,6 +178,23 @@ static __global__ void sum_state(const uint32_t *words, uint32_t first,
         atomicAdd((unsigned long long *)digest, (unsigned long long)sum);
 }
 
+static __global__ void __launch_bounds__(THREADS)
+    take_spikes(const __grid_constant__ vly_cuda_view view, uint64_t burst,
+                uint32_t n_bursts, const vly_cuda_record *records,
+                uint64_t head, uint64_t n, const uint32_t *ids,
+                const uint32_t *gains)
+{
+    const uint64_t stride = (uint64_t)gridDim.x * THREADS;
+    const uint64_t first = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+    for (uint64_t k = first; k < n_bursts; k += stride)
+        view.records[(uint32_t)(burst + k) & view.record_mask] = records[k];
+    for (uint64_t i = first; i < n; i += stride) {
+        const uint64_t at = (head + i) & view.log_mask;
+        view.log_ids[at] = ids[i];
+        view.log_gains[at] = gains != nullptr ? gains[i] : 1u << view.feagi_q;
+    }
+}
+
 static __global__ void move_log(const __grid_constant__ vly_cuda_view view,
                                 uint64_t from, uint64_t to, uint32_t *ids,
                                 uint32_t *gains, uint64_t mask)
@@ -219,6 +236,22 @@ cudaError_t vly_cuda_launch_state_digest(const uint32_t *words, uint32_t first,
     uint32_t blocks = (n - 1) / THREADS + 1;
     blocks = blocks < 256 ? blocks : 256;
     sum_state<<<blocks, THREADS, 0, stream>>>(words, first, n, field, digest);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_take(const vly_cuda_view *view, uint64_t burst,
+                                 uint32_t n_bursts,
+                                 const vly_cuda_record *records, uint64_t head,
+                                 uint64_t n, const uint32_t *ids,
+                                 const uint32_t *gains, cudaStream_t stream)
+{
+    const uint64_t most = n > n_bursts ? n : n_bursts;
+    uint64_t blocks = (most + THREADS - 1) / THREADS;
+    if (blocks == 0)
+        return cudaSuccess;
+    blocks = blocks < 128 ? blocks : 128; /* more do not read a bus faster */
+    take_spikes<<<(uint32_t)blocks, THREADS, 0, stream>>>(
+        *view, burst, n_bursts, records, head, n, ids, gains);
     return cudaGetLastError();
 }
 
