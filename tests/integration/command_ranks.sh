@@ -313,7 +313,7 @@ says "wanted one process"
 expect 2 run - --ranks 2
 says "cannot be standard input"
 expect 3 run net.toml --ranks 2 --backend template
-says "runs whole networks only; wanted --backend cpu, or one process"
+says "runs whole networks only; wanted --backend cpu or cuda, or one process"
 # what --ranks tells its processes, in the environment of a user
 for place in 1 "" "1 2 1 volley-1-1" "2 2 $$ volley-1-1" "0 2 $$ volley-1-1"; do
     VOLLEY_RANK=$place
