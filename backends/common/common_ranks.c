@@ -72,6 +72,14 @@ static void find_window(vly_common_rank_net *r)
     }
 }
 
+uint32_t vly_common_ranks_window(const vly_net_desc *desc)
+{
+    vly_common_rank_net r = {.to = vly_common_ranks(desc), .desc = desc};
+    if (r.to)
+        find_window(&r);
+    return r.most;
+}
+
 vly_status vly_common_ranks_create(vly_common_rank_net *r,
                                    vly_common_heap *heap,
                                    const vly_net_desc *desc, vly_error *error)

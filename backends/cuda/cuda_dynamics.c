@@ -237,12 +237,9 @@ static vly_status create_areas(vly_cuda_shard *shard, vly_error *error)
 
 /* ---- tiles ------------------------------------------------------------- */
 
-/* The neurons of an area that this rank updates: [*low, *high) within the area,
- * all of them without ranks. */
-static void own_part(const vly_cuda_shard *shard, uint32_t a, uint32_t *low,
-                     uint32_t *high)
+void vly_cuda_own_part(const vly_net_desc *desc, uint32_t a, uint32_t *low,
+                       uint32_t *high)
 {
-    const vly_net_desc *desc = shard->net->desc;
     const vly_ranks *ranks = vly_common_ranks(desc);
     const vly_area_desc *area = vly_cuda_area_desc(desc, a);
     *low = 0;
@@ -261,7 +258,7 @@ static uint32_t count_tiles(const vly_cuda_shard *shard, uint32_t size)
     for (uint32_t a = 0; a < shard->view.n_areas; a++) {
         uint32_t low;
         uint32_t high;
-        own_part(shard, a, &low, &high);
+        vly_cuda_own_part(shard->net->desc, a, &low, &high);
         n += (uint32_t)(((uint64_t)high - low + size - 1) / size);
     }
     return n;
@@ -286,7 +283,8 @@ static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
     for (uint32_t a = 0; a < shard->view.n_areas; a++) {
         uint32_t i;
         uint32_t high;
-        for (own_part(shard, a, &i, &high); i < high; i += size) {
+        for (vly_cuda_own_part(shard->net->desc, a, &i, &high); i < high;
+             i += size) {
             uint32_t left = high - i;
             host[at++] = (vly_cuda_tile){a, i, left < size ? left : size};
             if (left <= size)

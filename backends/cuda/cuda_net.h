@@ -16,7 +16,9 @@ typedef struct vly_cuda_rank_net {
     uint64_t *starts;    /* [mask + 1] positions in the log, by burst */
     uint64_t *digests;   /* [all.most] of this rank's part of a window ... */
     uint32_t *counts;    /* ... and its spikes */
-    uint64_t input_from; /* first input of the window */
+    uint64_t input_from; /* of the run: the first one of the window */
+    vly_input *inputs;   /* [input_room] of a window, of own neurons */
+    uint64_t input_room;
     uint32_t mask;
     uint32_t reserved;
     vly_cuda_record *records; /* pinned, [all.most] of all ranks */

@@ -53,6 +53,41 @@ out:
 
 /* ---- this rank's part of a window --------------------------------------- */
 
+/* The host's input of the window's bursts to this rank's neurons. */
+static vly_status find_inputs(vly_backend_net *net, const vly_run *run,
+                              vly_run *own, vly_error *error)
+{
+    vly_cuda_rank_net *r = &net->ranks;
+    const vly_cuda_view *view = &net->shards[0].view;
+    uint64_t from = r->input_from;
+    uint64_t end;
+    uint64_t n = 0;
+    vly_status status = VLY_OK;
+    while (from < run->n_inputs && run->inputs[from].burst < net->burst)
+        from++;
+    for (end = from; end < run->n_inputs; end++) {
+        if (run->inputs[end].burst >= r->all.end)
+            break;
+        n += run->inputs[end].neuron - view->own_first < view->n_own;
+    }
+    r->input_from = from;
+    if (n > r->input_room) {
+        vly_common_release(&net->heap, r->inputs);
+        r->inputs = NULL;
+        r->input_room = 0;
+        VLY_TRY(vly_common_alloc(&net->heap, 2 * n, sizeof *r->inputs,
+                                 &r->inputs, error));
+        r->input_room = 2 * n;
+    }
+    own->inputs = r->inputs;
+    own->n_inputs = n;
+    for (n = 0; from < end; from++)
+        if (run->inputs[from].neuron - view->own_first < view->n_own)
+            r->inputs[n++] = run->inputs[from];
+out:
+    return status;
+}
+
 /* Bursts up to the end of the window, or fewer where there is no room for their
  * spikes; they are kept. */
 static vly_status run_some(vly_backend_net *net, const vly_run *run,
@@ -64,10 +99,9 @@ static vly_status run_some(vly_backend_net *net, const vly_run *run,
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_ranks_reserve(all, all->n_ids + net->desc->n_neurons,
                                      error));
+    VLY_TRY(find_inputs(net, run, own, error));
     own->flags = VLY_RUN_RECORD;
     own->n_bursts = all->end - net->burst;
-    own->inputs = run->inputs + r->input_from;
-    own->n_inputs = run->n_inputs - r->input_from;
     own->digests = r->digests + done;
     own->spike_counts = r->counts + done;
     own->spikes = all->ids + all->n_ids;
@@ -81,9 +115,6 @@ static vly_status run_some(vly_backend_net *net, const vly_run *run,
                                       r->digests[done + k], &ids, &gains,
                                       error));
     }
-    while (r->input_from < run->n_inputs &&
-           run->inputs[r->input_from].burst < net->burst)
-        r->input_from++;
 out:
     return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A net that ranks run together, this one its part on one device: by plan
- * global, with tiles of its own neurons only. Ranks exchange spikes at the end
- * of a window of bursts, by the host (backends/common/common_ranks.h).
+ * partitioned or global, with tiles of its own neurons only. Ranks exchange
+ * spikes at the end of a window of bursts, by the host
+ * (backends/common/common_ranks.h).
  *
  * The bursts of a window are launched as those of a whole net, so the log has
  * this rank's spikes. Then they are sent, and the spikes of all ranks take

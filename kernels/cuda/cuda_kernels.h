@@ -125,6 +125,9 @@ typedef struct vly_cuda_view {
     uint32_t key_high;
     uint32_t feagi_q;
     uint32_t model; /* the one of all areas, or VLY_CUDA_N_MODELS */
+    /* of a rank: the neurons that it updates; otherwise all */
+    uint32_t own_first;
+    uint32_t n_own;
 } vly_cuda_view;
 
 /* Input of the host: vly_input without the burst. */
@@ -602,7 +605,10 @@ typedef struct vly_cuda_partition {
     const vly_cuda_partition_group *groups; /* [n_groups] */
     const vly_cuda_slice_tile *tiles;       /* [n_tiles] */
     const uint32_t *area_tile;              /* [n_areas] first tile */
-    uint32_t *state;                        /* of the net, as in a snapshot */
+    /* [n_areas] neurons of the area before the first one of this rank; NULL:
+     * 0 */
+    const uint32_t *area_low;
+    uint32_t *state;   /* of the net, as in a snapshot */
     uint32_t *at_rest; /* [own_slices][ring][slice] input in flight */
     uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
     uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
