@@ -109,7 +109,7 @@ vly_status vly_common_ranks_exchange(vly_common_rank_net *r, const vly_run *run,
 vly_status vly_common_ranks_open(vly_common_rank_net *r, uint32_t *n_fired,
                                  uint64_t *digest, vly_error *error);
 /* The spikes of one rank in that burst: r->reader[rank].n_fired ids, ascending,
- * and gains. For each rank once, in their order. */
+ * and gains, if they are not NULL. For each rank once, in their order. */
 vly_status vly_common_ranks_take(vly_common_rank_net *r, uint32_t rank,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error);

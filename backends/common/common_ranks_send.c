@@ -246,8 +246,9 @@ vly_status vly_common_ranks_take(vly_common_rank_net *r, uint32_t rank,
         if (ids[i] < least || ids[i] >= to->first[rank + 1])
             return wrong_message(rank, error);
         least = ids[i] + 1;
-        gains[i] = r->has_gains ? own[i] : UINT32_C(1) << r->desc->feagi_q;
     }
+    for (uint32_t i = 0; gains && i < n; i++)
+        gains[i] = r->has_gains ? own[i] : UINT32_C(1) << r->desc->feagi_q;
     return VLY_OK;
 }
 

@@ -197,8 +197,12 @@ static void give(const vly_backend_net *net, const vly_cuda_record *record,
     if ((run->flags & VLY_RUN_RECORD) == 0 || bytes == 0)
         return;
     memcpy(run->spikes + run->n_spikes, ids, bytes);
-    if (run->spike_gains != NULL)
+    if (run->spike_gains != NULL && net->ranks.all.has_gains)
         memcpy(run->spike_gains + run->n_spikes, gains, bytes);
+    else if (run->spike_gains != NULL)
+        for (uint32_t i = 0; i < record->count; i++)
+            run->spike_gains[run->n_spikes + i] = UINT32_C(1)
+                                                  << net->desc->feagi_q;
     run->n_spikes += record->count;
 }
 
@@ -214,8 +218,9 @@ static vly_status read_burst(vly_backend_net *net, uint32_t k, uint64_t head,
         vly_common_ranks_open(&r->all, &record.count, &record.digest, error));
     VLY_TRY(reserve(net, at, at + record.count, error));
     for (uint32_t rank = 0; rank < r->all.to->n_ranks; rank++) {
-        VLY_TRY(vly_common_ranks_take(&r->all, rank, r->spikes[0] + at,
-                                      r->spikes[1] + at, error));
+        VLY_TRY(vly_common_ranks_take(
+            &r->all, rank, r->spikes[0] + at,
+            r->all.has_gains ? r->spikes[1] + at : NULL, error));
         at += r->all.reader[rank].n_fired;
     }
     r->records[k] = record;

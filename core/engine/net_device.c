@@ -52,6 +52,35 @@ static vly_status create_net(const vly_connectome *connectome,
                                   snapshot, net, error);
 }
 
+/* Its names, and what opens it again; text: of ranks, otherwise NULL. */
+static vly_status describe(vly_engine_device *made,
+                           const vly_backend_spec *spec, const char *text,
+                           const vly_device_spec *wanted, uint32_t n_devices,
+                           vly_error *error)
+{
+    const uint32_t number = (made->backend->flags & VLY_BACKEND_HOST) != 0
+                                ? wanted->n_threads
+                                : wanted->index;
+    if (n_devices > 1)
+        (void)snprintf(made->name, sizeof made->name, "%s:%u-%u", spec->id,
+                       number, number + n_devices - 1);
+    else
+        (void)snprintf(made->name, sizeof made->name, "%s:%u", spec->id,
+                       number);
+    made->index = wanted->index;
+    made->n_threads = wanted->n_threads;
+    /* once: it may read files or query a driver, and statistics are requested
+     * often */
+    vly_device_info info = {.struct_size = sizeof info};
+    if (made->backend->device_info(made->index, &info, NULL) == VLY_OK)
+        (void)snprintf(made->model, sizeof made->model, "%.127s", info.name);
+    made->spec = text ? vly_strdup(text)
+                      : vly_format("%s%s%s", made->name,
+                                   spec->options[0] ? "," : "", spec->options);
+    return made->spec ? VLY_OK
+                      : vly_fail_nomem(error, sizeof made->name, "a name");
+}
+
 /* text: of all ranks, if there are any. */
 static vly_status open_one(const vly_connectome *connectome,
                            vly_registry *registry, const vly_backend_spec *spec,
@@ -93,28 +122,11 @@ static vly_status open_one(const vly_connectome *connectome,
         }
         return status;
     }
-    const uint32_t number = (table->flags & VLY_BACKEND_HOST) != 0
-                                ? wanted.n_threads
-                                : wanted.index;
-    if (n_devices > 1)
-        (void)snprintf(made.name, sizeof made.name, "%s:%u-%u", spec->id,
-                       number, number + n_devices - 1);
-    else
-        (void)snprintf(made.name, sizeof made.name, "%s:%u", spec->id, number);
-    made.index = wanted.index;
-    /* once: it may read files or query a driver, and statistics are requested
-     * often */
-    vly_device_info info = {.struct_size = sizeof info};
-    if (made.backend->device_info(made.index, &info, NULL) == VLY_OK)
-        (void)snprintf(made.model, sizeof made.model, "%.127s", info.name);
-    made.n_threads = wanted.n_threads;
-    made.spec = connectome->desc.ranks
-                    ? vly_strdup(text)
-                    : vly_format("%s%s%s", made.name,
-                                 spec->options[0] ? "," : "", spec->options);
-    if (!made.spec) {
+    status = describe(&made, spec, connectome->desc.ranks ? text : NULL,
+                      &wanted, n_devices, error);
+    if (status != VLY_OK) {
         vly_device_close(&made);
-        return vly_fail_nomem(error, sizeof made.name, "a name");
+        return status;
     }
     *device = made;
 out:
