@@ -27,6 +27,21 @@ bool vly_common_ranks_part(const vly_ranks *to, uint32_t rank,
     return *low < *high;
 }
 
+void vly_common_own_part(const vly_net_desc *desc, uint32_t a, uint32_t *low,
+                         uint32_t *high)
+{
+    const vly_ranks *ranks = vly_common_ranks(desc);
+    const vly_area_desc *area = vly_common_area_desc(desc, a);
+    *low = 0;
+    *high = area->n_neurons;
+    if (!ranks)
+        return;
+    if (!vly_common_ranks_part(ranks, ranks->rank, area, low, high))
+        *low = *high = area->first;
+    *low -= area->first;
+    *high -= area->first;
+}
+
 /* ---- windows ------------------------------------------------------------ */
 
 static bool is_inside(const vly_net_desc *desc, const vly_projection_desc *p)

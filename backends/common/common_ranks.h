@@ -63,6 +63,10 @@ void vly_common_ranks_own(const vly_net_desc *desc, uint32_t *low,
 bool vly_common_ranks_part(const vly_ranks *to, uint32_t rank,
                            const vly_area_desc *area, uint32_t *low,
                            uint32_t *high);
+/* The neurons of area number a that this rank updates: [*low, *high) within the
+ * area; all of them without ranks. */
+void vly_common_own_part(const vly_net_desc *desc, uint32_t a, uint32_t *low,
+                         uint32_t *high);
 /* Bursts of a window at most; 0 without ranks. */
 uint32_t vly_common_ranks_window(const vly_net_desc *desc);
 /* Without ranks to is NULL, and no other function may be called but print. */

@@ -237,28 +237,13 @@ static vly_status create_areas(vly_cuda_shard *shard, vly_error *error)
 
 /* ---- tiles ------------------------------------------------------------- */
 
-void vly_cuda_own_part(const vly_net_desc *desc, uint32_t a, uint32_t *low,
-                       uint32_t *high)
-{
-    const vly_ranks *ranks = vly_common_ranks(desc);
-    const vly_area_desc *area = vly_cuda_area_desc(desc, a);
-    *low = 0;
-    *high = area->n_neurons;
-    if (ranks == NULL)
-        return;
-    if (!vly_common_ranks_part(ranks, ranks->rank, area, low, high))
-        *low = *high = area->first;
-    *low -= area->first;
-    *high -= area->first;
-}
-
 static uint32_t count_tiles(const vly_cuda_shard *shard, uint32_t size)
 {
     uint32_t n = 0;
     for (uint32_t a = 0; a < shard->view.n_areas; a++) {
         uint32_t low;
         uint32_t high;
-        vly_cuda_own_part(shard->net->desc, a, &low, &high);
+        vly_common_own_part(shard->net->desc, a, &low, &high);
         n += (uint32_t)(((uint64_t)high - low + size - 1) / size);
     }
     return n;
@@ -283,7 +268,7 @@ static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
     for (uint32_t a = 0; a < shard->view.n_areas; a++) {
         uint32_t i;
         uint32_t high;
-        for (vly_cuda_own_part(shard->net->desc, a, &i, &high); i < high;
+        for (vly_common_own_part(shard->net->desc, a, &i, &high); i < high;
              i += size) {
             uint32_t left = high - i;
             host[at++] = (vly_cuda_tile){a, i, left < size ? left : size};

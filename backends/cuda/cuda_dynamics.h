@@ -20,9 +20,4 @@ vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t area,
                                uint32_t coef, const vly_column *column,
                                vly_error *error);
 
-/* The neurons of an area that this rank updates: [*low, *high) within the area,
- * all of them without ranks. */
-void vly_cuda_own_part(const vly_net_desc *desc, uint32_t a, uint32_t *low,
-                       uint32_t *high);
-
 #endif

@@ -8,7 +8,6 @@
 #include "kernels/cuda/narrow_sums.h"
 
 #include "backends/common/common_ranks.h"
-#include "cuda_dynamics.h"
 #include "cuda_error.h"
 #include "cuda_narrow.h"
 #include "cuda_net.h"
@@ -75,7 +74,7 @@ static uint64_t own_tiles(const vly_net_desc *desc, uint32_t a, uint32_t tile)
 {
     uint32_t low;
     uint32_t high;
-    vly_cuda_own_part(desc, a, &low, &high);
+    vly_common_own_part(desc, a, &low, &high);
     return ((uint64_t)high - low + tile - 1) / tile;
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda_dynamics.h"
+#include "backends/common/common_ranks.h"
 #include "cuda_error.h"
 #include "cuda_fit.h"
 #include "cuda_memory.h"
@@ -110,7 +110,7 @@ static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
     for (uint32_t a = 0; a < n_areas; a++) {
         uint32_t i;
         uint32_t high;
-        vly_cuda_own_part(shard->net->desc, a, &i, &high);
+        vly_common_own_part(shard->net->desc, a, &i, &high);
         first_host[a] = at;
         first_host[n_areas + a] = i;
         for (; i < high; at++) {

@@ -6,7 +6,6 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_ranks.h"
-#include "cuda_run.h"
 #include "cuda_short_term.h"
 #include "cuda_snapshot.h"
 #include "cuda_stimulus.h"

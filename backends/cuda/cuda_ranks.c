@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cuda_device.h"
 #include "cuda_error.h"
 #include "cuda_history.h"
 #include "cuda_memory.h"
@@ -282,7 +283,7 @@ out:
     return status;
 }
 
-vly_status vly_cuda_ranks_run(vly_backend_net *net, vly_run *run,
+static vly_status run_windows(vly_backend_net *net, vly_run *run,
                               vly_error *error)
 {
     vly_common_rank_net *all = &net->ranks.all;
@@ -299,6 +300,21 @@ vly_status vly_cuda_ranks_run(vly_backend_net *net, vly_run *run,
     }
     run->n_events = work.n_events + all->n_events;
     run->n_candidates = work.n_candidates + all->n_candidates;
+    return status;
+}
+
+vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
+                            vly_error *error)
+{
+    vly_status status =
+        vly_common_check_run(net->desc, net->failed, run, error);
+    if (status == VLY_OK)
+        status = vly_cuda_enter(net->shards[0].device, error);
+    if (status != VLY_OK)
+        return status;
+    status = net->ranks.all.to != NULL ? run_windows(net, run, error)
+                                       : vly_cuda_run_bursts(net, run, error);
+    net->failed = status;
     return status;
 }
 

@@ -24,8 +24,9 @@ vly_status vly_cuda_ranks_check(const vly_net_desc *desc, vly_error *error);
 vly_status vly_cuda_ranks_create(vly_backend_net *net,
                                  const vly_snapshot *snapshot,
                                  vly_error *error);
-vly_status vly_cuda_ranks_run(vly_backend_net *net, vly_run *run,
-                              vly_error *error);
+/* net_run, with ranks or without. */
+vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
+                            vly_error *error);
 /* Between two runs. Without ranks: nothing. */
 vly_status vly_cuda_ranks_refresh(vly_backend_net *net, vly_error *error);
 

@@ -16,7 +16,6 @@
 #include "cuda_net.h"
 #include "cuda_plans.h"
 #include "cuda_range.h"
-#include "cuda_ranks.h"
 #include "cuda_short.h"
 #include "cuda_span.h"
 
@@ -401,20 +400,5 @@ vly_status vly_cuda_run_bursts(vly_backend_net *net, vly_run *run,
     if (status == VLY_OK)
         status = vly_cuda_history_receive(&net->shards[0], error);
     run->drain_ns += vly_cuda_host->clock_ns(vly_cuda_host->context) - time;
-    return status;
-}
-
-vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
-                            vly_error *error)
-{
-    vly_status status =
-        vly_common_check_run(net->desc, net->failed, run, error);
-    if (status == VLY_OK)
-        status = vly_cuda_enter(net->shards[0].device, error);
-    if (status != VLY_OK)
-        return status;
-    status = net->ranks.all.to != NULL ? vly_cuda_ranks_run(net, run, error)
-                                       : vly_cuda_run_bursts(net, run, error);
-    net->failed = status;
     return status;
 }

@@ -6,11 +6,8 @@
 
 #include "cuda_base.h"
 
-vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
-                            vly_error *error);
-
-/* The same after its arguments were checked; of ranks, with the neurons of this
- * one only (cuda_ranks.h). */
+/* A run whose arguments have been checked; of ranks, with the neurons of this
+ * one only. */
 vly_status vly_cuda_run_bursts(vly_backend_net *net, vly_run *run,
                                vly_error *error);
 
