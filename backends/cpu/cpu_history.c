@@ -139,7 +139,7 @@ const uint32_t *vly_cpu_history_set(const vly_backend_net *net, uint64_t age,
                                     const uint32_t **gains)
 {
     const vly_cpu_history *history = &net->history;
-    const uint32_t n_kept = net->ranks.n_kept;
+    const uint32_t n_kept = net->ranks.all.n_kept;
     uint32_t back = (uint32_t)age;
     if (back <= n_kept)
         return vly_cpu_ranks_set(net, back, ids, gains);

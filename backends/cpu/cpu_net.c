@@ -107,7 +107,7 @@ static vly_status create_slices(vly_backend_net *net, vly_error *error)
     estimate_costs(desc, cost);
     uint32_t begin;
     uint32_t last;
-    vly_cpu_ranks_own(desc, &begin, &last);
+    vly_common_ranks_own(desc, &begin, &last);
     const uint64_t before = cost_before(desc, cost, begin);
     const uint64_t total = cost_before(desc, cost, last) - before;
     if (vly_cpu_ranks_before(desc))
@@ -303,7 +303,7 @@ static uint32_t useful_threads(const vly_net_desc *desc, uint32_t wanted)
 {
     uint32_t low;
     uint32_t high;
-    vly_cpu_ranks_own(desc, &low, &high);
+    vly_common_ranks_own(desc, &low, &high);
     uint32_t slices =
         (high - low) / VLY_CPU_SLICE + ((high - low) % VLY_CPU_SLICE != 0);
     wanted = wanted < 1024 ? wanted : 1024;
@@ -388,7 +388,7 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
     char ranks[100];
     if (net->tuner.n_choices > 0 && net->n_own > 1)
         vly_cpu_tuner_print(&net->tuner, threads, sizeof threads);
-    vly_cpu_ranks_print(net, ranks, sizeof ranks);
+    vly_common_ranks_print(&net->ranks.all, ranks, sizeof ranks);
     const int n = snprintf(
         info->plan, sizeof info->plan,
         "%s%u target slices, %s; rows read in place; input ring of at most %u "

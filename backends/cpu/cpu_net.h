@@ -18,6 +18,7 @@
 #include <volley/plugin.h>
 
 #include "backends/common/backend_common.h"
+#include "backends/common/common_ranks.h"
 #include "cpu_kernels.h"
 #include "cpu_program.h"
 #include "cpu_tuner.h"
@@ -118,44 +119,11 @@ typedef struct vly_cpu_thread {
     uint8_t pad[8]; /* a thread's counters share no line with another's */
 } vly_cpu_thread;
 
-/* What this rank's neurons fired in one burst of a window. */
-typedef struct vly_cpu_kept {
-    uint64_t first; /* of vly_cpu_ranks.ids */
-    uint64_t digest;
-    uint32_t n;
-    uint32_t reserved;
-} vly_cpu_kept;
-
-/* The message of a rank that is being read. */
-typedef struct vly_cpu_reader {
-    const uint8_t *at;
-    uint64_t n_bytes; /* left */
-    uint32_t n_fired; /* of the burst that was opened */
-    uint32_t as_bits;
-} vly_cpu_reader;
-
 /* A net that ranks run together (cpu_ranks.h). */
 typedef struct vly_cpu_ranks {
-    const vly_ranks *to; /* NULL: the net is whole */
-    uint8_t *message;    /* of a window */
-    uint64_t message_bytes;
-    uint64_t room;      /* spikes that every rank's caller can still take */
-    uint64_t end;       /* the burst before which the window ends */
-    uint32_t stop;      /* a rank was asked to stop */
-    uint32_t most;      /* bursts of a window */
-    uint32_t limits;    /* the projection that allows no more */
-    uint32_t n_kept;    /* bursts of the window so far */
-    const char *why;    /* "delay" of that projection; NULL: there is none */
-    vly_cpu_kept *kept; /* [most] */
-    uint32_t *row;      /* [most][n_areas + 1] area by area, within the set */
-    uint32_t *ids;      /* [capacity] own spikes, burst by burst */
-    uint32_t *gains;    /* [capacity] */
-    uint64_t n_ids;
-    uint64_t capacity;
-    vly_cpu_reader *reader; /* [n_ranks] */
-    bool has_gains;         /* spikes have gains of their own */
-    bool stale;             /* state of other ranks' neurons is out of date */
-    uint8_t reserved[6];
+    vly_common_rank_net all;
+    uint32_t *row; /* [all.most][n_areas + 1] of the bursts that are kept: area
+                      by area, within the set */
 } vly_cpu_ranks;
 
 struct vly_backend_net {

@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which neurons are this rank's, and the state of those that are not: see
- * cpu_ranks.h.
+ * Which neurons are this rank's, the spikes of all ranks, and the state of
+ * neurons that are not this rank's: see cpu_ranks.h.
  */
 #include "cpu_ranks.h"
 
 #include <string.h>
 
 #include "cpu_learning.h"
-
-/* In the tag of an exchange of state: if another rank exchanges spikes
- * meanwhile, the tags differ, which is an error. */
-#define TAG_STATE (UINT64_C(1) << 60)
-
-void vly_cpu_ranks_own(const vly_net_desc *desc, uint32_t *low, uint32_t *high)
-{
-    const vly_ranks *ranks = vly_common_ranks(desc);
-    *low = ranks ? ranks->first[ranks->rank] : 0;
-    *high = ranks ? ranks->first[ranks->rank + 1] : desc->n_neurons;
-}
 
 uint32_t vly_cpu_ranks_before(const vly_net_desc *desc)
 {
@@ -31,46 +20,42 @@ uint32_t vly_cpu_ranks_after(const vly_net_desc *desc)
     return ranks && ranks->rank + 1 < ranks->n_ranks;
 }
 
-/* ---- state -------------------------------------------------------------- */
-
-/* Words of one rank, read or written one after the other. */
-typedef struct words {
-    uint32_t *out;      /* NULL: counted only, or read */
-    const uint32_t *in; /* NULL: written */
-    uint64_t n;
-    uint64_t end; /* of in */
-    bool bad;
-} words;
-
-static void move_words(words *w, uint32_t *own, uint64_t n)
+vly_status vly_cpu_ranks_create(vly_backend_net *net, vly_error *error)
 {
-    if (w->in && w->n + n > w->end)
-        w->bad = true;
-    if (w->in && !w->bad && n > 0)
-        memcpy(own, w->in + w->n, n * sizeof *own);
-    if (w->out && n > 0)
-        memcpy(w->out + w->n, own, n * sizeof *own);
-    w->n += n;
+    vly_cpu_ranks *r = &net->ranks;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_ranks_create(&r->all, &net->heap, net->desc, error));
+    if (r->all.to)
+        VLY_TRY(vly_common_alloc(&net->heap,
+                                 (uint64_t)r->all.most * (net->n_areas + 1),
+                                 sizeof *r->row, &r->row, error));
+out:
+    return status;
 }
 
-static void move_fields(vly_backend_net *net, uint32_t rank, words *w)
+/* ---- state -------------------------------------------------------------- */
+
+static void move_fields(vly_backend_net *net, uint32_t rank,
+                        vly_common_words *w)
 {
-    const uint32_t *first = net->ranks.to->first;
     for (uint32_t a = 0; a < net->n_areas; a++) {
         vly_cpu_area *area = &net->areas[a];
-        uint32_t end = area->first + area->n;
-        uint32_t low = first[rank] > area->first ? first[rank] : area->first;
-        uint32_t high = first[rank + 1] < end ? first[rank + 1] : end;
-        for (uint32_t f = 0; low < high && f < area->model->n_fields; f++)
-            move_words(w, area->field[f] + (low - area->first), high - low);
+        uint32_t low;
+        uint32_t high;
+        if (vly_common_ranks_part(net->ranks.all.to, rank,
+                                  vly_common_area_desc(net->desc, a), &low,
+                                  &high))
+            for (uint32_t f = 0; f < area->model->n_fields; f++)
+                vly_common_move_words(w, area->field[f] + (low - area->first),
+                                      high - low);
     }
 }
 
 /* The synapses of a rank in each row: rows ascend by target. */
 static void move_synapses(vly_backend_net *net, const vly_cpu_learning *l,
-                          uint32_t rank, words *w)
+                          uint32_t rank, vly_common_words *w)
 {
-    const uint32_t *first = net->ranks.to->first;
+    const uint32_t *first = net->ranks.all.to->first;
     const vly_projection_desc *map = l->t.projection;
     for (uint32_t k = 0; k < l->t.n_sources; k++) {
         const uint32_t *target = map->target + map->row[k];
@@ -79,14 +64,16 @@ static void move_synapses(vly_backend_net *net, const vly_cpu_learning *l,
             map->row[k] + vly_cpu_lower_bound(target, n, first[rank]);
         const uint64_t high =
             map->row[k] + vly_cpu_lower_bound(target, n, first[rank + 1]);
-        move_words(w, (uint32_t *)l->master + low, high - low);
+        vly_common_move_words(w, (uint32_t *)l->master + low, high - low);
         if (l->eligibility)
-            move_words(w, (uint32_t *)l->eligibility + low, high - low);
+            vly_common_move_words(w, (uint32_t *)l->eligibility + low,
+                                  high - low);
     }
 }
 
-static void move_rank(vly_backend_net *net, uint32_t rank, words *w)
+static void move_rank(void *arg, uint32_t rank, vly_common_words *w)
 {
+    vly_backend_net *net = arg;
     move_fields(net, rank, w);
     for (uint32_t n = 0; n < net->n_learning; n++)
         move_synapses(net, &net->learning[n], rank, w);
@@ -94,34 +81,142 @@ static void move_rank(vly_backend_net *net, uint32_t rank, words *w)
 
 vly_status vly_cpu_ranks_refresh(vly_backend_net *net, vly_error *error)
 {
-    const vly_ranks *to = net->ranks.to;
-    const vly_piece *pieces = NULL;
-    vly_common_heap heap = {.bytes = 0};
-    words mine = {.n = 0};
-    vly_status status = VLY_OK;
-    if (!to || !net->ranks.stale)
+    if (!net->ranks.all.to || !net->ranks.all.stale)
         return VLY_OK;
     vly_cpu_learning_flush(net);
-    move_rank(net, to->rank, &mine);
-    VLY_TRY(
-        vly_common_alloc(&heap, mine.n, sizeof *mine.out, &mine.out, error));
-    mine.n = 0;
-    move_rank(net, to->rank, &mine);
-    VLY_TRY(to->gather(to->context, TAG_STATE | net->burst, mine.out,
-                       mine.n * sizeof *mine.out, &pieces, error));
-    for (uint32_t r = 0; r < to->n_ranks; r++) {
-        words others = {.in = pieces[r].data,
-                        .end = pieces[r].n_bytes / sizeof *others.in};
-        if (r == to->rank)
-            continue;
-        move_rank(net, r, &others);
-        if (others.bad || others.n != others.end)
-            VLY_TRY(vly_support_fail(
-                error, VLY_E_DEVICE,
-                "cpu: rank %u sent a state of another size", r));
+    return vly_common_ranks_refresh(&net->ranks.all, net->burst, move_rank, net,
+                                    error);
+}
+
+/* ---- own spikes --------------------------------------------------------- */
+
+static vly_status keep(vly_backend_net *net, vly_error *error)
+{
+    vly_cpu_ranks *r = &net->ranks;
+    const vly_cpu_thread *slices = net->threads + net->first_own;
+    uint32_t *row = r->row + (uint64_t)r->all.n_kept * (net->n_areas + 1);
+    uint32_t *ids = NULL;
+    uint32_t *gains = NULL;
+    uint32_t n = 0;
+    uint64_t digest = 0;
+    vly_status status = VLY_OK;
+    for (uint32_t j = 0; j < net->n_own; j++) {
+        n += slices[j].n_fired;
+        digest += slices[j].digest;
     }
-    net->ranks.stale = false;
+    VLY_TRY(vly_common_ranks_keep(&r->all, n, digest, &ids, &gains, error));
+    memset(row, 0, (net->n_areas + 1) * sizeof *row);
+    for (uint32_t j = 0; j < net->n_own; j++) {
+        const size_t bytes = slices[j].n_fired * sizeof *ids;
+        if (bytes > 0) { /* otherwise there may be no memory yet */
+            memcpy(ids, slices[j].fired, bytes);
+            memcpy(gains, slices[j].gains, bytes);
+            ids += slices[j].n_fired;
+            gains += slices[j].n_fired;
+        }
+        for (uint32_t a = 0; a < net->n_areas; a++)
+            row[a + 1] += slices[j].area_end[a];
+    }
 out:
-    vly_common_release_all(&heap);
+    return status;
+}
+
+const uint32_t *vly_cpu_ranks_set(const vly_backend_net *net, uint32_t age,
+                                  const uint32_t **ids, const uint32_t **gains)
+{
+    const vly_common_rank_net *r = &net->ranks.all;
+    const uint32_t at = r->n_kept - age;
+    *ids = r->ids + r->kept[at].first;
+    *gains = r->gains + r->kept[at].first;
+    return net->ranks.row + (uint64_t)at * (net->n_areas + 1);
+}
+
+/* ---- the bursts of a window --------------------------------------------- */
+
+/* Where the spikes of each area end in ids[n]. */
+static void find_area_ends(const vly_backend_net *net, const uint32_t *ids,
+                           uint32_t n, uint32_t *area_end)
+{
+    uint32_t i = 0;
+    for (uint32_t a = 0; a < net->n_areas; a++) {
+        const uint32_t end = net->areas[a].first + net->areas[a].n;
+        while (i < n && ids[i] < end)
+            i++;
+        area_end[a] = i;
+    }
+}
+
+/* What a slice of other ranks fired: ids[n], in the history. */
+static void end_slice(vly_backend_net *net, uint32_t slice, uint32_t *ids,
+                      uint32_t n, uint64_t burst)
+{
+    vly_cpu_thread fired = net->threads[slice];
+    fired.fired = ids;
+    fired.n_fired = n;
+    find_area_ends(net, ids, n, fired.area_end);
+    vly_cpu_learning_fired(net, &fired, burst);
+}
+
+/* One burst of all ranks, which is number `at` of the run. */
+static vly_status end_one(vly_backend_net *net, uint64_t burst, uint64_t at,
+                          vly_run *run, vly_error *error)
+{
+    vly_common_rank_net *r = &net->ranks.all;
+    const uint32_t rank = r->to->rank;
+    vly_cpu_fired set = {.total = 0};
+    uint64_t digest = 0;
+    uint32_t before = 0;
+    uint32_t after = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_ranks_open(r, &set.total, &digest, error));
+    VLY_TRY(vly_cpu_history_push(net, set.total, &set.ids, &set.gains, &set.row,
+                                 error));
+    for (uint32_t k = 0; k < r->to->n_ranks; k++) {
+        VLY_TRY(vly_common_ranks_take(r, k, set.ids + before + after,
+                                      set.gains + before + after, error));
+        if (k <= rank)
+            before +=
+                r->reader[k].n_fired; /* at last, those of this rank too */
+        else
+            after += r->reader[k].n_fired;
+    }
+    set.row[0] = 0;
+    find_area_ends(net, set.ids, set.total, set.row + 1);
+    if (net->first_own > 0)
+        end_slice(net, 0, set.ids, before - r->reader[rank].n_fired, burst);
+    if (net->first_own + net->n_own < net->n_threads)
+        end_slice(net, net->n_threads - 1, set.ids + before, after, burst);
+    vly_cpu_give(net, &set, digest, at, run);
+out:
+    return status;
+}
+
+static vly_status exchange(vly_backend_net *net, vly_run *run, vly_error *error)
+{
+    vly_common_rank_net *r = &net->ranks.all;
+    const uint32_t n = r->n_kept;
+    vly_common_rank_work work = {.n_events = 0};
+    vly_status status = VLY_OK;
+    for (uint32_t j = 0; j < net->n_own; j++) {
+        work.n_events += net->threads[net->first_own + j].n_events;
+        work.n_candidates += net->threads[net->first_own + j].n_candidates;
+    }
+    VLY_TRY(vly_common_ranks_exchange(r, run, &work, error));
+    for (uint32_t k = 0; k < n; k++)
+        VLY_TRY(end_one(net, net->burst + 1 - n + k,
+                        run->n_bursts_done + 1 - n + k, run, error));
+    VLY_TRY(vly_common_ranks_close(r, error));
+out:
+    return status;
+}
+
+vly_status vly_cpu_ranks_end_burst(vly_backend_net *net, vly_run *run,
+                                   vly_error *error)
+{
+    vly_status status = keep(net, error);
+    if (status != VLY_OK)
+        vly_common_ranks_fail(&net->ranks.all, status);
+    else if (net->burst + 1 == net->ranks.all.end)
+        status = exchange(net, run, error);
     return status;
 }

@@ -48,8 +48,9 @@ static uint32_t may_go_on(const run_job *job)
     const vly_run *run = job->run;
     if (job->status != VLY_OK || run->n_bursts_done == job->until)
         return 0;
-    if (run->n_bursts_done > 0 && job->net->ranks.to)
-        return vly_cpu_ranks_go_on(job->net, run);
+    if (run->n_bursts_done > 0 && job->net->ranks.all.to)
+        return vly_common_ranks_go_on(&job->net->ranks.all, job->net->burst,
+                                      run);
     if (run->n_bursts_done > 0 && vly_common_run_stopped(run))
         return 0;
     return (uint32_t)vly_common_run_has_room(job->net->desc, run);
@@ -109,8 +110,9 @@ static void end_burst(void *arg)
     vly_backend_net *net = job->net;
     vly_run *run = job->run;
     vly_cpu_learning_arrived(net);
-    job->status = net->ranks.to ? vly_cpu_ranks_end_burst(net, run, job->error)
-                                : join_fired(net, run, job->error);
+    job->status = net->ranks.all.to
+                      ? vly_cpu_ranks_end_burst(net, run, job->error)
+                      : join_fired(net, run, job->error);
     vly_cpu_modulators_end(net, run);
     run->n_bursts_done++;
     net->burst++;
@@ -166,8 +168,8 @@ static void run_task(void *arg, uint32_t task)
 
 static void sum_threads(vly_backend_net *net, vly_run *run)
 {
-    run->n_events = 0;
-    run->n_candidates = 0;
+    run->n_events = net->ranks.all.n_events; /* 0 without ranks */
+    run->n_candidates = net->ranks.all.n_candidates;
     for (uint32_t j = 0; j < net->n_threads; j++) {
         run->n_events += net->threads[j].n_events;
         run->n_candidates += net->threads[j].n_candidates;
@@ -218,7 +220,8 @@ static void run_tuned(run_job *job)
     const uint64_t done = run->n_bursts_done;
     uint64_t n_bursts = run->n_bursts - done;
     const uint32_t n_threads = vly_cpu_tuner_next(&net->tuner, &n_bursts);
-    n_bursts = vly_cpu_ranks_whole(net, run, n_bursts);
+    if (net->ranks.all.to)
+        n_bursts = vly_common_ranks_whole(&net->ranks.all, run, n_bursts);
     job->until = done + n_bursts;
     uint64_t begin = vly_support_host->clock_ns(vly_support_host->context);
     vly_status status = run_threads(job, n_threads);
@@ -237,7 +240,8 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
         .net = net, .run = run, .error = error, .until = run->n_bursts};
     run->n_bursts_done = 0;
     run->n_spikes = 0;
-    vly_cpu_ranks_begin(net, run);
+    if (net->ranks.all.to)
+        vly_common_ranks_begin(&net->ranks.all, net->burst, run);
     find_inputs(&job);
     if (net->tuner.n_choices == 0 && may_go_on(&job))
         status = run_threads(&job, net->n_own);

@@ -240,8 +240,12 @@ static vly_status create_areas(vly_cuda_shard *shard, vly_error *error)
 static uint32_t count_tiles(const vly_cuda_shard *shard, uint32_t size)
 {
     uint32_t n = 0;
-    for (uint32_t a = 0; a < shard->view.n_areas; a++)
-        n += (uint32_t)(((uint64_t)shard->areas[a].n + size - 1) / size);
+    for (uint32_t a = 0; a < shard->view.n_areas; a++) {
+        uint32_t low;
+        uint32_t high;
+        vly_common_own_part(shard->net->desc, a, &low, &high);
+        n += (uint32_t)(((uint64_t)high - low + size - 1) / size);
+    }
     return n;
 }
 
@@ -261,13 +265,17 @@ static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
     if (status != VLY_OK)
         return status;
     uint32_t at = 0;
-    for (uint32_t a = 0; a < shard->view.n_areas; a++)
-        for (uint32_t i = 0; i < shard->areas[a].n; i += size) {
-            uint32_t left = shard->areas[a].n - i;
+    for (uint32_t a = 0; a < shard->view.n_areas; a++) {
+        uint32_t i;
+        uint32_t high;
+        for (vly_common_own_part(shard->net->desc, a, &i, &high); i < high;
+             i += size) {
+            uint32_t left = high - i;
             host[at++] = (vly_cuda_tile){a, i, left < size ? left : size};
             if (left <= size)
                 break;
         }
+    }
     status = vly_cuda_upload(shard, tiles, host, n * sizeof *tiles, error);
     vly_cuda_release(shard, host);
     shard->view.tiles = tiles;

@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/narrow_sums.h"
 
-#include "cuda_dynamics.h"
+#include "backends/common/common_ranks.h"
 #include "cuda_error.h"
 #include "cuda_narrow.h"
 #include "cuda_net.h"
@@ -70,12 +70,19 @@ static delay_range find_delays(const vly_net_desc *desc)
     return (delay_range){low, high - low + 1};
 }
 
+static uint64_t own_tiles(const vly_net_desc *desc, uint32_t a, uint32_t tile)
+{
+    uint32_t low;
+    uint32_t high;
+    vly_common_own_part(desc, a, &low, &high);
+    return ((uint64_t)high - low + tile - 1) / tile;
+}
+
 static uint32_t count_tiles(const vly_net_desc *desc, uint32_t tile)
 {
     uint64_t n = 0;
     for (uint32_t a = 0; a < desc->n_areas; a++)
-        n += ((uint64_t)vly_cuda_area_desc(desc, a)->n_neurons + tile - 1) /
-             tile;
+        n += own_tiles(desc, a, tile);
     return n < UINT32_MAX / tile ? (uint32_t)n : UINT32_MAX / tile;
 }
 
@@ -230,7 +237,9 @@ static uint32_t choose_post(const vly_cuda_shard *shard,
     double most = POST_BYTES * (double)shard->store.fixed->n_synapses /
                   (2.0 * sizeof(uint32_t) * blocks * partition->n_slices);
     uint32_t post = partition->mail_room / POST_SHARE;
-    if (shard->net->n_shards > 1) /* a device knows the parts on it only */
+    /* a device of a span knows the parts on it only; most launches of a rank
+     * have one burst */
+    if (shard->net->n_shards > 1 || vly_common_ranks(shard->net->desc) != NULL)
         return 0;
     if (shard->net->wanted.post != VLY_CUDA_AUTO)
         return shard->net->wanted.post < partition->mail_room
@@ -277,8 +286,7 @@ static vly_status try_cluster(vly_cuda_shard *shard, delay_range delays,
         limit < VLY_CUDA_PARTITION_BLOCKS ? limit : VLY_CUDA_PARTITION_BLOCKS;
     n_clusters = n_clusters < limit / cluster ? n_clusters : limit / cluster;
     n_clusters *= n_shards;
-    uint32_t most =
-        divide_up(shard->store.fixed->n_neurons, MIN_NEURONS * cluster);
+    uint32_t most = divide_up(shard->view.n_own, MIN_NEURONS * cluster);
     n_clusters = n_clusters < most ? n_clusters : most;
     if (n_clusters < n_shards ||
         !set_sizes(shard, delays, n_clusters, shared_bytes, &made))
@@ -353,8 +361,8 @@ static const char *refuse(const vly_cuda_shard *shard)
 {
     if (vly_cuda_has_feagi(shard->store.fixed))
         return "FEAGI areas need gains and candidates";
-    if (shard->store.fixed->n_neurons == 0)
-        return "the net has no neurons";
+    if (shard->view.n_own == 0)
+        return "there are no neurons to update";
     if (shard->view.n_ports > 1 ||
         shard->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
         return "too many ports or areas";
@@ -403,6 +411,11 @@ vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
                                     shard->device),
         "cudaDeviceGetAttribute", error);
     delay_range delays = find_delays(shard->store.fixed);
+    if (vly_common_ranks_window(shard->net->desc) > delays.first) {
+        *why = "ranks run several bursts before they exchange spikes, and a "
+               "map inside a rank has a shorter delay";
+        return VLY_OK;
+    }
     partition_choice choice = {.ns = {-1.0, -1.0}};
     uint32_t narrow = 0;
     if (status == VLY_OK)
@@ -419,8 +432,7 @@ vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
         *why = "its accumulators, for all delays, exceed shared memory";
     else
         shard->partition = choice.made[narrow];
-    if (*why != NULL &&
-        shard->store.fixed->n_neurons < MIN_NEURONS * shard->net->n_shards)
+    if (*why != NULL && shard->view.n_own < MIN_NEURONS * shard->net->n_shards)
         *why = "it has fewer than 128 neurons a device";
     vly_cuda_partition_own(shard);
     shard->partition_delay = delays.first;

@@ -129,6 +129,7 @@ static void release(vly_cuda_shard *shard)
 const vly_cuda_plan vly_cuda_plan_global = {
     .name = "global",
     .has_programs = 1,
+    .has_ranks = 1,
     .fit = fit,
     .reserve = reserve,
     .create = create,

@@ -95,18 +95,16 @@ static uint64_t position_of(vly_cuda_shard *shard, uint64_t burst,
     return record.start;
 }
 
-vly_status vly_cuda_history_reserve(vly_cuda_shard *shard, uint64_t oldest,
-                                    uint64_t n, vly_error *error)
+vly_status vly_cuda_history_move(vly_cuda_shard *shard, uint64_t from,
+                                 uint64_t n, vly_error *error)
 {
-    vly_status status = VLY_OK;
-    uint64_t from = position_of(shard, oldest, &status, error);
     uint64_t held = shard->head - from;
     uint64_t capacity = vly_common_power_of_two(2 * (held + n));
     uint32_t *ids = NULL;
     uint32_t *gains = NULL;
-    if (status != VLY_OK || capacity <= shard->view.log_mask + 1)
-        return status;
-    status = log_alloc(shard, capacity, &ids, &gains, error);
+    if (capacity <= shard->view.log_mask + 1)
+        return VLY_OK;
+    vly_status status = log_alloc(shard, capacity, &ids, &gains, error);
     if (status == VLY_OK)
         status = vly_cuda_check((int)vly_cuda_launch_log_move(
                                     &shard->view, from, shard->head, ids, gains,
@@ -122,6 +120,15 @@ vly_status vly_cuda_history_reserve(vly_cuda_shard *shard, uint64_t oldest,
     shard->view.log_gains = gains;
     shard->view.log_mask = capacity - 1;
     return VLY_OK;
+}
+
+vly_status vly_cuda_history_reserve(vly_cuda_shard *shard, uint64_t oldest,
+                                    uint64_t n, vly_error *error)
+{
+    vly_status status = VLY_OK;
+    uint64_t from = position_of(shard, oldest, &status, error);
+    return status == VLY_OK ? vly_cuda_history_move(shard, from, n, error)
+                            : status;
 }
 
 vly_status vly_cuda_history_grow(vly_cuda_shard *shard, vly_error *error)

@@ -10,6 +10,9 @@ vly_status vly_cuda_history_create(vly_cuda_shard *shard, vly_error *error);
 /* Makes room for n more spikes in addition to those from burst `oldest` on. */
 vly_status vly_cuda_history_reserve(vly_cuda_shard *shard, uint64_t oldest,
                                     uint64_t n, vly_error *error);
+/* The same where the first of those spikes is known by its position. */
+vly_status vly_cuda_history_move(vly_cuda_shard *shard, uint64_t from,
+                                 uint64_t n, vly_error *error);
 /* The n_spikes spikes of n_bursts bursts, in order; gains may be NULL. */
 vly_status vly_cuda_history_read(vly_cuda_shard *shard, uint64_t burst,
                                  uint32_t n_bursts, uint64_t n_spikes,

@@ -70,7 +70,8 @@ uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,
     return n;
 }
 
-/* Log2 of the threads that the synapses of a source keep busy: a mean of them. */
+/* Log2 of the threads that the synapses of a source keep busy: a mean of them.
+ */
 static uint32_t choose_shift(uint64_t n_synapses, uint64_t n_rows)
 {
     uint64_t mean = n_rows > 0 ? n_synapses / n_rows : 0;

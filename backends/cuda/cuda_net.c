@@ -12,6 +12,7 @@
 #include "cuda_partition.h"
 #include "cuda_plans.h"
 #include "cuda_range.h"
+#include "cuda_ranks.h"
 #include "cuda_shard.h"
 #include "cuda_span.h"
 
@@ -53,6 +54,8 @@ static vly_status make_net(const int32_t *devices, uint32_t n_devices,
     made->desc = desc;
     made->burst = snapshot->burst;
     made->wanted = *wanted;
+    if (vly_common_ranks(desc) != NULL)
+        made->wanted.linger = 0; /* others' spikes come between launches */
     made->is_shared = n_devices > 1 && devices[0] == devices[1];
     vly_cuda_range_begin("volley net");
     for (uint32_t i = 0; i < made->n_shards && status == VLY_OK; i++) {
@@ -62,6 +65,8 @@ static vly_status make_net(const int32_t *devices, uint32_t n_devices,
                                            snapshot, error);
     }
     vly_cuda_range_end();
+    if (status == VLY_OK)
+        status = vly_cuda_ranks_create(made, snapshot, error);
     if (status != VLY_OK) {
         vly_cuda_net_destroy(made);
         return status;
@@ -80,6 +85,8 @@ static vly_status check_create(const vly_device_spec *devices,
     vly_status status = vly_cuda_detect(error);
     if (status == VLY_OK)
         status = vly_common_supports_planes(desc, error);
+    if (status == VLY_OK)
+        status = vly_cuda_ranks_check(desc, error);
     if (status == VLY_OK)
         status = vly_common_snapshot_check(desc, snapshot, error);
     if (status != VLY_OK)
@@ -102,6 +109,8 @@ static uint32_t choose_devices(const vly_net_desc *desc,
     if (wanted->plan > 0)
         plan = vly_cuda_plan_at(wanted->plan - 1)->name;
     *why = vly_cuda_span_refuse(desc);
+    if (vly_common_ranks(desc) != NULL)
+        *why = "a rank has one";
     if (*why != NULL || n == 1)
         return 1;
     if (strcmp(plan, vly_cuda_plan_partitioned.name) != 0) {
@@ -186,6 +195,8 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     if (from.wanted.devices != 0)
         return make_best(devices, n, &from, net, error);
     const char *why = n > 1 ? vly_cuda_span_refuse(desc) : NULL;
+    if (n > 1 && vly_common_ranks(desc) != NULL)
+        why = "a rank has one device";
     if (why != NULL)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option span=%u: %s, which one device only "
@@ -254,6 +265,19 @@ static void say_devices(const vly_backend_net *net, char *plan, size_t size)
                    offered, (int)(size - strlen(offered) - 32), text);
 }
 
+/* Before all else: when ranks exchange spikes. */
+static void say_ranks(const vly_backend_net *net, char *plan, size_t size)
+{
+    char text[256];
+    char ranks[100];
+    vly_common_ranks_print(&net->ranks.all, ranks, sizeof ranks);
+    if (ranks[0] == 0)
+        return;
+    (void)snprintf(text, sizeof text, "%s", plan);
+    (void)snprintf(plan, size, "%s%.*s", ranks, (int)(size - sizeof ranks),
+                   text);
+}
+
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                              vly_error *error)
 {
@@ -273,5 +297,6 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
     net->shards[0].plan->say(&net->shards[0],
                              n_synapses > 0 ? (double)n_synapses : 1.0, info);
     say_devices(net, info->plan, sizeof info->plan);
+    say_ranks(net, info->plan, sizeof info->plan);
     return VLY_OK;
 }

@@ -6,8 +6,25 @@
 #ifndef VOLLEY_CUDA_NET_H
 #define VOLLEY_CUDA_NET_H
 
+#include "backends/common/common_ranks.h"
 #include "cuda_options.h"
 #include "cuda_shard.h"
+
+/* A net that ranks run together (cuda_ranks.h). */
+typedef struct vly_cuda_rank_net {
+    vly_common_rank_net all;
+    uint64_t *starts;    /* [mask + 1] positions in the log, by burst */
+    uint64_t *digests;   /* [all.most] of this rank's part of a window ... */
+    uint32_t *counts;    /* ... and its spikes */
+    uint64_t input_from; /* of the run: the first one of the window */
+    vly_input *inputs;   /* [input_room] of a window, of own neurons */
+    uint64_t input_room;
+    uint32_t mask;
+    uint32_t reserved;
+    vly_cuda_record *records; /* pinned, [all.most] of all ranks */
+    uint32_t *spikes[2];      /* pinned, [room] ids and gains of all ranks */
+    uint64_t room;
+} vly_cuda_rank_net;
 
 struct vly_backend_net {
     vly_common_heap heap; /* this struct and the shards */
@@ -22,6 +39,7 @@ struct vly_backend_net {
     uint64_t burst;         /* number of bursts done */
     uint32_t launch_bursts; /* limit for the next launch */
     float mean_spikes;      /* of a burst, in the last launch */
+    vly_cuda_rank_net ranks;
 };
 
 vly_status vly_cuda_net_create(const vly_device_spec *device,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/common/common_ranks.h"
 #include "cuda_error.h"
 #include "cuda_fit.h"
 #include "cuda_memory.h"
@@ -90,26 +91,30 @@ static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
     uint32_t n_areas = shard->view.n_areas;
     vly_cuda_slice_tile *tiles = NULL;
     vly_cuda_slice_tile *host = NULL;
-    uint32_t *first = NULL;
+    uint32_t *first = NULL; /* and the neurons before a rank's own */
     uint32_t *first_host = NULL;
     vly_status status = vly_cuda_device_alloc(shard, partition->n_tiles,
                                               sizeof *tiles, &tiles, error);
     if (status == VLY_OK)
-        status =
-            vly_cuda_device_alloc(shard, n_areas, sizeof *first, &first, error);
+        status = vly_cuda_device_alloc(shard, n_areas, 2 * sizeof *first,
+                                       &first, error);
     if (status == VLY_OK)
         status = vly_cuda_alloc(shard, partition->n_tiles, sizeof *host, &host,
                                 error);
     if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n_areas, sizeof *first_host, &first_host,
-                                error);
+        status = vly_cuda_alloc(shard, n_areas, 2 * sizeof *first_host,
+                                &first_host, error);
     if (status != VLY_OK)
         return status;
     uint32_t at = 0;
     for (uint32_t a = 0; a < n_areas; a++) {
+        uint32_t i;
+        uint32_t high;
+        vly_common_own_part(shard->net->desc, a, &i, &high);
         first_host[a] = at;
-        for (uint32_t i = 0; i < shard->areas[a].n; at++) {
-            uint32_t left = shard->areas[a].n - i;
+        first_host[n_areas + a] = i;
+        for (; i < high; at++) {
+            uint32_t left = high - i;
             uint32_t n = left < partition->tile ? left : partition->tile;
             host[at] =
                 (vly_cuda_slice_tile){a, (uint32_t)shard->info[a].state_at + i,
@@ -121,12 +126,14 @@ static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
                              partition->n_tiles * sizeof *tiles, error);
     if (status == VLY_OK)
         status = vly_cuda_upload(shard, first, first_host,
-                                 n_areas * sizeof *first, error);
+                                 2 * n_areas * sizeof *first, error);
     vly_cuda_release(shard, host);
     vly_cuda_release(shard, first_host);
     partition->state = shard->state;
     partition->tiles = tiles;
     partition->area_tile = first;
+    if (vly_common_ranks(shard->net->desc) != NULL)
+        partition->area_low = first + n_areas;
     return status;
 }
 
@@ -247,6 +254,7 @@ static void release(vly_cuda_shard *shard)
     p->groups = NULL;
     p->tiles = NULL;
     p->area_tile = NULL;
+    p->area_low = NULL;
     p->at_rest = NULL;
     p->draws = NULL;
     p->gate = NULL;
@@ -348,6 +356,7 @@ static void say(const vly_cuda_shard *shard, double synapses,
 const vly_cuda_plan vly_cuda_plan_partitioned = {
     .name = "partitioned",
     .has_limits = 1,
+    .has_ranks = 1,
     .fit = fit,
     .create = create,
     .restore = restore,

@@ -86,11 +86,14 @@ vly_status vly_cuda_plan_choose(vly_cuda_shard *shard, vly_error *error)
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++) {
         if (asked != NULL && asked != plans[i])
             continue;
-        if (!plans[i]->has_programs && vly_cuda_has_programs(shard)) {
+        if (!plans[i]->has_programs && vly_cuda_has_programs(shard))
             fits[i].why = "the net has models of users";
-            continue;
-        }
-        status = plans[i]->fit(shard, &fits[i], error);
+        else if (!plans[i]->has_ranks &&
+                 vly_common_ranks(shard->net->desc) != NULL)
+            fits[i].why = "ranks run the net, and spikes of other ranks come "
+                          "between launches";
+        else
+            status = plans[i]->fit(shard, &fits[i], error);
         if (status != VLY_OK)
             return status;
         if (asked != NULL && fits[i].why != NULL && shard->net->n_shards > 1)

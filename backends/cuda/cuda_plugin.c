@@ -5,7 +5,7 @@
 #include "cuda_dynamics.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
-#include "cuda_run.h"
+#include "cuda_ranks.h"
 #include "cuda_short_term.h"
 #include "cuda_snapshot.h"
 #include "cuda_stimulus.h"
@@ -32,14 +32,15 @@ static void deinit(void)
 
 static vly_status supports(const vly_net_desc *desc, vly_error *error)
 {
-    return vly_common_supports_planes(desc, error);
+    vly_status status = vly_common_supports_planes(desc, error);
+    return status == VLY_OK ? vly_cuda_ranks_check(desc, error) : status;
 }
 
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS |
              VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES |
-             VLY_BACKEND_PROGRAMS,
+             VLY_BACKEND_PROGRAMS | VLY_BACKEND_RANKS,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
     .supports = supports,

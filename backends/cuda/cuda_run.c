@@ -377,15 +377,10 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
     return status;
 }
 
-vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
-                            vly_error *error)
+vly_status vly_cuda_run_bursts(vly_backend_net *net, vly_run *run,
+                               vly_error *error)
 {
-    vly_status status =
-        vly_common_check_run(net->desc, net->failed, run, error);
-    if (status == VLY_OK)
-        status = vly_cuda_enter(net->shards[0].device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
     uint64_t input_from = 0;
     int more = 1;
     vly_common_run_begin(run);
@@ -405,6 +400,5 @@ vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
     if (status == VLY_OK)
         status = vly_cuda_history_receive(&net->shards[0], error);
     run->drain_ns += vly_cuda_host->clock_ns(vly_cuda_host->context) - time;
-    net->failed = status;
     return status;
 }

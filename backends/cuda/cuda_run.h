@@ -6,7 +6,9 @@
 
 #include "cuda_base.h"
 
-vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
-                            vly_error *error);
+/* A run whose arguments have been checked; of ranks, with the neurons of this
+ * one only. */
+vly_status vly_cuda_run_bursts(vly_backend_net *net, vly_run *run,
+                               vly_error *error);
 
 #endif

@@ -31,6 +31,9 @@ static void start_view(vly_cuda_shard *shard, const vly_net_desc *desc)
     view->key_high = (uint32_t)(desc->seed_input >> 32);
     view->feagi_q = desc->feagi_q;
     view->model = VLY_CUDA_N_MODELS;
+    uint32_t end;
+    vly_common_ranks_own(desc, &view->own_first, &end);
+    view->n_own = end - view->own_first;
 }
 
 /* The next burst waits for synapses of delay 1. In nets with such synapses,

@@ -16,6 +16,8 @@
 #define READ_WORDS 1024u /* limit of one published range */
 #define AREA_WORDS (VLY_CUDA_PUBLISH_WORDS / 2)
 #define ID_WORDS (UINT64_C(1) << 20) /* of pinned memory for spikes */
+/* the spikes of a rank cross the bus after every window */
+#define RANK_ID_WORDS (UINT64_C(1) << 23)
 #define SPINS 2048u /* some 50 us between two queries of the stream */
 
 static uint32_t area_words(const vly_cuda_shard *shard, const vly_run *run)
@@ -27,7 +29,9 @@ int vly_cuda_short_fits(vly_cuda_shard *shard, const vly_run *run,
                         const vly_cuda_launch *launch)
 {
     vly_cuda_host_view *host = &shard->host;
-    uint64_t room = (uint64_t)launch->n_bursts * shard->net->desc->n_neurons;
+    uint64_t room = (uint64_t)launch->n_bursts * shard->view.n_own;
+    uint64_t most =
+        vly_common_ranks(shard->net->desc) != NULL ? RANK_ID_WORDS : ID_WORDS;
     if (launch->n_bursts > VLY_CUDA_SHORT_BURSTS || shard->net->wanted.fault)
         return 0;
     if (area_words(shard, run) > AREA_WORDS)
@@ -41,8 +45,8 @@ int vly_cuda_short_fits(vly_cuda_shard *shard, const vly_run *run,
     if ((run->flags & VLY_RUN_RECORD) == 0 || room <= host->room)
         return 1;
     uint32_t *ids = NULL;
-    if (room > ID_WORDS || vly_cuda_pinned_alloc(shard, room, 2 * sizeof *ids,
-                                                 &ids, NULL) != VLY_OK)
+    if (room > most || vly_cuda_pinned_alloc(shard, room, 2 * sizeof *ids, &ids,
+                                             NULL) != VLY_OK)
         return 0;
     vly_cuda_device_release(shard, host->ids);
     host->ids = ids;

@@ -11,6 +11,7 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_range.h"
+#include "cuda_ranks.h"
 #include "cuda_short.h"
 #include "cuda_span.h"
 
@@ -37,7 +38,9 @@ static vly_status read_state(vly_backend_net *net, uint32_t *words,
                              vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
-    vly_status status = VLY_OK;
+    vly_status status = vly_cuda_ranks_refresh(net, error);
+    if (status != VLY_OK)
+        return status;
     if (net->n_shards == 1)
         return vly_cuda_download(shard, words, shard->state,
                                  shard->n_state_words * sizeof *words, error);
@@ -97,12 +100,16 @@ vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
         vly_common_check_field(net->desc, area, field, first, count, error);
     if (status != VLY_OK)
         return status;
-    if (vly_cuda_short_read(shard, area, field, first, count, words))
+    if (net->ranks.all.to == NULL &&
+        vly_cuda_short_read(shard, area, field, first, count, words))
         return VLY_OK; /* needs no call of the runtime */
     status = vly_cuda_enter(shard->device, error);
     if (status != VLY_OK)
         return status;
     vly_cuda_settle(shard);
+    status = vly_cuda_ranks_refresh(net, error);
+    if (status != VLY_OK)
+        return status;
     return vly_cuda_span_read(net, area, field, first, count, words, error);
 }
 
@@ -136,6 +143,8 @@ vly_status vly_cuda_state_digest(vly_backend_net *net, uint64_t *digest,
     if (net->n_shards > 1)
         return vly_cuda_span_digest(net, digest, error);
     vly_status status = vly_cuda_enter(shard->device, error);
+    if (status == VLY_OK)
+        status = vly_cuda_ranks_refresh(net, error);
     if (status == VLY_OK)
         status =
             vly_cuda_check((int)cudaMemsetAsync(sum, 0, sizeof *sum, stream),

@@ -52,9 +52,40 @@ static vly_status create_net(const vly_connectome *connectome,
                                   snapshot, net, error);
 }
 
+/* Its names, and what opens it again; text: of ranks, otherwise NULL. */
+static vly_status describe(vly_engine_device *made,
+                           const vly_backend_spec *spec, const char *text,
+                           const vly_device_spec *wanted, uint32_t n_devices,
+                           vly_error *error)
+{
+    const uint32_t number = (made->backend->flags & VLY_BACKEND_HOST) != 0
+                                ? wanted->n_threads
+                                : wanted->index;
+    if (n_devices > 1)
+        (void)snprintf(made->name, sizeof made->name, "%s:%u-%u", spec->id,
+                       number, number + n_devices - 1);
+    else
+        (void)snprintf(made->name, sizeof made->name, "%s:%u", spec->id,
+                       number);
+    made->index = wanted->index;
+    made->n_threads = wanted->n_threads;
+    /* once: it may read files or query a driver, and statistics are requested
+     * often */
+    vly_device_info info = {.struct_size = sizeof info};
+    if (made->backend->device_info(made->index, &info, NULL) == VLY_OK)
+        (void)snprintf(made->model, sizeof made->model, "%.127s", info.name);
+    made->spec = text ? vly_strdup(text)
+                      : vly_format("%s%s%s", made->name,
+                                   spec->options[0] ? "," : "", spec->options);
+    return made->spec ? VLY_OK
+                      : vly_fail_nomem(error, sizeof made->name, "a name");
+}
+
+/* text: of all ranks, if there are any. */
 static vly_status open_one(const vly_connectome *connectome,
                            vly_registry *registry, const vly_backend_spec *spec,
-                           uint32_t n_threads, const vly_snapshot *snapshot,
+                           const char *text, uint32_t n_threads,
+                           const vly_snapshot *snapshot,
                            vly_engine_device *device, vly_error *error)
 {
     const vly_backend *table = NULL;
@@ -69,12 +100,12 @@ static vly_status open_one(const vly_connectome *connectome,
     status = vly_backend_supports(made.backend, &connectome->desc, &why);
     if (status == VLY_OK && connectome->desc.ranks) {
         made.backend =
-            vly_ranks_backend(connectome->desc.ranks, spec->id, table);
+            vly_ranks_backend(connectome->desc.ranks, spec->id, text, table);
         if (!made.backend)
             status = vly_fail(&why, VLY_E_UNSUPPORTED,
                               "ranks run at most 8 backends");
     }
-    if (status == VLY_OK)
+    if (status == VLY_OK && !connectome->desc.ranks) /* a rank has one */
         status = count_devices(spec, made.backend, &n_devices, &why);
     if (status == VLY_OK)
         status = create_net(connectome, made.backend, &wanted, n_devices,
@@ -91,26 +122,11 @@ static vly_status open_one(const vly_connectome *connectome,
         }
         return status;
     }
-    const uint32_t number = (table->flags & VLY_BACKEND_HOST) != 0
-                                ? wanted.n_threads
-                                : wanted.index;
-    if (n_devices > 1)
-        (void)snprintf(made.name, sizeof made.name, "%s:%u-%u", spec->id,
-                       number, number + n_devices - 1);
-    else
-        (void)snprintf(made.name, sizeof made.name, "%s:%u", spec->id, number);
-    made.index = wanted.index;
-    /* once: it may read files or query a driver, and statistics are requested
-     * often */
-    vly_device_info info = {.struct_size = sizeof info};
-    if (made.backend->device_info(made.index, &info, NULL) == VLY_OK)
-        (void)snprintf(made.model, sizeof made.model, "%.127s", info.name);
-    made.n_threads = wanted.n_threads;
-    made.spec = vly_format("%s%s%s", made.name, spec->options[0] ? "," : "",
-                           spec->options);
-    if (!made.spec) {
+    status = describe(&made, spec, connectome->desc.ranks ? text : NULL,
+                      &wanted, n_devices, error);
+    if (status != VLY_OK) {
         vly_device_close(&made);
-        return vly_fail_nomem(error, sizeof made.name, "a name");
+        return status;
     }
     *device = made;
 out:
@@ -141,15 +157,17 @@ static vly_status open_chosen(const vly_connectome *connectome,
     vly_backend_spec measured = *spec;
     if (vly_registry_backend(registry, spec->id, &table, NULL) == VLY_OK &&
         (table->flags & VLY_BACKEND_HOST) != 0) {
+        char text[64];
         (void)snprintf(measured.options, sizeof measured.options,
                        "threads=auto");
-        vly_status status = open_one(connectome, registry, &measured, n_threads,
-                                     snapshot, device, error);
+        (void)snprintf(text, sizeof text, "%s,threads=auto", spec->id);
+        vly_status status = open_one(connectome, registry, &measured, text,
+                                     n_threads, snapshot, device, error);
         if (status != VLY_E_INVALID)
             return status;
     }
-    return open_one(connectome, registry, spec, n_threads, snapshot, device,
-                    error);
+    return open_one(connectome, registry, spec, spec->id, n_threads, snapshot,
+                    device, error);
 }
 
 static vly_status open_auto(const vly_connectome *connectome,
@@ -198,12 +216,21 @@ vly_status vly_device_open(const vly_connectome *connectome,
                            vly_engine_device *device, vly_error *error)
 {
     vly_backend_spec parsed;
+    char first[VLY_BACKEND_ONE_BYTES];
+    uint32_t n = 1;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_backend_spec_parse(spec ? spec : "auto", &parsed, error));
-    if (strcmp(parsed.id, "auto") == 0)
+    const char *text = spec ? spec : "auto";
+    VLY_TRY(vly_backend_spec_pick(text, 0, first, &n, error));
+    if (n > 1 && !connectome->desc.ranks)
+        return vly_fail(error, VLY_E_INVALID,
+                        "backend \"%.200s\": several backends, and one process "
+                        "has one; wanted ranks (--ranks, mpirun)",
+                        text);
+    VLY_TRY(vly_backend_spec_parse(first, &parsed, error));
+    if (strcmp(parsed.id, "auto") == 0 && n == 1)
         return open_auto(connectome, registry, n_threads, snapshot, device,
                          error);
-    status = open_one(connectome, registry, &parsed, n_threads, snapshot,
+    status = open_one(connectome, registry, &parsed, text, n_threads, snapshot,
                       device, error);
 out:
     return status;

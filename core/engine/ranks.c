@@ -75,8 +75,9 @@ vly_status vly_ranks_open(const vly_exchange *table,
     VLY_TRY(table->info(made->link, &made->info, error));
     made->first = vly_calloc(made->info.n_ranks + (size_t)1, sizeof(uint32_t));
     made->figures = vly_calloc(made->info.n_ranks, sizeof *made->figures);
-    if (!made->first || !made->figures) {
-        status = vly_fail_nomem(error, 28u * made->info.n_ranks, "ranks");
+    made->devices = vly_calloc(made->info.n_ranks, sizeof *made->devices);
+    if (!made->first || !made->figures || !made->devices) {
+        status = vly_fail_nomem(error, 92u * made->info.n_ranks, "ranks");
         goto out;
     }
     made->ranks = (vly_ranks){.struct_size = sizeof made->ranks,
@@ -106,6 +107,7 @@ void vly_ranks_close(vly_rank_group *group)
     }
     if (group->link)
         group->table->close(group->link);
+    vly_free(group->devices);
     vly_free(group->figures);
     vly_free(group->first);
     vly_free(group);
@@ -155,6 +157,20 @@ static void put_figures(vly_rank_figures *to, const vly_rank_figures *figures)
     __atomic_store_n(&to->waited_ns, figures->waited_ns, __ATOMIC_RELAXED);
 }
 
+const char *vly_ranks_device(const vly_rank_group *group, uint32_t rank)
+{
+    return group->devices[rank];
+}
+
+void vly_rank_device(const char *id, const vly_backend *table,
+                     const vly_device_spec *device,
+                     char name[VLY_RANK_DEVICE_BYTES])
+{
+    (void)snprintf(name, VLY_RANK_DEVICE_BYTES, "%s:%u", id,
+                   (table->flags & VLY_BACKEND_HOST) != 0 ? device->n_threads
+                                                          : device->index);
+}
+
 /* ---- division ----------------------------------------------------------- */
 
 typedef struct greeting {
@@ -162,7 +178,7 @@ typedef struct greeting {
     vly_hash genome;
     uint64_t cut;
     uint32_t whole; /* that of rank 0 counts */
-    uint32_t reserved;
+    uint32_t host;  /* its number in the exchange */
     char version[32];
 } greeting;
 
@@ -198,12 +214,17 @@ static vly_status greet(vly_rank_group *group, greeting *mine,
     vly_status status = VLY_OK;
     (void)snprintf(mine->version, sizeof mine->version, "%s",
                    VLY_BUILD_VERSION);
+    mine->host = group->info.host;
+    group->local = 0;
     VLY_TRY(vly_rank_gather(
         group, VLY_RANK_TAG_CALL | VLY_EXCHANGE_SLOW | group->n_calls, mine,
         sizeof *mine, pieces, error));
     group->n_calls++;
     for (uint32_t r = 0; r < group->info.n_ranks; r++)
         VLY_TRY(check_greeting(mine, r, &(*pieces)[r], error));
+    for (uint32_t r = 0; r < group->info.rank; r++)
+        group->local +=
+            ((const greeting *)(*pieces)[r].data)->host == mine->host;
 out:
     return status;
 }
@@ -368,6 +389,8 @@ vly_status vly_rank_agree(vly_rank_group *group, vly_rank_answer *mine,
             return vly_fail(error, VLY_E_DEVICE,
                             "rank %u sent an answer of another size", r);
         put_figures(&group->figures[r], &answer->figures);
+        if (group->call == RANK_CREATE)
+            memcpy(group->devices[r], answer->device, sizeof answer->device);
         if (mine->status != VLY_OK || r == group->info.rank)
             continue;
         if (answer->status != VLY_OK)

@@ -68,9 +68,16 @@ void vly_ranks_figures(const vly_rank_group *group, uint32_t rank,
 vly_status vly_ranks_divide(vly_rank_group *group, vly_connectome *connectome,
                             const uint32_t *cut, vly_error *error);
 
+/* Rank 0: "cuda:1", the device of the net that was made last. [main-thread] */
+const char *vly_ranks_device(const vly_rank_group *group, uint32_t rank);
+
 /* Rank 0: the table that stands for a backend, as long as the group lives; the
- * next net is made by it. NULL: more than 8 backends. */
+ * next net is made by it, and by the backends that spec names for the other
+ * ranks (vly_backend_spec_pick), each on a device of its host in turn
+ * (vly_backend_spec_deal). spec must live until then. NULL: more than 8
+ * backends. */
 const vly_backend *vly_ranks_backend(const vly_ranks *ranks, const char *id,
+                                     const char *spec,
                                      const vly_backend *table);
 
 /* Ranks from 1 on: makes the calls of rank 0 until it ends.

@@ -47,15 +47,21 @@ static vly_rank_message begin(const vly_backend_net *net, vly_rank_call call,
 }
 
 /* What the real backend said; then what the others say. */
+static vly_status end_call_by(vly_rank_group *group, vly_rank_answer *answer,
+                              vly_error *error)
+{
+    vly_error why = VLY_ERROR_INIT;
+    vly_status all = vly_rank_agree(group, answer, &why);
+    if (answer->status != VLY_OK || all == VLY_OK)
+        return answer->status;
+    return vly_fail(error, all, "%s", why.message);
+}
+
 static vly_status end_call(vly_rank_group *group, vly_status status,
                            uint64_t value, vly_error *error)
 {
     vly_rank_answer answer = {.status = status, .value = value};
-    vly_error why = VLY_ERROR_INIT;
-    vly_status all = vly_rank_agree(group, &answer, &why);
-    if (status != VLY_OK || all == VLY_OK)
-        return status;
-    return vly_fail(error, all, "%s", why.message);
+    return end_call_by(group, &answer, error);
 }
 
 /* ---- nets --------------------------------------------------------------- */
@@ -90,16 +96,17 @@ static vly_status net_create(const vly_device_spec *device,
                               .table = group->opened,
                               .desc = desc,
                               .number = group->n_nets};
-    const char *options = device->options ? device->options : "";
-    const uint64_t n = strlen(options) + 1;
-    message = begin(made, RANK_CREATE, device->index, device->n_threads, n, 0);
-    vly_rank_put(&message, group->opened_id, VLY_RANK_ID_BYTES);
-    vly_rank_put(&message, options, n);
+    const uint64_t n = strlen(group->opened_spec) + 1;
+    vly_rank_answer answer = {0};
+    vly_rank_device(group->opened_id, made->table, device, answer.device);
+    message = begin(made, RANK_CREATE, device->n_threads, n, 0, 0);
+    vly_rank_put(&message, group->opened_spec, n);
     put_snapshot(&message, snapshot);
     VLY_TRY(send_call(group, &message, error));
     group->n_nets++;
-    status = made->table->net_create(device, desc, snapshot, &made->own, error);
-    status = end_call(group, status, 0, error);
+    answer.status =
+        made->table->net_create(device, desc, snapshot, &made->own, error);
+    status = end_call_by(group, &answer, error);
     if (status == VLY_OK) {
         *net = made;
         return VLY_OK;
@@ -343,7 +350,7 @@ static void fill_table(vly_backend *made, const vly_backend *table)
 }
 
 const vly_backend *vly_ranks_backend(const vly_ranks *ranks, const char *id,
-                                     const vly_backend *table)
+                                     const char *spec, const vly_backend *table)
 {
     vly_rank_group *group = ranks->context;
     uint32_t i = 0;
@@ -358,5 +365,6 @@ const vly_backend *vly_ranks_backend(const vly_ranks *ranks, const char *id,
     }
     group->opened = table;
     group->opened_id = group->tables[i].id;
+    group->opened_spec = spec;
     return &group->tables[i].table;
 }

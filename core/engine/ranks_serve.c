@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "engine/engine.h"
 #include "engine/ranks_parts.h"
+#include "plugin/backend_spec.h"
 #include "plugin/registry.h"
 
 /* Nets that exist at the same time: those of a comparison, or of a swap. */
@@ -28,6 +29,7 @@ typedef struct server {
     vly_rank_message message;
     vly_rank_head head;
     uint64_t value; /* of the answer */
+    char device[VLY_RANK_DEVICE_BYTES];
 } server;
 
 static vly_status too_short(vly_error *error)
@@ -85,32 +87,49 @@ static bool take_snapshot(server *s, vly_snapshot *snapshot)
     return !s->message.no_room;
 }
 
+/* The backend and the device that the leader's spec names for this rank. */
+static vly_status choose(const server *s, const char *text, uint32_t n_threads,
+                         vly_backend_spec *spec, const vly_backend **table,
+                         vly_device_spec *device, vly_error *error)
+{
+    char one[VLY_BACKEND_ONE_BYTES];
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_backend_spec_pick(text, s->group->info.rank, one, NULL, error));
+    VLY_TRY(vly_backend_spec_parse(one, spec, error));
+    VLY_TRY(vly_registry_device(s->registry, spec, n_threads, table, device,
+                                error));
+    if (((*table)->flags & VLY_BACKEND_HOST) == 0)
+        device->index = vly_backend_spec_deal(spec, (*table)->device_count(),
+                                              s->group->local);
+out:
+    return status;
+}
+
 static vly_status create(server *s, vly_error *error)
 {
     const vly_net_desc *desc = &s->connectome->desc;
     const uint64_t *value = s->head.value;
-    const char *id = take(s, VLY_RANK_ID_BYTES, 1);
-    const char *options = take(s, value[2], 1);
+    const char *text = take(s, value[1], 1);
+    vly_backend_spec spec;
     vly_snapshot snapshot;
+    vly_device_spec device = {.struct_size = sizeof device};
     vly_status status = VLY_OK;
     served made = {.number = s->head.net};
     uint32_t at = 0;
-    if (!take_snapshot(s, &snapshot) || id[VLY_RANK_ID_BYTES - 1] != '\0' ||
-        value[2] == 0 || options[value[2] - 1] != '\0')
+    if (!take_snapshot(s, &snapshot) || value[1] == 0 ||
+        text[value[1] - 1] != '\0')
         return too_short(error);
     while (at < NETS && s->nets[at].net)
         at++;
     if (at == NETS)
         return vly_fail(error, VLY_E_UNSUPPORTED,
                         "ranks have at most %d nets at the same time", NETS);
-    vly_device_spec device = {.struct_size = sizeof device,
-                              .index = (uint32_t)value[0],
-                              .n_threads = (uint32_t)value[1],
-                              .options = options[0] ? options : NULL};
-    VLY_TRY(vly_registry_backend(s->registry, id, &made.table, error));
+    VLY_TRY(choose(s, text, (uint32_t)value[0], &spec, &made.table, &device,
+                   error));
     VLY_TRY(vly_backend_supports(made.table, desc, error));
     VLY_TRY(made.table->net_create(&device, desc, &snapshot, &made.net, error));
     s->nets[at] = made;
+    vly_rank_device(spec.id, made.table, &device, s->device);
 out:
     return status;
 }
@@ -332,6 +351,7 @@ vly_status vly_ranks_serve(vly_rank_group *group,
         s->value = 0;
         answer.status = execute(s, &why);
         answer.value = s->value;
+        memcpy(answer.device, s->device, sizeof answer.device);
         (void)snprintf(answer.text, sizeof answer.text, "%.239s",
                        answer.status != VLY_OK ? why.message : "");
         /* the leader acts on the failure of a rank */

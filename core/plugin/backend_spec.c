@@ -14,6 +14,34 @@
 /* more devices than any host has; detects typing errors early */
 #define MAX_DEVICE 1023u
 
+vly_status vly_backend_spec_pick(const char *text, uint32_t rank,
+                                 char one[VLY_BACKEND_ONE_BYTES], uint32_t *n,
+                                 vly_error *error)
+{
+    uint32_t n_specs = 1;
+    for (const char *at = text; *at; at++)
+        n_specs += *at == '+';
+    for (uint32_t k = rank % n_specs; k > 0; k--)
+        text = strchr(text, '+') + 1;
+    const size_t length = strcspn(text, "+");
+    if (length >= VLY_BACKEND_ONE_BYTES)
+        return vly_fail(error, VLY_E_INVALID, "backend \"%.64s\" is too long",
+                        text);
+    memcpy(one, text, length);
+    one[length] = '\0';
+    if (n)
+        *n = n_specs;
+    return VLY_OK;
+}
+
+uint32_t vly_backend_spec_deal(const vly_backend_spec *spec, uint32_t n_devices,
+                               uint32_t local)
+{
+    const bool named = spec->has_number && !spec->all;
+    const uint32_t n = named ? spec->last - spec->number + 1 : n_devices;
+    return spec->number + (n > 0 ? local % n : 0);
+}
+
 static bool number_parse(const char *text, size_t length, uint32_t *number)
 {
     uint32_t value = 0;

@@ -34,6 +34,22 @@ static inline bool vly_backend_spec_is_span(const vly_backend_spec *spec)
 vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
                                   vly_error *error);
 
+/* "cpu:4+cuda:0": of ranks. The spec of one rank: number `rank` modulo their
+ * number; text itself if it is no list. *n: their number, if not NULL.
+ *
+ * Errors   VLY_E_INVALID  it is too long
+ * Thread   [any-thread]
+ */
+#define VLY_BACKEND_ONE_BYTES 320u
+vly_status vly_backend_spec_pick(const char *text, uint32_t rank,
+                                 char one[VLY_BACKEND_ONE_BYTES], uint32_t *n,
+                                 vly_error *error);
+
+/* Which device a rank of a host takes, `local` of the ranks there: of the
+ * devices of the spec, or of all n_devices if it names none, in turn. */
+uint32_t vly_backend_spec_deal(const vly_backend_spec *spec, uint32_t n_devices,
+                               uint32_t local);
+
 /* Fills the device specification for a backend; of several devices for the
  * first.
  *

@@ -184,8 +184,8 @@ vly_status vly_backend_supports(const vly_backend *table,
     if (desc->ranks && !(table->flags & VLY_BACKEND_RANKS))
         return vly_fail(why, VLY_E_UNSUPPORTED,
                         "the network is to run on %u ranks, and this backend "
-                        "runs whole networks only; wanted --backend cpu, or "
-                        "one process",
+                        "runs whole networks only; wanted --backend cpu or "
+                        "cuda, or one process",
                         desc->ranks->n_ranks);
     for (uint32_t p = 0;
          (table->flags & VLY_BACKEND_NO_SHIFTS) && p < desc->n_projections; p++)

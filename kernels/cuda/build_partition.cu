@@ -16,6 +16,13 @@ static __device__ __forceinline__ uint32_t beyond(const vly_cuda_group &from,
     return from.base_delay + ((uint32_t)(synapse >> 48) & 0xffu) - base_delay;
 }
 
+/* A rank may have the rows of the whole net. */
+static __device__ __forceinline__ bool is_own(const vly_cuda_view &view,
+                                              uint64_t synapse)
+{
+    return (uint32_t)synapse - view.own_first < view.n_own;
+}
+
 /* The first place of the synapse's shift set among the places of a burst. */
 static __device__ __forceinline__ uint32_t
 set_of(const vly_cuda_partition &partition, uint64_t synapse)
@@ -62,7 +69,8 @@ count_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     const uint64_t end = from.row[source + 1];
     for (uint64_t j = from.row[source] + threadIdx.x % 32; j < end; j += 32) {
         const uint64_t synapse = from.synapses[j];
-        if (beyond(from, base_delay, synapse) >= partition.ring)
+        if (beyond(from, base_delay, synapse) >= partition.ring ||
+            !is_own(view, synapse))
             continue;
         const neuron_place to = find_place(view, partition, (uint32_t)synapse);
         atomicAdd(counts + to.slice, 1u);
@@ -128,7 +136,7 @@ fill_parts(const __grid_constant__ vly_cuda_view view, vly_cuda_group from,
     for (uint64_t j = from.row[source] + threadIdx.x % 32; j < end; j += 32) {
         const uint64_t synapse = from.synapses[j];
         const uint32_t later = beyond(from, base_delay, synapse);
-        if (later >= partition.ring)
+        if (later >= partition.ring || !is_own(view, synapse))
             continue;
         const neuron_place to = find_place(view, partition, (uint32_t)synapse);
         const uint32_t weight = (uint32_t)(synapse >> 32) & 0xffffu;

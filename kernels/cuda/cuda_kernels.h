@@ -125,6 +125,9 @@ typedef struct vly_cuda_view {
     uint32_t key_high;
     uint32_t feagi_q;
     uint32_t model; /* the one of all areas, or VLY_CUDA_N_MODELS */
+    /* of a rank: the neurons that it updates; otherwise all */
+    uint32_t own_first;
+    uint32_t n_own;
 } vly_cuda_view;
 
 /* Input of the host: vly_input without the burst. */
@@ -604,7 +607,10 @@ typedef struct vly_cuda_partition {
     const vly_cuda_partition_group *groups; /* [n_groups] */
     const vly_cuda_slice_tile *tiles;       /* [n_tiles] */
     const uint32_t *area_tile;              /* [n_areas] first tile */
-    uint32_t *state;                        /* of the net, as in a snapshot */
+    /* [n_areas] neurons of the area before the first one of this rank; NULL:
+     * 0 */
+    const uint32_t *area_low;
+    uint32_t *state;   /* of the net, as in a snapshot */
     uint32_t *at_rest; /* [own_slices][ring][slice] input in flight */
     uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
     uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
@@ -764,6 +770,15 @@ cudaError_t vly_cuda_launch_sort(const vly_cuda_view *view, uint64_t burst,
 cudaError_t vly_cuda_launch_count_areas(const vly_cuda_view *view,
                                         const vly_cuda_launch *launch,
                                         uint64_t *counts, cudaStream_t stream);
+/* Puts n spikes into the log from position `head` on, and the records of
+ * n_bursts bursts in the place of theirs: what all ranks fired, after a launch
+ * that fired this rank's part. All in pinned memory; gains NULL: 1 << feagi_q.
+ */
+cudaError_t vly_cuda_launch_take(const vly_cuda_view *view, uint64_t burst,
+                                 uint32_t n_bursts,
+                                 const vly_cuda_record *records, uint64_t head,
+                                 uint64_t n, const uint32_t *ids,
+                                 const uint32_t *gains, cudaStream_t stream);
 /* Adds the digest of one field of an area to *digest. */
 cudaError_t vly_cuda_launch_state_digest(const uint32_t *words, uint32_t first,
                                          uint32_t n, uint32_t field,

@@ -281,8 +281,10 @@ find_place(const vly_cuda_view &view, const vly_cuda_partition &partition,
         else
             high = middle;
     }
-    return place_neuron(&partition, low, neuron - view.areas[low].first,
-                        partition.area_tile[low]);
+    uint32_t i = neuron - view.areas[low].first;
+    if (partition.area_low != nullptr)
+        i -= partition.area_low[low];
+    return place_neuron(&partition, low, i, partition.area_tile[low]);
 }
 
 /* Adds input of the host to a neuron of the slice, if this is the block of the

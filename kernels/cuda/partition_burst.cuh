@@ -142,7 +142,7 @@ static __device__ void block_store(const vly_cuda_view &view,
         atomicAdd((unsigned long long *)&launch.done->n_events,
                   shared->n_events);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        launch.done->n_candidates = (uint64_t)k * view.n_neurons;
+        launch.done->n_candidates = (uint64_t)k * view.n_own;
         launch.done->head = head;
         launch.done->n_bursts = k;
         for (int i = 0; i < 3; i++)

@@ -13,6 +13,7 @@
 #define WINDOW_WORDS 4096u /* of bitmap: 131,072 ids, with sums 32 KB */
 #define COUNT_AREAS 2048u  /* counted at a time */
 #define COUNT_BLOCKS 128u
+#define SORT_BLOCKS 256u
 
 struct sort_shared {
     uint32_t bits[WINDOW_WORDS];
@@ -70,20 +71,42 @@ static __device__ __forceinline__ uint32_t window_words(uint64_t left)
                             : WINDOW_WORDS;
 }
 
-/* One block a burst. */
+/* Ids of a burst below `low`. All threads of the block. */
+static __device__ uint32_t count_below(const vly_cuda_view &view,
+                                       const vly_cuda_record &record,
+                                       uint64_t low, uint32_t *total)
+{
+    uint32_t n = 0;
+    for (uint32_t i = threadIdx.x; i < record.count; i += THREADS)
+        n += view.log_ids[(record.start + i) & view.log_mask] < low;
+    n = sum_lanes(n);
+    if (threadIdx.x % 32 == 31)
+        total[threadIdx.x / 32] = n;
+    __syncthreads();
+    uint32_t all = 0;
+    for (uint32_t w = 0; w < WARPS; w++)
+        all += total[w];
+    __syncthreads();
+    return all;
+}
+
+/* A block takes a burst, or every gridDim.y-th window of its ids. */
 static __global__ void __launch_bounds__(THREADS)
     sort_spikes(const __grid_constant__ vly_cuda_view view, uint64_t burst,
                 uint32_t *ids, uint32_t *gains)
 {
     __shared__ sort_shared shared;
+    const uint64_t step = gridDim.y * (WINDOW_WORDS * 32ull);
     const uint64_t first =
         view.records[(uint32_t)burst & view.record_mask].start;
     const vly_cuda_record record =
         view.records[(uint32_t)(burst + blockIdx.x) & view.record_mask];
     const uint64_t to = record.start - first;
     uint32_t placed = 0;
-    for (uint64_t low = 0; low < view.n_neurons && placed < record.count;
-         low += WINDOW_WORDS * 32ull) {
+    for (uint64_t low = blockIdx.y * (WINDOW_WORDS * 32ull);
+         low < view.n_neurons && placed < record.count; low += step) {
+        if (gridDim.y > 1)
+            placed = count_below(view, record, low, shared.total);
         const uint32_t n_words = window_words(view.n_neurons - low);
         for (uint32_t i = threadIdx.x; i < n_words; i += THREADS)
             shared.bits[i] = 0;
@@ -178,6 +201,23 @@ static __global__ void sum_state(const uint32_t *words, uint32_t first,
         atomicAdd((unsigned long long *)digest, (unsigned long long)sum);
 }
 
+static __global__ void __launch_bounds__(THREADS)
+    take_spikes(const __grid_constant__ vly_cuda_view view, uint64_t burst,
+                uint32_t n_bursts, const vly_cuda_record *records,
+                uint64_t head, uint64_t n, const uint32_t *ids,
+                const uint32_t *gains)
+{
+    const uint64_t stride = (uint64_t)gridDim.x * THREADS;
+    const uint64_t first = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+    for (uint64_t k = first; k < n_bursts; k += stride)
+        view.records[(uint32_t)(burst + k) & view.record_mask] = records[k];
+    for (uint64_t i = first; i < n; i += stride) {
+        const uint64_t at = (head + i) & view.log_mask;
+        view.log_ids[at] = ids[i];
+        view.log_gains[at] = gains != nullptr ? gains[i] : 1u << view.feagi_q;
+    }
+}
+
 static __global__ void move_log(const __grid_constant__ vly_cuda_view view,
                                 uint64_t from, uint64_t to, uint32_t *ids,
                                 uint32_t *gains, uint64_t mask)
@@ -195,7 +235,12 @@ cudaError_t vly_cuda_launch_sort(const vly_cuda_view *view, uint64_t burst,
 {
     if (n_bursts == 0)
         return cudaSuccess;
-    sort_spikes<<<n_bursts, THREADS, 0, stream>>>(*view, burst, ids, gains);
+    /* of few bursts of a large net, windows at the same time */
+    const uint32_t n_windows = view->n_neurons / (WINDOW_WORDS * 32u) + 1;
+    uint32_t n = SORT_BLOCKS / n_bursts;
+    n = n < n_windows ? n : n_windows;
+    sort_spikes<<<dim3(n_bursts, n > 1 ? n : 1), THREADS, 0, stream>>>(
+        *view, burst, ids, gains);
     return cudaGetLastError();
 }
 
@@ -219,6 +264,22 @@ cudaError_t vly_cuda_launch_state_digest(const uint32_t *words, uint32_t first,
     uint32_t blocks = (n - 1) / THREADS + 1;
     blocks = blocks < 256 ? blocks : 256;
     sum_state<<<blocks, THREADS, 0, stream>>>(words, first, n, field, digest);
+    return cudaGetLastError();
+}
+
+cudaError_t vly_cuda_launch_take(const vly_cuda_view *view, uint64_t burst,
+                                 uint32_t n_bursts,
+                                 const vly_cuda_record *records, uint64_t head,
+                                 uint64_t n, const uint32_t *ids,
+                                 const uint32_t *gains, cudaStream_t stream)
+{
+    const uint64_t most = n > n_bursts ? n : n_bursts;
+    uint64_t blocks = (most + THREADS - 1) / THREADS;
+    if (blocks == 0)
+        return cudaSuccess;
+    blocks = blocks < 128 ? blocks : 128; /* more do not read a bus faster */
+    take_spikes<<<(uint32_t)blocks, THREADS, 0, stream>>>(
+        *view, burst, n_bursts, records, head, n, ids, gains);
     return cudaGetLastError();
 }
 

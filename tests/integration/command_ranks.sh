@@ -100,6 +100,16 @@ expect 0 run "$genomes/three.toml" --json three.json
 expect 0 run "$genomes/three.toml" --ranks 7 --json seven.json
 holds test "$(value digest three.json)" = "$(value digest seven.json)"
 
+# a backend for each rank, in turn
+expect 0 run net.toml --ranks 3 --backend cpu:1+cpu:2 --json many.json
+holds test "$(value digest many.json)" = "$digest"
+prints "devices           rank 0 cpu:1, rank 1 cpu:2, rank 2 cpu:1"
+holds grep -q '"cpu:2"' many.json
+expect 2 run net.toml --backend cpu:1+cpu:2
+says "several backends, and one process has one; wanted ranks (--ranks, mpirun)"
+expect 2 run net.toml --ranks 2 --backend cpu:1+cpu:x
+says "wanted a number"
+
 # changes, another backend, weights and probes on the way
 # within windows
 changes="--change 41=stimulus.noise.rate_hz=2000 --change
@@ -313,7 +323,7 @@ says "wanted one process"
 expect 2 run - --ranks 2
 says "cannot be standard input"
 expect 3 run net.toml --ranks 2 --backend template
-says "runs whole networks only; wanted --backend cpu, or one process"
+says "runs whole networks only; wanted --backend cpu or cuda, or one process"
 # what --ranks tells its processes, in the environment of a user
 for place in 1 "" "1 2 1 volley-1-1" "2 2 $$ volley-1-1" "0 2 $$ volley-1-1"; do
     VOLLEY_RANK=$place

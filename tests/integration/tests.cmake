@@ -107,6 +107,19 @@ vly_test_register(test_random_genomes_others LABELS integration slow
 vly_test_register(test_random_genomes_more LABELS integration slow
                   COMMAND test_random_genomes 300 3000)
 if(TARGET emulated_cuda)
+    # ranks on devices, by both plans that have them, and beside a rank on the cpu
+    vly_test_register(test_random_genomes_ranks_emulated LABELS integration
+        TIMEOUT 600 COMMAND test_random_genomes 301 2
+        cuda:0,blocks=2@3,cuda:0,blocks=1+cpu:1@2)
+    vly_test_register(test_random_genomes_ranks_emulated_more LABELS integration
+        slow TIMEOUT 3600 COMMAND test_random_genomes 303 60
+        cpu:1@3,cuda:0@2,cuda:0,plan=global,blocks=1@3,cpu:1+cuda:1,blocks=2@5)
+    foreach(more "" _more)
+        if(TEST test_random_genomes_ranks_emulated${more})
+            set_property(TEST test_random_genomes_ranks_emulated${more}
+                APPEND PROPERTY ENVIRONMENT "${emulated_plugins}")
+        endif()
+    endforeach()
     vly_test_register(test_random_genomes_span_emulated LABELS integration
         slow TIMEOUT 3600 COMMAND test_random_genomes 0 100
         cpu:1,cuda:0,span=3,devices=all,cuda:0-1,devices=all)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <mutex>
 #include <vector>
 
 long long emulated_clock()
@@ -44,9 +45,12 @@ static void call_kernel(void *context)
  * run together, as there, and a host that waited for the first before it made
  * the second would wait for ever. */
 static std::vector<emulated_job> pending;
+/* Whoever waits for its launch waits for all, also for another thread's. */
+static std::mutex flushing;
 
 extern "C" void fake_cuda_flush(void)
 {
+    const std::lock_guard<std::mutex> alone(flushing);
     std::vector<emulated_job> jobs;
     jobs.swap(pending);
     if (jobs.empty())
@@ -75,6 +79,7 @@ extern "C" cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
         call->arguments[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
         memcpy(call->arguments[i], arguments[i], bytes);
     }
+    const std::lock_guard<std::mutex> alone(flushing);
     pending.push_back({call_kernel, call, config->gridDim, config->blockDim,
                        config->dynamicSmemBytes, cluster, 0,
                        config->gridDim.x});

@@ -17,6 +17,7 @@
 #include <ucontext.h>
 #include <wchar.h>
 
+#include <mutex>
 #include <vector>
 
 #define STACK_BYTES (128u << 10)
@@ -329,8 +330,12 @@ static void run_threads(size_t n)
     }
 }
 
+/* One after the other, where several threads of the host launch. */
+static std::mutex running;
+
 void emulated_run_jobs(const emulated_job *jobs, size_t n_jobs)
 {
+    const std::lock_guard<std::mutex> alone(running);
     begun all = {};
     for (size_t j = 0; j < n_jobs; j++) {
         const emulated_job *job = &jobs[j];

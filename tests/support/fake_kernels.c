@@ -443,6 +443,15 @@ cudaError_t vly_cuda_launch_state_digest(const uint32_t *words, uint32_t first,
     return cudaSuccess;
 }
 
+cudaError_t vly_cuda_launch_take(const vly_cuda_view *view, uint64_t burst,
+                                 uint32_t n_bursts,
+                                 const vly_cuda_record *records, uint64_t head,
+                                 uint64_t n, const uint32_t *ids,
+                                 const uint32_t *gains, cudaStream_t stream)
+{
+    return cudaSuccess;
+}
+
 cudaError_t vly_cuda_launch_log_move(const vly_cuda_view *view, uint64_t from,
                                      uint64_t to, uint32_t *ids,
                                      uint32_t *gains, uint64_t mask,

@@ -135,6 +135,7 @@ static const char *fit(small_net *made, uint32_t cluster)
     vly_error error = {.struct_size = sizeof error};
     vly_cuda_view *view = &made->shard.view;
     view->n_neurons = made->desc.n_neurons;
+    view->n_own = made->desc.n_neurons;
     view->n_areas = made->desc.n_areas;
     view->n_ports = 1;
     view->max_delay = made->desc.max_delay;

@@ -172,10 +172,61 @@ static void test_number(void **state)
     }
 }
 
+/* The ranks of a host. */
+static void test_ranks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t n_devices; /* of every host */
+        uint32_t rank;
+        uint32_t local; /* ranks of its host before it */
+        const char *one;
+        uint32_t device;
+    } cases[] = {
+        {"cuda", 2, 0, 0, "cuda", 0},
+        {"cuda", 2, 1, 1, "cuda", 1},
+        {"cuda", 2, 2, 2, "cuda", 0},
+        {"cuda", 2, 2, 0, "cuda", 0},
+        {"cuda", 0, 1, 1, "cuda", 0},
+        {"cuda:all,a=1", 3, 5, 5, "cuda:all,a=1", 2},
+        {"cuda:1", 4, 3, 3, "cuda:1", 1},
+        {"cuda:2-3", 8, 3, 3, "cuda:2-3", 3},
+        {"cuda:2-3", 8, 4, 4, "cuda:2-3", 2},
+        {"cpu:4+cuda:1", 2, 1, 1, "cuda:1", 1},
+        {"cpu:4+cuda,x=1", 2, 3, 3, "cuda,x=1", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char one[VLY_BACKEND_ONE_BYTES];
+        vly_error error = VLY_ERROR_INIT;
+        vly_backend_spec spec;
+        assert_ok(vly_backend_spec_pick(cases[i].text, cases[i].rank, one, NULL,
+                                        &error),
+                  error);
+        assert_string_equal(one, cases[i].one);
+        assert_ok(vly_backend_spec_parse(one, &spec, &error), error);
+        assert_int_equal(
+            vly_backend_spec_deal(&spec, cases[i].n_devices, cases[i].local),
+            cases[i].device);
+    }
+    char text[VLY_BACKEND_ONE_BYTES + 8];
+    char one[VLY_BACKEND_ONE_BYTES];
+    uint32_t n = 0;
+    vly_error error = VLY_ERROR_INIT;
+    memset(text, 'x', sizeof text);
+    memcpy(text, "cpu+", 4);
+    text[sizeof text - 1] = 0;
+    assert_ok(vly_backend_spec_pick(text, 2, one, &n, &error), error);
+    assert_int_equal(n, 2);
+    assert_string_equal(one, "cpu");
+    assert_int_equal(vly_backend_spec_pick(text, 1, one, &n, &error),
+                     VLY_E_INVALID);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_good),         cmocka_unit_test(test_bad),
     cmocka_unit_test(test_long_options), cmocka_unit_test(test_device),
-    cmocka_unit_test(test_number),
+    cmocka_unit_test(test_number),       cmocka_unit_test(test_ranks),
 };
 
 VLY_TEST_MAIN(tests)

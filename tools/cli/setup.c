@@ -152,13 +152,21 @@ uint32_t tool_threads(const tool_args *args)
 vly_status tool_backend_check(vly_registry *registry, const char *backend,
                               vly_error *error)
 {
-    vly_backend_spec spec;
-    vly_status status = vly_backend_spec_parse(backend, &spec, error);
-    if (status != VLY_OK || strcmp(spec.id, "auto") == 0)
-        return status;
-    const vly_backend *table = NULL;
-    vly_device_spec device;
-    return vly_registry_device(registry, &spec, 1, &table, &device, error);
+    vly_status status = VLY_OK;
+    uint32_t n = 1;
+    for (uint32_t k = 0; k < n; k++) { /* more than one: of ranks */
+        char one[VLY_BACKEND_ONE_BYTES];
+        vly_backend_spec spec;
+        const vly_backend *table = NULL;
+        vly_device_spec device;
+        VLY_TRY(vly_backend_spec_pick(backend, k, one, &n, error));
+        VLY_TRY(vly_backend_spec_parse(one, &spec, error));
+        if (strcmp(spec.id, "auto") != 0)
+            VLY_TRY(vly_registry_device(registry, &spec, 1, &table, &device,
+                                        error));
+    }
+out:
+    return status;
 }
 
 /* ---- files ------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the summary of a run says of its ranks: how often they exchange spikes
- * and why, and how long each of them waited for others.
+ * and why, their devices, and how long each of them waited for others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +33,14 @@ static double waited_s(const vly_rank_figures *figures)
     return (double)figures->waited_ns * 1e-9;
 }
 
+/* Of a line with all ranks: what comes before number r. */
+static const char *before(uint32_t r, const char *name)
+{
+    return r == 0                  ? name
+           : r % RANKS_A_LINE == 0 ? "\n                  "
+                                   : ", ";
+}
+
 void run_ranks_print(const run_job *job, const vly_rank_group *group,
                      const vly_exchange_info *info)
 {
@@ -49,12 +57,14 @@ void run_ranks_print(const run_job *job, const vly_rank_group *group,
                tool_thousands(figures.n_exchanges));
     tool_print("%s bursts\n",
                tool_thousands(vly_net_burst(job->net) - job->first_burst));
+    for (uint32_t r = 0; r < info->n_ranks; r++)
+        tool_print("%srank %u %s", before(r, "devices           "), r,
+                   vly_ranks_device(group, r));
+    tool_print("\n");
     for (uint32_t r = 0; r < info->n_ranks; r++) {
         vly_ranks_figures(group, r, &figures);
-        tool_print("%s", r == 0                  ? "waited            "
-                         : r % RANKS_A_LINE == 0 ? "\n                  "
-                                                 : ", ");
-        tool_print("rank %u %s", r, tool_seconds(waited_s(&figures)));
+        tool_print("%srank %u %s", before(r, "waited            "), r,
+                   tool_seconds(waited_s(&figures)));
     }
     tool_print("\n");
 }
@@ -74,6 +84,10 @@ void run_ranks_json(const run_job *job, const vly_rank_group *group,
     json_u64(json, "exchanges", info->n_gathers);
     json_u64(json, "sent_bytes", figures.n_bytes);
     json_number(json, "waited_s", waited_s(&figures));
+    json_array(json, "rank_devices");
+    for (uint32_t r = 0; r < info->n_ranks; r++)
+        json_text(json, NULL, vly_ranks_device(group, r));
+    json_array_end(json);
     json_array(json, "rank_waited_s");
     for (uint32_t r = 0; r < info->n_ranks; r++) {
         vly_ranks_figures(group, r, &figures);
