@@ -85,7 +85,7 @@ static bool runs_rules(const vly_connectome *connectome, const char *spec)
 {
     if (strncmp(spec, "cpu", 3) == 0)
         return true;
-    for (uint32_t p = 0; p < connectome->n_projections; p++)
+    for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
         if (connectome->projections[p].learning &&
             connectome->projections[p].learning->info->user)
             return false;
