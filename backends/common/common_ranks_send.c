@@ -237,9 +237,9 @@ vly_status vly_common_ranks_take(vly_common_rank_net *r, uint32_t rank,
     const uint32_t *own = r->has_gains ? take(reader, n * sizeof *own) : words;
     if (!words || !own)
         return wrong_message(rank, error);
-    if (!reader->as_bits)
+    if (!reader->as_bits && n > 0) /* without spikes there may be no ids yet */
         memcpy(ids, words, n * sizeof *ids);
-    else if (!take_bits(words, n_words, to->first[rank], n, ids))
+    if (reader->as_bits && !take_bits(words, n_words, to->first[rank], n, ids))
         return wrong_message(rank, error);
     uint32_t least = to->first[rank];
     for (uint32_t i = 0; i < n; i++) {

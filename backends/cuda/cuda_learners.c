@@ -21,6 +21,14 @@ static uint32_t span_of(uint32_t first, uint32_t n, uint32_t n_blocks)
     return last / n_blocks - first / n_blocks + 1;
 }
 
+/* The place of a source in its block has 32 bits. */
+static int has_too_many(const vly_net_desc *desc, uint32_t p)
+{
+    const vly_projection_desc *map = vly_cuda_projection_desc(desc, p);
+    uint32_t n = vly_cuda_area_desc(desc, map->source_area)->n_neurons;
+    return map->row[n] >= UINT32_MAX;
+}
+
 const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard)
 {
     const vly_net_desc *desc = shard->net->desc;
@@ -33,26 +41,13 @@ const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard)
                    "them";
         if (learning != NULL && vly_common_modulated(learning))
             return "maps learn by a modulator: only plan global can run them";
+        if (learning != NULL && has_too_many(desc, p))
+            return "a map that learns has 2^32 synapses or more";
         if (vly_common_short_term_of(desc, p) != NULL)
             return "maps have short-term plasticity: only plan global can run "
                    "them";
     }
     return n > VLY_CUDA_LEARNERS ? "more than 8 maps learn" : NULL;
-}
-
-uint64_t vly_cuda_learners_mean(const vly_cuda_shard *shard, uint32_t n_blocks)
-{
-    const vly_net_desc *desc = shard->net->desc;
-    uint64_t most = 0;
-    for (uint32_t p = 0; p < desc->n_projections; p++) {
-        const vly_projection_desc *map = vly_cuda_projection_desc(desc, p);
-        uint64_t n = vly_cuda_area_desc(desc, map->source_area)->n_neurons;
-        if (vly_common_learning(desc, p) == NULL || n == 0)
-            continue;
-        uint64_t mean = map->row[n] / (n * n_blocks);
-        most = mean > most ? mean : most;
-    }
-    return most;
 }
 
 uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,
@@ -125,9 +120,6 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t p,
     uint64_t n = vly_cuda_learning_synapses(shard, p);
     uint64_t *at = NULL;
     vly_status status = VLY_OK;
-    if (n >= UINT32_MAX)
-        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
-                             "too many synapses that learn for plan resident");
     made->low = l->target_first / n_blocks;
     made->n_newest = span_of(l->target_first, l->n_targets, n_blocks);
     made->newest_at = newest_at;

@@ -17,8 +17,6 @@ typedef struct vly_cuda_learner_set {
 
 /* Why the plan cannot run the maps with plasticity, or NULL. */
 const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard);
-/* Synapses of a source in a block, the mean of the map that has most. */
-uint64_t vly_cuda_learners_mean(const vly_cuda_shard *shard, uint32_t n_blocks);
 /* Targets whose newest spikes a block has in shared memory, of all maps; 0 if
  * nothing learns. */
 uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,

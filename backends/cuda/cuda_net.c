@@ -46,6 +46,15 @@ static vly_status make_net(const int32_t *devices, uint32_t n_devices,
     if (wanted->fault == 2 && n_devices == 1)
         return vly_cuda_fail(error, VLY_E_INVALID,
                              "cuda option fault=2: one device, wanted several");
+    if (vly_common_ranks(desc) != NULL &&
+        ((wanted->linger != VLY_CUDA_AUTO && wanted->linger != 0) ||
+         (wanted->post != VLY_CUDA_AUTO && wanted->post != 0)))
+        return vly_cuda_fail(
+            error, VLY_E_UNSUPPORTED,
+            "cuda option %s: ranks exchange spikes between "
+            "launches, wanted it without ranks",
+            wanted->linger != VLY_CUDA_AUTO && wanted->linger != 0 ? "linger"
+                                                                   : "post");
     vly_status status = vly_cuda_enter(devices[0], error);
     if (status == VLY_OK)
         status = net_alloc(n_devices, &made, error);
@@ -196,7 +205,10 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
         return make_best(devices, n, &from, net, error);
     const char *why = n > 1 ? vly_cuda_span_refuse(desc) : NULL;
     if (n > 1 && vly_common_ranks(desc) != NULL)
-        why = "a rank has one device";
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "cuda option span=%u: a rank has one device, "
+                             "wanted it without ranks",
+                             n);
     if (why != NULL)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option span=%u: %s, which one device only "

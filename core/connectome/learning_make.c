@@ -124,6 +124,14 @@ vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
         return vly_fail_nomem(maker->error,
                               sizeof(*desc) + info->n_coefs * sizeof(*coefs),
                               "how a map learns");
+    const char *lost = vly_plasticity_loses(info, &input);
+    if (lost) {
+        char place[VLY_PLACE_BYTES];
+        vly_place_print(maker->genome, &plasticity->w_max_origin, place);
+        return vly_fail(maker->error, VLY_E_PARSE,
+                        "%smap %s: [plasticity.%s]: wanted %s", place,
+                        made->pair->map, plasticity->name, lost);
+    }
     vly_plasticity_coefs(info, &input, coefs);
     desc->struct_size = sizeof(*desc);
     desc->flags = flags_of(plasticity);

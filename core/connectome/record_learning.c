@@ -137,9 +137,7 @@ static bool program_good(const vly_record_reader *reader,
         .dt_ms = reader->file->header.dt_ms};
     if (!info->user)
         return true;
-    uint32_t *made = vly_malloc(info->n_coefs, sizeof *made);
-    if (!made)
-        return false;
+    uint32_t made[VLY_RULE_PROGRAM_WORDS];
     vly_plasticity_coefs(info, &input, made);
     bool good = coefs[0] == record->most;
     for (uint32_t c = 1; c < info->n_coefs; c++) {
@@ -147,7 +145,6 @@ static bool program_good(const vly_record_reader *reader,
             c >= VLY_RULE_PROGRAM_HEAD && c < VLY_RULE_PROGRAM_HEAD + made[1];
         good = good && (number ? word_finite(coefs[c]) : coefs[c] == made[c]);
     }
-    vly_free(made);
     return good;
 }
 
@@ -169,6 +166,12 @@ static vly_status rule_find(const vly_record_reader *reader, const char *text,
     const vly_plasticity_info *made = NULL;
     VLY_TRY(vly_plasticity_define(text, reader->file->path, &made,
                                   reader->file->error));
+    if (strcmp(vly_plasticity_definition(made), text) != 0) {
+        vly_plasticity_drop(made);
+        return vly_file_damaged(
+            reader->file, "a rule of plasticity in other words than those "
+                          "that are written");
+    }
     if (vly_storage_rule(storage, made))
         *rule = made;
     vly_plasticity_drop(made); /* the storage holds it */

@@ -226,6 +226,10 @@ vly_status vly_live_make_learning(vly_live *change,
                                             vly_plasticity_size(given->w_max),
                                         .unit = from->unit,
                                         .dt_ms = connectome->desc.dt_ms};
+    const char *lost = vly_plasticity_loses(given->info, &input);
+    if (lost)
+        return vly_fail(error, VLY_E_INVALID, "plasticity.%s: wanted %s",
+                        given->name, lost);
     size_t n_bytes = sizeof *was + was->n_coefs * sizeof *was->coefs;
     vly_learning_desc *made = vly_malloc(1, n_bytes);
     if (!made)

@@ -44,7 +44,7 @@ static bool is_of_modulator(const vly_plasticity_info *info, uint32_t param)
 }
 
 /* Parameters whose names with a unit are offered. */
-#define NAMES_MAX 16u
+#define NAMES_MAX 32u
 
 static vly_status refuse_key(const vly_connectome_learning *given,
                              const char *suffix, const char *key,

@@ -286,6 +286,29 @@ out:
 
 /* ---- parameters --------------------------------------------------------- */
 
+/* With the suffix of the map's unit, the key of a user's parameter may be that
+ * of another one, or of the bound. */
+static vly_status check_key(vly_reader *reader, const vly_toml_node *table,
+                            const vly_plasticity *to, uint32_t param,
+                            const char *key)
+{
+    char other[VLY_NAME_MAX + 1];
+    snprintf(other, sizeof(other), STEM "%s%s", *to->suffix ? "_" : "",
+             to->suffix);
+    bool taken = to->info->user && strcmp(key, other) == 0;
+    for (uint32_t i = 0; i < param && to->info->user; i++) {
+        param_key(to, i, other, sizeof(other));
+        taken = taken || strcmp(key, other) == 0;
+    }
+    if (!taken)
+        return VLY_OK;
+    return vly_reader_fail_key(
+        reader, table,
+        "[plasticity.%s]: %s is the key of two values of "
+        "rule %s, wanted another name of its parameter",
+        table->key, key, to->info->id);
+}
+
 static vly_status read_params(vly_reader *reader, const vly_toml_node *table,
                               vly_plasticity *to)
 {
@@ -300,6 +323,7 @@ static vly_status read_params(vly_reader *reader, const vly_toml_node *table,
     for (uint32_t i = 0; i < info->n_params; i++) {
         const vly_param_info *param = &info->params[i];
         param_key(to, i, key, sizeof(key));
+        VLY_TRY(check_key(reader, table, to, i, key));
         const vly_toml_node *node = vly_toml_get(table, key);
         to->params[i] = param->init;
         if (!node)

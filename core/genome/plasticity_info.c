@@ -149,6 +149,17 @@ const char *vly_plasticity_unfit(const vly_plasticity_info *info,
                       : info->check_of(input);
 }
 
+const char *vly_plasticity_loses(const vly_plasticity_info *info,
+                                 const vly_plasticity_input *input)
+{
+    if (!info->user || !vly_user_rule_loses(info->user, input))
+        return NULL;
+    return "constants of the changes of w that are 0 or from 2^-40 = 9.1e-13 "
+           "to "
+           "2^40 = 1.1e12 in units of the map's weights, as those of (w / "
+           "w_max)^3 instead of w^3 / w_max^3";
+}
+
 static double halvings(double tau_ms, double dt_ms, double n)
 {
     double exact = tau_ms / dt_ms * (n * LN2);

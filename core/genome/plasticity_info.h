@@ -119,6 +119,11 @@ void vly_plasticity_coefs(const vly_plasticity_info *info,
 const char *vly_plasticity_unfit(const vly_plasticity_info *info,
                                  const vly_plasticity_input *input);
 
+/* Of a user's rule with the unit of a map: a sentence if a constant of the
+ * coefficients is not the one that was written; otherwise NULL. */
+const char *vly_plasticity_loses(const vly_plasticity_info *info,
+                                 const vly_plasticity_input *input);
+
 /* One more user, or one less, of a user's rule, which the last one frees;
  * nothing for a built-in one and (drop) NULL. [any-thread] */
 void vly_plasticity_hold(const vly_plasticity_info *rule);
@@ -130,6 +135,8 @@ const char *vly_plasticity_backend_id(const vly_plasticity_info *rule);
 /* Of user_rule.c */
 void vly_user_rule_coefs(const vly_user_rule *user,
                          const vly_plasticity_input *input, uint32_t *words);
+bool vly_user_rule_loses(const vly_user_rule *user,
+                         const vly_plasticity_input *input);
 const char *vly_user_rule_unfit(const vly_user_rule *user,
                                 const vly_plasticity_input *input);
 /* Bursts after which a trace counts as 0: 15 halvings, at least 1. As a double,

@@ -128,6 +128,13 @@ void vly_user_rule_coefs(const vly_user_rule *user,
                       input->dt_ms, vly_plasticity_most(input), words);
 }
 
+bool vly_user_rule_loses(const vly_user_rule *user,
+                         const vly_plasticity_input *input)
+{
+    return vly_synapse_loses(user->synapse, input->params, input->w_max,
+                             input->unit, input->dt_ms);
+}
+
 const char *vly_user_rule_unfit(const vly_user_rule *user,
                                 const vly_plasticity_input *input)
 {

@@ -197,8 +197,10 @@ static bool defaults_fit(vly_synapse_model *model)
     double params[VLY_SYNAPSE_PARAMS_MAX];
     for (uint32_t i = 0; i < build->n_params; i++)
         params[i] = build->params[i].init;
+    /* w_max and dt_ms are not known here: what fails for two odd pairs of them
+     * does not depend on them */
     const char *unfit = vly_synapse_unfit(model, params, 1.0, 0.1);
-    if (!unfit)
+    if (!unfit || !vly_synapse_unfit(model, params, 161.8, 0.0707))
         return true;
     for (uint32_t i = 0; i < build->names.n; i++) {
         const vly_named *named = &build->names.items[i];
@@ -339,6 +341,21 @@ void vly_synapse_words(const vly_synapse_model *model, const double *params,
                4 * (size_t)model->n_ops[part] * sizeof *words);
         n += 4 * model->n_ops[part];
     }
+}
+
+bool vly_synapse_loses(const vly_synapse_model *model, const double *params,
+                       double w_max, double unit, double dt_ms)
+{
+    double values[VLY_NEURON_COEFS_MAX];
+    double scaled[VLY_SYNAPSE_PARAMS_MAX + 1];
+    scale(model, params, w_max, unit, scaled);
+    vly_neuron_coefs(&model->build, scaled, dt_ms, 0.0, values);
+    for (uint32_t i = 0; i < model->build.n_coefs; i++) {
+        const double size = values[i] < 0.0 ? -values[i] : values[i];
+        if (size > 0.0 && !(size >= 1.0 / COEF_MAX && size <= COEF_MAX))
+            return true;
+    }
+    return false;
 }
 
 const char *vly_synapse_unfit(const vly_synapse_model *model,

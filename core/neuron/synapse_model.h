@@ -51,6 +51,10 @@ uint64_t vly_synapse_hash(const vly_synapse_model *model);
 void vly_synapse_words(const vly_synapse_model *model, const double *params,
                        double w_max, double unit, double dt_ms, uint32_t most,
                        uint32_t *words);
+/* Whether a constant of those words is not the one that the expressions have:
+ * it is below 2^-40 but not 0, or above 2^40. */
+bool vly_synapse_loses(const vly_synapse_model *model, const double *params,
+                       double w_max, double unit, double dt_ms);
 /* The condition that the parameters violate; NULL: they fit. */
 const char *vly_synapse_unfit(const vly_synapse_model *model,
                               const double *params, double w_max, double dt_ms);

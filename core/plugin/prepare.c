@@ -30,20 +30,26 @@ struct vly_preparation {
 
 /* ---- forks --------------------------------------------------------------- */
 
-/* Held in shared mode by every thread that prepares. A driver may fork itself,
- * on such a thread, to load a module of the kernel: that fork does not wait. */
+/* Held in shared mode by every thread that prepares. A driver may fork itself
+ * to load a module of the kernel, on such a thread or on another one that
+ * starts a plugin: that fork does not wait. */
 static pthread_rwlock_t forks = PTHREAD_RWLOCK_INITIALIZER;
-static _Thread_local bool prepares;
+static _Thread_local int exempt;
+
+void vly_forks_exempt(int by)
+{
+    exempt += by;
+}
 
 static void before_fork(void)
 {
-    if (!prepares)
+    if (exempt == 0)
         pthread_rwlock_wrlock(&forks);
 }
 
 static void after_fork(void)
 {
-    if (!prepares)
+    if (exempt == 0)
         pthread_rwlock_unlock(&forks);
 }
 
@@ -67,6 +73,13 @@ static bool forks_wait(void)
 
 /* ---- the thread ---------------------------------------------------------- */
 
+/* Plugins of older minors were promised to be started by the thread that makes
+ * the net. */
+static bool may_start(const registry_entry *entry)
+{
+    return (entry->plugin.abi_version & 0xffffu) >= 9;
+}
+
 /* The first plugin that auto would try and that can be used; it never chooses
  * an emulated device. */
 static registry_entry *find_auto(const vly_registry *registry)
@@ -74,6 +87,8 @@ static registry_entry *find_auto(const vly_registry *registry)
     const char *id;
     for (uint32_t i = 0; (id = vly_registry_auto(registry, i)) != NULL; i++) {
         registry_entry *entry = vly_registry_listed(registry, id);
+        if (entry && !may_start(entry))
+            return NULL;
         if (entry && vly_registry_start(entry) &&
             entry->backend.struct_size != 0 &&
             (entry->backend.flags & VLY_BACKEND_EMULATED) == 0)
@@ -114,13 +129,13 @@ static void *prepare_main(void *arg)
 {
     vly_preparation *p = arg;
     registry_entry *entry;
-    prepares = true;
+    vly_forks_exempt(1);
     pthread_rwlock_rdlock(&forks);
     if (strcmp(p->spec.id, "auto") == 0) {
         entry = find_auto(p->registry);
     } else {
         entry = vly_registry_listed(p->registry, p->spec.id);
-        if (entry && !vly_registry_start(entry))
+        if (entry && (!may_start(entry) || !vly_registry_start(entry)))
             entry = NULL;
     }
     const uint64_t started = vly_clock_ns();

@@ -11,10 +11,11 @@ typedef struct vly_preparation vly_preparation;
 
 /* Starts the plugin of spec, as vly_registry_backend would, and calls prepare
  * of its backend; "auto": of the first plugin that auto would try and that can
- * be used. The texts are copied. NULL if there is nothing to do or no memory or
- * no thread: everything is then done when it is needed. Failures are reported
- * there too. A fork of the process waits until the thread has ended, because a
- * child would inherit the locks of a driver that starts. [main-thread] */
+ * be used. The texts are copied. NULL if the spec cannot be read (also a list
+ * for ranks), or without memory or a thread: everything is then done when it is
+ * needed. Failures are reported there too. A fork of the process waits while
+ * the thread works, because a child would inherit the locks of a driver that
+ * starts. [main-thread] */
 vly_preparation *vly_prepare_begin(vly_registry *registry, const char *spec,
                                    uint32_t n_threads);
 

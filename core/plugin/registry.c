@@ -84,6 +84,8 @@ static vly_status interfaces_ask(registry_entry *entry)
                 entry->backend.flags &= ~(uint32_t)VLY_BACKEND_PROGRAMS;
             if ((entry->plugin.abi_version & 0xffffu) < 8)
                 entry->backend.flags &= ~(uint32_t)VLY_BACKEND_RANKS;
+            if ((entry->plugin.abi_version & 0xffffu) < 9)
+                entry->backend.prepare = NULL;
         }
         if (strcmp(known_interfaces[i], VLY_EXCHANGE_INTERFACE) == 0)
             VLY_TRY(
@@ -133,8 +135,10 @@ bool vly_registry_start(registry_entry *entry)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     if (!entry->tried && entry->failure.status == VLY_OK) {
+        vly_forks_exempt(1); /* a thread that prepares may wait for the lock */
         vly_status status =
             vly_plugin_start(&entry->plugin, entry->symbol, &entry->failure);
+        vly_forks_exempt(-1);
         entry->started = status == VLY_OK;
         if (status == VLY_OK && interfaces_ask(entry) != VLY_OK)
             entry_stop(entry);

@@ -40,6 +40,10 @@ struct vly_registry {
 registry_entry *vly_registry_listed(const vly_registry *registry,
                                     const char *id);
 
+/* Forks of the calling thread do not wait for threads that prepare (prepare.h):
+ * +1 from here on, -1 no longer. A driver that starts may fork. */
+void vly_forks_exempt(int by);
+
 /* true: it can be used. Nets of two threads may share a registry. */
 bool vly_registry_start(registry_entry *entry);
 

@@ -179,6 +179,17 @@ says "[plasticity.a], map a (E -> E): a spike of the target just after one of th
 says "[plasticity.b], map b (E -> E): a spike of the target just after one of the source changes a weight by 1.5e-09 $multiples: all of it is lost"
 says "[plasticity.c], map c (E -> E): a spike that arrives alone changes a weight by 1.2e-10 $multiples: all of it is lost"
 
+# ---- constants that the units of a map lose, keys that mean two values ----
+sed 's|(w/w_max)\*y|(w^3/w_max^3)*y|' hand.toml >cube.toml
+expect 2 run cube.toml --quiet
+says "cube.toml:"
+says "map a: [plasticity.a]: wanted constants of the changes of w that are 0 or from 2^-40"
+sed 's|(w/w_max)\*y|(w/w_max)^3*y|' hand.toml >cube.toml
+expect 0 run cube.toml --quiet
+sed 's|eta = "1e-3 weight"|eta = "1e-3 weight", eta_mv = "2"|' hand.toml >twice.toml
+expect 2 check twice.toml
+says "[plasticity.c]: eta_mv is the key of two values of rule inhibitory"
+
 # ---- backends that do not run rules of users refuse them by name ----
 for id in vulkan cuda; do
     "$volley" plugins 2>/dev/null | grep -q "^$id .*: ok" || continue

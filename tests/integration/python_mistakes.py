@@ -266,7 +266,8 @@ class Kinds(unittest.TestCase):
                             (ValueError, np.float32("nan")),
                             (ValueError, np.uint64(2**64 - 1)),
                             (TypeError, np.complex64(1)),
-                            (TypeError, np.str_("1"))):
+                            (TypeError, np.str_("1")),
+                            (TypeError, np.timedelta64(20, "ns"))):
             with self.assertRaises(kind):
                 self.net.run(wrong)
         self.assertEqual(self.net.burst, before + 21)

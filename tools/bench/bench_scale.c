@@ -220,8 +220,7 @@ static void cases_print(const bench_scale *scale, bool markdown)
         "device, or its\nneurons exceed the shared memory of its blocks. -: "
         "over 2^32 neurons, or too few for a\ndevice. State is not counted. "
         "Hosts are assumed to have %g us a message and\n%g GB/s a device; that "
-        "spans run on several hosts is a plan: today ranks run on the\ncpu "
-        "backend.\n",
+        "a rank has several devices is a plan: today it has\none.\n",
         scale->machine.latency_us, scale->machine.net_bytes_us / 1e3);
 }
 

@@ -161,6 +161,11 @@ vly_status tool_backend_check(vly_registry *registry, const char *backend,
         vly_device_spec device;
         VLY_TRY(vly_backend_spec_pick(backend, k, one, &n, error));
         VLY_TRY(vly_backend_spec_parse(one, &spec, error));
+        if (n > 1 && strcmp(spec.id, "auto") == 0)
+            return vly_fail(error, VLY_E_INVALID,
+                            "backend \"%.200s\": auto in a list, wanted the "
+                            "name of each backend",
+                            backend);
         if (strcmp(spec.id, "auto") != 0)
             VLY_TRY(vly_registry_device(registry, &spec, 1, &table, &device,
                                         error));

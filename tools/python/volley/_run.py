@@ -203,7 +203,9 @@ class Runner(Handle):
         given = ms if bursts is None else bursts
         unit = "ms" if bursts is None else "bursts"
         # comparisons of NumPy's numbers take 10 us
-        if isinstance(given, np.generic):
+        if isinstance(given, np.number):
+            if isinstance(given, np.timedelta64):  # a number by its class
+                raise TypeError(f"{given!r}, wanted a number of {unit}")
             given = given.item()
             if isinstance(given, np.floating):  # a long double
                 given = float(given)
