@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # inspect --product on plugins of CUDA: what was measured is read from the cache
 # the next time, ways that cannot have a reason, any can be forced.
-# $5 gemm_cuda or a substitute, $6 attention_cuda; $7 1: these are no plugins of
-# a device, and the second has the recurrence only
+# $5 gemm_cuda, $6 attention_cuda, or substitutes that compute on the host
 here=$(dirname "$0")
 # shellcheck source=tests/integration/command_support.sh
 . "$here/command_support.sh"
 gemm=$5
 attention=$6
-only_wkv=$7
 
 # Without a device there is nothing to be seen.
 if ! "$volley" inspect "$gemm" --plugin >out 2>err; then
@@ -56,12 +54,6 @@ prints "  refused                 own_recurrent: not looked at: choose names"
 expect 3 inspect "$attention" --product wkv:fp16:1x2x40 \
     --options choose=own_step
 says "own_step is for a single step"
-if [ "$only_wkv" = 1 ]; then
-    expect 3 inspect "$attention" --product decode:bf16:1x2x40x64
-    says "does not offer volley.attention/1"
-    done_checks
-fi
-
 twice "$attention" attention:bf16:1x4/2x300x64:causal
 twice "$attention" attention:bf16:1x4x256x64:causal,backward
 twice "$attention" decode:bf16:2x8/2x300x64

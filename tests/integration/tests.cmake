@@ -499,20 +499,20 @@ if(TARGET fault_library)
 endif()
 
 # plans of accelerators on a device, and with kernels that run on the processor
-function(vly_test_plans name label gemm attention is_fake)
+function(vly_test_plans name label gemm attention)
     vly_test_register(${name} LABELS ${label} TIMEOUT 900
         COMMAND sh ${CMAKE_SOURCE_DIR}/tests/integration/command_plans.sh
                 $<TARGET_FILE:volley_command> ${CMAKE_SOURCE_DIR}
                 ${CMAKE_BINARY_DIR}/lib/volley/test-plugins
                 $<TARGET_FILE:json_check> $<TARGET_FILE:${gemm}>
-                $<TARGET_FILE:${attention}> ${is_fake})
+                $<TARGET_FILE:${attention}>)
 endfunction()
 if(TARGET gemm_cuda AND TARGET attention_cuda)
-    vly_test_plans(test_command_plans_cuda gpu gemm_cuda attention_cuda 0)
+    vly_test_plans(test_command_plans_cuda gpu gemm_cuda attention_cuda)
 endif()
 if(TARGET fake_gemm_cuda AND TARGET fake_attention_cuda)
     vly_test_plans(test_command_plans integration fake_gemm_cuda
-                   fake_attention_cuda 1)
+                   fake_attention_cuda)
 endif()
 
 if(VOLLEY_HAVE_CAIRO)
