@@ -255,7 +255,8 @@ class Kinds(unittest.TestCase):
 
     def test_numbers_of_numpy(self):
         for kind in (np.int8, np.int64, np.uint64, np.float16, np.float64,
-                     np.longdouble, np.bool_, np.array):
+                     np.longdouble, np.bool_, np.array,
+                     lambda n: np.array(n, bool), lambda n: np.array(n, "u1")):
             before = self.net.burst
             self.net.run(kind(1))
             self.assertEqual(self.net.burst, before + 1, kind)

@@ -203,7 +203,9 @@ class Runner(Handle):
         given = ms if bursts is None else bursts
         unit = "ms" if bursts is None else "bursts"
         # comparisons of NumPy's numbers take 10 us
-        if isinstance(given, np.number):
+        if type(given) is np.ndarray and given.ndim == 0:
+            given = given[()]
+        if isinstance(given, (np.number, np.bool_)):
             if isinstance(given, np.timedelta64):  # a number by its class
                 raise TypeError(f"{given!r}, wanted a number of {unit}")
             given = given.item()
