@@ -23,7 +23,7 @@ struct vly_rank_group {
     vly_rank_figures *figures; /* [n_ranks] rank 0: of the last answers */
     /* [n_ranks] rank 0: "cuda:1", of the net that was made last */
     char (*devices)[VLY_RANK_DEVICE_BYTES];
-    uint32_t local;       /* ranks of this host before this one */
+    uint32_t *hosts;      /* [n_ranks] their numbers in the exchange */
     uint64_t n_exchanges; /* of this rank's backends */
     uint64_t built_bytes; /* given before the first call */
     uint64_t idle_ns;     /* waited for no fault of the division */
