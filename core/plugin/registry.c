@@ -327,12 +327,18 @@ vly_status vly_registry_info(const vly_registry *registry, uint32_t index,
     return vly_registry_file(registry, index, info);
 }
 
+/* 0 if it is not known */
 static vly_hash entry_hash(registry_entry *entry)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    vly_hash hash = {{0, 0}};
+    vly_error why = VLY_ERROR_INIT;
     pthread_mutex_lock(&lock);
-    const vly_hash hash = vly_plugin_file_hash(&entry->file);
+    vly_status status = vly_plugin_file_hash(&entry->file, &hash, &why);
     pthread_mutex_unlock(&lock);
+    if (status != VLY_OK)
+        vly_log_write(VLY_LOG_WARN, "volley", "plugin %s: %s", entry->path,
+                      why.message);
     return hash;
 }
 
