@@ -327,6 +327,12 @@ vly_status vly_registry_info(const vly_registry *registry, uint32_t index,
     return vly_registry_file(registry, index, info);
 }
 
+const char *vly_registry_id(const vly_registry *registry, uint32_t index)
+{
+    const char *id = registry->entries[index]->plugin.id;
+    return id ? id : "";
+}
+
 /* 0 if it is not known */
 static vly_hash entry_hash(registry_entry *entry)
 {
@@ -355,7 +361,7 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
     vly_plugin_info full = {
         .struct_size = info->struct_size,
         .status = entry->failure.status,
-        .id = entry->plugin.id ? entry->plugin.id : "",
+        .id = vly_registry_id(registry, index),
         .path = entry->path,
         .version = version ? version : "",
         .build = build ? build : "",
