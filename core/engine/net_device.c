@@ -12,9 +12,6 @@
 #include "engine/ranks.h"
 #include "plugin/registry.h"
 
-/* More than any host has. */
-#define MAX_SPAN 64u
-
 /* How many devices a spec names; `device`: the first. */
 static vly_status count_devices(const vly_backend_spec *spec,
                                 const vly_backend *table, uint32_t *n,
@@ -27,9 +24,9 @@ static vly_status count_devices(const vly_backend_spec *spec,
         return vly_fail(error, VLY_E_UNSUPPORTED,
                         "%u devices, but this backend runs a net on one",
                         wanted);
-    if (wanted > MAX_SPAN)
+    if (wanted > VLY_BACKEND_SPAN_MOST)
         return vly_fail(error, VLY_E_INVALID, "%u devices, wanted at most %u",
-                        wanted, MAX_SPAN);
+                        wanted, VLY_BACKEND_SPAN_MOST);
     *n = wanted > 0 ? wanted : 1; /* the backend has the reason for 0 */
     return VLY_OK;
 }
@@ -40,7 +37,7 @@ static vly_status create_net(const vly_connectome *connectome,
                              const vly_snapshot *snapshot,
                              vly_backend_net **net, vly_error *error)
 {
-    vly_device_spec devices[MAX_SPAN];
+    vly_device_spec devices[VLY_BACKEND_SPAN_MOST];
     if (n_devices == 1)
         return table->net_create(first, &connectome->desc, snapshot, net,
                                  error);

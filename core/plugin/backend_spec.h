@@ -20,6 +20,9 @@ typedef struct vly_backend_spec {
     char options[256]; /* "isa=scalar,plan=x"; "" if there are none */
 } vly_backend_spec;
 
+/* Devices of one net at most: more than any host has. */
+#define VLY_BACKEND_SPAN_MOST 64u
+
 /* Whether it names several devices, or all. */
 static inline bool vly_backend_spec_is_span(const vly_backend_spec *spec)
 {
