@@ -49,21 +49,28 @@ static vly_status create_net(const vly_connectome *connectome,
                                   snapshot, net, error);
 }
 
-/* Its names, and what opens it again; text: of ranks, otherwise NULL. */
+void vly_device_name(const char *id, const vly_backend *table,
+                     const vly_device_spec *device, uint32_t n_devices,
+                     char name[VLY_DEVICE_NAME_BYTES])
+{
+    const uint32_t number = (table->flags & VLY_BACKEND_HOST) != 0
+                                ? device->n_threads
+                                : device->index;
+    if (n_devices > 1)
+        (void)snprintf(name, VLY_DEVICE_NAME_BYTES, "%s:%u-%u", id, number,
+                       number + n_devices - 1);
+    else
+        (void)snprintf(name, VLY_DEVICE_NAME_BYTES, "%s:%u", id, number);
+}
+
+/* Fills in the names of the device, and the spec that opens it again. text: the
+ * spec of all ranks; NULL without ranks. */
 static vly_status describe(vly_engine_device *made,
                            const vly_backend_spec *spec, const char *text,
                            const vly_device_spec *wanted, uint32_t n_devices,
                            vly_error *error)
 {
-    const uint32_t number = (made->backend->flags & VLY_BACKEND_HOST) != 0
-                                ? wanted->n_threads
-                                : wanted->index;
-    if (n_devices > 1)
-        (void)snprintf(made->name, sizeof made->name, "%s:%u-%u", spec->id,
-                       number, number + n_devices - 1);
-    else
-        (void)snprintf(made->name, sizeof made->name, "%s:%u", spec->id,
-                       number);
+    vly_device_name(spec->id, made->backend, wanted, n_devices, made->name);
     made->index = wanted->index;
     made->n_threads = wanted->n_threads;
     /* once: it may read files or query a driver, and statistics are requested
@@ -78,7 +85,7 @@ static vly_status describe(vly_engine_device *made,
                       : vly_fail_nomem(error, sizeof made->name, "a name");
 }
 
-/* text: of all ranks, if there are any. */
+/* text: the spec of all ranks; unused without ranks. */
 static vly_status open_one(const vly_connectome *connectome,
                            vly_registry *registry, const vly_backend_spec *spec,
                            const char *text, uint32_t n_threads,

@@ -164,15 +164,6 @@ const char *vly_ranks_device(const vly_rank_group *group, uint32_t rank)
     return group->devices[rank];
 }
 
-void vly_rank_device(const char *id, const vly_backend *table,
-                     const vly_device_spec *device,
-                     char name[VLY_RANK_DEVICE_BYTES])
-{
-    (void)snprintf(name, VLY_RANK_DEVICE_BYTES, "%s:%u", id,
-                   (table->flags & VLY_BACKEND_HOST) != 0 ? device->n_threads
-                                                          : device->index);
-}
-
 /* ---- division ----------------------------------------------------------- */
 
 typedef struct greeting {

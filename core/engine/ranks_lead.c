@@ -107,7 +107,7 @@ static vly_status net_create(const vly_device_spec *device,
                               .number = group->n_nets};
     const uint64_t n = strlen(group->opened_spec) + 1;
     vly_rank_answer answer = {0};
-    vly_rank_device(group->opened_id, made->table, device, answer.device);
+    vly_device_name(group->opened_id, made->table, device, 1, answer.device);
     message = begin(made, RANK_CREATE, device->n_threads, n, 0, 0);
     vly_rank_put(&message, group->opened_spec, n);
     put_snapshot(&message, snapshot);

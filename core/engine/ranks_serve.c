@@ -29,7 +29,7 @@ typedef struct server {
     vly_rank_message message;
     vly_rank_head head;
     uint64_t value; /* of the answer */
-    char device[VLY_RANK_DEVICE_BYTES];
+    char device[VLY_DEVICE_NAME_BYTES];
 } server;
 
 static vly_status too_short(vly_error *error)
@@ -133,7 +133,7 @@ static vly_status create(server *s, vly_error *error)
     VLY_TRY(vly_backend_supports(made.table, desc, error));
     VLY_TRY(made.table->net_create(&device, desc, &snapshot, &made.net, error));
     s->nets[at] = made;
-    vly_rank_device(spec.id, made.table, &device, s->device);
+    vly_device_name(spec.id, made.table, &device, 1, s->device);
 out:
     return status;
 }
