@@ -117,7 +117,8 @@ vly_status vly_common_ranks_open(vly_common_rank_net *r, uint32_t *n_fired,
 vly_status vly_common_ranks_take(vly_common_rank_net *r, uint32_t rank,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error);
-/* Whether nothing is left; nothing is kept any more. */
+/* After all bursts were read: an error if a message has more; forgets the
+ * spikes of the window. */
 vly_status vly_common_ranks_close(vly_common_rank_net *r, vly_error *error);
 /* Instead of exchange: the others, which come to the end of the window, hear of
  * the failure. */

@@ -6,6 +6,7 @@
 #define VOLLEY_CUDA_LEARNING_H
 
 #include "cuda_base.h"
+#include "kernels/cuda/learning_kernels.h"
 
 typedef struct vly_cuda_plastic {
     vly_cuda_learnings view;              /* for kernels; n 0: nothing learns */

@@ -6,6 +6,7 @@
 #define VOLLEY_CUDA_MODULATOR_H
 
 #include "cuda_base.h"
+#include "kernels/cuda/learning_kernels.h"
 
 /* Eligibilities and modulator of a projection, from its words of a snapshot;
  * traces_end: after those of the traces. Nothing for other rules. */

@@ -6,6 +6,7 @@
 #define VOLLEY_CUDA_SHORT_TERM_H
 
 #include "cuda_base.h"
+#include "kernels/cuda/learning_kernels.h"
 
 /* Room for n of them. */
 vly_status vly_cuda_short_term_reserve(vly_cuda_shard *shard, uint32_t n,

@@ -36,6 +36,13 @@ typedef struct vly_counters {
     uint64_t squares; /* of each burst's spikes; a file of a state has none */
 } vly_counters;
 
+/* "cuda:1", "cuda:0-3" or, of the host, "cpu:4". device: the first of so many.
+ */
+#define VLY_DEVICE_NAME_BYTES 64u
+void vly_device_name(const char *id, const vly_backend *table,
+                     const vly_device_spec *device, uint32_t n_devices,
+                     char name[VLY_DEVICE_NAME_BYTES]);
+
 /* Where a net runs. */
 typedef struct vly_engine_device {
     const vly_backend *backend;
@@ -44,8 +51,8 @@ typedef struct vly_engine_device {
     uint32_t n_threads; /* as resolved */
     char *spec;         /* as resolved, with its options: opens the same device
                          * again */
-    char name[64];      /* "cpu:4" as resolved */
-    char model[128];    /* the device's own name; "" unknown */
+    char name[VLY_DEVICE_NAME_BYTES]; /* as resolved */
+    char model[128];                  /* the device's own name; "" unknown */
     uint32_t n_checked; /* bursts of this net whose ids were looked at, at most
                            VLY_CHECK_BURSTS */
 } vly_engine_device;

@@ -12,9 +12,6 @@
 #include "engine/ranks.h"
 #include "plugin/registry.h"
 
-/* More than any host has. */
-#define MAX_SPAN 64u
-
 /* How many devices a spec names; `device`: the first. */
 static vly_status count_devices(const vly_backend_spec *spec,
                                 const vly_backend *table, uint32_t *n,
@@ -27,9 +24,9 @@ static vly_status count_devices(const vly_backend_spec *spec,
         return vly_fail(error, VLY_E_UNSUPPORTED,
                         "%u devices, but this backend runs a net on one",
                         wanted);
-    if (wanted > MAX_SPAN)
+    if (wanted > VLY_BACKEND_SPAN_MOST)
         return vly_fail(error, VLY_E_INVALID, "%u devices, wanted at most %u",
-                        wanted, MAX_SPAN);
+                        wanted, VLY_BACKEND_SPAN_MOST);
     *n = wanted > 0 ? wanted : 1; /* the backend has the reason for 0 */
     return VLY_OK;
 }
@@ -40,7 +37,7 @@ static vly_status create_net(const vly_connectome *connectome,
                              const vly_snapshot *snapshot,
                              vly_backend_net **net, vly_error *error)
 {
-    vly_device_spec devices[MAX_SPAN];
+    vly_device_spec devices[VLY_BACKEND_SPAN_MOST];
     if (n_devices == 1)
         return table->net_create(first, &connectome->desc, snapshot, net,
                                  error);
@@ -52,21 +49,28 @@ static vly_status create_net(const vly_connectome *connectome,
                                   snapshot, net, error);
 }
 
-/* Its names, and what opens it again; text: of ranks, otherwise NULL. */
+void vly_device_name(const char *id, const vly_backend *table,
+                     const vly_device_spec *device, uint32_t n_devices,
+                     char name[VLY_DEVICE_NAME_BYTES])
+{
+    const uint32_t number = (table->flags & VLY_BACKEND_HOST) != 0
+                                ? device->n_threads
+                                : device->index;
+    if (n_devices > 1)
+        (void)snprintf(name, VLY_DEVICE_NAME_BYTES, "%s:%u-%u", id, number,
+                       number + n_devices - 1);
+    else
+        (void)snprintf(name, VLY_DEVICE_NAME_BYTES, "%s:%u", id, number);
+}
+
+/* Fills in the names of the device, and the spec that opens it again. text: the
+ * spec of all ranks; NULL without ranks. */
 static vly_status describe(vly_engine_device *made,
                            const vly_backend_spec *spec, const char *text,
                            const vly_device_spec *wanted, uint32_t n_devices,
                            vly_error *error)
 {
-    const uint32_t number = (made->backend->flags & VLY_BACKEND_HOST) != 0
-                                ? wanted->n_threads
-                                : wanted->index;
-    if (n_devices > 1)
-        (void)snprintf(made->name, sizeof made->name, "%s:%u-%u", spec->id,
-                       number, number + n_devices - 1);
-    else
-        (void)snprintf(made->name, sizeof made->name, "%s:%u", spec->id,
-                       number);
+    vly_device_name(spec->id, made->backend, wanted, n_devices, made->name);
     made->index = wanted->index;
     made->n_threads = wanted->n_threads;
     /* once: it may read files or query a driver, and statistics are requested
@@ -81,7 +85,7 @@ static vly_status describe(vly_engine_device *made,
                       : vly_fail_nomem(error, sizeof made->name, "a name");
 }
 
-/* text: of all ranks, if there are any. */
+/* text: the spec of all ranks; unused without ranks. */
 static vly_status open_one(const vly_connectome *connectome,
                            vly_registry *registry, const vly_backend_spec *spec,
                            const char *text, uint32_t n_threads,

@@ -76,8 +76,9 @@ vly_status vly_ranks_open(const vly_exchange *table,
     made->first = vly_calloc(made->info.n_ranks + (size_t)1, sizeof(uint32_t));
     made->figures = vly_calloc(made->info.n_ranks, sizeof *made->figures);
     made->devices = vly_calloc(made->info.n_ranks, sizeof *made->devices);
-    if (!made->first || !made->figures || !made->devices) {
-        status = vly_fail_nomem(error, 92u * made->info.n_ranks, "ranks");
+    made->hosts = vly_calloc(made->info.n_ranks, sizeof *made->hosts);
+    if (!made->first || !made->figures || !made->devices || !made->hosts) {
+        status = vly_fail_nomem(error, 96u * made->info.n_ranks, "ranks");
         goto out;
     }
     made->ranks = (vly_ranks){.struct_size = sizeof made->ranks,
@@ -107,6 +108,7 @@ void vly_ranks_close(vly_rank_group *group)
     }
     if (group->link)
         group->table->close(group->link);
+    vly_free(group->hosts);
     vly_free(group->devices);
     vly_free(group->figures);
     vly_free(group->first);
@@ -162,15 +164,6 @@ const char *vly_ranks_device(const vly_rank_group *group, uint32_t rank)
     return group->devices[rank];
 }
 
-void vly_rank_device(const char *id, const vly_backend *table,
-                     const vly_device_spec *device,
-                     char name[VLY_RANK_DEVICE_BYTES])
-{
-    (void)snprintf(name, VLY_RANK_DEVICE_BYTES, "%s:%u", id,
-                   (table->flags & VLY_BACKEND_HOST) != 0 ? device->n_threads
-                                                          : device->index);
-}
-
 /* ---- division ----------------------------------------------------------- */
 
 typedef struct greeting {
@@ -215,16 +208,14 @@ static vly_status greet(vly_rank_group *group, greeting *mine,
     (void)snprintf(mine->version, sizeof mine->version, "%s",
                    VLY_BUILD_VERSION);
     mine->host = group->info.host;
-    group->local = 0;
     VLY_TRY(vly_rank_gather(
         group, VLY_RANK_TAG_CALL | VLY_EXCHANGE_SLOW | group->n_calls, mine,
         sizeof *mine, pieces, error));
     group->n_calls++;
-    for (uint32_t r = 0; r < group->info.n_ranks; r++)
+    for (uint32_t r = 0; r < group->info.n_ranks; r++) {
         VLY_TRY(check_greeting(mine, r, &(*pieces)[r], error));
-    for (uint32_t r = 0; r < group->info.rank; r++)
-        group->local +=
-            ((const greeting *)(*pieces)[r].data)->host == mine->host;
+        group->hosts[r] = ((const greeting *)(*pieces)[r].data)->host;
+    }
 out:
     return status;
 }

@@ -74,7 +74,7 @@ const char *vly_ranks_device(const vly_rank_group *group, uint32_t rank);
 /* Rank 0: the table that stands for a backend, as long as the group lives; the
  * next net is made by it, and by the backends that spec names for the other
  * ranks (vly_backend_spec_pick), each on a device of its host in turn
- * (vly_backend_spec_deal). spec must live until then. NULL: more than 8
+ * (vly_backend_spec_local). spec must live until then. NULL: more than 8
  * backends. */
 const vly_backend *vly_ranks_backend(const vly_ranks *ranks, const char *id,
                                      const char *spec,

@@ -81,6 +81,15 @@ static void put_snapshot(vly_rank_message *message,
     vly_rank_put(message, snapshot->weights, counts[4]);
 }
 
+/* The others destroy theirs, unless the link has failed. */
+static void send_destroy(const vly_backend_net *net)
+{
+    vly_rank_message message = begin(net, RANK_DESTROY, 0, 0, 0, 0);
+    if (!net->group->failed && send_call(net->group, &message, NULL) == VLY_OK)
+        (void)end_call(net->group, VLY_OK, 0, NULL);
+    vly_free(message.data);
+}
+
 static vly_status net_create(const vly_device_spec *device,
                              const vly_net_desc *desc,
                              const vly_snapshot *snapshot,
@@ -98,7 +107,7 @@ static vly_status net_create(const vly_device_spec *device,
                               .number = group->n_nets};
     const uint64_t n = strlen(group->opened_spec) + 1;
     vly_rank_answer answer = {0};
-    vly_rank_device(group->opened_id, made->table, device, answer.device);
+    vly_device_name(group->opened_id, made->table, device, 1, answer.device);
     message = begin(made, RANK_CREATE, device->n_threads, n, 0, 0);
     vly_rank_put(&message, group->opened_spec, n);
     put_snapshot(&message, snapshot);
@@ -111,11 +120,7 @@ static vly_status net_create(const vly_device_spec *device,
         *net = made;
         return VLY_OK;
     }
-    /* the others have one */
-    message = begin(made, RANK_DESTROY, 0, 0, 0, 0);
-    if (!group->failed && send_call(group, &message, NULL) == VLY_OK)
-        (void)end_call(group, VLY_OK, 0, NULL);
-    vly_free(message.data);
+    send_destroy(made); /* some of the others may have one */
     if (made->own)
         made->table->net_destroy(made->own);
 out:
@@ -127,10 +132,7 @@ static void net_destroy(vly_backend_net *net)
 {
     if (!net)
         return;
-    vly_rank_message message = begin(net, RANK_DESTROY, 0, 0, 0, 0);
-    if (!net->group->failed && send_call(net->group, &message, NULL) == VLY_OK)
-        (void)end_call(net->group, VLY_OK, 0, NULL);
-    vly_free(message.data);
+    send_destroy(net);
     net->table->net_destroy(net->own);
     vly_free(net);
 }

@@ -4,10 +4,10 @@
 #ifndef VOLLEY_ENGINE_RANKS_PARTS_H
 #define VOLLEY_ENGINE_RANKS_PARTS_H
 
+#include "engine/engine.h"
 #include "engine/ranks.h"
 
 #define VLY_RANK_ID_BYTES 32u
-#define VLY_RANK_DEVICE_BYTES 64u
 /* Backends that one leader opens. */
 #define VLY_RANK_TABLES 8u
 /* Of the tags of calls; those of backends are below. */
@@ -22,11 +22,11 @@ struct vly_rank_group {
     uint32_t *first;           /* [n_ranks + 1] */
     vly_rank_figures *figures; /* [n_ranks] rank 0: of the last answers */
     /* [n_ranks] rank 0: "cuda:1", of the net that was made last */
-    char (*devices)[VLY_RANK_DEVICE_BYTES];
-    uint32_t local;       /* ranks of this host before this one */
+    char (*devices)[VLY_DEVICE_NAME_BYTES];
+    uint32_t *hosts;      /* [n_ranks] their numbers in the exchange */
     uint64_t n_exchanges; /* of this rank's backends */
     uint64_t built_bytes; /* given before the first call */
-    uint64_t idle_ns;     /* waited for no fault of the division */
+    uint64_t idle_ns;     /* waits that say nothing of the division */
     uint64_t n_calls;
     uint32_t call;   /* vly_rank_call, made now or last */
     uint32_t n_nets; /* made so far: their numbers */
@@ -88,14 +88,9 @@ typedef struct vly_rank_answer {
     uint32_t reserved;
     uint64_t value; /* of a run: bursts done */
     vly_rank_figures figures;
-    char device[VLY_RANK_DEVICE_BYTES]; /* of a net that was made */
+    char device[VLY_DEVICE_NAME_BYTES]; /* of a net that was made */
     char text[240];
 } vly_rank_answer;
-
-/* "cuda:1", "cpu:4" */
-void vly_rank_device(const char *id, const vly_backend *table,
-                     const vly_device_spec *device,
-                     char name[VLY_RANK_DEVICE_BYTES]);
 
 vly_status vly_rank_gather(vly_rank_group *group, uint64_t tag,
                            const void *mine, uint64_t n_bytes,

@@ -29,7 +29,7 @@ typedef struct server {
     vly_rank_message message;
     vly_rank_head head;
     uint64_t value; /* of the answer */
-    char device[VLY_RANK_DEVICE_BYTES];
+    char device[VLY_DEVICE_NAME_BYTES];
 } server;
 
 static vly_status too_short(vly_error *error)
@@ -93,14 +93,18 @@ static vly_status choose(const server *s, const char *text, uint32_t n_threads,
                          vly_device_spec *device, vly_error *error)
 {
     char one[VLY_BACKEND_ONE_BYTES];
+    uint32_t local = 0;
     vly_status status = VLY_OK;
     VLY_TRY(vly_backend_spec_pick(text, s->group->info.rank, one, NULL, error));
     VLY_TRY(vly_backend_spec_parse(one, spec, error));
     VLY_TRY(vly_registry_device(s->registry, spec, n_threads, table, device,
                                 error));
-    if (((*table)->flags & VLY_BACKEND_HOST) == 0)
-        device->index = vly_backend_spec_deal(spec, (*table)->device_count(),
-                                              s->group->local);
+    if (((*table)->flags & VLY_BACKEND_HOST) != 0)
+        return VLY_OK;
+    VLY_TRY(vly_backend_spec_local(text, s->group->hosts, s->group->info.rank,
+                                   &local, error));
+    device->index =
+        vly_backend_spec_deal(spec, (*table)->device_count(), local);
 out:
     return status;
 }
@@ -129,7 +133,7 @@ static vly_status create(server *s, vly_error *error)
     VLY_TRY(vly_backend_supports(made.table, desc, error));
     VLY_TRY(made.table->net_create(&device, desc, &snapshot, &made.net, error));
     s->nets[at] = made;
-    vly_rank_device(spec.id, made.table, &device, s->device);
+    vly_device_name(spec.id, made.table, &device, 1, s->device);
 out:
     return status;
 }

@@ -116,12 +116,9 @@ static const char *family_of(const char *interface_id)
 /* Whether there is a plugin with this id, usable or not. Starts no plugin. */
 static bool is_listed(const vly_registry *registry, const char *id)
 {
-    for (uint32_t i = 0; i < vly_registry_count(registry); i++) {
-        vly_plugin_info info = {.struct_size = sizeof info};
-        if (vly_registry_file(registry, i, &info) == VLY_OK &&
-            strcmp(info.id, id) == 0)
+    for (uint32_t i = 0; i < vly_registry_count(registry); i++)
+        if (strcmp(vly_registry_id(registry, i), id) == 0)
             return true;
-    }
     return false;
 }
 

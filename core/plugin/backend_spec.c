@@ -34,11 +34,52 @@ vly_status vly_backend_spec_pick(const char *text, uint32_t rank,
     return VLY_OK;
 }
 
+static vly_status one_parse(const char *text, uint32_t rank,
+                            vly_backend_spec *spec, vly_error *error)
+{
+    char one[VLY_BACKEND_ONE_BYTES];
+    vly_status status = vly_backend_spec_pick(text, rank, one, NULL, error);
+    return status == VLY_OK ? vly_backend_spec_parse(one, spec, error) : status;
+}
+
+/* Otherwise it is dealt all devices. */
+static bool names_devices(const vly_backend_spec *spec)
+{
+    return spec->has_number && !spec->all;
+}
+
+static bool same_devices(const vly_backend_spec *a, const vly_backend_spec *b)
+{
+    return strcmp(a->id, b->id) == 0 && names_devices(a) == names_devices(b) &&
+           (!names_devices(a) ||
+            (a->number == b->number && a->last == b->last));
+}
+
+vly_status vly_backend_spec_local(const char *text, const uint32_t *hosts,
+                                  uint32_t rank, uint32_t *local,
+                                  vly_error *error)
+{
+    vly_backend_spec own;
+    uint32_t before = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(one_parse(text, rank, &own, error));
+    for (uint32_t r = 0; r < rank; r++) {
+        vly_backend_spec other;
+        if (hosts[r] != hosts[rank])
+            continue;
+        VLY_TRY(one_parse(text, r, &other, error));
+        before += same_devices(&own, &other);
+    }
+    *local = before;
+out:
+    return status;
+}
+
 uint32_t vly_backend_spec_deal(const vly_backend_spec *spec, uint32_t n_devices,
                                uint32_t local)
 {
-    const bool named = spec->has_number && !spec->all;
-    const uint32_t n = named ? spec->last - spec->number + 1 : n_devices;
+    const uint32_t n =
+        names_devices(spec) ? spec->last - spec->number + 1 : n_devices;
     return spec->number + (n > 0 ? local % n : 0);
 }
 

@@ -20,6 +20,9 @@ typedef struct vly_backend_spec {
     char options[256]; /* "isa=scalar,plan=x"; "" if there are none */
 } vly_backend_spec;
 
+/* Devices of one net at most: more than any host has. */
+#define VLY_BACKEND_SPAN_MOST 64u
+
 /* Whether it names several devices, or all. */
 static inline bool vly_backend_spec_is_span(const vly_backend_spec *spec)
 {
@@ -45,8 +48,18 @@ vly_status vly_backend_spec_pick(const char *text, uint32_t rank,
                                  char one[VLY_BACKEND_ONE_BYTES], uint32_t *n,
                                  vly_error *error);
 
-/* Which device a rank of a host takes, `local` of the ranks there: of the
- * devices of the spec, or of all n_devices if it names none, in turn. */
+/* *local: ranks before `rank` on its host whose specs in `text` name the same
+ * devices. hosts: [rank + 1] the number of each rank's host.
+ *
+ * Errors   VLY_E_INVALID  the spec of one of them; *local unchanged
+ * Thread   [any-thread]
+ */
+vly_status vly_backend_spec_local(const char *text, const uint32_t *hosts,
+                                  uint32_t rank, uint32_t *local,
+                                  vly_error *error);
+
+/* The device of the rank with this number: of the devices of the spec, or of
+ * all n_devices if it names none, in turn. */
 uint32_t vly_backend_spec_deal(const vly_backend_spec *spec, uint32_t n_devices,
                                uint32_t local);
 

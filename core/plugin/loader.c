@@ -162,22 +162,32 @@ static vly_status io_failed(const char *what, vly_error *error)
     return vly_fail(error, VLY_E_IO, "%s: %s", what, strerror(code));
 }
 
-static void file_unmap(const vly_plugin_file *file)
+/* The mapping ends here: a file that is truncated while it is mapped ends the
+ * process when it is read. */
+static vly_status elf_check_file(int descriptor, const struct stat *about,
+                                 vly_error *error)
 {
-    if (file->bytes != MAP_FAILED)
-        munmap(file->bytes, (size_t)file->about.st_size);
+    const size_t n = (size_t)about->st_size;
+    if (n == 0)
+        return elf_check(NULL, 0, error);
+    void *bytes = mmap(NULL, n, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (bytes == MAP_FAILED)
+        return io_failed("cannot be read", error);
+    vly_status status = elf_check(bytes, n, error);
+    munmap(bytes, n);
+    return status;
 }
 
 vly_status vly_plugin_file_open(const char *path, vly_plugin_file *opened,
                                 vly_error *error)
 {
     vly_status status = VLY_OK;
-    vly_plugin_file made = {.bytes = MAP_FAILED};
+    vly_plugin_file made = {.is_open = true};
     /* O_NONBLOCK: a named pipe must not stop the search */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
+    made.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (made.descriptor < 0)
         return io_failed("cannot be read", error);
-    if (fstat(file, &made.about) != 0) {
+    if (fstat(made.descriptor, &made.about) != 0) {
         status = io_failed("cannot be read", error);
         goto out;
     }
@@ -186,50 +196,75 @@ vly_status vly_plugin_file_open(const char *path, vly_plugin_file *opened,
         goto out;
     }
     made.is_hashed = find_known(&made.about, &made.hash);
-    if (!made.is_hashed && made.about.st_size > 0) {
-        made.bytes = mmap(NULL, (size_t)made.about.st_size, PROT_READ,
-                          MAP_PRIVATE, file, 0);
-        if (made.bytes == MAP_FAILED) {
-            status = io_failed("cannot be read", error);
-            goto out;
-        }
-    }
-    if (!made.is_hashed)
-        VLY_TRY(elf_check(made.bytes, (size_t)made.about.st_size, error));
+    if (made.is_hashed)
+        vly_plugin_file_close(&made);
+    else
+        VLY_TRY(elf_check_file(made.descriptor, &made.about, error));
     *opened = made;
-    made.bytes = MAP_FAILED;
+    return VLY_OK;
 out:
-    file_unmap(&made);
-    close(file);
+    vly_plugin_file_close(&made);
     return status;
 }
 
-vly_hash vly_plugin_file_hash(vly_plugin_file *file)
+/* Read, not mapped: it may have been truncated since it was opened. */
+static vly_status hash_bytes(const vly_plugin_file *file, vly_hash *hash,
+                             vly_error *error)
 {
-    if (!file->is_hashed && file->about.st_size > 0) {
-        file->hash = vly_hash_bytes((vly_hash){{0, 0}}, file->bytes,
-                                    (size_t)file->about.st_size);
-        file->is_hashed = true;
-        keep_known(&file->about, file->hash);
+    unsigned char piece[1 << 14];
+    vly_hasher hasher = {.n = 0};
+    struct stat now;
+    ssize_t n;
+    do {
+        n = pread(file->descriptor, piece, sizeof piece, (off_t)hasher.n);
+        if (n > 0)
+            vly_hasher_bytes(&hasher, piece, (size_t)n);
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    if (n < 0 || fstat(file->descriptor, &now) != 0)
+        return io_failed("cannot be read", error);
+    /* not the time of the last change: that of a file which was replaced by
+     * another one changes too, and its bytes do not */
+    if (now.st_size != file->about.st_size ||
+        now.st_mtim.tv_sec != file->about.st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != file->about.st_mtim.tv_nsec)
+        return vly_fail(error, VLY_E_IO,
+                        "was overwritten after it was opened; its hash is not "
+                        "known");
+    *hash = vly_hasher_end(&hasher);
+    return VLY_OK;
+}
+
+vly_status vly_plugin_file_hash(vly_plugin_file *file, vly_hash *hash,
+                                vly_error *error)
+{
+    vly_status status = VLY_OK;
+    if (file->is_open) {
+        status = hash_bytes(file, &file->hash, error);
+        file->is_hashed = status == VLY_OK;
+        if (file->is_hashed)
+            keep_known(&file->about, file->hash);
+        vly_plugin_file_close(file);
     }
-    vly_plugin_file_close(file);
-    return file->hash;
+    if (file->is_hashed)
+        *hash = file->hash;
+    return status;
 }
 
 void vly_plugin_file_close(vly_plugin_file *file)
 {
-    if (file->bytes)
-        file_unmap(file);
-    file->bytes = NULL;
+    if (file->is_open)
+        close(file->descriptor);
+    file->is_open = false;
 }
 
 vly_status vly_plugin_file_read(const char *path, vly_hash *hash,
                                 vly_error *error)
 {
-    vly_plugin_file file = {.bytes = NULL};
-    vly_status status = vly_plugin_file_open(path, &file, error);
-    if (status == VLY_OK)
-        *hash = vly_plugin_file_hash(&file);
+    vly_plugin_file file = {.is_open = false};
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_plugin_file_open(path, &file, error));
+    status = vly_plugin_file_hash(&file, hash, error);
+out:
     return status;
 }
 

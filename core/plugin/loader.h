@@ -15,21 +15,25 @@
 /* A file of which no code runs. All 0: none. */
 typedef struct vly_plugin_file {
     struct stat about;
-    void *bytes; /* mapped until its hash is known */
     vly_hash hash;
+    int descriptor;
+    bool is_open; /* until its hash is known */
     bool is_hashed;
 } vly_plugin_file;
 
-/* Maps the file and checks that it is a shared object for this machine.
+/* Opens the file and checks that it is a shared object for this machine.
  * Errors   VLY_E_IO, VLY_E_ABI; file untouched    Thread [any-thread]
  */
 vly_status vly_plugin_file_open(const char *path, vly_plugin_file *file,
                                 vly_error *error);
 /* Of the bytes of the file that was opened, even if its path is another one's
- * by now; 0 of none. Plugins with code for several GPUs are 40 MB, which take
- * 15 ms, and few callers need the hash, so it is made when asked for. One
- * thread at a time. */
-vly_hash vly_plugin_file_hash(vly_plugin_file *file);
+ * by now. Plugins with code for several GPUs are 40 MB, which take 15 ms, and
+ * few callers need the hash, so it is made when asked for.
+ * Errors   VLY_E_IO  it was overwritten meanwhile; told once. Then, and of
+ *                    none, hash untouched
+ * Thread   one at a time */
+vly_status vly_plugin_file_hash(vly_plugin_file *file, vly_hash *hash,
+                                vly_error *error);
 /* Of none is legal. */
 void vly_plugin_file_close(vly_plugin_file *file);
 

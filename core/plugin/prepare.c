@@ -12,9 +12,6 @@
 #include "base/thread.h"
 #include "plugin/registry_parts.h"
 
-/* More than any host has; the same as in a net. */
-#define MAX_DEVICES 64u
-
 struct vly_preparation {
     pthread_t thread;
     vly_registry *registry;
@@ -77,7 +74,7 @@ static bool forks_wait(void)
  * the net. */
 static bool may_start(const registry_entry *entry)
 {
-    return (entry->plugin.abi_version & 0xffffu) >= 9;
+    return vly_registry_minor(entry) >= 9;
 }
 
 /* The first plugin that auto would try and that can be used; it never chooses
@@ -105,18 +102,19 @@ static void set_started(vly_preparation *p)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* Nothing if the spec is refused where the net is made. */
 static void prepare_devices(vly_preparation *p, const vly_backend *backend)
 {
-    vly_device_spec devices[MAX_DEVICES];
+    vly_device_spec devices[VLY_BACKEND_SPAN_MOST];
     vly_device_spec first = {.struct_size = sizeof first};
     uint32_t n = p->spec.last - p->spec.number + 1;
     if (vly_backend_spec_device(&p->spec,
                                 (backend->flags & VLY_BACKEND_HOST) != 0,
                                 p->n_threads, &first, NULL) != VLY_OK)
-        return; /* refused where the net is made */
+        return;
     if (p->spec.all)
         n = backend->device_count();
-    if (n < 1 || n > MAX_DEVICES)
+    if (n < 1 || n > VLY_BACKEND_SPAN_MOST)
         return;
     for (uint32_t i = 0; i < n; i++) {
         devices[i] = first;

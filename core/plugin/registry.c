@@ -61,6 +61,26 @@ static vly_status duplicate_check(const vly_registry *registry, const char *id,
                     first->path);
 }
 
+/* What a plugin of this minor cannot know. */
+static void limit_to_minor(vly_backend *backend, uint32_t minor)
+{
+    if (minor < 4)
+        backend->flags |= VLY_BACKEND_NO_SHIFTS;
+    if (minor < 5)
+        backend->flags &= ~(uint32_t)VLY_BACKEND_LEARNS;
+    if (minor < 6) {
+        backend->flags |= VLY_BACKEND_NO_WINDOWS;
+        backend->flags &=
+            ~(uint32_t)(VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES);
+    }
+    if (minor < 7)
+        backend->flags &= ~(uint32_t)VLY_BACKEND_PROGRAMS;
+    if (minor < 8)
+        backend->flags &= ~(uint32_t)VLY_BACKEND_RANKS;
+    if (minor < 9)
+        backend->prepare = NULL;
+}
+
 static vly_status interfaces_ask(registry_entry *entry)
 {
     vly_status status = VLY_OK;
@@ -71,21 +91,7 @@ static vly_status interfaces_ask(registry_entry *entry)
             continue;
         if (strcmp(known_interfaces[i], VLY_BACKEND_INTERFACE) == 0) {
             VLY_TRY(vly_backend_check(table, &entry->backend, &entry->failure));
-            if ((entry->plugin.abi_version & 0xffffu) < 4)
-                entry->backend.flags |= VLY_BACKEND_NO_SHIFTS;
-            if ((entry->plugin.abi_version & 0xffffu) < 5)
-                entry->backend.flags &= ~(uint32_t)VLY_BACKEND_LEARNS;
-            if ((entry->plugin.abi_version & 0xffffu) < 6) {
-                entry->backend.flags |= VLY_BACKEND_NO_WINDOWS;
-                entry->backend.flags &=
-                    ~(uint32_t)(VLY_BACKEND_SHORT_TERM | VLY_BACKEND_MODULATES);
-            }
-            if ((entry->plugin.abi_version & 0xffffu) < 7)
-                entry->backend.flags &= ~(uint32_t)VLY_BACKEND_PROGRAMS;
-            if ((entry->plugin.abi_version & 0xffffu) < 8)
-                entry->backend.flags &= ~(uint32_t)VLY_BACKEND_RANKS;
-            if ((entry->plugin.abi_version & 0xffffu) < 9)
-                entry->backend.prepare = NULL;
+            limit_to_minor(&entry->backend, vly_registry_minor(entry));
         }
         if (strcmp(known_interfaces[i], VLY_EXCHANGE_INTERFACE) == 0)
             VLY_TRY(
@@ -327,12 +333,24 @@ vly_status vly_registry_info(const vly_registry *registry, uint32_t index,
     return vly_registry_file(registry, index, info);
 }
 
+const char *vly_registry_id(const vly_registry *registry, uint32_t index)
+{
+    const char *id = registry->entries[index]->plugin.id;
+    return id ? id : "";
+}
+
+/* 0 if it is not known */
 static vly_hash entry_hash(registry_entry *entry)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    vly_hash hash = {{0, 0}};
+    vly_error why = VLY_ERROR_INIT;
     pthread_mutex_lock(&lock);
-    const vly_hash hash = vly_plugin_file_hash(&entry->file);
+    vly_status status = vly_plugin_file_hash(&entry->file, &hash, &why);
     pthread_mutex_unlock(&lock);
+    if (status != VLY_OK)
+        vly_log_write(VLY_LOG_WARN, "volley", "plugin %s: %s", entry->path,
+                      why.message);
     return hash;
 }
 
@@ -349,7 +367,7 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
     vly_plugin_info full = {
         .struct_size = info->struct_size,
         .status = entry->failure.status,
-        .id = entry->plugin.id ? entry->plugin.id : "",
+        .id = vly_registry_id(registry, index),
         .path = entry->path,
         .version = version ? version : "",
         .build = build ? build : "",

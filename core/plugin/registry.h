@@ -29,6 +29,10 @@ typedef struct vly_plugin_places {
 vly_status vly_registry_create_from(const vly_plugin_places *places,
                                     vly_registry **registry, vly_error *error);
 
+/* Id of plugin `index`, which is less than their number, usable or not; "" if
+ * its file is no plugin. Starts no plugin and reads no file. */
+const char *vly_registry_id(const vly_registry *registry, uint32_t index);
+
 /* Like vly_registry_info, but starts no plugin: for a plugin that has not been
  * requested yet, status and reason only tell whether its file is a plugin. */
 vly_status vly_registry_file(const vly_registry *registry, uint32_t index,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Declarations shared by the two files of the registry: registry.c has the
- * list, registry_find.c the queries.
+ * Declarations shared by the files of the registry: registry.c has the list,
+ * registry_find.c the queries, prepare.c starts a plugin early.
  */
 #ifndef VOLLEY_PLUGIN_REGISTRY_PARTS_H
 #define VOLLEY_PLUGIN_REGISTRY_PARTS_H
@@ -40,9 +40,16 @@ struct vly_registry {
 registry_entry *vly_registry_listed(const vly_registry *registry,
                                     const char *id);
 
-/* Forks of the calling thread do not wait for threads that prepare (prepare.h):
- * +1 from here on, -1 no longer. A driver that starts may fork. */
+/* +1: from now on forks of the calling thread do not wait for threads that
+ * prepare (prepare.h), because a driver that starts may fork; -1: they wait
+ * again. */
 void vly_forks_exempt(int by);
+
+/* The minor version of the ABI that it was built for. */
+static inline uint32_t vly_registry_minor(const registry_entry *entry)
+{
+    return entry->plugin.abi_version & 0xffffu;
+}
 
 /* true: it can be used. Nets of two threads may share a registry. */
 bool vly_registry_start(registry_entry *entry);

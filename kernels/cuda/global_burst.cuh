@@ -15,7 +15,7 @@
 #ifndef VOLLEY_CUDA_GLOBAL_BURST_CUH
 #define VOLLEY_CUDA_GLOBAL_BURST_CUH
 
-#include "cuda_kernels.h"
+#include "learning_kernels.h"
 
 #if VLY_CUDA_LEARNS
 #include "learning_rows.cuh"

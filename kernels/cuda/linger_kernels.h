@@ -10,7 +10,7 @@
 #ifndef VOLLEY_CUDA_LINGER_KERNELS_H
 #define VOLLEY_CUDA_LINGER_KERNELS_H
 
-#include "cuda_kernels.h"
+#include "partition_kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

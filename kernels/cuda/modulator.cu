@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "cuda_kernels.h"
+#include "learning_kernels.h"
 
 #include "kernels/rules/plasticity_rules.h"
 

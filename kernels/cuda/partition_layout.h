@@ -6,8 +6,8 @@
 #ifndef VOLLEY_CUDA_PARTITION_LAYOUT_H
 #define VOLLEY_CUDA_PARTITION_LAYOUT_H
 
-#include "cuda_kernels.h"
 #include "narrow_sums.h"
+#include "partition_kernels.h"
 
 #define SPARE_WORDS 32u
 

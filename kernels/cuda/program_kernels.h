@@ -9,7 +9,7 @@
 #ifndef VOLLEY_CUDA_PROGRAM_KERNELS_H
 #define VOLLEY_CUDA_PROGRAM_KERNELS_H
 
-#include "cuda_kernels.h"
+#include "learning_kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

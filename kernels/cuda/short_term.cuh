@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "cuda_kernels.h"
+#include "learning_kernels.h"
 
 #include "kernels/rules/short_term_rules.h"
 

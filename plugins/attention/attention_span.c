@@ -190,6 +190,7 @@ void vly_attention_span_destroy(vly_attention_span *span)
         if (p->done != NULL)
             (void)cudaEventDestroy(p->done);
         vly_accel_cuda_give(p->device.index, p->memory);
+        vly_cuda_ready_release(&p->ready);
     }
     if (span->begin != NULL &&
         vly_accel_cuda_enter(span->first, NULL) == VLY_OK)

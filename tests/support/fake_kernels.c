@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "fake_cuda.h"
-#include "kernels/cuda/cuda_kernels.h"
 #include "kernels/cuda/learner_kernels.h"
 #include "kernels/cuda/partition_layout.h"
 #include "kernels/cuda/program_kernels.h"

@@ -172,14 +172,16 @@ if(TARGET cuda)
         set(emulated_headers)
         foreach(file allow_shared.cuh area_update.cuh cuda_kernels.h
                 global_burst.cuh global_update.cuh grid_barrier.cuh
-                learning_rows.cuh learning_rule.cuh learning_window.cuh
+                learning_kernels.h learning_rows.cuh learning_rule.cuh learning_window.cuh
                 line_access.cuh modulator_rule.cuh
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh
-                partition_deliver.cuh partition_index.cuh partition_layout.h partition_run.cuh
+                partition_deliver.cuh partition_index.cuh
+                partition_kernels.h partition_layout.h partition_run.cuh
                 partition_span.cuh partition_span_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh
-                resident_deliver.cuh resident_learning.cuh resident_mail.cuh
+                resident_deliver.cuh resident_learning.cuh
+                resident_mail.cuh resident_synapses.cuh
                 learner_kernels.h program_kernels.h program_launch.cuh
                 program_splice.cuh
                 program_update.cuh

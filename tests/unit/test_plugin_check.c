@@ -289,6 +289,43 @@ static void test_hash_again(void **state)
     remove(path);
 }
 
+/* The hash of a file that was opened is that of its bytes, also after another
+ * file took its path; of a file that was truncated there is none, and no SIGBUS
+ * either. */
+static void test_hash_later(void **state)
+{
+    (void)state;
+    static unsigned char bytes[1 << 16];
+    vly_plugin_file file[2] = {{.is_open = false}, {.is_open = false}};
+    vly_error error = VLY_ERROR_INIT;
+    const char *path = VLY_TEST_BINARY_DIR "/hash_later.tmp";
+    ElfW(Ehdr) header = *vly_own_elf();
+    header.e_type = ET_DYN;
+    memset(bytes, 0, sizeof bytes);
+    memcpy(bytes, &header, sizeof header);
+    const vly_hash wanted =
+        vly_hash_bytes((vly_hash){{0, 0}}, bytes, sizeof bytes);
+    for (int k = 0; k < 2; k++) {
+        vly_hash found = {{7, 7}};
+        FILE *written = fopen(path, "wb");
+        assert_non_null(written);
+        assert_int_equal(fwrite(bytes, 1, sizeof bytes, written), sizeof bytes);
+        fclose(written);
+        assert_ok(vly_plugin_file_open(path, &file[k], &error), error);
+        if (k == 1)
+            assert_int_equal(truncate(path, 100), 0);
+        assert_int_equal(remove(path), 0);
+        const vly_status status =
+            vly_plugin_file_hash(&file[k], &found, &error);
+        assert_int_equal(status, k == 0 ? VLY_OK : VLY_E_IO);
+        assert_int_equal(found.lane[0], k == 0 ? wanted.lane[0] : 7);
+        /* told once */
+        assert_ok(vly_plugin_file_hash(&file[k], &found, &error), error);
+        assert_int_equal(found.lane[1], k == 0 ? wanted.lane[1] : 7);
+    }
+    assert_non_null(strstr(error.message, "was overwritten"));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_table_sizes),
     cmocka_unit_test(test_minor_never_refuses),
@@ -296,9 +333,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ids),
     cmocka_unit_test(test_own_file),
     cmocka_unit_test(test_trust),
-    cmocka_unit_test(test_trust),
     cmocka_unit_test(test_elf),
     cmocka_unit_test(test_hash_again),
+    cmocka_unit_test(test_hash_later),
 };
 
 VLY_TEST_MAIN(tests)

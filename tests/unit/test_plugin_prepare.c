@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Preparing devices on a thread: what the plugin is told, that nothing but time
- * depends on it, and forks.
+ * Preparing devices on a thread: which devices the plugin gets, that results do
+ * not depend on it, and forks meanwhile.
  */
 #include "plugin/prepare.h"
 

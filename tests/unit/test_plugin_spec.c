@@ -180,22 +180,32 @@ static void test_ranks(void **state)
         const char *text;
         uint32_t n_devices; /* of every host */
         uint32_t rank;
-        uint32_t local; /* ranks of its host before it */
+        uint32_t per_host; /* ranks 0, 1, ... of one host after the other */
         const char *one;
         uint32_t device;
     } cases[] = {
-        {"cuda", 2, 0, 0, "cuda", 0},
-        {"cuda", 2, 1, 1, "cuda", 1},
+        {"cuda", 2, 0, 8, "cuda", 0},
+        {"cuda", 2, 1, 8, "cuda", 1},
+        {"cuda", 2, 2, 8, "cuda", 0},
         {"cuda", 2, 2, 2, "cuda", 0},
-        {"cuda", 2, 2, 0, "cuda", 0},
-        {"cuda", 0, 1, 1, "cuda", 0},
-        {"cuda:all,a=1", 3, 5, 5, "cuda:all,a=1", 2},
-        {"cuda:1", 4, 3, 3, "cuda:1", 1},
-        {"cuda:2-3", 8, 3, 3, "cuda:2-3", 3},
-        {"cuda:2-3", 8, 4, 4, "cuda:2-3", 2},
-        {"cpu:4+cuda:1", 2, 1, 1, "cuda:1", 1},
-        {"cpu:4+cuda,x=1", 2, 3, 3, "cuda,x=1", 1},
+        {"cuda", 2, 5, 4, "cuda", 1},
+        {"cuda", 0, 1, 8, "cuda", 0},
+        {"cuda:all,a=1", 3, 5, 8, "cuda:all,a=1", 2},
+        {"cuda:1", 4, 3, 8, "cuda:1", 1},
+        {"cuda:2-3", 8, 3, 8, "cuda:2-3", 3},
+        {"cuda:2-3", 8, 4, 8, "cuda:2-3", 2},
+        {"cpu:4+cuda:1", 2, 1, 8, "cuda:1", 1},
+        /* only ranks with the same devices count */
+        {"cpu:4+cuda,x=1", 2, 1, 8, "cuda,x=1", 0},
+        {"cpu:4+cuda,x=1", 2, 3, 8, "cuda,x=1", 1},
+        {"cpu:4+cuda,x=1", 2, 5, 8, "cuda,x=1", 0},
+        {"cpu:4+cuda,x=1", 2, 7, 6, "cuda,x=1", 0},
+        {"cuda:all+cuda,x=1", 2, 1, 8, "cuda,x=1", 1},
+        {"cuda:0-1+cuda:2-3", 4, 1, 8, "cuda:2-3", 2},
+        {"cuda:0-1+cuda:2-3", 4, 3, 8, "cuda:2-3", 3},
+        {"cuda:0-1+vulkan:0-1", 2, 1, 8, "vulkan:0-1", 0},
     };
+    uint32_t hosts[8];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char one[VLY_BACKEND_ONE_BYTES];
         vly_error error = VLY_ERROR_INIT;
@@ -205,8 +215,14 @@ static void test_ranks(void **state)
                   error);
         assert_string_equal(one, cases[i].one);
         assert_ok(vly_backend_spec_parse(one, &spec, &error), error);
+        uint32_t local = 0;
+        for (uint32_t r = 0; r <= cases[i].rank; r++)
+            hosts[r] = 3 + r / cases[i].per_host;
+        assert_ok(vly_backend_spec_local(cases[i].text, hosts, cases[i].rank,
+                                         &local, &error),
+                  error);
         assert_int_equal(
-            vly_backend_spec_deal(&spec, cases[i].n_devices, cases[i].local),
+            vly_backend_spec_deal(&spec, cases[i].n_devices, local),
             cases[i].device);
     }
     char text[VLY_BACKEND_ONE_BYTES + 8];
@@ -221,6 +237,10 @@ static void test_ranks(void **state)
     assert_string_equal(one, "cpu");
     assert_int_equal(vly_backend_spec_pick(text, 1, one, &n, &error),
                      VLY_E_INVALID);
+    n = 7;
+    assert_int_equal(vly_backend_spec_local("cuda:x+cuda", hosts, 1, &n, NULL),
+                     VLY_E_INVALID); /* hosts: all 3 */
+    assert_int_equal(n, 7);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -171,12 +171,11 @@ static vly_status check_named(const vly_registry *registry, const char *device,
     snprintf(id, sizeof id, "%.*s", (int)n, device);
     (void)tool_read_count(device + n + 1, &index); /* read_one has checked it */
     for (uint32_t i = 0; i < vly_registry_count(registry) && count == 0; i++) {
-        vly_plugin_info info = {.struct_size = sizeof info};
-        if (vly_registry_file(registry, i, &info) != VLY_OK ||
-            !is_of(info.id, id))
+        const char *plugin = vly_registry_id(registry, i);
+        if (!is_of(plugin, id))
             continue;
         known = true;
-        (void)count_devices(registry, id, info.id, &count, &why);
+        (void)count_devices(registry, id, plugin, &count, &why);
     }
     if (!known)
         return vly_fail(error, VLY_E_INVALID,
