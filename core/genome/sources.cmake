@@ -78,6 +78,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/synapse_table.c
     ${CMAKE_CURRENT_LIST_DIR}/user_model.c
     ${CMAKE_CURRENT_LIST_DIR}/user_rule.c
+    ${CMAKE_CURRENT_LIST_DIR}/user_table.c
     ${CMAKE_CURRENT_LIST_DIR}/value_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/voxel_rule.c
 )
