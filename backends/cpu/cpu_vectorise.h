@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What loops ask of the compiler. VECTORISE: passes of the loop do not depend on
- * each other (it cannot see through pointers that the arrays do not overlap).
- * INLINE: arguments are constants where the function is called.
+ * What loops ask of the compiler. VECTORISE: passes of the loop do not depend
+ * on each other (it cannot see through pointers that the arrays do not
+ * overlap). INLINE: arguments are constants where the function is called.
  */
 #ifndef VOLLEY_CPU_VECTORISE_H
 #define VOLLEY_CPU_VECTORISE_H
