@@ -2,26 +2,12 @@
  * The first half of a burst: delivery. Each thread walks the rows of all spikes
  * that are due, but reads only the part that targets its own slice: rows ascend
  * by target, so the part is a range, found in the split index.
- *
- * Rows are scattered in memory, so the ranges of a batch of spikes are looked
- * up together and rows are prefetched some ahead.
  */
 #include "cpu_learning.h"
 #include "cpu_net.h"
 #include "cpu_one_weight.h"
+#include "cpu_prefetch.h"
 #include "cpu_short_term.h"
-
-#define BATCH 64u
-#define AHEAD 8u
-#define AHEAD_SYNAPSES 128u /* of each at most; then the hardware follows */
-
-#if defined(__GNUC__)
-#define PREFETCH(address) __builtin_prefetch(address)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define PREFETCH(address) ((void)(address))
-#define INLINE static inline
-#endif
 
 /* ---- split index ------------------------------------------------------- */
 
@@ -147,18 +133,11 @@ vly_cpu_range vly_cpu_row_part(const vly_cpu_projection *projection, uint32_t k,
 
 INLINE void prefetch_range(const vly_projection_desc *desc, vly_cpu_range range)
 {
-    uint64_t n = range.end - range.begin;
-    n = n < AHEAD_SYNAPSES ? n : AHEAD_SYNAPSES;
+    const uint64_t n = vly_cpu_ahead(range);
     if (n == 0)
         return;
-    const char *target = (const char *)(desc->target + range.begin);
-    const char *weight = (const char *)(desc->weight + range.begin);
-    for (uint64_t at = 0; at < n * sizeof(uint32_t); at += 64)
-        PREFETCH(target + at);
-    PREFETCH(target + n * sizeof(uint32_t) - 1);
-    for (uint64_t at = 0; at < n * sizeof(int16_t); at += 64)
-        PREFETCH(weight + at);
-    PREFETCH(weight + n * sizeof(int16_t) - 1);
+    vly_cpu_prefetch(desc->target + range.begin, n, sizeof(uint32_t));
+    vly_cpu_prefetch(desc->weight + range.begin, n, sizeof(int16_t));
     if (desc->delay != NULL) {
         PREFETCH(desc->delay + range.begin);
         PREFETCH(desc->delay + range.begin + n - 1);
@@ -213,11 +192,11 @@ INLINE void deliver_batch(const vly_projection_desc *desc,
                           const uint32_t *gains, uint32_t n, int gained,
                           int delayed, int any)
 {
-    for (uint32_t i = 0; i < n && i < AHEAD; i++)
+    for (uint32_t i = 0; i < n && i < VLY_CPU_AHEAD; i++)
         prefetch_range(desc, ranges[i]);
     for (uint32_t i = 0; i < n; i++) {
-        if (i + AHEAD < n)
-            prefetch_range(desc, ranges[i + AHEAD]);
+        if (i + VLY_CPU_AHEAD < n)
+            prefetch_range(desc, ranges[i + VLY_CPU_AHEAD]);
         deliver_row(desc, to, ranges[i], gains[i], gained, delayed, any);
     }
 }
@@ -232,9 +211,9 @@ static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
     int gained = (desc->flags & VLY_PROJECTION_GAIN) != 0;
     int delayed = desc->delay != NULL && desc->delay_max > 0;
     int any = to->by_sign || to->delay_min > 0 || to->shift > 0;
-    vly_cpu_range ranges[BATCH];
-    for (uint32_t at = 0; at < n; at += BATCH) {
-        uint32_t m = n - at < BATCH ? n - at : BATCH;
+    vly_cpu_range ranges[VLY_CPU_BATCH];
+    for (uint32_t at = 0; at < n; at += VLY_CPU_BATCH) {
+        uint32_t m = n - at < VLY_CPU_BATCH ? n - at : VLY_CPU_BATCH;
         for (uint32_t i = 0; i < m; i++)
             ranges[i] =
                 vly_cpu_row_part(projection, ids[at + i] - source_first, part);

@@ -14,12 +14,6 @@
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
 
-#if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
-
 #define BLOCK 256u /* synapses: traces and values of a block stay in L1 */
 
 static inline float decayed(const vly_cpu_rows *rows, uint32_t trace, float x,

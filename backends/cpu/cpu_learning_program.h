@@ -73,14 +73,12 @@ static void program_operation(const vly_program_op *op,
 #undef PROGRAM_CASE
 
 /* n weights of a block; traces: x0, x1, y0, y1 [PROGRAM_BLOCK]. post: where x0
- * and x1 are 0 nothing changes. */
+ * and x1 are 0 nothing changes. The program has an operation. */
 static void program_run(const vly_rule_program *p, program_values *values,
                         bool post, const float *const *traces,
                         int32_t *restrict master, uint32_t n)
 {
     int32_t m[PROGRAM_BLOCK];
-    if (p->n_ops == 0)
-        return;
     memcpy(m, master, n * sizeof *m);
     memset(m + n, 0, (PROGRAM_BLOCK - n) * sizeof *m);
     for (uint32_t i = 0; i < p->n_ops; i++) {
@@ -235,9 +233,10 @@ static void arrive_program(const vly_cpu_rows *rows,
         x1[j] = x[1];
     }
     program_begin(&p, &values);
-    for (uint64_t begin = row->begin; begin < row->end;
-         begin += PROGRAM_BLOCK) {
-        uint64_t left = row->end - begin;
+    /* a rule without on_pre changes nothing here */
+    const uint64_t end = p.n_ops > 0 ? row->end : row->begin;
+    for (uint64_t begin = row->begin; begin < end; begin += PROGRAM_BLOCK) {
+        uint64_t left = end - begin;
         uint32_t n = left < PROGRAM_BLOCK ? (uint32_t)left : PROGRAM_BLOCK;
         target_traces(rows, rows->target + begin, n, y0, y1);
         program_run(&p, &values, false, traces, rows->master + begin, n);

@@ -11,17 +11,9 @@
 
 #include <stdatomic.h>
 
-#define BATCH 64u
-#define AHEAD 8u
-#define AHEAD_SYNAPSES 128u /* of each at most; then the hardware follows */
+#include "cpu_prefetch.h"
 
-#if defined(__GNUC__)
-#define PREFETCH(address) __builtin_prefetch(address)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define PREFETCH(address) ((void)(address))
-#define INLINE static inline
-#endif
+#define BLOCK 64u /* weights compared without a branch */
 
 /* ---- create ------------------------------------------------------------ */
 
@@ -39,8 +31,8 @@ static void compare_weights(void *arg, uint32_t task)
     const uint64_t begin = job->n / job->n_tasks * task;
     const uint64_t end =
         task + 1 < job->n_tasks ? job->n / job->n_tasks * (task + 1) : job->n;
-    for (uint64_t j = begin; j < end; j += BATCH) {
-        const uint64_t stop = j + BATCH < end ? j + BATCH : end;
+    for (uint64_t j = begin; j < end; j += BLOCK) {
+        const uint64_t stop = j + BLOCK < end ? j + BLOCK : end;
         uint32_t differ = 0;
         for (uint64_t i = j; i < stop; i++)
             differ |= weight[i] != weight[0];
@@ -82,14 +74,9 @@ vly_status vly_cpu_one_weight_create(vly_backend_net *net,
 
 INLINE void prefetch_range(const uint32_t *target, vly_cpu_range range)
 {
-    uint64_t n = range.end - range.begin;
-    n = n < AHEAD_SYNAPSES ? n : AHEAD_SYNAPSES;
-    if (n == 0)
-        return;
-    const char *begin = (const char *)(target + range.begin);
-    for (uint64_t at = 0; at < n * sizeof *target; at += 64)
-        PREFETCH(begin + at);
-    PREFETCH(begin + n * sizeof *target - 1);
+    const uint64_t n = vly_cpu_ahead(range);
+    if (n > 0)
+        vly_cpu_prefetch(target + range.begin, n, sizeof *target);
 }
 
 INLINE void deliver_range(const uint32_t *target, vly_cpu_range range,
@@ -110,17 +97,17 @@ void vly_cpu_one_weight_deliver(const vly_backend_net *net,
     const uint32_t source_first = net->areas[desc->source_area].first;
     const uint32_t part = thread->index - projection->first_slice;
     uint32_t *input = to->slot[to->now] + projection->port * to->stride;
-    vly_cpu_range ranges[BATCH];
-    for (uint32_t at = 0; at < n; at += BATCH) {
-        const uint32_t m = n - at < BATCH ? n - at : BATCH;
+    vly_cpu_range ranges[VLY_CPU_BATCH];
+    for (uint32_t at = 0; at < n; at += VLY_CPU_BATCH) {
+        const uint32_t m = n - at < VLY_CPU_BATCH ? n - at : VLY_CPU_BATCH;
         for (uint32_t i = 0; i < m; i++)
             ranges[i] =
                 vly_cpu_row_part(projection, ids[at + i] - source_first, part);
-        for (uint32_t i = 0; i < m && i < AHEAD; i++)
+        for (uint32_t i = 0; i < m && i < VLY_CPU_AHEAD; i++)
             prefetch_range(target, ranges[i]);
         for (uint32_t i = 0; i < m; i++) {
-            if (i + AHEAD < m)
-                prefetch_range(target, ranges[i + AHEAD]);
+            if (i + VLY_CPU_AHEAD < m)
+                prefetch_range(target, ranges[i + VLY_CPU_AHEAD]);
             deliver_range(target, ranges[i], to->first, projection->value,
                           input);
         }

@@ -67,6 +67,13 @@ static vly_status model_check(const vly_record_reader *reader,
                         "%s: area %s: model %s has another table than this "
                         "engine's; build the connectome again",
                         reader->file->path, area->name, id);
+    /* after the table: another engine may have made another program of it */
+    const char *definition = vly_model_definition(area->model);
+    if (definition && strcmp(definition, id) != 0)
+        return vly_file_damaged(
+            reader->file,
+            "area %s: a model in other words than those that are written",
+            area->name);
     if (record->n_ports != area->model->n_ports ||
         record->n_fields != area->model->n_fields ||
         record->n_coefs != area->model->n_coefs ||

@@ -124,22 +124,21 @@ const char *vly_record_rule(const vly_record_reader *reader,
 }
 
 /* A user's rule is what its definition compiles to: no word of its program is
- * another one. */
+ * another one. (The bound, word 0, is checked by coefs_good.) */
 static bool program_good(const vly_record_reader *reader,
-                         const vly_plasticity_info *info,
-                         const vly_file_learning *record, const uint32_t *coefs,
+                         const vly_plasticity_info *info, const uint32_t *coefs,
                          const double *params)
 {
+    uint32_t made[VLY_RULE_PROGRAM_WORDS];
+    bool good = true;
+    if (!info->user)
+        return true;
     const vly_plasticity_input input = {
         .params = params,
         .w_max = vly_plasticity_size(params[info->n_params]),
         .unit = 1.0,
         .dt_ms = reader->file->header.dt_ms};
-    if (!info->user)
-        return true;
-    uint32_t made[VLY_RULE_PROGRAM_WORDS];
     vly_plasticity_coefs(info, &input, made);
-    bool good = coefs[0] == record->most;
     for (uint32_t c = 1; c < info->n_coefs; c++) {
         bool number =
             c >= VLY_RULE_PROGRAM_HEAD && c < VLY_RULE_PROGRAM_HEAD + made[1];
@@ -149,14 +148,17 @@ static bool program_good(const vly_record_reader *reader,
 }
 
 /* The rule of an id, or of the definition of a user's one, which projections
- * share. */
+ * share; NULL: there is none. */
 static vly_status rule_find(const vly_record_reader *reader, const char *text,
                             const vly_plasticity_info **rule)
 {
     vly_storage *storage = reader->storage;
     vly_status status = VLY_OK;
-    *rule = text ? vly_plasticity_find(text) : NULL;
-    if (*rule || !text || text[0] != '[')
+    *rule = NULL;
+    if (!text)
+        return VLY_OK;
+    *rule = vly_plasticity_find(text);
+    if (*rule || text[0] != '[')
         return VLY_OK;
     for (size_t i = 0; i < storage->n_rules && !*rule; i++)
         if (strcmp(vly_plasticity_definition(storage->rules[i]), text) == 0)
@@ -190,7 +192,7 @@ static const char *record_fault(const vly_record_reader *reader,
     if (fault)
         return fault;
     if (!coefs_good(info, record, *coefs) ||
-        !program_good(reader, info, record, *coefs, *params))
+        !program_good(reader, info, *coefs, *params))
         return "its coefficients";
     if (record->most > (info->window ? FEAGI_MOST : VLY_MASTER_MAX) ||
         !flags_good(info, record->flags))

@@ -118,7 +118,8 @@ static void put_shape(vly_text *text, const vly_pair *pair)
 /* In blocks, so that the hash stays in registers. */
 static void hash_edges(vly_hasher *hasher, const vly_edge_list *edges)
 {
-    uint64_t words[768]; /* 3 for each edge, at most */
+    enum { MOST = 3, ROOM = 256 * MOST }; /* words of an edge, of a block */
+    uint64_t words[ROOM];
     size_t n = 0;
     vly_hasher_word(hasher, edges->n);
     vly_hasher_word(hasher, edges->weight ? 1 : 0);
@@ -129,7 +130,7 @@ static void hash_edges(vly_hasher *hasher, const vly_edge_list *edges)
             words[n++] = word_of(edges->weight[i]);
         if (edges->delay)
             words[n++] = edges->delay[i];
-        if (n > 765) {
+        if (n + MOST > ROOM) {
             vly_hasher_words(hasher, words, n);
             n = 0;
         }

@@ -14,7 +14,7 @@
 #include "genome/genome_value.h"
 #include "genome/user_rule.h"
 
-#define STEM "w_max"
+#define STEM VLY_PLASTICITY_BOUND
 
 /* ---- keys --------------------------------------------------------------- */
 
@@ -39,9 +39,8 @@ static const char *known_suffix(const char *suffix)
     return NULL;
 }
 
-/* The key of a parameter as the table has it. */
-static void param_key(const vly_plasticity *of, uint32_t param, char *out,
-                      size_t size)
+void vly_plasticity_key(const vly_plasticity *of, uint32_t param, char *out,
+                        size_t size)
 {
     const char *name = of->info->params[param].name;
     bool scaled = vly_plasticity_scaled(of->info, param) && *of->suffix;
@@ -57,7 +56,7 @@ static bool key_known(const vly_plasticity *of, const char *word)
             vly_key_matches(k->name, word))
             return true;
     for (uint32_t i = 0; i < of->info->n_params; i++) {
-        param_key(of, i, key, sizeof(key));
+        vly_plasticity_key(of, i, key, sizeof(key));
         if (strcmp(key, word) == 0)
             return true;
     }
@@ -73,7 +72,7 @@ static vly_status refuse_unit(vly_reader *reader, const vly_toml_node *node,
         if (!vly_plasticity_scaled(of->info, i) ||
             !suffix_of(node->key, of->info->params[i].name))
             continue;
-        param_key(of, i, key, sizeof(key));
+        vly_plasticity_key(of, i, key, sizeof(key));
         return vly_reader_fail_key(
             reader, node, "%.80s: beside " STEM "%s%s it is %s", node->key,
             *of->suffix ? "_" : "", of->suffix, key);
@@ -147,41 +146,53 @@ out:
 
 /* ---- rule and bound ----------------------------------------------------- */
 
-static void put_rules(char *out, size_t size)
+/* Rule number `index` of all: built-in ones, then those of the genome. */
+static const char *rule_id(const vly_genome *genome, uint32_t index)
+{
+    const uint32_t n = vly_plasticity_count();
+    return index < n ? vly_plasticity_at(index)->id
+                     : genome->synapse_rules[index - n]->id;
+}
+
+/* As many as there is room for. */
+static void put_rules(const vly_genome *genome, char *out, size_t size)
 {
     size_t used = (size_t)snprintf(out, size, ", wanted ");
-    uint32_t n = vly_plasticity_count();
-    for (uint32_t i = 0; i < n && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                 i == 0      ? ""
-                                 : i + 1 < n ? ", "
-                                             : " or ",
-                                 vly_plasticity_at(i)->id);
+    const uint32_t n = vly_plasticity_count() + genome->n_synapse_rules;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *id = rule_id(genome, i);
+        const char *before = i == 0 ? "" : i + 1 < n ? ", " : " or ";
+        if (used + strlen(id) + sizeof(" or , ...") > size) {
+            snprintf(out + used, size - used, ", ...");
+            return;
+        }
+        used += (size_t)snprintf(out + used, size - used, "%s%s", before, id);
+    }
 }
 
 static vly_status read_rule(vly_reader *reader, const vly_toml_node *table,
                             vly_plasticity *to)
 {
     const vly_toml_node *node = vly_toml_get(table, "rule");
+    const vly_genome *genome = reader->genome;
     const char *id = NULL;
     char hint[VLY_HINT_SIZE];
     vly_suggest suggest = {0};
     vly_status status;
-    put_rules(hint, sizeof(hint));
+    put_rules(genome, hint, sizeof(hint));
     if (!node)
         return vly_reader_fail_key(
             reader, table, "[plasticity.%s] has no rule%s", table->key, hint);
     VLY_TRY(vly_reader_string(reader, node, "rule", &id));
-    to->info = vly_rule_named(reader->genome, id);
+    to->info = vly_rule_named(genome, id);
     if (to->info)
         return VLY_OK;
-    for (uint32_t i = 0; i < vly_plasticity_count(); i++)
-        vly_foreign_offer(&suggest, id, vly_plasticity_at(i)->id);
-    for (uint32_t i = 0; i < reader->genome->n_synapse_rules; i++)
-        vly_foreign_offer(&suggest, id, reader->genome->synapse_rules[i]->id);
+    for (uint32_t i = 0; i < vly_plasticity_count() + genome->n_synapse_rules;
+         i++)
+        vly_foreign_offer(&suggest, id, rule_id(genome, i));
     vly_foreign_hint(&suggest, id, hint, sizeof(hint));
     if (!*hint)
-        put_rules(hint, sizeof(hint));
+        put_rules(genome, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no plasticity rule \"%.80s\"%s", id,
                            hint);
 out:
@@ -295,9 +306,9 @@ static vly_status check_key(vly_reader *reader, const vly_toml_node *table,
     char other[VLY_NAME_MAX + 1];
     snprintf(other, sizeof(other), STEM "%s%s", *to->suffix ? "_" : "",
              to->suffix);
-    bool taken = to->info->user && strcmp(key, other) == 0;
-    for (uint32_t i = 0; i < param && to->info->user; i++) {
-        param_key(to, i, other, sizeof(other));
+    bool taken = strcmp(key, other) == 0;
+    for (uint32_t i = 0; i < param; i++) {
+        vly_plasticity_key(to, i, other, sizeof(other));
         taken = taken || strcmp(key, other) == 0;
     }
     if (!taken)
@@ -322,8 +333,9 @@ static vly_status read_params(vly_reader *reader, const vly_toml_node *table,
                                 "a plasticity");
     for (uint32_t i = 0; i < info->n_params; i++) {
         const vly_param_info *param = &info->params[i];
-        param_key(to, i, key, sizeof(key));
-        VLY_TRY(check_key(reader, table, to, i, key));
+        vly_plasticity_key(to, i, key, sizeof(key));
+        if (info->user)
+            VLY_TRY(check_key(reader, table, to, i, key));
         const vly_toml_node *node = vly_toml_get(table, key);
         to->params[i] = param->init;
         if (!node)
@@ -465,56 +477,4 @@ void vly_plasticities_free(vly_genome *genome)
         vly_free(genome->plasticities[i].origins);
     }
     vly_free(genome->plasticities);
-}
-
-/* ---- resolve ------------------------------------------------------------ */
-
-static vly_origin origin_of(const vly_toml_node *table, const char *key)
-{
-    const vly_origin none = {VLY_ORIGIN_DEFAULT, 0, 0, 0};
-    const vly_toml_node *node = vly_toml_get(table, key);
-    return node ? vly_reader_origin(node, VLY_ORIGIN_FILE) : none;
-}
-
-static void put_option(vly_text *text, const vly_toml_node *table,
-                       const char *key, const char *value)
-{
-    vly_origin origin = origin_of(table, key);
-    vly_text_put(text, "%s = %s", key, value);
-    vly_text_origin(text, &origin, NULL);
-}
-
-void vly_plasticities_resolve(vly_text *text, const vly_reader *reader)
-{
-    const vly_toml_node *tables = vly_toml_get(&reader->root, "plasticity");
-    char number[VLY_NUMBER_SIZE];
-    char key[VLY_NAME_MAX + 1];
-    vly_synapses_resolve(text, reader->genome);
-    for (uint32_t i = 0; i < reader->genome->n_plasticities; i++) {
-        const vly_plasticity *of = &reader->genome->plasticities[i];
-        const vly_toml_node *table = vly_toml_get(tables, of->name);
-        vly_origin origin = origin_of(table, "rule");
-        vly_text_put(text, "\n[plasticity.\"%s\"]\nrule = \"%s\"", of->name,
-                     of->info->id);
-        vly_text_origin(text, &origin, NULL);
-        if (!of->info->short_term) {
-            vly_text_put(text, STEM "%s%s = %s", *of->suffix ? "_" : "",
-                         of->suffix, vly_toml_print_number(of->w_max, number));
-            vly_text_origin(text, &of->w_max_origin, NULL);
-        }
-        for (uint32_t p = 0; p < of->info->n_params; p++) {
-            param_key(of, p, key, sizeof(key));
-            vly_text_put(text, "%s = %s", key,
-                         vly_toml_print_number(of->params[p], number));
-            vly_text_origin(text, &of->origins[p], NULL);
-        }
-        origin = origin_of(table, "modulator");
-        vly_modulator_resolve(text, reader, of, &origin);
-        if (of->info->short_term)
-            continue;
-        put_option(text, table, "delay",
-                   of->dendritic ? "\"dendritic\"" : "\"axonal\"");
-        put_option(text, table, "nearest", of->nearest ? "true" : "false");
-        put_option(text, table, "frozen", of->frozen ? "true" : "false");
-    }
 }

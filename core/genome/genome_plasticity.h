@@ -20,7 +20,12 @@ vly_status vly_plasticities_unused(vly_reader *reader);
  * w_max's sign. */
 uint32_t vly_plasticity_port(const vly_plasticity *plasticity,
                              const vly_model_info *model);
-/* The tables as TOML. */
+/* The key of the bound, before the unit. */
+#define VLY_PLASTICITY_BOUND "w_max"
+/* The key of a parameter as the table has it. */
+void vly_plasticity_key(const vly_plasticity *of, uint32_t param, char *out,
+                        size_t size);
+/* resolve_plasticity.c: the tables as TOML. */
 void vly_plasticities_resolve(vly_text *text, const vly_reader *reader);
 
 #endif

@@ -406,9 +406,9 @@ out:
 }
 
 /* The area that modulates a [plasticity], and a rule of the same file. */
-static vly_status rename_modulators(vly_reader *reader, vly_toml_node *table,
-                                    const vly_toml_node *rules,
-                                    const vly_use_names *names)
+static vly_status rename_plasticities(vly_reader *reader, vly_toml_node *table,
+                                      const vly_toml_node *rules,
+                                      const vly_use_names *names)
 {
     vly_status status = VLY_OK;
     for (uint32_t i = 0;
@@ -464,8 +464,8 @@ vly_status vly_use_rename(vly_reader *reader, vly_toml_node *root,
     vly_toml_node *neurons = vly_toml_child(root, "neuron");
     vly_status status = VLY_OK;
     VLY_TRY(rename_lists(reader, root, names));
-    VLY_TRY(rename_modulators(reader, vly_toml_child(root, "plasticity"),
-                              vly_toml_get(root, "synapse"), names));
+    VLY_TRY(rename_plasticities(reader, vly_toml_child(root, "plasticity"),
+                                vly_toml_get(root, "synapse"), names));
     VLY_TRY(
         rename_memories(reader, vly_toml_child(root, "memory"), true, names));
     VLY_TRY(rename_memories(reader, vly_toml_child(root, "association"), false,

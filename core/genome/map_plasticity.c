@@ -10,6 +10,7 @@
 #include "genome/foreign_names.h"
 #include "genome/genome_plasticity.h"
 #include "genome/genome_value.h"
+#include "genome/user_rule.h"
 
 uint32_t vly_plasticity_port(const vly_plasticity *plasticity,
                              const vly_model_info *model)
@@ -20,15 +21,15 @@ uint32_t vly_plasticity_port(const vly_plasticity *plasticity,
 /* ---- the table ---------------------------------------------------------- */
 
 /* The rule of this name, ours or another simulator's; NULL: none. */
-static const char *rule_of(const char *name)
+static const vly_plasticity_info *rule_of(const vly_genome *genome,
+                                          const char *name)
 {
+    const vly_plasticity_info *rule = vly_rule_named(genome, name);
     const vly_foreign *row;
-    if (vly_plasticity_find(name))
-        return name;
-    for (uint32_t i = 0; (row = vly_foreign_find(name, i)); i++)
-        if (row->ours && vly_plasticity_find(row->ours))
-            return row->ours;
-    return NULL;
+    for (uint32_t i = 0; !rule && (row = vly_foreign_find(name, i)); i++)
+        if (row->ours)
+            rule = vly_plasticity_find(row->ours);
+    return rule;
 }
 
 static vly_status find(vly_reader *reader, const vly_toml_node *node,
@@ -48,14 +49,14 @@ static vly_status find(vly_reader *reader, const vly_toml_node *node,
         }
         vly_suggest_offer(&suggest, name, genome->plasticities[i].name);
     }
-    if (rule_of(name))
-        return vly_reader_fail(reader, node,
-                               "no [plasticity.%s], wanted one with rule = "
-                               "\"%s\"%s",
-                               name, rule_of(name),
-                               vly_plasticity_find(rule_of(name))->short_term
-                                   ? ""
-                                   : " and the bound w_max_<unit>");
+    const vly_plasticity_info *rule = rule_of(genome, name);
+    if (rule)
+        return vly_reader_fail(
+            reader, node,
+            "no [plasticity.%s], wanted one with rule = "
+            "\"%s\"%s",
+            name, rule->id,
+            rule->short_term ? "" : " and the bound w_max_<unit>");
     vly_suggest_choice(&suggest, hint, sizeof(hint));
     return vly_reader_fail(reader, node, "no [plasticity.%.80s]%s", name,
                            *hint                    ? hint
@@ -92,8 +93,7 @@ static vly_status check_kind(vly_reader *reader, const learning_cell *at)
     const vly_plasticity *plasticity = at->map->plasticity;
     const vly_model_info *model = at->to->model;
     const bool feagi = model->flags & VLY_AREA_FEAGI;
-    const double size =
-        plasticity->w_max < 0 ? -plasticity->w_max : plasticity->w_max;
+    const double size = vly_plasticity_size(plasticity->w_max);
     char number[VLY_NUMBER_SIZE];
     if (plasticity->info->window != feagi)
         return vly_reader_fail(

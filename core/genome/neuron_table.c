@@ -196,7 +196,19 @@ vly_status vly_table_fail(vly_reader *reader, const vly_toml_node *node,
     return vly_reader_fail_in(reader, place, fault->at, "%s", fault->sentence);
 }
 
-/* What an area says with this key would be two things. */
+vly_status vly_table_key_free(vly_reader *reader, const vly_toml_node *place,
+                              const char *key, const vly_key *list,
+                              const char *of)
+{
+    for (; list->name; list++)
+        if (vly_key_matches(list->name, key))
+            return vly_reader_fail_key(reader, place,
+                                       "%s is a key of every %s, wanted "
+                                       "another name",
+                                       key, of);
+    return VLY_OK;
+}
+
 static vly_status keys_free(vly_reader *reader, const vly_toml_node *node,
                             const vly_neuron_model *model)
 {
@@ -205,6 +217,7 @@ static vly_status keys_free(vly_reader *reader, const vly_toml_node *node,
     uint32_t n_fields;
     const vly_neuron_param *params = vly_neuron_params(model, &n_params);
     const vly_neuron_field *fields = vly_neuron_fields(model, &n_fields);
+    vly_status status = VLY_OK;
     for (uint32_t i = 0; i < n_params + n_fields; i++) {
         bool param = i < n_params;
         const char *key = param ? params[i].key : fields[i - n_params].key;
@@ -212,27 +225,18 @@ static vly_status keys_free(vly_reader *reader, const vly_toml_node *node,
         const vly_toml_node *place =
             vly_toml_get(vly_toml_get(node, param ? "param" : "state"), name);
         for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++)
-            for (const vly_key *at = lists[k]; at->name; at++)
-                if (strcmp(at->name, key) == 0)
-                    return vly_reader_fail_key(reader, place ? place : node,
-                                               "%s is a key of every %s, "
-                                               "wanted another name",
-                                               key, k ? "[model]" : "[area]");
+            VLY_TRY(vly_table_key_free(reader, place ? place : node, key,
+                                       lists[k], k ? "[model]" : "[area]"));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
-typedef struct noting {
-    vly_reader *reader;
-    const vly_toml_node *node;
-} noting;
-
-static bool note(void *context, const void *place, const char *sentence)
+bool vly_table_note(void *context, const void *place, const char *sentence)
 {
-    const noting *to = context;
-    return vly_reader_note(to->reader, place ? place : to->node,
-                           "[neuron.%s]: %s", to->node->key,
-                           sentence) == VLY_OK;
+    const vly_table_noting *to = context;
+    return vly_reader_note(to->reader, place ? place : to->node, "[%s.%s]: %s",
+                           to->kind, to->node->key, sentence) == VLY_OK;
 }
 
 /* Keys as other simulators have them. */
@@ -271,11 +275,11 @@ static vly_status foreign_keys(vly_reader *reader, const vly_toml_node *node)
 vly_status vly_neuron_table_read(vly_reader *reader, const vly_toml_node *node,
                                  vly_neuron_model **model)
 {
-    noting to = {.reader = reader, .node = node};
+    vly_table_noting to = {.reader = reader, .node = node, .kind = "neuron"};
     vly_neuron_source source = {.scan = vly_toml_scan_number,
                                 .name = node->key,
                                 .place = node,
-                                .note = note,
+                                .note = vly_table_note,
                                 .context = &to};
     vly_neuron_model *made = NULL;
     vly_neuron_fault fault;

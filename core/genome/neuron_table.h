@@ -22,6 +22,18 @@ vly_status vly_table_text_read(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_table_names_read(vly_reader *reader, const vly_toml_node *table,
                                 const char *kind, const char *key, bool number,
                                 const vly_neuron_name **out, uint32_t *n);
+/* Refuses a name whose key is one of the list already: what a table says with
+ * it would be two things. of: "[area]" */
+vly_status vly_table_key_free(vly_reader *reader, const vly_toml_node *place,
+                              const char *key, const vly_key *list,
+                              const char *of);
+/* note of vly_neuron_source and vly_synapse_source: a note with [kind.NAME]. */
+typedef struct vly_table_noting {
+    vly_reader *reader;
+    const vly_toml_node *node;
+    const char *kind;
+} vly_table_noting;
+bool vly_table_note(void *context, const void *place, const char *sentence);
 /* Refuses at the place of the fault. */
 vly_status vly_table_fail(vly_reader *reader, const vly_toml_node *node,
                           const vly_neuron_fault *fault);

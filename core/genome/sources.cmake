@@ -65,6 +65,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/neuron_table.c
     ${CMAKE_CURRENT_LIST_DIR}/plasticity_info.c
     ${CMAKE_CURRENT_LIST_DIR}/resolve_map.c
+    ${CMAKE_CURRENT_LIST_DIR}/resolve_plasticity.c
     ${CMAKE_CURRENT_LIST_DIR}/resolve_record.c
     ${CMAKE_CURRENT_LIST_DIR}/rule_info.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_area.c
@@ -78,6 +79,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/synapse_table.c
     ${CMAKE_CURRENT_LIST_DIR}/user_model.c
     ${CMAKE_CURRENT_LIST_DIR}/user_rule.c
+    ${CMAKE_CURRENT_LIST_DIR}/user_table.c
     ${CMAKE_CURRENT_LIST_DIR}/value_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/voxel_rule.c
 )

@@ -64,28 +64,31 @@ out:
     return status;
 }
 
-typedef struct noting {
-    vly_reader *reader;
-    const vly_toml_node *node;
-} noting;
-
-static bool note(void *context, const void *place, const char *sentence)
+static vly_status keys_free(vly_reader *reader, const vly_toml_node *node,
+                            const vly_synapse_model *model)
 {
-    const noting *to = context;
-    return vly_reader_note(to->reader, place ? place : to->node,
-                           "[synapse.%s]: %s", to->node->key,
-                           sentence) == VLY_OK;
+    const vly_toml_node *table = vly_toml_get(node, "param");
+    uint32_t n;
+    const vly_neuron_param *params = vly_synapse_params(model, &n);
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < n; i++)
+        VLY_TRY(vly_table_key_free(reader, vly_toml_get(table, params[i].name),
+                                   params[i].key, vly_keys_plasticity,
+                                   "[plasticity]"));
+out:
+    return status;
 }
 
 vly_status vly_synapse_table_read(vly_reader *reader, const vly_toml_node *node,
                                   vly_synapse_model **model)
 {
-    noting to = {.reader = reader, .node = node};
+    vly_table_noting to = {.reader = reader, .node = node, .kind = "synapse"};
     vly_synapse_source source = {.scan = vly_toml_scan_number,
                                  .name = node->key,
                                  .place = node,
-                                 .note = note,
+                                 .note = vly_table_note,
                                  .context = &to};
+    vly_synapse_model *made = NULL;
     vly_neuron_fault fault;
     vly_status status = VLY_OK;
     VLY_TRY(vly_reader_table(reader, node, "synapse"));
@@ -98,12 +101,16 @@ vly_status vly_synapse_table_read(vly_reader *reader, const vly_toml_node *node,
     const vly_key_list list = {"a [synapse]", vly_keys_synapse, NULL};
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(parts_read(reader, node, &source));
-    status = vly_synapse_compile(&source, model, &fault);
+    status = vly_synapse_compile(&source, &made, &fault);
     if (status == VLY_E_PARSE)
         return vly_table_fail(reader, node, &fault);
     if (status != VLY_OK)
         return vly_reader_nomem(reader, sizeof(vly_neuron_fault),
                                 "a rule of plasticity");
+    VLY_TRY(keys_free(reader, node, made));
+    *model = made;
+    made = NULL;
 out:
+    vly_synapse_destroy(made);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "genome/neuron_table.h"
+#include "genome/user_table.h"
 
 struct vly_user_model {
     vly_model_info info;
@@ -43,13 +44,7 @@ static void fill_values(vly_user_model *user)
         vly_neuron_params(user->neuron, &user->info.n_params);
     const vly_neuron_field *fields =
         vly_neuron_fields(user->neuron, &user->info.n_fields);
-    for (uint32_t i = 0; i < user->info.n_params; i++)
-        user->params[i] = (vly_param_info){.name = params[i].key,
-                                           .unit = params[i].unit,
-                                           .init = params[i].init,
-                                           .lo = params[i].lo,
-                                           .hi = params[i].hi,
-                                           .text = params[i].text};
+    vly_user_params(params, user->info.n_params, user->params);
     for (uint32_t i = 0; i < user->info.n_fields; i++)
         user->fields[i] = (vly_field_info){.name = fields[i].key,
                                            .type = fields[i].type,
@@ -252,14 +247,12 @@ out:
 vly_status vly_neurons_read(vly_reader *reader)
 {
     vly_genome *genome = reader->genome;
-    const vly_toml_node *table = vly_toml_get(&reader->root, "neuron");
+    const vly_toml_node *table = NULL;
     vly_status status = VLY_OK;
+    VLY_TRY(vly_user_tables(reader, "neuron", "models", VLY_NEURON_MODELS_MAX,
+                            &table));
     if (!table)
         return VLY_OK;
-    VLY_TRY(vly_reader_table(reader, table, "neuron"));
-    if (table->n_children > VLY_NEURON_MODELS_MAX)
-        return vly_reader_fail(reader, table, "%u models, wanted at most %u",
-                               table->n_children, VLY_NEURON_MODELS_MAX);
     genome->neuron_models =
         vly_calloc(table->n_children, sizeof *genome->neuron_models);
     if (!genome->neuron_models)
@@ -278,25 +271,13 @@ out:
 vly_status vly_model_define(const char *definition, const char *name,
                             const vly_model_info **model, vly_error *error)
 {
+    vly_user_definition read;
+    const vly_toml_node *table = NULL;
     vly_status status = VLY_OK;
-    char *path = vly_strdup(name);
-    vly_genome genome = {.path = path};
-    vly_reader reader = {.name = name, .genome = &genome, .error = error};
-    if (!path)
-        return vly_fail_nomem(error, strlen(name) + 1, "a name");
-    VLY_TRY(vly_toml_parse(definition, strlen(definition), name, &reader.root,
-                           error));
-    const vly_toml_node *table = vly_toml_get(&reader.root, "neuron");
-    if (!table || table->kind != VLY_TOML_TABLE || table->n_children != 1)
-        VLY_TRY(vly_fail(error, VLY_E_PARSE,
-                         "%s: damaged: the definition of a neuron model",
-                         name));
-    VLY_TRY(read_one(&reader, &table->u.children[0], model));
+    VLY_TRY(vly_user_definition_read(&read, definition, "neuron", name, &table,
+                                     error));
+    VLY_TRY(read_one(&read.reader, table, model));
 out:
-    vly_reader_deinit(&reader);
-    for (uint32_t i = 0; i < genome.n_notes; i++)
-        vly_free(genome.notes[i]);
-    vly_free(genome.notes);
-    vly_free(path);
+    vly_user_definition_deinit(&read);
     return status;
 }

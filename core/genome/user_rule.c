@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "genome/neuron_table.h"
 #include "genome/synapse_table.h"
+#include "genome/user_table.h"
 #include "kernels/rules/rule_program.h"
 
 #define TRACES_MAX (2 * VLY_SYNAPSE_TRACES_MAX)
@@ -29,13 +30,7 @@ static void fill_params(vly_user_rule *user)
 {
     const vly_neuron_param *params =
         vly_synapse_params(user->synapse, &user->info.n_params);
-    for (uint32_t i = 0; i < user->info.n_params; i++)
-        user->params[i] = (vly_param_info){.name = params[i].key,
-                                           .unit = params[i].unit,
-                                           .init = params[i].init,
-                                           .lo = params[i].lo,
-                                           .hi = params[i].hi,
-                                           .text = params[i].text};
+    vly_user_params(params, user->info.n_params, user->params);
     user->info.params = user->params;
 }
 
@@ -171,16 +166,14 @@ out:
 vly_status vly_synapses_read(vly_reader *reader)
 {
     vly_genome *genome = reader->genome;
-    const vly_toml_node *table = vly_toml_get(&reader->root, "synapse");
+    const vly_toml_node *table = NULL;
     vly_status status = VLY_OK;
+    VLY_TRY(vly_user_tables(reader, "synapse", "rules", VLY_SYNAPSE_RULES_MAX,
+                            &table));
     if (!table)
         return VLY_OK;
-    VLY_TRY(vly_reader_table(reader, table, "synapse"));
-    if (table->n_children > VLY_SYNAPSE_RULES_MAX)
-        return vly_reader_fail(reader, table, "%u rules, wanted at most %u",
-                               table->n_children, VLY_SYNAPSE_RULES_MAX);
     genome->synapse_rules =
-        vly_calloc(table->n_children + 1, sizeof *genome->synapse_rules);
+        vly_calloc(table->n_children, sizeof *genome->synapse_rules);
     if (!genome->synapse_rules)
         return vly_reader_nomem(
             reader, table->n_children * sizeof(*genome->synapse_rules),
@@ -215,25 +208,13 @@ vly_status vly_plasticity_define(const char *definition, const char *name,
                                  const vly_plasticity_info **rule,
                                  vly_error *error)
 {
+    vly_user_definition read;
+    const vly_toml_node *table = NULL;
     vly_status status = VLY_OK;
-    char *path = vly_strdup(name);
-    vly_genome genome = {.path = path};
-    vly_reader reader = {.name = name, .genome = &genome, .error = error};
-    if (!path)
-        return vly_fail_nomem(error, strlen(name) + 1, "a name");
-    VLY_TRY(vly_toml_parse(definition, strlen(definition), name, &reader.root,
-                           error));
-    const vly_toml_node *table = vly_toml_get(&reader.root, "synapse");
-    if (!table || table->kind != VLY_TOML_TABLE || table->n_children != 1)
-        VLY_TRY(vly_fail(error, VLY_E_PARSE,
-                         "%s: damaged: the definition of a rule of plasticity",
-                         name));
-    VLY_TRY(read_one(&reader, &table->u.children[0], rule));
+    VLY_TRY(vly_user_definition_read(&read, definition, "synapse", name, &table,
+                                     error));
+    VLY_TRY(read_one(&read.reader, table, rule));
 out:
-    vly_reader_deinit(&reader);
-    for (uint32_t i = 0; i < genome.n_notes; i++)
-        vly_free(genome.notes[i]);
-    vly_free(genome.notes);
-    vly_free(path);
+    vly_user_definition_deinit(&read);
     return status;
 }

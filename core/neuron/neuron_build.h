@@ -174,6 +174,8 @@ bool vly_neuron_read(vly_neuron_model *model);
 /* What a [synapse] does at a spike: assignments to its weight. */
 bool vly_neuron_changes(vly_neuron_model *model, const vly_neuron_text *from,
                         vly_statements *list);
+/* neuron_check.c: tau = "1 ms" and tau_ms = 1 would both be tau_ms */
+bool vly_neuron_keys_differ(vly_neuron_model *model);
 /* neuron_check.c: what the parts say together */
 bool vly_neuron_check(vly_neuron_model *model);
 /* neuron_linear.c */

@@ -16,8 +16,7 @@ static const char *key_at(const vly_neuron_model *model, uint32_t i)
                                : model->fields[i - model->n_params].key;
 }
 
-/* tau = "1 ms" and tau_ms = 1 would both be tau_ms. */
-static bool keys_differ(vly_neuron_model *model)
+bool vly_neuron_keys_differ(vly_neuron_model *model)
 {
     const vly_neuron_source *source = model->source;
     uint32_t n = model->n_params + model->n_fields;
@@ -31,8 +30,9 @@ static bool keys_differ(vly_neuron_model *model)
                 i < model->n_params       ? source->params[i].place
                 : state < model->n_states ? source->states[state].place
                                           : source->place,
-                "two names give the key %s in an area, wanted another name",
-                key_at(model, i));
+                "two names give the key %s in %s, wanted another name",
+                key_at(model, i),
+                model->synapse ? "a [plasticity]" : "an area");
         }
     return true;
 }
@@ -251,6 +251,7 @@ static bool notes(vly_neuron_model *model)
 
 bool vly_neuron_check(vly_neuron_model *model)
 {
-    return keys_differ(model) && equations_given(model) && inputs_read(model) &&
-           starts_good(model) && divisors_name(model) && notes(model);
+    return vly_neuron_keys_differ(model) && equations_given(model) &&
+           inputs_read(model) && starts_good(model) && divisors_name(model) &&
+           notes(model);
 }

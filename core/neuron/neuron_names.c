@@ -204,7 +204,9 @@ static bool params_read(vly_neuron_model *model)
             !quantity_read(model, &from->value, from->name, &q))
             return false;
         *to = (vly_neuron_param){
-            .key = vly_neuron_key(model, from->name, q.written),
+            /* the unit of the weights is that of a map: not known here */
+            .key = vly_neuron_key(model, from->name,
+                                  q.unit.weight ? "1" : q.written),
             .name =
                 vly_arena_text(&model->arena, from->name, strlen(from->name)),
             .unit = q.written,

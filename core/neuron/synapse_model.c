@@ -307,16 +307,19 @@ uint64_t vly_synapse_hash(const vly_synapse_model *model)
     return model->hash;
 }
 
-/* Parameters and w_max as the expressions read them: weights in units of the
- * map, a power of two, so that nothing is rounded. */
-static void scale(const vly_synapse_model *model, const double *params,
-                  double w_max, double unit, double *to)
+/* Coefficients: the expressions read parameters and w_max with weights in units
+ * of the map, a power of two, so that nothing is rounded. */
+static void coefs_of(const vly_synapse_model *model, const double *params,
+                     double w_max, double unit, double dt_ms, double *values)
 {
     const vly_neuron_model *build = &model->build;
+    double scaled[VLY_SYNAPSE_PARAMS_MAX + 1];
     for (uint32_t i = 0; i < build->n_params; i++)
-        to[i] = strcmp(build->params[i].unit, "weight") == 0 ? params[i] / unit
-                                                             : params[i];
-    to[build->n_params] = w_max / unit;
+        scaled[i] = strcmp(build->params[i].unit, "weight") == 0
+                        ? params[i] / unit
+                        : params[i];
+    scaled[build->n_params] = w_max / unit;
+    vly_neuron_coefs(build, scaled, dt_ms, 0.0, values);
 }
 
 void vly_synapse_words(const vly_synapse_model *model, const double *params,
@@ -325,10 +328,8 @@ void vly_synapse_words(const vly_synapse_model *model, const double *params,
 {
     const vly_neuron_model *build = &model->build;
     double values[VLY_NEURON_COEFS_MAX];
-    double scaled[VLY_SYNAPSE_PARAMS_MAX + 1];
     uint32_t n = VLY_RULE_PROGRAM_HEAD;
-    scale(model, params, w_max, unit, scaled);
-    vly_neuron_coefs(build, scaled, dt_ms, 0.0, values);
+    coefs_of(model, params, w_max, unit, dt_ms, values);
     words[0] = most;
     words[1] = build->n_coefs;
     words[2] = model->n_ops[0];
@@ -347,9 +348,7 @@ bool vly_synapse_loses(const vly_synapse_model *model, const double *params,
                        double w_max, double unit, double dt_ms)
 {
     double values[VLY_NEURON_COEFS_MAX];
-    double scaled[VLY_SYNAPSE_PARAMS_MAX + 1];
-    scale(model, params, w_max, unit, scaled);
-    vly_neuron_coefs(&model->build, scaled, dt_ms, 0.0, values);
+    coefs_of(model, params, w_max, unit, dt_ms, values);
     for (uint32_t i = 0; i < model->build.n_coefs; i++) {
         const double size = values[i] < 0.0 ? -values[i] : values[i];
         if (size > 0.0 && !(size >= 1.0 / COEF_MAX && size <= COEF_MAX))
@@ -362,9 +361,7 @@ const char *vly_synapse_unfit(const vly_synapse_model *model,
                               const double *params, double w_max, double dt_ms)
 {
     double values[VLY_NEURON_COEFS_MAX];
-    double scaled[VLY_SYNAPSE_PARAMS_MAX + 1];
-    scale(model, params, w_max, 1.0, scaled);
-    vly_neuron_coefs(&model->build, scaled, dt_ms, 0.0, values);
+    coefs_of(model, params, w_max, 1.0, dt_ms, values);
     for (uint32_t i = 0; i < model->build.n_coefs; i++)
         if (!(values[i] >= -COEF_MAX && values[i] <= COEF_MAX))
             return "no division by 0 and no value above 2^40 = 1.1e12 in the "

@@ -81,31 +81,6 @@ static bool weight_names(vly_synapse_model *model)
            vly_neuron_name_add(build, "w", VLY_NODE_STATE, 0, weight, place);
 }
 
-/* Parameters in the unit of the weights have it as the suffix of their key. */
-static bool params_fit(vly_synapse_model *model)
-{
-    vly_neuron_model *build = &model->build;
-    for (uint32_t i = 0; i < build->n_params; i++)
-        if (strcmp(build->params[i].unit, "weight") == 0)
-            build->params[i].key = build->params[i].name;
-    for (uint32_t i = 0; i < build->n_params; i++) {
-        static const char *const taken[] = {"rule",   "delay", "nearest",
-                                            "frozen", "w_max", "modulator"};
-        const char *key = build->params[i].key;
-        bool used = false;
-        for (size_t k = 0; k < sizeof taken / sizeof taken[0]; k++)
-            used = used || strcmp(key, taken[k]) == 0;
-        for (uint32_t k = 0; k < i; k++)
-            used = used || strcmp(key, build->params[k].key) == 0;
-        if (used)
-            return vly_neuron_refuse(build, model->from->params[i].place,
-                                     "%s is a key of the [plasticity] already, "
-                                     "wanted another name",
-                                     key);
-    }
-    return true;
-}
-
 /* "tau_plus": a parameter that is a time in ms */
 static bool trace_read(vly_synapse_model *model, uint32_t side, uint32_t index)
 {
@@ -158,7 +133,7 @@ bool vly_synapse_names(vly_synapse_model *model)
     build->input = build->refractory_param = UINT32_MAX;
     build->substeps = 1;
     if (!sizes_good(model) || !lists_take(model) || !weight_names(model) ||
-        !params_fit(model))
+        !vly_neuron_keys_differ(build))
         return false;
     build->n_states = build->n_fields = 1;
     for (uint32_t side = 0; side < 2; side++) {

@@ -327,6 +327,7 @@ static void test_long_delay(void **state)
  * many weights and delays. */
 static uint32_t set_weights(test_net *net, bool delayed)
 {
+    static const int32_t weights[4] = {-40, 150, 0, 150};
     uint32_t changed = 0;
     for (uint32_t p = 0; p < net->desc.n_projections; p++) {
         vly_projection_desc *map = &net->projections[p];
@@ -336,7 +337,7 @@ static uint32_t set_weights(test_net *net, bool delayed)
         if (map->delay || (map->flags & VLY_PROJECTION_GAIN) != 0)
             continue;
         for (uint64_t j = 0; j < n; j++)
-            weight[j] = (int16_t)((p % 3 == 0 ? -40 : 150) >> shift);
+            weight[j] = (int16_t)(weights[p % 4] >> shift);
         map->shift = shift;
         if (delayed) {
             map->delay = calloc(n, 1);
@@ -348,6 +349,18 @@ static uint32_t set_weights(test_net *net, bool delayed)
     return changed;
 }
 
+/* The plan says that n projections are read as their targets only. */
+static void assert_of_one_weight(const test_net *net,
+                                 const vly_backend_net *made, uint32_t n)
+{
+    vly_net_info info = {.struct_size = sizeof info};
+    char wanted[60];
+    snprintf(wanted, sizeof wanted, ", of %u of %u projections only targets;",
+             n, net->desc.n_projections);
+    assert_int_equal(test_backend->net_info(made, &info, NULL), VLY_OK);
+    assert_non_null(strstr(info.plan, wanted));
+}
+
 static void test_one_weight(void **state)
 {
     (void)state;
@@ -356,8 +369,10 @@ static void test_one_weight(void **state)
         test_run run[2];
         for (uint32_t i = 0; i < 2; i++) {
             test_random_net(&net[i], seed);
-            assert_true(set_weights(&net[i], i == 1) >= 3);
+            const uint32_t changed = set_weights(&net[i], i == 1);
+            assert_true(changed >= 3);
             vly_backend_net *made = test_create(&net[i], 3, NULL, NULL);
+            assert_of_one_weight(&net[i], made, i == 0 ? changed : 0);
             test_run_bursts(&net[i], made, BURSTS, NULL, 0, &run[i]);
             test_backend->net_destroy(made);
         }
@@ -368,6 +383,47 @@ static void test_one_weight(void **state)
             test_net_deinit(&net[i]);
         }
     }
+}
+
+/* Rows without synapses, a projection whose weights are all 0, and one without
+ * synapses, which has no weight. */
+static void test_one_weight_rows(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    static const uint32_t from[] = {5, 5, 5};
+    static const uint32_t to[] = {0, 70, 199};
+    static const int16_t weight[] = {256, 256, 256};
+    static const int16_t none[N] = {0};
+    static const uint32_t fired[] = {5, 0, 70, 199};
+    uint32_t each[N];
+    uint32_t next[N];
+    uint32_t coefs[6];
+    test_net net;
+    test_run run;
+    test_net_init(&net, 1);
+    test_delta_coefs(coefs, 1.0f, 0);
+    test_area(&net, "lif_psc_delta", N, coefs, 8);
+    for (uint32_t i = 0; i < N; i++) {
+        each[i] = i;
+        next[i] = (i + 1) % N;
+    }
+    test_projection(&net, 0, 0, 2, 3, from, to, weight, NULL);
+    test_projection(&net, 0, 0, 1, N, each, next, none, NULL);
+    test_projection(&net, 0, 0, 1, 0, from, to, weight, NULL);
+    test_net_finish(&net);
+    vly_backend_net *made = test_create(&net, 3, NULL, NULL);
+    assert_of_one_weight(&net, made, 2);
+    const vly_input input = {.burst = 3, .neuron = 5, .value = 256};
+    test_run_bursts(&net, made, 12, &input, 1, &run);
+    assert_int_equal(run.run.n_spikes, 4);
+    assert_int_equal(run.counts[3], 1);
+    assert_int_equal(run.counts[5], 3);
+    assert_memory_equal(run.spikes, fired, sizeof fired);
+    assert_int_equal(run.run.n_events, 3 + 4);
+    test_run_deinit(&run);
+    test_backend->net_destroy(made);
+    test_net_deinit(&net);
 }
 
 int main(void)
@@ -381,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_snapshots),
         cmocka_unit_test(test_long_delay),
         cmocka_unit_test(test_one_weight),
+        cmocka_unit_test(test_one_weight_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

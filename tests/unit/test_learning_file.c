@@ -461,6 +461,12 @@ static void crafted_arrays(void **state)
     free(bytes);
 }
 
+#define MODEL                                                                  \
+    "[neuron.n]\nparam = { tau = \"10 ms\" }\nport = { ex = \"mV\" }\n"        \
+    "state = { v = \"0 mV\" }\neq = \"v' = -v/tau\"\non.ex = \"v += in\"\n"    \
+    "spike = \"v >= 10 mV\"\nreset = \"v = 0 mV\"\n"                           \
+    "[area.N]\nmodel = \"n\"\nneurons = 3\n"
+
 /* A rule of a user is what its definition says: no other word, and no other
  * definition; its coefficients are finite. */
 static void crafted_rules(void **state)
@@ -470,7 +476,7 @@ static void crafted_rules(void **state)
     vly_file_header header;
     vly_file_section table[VLY_SECTIONS];
     vly_file_learning record;
-    unsigned char *bytes = saved(RULES, &n);
+    unsigned char *bytes = saved(RULES MODEL, &n);
     unsigned char *copy = malloc(n);
     memcpy(&header, bytes, sizeof header);
     memcpy(table, bytes + sizeof header, sizeof table);
@@ -493,10 +499,15 @@ static void crafted_rules(void **state)
         const char *from;
         char to;
         const char *text;
-    } texts[] = {{"[synapse.", '(', "learns: its rule is not known"},
-                 {"w -= 0.1*w*y", 'v', "v on the left side, wanted w"},
-                 {"exp(-y2)", 'f', "unknown function fxp"},
-                 {"0.1 weight", '7', "digest of the content is wrong"}};
+    } texts[] = {
+        {"[synapse.", '(', "learns: its rule is not known"},
+        {"w -= 0.1*w*y", 'v', "v on the left side, wanted w"},
+        {"exp(-y2)", 'f', "unknown function fxp"},
+        {"0.1 weight", '7', "digest of the content is wrong"},
+        /* the same rule, the same model */
+        {" = {\"y\"", '\t', "in other words than those"},
+        {" = \"v' = ", '\t', "area N: a model in other words than those"},
+        {"program ", 'P', "area N: a model in other words than those"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         memcpy(copy, bytes, n);
         unsigned char *at = copy + table[VLY_SECTION_TEXT].offset;
