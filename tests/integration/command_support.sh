@@ -8,8 +8,8 @@ volley=$1
 genomes=$2/genomes
 test_plugins=$3
 json_check=$4
-# Frames that are kept after their return take a third of each process's time; once
-# a day, and in every test that is a program of its own, they are.
+# detect_stack_use_after_return takes a third of the time of each process. It is on
+# in .ci/all, and in tests that are not scripts.
 if [ -n "${ASAN_OPTIONS:-}" ] && [ -z "${VOLLEY_CI_ALL:-}" ]; then
     export ASAN_OPTIONS="$ASAN_OPTIONS:detect_stack_use_after_return=0"
 fi
@@ -56,8 +56,8 @@ holds() {
     "$@" || bad "does not hold: $*"
 }
 
-# The program itself, once a script: what is first in the path may be a script that
-# looks for it, and takes as long as the check.
+# python3 in the path may be a script that starts the interpreter, which takes as
+# long as the check: so the interpreter is found once.
 json_python=
 if command -v python3 >/dev/null 2>&1; then
     json_python=$(python3 -I -S -c 'import sys; print(sys.executable)')

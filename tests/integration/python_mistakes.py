@@ -225,7 +225,7 @@ class Kinds(unittest.TestCase):
                  lambda: net.run(np.array([3, 4]))),
                 (TypeError, "on_spikes is int", lambda: net.run(1, on_spikes=3)),
                 (TypeError, "progress is int", lambda: net.run(9, progress=3)),
-                (TypeError, "value has dtype <U1",
+                (TypeError, "value is str, wanted a number",
                  lambda: net.modulate("dopamine", "x")),
                 (KeyError, r"area \['E'\] is list, wanted a name",
                  lambda: net.record(["E"])),

@@ -177,16 +177,6 @@ static bool has_program(const vly_connectome *connectome)
     return false;
 }
 
-/* Whether a map learns by a user's rule. */
-static bool has_users_rule(const vly_connectome *connectome)
-{
-    for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
-        if (connectome->projections[p].learning &&
-            connectome->projections[p].learning->info->user)
-            return true;
-    return false;
-}
-
 /* Whether the net has a user's model or rule, and the backend of spec does not
  * run such: then it must refuse the net and say so. */
 static bool cannot_run(const row *r, const char *text,
@@ -196,7 +186,7 @@ static bool cannot_run(const row *r, const char *text,
     vly_device_spec device = {.struct_size = sizeof device};
     const vly_backend *backend = NULL;
     vly_net *net = NULL;
-    const bool rule = has_users_rule(connectome);
+    const bool rule = trace_has_users_rule(connectome);
     if ((!rule && !has_program(connectome)) ||
         vly_backend_spec_parse(text, &spec, NULL) != VLY_OK ||
         vly_registry_device(registry, &spec, 1, &backend, &device, NULL) !=

@@ -83,13 +83,7 @@ typedef struct row {
  * backends refuse them. */
 static bool runs_rules(const vly_connectome *connectome, const char *spec)
 {
-    if (strncmp(spec, "cpu", 3) == 0)
-        return true;
-    for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
-        if (connectome->projections[p].learning &&
-            connectome->projections[p].learning->info->user)
-            return false;
-    return true;
+    return strncmp(spec, "cpu", 3) == 0 || !trace_has_users_rule(connectome);
 }
 
 static void check(const row *r, const vly_connectome *connectome,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The template with a `prepare` that takes its time: until the host waits for
- * it, but at most 5 s; with the option short=1 always 0.2 s.
+ * The template with a `prepare` that is slow: it returns when the host begins
+ * to wait for it, after 5 s at the latest; with the option short=1 after 0.2 s.
  */
 #define vly_plugin_entry template_entry
 #include "../../plugins/template/template.c"

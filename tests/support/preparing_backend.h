@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the plugin "preparing" saw, by its interface PREPARING_INTERFACE.
+ * What the host told `prepare` of the plugin "preparing". A test reads it by
+ * the plugin's interface PREPARING_INTERFACE.
  */
 #ifndef VOLLEY_TESTS_PREPARING_BACKEND_H
 #define VOLLEY_TESTS_PREPARING_BACKEND_H

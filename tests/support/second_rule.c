@@ -13,31 +13,26 @@
 
 #include "kernels/models/program.h"
 
-/* The codes of volley/plugin.h by name. */
-#define CODES(X)                                                               \
-    X(0, NUMBER)                                                               \
-    X(1, FIELD)                                                                \
-    X(2, COEF)                                                                 \
-    X(5, ADD)                                                                  \
-    X(6, SUBTRACT)                                                             \
-    X(7, MULTIPLY)                                                             \
-    X(8, NEGATE)                                                               \
-    X(9, ABSOLUTE)                                                             \
-    X(10, INVERSE)                                                             \
-    X(11, ROOT)                                                                \
-    X(12, EXP)                                                                 \
-    X(13, DECAY_MEAN)                                                          \
-    X(15, LESS)                                                                \
-    X(16, AT_MOST)                                                             \
-    X(17, AND)                                                                 \
-    X(18, OR)                                                                  \
-    X(19, NOT)                                                                 \
-    X(22, SELECT)
-
+/* The codes of volley/plugin.h. */
 enum {
-#define CODE(number, name) name = number,
-    CODES(CODE)
-#undef CODE
+    NUMBER = 0,
+    FIELD = 1,
+    COEF = 2,
+    ADD = 5,
+    SUBTRACT = 6,
+    MULTIPLY = 7,
+    NEGATE = 8,
+    ABSOLUTE = 9,
+    INVERSE = 10,
+    ROOT = 11,
+    EXP = 12,
+    DECAY_MEAN = 13,
+    LESS = 15,
+    AT_MOST = 16,
+    AND = 17,
+    OR = 18,
+    NOT = 19,
+    SELECT = 22
 };
 
 static float as_float(uint32_t word)

@@ -76,7 +76,8 @@ if(TARGET attention_cuda AND NOT VOLLEY_SANITIZE)
     endforeach()
     # device code has other warnings: nvcc's, not these
     add_library(attention_simt OBJECT ${simt_sources})
-    # of each test its own: symbols that are unique in a process are in no test alone
+    # each test that is APART needs its own copy of the symbols: not GNU's unique
+    # ones, which a process has once
     set_target_properties(attention_simt PROPERTIES COMPILE_OPTIONS
         "-O2;-w;$<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>")
     target_include_directories(attention_simt BEFORE PRIVATE

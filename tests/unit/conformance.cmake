@@ -3,8 +3,9 @@
 vly_test(test_conformance LABELS unit TIMEOUT 180
     SOURCES test_conformance.c LIBRARIES volley_conformance volley_probe
     DEPENDS cpu template ARGUMENTS cpu:1)
-# With ThreadSanitizer one net at a time, and two at once: races are between the
-# threads of a net, whatever is asked of it; every scenario with label slow.
+# With ThreadSanitizer the scenarios that run a whole net (w) and two nets at once
+# (t): the threads of a net work in the same way in every scenario. All scenarios
+# have label slow.
 set(scenarios)
 if(VOLLEY_SANITIZE MATCHES "thread")
     set(scenarios */[wt]*)
@@ -44,12 +45,13 @@ if(TARGET cuda)
 endif()
 if(TARGET vulkan)
     add_dependencies(test_conformance vulkan)
-    # A scenario takes seconds on a processor. Every net whole here, and with a
-    # snapshot under the validation layer below, where three nets have every
-    # scenario: a scenario is the host's code, which does not know the model, and a
-    # model is in the kernels. With options that cut launches and work differently
-    # the scenarios in which a launch ends early or a snapshot is taken. All of all
-    # with label slow. In two parts, by the nets' names.
+    # A scenario takes seconds on a processor. Here every net runs the scenario
+    # `whole`; under the validation layer (below) every net runs `snapshot`, and
+    # three nets run every scenario. Scenarios test the host's code, which is the
+    # same for all models; models are in the kernels. With options that cut
+    # launches and work differently: the scenarios in which a launch ends early or
+    # a snapshot is taken. Everything else has label slow. There are two parts, by
+    # the nets' names.
     set(spec_whole vulkan:0)
     set(spec_sliced vulkan:0,plan=sliced)
     set(spec_cut vulkan:0,size=16,launch=7,lanes=1,groups=2,block=64)

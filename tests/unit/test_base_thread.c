@@ -311,8 +311,8 @@ static void a_thread_is_nicer(void **state)
     }
 }
 
-/* The threads of the pool are not in the child of a fork: without its own it
- * would wait forever. */
+/* A fork does not copy the threads of the pool. The child must start its own,
+ * or it would wait forever. */
 static void a_forked_process_has_its_own_pool(void **state)
 {
     (void)state;

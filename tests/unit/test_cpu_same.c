@@ -322,9 +322,9 @@ static void test_long_delay(void **state)
     test_net_deinit(&net);
 }
 
-/* Gives the maps of one delay, FEAGI areas excepted, one weight each; counts
- * them. delayed: with a list of delays, all 0, which takes the way of maps of
- * many weights and delays. */
+/* Gives each map that has one delay and is not FEAGI's one weight, and counts
+ * these maps. delayed: they get a list of delays too, all 0, so the backend
+ * delivers them as maps with many weights and delays. */
 static uint32_t set_weights(test_net *net, bool delayed)
 {
     static const int32_t weights[4] = {-40, 150, 0, 150};

@@ -480,8 +480,9 @@ static void a_hundred_nets(void **state)
     test_net_deinit(&net);
 }
 
-/* Rows find their pinned memory there; nothing of a device that is not there,
- * or once the host waits. */
+/* prepare allocates the pinned memory through which rows are copied, and the
+ * net takes it. It allocates nothing for a device that does not exist, and
+ * nothing once the host waits. */
 static void prepared(void **state)
 {
     (void)state;

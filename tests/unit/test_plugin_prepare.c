@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Preparing devices on a thread: which devices the plugin gets, that results do
- * not depend on it, and forks meanwhile.
+ * vly_prepare_begin starts the devices of a backend on a thread of its own. The
+ * plugin gets the devices that the text names and learns when the host begins
+ * to wait. Errors of the plugin are the same with and without it. A process may
+ * fork at any time.
  */
 #include "plugin/prepare.h"
 
@@ -38,8 +40,8 @@ static uint32_t n_done(const fixture *f)
     return __atomic_load_n(&f->seen->done, __ATOMIC_ACQUIRE);
 }
 
-/* The plugin learns which devices, on another thread, and that it is waited
- * for. */
+/* The host calls prepare on another thread, with the devices that the text
+ * names, and tells it that it waits. */
 static void test_devices(void **state)
 {
     static const struct {
@@ -72,8 +74,8 @@ static void test_devices(void **state)
     vly_registry_destroy(f.registry);
 }
 
-/* Nothing to prepare: a spec that is wrong, a plugin that is not there or of an
- * ABI before 1.9. */
+/* There is nothing to call if the text is wrong, the plugin is missing, its
+ * init fails, or it is older than ABI 1.9, which brought prepare. */
 static void test_nothing(void **state)
 {
     static const char *const specs[] = {
@@ -98,7 +100,8 @@ static void test_nothing(void **state)
     vly_registry_destroy(f.registry);
 }
 
-/* A plugin whose init fails gives the same sentence after it. */
+/* If the init of a plugin fails, the host reports the same error with and
+ * without a preparation before. */
 static void test_failure(void **state)
 {
     vly_error error[2] = {VLY_ERROR_INIT, VLY_ERROR_INIT};
@@ -121,7 +124,8 @@ static void test_failure(void **state)
     assert_string_equal(error[0].message, error[1].message);
 }
 
-/* A child must not inherit what a thread that it does not have has locked. */
+/* fork waits until the thread has returned from prepare: a lock that it held
+ * would stay locked in the child, which does not have the thread. */
 static void test_fork(void **state)
 {
     int end = 0;
@@ -134,7 +138,7 @@ static void test_fork(void **state)
         ;
     const pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0) /* and one of its own waits for nothing */
+    if (child == 0) /* it may fork too, and has nothing to wait for */
         _exit(n_done(&f) == f.seen->n_calls && fork() >= 0 ? 0 : 1);
     assert_int_equal(n_done(&f), f.seen->n_calls);
     assert_int_equal(waitpid(child, &end, 0), child);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "conformance/conformance_accel.h"
 #include "tools/bench/bench_attention.h"
 #include "tools/cli/tool.h"
 
@@ -21,8 +22,7 @@ typedef struct spread {
     vly_accelerator one;
     char one_options[BENCH_ATTENTION_OPTIONS];
     bool backward;
-    bool is_virtual; /* parts of one device */
-    uint64_t digest;
+    bool is_virtual;             /* parts of one device */
     double seconds;              /* on one device */
     void *bits[BENCH_N_TENSORS]; /* its outputs */
 } spread;
@@ -84,18 +84,6 @@ static bool is_output(const spread *s, uint32_t which)
                         : which == BENCH_O || which == BENCH_LSE);
 }
 
-static uint64_t digest_of(const void *memory, uint64_t bytes, uint64_t seed)
-{
-    const unsigned char *at = memory;
-    uint64_t digest = seed;
-    for (uint64_t i = 0; i < bytes; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, at + i, bytes - i < 8 ? bytes - i : 8);
-        digest = vly_mix64(digest ^ word);
-    }
-    return digest;
-}
-
 /* Set 0 of the outputs, from the device to their copies on the host. */
 static vly_status fetch(spread *s, const vly_accelerator *accelerator,
                         uint64_t *digest, vly_error *error)
@@ -106,16 +94,16 @@ static vly_status fetch(spread *s, const vly_accelerator *accelerator,
         if (is_output(s, i)) {
             bench_tensor *t = &s->base.tensors[i];
             VLY_TRY(bench_tensor_get(t, accelerator, error));
-            *digest = digest_of(t->host, t->bytes, *digest);
+            *digest = vly_mix64(*digest ^ accel_digest(t->host, t->bytes));
         }
 out:
     return status;
 }
 
-static vly_status keep_bits(spread *s, vly_error *error)
+static vly_status keep_bits(spread *s, uint64_t *digest, vly_error *error)
 {
     vly_status status = VLY_OK;
-    VLY_TRY(fetch(s, &s->one, &s->digest, error));
+    VLY_TRY(fetch(s, &s->one, digest, error));
     for (uint32_t i = 0; i < BENCH_N_TENSORS; i++)
         if (is_output(s, i)) {
             const bench_tensor *t = &s->base.tensors[i];
@@ -159,7 +147,7 @@ static vly_status compare_bits(const spread *s, uint32_t n, vly_error *error)
 /* ---- rows -----------------------------------------------------------------
  */
 
-static vly_status time_row(spread *s, const vly_accelerator *accelerator,
+static vly_status time_row(const vly_accelerator *accelerator,
                            bench_attention_work *w, bench_product *row,
                            vly_error *error)
 {
@@ -168,7 +156,6 @@ static vly_status time_row(spread *s, const vly_accelerator *accelerator,
                                    .arg = w,
                                    .sets = w->sets};
     row->plan = w->timed->info;
-    row->digest = s->digest;
     return bench_product_time(&subject, row, error);
 }
 
@@ -177,8 +164,8 @@ static vly_status measure_one(spread *s, bench_product *row, vly_error *error)
     vly_status status = VLY_OK;
     VLY_TRY(bench_attention_prepare(&s->base, s->backward, error));
     VLY_TRY(bench_attention_compare(&s->base, s->backward, &row->error, error));
-    VLY_TRY(keep_bits(s, error));
-    VLY_TRY(time_row(s, &s->one, &s->base, row, error));
+    VLY_TRY(keep_bits(s, &row->digest, error));
+    VLY_TRY(time_row(&s->one, &s->base, row, error));
     s->seconds = row->seconds.median;
 out:
     return status;
@@ -218,7 +205,7 @@ static vly_status measure_more(spread *s, const vly_accelerator *from,
     VLY_TRY(bench_attention_run(&w, &plan, 0, NULL, error));
     VLY_TRY(fetch(s, &accelerator, &row->digest, error));
     VLY_TRY(compare_bits(s, n, error));
-    VLY_TRY(time_row(s, &accelerator, &w, row, error));
+    VLY_TRY(time_row(&accelerator, &w, row, error));
 out:
     bench_attention_plan_free(&s->base, &plan);
     return status;

@@ -36,10 +36,9 @@ out:
 static vly_status measure(bench_attention_work *w, bool backward,
                           bench_product *row, vly_error *error)
 {
-    const bench_subject subject = {.accelerator = w->accelerator,
-                                   .run = bench_attention_run_timed,
-                                   .arg = w};
-    bench_subject timed = subject;
+    bench_subject timed = {.accelerator = w->accelerator,
+                           .run = bench_attention_run_timed,
+                           .arg = w};
     vly_status status = VLY_OK;
     VLY_TRY(bench_product_begin(row->id, error));
     VLY_TRY(bench_attention_prepare(w, backward, error));

@@ -125,11 +125,30 @@ vly_status bench_products_open(const bench_options *options,
                          error->message);
             status = VLY_OK;
         }
-    } else {
-        VLY_TRY(bench_probe(accelerator->device.n_threads, &results->probes,
-                            error));
-        made->bytes_per_s = results->probes.read_bytes_per_s;
     }
+    made->n_threads = accelerator->device.n_threads;
+out:
+    return status;
+}
+
+bool bench_product_is_of_bytes(const bench_product *row)
+{
+    return row->bandwidth || row->flops == 0;
+}
+
+vly_status bench_products_ceiling(bench_results *results, vly_error *error)
+{
+    bench_products *made = results->products;
+    bool is_needed = false;
+    vly_status status = VLY_OK;
+    if (made == NULL || !made->is_host)
+        return VLY_OK;
+    for (uint32_t i = 0; i < made->n_rows; i++)
+        is_needed |= made->rows[i].seconds.n > 0 &&
+                     bench_product_is_of_bytes(&made->rows[i]);
+    if (is_needed)
+        VLY_TRY(bench_probe(made->n_threads, &results->probes, error));
+    made->bytes_per_s = results->probes.read_bytes_per_s;
 out:
     return status;
 }

@@ -47,22 +47,30 @@ typedef struct bench_products {
     char plugin[48];
     vly_device_info device;
     bool is_host;
+    uint32_t n_threads;   /* of the host */
     const char *error_is; /* meaning of the column error; NULL: as for
                            * products */
-    double bytes_per_s;   /* measured: copies on a device, reads on the host */
+    double bytes_per_s;   /* measured: copies on a device, reads on the host;
+                           * 0: not measured */
     uint64_t seed;        /* of random data, below 2^53 */
     bench_product rows[BENCH_PRODUCTS_MAX];
     uint32_t n_rows;
 } bench_products;
 
-/* The accelerator of options->backend for an interface, and its ceiling of
- * bytes. results->products is set; bench_products_free frees it.
+/* The accelerator of options->backend for an interface, and a device's ceiling
+ * of bytes. results->products is set; bench_products_free frees it.
  * Errors  as vly_accelerator_find, E_NOMEM */
 vly_status bench_products_open(const bench_options *options,
                                const char *interface_id,
                                vly_accelerator *accelerator,
                                bench_results *results, vly_error *error);
+/* After the rows: measures the host's ceiling of bytes, which takes seconds, if
+ * a row is compared with it. Errors  E_NOMEM */
+vly_status bench_products_ceiling(bench_results *results, vly_error *error);
 void bench_products_free(bench_results *results);
+/* Is the row compared with the ceiling of bytes? Otherwise with that of
+ * operations. */
+bool bench_product_is_of_bytes(const bench_product *row);
 /* Seed of tensor `which` of a suite: different in each bench, the same again
  * with --seed. [main-thread] */
 uint64_t bench_product_seed(uint64_t which);

@@ -31,7 +31,7 @@ static double fraction_of(const bench_products *products,
                           const bench_product *row)
 {
     const double s = row->seconds.median;
-    if (row->bandwidth || row->flops == 0)
+    if (bench_product_is_of_bytes(row))
         return products->bytes_per_s > 0
                    ? row->bytes / s / products->bytes_per_s
                    : 0;
@@ -136,9 +136,10 @@ static void print_head(const bench_products *products, const char *begin)
                        ? "reads in order, all threads"
                        : "copies on the device, read and written");
     else
-        tool_print("%sceiling of bytes: not measured, there is no memory for "
-                   "two blocks of 128 MiB\n\n",
-                   begin);
+        tool_print("%sceiling of bytes: not measured, %s\n\n", begin,
+                   products->is_host
+                       ? "no row was compared with it"
+                       : "there is no memory for two blocks of 128 MiB");
 }
 
 /* Is there a row whose rate exceeds that of memory? */

@@ -122,10 +122,11 @@ static vly_status run_networks(const bench_options *bench,
 {
     const bool all = strcmp(bench->suite, "all") == 0;
     vly_status status = VLY_OK;
-    tool_message("probing memory and increments");
-    VLY_TRY(bench_probe(bench->n_threads, &results->probes, error));
-    if (all || strcmp(bench->suite, "cpu") == 0)
+    if (all || strcmp(bench->suite, "cpu") == 0) {
+        tool_message("probing memory and increments");
+        VLY_TRY(bench_probe(bench->n_threads, &results->probes, error));
         VLY_TRY(bench_stress(bench, results, error));
+    }
     if (all || strcmp(bench->suite, "build") == 0)
         VLY_TRY(bench_build(bench, results, error));
 out:
@@ -331,6 +332,8 @@ static vly_status measure_and_report(const tool_args *args,
     static bench_results results;
     memset(&results, 0, sizeof results);
     vly_status failed = measure(bench, suite, &results, error);
+    if (failed == VLY_OK)
+        failed = bench_products_ceiling(&results, error);
     if (failed == VLY_OK && bench->sweep == NULL)
         failed = bench_asked(bench, &results, error);
     bool empty = results.n_rows == 0 && results.n_cases == 0 &&

@@ -5,9 +5,9 @@
 install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/volley-command RENAME volley
         DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
 
-# pip removes a folder that has only files of the package it removes, and looks at
-# folders in which such files are: without this one, whoever removes volley-engine
-# first keeps empty folders
+# When pip uninstalls a package it removes the folders that become empty, but looks
+# only into folders that have a file of this package. With this file in volley/ the
+# folder goes with the package that is uninstalled last, whichever it is.
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/cuda13.txt DESTINATION . COMPONENT cuda)
 
 set(licences ${SKBUILD_METADATA_DIR}/licenses)

@@ -98,8 +98,8 @@ static vly_status make_areas(run_job *job, vly_error *error)
                : vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
 }
 
-/* A driver that cannot be found says so at once. One that starts takes half a
- * second, in which the network is compiled. */
+/* A driver that is missing fails at once. One that is there takes half a second
+ * to start; the network is compiled meanwhile. */
 #define START_MS 10u
 
 static vly_status find_plugins(run_job *job, vly_error *error)
@@ -118,8 +118,8 @@ static vly_status check_device(run_job *job, vly_error *error)
     return tool_backend_check(job->registry, job->plan.backend, error);
 }
 
-/* Refuses the backend before the network is compiled, if that is known by then.
- */
+/* Checks the backend before the network is compiled, if the plugin has started
+ * within START_MS; otherwise end_device checks it. */
 static vly_status begin_device(run_job *job, vly_error *error)
 {
     const run_plan *plan = &job->plan;

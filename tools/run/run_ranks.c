@@ -133,11 +133,12 @@ static vly_status read_place(ranks_part *part, vly_exchange_spec *spec,
      * what is said here goes to /dev/null. */
     if (!whole || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         getppid() != (pid_t)leader)
-        return vly_fail(error, VLY_E_INVALID,
-                        "the environment has %s=%.100s: --ranks sets this "
-                        "variable for the processes that it starts, and this "
-                        "is none of them; wanted it unset",
-                        started_as, text);
+        return vly_fail(
+            error, VLY_E_INVALID,
+            "the environment has %s=%.100s: --ranks sets this "
+            "variable for the processes that it starts, but did not "
+            "start this one; wanted it unset",
+            started_as, text);
     part->child = true;
     spec->rank = rank;
     spec->n_ranks = n_ranks;

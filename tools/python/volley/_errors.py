@@ -31,7 +31,8 @@ class Error(Exception):
         self.exit_code = exit_code
 
     def __reduce__(self) -> Any:
-        # without it a pool of processes waits forever for what failed
+        # a process of a pool pickles its exception; if the parent cannot make it
+        # again, it waits forever
         return type(self), (self._code, str(self), self.exit_code)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ._errors import RoundingWarning, plain, unknown
 from ._genome import floats, numbers
-from ._library import call, check_whole, lib, word
+from ._library import call, check_number, check_whole, lib, word
 from ._run import Runner, alone
 from ._spikes import Area
 
@@ -95,16 +95,14 @@ class Neurons(Runner):
 
         Raises  Error: no map learns by that table, its rule has no modulator,
                 value is not between -16383 and 16383, the burst is done;
-                TypeError, ValueError: value is no number
+                TypeError: value is no number
         """
-        given = floats(value, "value")
-        if given.ndim:
-            raise ValueError(f"value has shape {given.shape}, wanted a number")
+        given = check_number(value, "value")
         if burst is not None:
             check_whole(burst, 2**64 - 1, "burst")
         call("net_modulate", self._handle,
              self.burst if burst is None else burst,
-             word(plasticity, "a plasticity"), float(given))
+             word(plasticity, "a plasticity"), given)
 
     def _tell_clamped(self, area: str, port: int) -> None:
         key = f"inject.{area}.{port}"
