@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A net that ranks run together, as far as every backend does the same on the
- * host: how long a window of bursts is, the spikes of this rank that it keeps
- * until the window's end, and what ranks then send each other. The form of the
- * messages is here only, so ranks may have different backends.
+ * A net that ranks run together: what every backend does on the host. That is
+ * the length of a window of bursts, the spikes that this rank keeps until the
+ * window's end, and the messages that ranks then send each other. No backend
+ * has messages of its own, so ranks may have different backends.
  *
  * A window ends with the run at the latest, and before the caller would have no
  * room for a burst of all neurons.

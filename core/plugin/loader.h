@@ -26,9 +26,9 @@ typedef struct vly_plugin_file {
 vly_status vly_plugin_file_open(const char *path, vly_plugin_file *file,
                                 vly_error *error);
 /* Of the bytes of the file that was opened, even if its path is another one's
- * by now; 0 of none. Plugins with code for several GPUs are 40 MB, which take
- * 15 ms, and few callers need the hash, so it is made when asked for. One
- * thread at a time. */
+ * by now; 0 of none. Plugins with code for several GPUs are 40 MB, and few
+ * callers need the hash, so it is made when a caller asks for it. One thread at
+ * a time. */
 vly_hash vly_plugin_file_hash(vly_plugin_file *file);
 /* Of none is legal. */
 void vly_plugin_file_close(vly_plugin_file *file);

@@ -5,9 +5,9 @@
 install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/volley-command RENAME volley
         DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
 
-# pip removes a folder that has only files of the package it removes, and looks at
-# folders in which such files are: without this one, whoever removes volley-engine
-# first keeps empty folders
+# pip looks only at folders with files of the package that it removes, and removes
+# those that are then empty: without this file, empty folders would remain if
+# volley-engine is removed first
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/cuda13.txt DESTINATION . COMPONENT cuda)
 
 set(licences ${SKBUILD_METADATA_DIR}/licenses)
