@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 
-/* A file of which no code runs. All 0: none. */
+/* An open file; none of its code runs. All 0: no file. */
 typedef struct vly_plugin_file {
     struct stat about;
     void *bytes; /* mapped until its hash is known */
@@ -25,12 +25,12 @@ typedef struct vly_plugin_file {
  */
 vly_status vly_plugin_file_open(const char *path, vly_plugin_file *file,
                                 vly_error *error);
-/* Of the bytes of the file that was opened, even if its path is another one's
- * by now; 0 of none. Plugins with code for several GPUs are 40 MB, and few
- * callers need the hash, so it is made when a caller asks for it. One thread at
- * a time. */
+/* The hash of the bytes of the file that was opened, even if its path now has
+ * another file; 0 if no file is open. Plugins with code for several GPUs are
+ * 40 MB, and few callers need the hash, so it is made when a caller asks for
+ * it. One thread at a time. */
 vly_hash vly_plugin_file_hash(vly_plugin_file *file);
-/* Of none is legal. */
+/* Legal if no file is open. */
 void vly_plugin_file_close(vly_plugin_file *file);
 
 /* Both, for a file that is not loaded. Errors as open; hash untouched */

@@ -11,11 +11,11 @@ typedef struct vly_preparation vly_preparation;
 
 /* Starts the plugin of spec, as vly_registry_backend would, and calls prepare
  * of its backend; with "auto", of the first plugin that auto would try and that
- * can be used. The texts are copied. NULL if the spec cannot be read (a list for
- * ranks too), or without memory or a thread: then plugin and devices start when
- * the net is made. Failures are reported there too. A fork of the process waits
- * while the thread works, because a child would inherit the locks of a driver
- * that starts. [main-thread] */
+ * can be used. The texts are copied. NULL if the spec cannot be read (also a
+ * list for ranks), or without memory or a thread: then the plugin and its
+ * devices start when the net is made. Failures are reported there too. A fork
+ * of the process waits while the thread works, because a child would inherit
+ * the locks of a driver that starts. [main-thread] */
 vly_preparation *vly_prepare_begin(vly_registry *registry, const char *spec,
                                    uint32_t n_threads);
 

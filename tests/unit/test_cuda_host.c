@@ -480,8 +480,8 @@ static void a_hundred_nets(void **state)
     test_net_deinit(&net);
 }
 
-/* Rows find their pinned memory there; nothing of a device that is not there,
- * or once the host waits. */
+/* After prepare the pinned memory for rows exists. Nothing is prepared on a
+ * device that does not exist, or once the host waits. */
 static void prepared(void **state)
 {
     (void)state;

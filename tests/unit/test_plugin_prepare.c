@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Preparing devices on a thread: what the plugin is told, that nothing but time
- * depends on it, and forks.
+ * Preparing devices on a thread: the arguments that the plugin gets, that
+ * nothing but time depends on it, and forks.
  */
 #include "plugin/prepare.h"
 
