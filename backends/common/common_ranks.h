@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A net that ranks run together, as far as every backend does the same on the
- * host: how long a window of bursts is, the spikes of this rank that it keeps
- * until the window's end, and what ranks then send each other. The form of the
- * messages is here only, so ranks may have different backends.
+ * A net that ranks run together: what every backend does on the host. That is
+ * the length of a window of bursts, the spikes that this rank keeps until the
+ * window's end, and the messages that ranks then send each other. No backend
+ * has messages of its own, so ranks may have different backends.
  *
  * A window ends with the run at the latest, and before the caller would have no
  * room for a burst of all neurons.
@@ -117,11 +117,10 @@ vly_status vly_common_ranks_open(vly_common_rank_net *r, uint32_t *n_fired,
 vly_status vly_common_ranks_take(vly_common_rank_net *r, uint32_t rank,
                                  uint32_t *ids, uint32_t *gains,
                                  vly_error *error);
-/* After all bursts were read: an error if a message has more; forgets the
- * spikes of the window. */
+/* Errors if a message has bytes left; forgets the kept spikes. */
 vly_status vly_common_ranks_close(vly_common_rank_net *r, vly_error *error);
-/* Instead of exchange: the others, which come to the end of the window, hear of
- * the failure. */
+/* Instead of exchange: tells the other ranks of the failure, when they come to
+ * the end of the window. */
 void vly_common_ranks_fail(const vly_common_rank_net *r, vly_status why);
 
 /* ---- common_ranks_state.c ----------------------------------------------- */
@@ -141,8 +140,8 @@ void vly_common_move_words(vly_common_words *w, uint32_t *own, uint64_t n);
 void vly_common_move_state(const vly_common_rank_net *r, uint32_t rank,
                            uint32_t *state, vly_common_words *w);
 
-/* Brings the state of other ranks' neurons up to date, if it is not; without
- * ranks nothing. move: calls vly_common_move_words for the state of one rank,
+/* Gets the state of other ranks' neurons if it is out of date; without ranks
+ * does nothing. move: calls vly_common_move_words for the state of one rank,
  * on all ranks in the same order. Between two runs, at a burst. */
 vly_status vly_common_ranks_refresh(vly_common_rank_net *r, uint64_t burst,
                                     void (*move)(void *arg, uint32_t rank,

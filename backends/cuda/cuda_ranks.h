@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A net that ranks run together, this one its part on one device: by plan
+ * A net that ranks run together. This rank runs its part on one device, by plan
  * partitioned or global, with tiles of its own neurons only. Ranks exchange
  * spikes at the end of a window of bursts, by the host
  * (backends/common/common_ranks.h).
  *
  * The bursts of a window are launched as those of a whole net, so the log has
- * this rank's spikes. Then they are sent, and the spikes of all ranks take
- * their place in the log and in its records: so deliveries, snapshots and
+ * this rank's spikes. Then the host sends them, and writes the spikes of all
+ * ranks over them in the log and in its records: so deliveries, snapshots and
  * restored events are those of the whole net.
  *
  * State of other ranks' neurons is out of date between bursts.
- * vly_cuda_ranks_refresh brings it before anything reads it.
+ * vly_cuda_ranks_refresh gets it from them before anything reads it.
  */
 #ifndef VOLLEY_CUDA_RANKS_H
 #define VOLLEY_CUDA_RANKS_H

@@ -233,7 +233,8 @@ static void *pool_main(void *arg)
     return NULL;
 }
 
-/* In the child of a fork: the workers and whoever held the pool are gone. */
+/* In the child of a fork: the workers and the thread that held the pool are
+ * gone. */
 static void pool_forget(void)
 {
     for (uint32_t i = 0; i < pool_made; i++) {

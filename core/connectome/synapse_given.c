@@ -47,7 +47,7 @@ static inline double scaled(double weight, double scale)
     if (!(x > -0x1p52 && x < 0x1p52))
         return x;
     const double whole = (double)(int64_t)x;
-    return whole - (double)(whole > x); /* a branch would be a coin's toss */
+    return whole - (double)(whole > x); /* no branch: it is unpredictable */
 }
 
 /* The integer that a weight becomes; for a wide pair, the nearest int16 times

@@ -26,7 +26,7 @@ struct vly_rank_group {
     uint32_t *hosts;      /* [n_ranks] their numbers in the exchange */
     uint64_t n_exchanges; /* of this rank's backends */
     uint64_t built_bytes; /* given before the first call */
-    uint64_t idle_ns;     /* waits that say nothing of the division */
+    uint64_t idle_ns;     /* waits that the division did not cause */
     uint64_t n_calls;
     uint32_t call;   /* vly_rank_call, made now or last */
     uint32_t n_nets; /* made so far: their numbers */

@@ -5,7 +5,7 @@
  * target, which stays in the cache: insertion up to 24 synapses, otherwise
  * radix sort with digits as wide as the longest digit of the target area
  * allows. A second pass of counting over all synapses (by target first)
- * took 1.5 times as long, most of it in memory that the system had to clear.
+ * is slower, mostly because the system has to clear more memory.
  */
 #include "genome/edge_order.h"
 

@@ -349,7 +349,7 @@ const char *hint_of(std::string_view text, uint32_t line, std::string_view what)
     return digit ? "" : "; text stands in quotes";
 }
 
-/* The place of the first byte that is no UTF-8: toml++ names the character
+/* The place of the first byte that is not UTF-8: toml++ names the character
  * before it. */
 void place_of_invalid(std::string_view text, toml::source_position *place)
 {

@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 
-/* A file of which no code runs. All 0: none. */
+/* An open file; none of its code runs. All 0: no file. */
 typedef struct vly_plugin_file {
     struct stat about;
     vly_hash hash;

@@ -326,7 +326,7 @@ expect 2 run - --ranks 2
 says "cannot be standard input"
 expect 3 run net.toml --ranks 2 --backend template
 says "runs whole networks only; wanted --backend cpu or cuda, or one process"
-# what --ranks tells its processes, in the environment of a user
+# a user sets the variable that --ranks sets for its processes
 for place in 1 "" "1 2 1 volley-1-1" "2 2 $$ volley-1-1" "0 2 $$ volley-1-1"; do
     VOLLEY_RANK=$place
     export VOLLEY_RANK

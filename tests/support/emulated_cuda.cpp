@@ -45,7 +45,7 @@ static void call_kernel(void *context)
  * run together, as there, and a host that waited for the first before it made
  * the second would wait for ever. */
 static std::vector<emulated_job> pending;
-/* Whoever waits for its launch waits for all, also for another thread's. */
+/* A thread that waits for its launch waits for those of other threads too. */
 static std::mutex flushing;
 
 extern "C" void fake_cuda_flush(void)

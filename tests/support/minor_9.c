@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A plugin as one is built with ABI 1.9: the template with the header of that
- * version (abi_1_9, never to be changed), which it finds first. 1.9 brought
- * `prepare`, which this plugin leaves out.
+ * A plugin built with ABI 1.9: the template with the header of that version
+ * (abi_1_9, never to be changed), which it finds first. 1.9 added `prepare`,
+ * which is optional; this plugin leaves it out.
  */
 #define vly_plugin_entry template_entry
 #include "../../plugins/template/template.c"

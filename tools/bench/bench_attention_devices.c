@@ -45,7 +45,7 @@ out:
 }
 
 /* The accelerator for n devices, without span=N of its own and without graphs:
- * a graph of several devices was never measured. */
+ * graphs of several devices were not measured. */
 static vly_status for_devices(const spread *s, const vly_accelerator *from,
                               uint32_t n, char *text, vly_accelerator *to,
                               vly_error *error)

@@ -168,8 +168,8 @@ VLY_SEAL(vly_plan_candidate, 384);
  *                 CUDA): the weights of a run must have been written at least
  *                 two runs earlier, or not by a run
  *   devices=N     volley.attention/1 on CUDA: a plan is spread over N devices
- *                 from this one on. Tensors and stream are of the first; its
- *                 results have the bits of one device
+ *                 from this one on. Tensors and stream are of the first one;
+ *                 the results have the bits of one device
  *   span=N        the same in N parts on this device: for tests. span=1 takes
  *                 the ways of a span on one device
  *   copy=kernel   in both, kernels copy parts instead of the copy engines
