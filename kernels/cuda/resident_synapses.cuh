@@ -283,9 +283,8 @@ struct learner_task {
     uint32_t input; /* accumulators of the burst, or NO_INPUT: a flush */
 };
 
-/* The source of thread `lane` of those from spike `first` on, n of them, with
- * what arrives accounted for; base: place of the first synapse of the block.
- * All threads of the warp. */
+/* The warp takes n spikes from number `first` on. Each thread reads the source
+ * of its spike and writes down the arrival. All threads of the warp. */
 template <int RULE>
 static __device__ __forceinline__ learner_sources
 take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
@@ -361,8 +360,8 @@ learner_arrival(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
                   ((uint32_t)((m + 0x8000) >> 16) * l.sign) << l.shift);
 }
 
-/* One projection. Each warp takes as many spikes at a time as give all warps
- * the same. */
+/* One projection. A warp takes at most 32 spikes at a time, and fewer if all
+ * warps then have the same number. */
 template <int RULE, bool DELIVERS>
 static __device__ __forceinline__ void
 learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
