@@ -79,8 +79,9 @@ typedef struct row {
     uint64_t state_digest;
 } row;
 
-/* Rules of users run on the CPU only (test_golden checks that the other backends
- * refuse them), and Vulkan's plan sliced is for maps that do not learn. */
+/* Rules of users run on the CPU only (test_golden checks that the other
+ * backends refuse them), and Vulkan's plan sliced is for maps that do not
+ * learn. */
 static bool runs_rules(const vly_connectome *connectome, const char *spec)
 {
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
