@@ -313,8 +313,10 @@ static vly_status try_clusters(vly_cuda_shard *shard, delay_range delays,
                                partition_choice *choice, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t c = 1; c <= VLY_CUDA_CLUSTER && status == VLY_OK; c *= 2)
-        if (cluster == 0 || cluster == c)
+    /* others were measured on spans only */
+    const int any = shard->net->n_shards > 1;
+    for (uint32_t c = 1; c <= VLY_CUDA_CLUSTER && status == VLY_OK; c++)
+        if (cluster == c || (cluster == 0 && (any || (c & (c - 1)) == 0)))
             status = try_cluster(shard, delays, c, narrow, limit, shared_bytes,
                                  choice, error);
     /* also tried without clusters if clusters do not fit on this device, or fit

@@ -49,10 +49,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
         {.name = "threads", .value = &made->threads, .words = threads},
         {.name = "split", .value = &made->split, .most = 1},
         {.name = "quads", .value = &made->quads},
-        {.name = "cluster",
-         .value = &made->cluster,
-         .most = VLY_CUDA_CLUSTER,
-         .is_power = 1},
+        {.name = "cluster", .value = &made->cluster, .most = VLY_CUDA_CLUSTER},
         {.name = "unit", .value = &made->unit, .most = 4, .is_power = 1},
         {.name = "once", .value = &made->once, .most = 100},
         {.name = "post", .value = &made->post},
@@ -72,7 +69,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
         "plan=global, plan=resident, "
         "plan=partitioned, blocks=N, launch=N, "
         "lines=1 to 7, threads=auto|512|256|128, split=0|1, "
-        "quads=N, cluster=1|2|4|8, "
+        "quads=N, cluster=1 to 8, "
         "unit=1|2|4, once=0 to 100, post=N, deal=N, "
         "narrow=0|1, jit=0|1|2, cache=on|off|all, linger=0|1|2, "
         "devices=best|all, span=0 to 4, "

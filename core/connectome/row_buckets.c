@@ -32,7 +32,10 @@
  * too few for many threads. */
 #define BUCKET_ASCENDING 131072u
 #define ASCENDING_LEAST (UINT64_C(256) * BUCKET_ASCENDING)
-#define BUCKETS_MAX 4096u
+#define BUCKETS_BEST 4096u /* more have rows of their own, if those fit */
+/* For maps of so many rows that a word has no bits for more rows a bucket:
+ * lines of 8 MB a thread, which leave the second-level cache. */
+#define BUCKETS_MAX 65536u
 #define ROW_BITS_MAX 10u
 #define PART_SYNAPSES (UINT64_C(1) << 18)
 #define PARTS_MAX 1024u
@@ -59,7 +62,7 @@ static bool plan_make(const vly_rule_job *job, vly_bucket_plan *plan)
     plan->target_bits = bits_below(job->n_to);
     while (bits < ROW_BITS_MAX && bits + plan->target_bits < 32 &&
            (row_mean << (bits + 1) <= most ||
-            (job->n_from - 1) >> bits >= BUCKETS_MAX))
+            (job->n_from - 1) >> bits >= BUCKETS_BEST))
         bits++;
     plan->row_bits = bits;
     plan->n_buckets = ((job->n_from - 1) >> bits) + 1;
@@ -91,16 +94,20 @@ static void count_task(void *arg, uint32_t slot, uint64_t part)
     uint64_t *counts = work->at + part * work->plan.n_buckets;
     uint32_t row_bits = work->plan.row_bits;
     uint32_t sources[VLY_WORDS];
-    uint32_t some[BUCKETS_MAX]; /* 16 KB, which stay cached */
+    uint32_t some[BUCKETS_BEST]; /* 16 KB, which stay cached */
+    const bool few = work->plan.n_buckets <= BUCKETS_BEST;
     uint64_t last = part_end(work, part);
-    memset(some, 0, work->plan.n_buckets * sizeof(*some));
+    memset(some, 0, sizeof(some));
+    memset(counts, 0, work->plan.n_buckets * sizeof(*counts));
     for (uint64_t k = part * work->part_size; k < last; k += VLY_WORDS) {
         uint32_t n = last - k < VLY_WORDS ? (uint32_t)(last - k) : VLY_WORDS;
         vly_rule_draw(work->job, k, n, sources, NULL);
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n && few; i++)
             some[sources[i] >> row_bits]++;
+        for (uint32_t i = 0; i < n && !few; i++)
+            counts[sources[i] >> row_bits]++;
     }
-    for (uint32_t b = 0; b < work->plan.n_buckets; b++)
+    for (uint32_t b = 0; b < work->plan.n_buckets && few; b++)
         counts[b] = some[b];
 }
 

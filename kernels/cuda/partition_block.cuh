@@ -176,7 +176,8 @@ add_remote(const vly_cuda_partition &partition, const partition_block &block,
            const uint32_t *at, uint32_t away, uint32_t n, uint32_t sum[ROWS])
 {
 #if __CUDA_ARCH__ >= 900
-    const uint32_t rank = (block.rank + away) & (partition.cluster - 1);
+    const uint32_t on = block.rank + away;
+    const uint32_t rank = on >= partition.cluster ? on - partition.cluster : on;
     const uint32_t *to = at_rank(at, rank);
     uint32_t v[ROWS];
 #pragma unroll

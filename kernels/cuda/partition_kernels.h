@@ -117,7 +117,7 @@ typedef struct vly_cuda_partition {
     uint32_t n_tiles;
     uint32_t tile; /* neurons of a tile: 32 times 1 to VLY_CUDA_TILE_ROWS */
     uint32_t n_slices;
-    uint32_t cluster;   /* blocks of a slice: 1, 2, 4 or 8 */
+    uint32_t cluster;   /* blocks of a slice: 1 to 8 */
     uint32_t ring;      /* bursts of accumulators */
     uint32_t slice;     /* accumulators of one burst, of a slice */
     uint32_t once;      /* of them, that the other block of a pair lacks */

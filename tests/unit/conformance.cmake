@@ -32,7 +32,7 @@ if(TARGET cuda)
             cuda:0,plan=resident,quads=1
             cuda:0,plan=global,blocks=2,launch=5
             cuda:0,plan=partitioned,cluster=1
-            cuda:0,plan=partitioned,cluster=2,unit=1
+            cuda:0,plan=partitioned,cluster=5,unit=1
             cuda:0,plan=partitioned,cluster=8,unit=4,launch=7
             cuda:0,plan=partitioned,cluster=2,once=50,post=9
             cuda:0,plan=partitioned,narrow=1

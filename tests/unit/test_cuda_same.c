@@ -39,6 +39,8 @@ static const char *const plain_options[N_OPTIONS] = {
     "plan=partitioned,cluster=4,unit=2,launch=7",
     "plan=partitioned,cluster=8,launch=31,narrow=1",
     "plan=partitioned,cluster=2,blocks=6,unit=4",
+    "plan=partitioned,cluster=3,launch=9",
+    "plan=partitioned,cluster=7,unit=1,narrow=1",
     "plan=partitioned,cluster=1,blocks=1",
     "change=1,launch=7",
 };

@@ -86,6 +86,8 @@ static void test_one_delay(void **state)
         "span=3,cluster=1,unit=1",
         "span=4,unit=2,launch=1",
         "span=2,cluster=2,narrow=1,launch=9",
+        "span=2,cluster=3,unit=2,launch=5",
+        "span=2,cluster=6,narrow=1",
         "span=3,cluster=1,narrow=1,unit=1",
         "span=2,blocks=3",
     };
@@ -115,6 +117,7 @@ static void test_many_places(void **state)
     test_stimulus(&net, 0, thresholds, 1, 0, 2 * BURSTS, 0);
     test_net_finish(&net);
     compare(&net, "span=2,cluster=2,narrow=1,blocks=4");
+    compare(&net, "span=2,cluster=5,narrow=1,blocks=10");
     test_net_deinit(&net);
 }
 
