@@ -39,7 +39,6 @@ static const char *const plain_options[N_OPTIONS] = {
     "plan=partitioned,cluster=7,unit=2,narrow=1",
     "plan=partitioned,cluster=8,launch=31,narrow=1",
     "plan=partitioned,cluster=3,launch=9",
-    "plan=partitioned,cluster=7,unit=1,narrow=1",
     "plan=partitioned,cluster=1,blocks=1",
     "change=1,launch=7",
 };
