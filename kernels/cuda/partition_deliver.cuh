@@ -102,6 +102,44 @@ find_span_spike(const vly_cuda_partition &partition,
     return {low, i - block.before[low]};
 }
 
+/* Blocks with so many spikes: a turn then has those of two or three. */
+#define WALK_SPIKES 12u
+
+/* The same for spikes first to first + 31, one a lane: the warp finds the block
+ * of the first one together, then walks over the blocks that begin in the turn.
+ * All lanes. */
+static __device__ __forceinline__ spike_place
+walk_span_spikes(const vly_cuda_partition &partition,
+                 const partition_block &block, uint32_t first)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t n_groups = partition_span_groups(&partition);
+    uint32_t n = 0; /* groups that begin at or before the first spike */
+#pragma unroll 1
+    for (uint32_t g = 0; g < n_groups; g += 32)
+        n += (uint32_t)__popc(
+            __ballot_sync(0xffffffffu, g + lane < n_groups &&
+                                           block.firsts[g + lane] <= first));
+    uint32_t at = 32 * (n - 1);
+    uint32_t start = block.firsts[n - 1];
+    at += (uint32_t)__popc(__ballot_sync(
+              0xffffffffu, at + lane < partition.n_blocks &&
+                               block.before[at + lane] <= first - start)) -
+          1;
+    start += block.before[at];
+    const uint32_t i = first + lane;
+    spike_place found = {at, i - start};
+#pragma unroll 1
+    while (++at < partition.n_blocks) {
+        start = block.firsts[at / 32] + block.before[at];
+        if (start > first + 31)
+            break;
+        if (start <= i)
+            found = {at, i - start};
+    }
+    return found;
+}
+
 static __device__ __forceinline__ spike_place
 find_spike(const partition_shared *shared, uint32_t i)
 {
@@ -134,19 +172,30 @@ fetch_id(const vly_cuda_view &view, const vly_cuda_partition &partition,
                      at.number);
 }
 
-/* The part of spike i, posted by the block that has it, or by the index. */
+/* The parts of spikes first to first + 31 below end, one a lane, posted by the
+ * block that has the spike, or by the index. All lanes. */
 template <bool SPAN, bool WIDE>
 static __device__ __forceinline__ row_part<WIDE>
 fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
            const partition_block &block, const vly_cuda_partition_group &group,
-           const part_finder &finder, const spike_source &from, uint32_t i)
+           const part_finder &finder, const spike_source &from, uint32_t first,
+           uint32_t end)
 {
+    const uint32_t i = first + threadIdx.x % 32;
     uint32_t id;
     if (SPAN && from.tag != 0) {
-        const spike_place at = find_span_spike(partition, block, i);
+        spike_place at = {0, 0};
+        if (from.count >= WALK_SPIKES * partition.n_blocks)
+            at = walk_span_spikes(partition, block, first);
+        else if (i < end)
+            at = find_span_spike(partition, block, i);
+        if (i >= end)
+            return {0, 0};
         id = span_mail_read(partition, block, from.tag, at.block, at.number);
         if (id == SPAN_LOST)
             return {0, 0};
+    } else if (i >= end) {
+        return {0, 0};
     } else if (!SPAN && from.mail != nullptr) {
         const spike_place at = find_spike(block.shared, i);
         if (at.number < from.post) {
@@ -332,42 +381,66 @@ make_sequence(const row_part<WIDE> &part)
     return s;
 }
 
-/* The parts of up to 32 spikes, which the lanes hold. In every round the 32
- * lanes take the next 32 units, of whatever part: a bit for each place where
- * a part begins says which. */
-template <uint32_t UNIT, int KIND, bool WIDE>
+/* N rounds from place `low` of the sequence on: in each, the 32 lanes take the
+ * next 32 units, of whatever part. A bit for each place where a part begins
+ * says which; seen: parts that began before. */
+template <uint32_t N, uint32_t UNIT, int KIND, bool WIDE>
+static __device__ __forceinline__ uint32_t
+deliver_rounds(const ring_place &ring, const uint32_t *synapses,
+               const part_sequence<WIDE> &s, uint32_t low, uint32_t seen)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t upto = (2u << lane) - 1; /* bits 0 to lane */
+    unit_words<UNIT> unit[N];
+#pragma unroll
+    for (uint32_t f = 0; f < N; f++) {
+        const uint32_t place = low + 32 * f;
+        unit[f] = {};
+        if (KIND == KIND_PAIR && f > 0 && place >= s.total)
+            continue;
+        const uint32_t first = s.begin - place;
+        const uint32_t starts =
+            __reduce_or_sync(0xffffffffu, first < 32 ? 1u << first : 0);
+        const uint32_t rank = seen + (uint32_t)__popc(starts & upto) - 1;
+        const place_of<WIDE> shift =
+            __shfl_sync(0xffffffffu, s.shift, (int)(rank & 31));
+        seen += (uint32_t)__popc(starts);
+        if (place + lane < s.total)
+            unit[f] = read_unit<UNIT>(synapses, shift + (place + lane));
+    }
+#pragma unroll
+    for (uint32_t f = 0; f < N; f++) {
+        if (f > 0 && low + 32 * f >= s.total)
+            continue;
+        add_unit<UNIT, KIND>(ring, unit[f]);
+    }
+    return seen;
+}
+
+/* The parts of up to 32 spikes, which the lanes hold. A span has short parts:
+ * there a turn has no more rounds than it needs, since a round takes some 20
+ * instructions even if it is empty. */
+template <uint32_t UNIT, int KIND, bool SPAN, bool WIDE>
 static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
                                                      const uint32_t *synapses,
                                                      const row_part<WIDE> &part)
 {
-    const uint32_t lane = threadIdx.x % 32;
+    constexpr uint32_t MOST = FLIGHT<UNIT, KIND>;
     const part_sequence<WIDE> s = make_sequence<WIDE>(part);
-    const uint32_t upto = (2u << lane) - 1; /* bits 0 to lane */
     uint32_t seen = 0;
-    for (uint32_t low = 0; low < s.total; low += 32 * FLIGHT<UNIT, KIND>) {
-        unit_words<UNIT> unit[FLIGHT<UNIT, KIND>];
-#pragma unroll
-        for (uint32_t f = 0; f < FLIGHT<UNIT, KIND>; f++) {
-            const uint32_t place = low + 32 * f;
-            unit[f] = {};
-            if (KIND == KIND_PAIR && f > 0 && place >= s.total)
-                continue;
-            const uint32_t first = s.begin - place;
-            const uint32_t starts =
-                __reduce_or_sync(0xffffffffu, first < 32 ? 1u << first : 0);
-            const uint32_t rank = seen + (uint32_t)__popc(starts & upto) - 1;
-            const place_of<WIDE> shift =
-                __shfl_sync(0xffffffffu, s.shift, (int)(rank & 31));
-            seen += (uint32_t)__popc(starts);
-            if (place + lane < s.total)
-                unit[f] = read_unit<UNIT>(synapses, shift + (place + lane));
-        }
-#pragma unroll
-        for (uint32_t f = 0; f < FLIGHT<UNIT, KIND>; f++) {
-            if (f > 0 && low + 32 * f >= s.total)
-                continue;
-            add_unit<UNIT, KIND>(ring, unit[f]);
-        }
+    for (uint32_t low = 0; low < s.total; low += 32 * MOST) {
+        const uint32_t left = s.total - low;
+        if (SPAN && left <= 64)
+            deliver_rounds<2, UNIT, KIND>(ring, synapses, s, low, seen);
+        else if (SPAN && left <= 96)
+            deliver_rounds<3, UNIT, KIND>(ring, synapses, s, low, seen);
+        else if (SPAN && MOST > 4 && left <= 128)
+            deliver_rounds<4, UNIT, KIND>(ring, synapses, s, low, seen);
+        else if (SPAN && MOST > 6 && left <= 192)
+            deliver_rounds<6, UNIT, KIND>(ring, synapses, s, low, seen);
+        else
+            seen =
+                deliver_rounds<MOST, UNIT, KIND>(ring, synapses, s, low, seen);
     }
 }
 
@@ -430,7 +503,6 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
         : "=r"(slice)
         : "r"(SPAN ? block.slice - partition.first_slice : block.slice));
     const part_finder finder = make_finder(slice);
-    const uint32_t lane = threadIdx.x % 32;
     const ring_place ring = make_ring(partition, block, base);
     spike_turns turns = first_turn<KIND>(partition, block, from.count, index);
     constexpr bool WIDE = SPAN && UNIT == 1;
@@ -439,11 +511,11 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     bool more = turns.i < turns.end;
     while (any || more) {
         row_part<WIDE> next = {0, 0};
-        if (turns.i + lane < turns.end)
+        if (more)
             next = fetch_part<SPAN, WIDE>(view, partition, block, group, finder,
-                                          from, turns.i + lane);
+                                          from, turns.i, turns.end);
         if (KIND == KIND_PAIR || any)
-            deliver_parts<UNIT, KIND, WIDE>(ring, group.synapses, part);
+            deliver_parts<UNIT, KIND, SPAN, WIDE>(ring, group.synapses, part);
         part = next;
         any = more;
         if (more)
