@@ -189,7 +189,9 @@ static double predict_ns(const vly_cuda_shard *shard,
                     partition->slice / partition->sets * bytes;
     double away = spikes * row * n_shards / partition->n_slices /
                   partition->cluster * partition->once / partition->slice;
-    return spikes * sectors / CACHE_BYTES_NS + copies / REMOTE_BYTES_NS +
+    double idle = n_shards > 1 ? shard->n_units * n_shards / partition->n_blocks
+                               : 1.0; /* some multiprocessors have no block */
+    return spikes * sectors * idle / CACHE_BYTES_NS + copies / REMOTE_BYTES_NS +
            away / AWAY_NS;
 }
 

@@ -58,30 +58,53 @@ static __device__ __noinline__ uint32_t span_mail_wait(const uint64_t *at,
     }
 }
 
-/* Spike i of a block, of the mail of a span; SPAN_LOST, and shared->lost, if it
- * does not come. */
-static __device__ __forceinline__ uint32_t span_mail_read(
-    const vly_cuda_partition &partition, const partition_block &block,
-    uint32_t tag, uint32_t from, uint32_t i)
-{
-    const uint32_t number = span_number(partition, tag);
-    const uint64_t *at = partition.span.mail[partition.span.device] +
-                         span_mail_at(partition, tag, from) + i;
-    uint64_t v;
-    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
-    if ((uint32_t)(v >> 32) == number)
-        return (uint32_t)v;
-    const uint32_t id = span_mail_wait(at, number, partition.span.limit_ns);
-    if (id == SPAN_LOST)
-        block.shared->lost = from + 1;
-    return id;
-}
-
 /* A spike of the last burst: the block that has it, and its number there. */
 struct spike_place {
     uint32_t block;
     uint32_t number;
 };
+
+static __device__ __forceinline__ const uint64_t *
+span_mail_place(const vly_cuda_partition &partition, uint32_t tag,
+                const spike_place &at)
+{
+    return partition.span.mail[partition.span.device] +
+           span_mail_at(partition, tag, at.block) + at.number;
+}
+
+static __device__ __forceinline__ uint64_t span_mail_word(
+    const vly_cuda_partition &partition, uint32_t tag, const spike_place &at)
+{
+    uint64_t v;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
+                 : "=l"(v)
+                 : "l"(span_mail_place(partition, tag, at)));
+    return v;
+}
+
+/* The id of a word that had not come; SPAN_LOST, and shared->lost, if it does
+ * not come. */
+static __device__ __forceinline__ uint32_t span_mail_late(
+    const vly_cuda_partition &partition, const partition_block &block,
+    uint32_t tag, const spike_place &at)
+{
+    const uint32_t id =
+        span_mail_wait(span_mail_place(partition, tag, at),
+                       span_number(partition, tag), partition.span.limit_ns);
+    if (id == SPAN_LOST)
+        block.shared->lost = at.block + 1;
+    return id;
+}
+
+static __device__ __forceinline__ uint32_t span_mail_read(
+    const vly_cuda_partition &partition, const partition_block &block,
+    uint32_t tag, const spike_place &at)
+{
+    const uint64_t v = span_mail_word(partition, tag, at);
+    return (uint32_t)(v >> 32) == span_number(partition, tag)
+               ? (uint32_t)v
+               : span_mail_late(partition, block, tag, at);
+}
 
 /* The same of a span, which has more groups: the last one that begins at or
  * before i, then the block. */
@@ -172,31 +195,14 @@ fetch_id(const vly_cuda_view &view, const vly_cuda_partition &partition,
                      at.number);
 }
 
-/* The parts of spikes first to first + 31 below end, one a lane, posted by the
- * block that has the spike, or by the index. All lanes. */
-template <bool SPAN, bool WIDE>
-static __device__ __forceinline__ row_part<WIDE>
+/* The part of spike i, posted by the block that has it, or by the index. */
+static __device__ __forceinline__ row_part<false>
 fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
            const partition_block &block, const vly_cuda_partition_group &group,
-           const part_finder &finder, const spike_source &from, uint32_t first,
-           uint32_t end)
+           const part_finder &finder, const spike_source &from, uint32_t i)
 {
-    const uint32_t i = first + threadIdx.x % 32;
     uint32_t id;
-    if (SPAN && from.tag != 0) {
-        spike_place at = {0, 0};
-        if (from.count >= WALK_SPIKES * partition.n_blocks)
-            at = walk_span_spikes(partition, block, first);
-        else if (i < end)
-            at = find_span_spike(partition, block, i);
-        if (i >= end)
-            return {0, 0};
-        id = span_mail_read(partition, block, from.tag, at.block, at.number);
-        if (id == SPAN_LOST)
-            return {0, 0};
-    } else if (i >= end) {
-        return {0, 0};
-    } else if (!SPAN && from.mail != nullptr) {
+    if (from.mail != nullptr) {
         const spike_place at = find_spike(block.shared, i);
         if (at.number < from.post) {
             const uint32_t place = at.block * from.post + at.number;
@@ -208,6 +214,42 @@ fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
     } else {
         id = read_log(view, from, i);
     }
+    return find_part<false>(partition, group, finder, id);
+}
+
+/* The words of spikes first to first + 31 of a span, one a lane, of those below
+ * end: id, and above it in mail the number of its burst. All lanes. */
+static __device__ __forceinline__ uint64_t
+ask_span_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
+                const partition_block &block, const spike_source &from,
+                uint32_t first, uint32_t end)
+{
+    const uint32_t i = first + threadIdx.x % 32;
+    spike_place at = {0, 0};
+    if (from.tag == 0)
+        return i < end ? read_log(view, from, i) : 0;
+    if (from.count >= WALK_SPIKES * partition.n_blocks)
+        at = walk_span_spikes(partition, block, first);
+    else if (i < end)
+        at = find_span_spike(partition, block, i);
+    return i < end ? span_mail_word(partition, from.tag, at) : 0;
+}
+
+/* The part of the spike of a word; an empty one, and shared->lost, if its id
+ * does not come. */
+template <bool WIDE>
+static __device__ __forceinline__ row_part<WIDE> take_span_spike(
+    const vly_cuda_partition &partition, const partition_block &block,
+    const vly_cuda_partition_group &group, const part_finder &finder,
+    const spike_source &from, uint32_t i, uint64_t word)
+{
+    uint32_t id = (uint32_t)word;
+    if (from.tag != 0 &&
+        (uint32_t)(word >> 32) != span_number(partition, from.tag))
+        id = span_mail_late(partition, block, from.tag,
+                            find_span_spike(partition, block, i));
+    if (id == SPAN_LOST)
+        return {0, 0};
     return find_part<WIDE>(partition, group, finder, id);
 }
 
@@ -490,7 +532,7 @@ first_turn(const vly_cuda_partition &partition, const partition_block &block,
 
 /* The spikes of one burst along group `index`; base: word of the ring for its
  * shortest delay. */
-template <uint32_t UNIT, int KIND, bool SPAN = false>
+template <uint32_t UNIT, int KIND>
 static __device__ __forceinline__ void
 deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                const partition_block &block,
@@ -498,29 +540,71 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                const spike_source &from, uint32_t base)
 {
     uint32_t slice; /* volatile: not in registers throughout the launch */
-    asm volatile(
-        "mov.u32 %0, %1;"
-        : "=r"(slice)
-        : "r"(SPAN ? block.slice - partition.first_slice : block.slice));
+    asm volatile("mov.u32 %0, %1;" : "=r"(slice) : "r"(block.slice));
     const part_finder finder = make_finder(slice);
+    const uint32_t lane = threadIdx.x % 32;
     const ring_place ring = make_ring(partition, block, base);
     spike_turns turns = first_turn<KIND>(partition, block, from.count, index);
-    constexpr bool WIDE = SPAN && UNIT == 1;
-    row_part<WIDE> part = {0, 0};
+    row_part<false> part = {0, 0};
     bool any = false; /* there is a turn to deliver */
     bool more = turns.i < turns.end;
     while (any || more) {
-        row_part<WIDE> next = {0, 0};
-        if (more)
-            next = fetch_part<SPAN, WIDE>(view, partition, block, group, finder,
-                                          from, turns.i, turns.end);
+        row_part<false> next = {0, 0};
+        if (turns.i + lane < turns.end)
+            next = fetch_part(view, partition, block, group, finder, from,
+                              turns.i + lane);
         if (KIND == KIND_PAIR || any)
-            deliver_parts<UNIT, KIND, SPAN, WIDE>(ring, group.synapses, part);
+            deliver_parts<UNIT, KIND, false, false>(ring, group.synapses, part);
         part = next;
         any = more;
         if (more)
             next_turn(&turns);
         more = turns.i < turns.end;
+    }
+}
+
+/* The same on a device of a span. A row has few synapses there, so what takes
+ * the time are the reads that depend on each other: a warp asks for the ids of
+ * a turn while it finds the parts of the turn before and delivers those of the
+ * one before that. */
+template <uint32_t UNIT, int KIND>
+static __device__ __forceinline__ void deliver_span_spikes(
+    const vly_cuda_view &view, const vly_cuda_partition &partition,
+    const partition_block &block, const vly_cuda_partition_group &group,
+    uint32_t index, const spike_source &from, uint32_t base)
+{
+    uint32_t slice; /* volatile: as above */
+    asm volatile("mov.u32 %0, %1;"
+                 : "=r"(slice)
+                 : "r"(block.slice - partition.first_slice));
+    const part_finder finder = make_finder(slice);
+    const ring_place ring = make_ring(partition, block, base);
+    spike_turns turns = first_turn<KIND>(partition, block, from.count, index);
+    constexpr bool WIDE = UNIT == 1;
+    row_part<WIDE> part = {0, 0};
+    uint64_t word = 0;
+    uint32_t asked = turns.end; /* first spike of the turn that was asked for */
+    bool any = false;           /* there is a turn to deliver */
+    bool more = turns.i < turns.end;
+    while (any || more || asked < turns.end) {
+        row_part<WIDE> next = {0, 0};
+        const bool has_next = asked < turns.end;
+        const uint32_t i = asked + threadIdx.x % 32;
+        if (i < turns.end)
+            next = take_span_spike<WIDE>(partition, block, group, finder, from,
+                                         i, word);
+        asked = turns.end;
+        if (more) {
+            asked = turns.i;
+            word =
+                ask_span_spikes(view, partition, block, from, asked, turns.end);
+            next_turn(&turns);
+            more = turns.i < turns.end;
+        }
+        if (any)
+            deliver_parts<UNIT, KIND, true, WIDE>(ring, group.synapses, part);
+        part = next;
+        any = has_next;
     }
 }
 
