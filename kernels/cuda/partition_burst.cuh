@@ -182,12 +182,8 @@ deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
             from.start = __ldcg(&record->start);
             from.count = __ldcg(&record->count);
         }
-        if constexpr (SPAN)
-            deliver_span_spikes<UNIT, KIND>(view, partition, block, group, g,
-                                            from, base);
-        else
-            deliver_spikes<UNIT, KIND>(view, partition, block, group, g, from,
-                                       base);
+        deliver_spikes<UNIT, KIND, SPAN>(view, partition, block, group, g, from,
+                                         base);
     }
 }
 

@@ -58,53 +58,30 @@ static __device__ __noinline__ uint32_t span_mail_wait(const uint64_t *at,
     }
 }
 
+/* Spike i of a block, of the mail of a span; SPAN_LOST, and shared->lost, if it
+ * does not come. */
+static __device__ __forceinline__ uint32_t span_mail_read(
+    const vly_cuda_partition &partition, const partition_block &block,
+    uint32_t tag, uint32_t from, uint32_t i)
+{
+    const uint32_t number = span_number(partition, tag);
+    const uint64_t *at = partition.span.mail[partition.span.device] +
+                         span_mail_at(partition, tag, from) + i;
+    uint64_t v;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
+    if ((uint32_t)(v >> 32) == number)
+        return (uint32_t)v;
+    const uint32_t id = span_mail_wait(at, number, partition.span.limit_ns);
+    if (id == SPAN_LOST)
+        block.shared->lost = from + 1;
+    return id;
+}
+
 /* A spike of the last burst: the block that has it, and its number there. */
 struct spike_place {
     uint32_t block;
     uint32_t number;
 };
-
-static __device__ __forceinline__ const uint64_t *
-span_mail_place(const vly_cuda_partition &partition, uint32_t tag,
-                const spike_place &at)
-{
-    return partition.span.mail[partition.span.device] +
-           span_mail_at(partition, tag, at.block) + at.number;
-}
-
-static __device__ __forceinline__ uint64_t span_mail_word(
-    const vly_cuda_partition &partition, uint32_t tag, const spike_place &at)
-{
-    uint64_t v;
-    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
-                 : "=l"(v)
-                 : "l"(span_mail_place(partition, tag, at)));
-    return v;
-}
-
-/* The id of a word that had not come; SPAN_LOST, and shared->lost, if it does
- * not come. */
-static __device__ __forceinline__ uint32_t span_mail_late(
-    const vly_cuda_partition &partition, const partition_block &block,
-    uint32_t tag, const spike_place &at)
-{
-    const uint32_t id =
-        span_mail_wait(span_mail_place(partition, tag, at),
-                       span_number(partition, tag), partition.span.limit_ns);
-    if (id == SPAN_LOST)
-        block.shared->lost = at.block + 1;
-    return id;
-}
-
-static __device__ __forceinline__ uint32_t span_mail_read(
-    const vly_cuda_partition &partition, const partition_block &block,
-    uint32_t tag, const spike_place &at)
-{
-    const uint64_t v = span_mail_word(partition, tag, at);
-    return (uint32_t)(v >> 32) == span_number(partition, tag)
-               ? (uint32_t)v
-               : span_mail_late(partition, block, tag, at);
-}
 
 /* The same of a span, which has more groups: the last one that begins at or
  * before i, then the block. */
@@ -123,44 +100,6 @@ find_span_spike(const vly_cuda_partition &partition,
         if (low + step < partition.n_blocks && block.before[low + step] <= i)
             low += step;
     return {low, i - block.before[low]};
-}
-
-/* Blocks with so many spikes: a turn then has those of two or three. */
-#define WALK_SPIKES 12u
-
-/* The same for spikes first to first + 31, one a lane: the warp finds the block
- * of the first one together, then walks over the blocks that begin in the turn.
- * All lanes. */
-static __device__ __forceinline__ spike_place
-walk_span_spikes(const vly_cuda_partition &partition,
-                 const partition_block &block, uint32_t first)
-{
-    const uint32_t lane = threadIdx.x % 32;
-    const uint32_t n_groups = partition_span_groups(&partition);
-    uint32_t n = 0; /* groups that begin at or before the first spike */
-#pragma unroll 1
-    for (uint32_t g = 0; g < n_groups; g += 32)
-        n += (uint32_t)__popc(
-            __ballot_sync(0xffffffffu, g + lane < n_groups &&
-                                           block.firsts[g + lane] <= first));
-    uint32_t at = 32 * (n - 1);
-    uint32_t start = block.firsts[n - 1];
-    at += (uint32_t)__popc(__ballot_sync(
-              0xffffffffu, at + lane < partition.n_blocks &&
-                               block.before[at + lane] <= first - start)) -
-          1;
-    start += block.before[at];
-    const uint32_t i = first + lane;
-    spike_place found = {at, i - start};
-#pragma unroll 1
-    while (++at < partition.n_blocks) {
-        start = block.firsts[at / 32] + block.before[at];
-        if (start > first + 31)
-            break;
-        if (start <= i)
-            found = {at, i - start};
-    }
-    return found;
 }
 
 static __device__ __forceinline__ spike_place
@@ -196,13 +135,19 @@ fetch_id(const vly_cuda_view &view, const vly_cuda_partition &partition,
 }
 
 /* The part of spike i, posted by the block that has it, or by the index. */
-static __device__ __forceinline__ row_part<false>
+template <bool SPAN, bool WIDE>
+static __device__ __forceinline__ row_part<WIDE>
 fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
            const partition_block &block, const vly_cuda_partition_group &group,
            const part_finder &finder, const spike_source &from, uint32_t i)
 {
     uint32_t id;
-    if (from.mail != nullptr) {
+    if (SPAN && from.tag != 0) {
+        const spike_place at = find_span_spike(partition, block, i);
+        id = span_mail_read(partition, block, from.tag, at.block, at.number);
+        if (id == SPAN_LOST)
+            return {0, 0};
+    } else if (!SPAN && from.mail != nullptr) {
         const spike_place at = find_spike(block.shared, i);
         if (at.number < from.post) {
             const uint32_t place = at.block * from.post + at.number;
@@ -214,42 +159,6 @@ fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
     } else {
         id = read_log(view, from, i);
     }
-    return find_part<false>(partition, group, finder, id);
-}
-
-/* The words of spikes first to first + 31 of a span, one a lane, of those below
- * end: id, and above it in mail the number of its burst. All lanes. */
-static __device__ __forceinline__ uint64_t
-ask_span_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
-                const partition_block &block, const spike_source &from,
-                uint32_t first, uint32_t end)
-{
-    const uint32_t i = first + threadIdx.x % 32;
-    spike_place at = {0, 0};
-    if (from.tag == 0)
-        return i < end ? read_log(view, from, i) : 0;
-    if (from.count >= WALK_SPIKES * partition.n_blocks)
-        at = walk_span_spikes(partition, block, first);
-    else if (i < end)
-        at = find_span_spike(partition, block, i);
-    return i < end ? span_mail_word(partition, from.tag, at) : 0;
-}
-
-/* The part of the spike of a word; an empty one, and shared->lost, if its id
- * does not come. */
-template <bool WIDE>
-static __device__ __forceinline__ row_part<WIDE> take_span_spike(
-    const vly_cuda_partition &partition, const partition_block &block,
-    const vly_cuda_partition_group &group, const part_finder &finder,
-    const spike_source &from, uint32_t i, uint64_t word)
-{
-    uint32_t id = (uint32_t)word;
-    if (from.tag != 0 &&
-        (uint32_t)(word >> 32) != span_number(partition, from.tag))
-        id = span_mail_late(partition, block, from.tag,
-                            find_span_spike(partition, block, i));
-    if (id == SPAN_LOST)
-        return {0, 0};
     return find_part<WIDE>(partition, group, finder, id);
 }
 
@@ -423,66 +332,42 @@ make_sequence(const row_part<WIDE> &part)
     return s;
 }
 
-/* N rounds from place `low` of the sequence on: in each, the 32 lanes take the
- * next 32 units, of whatever part. A bit for each place where a part begins
- * says which; seen: parts that began before. */
-template <uint32_t N, uint32_t UNIT, int KIND, bool WIDE>
-static __device__ __forceinline__ uint32_t
-deliver_rounds(const ring_place &ring, const uint32_t *synapses,
-               const part_sequence<WIDE> &s, uint32_t low, uint32_t seen)
-{
-    const uint32_t lane = threadIdx.x % 32;
-    const uint32_t upto = (2u << lane) - 1; /* bits 0 to lane */
-    unit_words<UNIT> unit[N];
-#pragma unroll
-    for (uint32_t f = 0; f < N; f++) {
-        const uint32_t place = low + 32 * f;
-        unit[f] = {};
-        if (KIND == KIND_PAIR && f > 0 && place >= s.total)
-            continue;
-        const uint32_t first = s.begin - place;
-        const uint32_t starts =
-            __reduce_or_sync(0xffffffffu, first < 32 ? 1u << first : 0);
-        const uint32_t rank = seen + (uint32_t)__popc(starts & upto) - 1;
-        const place_of<WIDE> shift =
-            __shfl_sync(0xffffffffu, s.shift, (int)(rank & 31));
-        seen += (uint32_t)__popc(starts);
-        if (place + lane < s.total)
-            unit[f] = read_unit<UNIT>(synapses, shift + (place + lane));
-    }
-#pragma unroll
-    for (uint32_t f = 0; f < N; f++) {
-        if (f > 0 && low + 32 * f >= s.total)
-            continue;
-        add_unit<UNIT, KIND>(ring, unit[f]);
-    }
-    return seen;
-}
-
-/* The parts of up to 32 spikes, which the lanes hold. A span has short parts:
- * there a turn has no more rounds than it needs, since a round takes some 20
- * instructions even if it is empty. */
-template <uint32_t UNIT, int KIND, bool SPAN, bool WIDE>
+/* The parts of up to 32 spikes, which the lanes hold. In every round the 32
+ * lanes take the next 32 units, of whatever part: a bit for each place where
+ * a part begins says which. */
+template <uint32_t UNIT, int KIND, bool WIDE>
 static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
                                                      const uint32_t *synapses,
                                                      const row_part<WIDE> &part)
 {
-    constexpr uint32_t MOST = FLIGHT<UNIT, KIND>;
+    const uint32_t lane = threadIdx.x % 32;
     const part_sequence<WIDE> s = make_sequence<WIDE>(part);
+    const uint32_t upto = (2u << lane) - 1; /* bits 0 to lane */
     uint32_t seen = 0;
-    for (uint32_t low = 0; low < s.total; low += 32 * MOST) {
-        const uint32_t left = s.total - low;
-        if (SPAN && left <= 64)
-            deliver_rounds<2, UNIT, KIND>(ring, synapses, s, low, seen);
-        else if (SPAN && left <= 96)
-            deliver_rounds<3, UNIT, KIND>(ring, synapses, s, low, seen);
-        else if (SPAN && MOST > 4 && left <= 128)
-            deliver_rounds<4, UNIT, KIND>(ring, synapses, s, low, seen);
-        else if (SPAN && MOST > 6 && left <= 192)
-            deliver_rounds<6, UNIT, KIND>(ring, synapses, s, low, seen);
-        else
-            seen =
-                deliver_rounds<MOST, UNIT, KIND>(ring, synapses, s, low, seen);
+    for (uint32_t low = 0; low < s.total; low += 32 * FLIGHT<UNIT, KIND>) {
+        unit_words<UNIT> unit[FLIGHT<UNIT, KIND>];
+#pragma unroll
+        for (uint32_t f = 0; f < FLIGHT<UNIT, KIND>; f++) {
+            const uint32_t place = low + 32 * f;
+            unit[f] = {};
+            if (KIND == KIND_PAIR && f > 0 && place >= s.total)
+                continue;
+            const uint32_t first = s.begin - place;
+            const uint32_t starts =
+                __reduce_or_sync(0xffffffffu, first < 32 ? 1u << first : 0);
+            const uint32_t rank = seen + (uint32_t)__popc(starts & upto) - 1;
+            const place_of<WIDE> shift =
+                __shfl_sync(0xffffffffu, s.shift, (int)(rank & 31));
+            seen += (uint32_t)__popc(starts);
+            if (place + lane < s.total)
+                unit[f] = read_unit<UNIT>(synapses, shift + (place + lane));
+        }
+#pragma unroll
+        for (uint32_t f = 0; f < FLIGHT<UNIT, KIND>; f++) {
+            if (f > 0 && low + 32 * f >= s.total)
+                continue;
+            add_unit<UNIT, KIND>(ring, unit[f]);
+        }
     }
 }
 
@@ -532,7 +417,7 @@ first_turn(const vly_cuda_partition &partition, const partition_block &block,
 
 /* The spikes of one burst along group `index`; base: word of the ring for its
  * shortest delay. */
-template <uint32_t UNIT, int KIND>
+template <uint32_t UNIT, int KIND, bool SPAN = false>
 static __device__ __forceinline__ void
 deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                const partition_block &block,
@@ -540,71 +425,30 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
                const spike_source &from, uint32_t base)
 {
     uint32_t slice; /* volatile: not in registers throughout the launch */
-    asm volatile("mov.u32 %0, %1;" : "=r"(slice) : "r"(block.slice));
+    asm volatile(
+        "mov.u32 %0, %1;"
+        : "=r"(slice)
+        : "r"(SPAN ? block.slice - partition.first_slice : block.slice));
     const part_finder finder = make_finder(slice);
     const uint32_t lane = threadIdx.x % 32;
     const ring_place ring = make_ring(partition, block, base);
     spike_turns turns = first_turn<KIND>(partition, block, from.count, index);
-    row_part<false> part = {0, 0};
+    constexpr bool WIDE = SPAN && UNIT == 1;
+    row_part<WIDE> part = {0, 0};
     bool any = false; /* there is a turn to deliver */
     bool more = turns.i < turns.end;
     while (any || more) {
-        row_part<false> next = {0, 0};
+        row_part<WIDE> next = {0, 0};
         if (turns.i + lane < turns.end)
-            next = fetch_part(view, partition, block, group, finder, from,
-                              turns.i + lane);
+            next = fetch_part<SPAN, WIDE>(view, partition, block, group, finder,
+                                          from, turns.i + lane);
         if (KIND == KIND_PAIR || any)
-            deliver_parts<UNIT, KIND, false, false>(ring, group.synapses, part);
+            deliver_parts<UNIT, KIND, WIDE>(ring, group.synapses, part);
         part = next;
         any = more;
         if (more)
             next_turn(&turns);
         more = turns.i < turns.end;
-    }
-}
-
-/* The same on a device of a span. A row has few synapses there, so what takes
- * the time are the reads that depend on each other: a warp asks for the ids of
- * a turn while it finds the parts of the turn before and delivers those of the
- * one before that. */
-template <uint32_t UNIT, int KIND>
-static __device__ __forceinline__ void deliver_span_spikes(
-    const vly_cuda_view &view, const vly_cuda_partition &partition,
-    const partition_block &block, const vly_cuda_partition_group &group,
-    uint32_t index, const spike_source &from, uint32_t base)
-{
-    uint32_t slice; /* volatile: as above */
-    asm volatile("mov.u32 %0, %1;"
-                 : "=r"(slice)
-                 : "r"(block.slice - partition.first_slice));
-    const part_finder finder = make_finder(slice);
-    const ring_place ring = make_ring(partition, block, base);
-    spike_turns turns = first_turn<KIND>(partition, block, from.count, index);
-    constexpr bool WIDE = UNIT == 1;
-    row_part<WIDE> part = {0, 0};
-    uint64_t word = 0;
-    uint32_t asked = turns.end; /* first spike of the turn that was asked for */
-    bool any = false;           /* there is a turn to deliver */
-    bool more = turns.i < turns.end;
-    while (any || more || asked < turns.end) {
-        row_part<WIDE> next = {0, 0};
-        const bool has_next = asked < turns.end;
-        const uint32_t i = asked + threadIdx.x % 32;
-        if (i < turns.end)
-            next = take_span_spike<WIDE>(partition, block, group, finder, from,
-                                         i, word);
-        asked = turns.end;
-        if (more) {
-            asked = turns.i;
-            word =
-                ask_span_spikes(view, partition, block, from, asked, turns.end);
-            next_turn(&turns);
-            more = turns.i < turns.end;
-        }
-        if (any)
-            deliver_parts<UNIT, KIND, true, WIDE>(ring, group.synapses, part);
-        part = next;
-        any = has_next;
     }
 }
 

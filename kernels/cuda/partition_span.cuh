@@ -116,7 +116,7 @@ write_all(const vly_cuda_view &view, const vly_cuda_partition &partition,
         const uint64_t at = start + block.firsts[m / 32] + block.before[m];
         for (uint32_t i = warp % each * 32 + threadIdx.x % 32; i < n;
              i += each * 32) {
-            const uint32_t id = span_mail_read(partition, block, k, {m, i});
+            const uint32_t id = span_mail_read(partition, block, k, m, i);
             if (id == SPAN_LOST)
                 continue;
             view.log_ids[(at + i) & view.log_mask] = id;
