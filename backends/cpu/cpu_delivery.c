@@ -78,8 +78,8 @@ static vly_status create_split(vly_backend_net *net,
     status = vly_support_host->parallel_for(vly_support_host->context,
                                             net->n_threads, split_rows, &job);
     if (status != VLY_OK)
-        return vly_support_fail(error, status, "no %u threads could be started",
-                                net->n_threads);
+        return vly_support_fail(
+            error, status, "%u threads could not be started", net->n_threads);
 out:
     return status;
 }

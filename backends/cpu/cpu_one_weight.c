@@ -58,8 +58,8 @@ vly_status vly_cpu_one_weight_create(vly_backend_net *net,
     const vly_status status = vly_support_host->parallel_for(
         vly_support_host->context, job.n_tasks, compare_weights, &job);
     if (status != VLY_OK)
-        return vly_support_fail(error, status, "no %u threads could be started",
-                                job.n_tasks);
+        return vly_support_fail(error, status,
+                                "%u threads could not be started", job.n_tasks);
     if (atomic_load(&job.differ) != 0)
         return VLY_OK;
     const int32_t weight = desc->weight[0];

@@ -250,7 +250,7 @@ vly_status vly_cpu_net_run(vly_backend_net *net, vly_run *run, vly_error *error)
         job.until = run->n_bursts;
     }
     if (status != VLY_OK)
-        vly_support_fail(error, status, "no %u threads could be started",
+        vly_support_fail(error, status, "%u threads could not be started",
                          net->n_own);
     else
         status = job.status;

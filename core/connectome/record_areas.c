@@ -72,7 +72,8 @@ static vly_status model_check(const vly_record_reader *reader,
     if (definition && strcmp(definition, id) != 0)
         return vly_file_damaged(
             reader->file,
-            "area %s: a model in other words than those that are written",
+            "area %s: the text of its model is not the text that this engine "
+            "writes for it",
             area->name);
     if (record->n_ports != area->model->n_ports ||
         record->n_fields != area->model->n_fields ||

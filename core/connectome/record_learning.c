@@ -171,8 +171,9 @@ static vly_status rule_find(const vly_record_reader *reader, const char *text,
     if (strcmp(vly_plasticity_definition(made), text) != 0) {
         vly_plasticity_drop(made);
         return vly_file_damaged(
-            reader->file, "a rule of plasticity in other words than those "
-                          "that are written");
+            reader->file,
+            "the text of a plasticity rule is not the text that this engine "
+            "writes for it");
     }
     if (vly_storage_rule(storage, made))
         *rule = made;

@@ -226,10 +226,11 @@ vly_status vly_device_open(const vly_connectome *connectome,
     const char *text = spec ? spec : "auto";
     VLY_TRY(vly_backend_spec_pick(text, 0, first, &n, error));
     if (n > 1 && !connectome->desc.ranks)
-        return vly_fail(error, VLY_E_INVALID,
-                        "backend \"%.200s\": several backends, and one process "
-                        "has one; wanted ranks (--ranks, mpirun)",
-                        text);
+        return vly_fail(
+            error, VLY_E_INVALID,
+            "backend \"%.200s\": found several backends, wanted one: "
+            "only ranks (--ranks, mpirun) take one each",
+            text);
     VLY_TRY(vly_backend_spec_parse(first, &parsed, error));
     if (strcmp(parsed.id, "auto") == 0 && n == 1)
         return open_auto(connectome, registry, n_threads, snapshot, device,

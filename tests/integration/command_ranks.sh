@@ -106,7 +106,7 @@ holds test "$(value digest many.json)" = "$digest"
 prints "devices           rank 0 cpu:1, rank 1 cpu:2, rank 2 cpu:1"
 holds grep -q '"cpu:2"' many.json
 expect 2 run net.toml --backend cpu:1+cpu:2
-says "several backends, and one process has one; wanted ranks (--ranks, mpirun)"
+says "found several backends, wanted one: only ranks (--ranks, mpirun) take one each"
 expect 2 run net.toml --ranks 2 --backend cpu:1+auto
 says "auto in a list, wanted the name of each backend"
 expect 2 run net.toml --ranks 2 --backend cpu:1+cpu:x

@@ -505,9 +505,9 @@ static void crafted_rules(void **state)
         {"exp(-y2)", 'f', "unknown function fxp"},
         {"0.1 weight", '7', "digest of the content is wrong"},
         /* the same rule, the same model */
-        {" = {\"y\"", '\t', "in other words than those"},
-        {" = \"v' = ", '\t', "area N: a model in other words than those"},
-        {"program ", 'P', "area N: a model in other words than those"}};
+        {" = {\"y\"", '\t', "the text of a plasticity rule is not the text"},
+        {" = \"v' = ", '\t', "area N: the text of its model is not"},
+        {"program ", 'P', "area N: the text of its model is not"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         memcpy(copy, bytes, n);
         unsigned char *at = copy + table[VLY_SECTION_TEXT].offset;
