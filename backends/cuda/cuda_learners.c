@@ -41,6 +41,9 @@ const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard)
                    "them";
         if (learning != NULL && vly_common_modulated(learning))
             return "maps learn by a modulator: only plan global can run them";
+        if (learning != NULL && vly_common_rule_users(learning->rule))
+            return "maps learn by a rule of a user: only plan global can run "
+                   "them";
         if (learning != NULL && has_too_many(desc, p))
             return "a map that learns has 2^32 synapses or more";
         if (vly_common_short_term_of(desc, p) != NULL)
