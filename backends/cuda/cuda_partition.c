@@ -12,7 +12,6 @@
 #include "cuda_fit.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
-#include "cuda_rules.h"
 #include "cuda_slices.h"
 #include "cuda_store.h"
 
@@ -48,11 +47,7 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
                          : shard->n_units;
     *found = (vly_cuda_fit){.why = NULL};
     if (vly_cuda_learns(shard)) {
-        found->why = vly_cuda_has_rules(shard)
-                         ? "maps learn by a rule of a user: only plan global "
-                           "can run them"
-                         : "maps learn: plans global and resident can run "
-                           "them";
+        found->why = "maps learn: plans global and resident can run them";
         return VLY_OK;
     }
     if (shard != shard->net->shards)

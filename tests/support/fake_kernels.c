@@ -221,6 +221,23 @@ cudaError_t vly_cuda_launch_learners(const vly_cuda_view *view,
     return cudaSuccess;
 }
 
+cudaError_t vly_cuda_launch_learner_rules(const vly_cuda_view *view,
+                                          const vly_cuda_launch *launch,
+                                          const vly_cuda_resident *resident,
+                                          const vly_cuda_learners *learners,
+                                          cudaStream_t stream)
+{
+    return vly_cuda_launch_learners(view, launch, resident, learners, stream);
+}
+
+cudaError_t vly_cuda_launch_learner_rules_flush(
+    const vly_cuda_view *view, const vly_cuda_resident *resident,
+    const vly_cuda_learners *learners, uint64_t burst, cudaStream_t stream)
+{
+    return vly_cuda_launch_learners_flush(view, resident, learners, burst,
+                                          stream);
+}
+
 cudaError_t vly_cuda_launch_learners_flush(const vly_cuda_view *view,
                                            const vly_cuda_resident *resident,
                                            const vly_cuda_learners *learners,

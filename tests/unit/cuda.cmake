@@ -162,7 +162,7 @@ if(TARGET cuda)
                 burst_programs_learning burst_spliced burst_ports
                 burst_ports_learning burst_spliced_ports burst_rules
                 burst_ports_rules modulator burst_resident burst_shifted
-                burst_learners build_learners
+                burst_learners burst_learner_rules build_learners
                 burst_partition burst_narrow burst_span burst_span_narrow
                 build_rows build_segments
                 build_partition build_span publish short_term spike_log)
@@ -183,7 +183,7 @@ if(TARGET cuda)
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_learning.cuh
                 resident_mail.cuh resident_synapses.cuh
-                learner_kernels.h program_kernels.h program_launch.cuh
+                learner_kernels.h learners_launch.cuh program_kernels.h program_launch.cuh
                 program_splice.cuh
                 program_update.cuh
                 resident_run.cuh resident_update.cuh segment_marks.cuh

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Maps that learn in the CUDA plan "resident" beside the CPU backend, and by
- * rules of users in plan "global": rings of spikes that fill, delays of one
+ * Maps that learn in the CUDA plan "resident" beside the CPU backend, by
+ * built-in rules and rules of users: rings of spikes that fill, delays of one
  * burst and longer, runs of any length, weights written in between; and which
- * nets the first plan refuses. TEST_PLUGIN: the kernels on the processor.
+ * nets that plan refuses. TEST_PLUGIN: the kernels on the processor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,20 +47,21 @@
            "tau_plus_ms = 100\nnearest = true",                                \
            "weight_mv = 0.3\ndelay_ms = 0.5")
 
-/* Rules of users, which plan "global" runs. */
-#define USERS                                                                  \
+/* The same with rules of users. */
+#define OWN                                                                    \
     "[synapse.own]\nparam = { tau = \"100 ms\", fast = \"9 ms\", "             \
     "dw = \"0.02 weight\" }\npre = { x = \"tau\", r = \"fast\" }\n"            \
     "post = { y = \"fast\", o = \"tau\" }\n"                                   \
     "on_pre = \"w -= dw*(if y < 0.5 then o/(1 + o) else exp(-r))\"\n"          \
-    "on_post = \"w += dw*x*(1 - w/w_max)*sqrt(0.1 + y)\"\n" LEARNS(            \
-        "own_far", "S",                                                        \
-        "rule = \"own\"\nw_max_mv = 2\ndw_mv = 0.01\n"                         \
-        "delay = \"dendritic\"",                                               \
-        "weight_mv = { uniform = [0, 1.8] }\ndelay_ms = 2")                    \
-        LEARNS("own_near", "A",                                                \
-               "rule = \"own\"\nw_max_mv = -1\nnearest = true",                \
-               "weight_mv = -0.4\ndelay_ms = 0.5")
+    "on_post = \"w += dw*x*(1 - w/w_max)*sqrt(0.1 + y)\"\n"
+#define OWN_FAR                                                                \
+    OWN LEARNS("own_far", "S",                                                 \
+               "rule = \"own\"\nw_max_mv = 2\ndw_mv = 0.01\n"                  \
+               "delay = \"dendritic\"",                                        \
+               "weight_mv = { uniform = [0, 1.8] }\ndelay_ms = 2")
+#define OWN_NEAR                                                               \
+    LEARNS("own_near", "A", "rule = \"own\"\nw_max_mv = -1\nnearest = true",   \
+           "weight_mv = -0.4\ndelay_ms = 0.5")
 
 static void init(fixture *f, const char *text)
 {
@@ -94,19 +95,20 @@ static fingerprint run(fixture *f, const char *first, const char *then,
     return found;
 }
 
-typedef struct swap_case {
-    const char *first;
-    const char *then;
-    uint32_t piece;
-} swap_case;
-
-static void is_the_cpu(const char *text, const swap_case *cases, size_t n_cases)
+static void is_the_cpu(const char *text)
 {
+    static const struct {
+        const char *first;
+        const char *then;
+        uint32_t piece;
+    } cases[] = {{RESIDENT, RESIDENT, BURSTS},
+                 {RESIDENT, "cpu:2", 7},
+                 {"cuda:0,plan=global", RESIDENT, BURSTS}};
     fixture f;
     init(&f, text);
     fingerprint wanted = run(&f, "cpu:1", "cpu:2", BURSTS);
     assert_true(wanted.spikes > UINT64_C(24) * BURSTS / 3);
-    for (size_t i = 0; i < n_cases; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fingerprint found =
             run(&f, cases[i].first, cases[i].then, cases[i].piece);
         assert_same(&found, &wanted);
@@ -114,28 +116,28 @@ static void is_the_cpu(const char *text, const swap_case *cases, size_t n_cases)
     fixture_deinit(&f);
 }
 
-static const swap_case resident[] = {{RESIDENT, RESIDENT, BURSTS},
-                                     {RESIDENT, "cpu:2", 7},
-                                     {"cuda:0,plan=global", RESIDENT, BURSTS}};
-
 static void early(void **state)
 {
     (void)state;
-    is_the_cpu(HEAD FAR, resident, 3);
+    is_the_cpu(HEAD FAR);
 }
 
 static void late(void **state)
 {
     (void)state;
-    is_the_cpu(HEAD FAR NEAR, resident, 3);
+    is_the_cpu(HEAD FAR NEAR);
 }
 
-static void by_users(void **state)
+static void early_by_users(void **state)
 {
-    static const swap_case global[] = {{"cuda", "cuda:0,launch=9", BURSTS},
-                                       {"cpu:2", "cuda", 7}};
     (void)state;
-    is_the_cpu(HEAD FAR USERS, global, 2);
+    is_the_cpu(HEAD FAR OWN_FAR);
+}
+
+static void late_by_users(void **state)
+{
+    (void)state;
+    is_the_cpu(HEAD FAR OWN_FAR OWN_NEAR);
 }
 
 /* Without a name the net gets the plan. */
@@ -174,8 +176,6 @@ static void are_refused(void **state)
                         "modulator = \"A\"",
                         "weight_mv = 0.3\ndelay_ms = 1"),
             "plan=resident: maps learn by a modulator: only plan global");
-    refuses(HEAD FAR USERS,
-            "plan=resident: maps learn by a rule of a user: only plan global");
     refuses(HEAD LEARNS("s", "S", "rule = \"tsodyks2\"",
                         "weight_mv = 0.3\ndelay_ms = 1"),
             "plan=resident: maps have short-term plasticity: only plan");
@@ -193,6 +193,7 @@ static void are_refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(early), cmocka_unit_test(late), cmocka_unit_test(by_users),
-    cmocka_unit_test(is_chosen), cmocka_unit_test(are_refused)};
+    cmocka_unit_test(early),          cmocka_unit_test(late),
+    cmocka_unit_test(early_by_users), cmocka_unit_test(late_by_users),
+    cmocka_unit_test(is_chosen),      cmocka_unit_test(are_refused)};
 VLY_TEST_MAIN(tests)

@@ -80,7 +80,7 @@ static const char candidates[] = OWN
     "delay_bursts = 1\n";
 
 /* Rules of users: all traces, only one function, a delay on the dendrite,
- * nearest spikes; beside a built-in one and short-term plasticity. */
+ * nearest spikes; beside a built-in one. */
 #define RULES                                                                  \
     "[synapse.pair]\nparam = { tau_plus = \"20 ms\", tau_minus = \"12 ms\", "  \
     "lambda = \"0.05\", alpha = \"1\" }\n"                                     \
@@ -101,7 +101,6 @@ static const char candidates[] = OWN
     "nearest = true\n"                                                         \
     "[plasticity.l]\nrule = \"late\"\nw_max_mv = -2\n"                         \
     "[plasticity.s]\nrule = \"stdp\"\nw_max_mv = 3\n"                          \
-    "[plasticity.d]\nrule = \"tsodyks2\"\ntau_rec_ms = 30\n"                   \
     "[[map]]\nid = \"AB\"\nfrom = \"A\"\nto = \"B\"\n"                         \
     "rule = \"fixed_in_degree\"\nin_degree = 6\n"                              \
     "weight_mv = { uniform = [0, 3] }\ndelay_ms = 1\nplasticity = \"p\"\n"     \
@@ -113,14 +112,15 @@ static const char candidates[] = OWN
     "weight_mv = -1\ndelay_ms = 0.5\nplasticity = \"l\"\n"                     \
     "[[map]]\nid = \"AB/s\"\nfrom = \"A\"\nto = \"B\"\n"                       \
     "rule = \"fixed_in_degree\"\nin_degree = 4\n"                              \
-    "weight_mv = { uniform = [0, 3] }\ndelay_ms = 1\nplasticity = \"s\"\n"     \
-    "[[map]]\nid = \"BB/d\"\nfrom = \"B\"\nto = \"B\"\n"                       \
-    "rule = \"fixed_in_degree\"\nin_degree = 3\nweight_mv = -1\n"              \
-    "delay_ms = { uniform = [1, 3] }\nplasticity = \"d\"\n"
+    "weight_mv = { uniform = [0, 3] }\ndelay_ms = 1\nplasticity = \"s\"\n"
 
-static const char rules[] = OWN RULES;
+static const char rules[] =
+    OWN RULES "[plasticity.d]\nrule = \"tsodyks2\"\ntau_rec_ms = 30\n"
+              "[[map]]\nid = \"BB/d\"\nfrom = \"B\"\nto = \"B\"\n"
+              "rule = \"fixed_in_degree\"\nin_degree = 3\nweight_mv = -1\n"
+              "delay_ms = { uniform = [1, 3] }\nplasticity = \"d\"\n";
 
-/* The same beside built-in models only: another kernel. */
+/* The same beside built-in models only: other kernels, two plans. */
 static const char rules_alone[] =
     "format = 1\n[run]\ndt_ms = 0.5\nbursts = 60\n"
     "[area.A]\nmodel = \"lif_psc_exp\"\nneurons = 40\n"
@@ -226,7 +226,8 @@ static void as_the_cpu(void **state)
                                  {"cuda", NULL, 0, 1},
                                  {"cuda:0,launch=3", NULL, 0, 60},
                                  {"cuda:0,jit=0", "cpu:3", 30, 4},
-                                 {"cpu:2", "cuda:0,jit=0", 9, 60}};
+                                 {"cpu:2", "cuda:0,jit=0", 9, 60},
+                                 {"cuda:0,plan=global", "cuda", 33, 60}};
     (void)state;
     for (size_t g = 0; g < sizeof genomes / sizeof genomes[0]; g++) {
         fixture f;
@@ -332,8 +333,6 @@ static void what_is_refused(void **state)
 
 static void which_plan(void **state)
 {
-    static const char *const specs[] = {"cuda:0,plan=resident",
-                                        "cuda:0,plan=partitioned"};
     fixture f;
     (void)state;
     init(&f, rules_alone);
@@ -341,12 +340,14 @@ static void which_plan(void **state)
     vly_net *net = fixture_net(&f, "cuda");
     assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
     assert_memory_equal(stats.plan,
+                        "resident with learning by users' rules: ", 40);
+    assert_ok(vly_net_swap(net, "cuda:0,plan=global", 0, &f.error), f.error);
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    assert_memory_equal(stats.plan,
                         "global with learning by users' rules: ", 38);
-    for (int i = 0; i < 2; i++)
-        assert_fails(vly_net_swap(net, specs[i], 0, &f.error),
-                     VLY_E_UNSUPPORTED, &f.error,
-                     "maps learn by a rule of a user: only plan global can run "
-                     "them");
+    assert_fails(vly_net_swap(net, "cuda:0,plan=partitioned", 0, &f.error),
+                 VLY_E_UNSUPPORTED, &f.error,
+                 "maps learn: plans global and resident can run them");
     vly_net_destroy(net);
     fixture_deinit(&f);
 }
