@@ -160,8 +160,8 @@ static vly_status check_learning(const vly_net_desc *desc, uint32_t index,
     if (!users && learning && vly_common_rule_users(learning->rule))
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
-            "map %s: the %s backend does not run rules of users (%s) yet, the "
-            "cpu backend does",
+            "map %s: the %s backend does not run rules of users (%s) yet, cpu "
+            "and cuda do",
             vly_common_projection_desc(desc, index)->map, vly_support_plugin,
             learning->rule);
     return vly_common_check_learning(desc, index, error);
