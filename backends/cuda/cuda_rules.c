@@ -6,12 +6,16 @@
 #include "cuda_rules.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "kernels/rules/rule_program.h"
 
 static_assert(VLY_CUDA_RULE_STEPS == VLY_RULE_PROGRAM_OPS, "of a function");
+static_assert(sizeof(vly_cuda_users_rule) <=
+                  sizeof(((vly_cuda_learning *)NULL)->coefs),
+              "in place of coefficients");
 static_assert(VLY_PROGRAM_CODES <= UINT8_MAX &&
                   VLY_CUDA_RULE_SLOTS <= UINT8_MAX,
               "one byte each in a step");
@@ -134,26 +138,24 @@ vly_status vly_cuda_rules_put(vly_cuda_shard *shard,
                               const vly_learning_desc *learning,
                               vly_cuda_learning *l, vly_error *error)
 {
-    vly_cuda_users_rule users = {.most = learning->most};
+    vly_cuda_users_rule users;
     vly_cuda_rule_program *program = NULL;
-    vly_cuda_rule_program *on_device = NULL;
     vly_status status =
         vly_cuda_alloc(shard, 1, sizeof *program, &program, error);
     if (status != VLY_OK)
         return status;
+    memcpy(&users, l->coefs, sizeof users);
+    users.most = learning->most;
     for (int post = 0; post < 2; post++)
         make_function(learning, post, program, &users);
-    users.program = l->users.program;
     if (users.program == NULL)
-        status =
-            vly_cuda_put(shard, 1, sizeof *program, program, &on_device, error);
+        status = vly_cuda_put(shard, 1, sizeof *program, program,
+                              &users.program, error);
     else
         status = vly_cuda_upload(shard, users.program, program, sizeof *program,
                                  error);
-    if (on_device != NULL)
-        users.program = on_device;
     if (status == VLY_OK)
-        l->users = users;
+        memcpy(l->coefs, &users, sizeof users);
     vly_cuda_release(shard, program);
     return status;
 }

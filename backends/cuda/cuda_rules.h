@@ -10,8 +10,9 @@
 
 /* Whether a map of the net learns by a rule of a user. */
 bool vly_cuda_has_rules(const vly_cuda_shard *shard);
-/* The steps and the numbers of a rule of a user, and what l says of them. The
- * first time (l->users.program is NULL) memory on the device is allocated. */
+/* The steps and the numbers of a rule of a user on the device, and what l says
+ * of them in place of coefficients (vly_cuda_users_rule; all 0 before the first
+ * time, which allocates). */
 vly_status vly_cuda_rules_put(vly_cuda_shard *shard,
                               const vly_learning_desc *learning,
                               vly_cuda_learning *l, vly_error *error);

@@ -46,7 +46,8 @@ typedef struct vly_cuda_rule_program {
     uint32_t numbers[2][VLY_CUDA_RULE_STEPS];
 } vly_cuda_rule_program;
 
-/* In place of the coefficients of a built-in rule. */
+/* The words of the coefficients, where a user's rule has them: a union would
+ * change the code of built-in rules (nvcc 13.0 copies it in other parts). */
 typedef struct vly_cuda_users_rule {
     vly_cuda_rule_program *program; /* on the device */
     uint32_t n_steps[2];
@@ -111,10 +112,7 @@ typedef struct vly_cuda_learning {
     uint32_t *recent;  /* [2] burst of the newest spike */
     vly_cuda_trace source[2];
     vly_cuda_trace target_trace[2];
-    union {
-        uint32_t coefs[VLY_CUDA_RULE_COEFS];
-        vly_cuda_users_rule users; /* RULE_USERS */
-    };
+    uint32_t coefs[VLY_CUDA_RULE_COEFS];
     uint32_t rule; /* VLY_CUDA_RULE_* */
     uint32_t flags;
     uint32_t source_first;

@@ -6,11 +6,14 @@
 #ifndef VOLLEY_CUDA_USERS_RULE_CUH
 #define VOLLEY_CUDA_USERS_RULE_CUH
 
+#include <stddef.h>
+
 #include "kernels/rules/rule_operation.h"
 
-static_assert(sizeof(vly_cuda_users_rule) ==
-                  sizeof(uint32_t) * VLY_CUDA_RULE_COEFS,
-              "in place of coefficients: other rules keep their places");
+static_assert(
+    sizeof(vly_cuda_users_rule) == sizeof(uint32_t) * VLY_CUDA_RULE_COEFS &&
+        offsetof(vly_cuda_learning, coefs) % alignof(vly_cuda_users_rule) == 0,
+    "in place of coefficients");
 static_assert(sizeof(vly_cuda_rule_step) == sizeof(uint2), "one read");
 
 static __device__ __forceinline__ uint32_t
