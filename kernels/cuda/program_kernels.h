@@ -118,8 +118,7 @@ cudaError_t vly_cuda_launch_ports_rules(const vly_cuda_view *view,
                                         const vly_cuda_launch *launch,
                                         const vly_cuda_learnings *learnings,
                                         const vly_cuda_programs *programs,
-                                        uint32_t n_blocks,
-                                        cudaStream_t stream);
+                                        uint32_t n_blocks, cudaStream_t stream);
 
 /* burst_spliced.cu and burst_spliced_ports.cu, which are compiled to text only:
  * the kernel for a model, and the one for more ports. */
