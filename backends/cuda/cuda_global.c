@@ -11,6 +11,7 @@
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_rules.h"
 #include "cuda_short_term.h"
 
 /* The plan fits every net, but its cost is unknown: it is the last choice. */
@@ -49,7 +50,16 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
     const cudaStream_t stream = (cudaStream_t)shard->stream;
     const bool learns = vly_cuda_learns(shard);
+    const bool rules = learns && vly_cuda_has_rules(shard);
     const vly_cuda_programs *programs = &shard->programs.view;
+    if (rules)
+        return (int)(programs->list != NULL
+                         ? vly_cuda_launch_ports_rules(
+                               &shard->view, wanted, &shard->plastic.view,
+                               programs, shard->n_blocks, stream)
+                         : vly_cuda_launch_rules(&shard->view, wanted,
+                                                 &shard->plastic.view,
+                                                 shard->n_blocks, stream));
     if (shard->programs.kernel != NULL)
         return (int)vly_cuda_launch_spliced(shard->programs.kernel,
                                             &shard->view, wanted, programs,
@@ -105,11 +115,12 @@ static void say(const vly_cuda_shard *shard, double synapses,
                 vly_net_info *info)
 {
     snprintf(info->plan, sizeof info->plan,
-             "global%s: %u blocks of %u threads stay on the device for many "
+             "global%s%s: %u blocks of %u threads stay on the device for many "
              "bursts; %u groups of rows, %.2f bytes a synapse; inputs of "
              "%u bursts in global memory",
-             vly_cuda_learns(shard) ? " with learning" : "", shard->n_blocks,
-             VLY_CUDA_THREADS, shard->view.n_groups,
+             vly_cuda_learns(shard) ? " with learning" : "",
+             vly_cuda_has_rules(shard) ? " by users' rules" : "",
+             shard->n_blocks, VLY_CUDA_THREADS, shard->view.n_groups,
              all_bytes(shard) / synapses, shard->view.ring);
     const size_t at = strlen(info->plan);
     vly_cuda_program_say(shard, info->plan + at, sizeof info->plan - at);

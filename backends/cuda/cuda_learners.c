@@ -10,6 +10,7 @@
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_rules.h"
 
 static_assert(sizeof(vly_cuda_arrival) == 16, "one read");
 
@@ -257,15 +258,38 @@ out:
     return status;
 }
 
+int vly_cuda_learners_launch(const vly_cuda_shard *shard,
+                             const vly_cuda_launch *launch)
+{
+    const vly_cuda_learners *view = &shard->learners.view;
+    const cudaStream_t stream = (cudaStream_t)shard->stream;
+    return (
+        int)(vly_cuda_has_rules(shard)
+                 ? vly_cuda_launch_learner_rules(&shard->view, launch,
+                                                 &shard->resident, view, stream)
+                 : vly_cuda_launch_learners(&shard->view, launch,
+                                            &shard->resident, view, stream));
+}
+
+static cudaError_t flush(const vly_cuda_shard *shard)
+{
+    const vly_cuda_learners *view = &shard->learners.view;
+    const cudaStream_t stream = (cudaStream_t)shard->stream;
+    return vly_cuda_has_rules(shard)
+               ? vly_cuda_launch_learner_rules_flush(&shard->view,
+                                                     &shard->resident, view,
+                                                     shard->net->burst, stream)
+               : vly_cuda_launch_learners_flush(&shard->view, &shard->resident,
+                                                view, shard->net->burst,
+                                                stream);
+}
+
 vly_status vly_cuda_learners_out(vly_cuda_shard *shard, vly_error *error)
 {
     vly_status status = VLY_OK;
     if (shard->learners.view.n == 0)
         return VLY_OK;
-    VLY_TRY(check(vly_cuda_launch_learners_flush(
-                      &shard->view, &shard->resident, &shard->learners.view,
-                      shard->net->burst, (cudaStream_t)shard->stream),
-                  error));
+    VLY_TRY(check(flush(shard), error));
     for (uint32_t p = 0; p < shard->learners.view.n; p++) {
         VLY_TRY(move(shard, p, NULL, 1, error));
         VLY_TRY(states(shard, p, 1, error));

@@ -25,6 +25,9 @@ uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,
  * release. */
 vly_status vly_cuda_learners_create(vly_cuda_shard *shard, vly_error *error);
 void vly_cuda_learners_release(vly_cuda_shard *shard);
+/* Enqueues a launch; a cudaError_t. */
+int vly_cuda_learners_launch(const vly_cuda_shard *shard,
+                             const vly_cuda_launch *launch);
 /* Enqueues the way back: all weights and traces, up to date at net->burst. */
 vly_status vly_cuda_learners_out(vly_cuda_shard *shard, vly_error *error);
 /* Enqueues the way in: traces, which are up to date at net->burst, and, if

@@ -16,6 +16,7 @@
 #include "cuda_memory.h"
 #include "cuda_modulator.h"
 #include "cuda_net.h"
+#include "cuda_rules.h"
 #include "cuda_short.h"
 #include "cuda_short_term.h"
 #include "cuda_window.h"
@@ -157,8 +158,17 @@ static void describe(const vly_cuda_shard *shard, const vly_common_traces *t,
     uint64_t mean =
         t->n_sources > 0 ? map->row[t->n_sources] / t->n_sources : 0;
     l->most_parts = (uint32_t)(mean / 32 + 1);
+}
 
-    memcpy(l->coefs, t->desc->coefs, t->desc->n_coefs * sizeof *l->coefs);
+/* Coefficients of a built-in rule, or the program of a user's. */
+static vly_status put_rule(vly_cuda_shard *shard,
+                           const vly_learning_desc *learning,
+                           vly_cuda_learning *l, vly_error *error)
+{
+    if (l->rule == VLY_CUDA_RULE_USERS)
+        return vly_cuda_rules_put(shard, learning, l, error);
+    memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
+    return VLY_OK;
 }
 
 static vly_status create_one(vly_cuda_shard *shard, uint32_t projection,
@@ -177,6 +187,7 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t projection,
         &t, words + (modulated ? 2 : 1) * n, (uint32_t)snapshot->burst);
     vly_common_traces_dendrites(&t, desc, snapshot);
     describe(shard, &t, l);
+    VLY_TRY(put_rule(shard, t.desc, l, error));
     VLY_TRY(put_synapses(shard, &t, words, l, error));
     VLY_TRY(put_traces(shard, &t, l, error));
     VLY_TRY(vly_cuda_modulator_create(shard, projection, n, words + n, end, l,
@@ -252,6 +263,18 @@ out:
 
 /* ---- flushes ----------------------------------------------------------- */
 
+int vly_cuda_learning_launch_flush(const vly_cuda_shard *shard)
+{
+    const vly_cuda_learnings *view = &shard->plastic.view;
+    const uint64_t burst = shard->net->burst;
+    const cudaStream_t stream = (cudaStream_t)shard->stream;
+    return (int)(vly_cuda_has_rules(shard)
+                     ? vly_cuda_launch_rules_flush(view, burst, shard->n_blocks,
+                                                   stream)
+                     : vly_cuda_launch_learning_flush(view, burst,
+                                                      shard->n_blocks, stream));
+}
+
 /* All weights and traces are those of net->burst, in the rows too if the plan
  * has its own. */
 vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error)
@@ -263,9 +286,7 @@ vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error)
         return VLY_OK;
     if (shard->plan->learning_out != NULL)
         VLY_TRY(shard->plan->learning_out(shard, error));
-    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_learning_flush(
-                               &plastic->view, shard->net->burst,
-                               shard->n_blocks, (cudaStream_t)shard->stream),
+    VLY_TRY(vly_cuda_check(vly_cuda_learning_launch_flush(shard),
                            "bringing weights up to date", error));
     if (shard->plan->learning_in != NULL)
         VLY_TRY(shard->plan->learning_in(shard, false, error));
@@ -355,7 +376,7 @@ vly_status vly_cuda_learning_set(vly_backend_net *net, uint32_t projection,
         vly_common_check_learning_set(net->desc, projection, learning, error));
     VLY_TRY(begin(net, projection, &i, error));
     vly_cuda_learning *l = &shard->plastic.list[i];
-    memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
+    VLY_TRY(put_rule(shard, learning, l, error));
     l->flags = (l->flags & ~VLY_CUDA_LEARNING_FROZEN) |
                (learning->flags & VLY_CUDA_LEARNING_FROZEN);
     VLY_TRY(put_list(shard, error));

@@ -79,9 +79,7 @@ vly_status vly_cuda_modulator_begin(vly_cuda_shard *shard, vly_error *error)
     vly_status status = VLY_OK;
     if (!is_due(shard) || shard->plastic.swept == burst)
         return VLY_OK;
-    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_learning_flush(
-                               &shard->plastic.view, burst, shard->n_blocks,
-                               (cudaStream_t)shard->stream),
+    VLY_TRY(vly_cuda_check(vly_cuda_learning_launch_flush(shard),
                            "bringing weights up to date", error));
     shard->plastic.flushed = burst;
     VLY_TRY(vly_cuda_check(

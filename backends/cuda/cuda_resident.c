@@ -11,6 +11,7 @@
 #include "cuda_learners.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_rules.h"
 #include "cuda_segments.h"
 #include "cuda_shifts.h"
 #include "cuda_store.h"
@@ -268,9 +269,7 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
     int code = make_ready(shard, wanted->n_bursts);
     if (code == (int)cudaSuccess && shard->learners.view.n > 0)
-        return (int)vly_cuda_launch_learners(
-            &shard->view, wanted, &shard->resident, &shard->learners.view,
-            (cudaStream_t)shard->stream);
+        return vly_cuda_learners_launch(shard, wanted);
     if (code == (int)cudaSuccess)
         code = (int)vly_cuda_launch_resident(&shard->view, wanted,
                                              &shard->resident,
@@ -315,10 +314,11 @@ static void say(const vly_cuda_shard *shard, double synapses,
                 vly_net_info *info)
 {
     snprintf(info->plan, sizeof info->plan,
-             "resident%s: %u blocks stay on the device, %u neurons each; "
+             "resident%s%s: %u blocks stay on the device, %u neurons each; "
              "inputs of %u bursts in shared memory%s, one exchange a burst; "
              "%.2f bytes a synapse",
              shard->learners.view.n > 0 ? " with learning" : "",
+             vly_cuda_has_rules(shard) ? " by users' rules" : "",
              shard->resident.n_blocks, shard->resident.slice,
              shard->view.max_delay,
              shard->resident.step != 0 ? " for shifted weights" : "",

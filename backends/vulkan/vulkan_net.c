@@ -235,7 +235,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     net_options wanted;
     vly_vulkan_device *device = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports_planes(desc, error));
+    VLY_TRY(vly_common_supports_planes(desc, false, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
     VLY_TRY(

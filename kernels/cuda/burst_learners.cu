@@ -1,41 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The resident plan for nets with maps that learn: its kernels, and a flush
- * between launches. Weights of other maps may have shifts.
+ * The resident plan for nets with maps that learn: see learners_launch.cuh.
  */
-#define RESIDENT_SHIFTED 1
-#define RESIDENT_LEARNS 1
-#include "resident_run.cuh"
-
-static_assert(sizeof(vly_cuda_view) + sizeof(vly_cuda_launch) +
-                      sizeof(vly_cuda_resident) + sizeof(vly_cuda_learners) <=
-                  4096,
-              "arguments of a kernel, before CUDA 12.1");
-
-static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
-    flush_learners(const __grid_constant__ vly_cuda_view view,
-                   const __grid_constant__ vly_cuda_resident resident,
-                   const __grid_constant__ vly_cuda_learners learners,
-                   uint64_t burst)
-{
-    extern __shared__ uint4 dynamic[];
-    const resident_block block = make_block(view, resident, dynamic);
-    const resident_learner &learner =
-        make_learner(view, learners, resident, block);
-    __syncthreads();
-    learner_load_newest(learner);
-    if (threadIdx.x == 0)
-        learner.flushed[0] = __ldcg(learners.flushed + blockIdx.x);
-    __syncthreads();
-    learner_flush(learner, (uint32_t)burst);
-    if (threadIdx.x == 0) {
-        learners.flushed[blockIdx.x] = (uint32_t)burst;
-        learners.full[blockIdx.x] = 0;
-        if (blockIdx.x == 0)
-            *learners.wanted = (uint32_t)burst;
-    }
-}
-
-/* ---- launchers --------------------------------------------------------- */
+#include "learners_launch.cuh"
 
 const void *vly_cuda_learners_kernel(const vly_cuda_view *view,
                                      const vly_cuda_resident *resident)
@@ -49,12 +15,7 @@ cudaError_t vly_cuda_launch_learners(const vly_cuda_view *view,
                                      const vly_cuda_learners *learners,
                                      cudaStream_t stream)
 {
-    void *arguments[4] = {(void *)view, (void *)launch, (void *)resident,
-                          (void *)learners};
-    return cudaLaunchCooperativeKernel(
-        pick_run(view, resident), dim3(resident->n_blocks),
-        dim3(is_kept(view, resident) ? n_threads(resident) : MANY_THREADS),
-        arguments, (size_t)vly_cuda_resident_bytes(view, resident), stream);
+    return launch_run(view, launch, resident, learners, stream);
 }
 
 cudaError_t vly_cuda_launch_learners_flush(const vly_cuda_view *view,
@@ -62,11 +23,5 @@ cudaError_t vly_cuda_launch_learners_flush(const vly_cuda_view *view,
                                            const vly_cuda_learners *learners,
                                            uint64_t burst, cudaStream_t stream)
 {
-    cudaError_t code = allow_shared((const void *)flush_learners);
-    if (code != cudaSuccess)
-        return code;
-    flush_learners<<<resident->n_blocks, MANY_THREADS,
-                     (size_t)vly_cuda_resident_bytes(view, resident), stream>>>(
-        *view, *resident, *learners, burst);
-    return cudaGetLastError();
+    return launch_flush(view, resident, learners, burst, stream);
 }

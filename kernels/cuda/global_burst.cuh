@@ -10,7 +10,8 @@
  * with VLY_CUDA_PROGRAMS, users' models are updated too (program_update.cuh);
  * burst_global.cu has no instruction for them. With VLY_CUDA_PROGRAM_PORTS 4,
  * users' models may have three or four ports; the kernels of other nets have no
- * instruction for these.
+ * instruction for these. With VLY_CUDA_USERS_RULES, maps may learn by rules of
+ * users (users_rule.cuh).
  */
 #ifndef VOLLEY_CUDA_GLOBAL_BURST_CUH
 #define VOLLEY_CUDA_GLOBAL_BURST_CUH
@@ -302,8 +303,8 @@ static const void *pick_kernel(uint32_t model)
 #if defined(VLY_CUDA_SPLICED_MODEL) /* the text has no other one */
     (void)model;
     return (const void *)run_bursts<VLY_CUDA_SPLICED_MODEL>;
-#elif VLY_CUDA_PROGRAM_PORTS > 2
-    (void)model; /* one kernel beside built-in models or without */
+#elif VLY_CUDA_PROGRAM_PORTS > 2 || VLY_CUDA_USERS_RULES
+    (void)model; /* one kernel for all nets that come here */
     return (const void *)run_bursts<VLY_CUDA_N_MODELS>;
 #elif VLY_CUDA_PROGRAMS
 #if VLY_CUDA_SPLICED

@@ -67,6 +67,16 @@ cudaError_t vly_cuda_launch_learners_flush(const vly_cuda_view *view,
                                            const vly_cuda_resident *resident,
                                            const vly_cuda_learners *learners,
                                            uint64_t burst, cudaStream_t stream);
+/* burst_learner_rules.cu: both for nets in which maps learn by rules of users.
+ */
+cudaError_t vly_cuda_launch_learner_rules(const vly_cuda_view *view,
+                                          const vly_cuda_launch *launch,
+                                          const vly_cuda_resident *resident,
+                                          const vly_cuda_learners *learners,
+                                          cudaStream_t stream);
+cudaError_t vly_cuda_launch_learner_rules_flush(
+    const vly_cuda_view *view, const vly_cuda_resident *resident,
+    const vly_cuda_learners *learners, uint64_t burst, cudaStream_t stream);
 
 /* at[b * n_sources + k + 1] += synapses of source k in block b; at is 0 before
  * and gets its sums by vly_cuda_launch_row_sums. */

@@ -18,9 +18,43 @@ extern "C" {
 enum {
 #define VLY_EACH_PLASTICITY(id) VLY_CUDA_RULE_##id,
 #include "kernels/rules/plasticity.def"
-    VLY_CUDA_N_RULES
+    VLY_CUDA_N_RULES,
+    VLY_CUDA_RULE_USERS = VLY_CUDA_N_RULES /* every rule of a user */
 };
 #define VLY_CUDA_RULE_COEFS 8u
+
+/* A step of a user's rule: an operation on places. A place is a slot of the
+ * thread, of which the first five have the weight and the traces, or with
+ * RULE_NUMBER a number. Those not read are valid, too. */
+#define VLY_CUDA_RULE_NUMBER 0x8000u
+#define VLY_CUDA_RULE_STEPS 128u /* of a function */
+/* Live at a time are 5 fields and n values. Each of these took a step, and a
+ * step leaves at most two fewer: n + (n - 1) / 2 is at most STEPS, n at most
+ * 85. */
+#define VLY_CUDA_RULE_SLOTS 90u
+typedef struct vly_cuda_rule_step {
+    uint8_t code; /* of vly_program_code */
+    uint8_t slot; /* of its result */
+    uint16_t a;
+    uint16_t b;
+    uint16_t c;
+} vly_cuda_rule_step;
+
+/* Its functions: [0] at an arrival, [1] at a spike of the target. */
+typedef struct vly_cuda_rule_program {
+    vly_cuda_rule_step steps[2][VLY_CUDA_RULE_STEPS];
+    uint32_t numbers[2][VLY_CUDA_RULE_STEPS];
+} vly_cuda_rule_program;
+
+/* The words of the coefficients, where a user's rule has them: a union would
+ * change the code of built-in rules (nvcc 13.0 copies it in other parts). */
+typedef struct vly_cuda_users_rule {
+    vly_cuda_rule_program *program; /* on the device */
+    uint32_t n_steps[2];
+    uint32_t result[2]; /* place of the change; UINT32_MAX: there is none */
+    uint32_t most;
+    uint32_t reserved;
+} vly_cuda_users_rule;
 
 /* Flags of vly_learning_desc. */
 #define VLY_CUDA_LEARNING_DENDRITIC 2u
@@ -155,6 +189,14 @@ cudaError_t vly_cuda_launch_learning(const vly_cuda_view *view,
 cudaError_t vly_cuda_launch_learning_flush(const vly_cuda_learnings *learnings,
                                            uint64_t burst, uint32_t n_blocks,
                                            cudaStream_t stream);
+/* burst_rules.cu: both for nets in which maps learn by rules of users. */
+cudaError_t vly_cuda_launch_rules(const vly_cuda_view *view,
+                                  const vly_cuda_launch *launch,
+                                  const vly_cuda_learnings *learnings,
+                                  uint32_t n_blocks, cudaStream_t stream);
+cudaError_t vly_cuda_launch_rules_flush(const vly_cuda_learnings *learnings,
+                                        uint64_t burst, uint32_t n_blocks,
+                                        cudaStream_t stream);
 /* short_term.cu, between launches: the head becomes the tail; the events of the
  * spikes of burst `fired` that arrive in `burst` or later are delivered (sign
  * 1) or taken away (-1), and the head goes on; ages are renewed, at least once

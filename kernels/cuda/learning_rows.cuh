@@ -7,6 +7,9 @@
  * Each target has its last spikes in a ring. If one is full, the next burst
  * begins with a flush: all rows are brought up to date. That changes no result.
  * Bursts are counted modulo 2^32; nothing is 2^31 bursts ago (renew_all).
+ *
+ * With VLY_CUDA_USERS_RULES, maps may learn by rules of users; the kernels of
+ * other nets have no instruction for them.
  */
 #ifndef VOLLEY_CUDA_LEARNING_ROWS_CUH
 #define VOLLEY_CUDA_LEARNING_ROWS_CUH
@@ -20,6 +23,9 @@ template <int RULE> struct plastic_rule;
 #include "kernels/rules/each_plasticity.h"
 static_assert(VLY_PLASTICITY_MAX_COEFS <= VLY_CUDA_RULE_COEFS,
               "coefficients of a rule");
+#if VLY_CUDA_USERS_RULES
+#include "users_rule.cuh"
+#endif
 
 /* A row in one burst. */
 struct learning_row {
@@ -272,6 +278,12 @@ learning_visit(const vly_cuda_learning &l, const learning_row &row,
                                           input);                              \
         break;
 #include "kernels/rules/plasticity.def"
+#if VLY_CUDA_USERS_RULES
+    case VLY_CUDA_RULE_USERS:
+        learning_part<VLY_CUDA_RULE_USERS>(l, row, burst, k, part, n_parts,
+                                           input);
+        break;
+#endif
     }
 }
 

@@ -111,6 +111,14 @@ cudaError_t vly_cuda_launch_ports_learning(const vly_cuda_view *view,
                                            const vly_cuda_programs *programs,
                                            uint32_t n_blocks,
                                            cudaStream_t stream);
+/* burst_ports_rules.cu: for every net with users' models in which maps learn by
+ * rules of users. */
+cudaError_t vly_cuda_ports_rules_slots(uint32_t *n_slots);
+cudaError_t vly_cuda_launch_ports_rules(const vly_cuda_view *view,
+                                        const vly_cuda_launch *launch,
+                                        const vly_cuda_learnings *learnings,
+                                        const vly_cuda_programs *programs,
+                                        uint32_t n_blocks, cudaStream_t stream);
 
 /* burst_spliced.cu and burst_spliced_ports.cu, which are compiled to text only:
  * the kernel for a model, and the one for more ports. */

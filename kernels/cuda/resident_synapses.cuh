@@ -426,6 +426,14 @@ static __device__ __noinline__ void learner_visit(const learner_task task)
             learner_rows<VLY_CUDA_RULE_##id, false>(l, part, learner, task);   \
         break;
 #include "kernels/rules/plasticity.def"
+#if VLY_CUDA_USERS_RULES
+    case VLY_CUDA_RULE_USERS:
+        if (task.input != NO_INPUT)
+            learner_rows<VLY_CUDA_RULE_USERS, true>(l, part, learner, task);
+        else
+            learner_rows<VLY_CUDA_RULE_USERS, false>(l, part, learner, task);
+        break;
+#endif
     }
 }
 

@@ -114,11 +114,19 @@ if(TARGET emulated_cuda)
     vly_test_register(test_random_genomes_ranks_emulated_more LABELS integration
         slow TIMEOUT 3600 COMMAND test_random_genomes 303 60
         cpu:1@3,cuda:0@2,cuda:0,plan=global,blocks=1@3,cpu:1+cuda:1,blocks=2@5)
-    foreach(more "" _more)
-        if(TEST test_random_genomes_ranks_emulated${more})
-            set_property(TEST test_random_genomes_ranks_emulated${more}
-                APPEND PROPERTY ENVIRONMENT "${emulated_plugins}")
-        endif()
+    # what learns, too; these two have a user's rule
+    vly_test_register(test_random_genomes_rules_emulated LABELS integration
+        TIMEOUT 600 COMMAND test_random_genomes 7 2 cpu:1,cuda:0,blocks=2)
+    vly_test_register(test_random_genomes_rules_emulated_more LABELS integration
+        slow TIMEOUT 3600 COMMAND test_random_genomes 0 100
+        cpu:2,cuda:0,launch=5)
+    foreach(name ranks rules)
+        foreach(more "" _more)
+            if(TEST test_random_genomes_${name}_emulated${more})
+                set_property(TEST test_random_genomes_${name}_emulated${more}
+                    APPEND PROPERTY ENVIRONMENT "${emulated_plugins}")
+            endif()
+        endforeach()
     endforeach()
     vly_test_register(test_random_genomes_span_emulated LABELS integration
         slow TIMEOUT 3600 COMMAND test_random_genomes 0 100

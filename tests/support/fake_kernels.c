@@ -127,6 +127,36 @@ cudaError_t vly_cuda_launch_learning_flush(const vly_cuda_learnings *learnings,
     return learnings->list != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+cudaError_t vly_cuda_launch_rules(const vly_cuda_view *view,
+                                  const vly_cuda_launch *launch,
+                                  const vly_cuda_learnings *learnings,
+                                  uint32_t n_blocks, cudaStream_t stream)
+{
+    return vly_cuda_launch_learning(view, launch, learnings, n_blocks, stream);
+}
+
+cudaError_t vly_cuda_launch_rules_flush(const vly_cuda_learnings *learnings,
+                                        uint64_t burst, uint32_t n_blocks,
+                                        cudaStream_t stream)
+{
+    return vly_cuda_launch_learning_flush(learnings, burst, n_blocks, stream);
+}
+
+cudaError_t vly_cuda_ports_rules_slots(uint32_t *n_slots)
+{
+    return vly_cuda_programs_slots(n_slots);
+}
+
+cudaError_t vly_cuda_launch_ports_rules(const vly_cuda_view *view,
+                                        const vly_cuda_launch *launch,
+                                        const vly_cuda_learnings *learnings,
+                                        const vly_cuda_programs *programs,
+                                        uint32_t n_blocks, cudaStream_t stream)
+{
+    return vly_cuda_launch_programs_learning(view, launch, learnings, programs,
+                                             n_blocks, stream);
+}
+
 cudaError_t vly_cuda_launch_sweep(const vly_cuda_learnings *learnings,
                                   uint64_t burst, uint32_t n_blocks,
                                   cudaStream_t stream)
@@ -189,6 +219,23 @@ cudaError_t vly_cuda_launch_learners(const vly_cuda_view *view,
         return cudaErrorInvalidValue;
     pass(launch);
     return cudaSuccess;
+}
+
+cudaError_t vly_cuda_launch_learner_rules(const vly_cuda_view *view,
+                                          const vly_cuda_launch *launch,
+                                          const vly_cuda_resident *resident,
+                                          const vly_cuda_learners *learners,
+                                          cudaStream_t stream)
+{
+    return vly_cuda_launch_learners(view, launch, resident, learners, stream);
+}
+
+cudaError_t vly_cuda_launch_learner_rules_flush(
+    const vly_cuda_view *view, const vly_cuda_resident *resident,
+    const vly_cuda_learners *learners, uint64_t burst, cudaStream_t stream)
+{
+    return vly_cuda_launch_learners_flush(view, resident, learners, burst,
+                                          stream);
 }
 
 cudaError_t vly_cuda_launch_learners_flush(const vly_cuda_view *view,

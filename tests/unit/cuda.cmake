@@ -160,8 +160,9 @@ if(TARGET cuda)
         set(emulated_sources)
         foreach(file burst_global burst_learning burst_programs
                 burst_programs_learning burst_spliced burst_ports
-                burst_ports_learning burst_spliced_ports modulator burst_resident burst_shifted
-                burst_learners build_learners
+                burst_ports_learning burst_spliced_ports burst_rules
+                burst_ports_rules modulator burst_resident burst_shifted
+                burst_learners burst_learner_rules build_learners
                 burst_partition burst_narrow burst_span burst_span_narrow
                 build_rows build_segments
                 build_partition build_span publish short_term spike_log)
@@ -172,7 +173,7 @@ if(TARGET cuda)
         set(emulated_headers)
         foreach(file allow_shared.cuh area_update.cuh cuda_kernels.h
                 global_burst.cuh global_update.cuh grid_barrier.cuh
-                learning_kernels.h learning_rows.cuh learning_rule.cuh learning_window.cuh
+                learning_kernels.h learning_flush.cuh users_rule.cuh learning_rows.cuh learning_rule.cuh learning_window.cuh
                 line_access.cuh modulator_rule.cuh
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh
@@ -182,7 +183,7 @@ if(TARGET cuda)
                 partition_update.cuh resident_block.cuh resident_burst.cuh
                 resident_deliver.cuh resident_learning.cuh
                 resident_mail.cuh resident_synapses.cuh
-                learner_kernels.h program_kernels.h program_launch.cuh
+                learner_kernels.h learners_launch.cuh program_kernels.h program_launch.cuh
                 program_splice.cuh
                 program_update.cuh
                 resident_run.cuh resident_update.cuh segment_marks.cuh

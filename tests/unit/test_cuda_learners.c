@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Maps that learn in the CUDA plan "resident" beside the CPU backend: rings of
- * spikes that fill, delays of one burst and longer, runs of any length, weights
- * written in between; and which nets that plan refuses. TEST_PLUGIN: the
- * kernels on the processor.
+ * Maps that learn in the CUDA plan "resident" beside the CPU backend, by
+ * built-in rules and rules of users: rings of spikes that fill, delays of one
+ * burst and longer, runs of any length, weights written in between; and which
+ * nets that plan refuses. TEST_PLUGIN: the kernels on the processor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +46,22 @@
            "rule = \"stdp_power\"\nw_max_mv = 1\nw_0_mv = 0.2\n"               \
            "tau_plus_ms = 100\nnearest = true",                                \
            "weight_mv = 0.3\ndelay_ms = 0.5")
+
+/* The same with rules of users. */
+#define OWN                                                                    \
+    "[synapse.own]\nparam = { tau = \"100 ms\", fast = \"9 ms\", "             \
+    "dw = \"0.02 weight\" }\npre = { x = \"tau\", r = \"fast\" }\n"            \
+    "post = { y = \"fast\", o = \"tau\" }\n"                                   \
+    "on_pre = \"w -= dw*(if y < 0.5 then o/(1 + o) else exp(-r))\"\n"          \
+    "on_post = \"w += dw*x*(1 - w/w_max)*sqrt(0.1 + y)\"\n"
+#define OWN_FAR                                                                \
+    OWN LEARNS("own_far", "S",                                                 \
+               "rule = \"own\"\nw_max_mv = 2\ndw_mv = 0.01\n"                  \
+               "delay = \"dendritic\"",                                        \
+               "weight_mv = { uniform = [0, 1.8] }\ndelay_ms = 2")
+#define OWN_NEAR                                                               \
+    LEARNS("own_near", "A", "rule = \"own\"\nw_max_mv = -1\nnearest = true",   \
+           "weight_mv = -0.4\ndelay_ms = 0.5")
 
 static void init(fixture *f, const char *text)
 {
@@ -112,6 +128,18 @@ static void late(void **state)
     is_the_cpu(HEAD FAR NEAR);
 }
 
+static void early_by_users(void **state)
+{
+    (void)state;
+    is_the_cpu(HEAD FAR OWN_FAR);
+}
+
+static void late_by_users(void **state)
+{
+    (void)state;
+    is_the_cpu(HEAD FAR OWN_FAR OWN_NEAR);
+}
+
 /* Without a name the net gets the plan. */
 static void is_chosen(void **state)
 {
@@ -165,6 +193,7 @@ static void are_refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(early), cmocka_unit_test(late),
-    cmocka_unit_test(is_chosen), cmocka_unit_test(are_refused)};
+    cmocka_unit_test(early),          cmocka_unit_test(late),
+    cmocka_unit_test(early_by_users), cmocka_unit_test(late_by_users),
+    cmocka_unit_test(is_chosen),      cmocka_unit_test(are_refused)};
 VLY_TEST_MAIN(tests)

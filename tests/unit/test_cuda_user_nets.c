@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Nets of the engine with users' models on the CUDA backend beside the CPU's:
- * maps that learn, short-term plasticity and candidates in the same net, swaps,
+ * Nets of the engine with users' models and users' rules of plasticity on the
+ * CUDA backend beside the CPU's: maps that learn, short-term plasticity and
+ * candidates in the same net, swaps,
  * kept states, fail-over, runs of a few bursts, parameters that are changed.
  * TEST_PLUGIN: the kernels on the processor; otherwise a device.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "device_test.h"
@@ -77,7 +79,58 @@ static const char candidates[] = OWN
     "rule = \"fixed_in_degree\"\nin_degree = 3\nweight_pa = 90\n"
     "delay_bursts = 1\n";
 
-static const char *const genomes[] = {plain, learning, candidates};
+/* Rules of users: all traces, only one function, a delay on the dendrite,
+ * nearest spikes; beside a built-in one. */
+#define RULES                                                                  \
+    "[synapse.pair]\nparam = { tau_plus = \"20 ms\", tau_minus = \"12 ms\", "  \
+    "lambda = \"0.05\", alpha = \"1\" }\n"                                     \
+    "pre = { x = \"tau_plus\" }\npost = { y = \"tau_minus\" }\n"               \
+    "on_pre = \"w -= lambda*alpha*w_max*(w/w_max)*y\"\n"                       \
+    "on_post = \"w += lambda*w_max*max(1 - w/w_max, 0)*x\"\n"                  \
+    "[synapse.four]\nparam = { a = \"9 ms\", b = \"30 ms\", "                  \
+    "dw = \"0.2 weight\" }\n"                                                  \
+    "pre = { x = \"a\", r = \"b\" }\npost = { y = \"b\", o = \"a\" }\n"        \
+    "on_pre = \"w -= dw*(if o < 0.6 and not w > 0.7*w_max "                    \
+    "then exp(-y) else sqrt(r)/(1.5 + x))\"\n"                                 \
+    "on_post = \"w += dw*r*tanh(x + 0.3*o)*(1 - abs(w/w_max - 0.2))\"\n"       \
+    "[synapse.late]\nparam = { tau = \"7 ms\", eta = \"0.05\" }\n"             \
+    "pre = { x = \"tau\" }\non_post = \"w += eta*w_max*(x - x^3)\"\n"          \
+    "[plasticity.p]\nrule = \"pair\"\nalpha = 1.4\n"                           \
+    "delay = \"dendritic\"\nw_max_mv = 3\n"                                    \
+    "[plasticity.f]\nrule = \"four\"\nw_max_pa = 90\ndw_pa = 6\n"              \
+    "nearest = true\n"                                                         \
+    "[plasticity.l]\nrule = \"late\"\nw_max_mv = -2\n"                         \
+    "[plasticity.s]\nrule = \"stdp\"\nw_max_mv = 3\n"                          \
+    "[[map]]\nid = \"AB\"\nfrom = \"A\"\nto = \"B\"\n"                         \
+    "rule = \"fixed_in_degree\"\nin_degree = 6\n"                              \
+    "weight_mv = { uniform = [0, 3] }\ndelay_ms = 1\nplasticity = \"p\"\n"     \
+    "[[map]]\nid = \"BA\"\nfrom = \"B\"\nto = \"A\"\n"                         \
+    "rule = \"fixed_in_degree\"\nin_degree = 6\n"                              \
+    "weight_pa = { uniform = [0, 90] }\ndelay_ms = 1.5\nplasticity = \"f\"\n"  \
+    "[[map]]\nid = \"BB\"\nfrom = \"B\"\nto = \"B\"\n"                         \
+    "rule = \"fixed_in_degree\"\nin_degree = 4\n"                              \
+    "weight_mv = -1\ndelay_ms = 0.5\nplasticity = \"l\"\n"                     \
+    "[[map]]\nid = \"AB/s\"\nfrom = \"A\"\nto = \"B\"\n"                       \
+    "rule = \"fixed_in_degree\"\nin_degree = 4\n"                              \
+    "weight_mv = { uniform = [0, 3] }\ndelay_ms = 1\nplasticity = \"s\"\n"
+
+static const char rules[] =
+    OWN RULES "[plasticity.d]\nrule = \"tsodyks2\"\ntau_rec_ms = 30\n"
+              "[[map]]\nid = \"BB/d\"\nfrom = \"B\"\nto = \"B\"\n"
+              "rule = \"fixed_in_degree\"\nin_degree = 3\nweight_mv = -1\n"
+              "delay_ms = { uniform = [1, 3] }\nplasticity = \"d\"\n";
+
+/* The same beside built-in models only: other kernels, two plans. */
+static const char rules_alone[] =
+    "format = 1\n[run]\ndt_ms = 0.5\nbursts = 60\n"
+    "[area.A]\nmodel = \"lif_psc_exp\"\nneurons = 40\n"
+    "i_e_pa = { uniform = [200, 700] }\n"
+    "[area.B]\nmodel = \"lif_psc_delta\"\nneurons = 30\n"
+    "[[stimulus]]\nkind = \"poisson\"\nto = \"B\"\nrate_hz = 900\n"
+    "weight_mv = 4\n" RULES;
+
+static const char *const genomes[] = {plain, learning, candidates, rules,
+                                      rules_alone};
 
 static void init(fixture *f, const char *text)
 {
@@ -91,19 +144,44 @@ static void init(fixture *f, const char *text)
     device_require(f->registry, "cuda");
 }
 
+static bool has(const fixture *f, const char *area)
+{
+    const vly_net_desc *desc = &f->connectome->desc;
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        if (strcmp(desc->areas[a].name, area) == 0)
+            return true;
+    return false;
+}
+
+static bool learns_by(const fixture *f, const char *rule)
+{
+    const vly_net_desc *desc = &f->connectome->desc;
+    for (uint32_t p = 0; p < desc->n_projections; p++)
+        if (desc->projections[p].learning != NULL &&
+            strcmp(desc->projections[p].learning->rule, rule) == 0)
+            return true;
+    return false;
+}
+
 /* What happens at a burst, whatever the backend is. */
 static void act(fixture *f, vly_net *net, uint64_t burst)
 {
     double v[40];
     if (burst == 12) {
         assert_ok(vly_net_inject(net, 14, "A", 3, 0, 900, &f->error), f->error);
-        assert_ok(vly_net_inject(net, 14, "C", 5, 1, -7, &f->error), f->error);
+        if (has(f, "C"))
+            assert_ok(vly_net_inject(net, 14, "C", 5, 1, -7, &f->error),
+                      f->error);
     }
     if (burst == 18) {
         assert_ok(vly_net_set(net, "area.A.tau_m_ms", 14, &f->error), f->error);
         assert_ok(vly_net_set(net, "area.A.i_e_pa", 650, &f->error), f->error);
-        assert_ok(vly_net_set(net, "area.C.p", 0.5, &f->error), f->error);
+        if (has(f, "C"))
+            assert_ok(vly_net_set(net, "area.C.p", 0.5, &f->error), f->error);
     }
+    if (burst == 18 && learns_by(f, "synapse pair"))
+        assert_ok(vly_net_set(net, "plasticity.p.alpha", -0.6, &f->error),
+                  f->error);
     if (burst == 24)
         assert_ok(vly_net_read(net, "A", "v_mv", 0, 40, v, &f->error),
                   f->error);
@@ -148,7 +226,8 @@ static void as_the_cpu(void **state)
                                  {"cuda", NULL, 0, 1},
                                  {"cuda:0,launch=3", NULL, 0, 60},
                                  {"cuda:0,jit=0", "cpu:3", 30, 4},
-                                 {"cpu:2", "cuda:0,jit=0", 9, 60}};
+                                 {"cpu:2", "cuda:0,jit=0", 9, 60},
+                                 {"cuda:0,plan=global", "cuda", 33, 60}};
     (void)state;
     for (size_t g = 0; g < sizeof genomes / sizeof genomes[0]; g++) {
         fixture f;
@@ -252,6 +331,27 @@ static void what_is_refused(void **state)
     fixture_deinit(&f);
 }
 
+static void which_plan(void **state)
+{
+    fixture f;
+    (void)state;
+    init(&f, rules_alone);
+    vly_stats stats = {.struct_size = sizeof stats};
+    vly_net *net = fixture_net(&f, "cuda");
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    assert_memory_equal(stats.plan,
+                        "resident with learning by users' rules: ", 40);
+    assert_ok(vly_net_swap(net, "cuda:0,plan=global", 0, &f.error), f.error);
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    assert_memory_equal(stats.plan,
+                        "global with learning by users' rules: ", 38);
+    assert_fails(vly_net_swap(net, "cuda:0,plan=partitioned", 0, &f.error),
+                 VLY_E_UNSUPPORTED, &f.error,
+                 "maps learn: plans global and resident can run them");
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 #ifdef TEST_PLUGIN
 /* The device fails (fake_cuda.c): the processor goes on from the last kept
  * state, with the same bits. */
@@ -284,6 +384,7 @@ static void failed_device(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(as_the_cpu),          cmocka_unit_test(kept_states),
     cmocka_unit_test(resumed_from_a_file), cmocka_unit_test(what_is_refused),
+    cmocka_unit_test(which_plan),
 #ifdef TEST_PLUGIN
     cmocka_unit_test(failed_device),
 #endif
