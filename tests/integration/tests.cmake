@@ -287,6 +287,9 @@ vly_test(test_science_vogels LABELS integration slow TIMEOUT 600
          LIBRARIES m DEPENDS cpu)
 vly_test(test_science_clusters LABELS integration slow TIMEOUT 600
          SOURCES test_science_clusters.c science_sample.c LIBRARIES m DEPENDS cpu)
+vly_test(test_science_kumar LABELS integration
+         SOURCES test_science_kumar.c science_sample.c spike_statistics.c
+         LIBRARIES m DEPENDS cpu)
 vly_test(test_science_brunel LABELS integration slow
          SOURCES test_science_brunel.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)
