@@ -348,7 +348,8 @@ vly_test(test_device_watch LABELS unit
          SOURCES ../unit/test_device_watch.c LIBRARIES m)
 vly_test(test_record_resume LABELS unit SOURCES ../unit/test_record_resume.c)
 vly_test(test_record_stream LABELS unit SOURCES ../unit/test_record_stream.c)
-vly_test(test_record_ports LABELS integration SOURCES test_record_ports.c DEPENDS cpu)
+vly_test(test_record_ports LABELS integration SOURCES test_record_ports.c
+         DEPENDS cpu)
 vly_test(test_record_fields LABELS integration
          SOURCES test_record_fields.c DEPENDS cpu volley_command)
 vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
