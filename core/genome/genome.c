@@ -30,6 +30,7 @@
 #include "genome/genome_table.h"
 #include "genome/genome_use.h"
 #include "genome/genome_value.h"
+#include "genome/node_model.h"
 #include "genome/spike_source.h"
 #include "genome/user_model.h"
 #include "genome/user_rule.h"
@@ -183,6 +184,7 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(read_run(reader));
     VLY_TRY(vly_neurons_read(reader));
     VLY_TRY(vly_synapses_read(reader));
+    VLY_TRY(vly_node_models_expand(reader));
     VLY_TRY(vly_models_read(reader));
     VLY_TRY(vly_areas_read(reader));
     VLY_TRY(vly_plasticities_read(reader));

@@ -96,7 +96,9 @@ const vly_key vly_keys_area[] = {
     {"neurons", VLY_FORM_WHOLE, "how many; 0 leaves the area out"},
     {"voxels", VLY_FORM_TRIPLE, "size in voxels, instead of neurons"},
     {"neurons_per_voxel", VLY_FORM_WHOLE, "default 1"},
-    {"model", VLY_FORM_MODEL, "a [model], a [neuron] or a model's id"},
+    {"model", VLY_FORM_MODEL,
+     "a [model], a [neuron] or a model's id; { file, node_types_file } takes "
+     "it and its parameters from SONATA nodes"},
     {"copies", VLY_FORM_WHOLE, "areas NAME/0, NAME/1, ... instead of one"},
     {"at", VLY_FORM_TRIPLE, "position; default [0, 0, 0]"},
     {"positions", VLY_FORM_SECTION, "of single neurons, for rule distance"},
@@ -162,6 +164,17 @@ const vly_key vly_keys_column[] = {
      "dynamics_params names"},
     {"dynamics_params_dir", VLY_FORM_TEXT,
      "folder of these files; default that of node_types_file"},
+    END};
+
+const vly_key vly_keys_node_model[] = {
+    {"file", VLY_FORM_TEXT, "SONATA nodes (HDF5)"},
+    {"population", VLY_FORM_TEXT, "if the file has several"},
+    {"node_types_file", VLY_FORM_TEXT,
+     "SONATA's node types: model_template nest:NAME is a [neuron.NAME], or the "
+     "built-in model of NEST's NAME; parameters that the area does not give "
+     "are those of the nodes and types"},
+    {"dynamics_params_dir", VLY_FORM_TEXT,
+     "folder of the types' dynamics_params; default that of node_types_file"},
     END};
 
 const vly_key vly_keys_map[] = {
@@ -356,6 +369,8 @@ const vly_key_section vly_key_sections[] = {
     {"kernel", "a kernel", vly_keys_kernel, false, false},
     {"mask", "a mask", vly_keys_mask, false, false},
     {"value.column", "a value from a file", vly_keys_column, false, false},
+    {"area.model", "a model of SONATA nodes", vly_keys_node_model, false,
+     false},
     {"map", "[[map]]", vly_keys_map, false, false},
     {"plasticity", "[plasticity.NAME]", vly_keys_plasticity, false, true},
     {"memory", "[memory.NAME]", vly_keys_memory, false, false},

@@ -29,7 +29,7 @@ typedef enum vly_key_form {
     VLY_FORM_TIMES,    /* numbers in a list, or one list a neuron */
     VLY_FORM_INDEXES,  /* whole numbers in a list */
     VLY_FORM_PORT,     /* a whole number, or a name */
-    VLY_FORM_MODEL,    /* a [model] or a model's id */
+    VLY_FORM_MODEL,    /* a [model] or a model's id, or { file, ... } */
     VLY_FORM_TYPE,     /* a model's id */
     VLY_FORM_RULE,     /* a rule */
     VLY_FORM_KIND,     /* a fixed word: the last part of the section's name */
@@ -85,6 +85,7 @@ extern const vly_key vly_keys_positions[];
 extern const vly_key vly_keys_kernel[];
 extern const vly_key vly_keys_mask[];
 extern const vly_key vly_keys_column[];
+extern const vly_key vly_keys_node_model[];
 extern const vly_key vly_keys_map[];
 extern const vly_key vly_keys_plasticity[];
 extern const vly_key vly_keys_memory[];

@@ -22,12 +22,25 @@ typedef struct types_reader {
     uint32_t id; /* columns; n_fields: none */
     uint32_t value;
     uint32_t params;
+    uint32_t kind;
+    uint32_t model;
 } types_reader;
 
 static bool is_null(const vly_csv *csv, uint32_t column)
 {
     return column == csv->n_fields || !*csv->fields[column] ||
            strcmp(csv->fields[column], "NULL") == 0;
+}
+
+/* A text of the line; NULL: no value. */
+static vly_status copy_field(vly_csv *csv, uint32_t column, char **out)
+{
+    if (is_null(csv, column))
+        return VLY_OK;
+    *out = vly_strdup(csv->fields[column]);
+    return *out ? VLY_OK
+                : vly_fail_nomem(csv->error, strlen(csv->fields[column]) + 1,
+                                 "a name");
 }
 
 static vly_status grow(vly_node_types *types, vly_csv *csv)
@@ -61,15 +74,14 @@ static vly_status read_type(types_reader *reader)
                             csv->fields[reader->id]);
     type.id = (int64_t)id;
     type.has = !is_null(csv, reader->value);
-    if (type.has) {
+    if (type.has)
         VLY_TRY(vly_csv_number(csv, reader->value, &type.value));
-    } else if (!is_null(csv, reader->params)) {
-        const char *params = csv->fields[reader->params];
-        type.params = vly_strdup(params);
-        if (!type.params)
-            return vly_fail_nomem(csv->error, strlen(params) + 1, "a name");
-    }
-    types->list[types->n++] = type;
+    types->list[types->n] = type;
+    vly_node_type *put = &types->list[types->n++];
+    if (!put->has)
+        VLY_TRY(copy_field(csv, reader->params, &put->params));
+    VLY_TRY(copy_field(csv, reader->kind, &put->kind));
+    VLY_TRY(copy_field(csv, reader->model, &put->model));
 out:
     return status;
 }
@@ -88,8 +100,11 @@ static vly_status read_all(types_reader *reader, const char *column)
     bool more = true;
     vly_status status = VLY_OK;
     reader->id = vly_csv_column(csv, "node_type_id");
-    reader->value = vly_csv_column(csv, column);
+    reader->value = column ? vly_csv_column(csv, column) : csv->n_fields;
     reader->params = vly_csv_column(csv, "dynamics_params");
+    reader->kind = column ? csv->n_fields : vly_csv_column(csv, "model_type");
+    reader->model =
+        column ? csv->n_fields : vly_csv_column(csv, "model_template");
     if (reader->id == csv->n_fields)
         return vly_csv_fail(csv, csv->n_fields,
                             "no column node_type_id, wanted SONATA's node "
@@ -128,8 +143,11 @@ vly_status vly_node_types_init(vly_node_types *types, FILE *file,
 
 void vly_node_types_deinit(vly_node_types *types)
 {
-    for (uint32_t i = 0; i < types->n; i++)
+    for (uint32_t i = 0; i < types->n; i++) {
         vly_free(types->list[i].params);
+        vly_free(types->list[i].kind);
+        vly_free(types->list[i].model);
+    }
     vly_free(types->list);
     *types = (vly_node_types){0};
 }
@@ -191,8 +209,12 @@ static const char *skip(vly_json *json, uint32_t depth)
     return wanted;
 }
 
-static const char *read_members(vly_json *json, const char *member, bool *has,
-                                double *value)
+/* What is done with each member: json is at its value. Returns what is wanted,
+ * NULL: it was read. */
+typedef const char *(*member_fn)(void *context, vly_json *json, const char *key,
+                                 size_t at);
+
+static const char *read_members(vly_json *json, member_fn member, void *context)
 {
     const char *wanted = NULL;
     if (!vly_json_take(json, '{'))
@@ -206,21 +228,11 @@ static const char *read_members(vly_json *json, const char *member, bool *has,
         wanted = vly_json_text(json, &key);
         if (!wanted && !vly_json_take(json, ':'))
             wanted = "a colon";
+        wanted = wanted ? wanted : member(context, json, key, at);
         if (wanted)
             return wanted;
-        if (strcmp(key, member) != 0) {
-            wanted = skip(json, 0);
-        } else if (*has) {
-            json->at = at;
-            return "each parameter once";
-        } else {
-            wanted = vly_json_number(json, value);
-            *has = !wanted;
-        }
-    } while (!wanted && vly_json_take(json, ','));
-    if (!wanted && !vly_json_take(json, '}'))
-        wanted = "a comma or the closing bracket";
-    return wanted;
+    } while (vly_json_take(json, ','));
+    return vly_json_take(json, '}') ? NULL : "a comma or the closing bracket";
 }
 
 static vly_status wrong_params(const vly_json *json, const char *name,
@@ -239,12 +251,9 @@ static vly_status wrong_params(const vly_json *json, const char *name,
                     wanted);
 }
 
-vly_status vly_node_params_find(const char *text, size_t n, const char *name,
-                                const char *member, bool *has, double *value,
-                                vly_error *error)
+static vly_status read_object(const char *text, size_t n, const char *name,
+                              member_fn member, void *context, vly_error *error)
 {
-    double number = 0;
-    bool there = false;
     vly_status status = VLY_OK;
     char *copy = vly_malloc(n + 1, 1);
     if (!copy)
@@ -252,17 +261,90 @@ vly_status vly_node_params_find(const char *text, size_t n, const char *name,
     memcpy(copy, text, n);
     copy[n] = 0;
     vly_json json = {copy, n, 0};
-    const char *wanted = read_members(&json, member, &there, &number);
+    const char *wanted = read_members(&json, member, context);
     vly_json_space(&json);
     if (!wanted && json.at < n)
         wanted = "the end of it";
     if (wanted) {
         memcpy(copy, text, n); /* as before texts in it were decoded */
         status = wrong_params(&json, name, wanted, error);
-    } else {
-        *has = there;
-        *value = there ? number + 0.0 : *value; /* -0 becomes 0 */
     }
     vly_free(copy);
     return status;
+}
+
+typedef struct one_member {
+    const char *name;
+    bool has;
+    double value;
+} one_member;
+
+static const char *find_member(void *context, vly_json *json, const char *key,
+                               size_t at)
+{
+    one_member *one = context;
+    if (strcmp(key, one->name) != 0)
+        return skip(json, 0);
+    if (one->has) {
+        json->at = at;
+        return "each parameter once";
+    }
+    const char *wanted = vly_json_number(json, &one->value);
+    one->has = !wanted;
+    return wanted;
+}
+
+vly_status vly_node_params_find(const char *text, size_t n, const char *name,
+                                const char *member, bool *has, double *value,
+                                vly_error *error)
+{
+    one_member one = {.name = member};
+    vly_status status = read_object(text, n, name, find_member, &one, error);
+    if (status == VLY_OK) {
+        *has = one.has;
+        *value = one.has ? one.value + 0.0 : *value; /* -0 becomes 0 */
+    }
+    return status;
+}
+
+typedef struct other_members {
+    const char *const *known;
+    uint32_t n_known;
+    char *out;
+    size_t size;
+} other_members;
+
+/* Whether text is one of the names in list, "a, b". */
+static bool is_listed(const char *list, const char *text)
+{
+    const size_t n = strlen(text);
+    for (const char *at = list; *at; at += strcspn(at, ",")) {
+        at += strspn(at, ", ");
+        if (strncmp(at, text, n) == 0 && (at[n] == ',' || at[n] == 0))
+            return true;
+    }
+    return false;
+}
+
+static const char *list_member(void *context, vly_json *json, const char *key,
+                               size_t at)
+{
+    const other_members *of = context;
+    const size_t used = strlen(of->out);
+    bool known = is_listed(of->out, key);
+    (void)at;
+    for (uint32_t i = 0; i < of->n_known; i++)
+        known = known || strcmp(of->known[i], key) == 0;
+    if (!known)
+        snprintf(of->out + used, of->size - used, "%s%s", used ? ", " : "",
+                 key);
+    return skip(json, 0);
+}
+
+vly_status vly_node_params_others(const char *text, size_t n, const char *name,
+                                  const char *const *known, uint32_t n_known,
+                                  char *out, size_t size, vly_error *error)
+{
+    other_members of = {known, n_known, out, size};
+    return read_object(text, n, name, list_member, &of, error);
 }

@@ -20,6 +20,8 @@ typedef struct vly_node_type {
     bool has; /* value is there */
     double value;
     char *params; /* file of dynamics_params; NULL: none, or not needed */
+    char *kind;   /* model_type and model_template, with texts; NULL: none */
+    char *model;
 } vly_node_type;
 
 typedef struct vly_node_types {
@@ -30,7 +32,7 @@ typedef struct vly_node_types {
 } vly_node_types;
 
 /* Columns separated by blanks, NULL for no value (SONATA's developer guide).
- * column   the value's
+ * column   the value's; NULL: texts of the model instead of a value
  * name     outlives it
  * Errors   E_PARSE with a place; E_NOMEM. deinit is legal after a failure. */
 vly_status vly_node_types_init(vly_node_types *types, FILE *file,
@@ -48,5 +50,10 @@ const vly_node_type *vly_node_types_find(const vly_node_types *types,
 vly_status vly_node_params_find(const char *text, size_t n, const char *name,
                                 const char *member, bool *has, double *value,
                                 vly_error *error);
+/* Appends members of the object that are not in known[n_known], each once, to
+ * the text in out, as "a, b". Errors  as of vly_node_params_find */
+vly_status vly_node_params_others(const char *text, size_t n, const char *name,
+                                  const char *const *known, uint32_t n_known,
+                                  char *out, size_t size, vly_error *error);
 
 #endif

@@ -219,61 +219,75 @@ out:
 }
 
 /* The path of a file of dynamics_params, as messages show it. */
-static vly_status params_path(node_values *of, const char *params, char **path)
+static vly_status params_path(vly_reader *reader,
+                              const vly_toml_node *types_file,
+                              const vly_toml_node *dir, const char *params,
+                              char **path)
 {
-    const vly_toml_node *dir = of->params_dir;
-    const char *types = of->types_file->u.string;
+    const char *types = types_file->u.string;
     const char *slash = strrchr(types, '/');
     const char *folder = NULL;
     vly_status status = VLY_OK;
     if (dir)
-        VLY_TRY(
-            vly_reader_string(of->reader, dir, "dynamics_params_dir", &folder));
+        VLY_TRY(vly_reader_string(reader, dir, "dynamics_params_dir", &folder));
     const int n = *params == '/' ? 0
                   : folder       ? (int)strlen(folder)
                   : slash        ? (int)(slash - types)
                                  : 0;
     const bool between = n > 0 || (slash == types && !folder && *params != '/');
-    VLY_TRY(
-        vly_reader_alloc(of->reader, (size_t)n + strlen(params) + 2, 1, path));
+    VLY_TRY(vly_reader_alloc(reader, (size_t)n + strlen(params) + 2, 1, path));
     sprintf(*path, "%.*s%s%s", n, folder ? folder : types, between ? "/" : "",
             params);
 out:
     return status;
 }
 
+vly_status vly_node_params_text(vly_reader *reader,
+                                const vly_toml_node *types_file,
+                                const vly_toml_node *params_dir,
+                                const char *params, char **name, char **text,
+                                size_t *n)
+{
+    FILE *file = NULL;
+    char *path = NULL;
+    vly_error why = VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    VLY_TRY(params_path(reader, types_file, params_dir, params, name));
+    VLY_TRY(vly_file_open_key(reader, types_file, "node_types_file", *name,
+                              &path, &file));
+    status = vly_reading_whole(file, *name, "parameters of a node type",
+                               VLY_NODE_PARAMS_MAX, text, n, &why);
+    status = vly_file_placed(reader, types_file, status, &why);
+out:
+    if (file)
+        fclose(file);
+    return status;
+}
+
 /* Replaces the file of dynamics_params of a type by its value, if it has it. */
 static vly_status read_params(node_values *of, vly_node_type *type)
 {
-    FILE *file = NULL;
-    char *given = NULL;
-    char *path = NULL;
+    char *name = NULL;
     char *text = NULL;
     size_t n = 0;
     vly_error why = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
-    VLY_TRY(params_path(of, type->params, &given));
-    VLY_TRY(vly_file_open_key(of->reader, of->types_file, "node_types_file",
-                              given, &path, &file));
-    status = vly_reading_whole(file, given, "parameters of a node type",
-                               VLY_NODE_PARAMS_MAX, &text, &n, &why);
-    if (status == VLY_OK)
-        status = vly_node_params_find(text, n, given, of->column, &type->has,
-                                      &type->value, &why);
+    VLY_TRY(vly_node_params_text(of->reader, of->types_file, of->params_dir,
+                                 type->params, &name, &text, &n));
+    status = vly_node_params_find(text, n, name, of->column, &type->has,
+                                  &type->value, &why);
     VLY_TRY(vly_file_placed(of->reader, of->types_file, status, &why));
     vly_free(type->params);
     type->params = NULL;
 out:
     vly_free(text);
-    if (file)
-        fclose(file);
     return status;
 }
 
 static vly_status no_value(node_values *of, uint32_t i, bool known)
 {
     const long long id = of->sets[VLY_NODES_TYPE][i];
-    char sentence[400];
+    char sentence[520];
     if (!of->types_file)
         snprintf(sentence, sizeof(sentence),
                  "group %lld has no %.80s, wanted it, or node_types_file",
@@ -284,9 +298,9 @@ static vly_status no_value(node_values *of, uint32_t i, bool known)
     else
         snprintf(sentence, sizeof(sentence),
                  "is %lld, a type that has in %.150s and in its "
-                 "dynamics_params no %.80s, wanted it there or in the node's "
-                 "group",
-                 id, of->types.name, of->column);
+                 "dynamics_params no %.80s for %.80s, wanted it there or in "
+                 "the node's group, or a number",
+                 id, of->types.name, of->column, of->spec->what);
     const vly_nodes_set set = of->types_file ? VLY_NODES_TYPE : VLY_NODES_GROUP;
     return fail_node(of, vly_nodes_set_name(set), i, sentence);
 }

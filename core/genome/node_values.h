@@ -15,6 +15,13 @@ vly_status vly_values_from_nodes(vly_reader *reader, const vly_toml_node *node,
                                  const vly_value_spec *spec, const char *path,
                                  const char *column, double **values,
                                  uint32_t *n);
+/* The text of the file of dynamics_params `params`, by vly_malloc; *name is its
+ * path for messages, which lives as long as the reader. */
+vly_status vly_node_params_text(vly_reader *reader,
+                                const vly_toml_node *types_file,
+                                const vly_toml_node *params_dir,
+                                const char *params, char **name, char **text,
+                                size_t *n);
 /* Refuses keys that only such a file has.
  * Errors  E_PARSE */
 vly_status vly_values_no_nodes(vly_reader *reader, const vly_toml_node *node);

@@ -12,6 +12,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/edge_types.c
     ${CMAKE_CURRENT_LIST_DIR}/edge_table.c
     ${CMAKE_CURRENT_LIST_DIR}/node_hdf5.c
+    ${CMAKE_CURRENT_LIST_DIR}/node_model.c
     ${CMAKE_CURRENT_LIST_DIR}/node_types.c
     ${CMAKE_CURRENT_LIST_DIR}/node_values.c
     ${CMAKE_CURRENT_LIST_DIR}/expression.c

@@ -26,14 +26,15 @@ static void demand(bool holds, const char *what)
     abort();
 }
 
-static void try_types(char *copy, size_t size)
+/* column: NULL for the texts of models */
+static void try_types(char *copy, size_t size, const char *column)
 {
     vly_node_types types;
     vly_error error = VLY_ERROR_INIT;
     FILE *file = fmemopen(copy, size + 1, "r"); /* takes no empty memory */
     demand(file != NULL, "no file");
     const vly_status status =
-        vly_node_types_init(&types, file, "fuzz", "tau_m", &error);
+        vly_node_types_init(&types, file, "fuzz", column, &error);
     fclose(file);
     for (uint32_t i = 0; status == VLY_OK && i < types.n; i++) {
         const vly_node_type *type = &types.list[i];
@@ -60,6 +61,12 @@ static void try_params(const char *copy, size_t size)
                (status == VLY_E_PARSE && strlen(error.message) > 10),
            "parameters refused without a sentence");
     demand(isfinite(value) && (has || value == 0), "no number");
+    char others[40] = "";
+    static const char *const known[] = {"tau_m"};
+    demand(vly_node_params_others(copy, size, "fuzz", known, 1, others,
+                                  sizeof(others), &error) == VLY_OK ||
+               strlen(error.message) > 10,
+           "parameters refused without a sentence");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -72,7 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     copy[size] = 0;
     try_params(copy, size);
     copy[size] = '\n';
-    try_types(copy, size);
+    try_types(copy, size, "tau_m");
+    try_types(copy, size, NULL);
     free(copy);
     demand(vly_memory_live() == before, "memory is left");
     return 0;

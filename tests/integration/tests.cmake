@@ -295,6 +295,9 @@ vly_test(test_science_vogels LABELS integration slow TIMEOUT 600
          LIBRARIES m DEPENDS cpu)
 vly_test(test_science_clusters LABELS integration slow TIMEOUT 600
          SOURCES test_science_clusters.c science_sample.c LIBRARIES m DEPENDS cpu)
+vly_test(test_science_kumar LABELS integration
+         SOURCES test_science_kumar.c science_sample.c spike_statistics.c
+         LIBRARIES m DEPENDS cpu)
 vly_test(test_science_brunel LABELS integration slow
          SOURCES test_science_brunel.c spike_statistics.c
          LIBRARIES m DEPENDS cpu)
@@ -353,6 +356,8 @@ vly_test(test_device_watch LABELS unit
          SOURCES ../unit/test_device_watch.c LIBRARIES m)
 vly_test(test_record_resume LABELS unit SOURCES ../unit/test_record_resume.c)
 vly_test(test_record_stream LABELS unit SOURCES ../unit/test_record_stream.c)
+vly_test(test_record_ports LABELS integration SOURCES test_record_ports.c
+         DEPENDS cpu)
 vly_test(test_record_fields LABELS integration
          SOURCES test_record_fields.c DEPENDS cpu volley_command)
 vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c

@@ -263,18 +263,146 @@ static void types_refused(void **state)
             "dynamics_params_dir without node_types_file, wanted both");
 }
 
+/* ---- models ------------------------------------------------------------- */
+
+#define AREA(before)                                                           \
+    "format = 1\n[run]\ndt_ms = 0.1\n" before "[area.A]\nneurons = 4\n"
+#define MODEL "model = { file = \"n.h5\", node_types_file = \"types.csv\" }\n"
+#define DELTA                                                                  \
+    "{\"C_m\": 200, \"t_ref\": 3, \"E_L\": -70, \"V_th\": -55, \"V_reset\": "  \
+    "-60, "                                                                    \
+    "\"tau_m\": 8, \"I_e\": 5, \"V_m\": -65, \"beta\": [1]}"
+
+static void put_models(const char *first, const char *second)
+{
+    char text[300];
+    snprintf(text, sizeof(text),
+             "node_type_id model_type model_template dynamics_params\n"
+             "100 %s a.json\n101 %s b.json\n",
+             first, second);
+    put_text(FOLDER "/types.csv", text);
+}
+
+static void same_genome(const char *text, const char *other, const char *note)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    vly_genome *wanted = genome_of(other);
+    assert_ok(load(text, &genome, &error), error);
+    if (memcmp(&genome->hash, &wanted->hash, sizeof(genome->hash)) != 0)
+        fail_msg("not %s:\n%s", other, genome->resolved);
+    assert_int_equal(genome->n_notes, note ? 1 : 0);
+    if (note && !strstr(genome->notes[0], note))
+        fail_msg("\"%s\" lacks \"%s\"", genome->notes[0], note);
+    vly_genome_destroy(genome);
+    vly_genome_destroy(wanted);
+}
+
+/* Parameters of a group, of types and of dynamics_params; a key of the area
+ * takes precedence over all. */
+static void models(void **state)
+{
+    (void)state;
+    put_models("point_neuron nest:iaf_psc_delta", "NULL nest:iaf_psc_delta");
+    put_text(FOLDER "/a.json", DELTA);
+    put_text(FOLDER "/b.json",
+             "{\"C_m\": 250, \"t_ref\": 2, \"E_L\": -71, \"V_th\": -50, "
+             "\"V_reset\": -61, \"tau_m\": 9, \"I_e\": 0, \"beta\": 2}");
+    same_genome(AREA("") MODEL "i_e_pa = 7\n",
+                AREA("") "model = \"lif_psc_delta\"\nc_m_pf = [200, 200, 250, "
+                         "250]\nt_ref_ms = [3, 3, 2, 2]\ne_l_mv = [-70, -70, "
+                         "-71, -71]\nv_th_mv = [-55, -55, -50, -50]\n"
+                         "v_reset_mv = [-60, -60, -61, -61]\n"
+                         "tau_m_ms = [10, 8, 12, 9]\ni_e_pa = 7\n",
+                "dynamics_params of types.csv: V_m, beta: not used, no "
+                "parameter of lif_psc_delta");
+}
+
+/* A [neuron] of the template's name is that model, with NEST's names. */
+static void models_of_users(void **state)
+{
+    static const char own[] = AREA(
+        "[neuron.iaf_own]\nparam = { tau_m = \"10 ms\", v_th = \"-50 mV\", "
+        "tau_syn_ex = \"2 ms\", k = 1 }\n"
+        "port = { x = \"mV\" }\nstate = { v = \"0 mV\" }\n"
+        "eq = \"v' = -k*v/tau_m\"\non.x = \"v += tau_syn_ex/tau_m*in\"\n"
+        "spike = \"v >= v_th\"\nreset = \"v = -90 mV\"\n");
+    char text[900];
+    char other[900];
+    (void)state;
+    attribute = NULL;
+    put_models("point_process nest:iaf_own", "point_process nest:iaf_own");
+    put_text(FOLDER "/a.json",
+             "{\"tau_m\": 8, \"V_th\": 3, \"tau_syn_ex\": 4, \"k\": 2}");
+    put_text(FOLDER "/b.json",
+             "{\"tau_m\": 9, \"V_th\": 3, \"tau_syn_ex\": 5, \"k\": 3}");
+    snprintf(text, sizeof(text), "%s" MODEL, own);
+    snprintf(other, sizeof(other),
+             "%smodel = \"iaf_own\"\ntau_m_ms = [8, 8, 9, 9]\nv_th_mv = [3, 3, "
+             "3, 3]\ntau_syn_ex_ms = [4, 4, 5, 5]\nk = [2, 2, 3, 3]\n",
+             own);
+    same_genome(text, other, NULL);
+}
+
+static void models_refused(void **state)
+{
+    static const struct {
+        const char *first;
+        const char *second;
+        const char *message;
+    } cases[] = {
+        {"point_neuron nest:iaf_psc_exp", "point_neuron nest:iaf_psc_delta",
+         ":6:44: types.csv: node_type_id 100 is nest:iaf_psc_exp, and 101 is "
+         "nest:iaf_psc_delta, wanted one model"},
+        {"biophysical ctdb:Biophys1.hoc", "biophysical ctdb:Biophys1.hoc",
+         "node_type_id 100: model_type biophysical, model_template "
+         "ctdb:Biophys1.hoc: a neuron with compartments, wanted point_neuron"},
+        {"point_process nrn:IntFire1", "point_process nrn:IntFire1",
+         "model_template nrn:IntFire1: not a model of NEST, wanted nest:NAME"},
+        {"virtual NULL", "virtual NULL",
+         "model_type virtual, model_template NULL: a node that only fires, "
+         "wanted an [area] with generator"},
+        {"point_neuron NULL", "point_neuron nest:iaf_psc_exp",
+         "model_template NULL: no model_template, wanted nest:NAME"},
+        {"point_neuron nest:aeif_cond_alpha", "NULL nest:aeif_cond_alpha",
+         "model_template nest:aeif_cond_alpha: no built-in model has "
+         "alpha-shaped conductances"},
+        {"point_neuron nest:iaf_cond_alpha", "NULL nest:iaf_cond_alpha",
+         "`volley new neurons/iaf_cond_alpha`; wanted a "
+         "[neuron.iaf_cond_alpha]"},
+        {"point_neuron nest:iaf_psc_exp", "point_neuron nest:iaf_psc_exp",
+         "and in its dynamics_params no tau_syn_ex"},
+    };
+    put_text(FOLDER "/a.json", DELTA);
+    put_text(FOLDER "/b.json", DELTA);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        put_models(cases[i].first, cases[i].second);
+        refused(AREA("") MODEL, cases[i].message);
+    }
+    reset(state);
+    refused(AREA("") "model = { file = \"n.h5\" }\n",
+            "model without node_types_file, wanted a [model]");
+    refused(AREA("") "model = { node_types_file = \"types.csv\" }\n",
+            "model without file");
+    refused(AREA("") "model = { file = \"types.csv\", node_types_file = "
+                     "\"types.csv\" }\n",
+            "types.csv is not an HDF5 file, wanted SONATA nodes");
+    refused(AREA("") "model = { file = \"n.h5\", column = \"x\" }\n",
+            "unknown key column");
+    refused(AREA("") "model = { file = 3 }\n", "file is 3, wanted ");
+}
+
 /* The n-th allocation fails: refused as such, and nothing is left. */
-static void no_memory(void **state)
+static void no_memory_of(const char *text)
 {
     vly_error error = VLY_ERROR_INIT;
     vly_status status;
     uint64_t n = 0;
-    (void)state;
     do {
         const uint64_t before = vly_memory_live();
         vly_genome *genome = NULL;
         vly_memory_fail_at(++n);
-        status = load(NET VALUE, &genome, &error);
+        status = load(text, &genome, &error);
         vly_memory_fail_at(0);
         vly_genome_destroy(genome);
         assert_true(status == VLY_OK || status == VLY_E_NOMEM);
@@ -284,11 +412,25 @@ static void no_memory(void **state)
     assert_true(n > 30);
 }
 
+static void no_memory(void **state)
+{
+    (void)state;
+    no_memory_of(NET VALUE);
+    put_models("point_neuron nest:iaf_psc_delta", "NULL nest:iaf_psc_delta");
+    put_text(FOLDER "/a.json", DELTA);
+    put_text(FOLDER "/b.json", DELTA);
+    no_memory_of(AREA("") MODEL "c_m_pf = 1\nt_ref_ms = 1\ne_l_mv = 0\n"
+                                "v_reset_mv = 0\ni_e_pa = 0\n");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup(groups_and_types, reset),
     cmocka_unit_test_setup(groups_alone, reset),
     cmocka_unit_test_setup(nodes_refused, reset),
     cmocka_unit_test_setup(types_refused, reset),
+    cmocka_unit_test_setup(models, reset),
+    cmocka_unit_test_setup(models_of_users, reset),
+    cmocka_unit_test_setup(models_refused, reset),
     cmocka_unit_test_setup(no_memory, reset),
 };
 VLY_TEST_MAIN(tests)

@@ -60,7 +60,8 @@ const char *const schema_forms[VLY_FORMS] = {
         "\"#/$defs/expression\"}]}}",
     [VLY_FORM_PORT] = "{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, "
                       "{\"type\": \"string\"}]}",
-    [VLY_FORM_MODEL] = "{\"type\": \"string\"}",
+    [VLY_FORM_MODEL] = "{\"anyOf\": [{\"type\": \"string\"}, {\"$ref\": "
+                       "\"#/$defs/area.model\"}]}",
     [VLY_FORM_FORMAT] = "{\"const\": 1}",
     [VLY_FORM_NUMBERS] =
         "{\"type\": \"object\", \"additionalProperties\": {\"$ref\": "
