@@ -472,7 +472,7 @@ static void without_memory(void **state)
         vly_net_destroy(net);
         assert_int_equal(vly_memory_live(), live_blocks);
     }
-    assert_true(n_failed > 50 / step);
+    assert_true(n_failed > least_failures(50));
     vly_net_destroy(whole);
     fixture_deinit(&f);
 }

@@ -185,7 +185,7 @@ static void every_allocation(const tool_command *command, const char *line,
     }
     printf("%s: %d\n", line, (int)n_failed);
     assert_int_equal(code, TOOL_EXIT_DONE);
-    assert_true(n_failed >= least / step);
+    assert_true(n_failed >= least_failures(least));
 }
 
 static void running(void **state)

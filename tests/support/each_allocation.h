@@ -19,4 +19,13 @@ static inline uint64_t each_allocation(void)
 #endif
 }
 
+/* How many of them must fail, where `least` of all must. Not every allocation
+ * makes its caller fail, so a sample may have fewer than its share: half of it.
+ */
+static inline uint64_t least_failures(uint64_t least)
+{
+    const uint64_t step = each_allocation();
+    return step == 1 ? least : least / (2 * step);
+}
+
 #endif
