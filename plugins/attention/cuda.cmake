@@ -9,7 +9,7 @@ find_package(CUDAToolkit REQUIRED)
 get_property(options DIRECTORY PROPERTY COMPILE_OPTIONS)
 set_property(DIRECTORY PROPERTY COMPILE_OPTIONS
     "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${options}>"
-    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra${VOLLEY_CUDA_FLAGS}>")
 
 # cuDNN's graphs use no CUDA, so tests link them without a device
 add_library(attention_cudnn OBJECT

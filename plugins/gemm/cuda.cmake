@@ -8,7 +8,7 @@ set(CMAKE_CUDA_ARCHITECTURES ${VOLLEY_ACCELERATOR_ARCHITECTURES})
 get_property(options DIRECTORY PROPERTY COMPILE_OPTIONS)
 set_property(DIRECTORY PROPERTY COMPILE_OPTIONS
     "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${options}>"
-    "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-Xcompiler=-Wall,-Wextra,-ffp-contract=off${VOLLEY_CUDA_FLAGS}>")
 find_package(CUDAToolkit REQUIRED)
 
 set(gemm_kernels ${CMAKE_SOURCE_DIR}/kernels/accelerators)
