@@ -317,7 +317,8 @@ static void need_devices(vly_registry *registry)
                 more &= ~(unsigned)RANDOM_SHORT_TERM;
             if ((backend->flags & VLY_BACKEND_MODULATES) == 0)
                 more &= ~(unsigned)RANDOM_MODULATED;
-            if (strcmp(id, "cpu") != 0) /* others refuse rules of users */
+            /* others refuse rules of users */
+            if (strcmp(id, "cpu") != 0 && strcmp(id, "vulkan") != 0)
                 more &= ~(unsigned)RANDOM_RULES;
             continue;
         }

@@ -79,16 +79,15 @@ typedef struct row {
     uint64_t state_digest;
 } row;
 
-/* Rules of users run on the CPU only (test_golden checks that the other
- * backends refuse them), and Vulkan's plan sliced is for maps that do not
- * learn. */
+/* Not every backend runs rules of users (test_golden checks that the others
+ * refuse them), and Vulkan's plan sliced is for maps that do not learn. */
 static bool runs_rules(const vly_connectome *connectome, const char *spec)
 {
     for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
         if (connectome->projections[p].learning &&
             strstr(spec, "plan=sliced") != NULL)
             return false;
-    return strncmp(spec, "cpu", 3) == 0 || !trace_has_users_rule(connectome);
+    return trace_runs_rules(spec) || !trace_has_users_rule(connectome);
 }
 
 static void check(const row *r, const vly_connectome *connectome,

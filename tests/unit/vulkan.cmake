@@ -40,9 +40,10 @@ if(VOLLEY_HAVE_VULKAN)
         ARGUMENTS ${shaders})
 endif()
 
-# users' models as SPIR-V
+# users' models and rules as SPIR-V
 if(TARGET vulkan)
     set(splice ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_splice.c
+        ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_splice_rule.c
         ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_frame.c
         ${CMAKE_SOURCE_DIR}/kernels/vulkan/spirv_rules.c)
     vly_test(test_vulkan_splice LABELS unit APART
