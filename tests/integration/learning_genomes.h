@@ -92,7 +92,7 @@ static const char genome_other_rules[] =
 /* Rules of users: two maps with one of them, texts on one side only, all
  * functions; a built-in rule beside them. R fires in nearly every burst. */
 static const char genome_users[] =
-    "format = 1\n[run]\ndt_ms = 0.5\nbursts = 420\n"
+    "format = 1\n[run]\ndt_ms = 0.5\nbursts = 260\n"
     "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 40\n"
     "v_mv = { uniform = [-70, -50] }\n"
     "[area.B]\nmodel = \"lif_psc_exp2\"\nneurons = 30\ni_e_pa = 400\n"

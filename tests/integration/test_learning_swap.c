@@ -125,7 +125,7 @@ static void act_users(fixture *f, vly_net *net, uint64_t burst)
 
 static const subject users = {
     .genome = genome_users,
-    .bursts = 420,
+    .bursts = 260,
     .least_spikes = 1500,
     .maps = {"pair", "again", "triplet", "after", "before", "own"},
     .act = act_users,
