@@ -332,10 +332,10 @@ vly_common_port vly_common_port_of(const vly_net_desc *desc,
                              .port = p->port & 1};
 }
 
-vly_status vly_common_supports_planes(const vly_net_desc *desc, bool users,
+vly_status vly_common_supports_planes(const vly_net_desc *desc, bool rules,
                                       vly_error *error)
 {
-    vly_status status = check_net(desc, VLY_PORTS_MAX, users, error);
+    vly_status status = check_net(desc, VLY_PORTS_MAX, rules, error);
     /* the last target of port 2 or 3 */
     if (status == VLY_OK && vly_common_most_ports(desc) > 2 &&
         desc->n_neurons > UINT32_MAX / 3)

@@ -44,7 +44,7 @@ bool trace_has_users_rule(const vly_connectome *connectome)
     return false;
 }
 
-bool trace_runs_rules(const char *spec)
+bool trace_runs_users_rules(const char *spec)
 {
     return strncmp(spec, "cpu", 3) == 0 || strncmp(spec, "vulkan", 6) == 0;
 }

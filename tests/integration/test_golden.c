@@ -192,7 +192,7 @@ static bool cannot_run(const row *r, const char *text,
         vly_registry_device(registry, &spec, 1, &backend, &device, NULL) !=
             VLY_OK)
         return false;
-    if (rule ? trace_runs_rules(text)
+    if (rule ? trace_runs_users_rules(text)
              : (backend->flags & VLY_BACKEND_PROGRAMS) != 0)
         return false;
     const char *why =

@@ -317,8 +317,7 @@ static void need_devices(vly_registry *registry)
                 more &= ~(unsigned)RANDOM_SHORT_TERM;
             if ((backend->flags & VLY_BACKEND_MODULATES) == 0)
                 more &= ~(unsigned)RANDOM_MODULATED;
-            /* others refuse rules of users */
-            if (strcmp(id, "cpu") != 0 && strcmp(id, "vulkan") != 0)
+            if (!trace_runs_users_rules(id))
                 more &= ~(unsigned)RANDOM_RULES;
             continue;
         }

@@ -87,7 +87,7 @@ static bool runs_rules(const vly_connectome *connectome, const char *spec)
         if (connectome->projections[p].learning &&
             strstr(spec, "plan=sliced") != NULL)
             return false;
-    return trace_runs_rules(spec) || !trace_has_users_rule(connectome);
+    return trace_runs_users_rules(spec) || !trace_has_users_rule(connectome);
 }
 
 static void check(const row *r, const vly_connectome *connectome,
