@@ -129,9 +129,8 @@ typedef struct vly_common_port {
 } vly_common_port;
 vly_common_port vly_common_port_of(const vly_net_desc *desc,
                                    const vly_projection_desc *p);
-/* vly_common_supports_programs with all ports, where such targets fit. rules:
- * whether the backend runs rules of users. */
-vly_status vly_common_supports_planes(const vly_net_desc *desc, bool rules,
+/* vly_common_supports_programs with all ports, where such targets fit. */
+vly_status vly_common_supports_planes(const vly_net_desc *desc,
                                       vly_error *error);
 /* The program of an area; NULL: it has a built-in model. */
 const vly_program *vly_common_program(const vly_net_desc *desc, uint32_t i);

@@ -160,8 +160,7 @@ static vly_status check_learning(const vly_net_desc *desc, uint32_t index,
     if (!users && learning && vly_common_rule_users(learning->rule))
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
-            "map %s: the %s backend does not run rules of users (%s) yet, cpu "
-            "and cuda do",
+            "map %s: the %s backend does not run rules of users (%s) yet",
             vly_common_projection_desc(desc, index)->map, vly_support_plugin,
             learning->rule);
     return vly_common_check_learning(desc, index, error);
@@ -332,10 +331,10 @@ vly_common_port vly_common_port_of(const vly_net_desc *desc,
                              .port = p->port & 1};
 }
 
-vly_status vly_common_supports_planes(const vly_net_desc *desc, bool rules,
+vly_status vly_common_supports_planes(const vly_net_desc *desc,
                                       vly_error *error)
 {
-    vly_status status = check_net(desc, VLY_PORTS_MAX, rules, error);
+    vly_status status = check_net(desc, VLY_PORTS_MAX, true, error);
     /* the last target of port 2 or 3 */
     if (status == VLY_OK && vly_common_most_ports(desc) > 2 &&
         desc->n_neurons > UINT32_MAX / 3)

@@ -93,7 +93,7 @@ static vly_status check_create(const vly_device_spec *devices,
 {
     vly_status status = vly_cuda_detect(error);
     if (status == VLY_OK)
-        status = vly_common_supports_planes(desc, true, error);
+        status = vly_common_supports_planes(desc, error);
     if (status == VLY_OK)
         status = vly_cuda_ranks_check(desc, error);
     if (status == VLY_OK)

@@ -32,7 +32,7 @@ static void deinit(void)
 
 static vly_status supports(const vly_net_desc *desc, vly_error *error)
 {
-    vly_status status = vly_common_supports_planes(desc, true, error);
+    vly_status status = vly_common_supports_planes(desc, error);
     return status == VLY_OK ? vly_cuda_ranks_check(desc, error) : status;
 }
 

@@ -53,9 +53,11 @@ enum {
     VLY_VULKAN_STATES = VLY_VULKAN_ROWS + VLY_VULKAN_N_SHORT_RULES,
     /* frames of users' models: the update, by number of ports */
     VLY_VULKAN_PROGRAM = VLY_VULKAN_STATES + VLY_VULKAN_N_SHORT_RULES,
-    /* delivers, plan sliced */
-    VLY_VULKAN_SLICES = VLY_VULKAN_PROGRAM + VLY_PORTS_MAX,
-    VLY_VULKAN_FUSED, /* does all of a burst, one for each model */
+    /* frames of users' rules: as LEARN and FLUSH */
+    VLY_VULKAN_RULE_LEARN = VLY_VULKAN_PROGRAM + VLY_PORTS_MAX,
+    VLY_VULKAN_RULE_FLUSH,
+    VLY_VULKAN_SLICES, /* delivers, plan sliced */
+    VLY_VULKAN_FUSED,  /* does all of a burst, one for each model */
     /* frames: the same */
     VLY_VULKAN_PROGRAM_FUSED = VLY_VULKAN_FUSED + VLY_VULKAN_N_MODELS,
     VLY_VULKAN_N_SHADERS = VLY_VULKAN_PROGRAM_FUSED + VLY_PORTS_MAX
@@ -97,7 +99,7 @@ typedef struct vly_vulkan_device {
     VkQueue queue;
     VkPipelineLayout layout;
     vly_vulkan_pipeline kept[VLY_VULKAN_N_SHADERS][VLY_VULKAN_KEPT];
-    struct vly_vulkan_spliced *spliced; /* pipelines of users' models */
+    struct vly_vulkan_spliced *spliced; /* pipelines of users' programs */
     VkPhysicalDeviceMemoryProperties memory;
     uint64_t allocation_max;    /* bytes of one block */
     uint32_t family;            /* of the queue */
@@ -190,9 +192,9 @@ VkResult vly_vulkan_pipeline_build(const vly_vulkan_device *device,
  * only when the first dispatch runs: 18 to 38 MB of addresses a shader. */
 #define VLY_VULKAN_COMPILER_BYTES ((size_t)128 << 20)
 
-/* ---- vulkan_program.c -------------------------------------------------- */
+/* ---- vulkan_spliced.c -------------------------------------------------- */
 
-/* Destroys the pipelines of users' models. */
+/* Destroys the pipelines of users' models and rules. */
 void vly_vulkan_spliced_destroy(vly_vulkan_device *device);
 
 #endif

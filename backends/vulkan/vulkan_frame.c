@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the frame of users' models, and puts the new bodies in the places of
- * the old ones. Types and functions are found by what they are and by name.
+ * Reads a frame for users' models or rules, and puts the new bodies in the
+ * places of the old ones. Types and functions are found by what they are and by
+ * name.
  */
 #include "vulkan_frame.h"
 
@@ -10,12 +11,6 @@
 
 #define HEADER_WORDS 5u
 #define BOUND_AT 3u
-
-static const char *const function_names[VLY_FRAME_FUNCTIONS] = {
-#define NAME(name) #name,
-    VLY_FRAME_EACH(NAME)
-#undef NAME
-};
 
 void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
                    const uint32_t *words, uint32_t n)
@@ -36,27 +31,68 @@ void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
     t->n += n + 1;
 }
 
+/* ---- parts of bodies ---------------------------------------------------- */
+
+uint32_t vly_frame_constant(vly_frame *s, uint32_t type, uint32_t bits)
+{
+    PUT(s, &s->globals, OP_CONSTANT, type, s->bound, bits);
+    return s->bound++;
+}
+
+uint32_t vly_frame_share(vly_frame *s, uint32_t pointer, uint32_t type,
+                         uint32_t function, uint32_t k)
+{
+    uint32_t number_of = vly_frame_constant(s, s->type_uint, k);
+    uint32_t variable = s->bound++;
+    PUT(s, &s->globals, OP_VARIABLE, pointer, variable, CLASS_PRIVATE);
+    uint32_t found =
+        MAKE(s, OP_FUNCTION_CALL, type, s->function[function], number_of);
+    PUT(s, s->at, OP_STORE, variable, found);
+    s->variable[s->n_variables++] = variable;
+    return variable;
+}
+
+/* A float that the check does not accept as a constant is made of its bits.
+ * Mesa's compiler for processors takes 0 * x as 0 and 0 + x as x where it knows
+ * the 0 (lp_build_mul, seen with 22.3), which is wrong for infinities and -0,
+ * so it may not know. */
+uint32_t vly_frame_number(vly_frame *s, uint32_t bits)
+{
+    if ((bits & 0x7fffffffu) == 0) {
+        uint32_t word = MAKE(s, OP_LOAD, s->type_uint, s->nothing);
+        uint32_t sign = vly_frame_constant(s, s->type_uint, bits);
+        if (bits != 0)
+            word = MAKE(s, OP_BIT_XOR, s->type_uint, word, sign);
+        return MAKE(s, OP_BITCAST, s->type_float, word);
+    }
+    if (vly_spirv_is_constant(bits))
+        return vly_frame_constant(s, s->type_float, bits);
+    uint32_t whole = vly_frame_constant(s, s->type_uint, bits);
+    return MAKE(s, OP_BITCAST, s->type_float, whole);
+}
+
 /* ---- the frame ---------------------------------------------------------- */
 
-int vly_frame_refuse(char *message, const char *what, unsigned where)
+int vly_frame_refuse(const vly_frame *s, char *message, const char *why,
+                     unsigned where)
 {
-    snprintf(message, VLY_SPIRV_MESSAGE,
-             "the shader for users' models: %s (%u)", what, where);
+    snprintf(message, VLY_SPIRV_MESSAGE, "%s: %s (%u)", s->kind->what, why,
+             where);
     return -1;
 }
 
 static void note_name(vly_frame *s, const uint32_t *w, uint32_t n)
 {
-    static const char head[] = "vly_program_";
+    const size_t head = strlen(s->kind->head);
     const char *name = (const char *)(w + 2);
     const size_t room = (n - 2) * sizeof *w;
-    if (room <= sizeof head || memcmp(name, head, sizeof head - 1) != 0)
+    if (room <= head + 1 || memcmp(name, s->kind->head, head) != 0)
         return;
-    const char *rest = name + sizeof head - 1;
-    for (uint32_t k = 0; k < VLY_FRAME_FUNCTIONS; k++) {
-        size_t length = strlen(function_names[k]);
-        if (room > sizeof head + length &&
-            memcmp(rest, function_names[k], length) == 0 && rest[length] == '(')
+    const char *rest = name + head;
+    for (uint32_t k = 0; k < s->kind->n; k++) {
+        size_t length = strlen(s->kind->names[k]);
+        if (room > head + length + 1 &&
+            memcmp(rest, s->kind->names[k], length) == 0 && rest[length] == '(')
             s->function[k] = w[1];
     }
 }
@@ -88,10 +124,14 @@ static void note_type(vly_frame *s, const uint32_t *w, uint32_t n)
     }
 }
 
-static int is_replaced(const vly_frame *s, uint32_t function)
+/* The number of a function that gets a new body, or kind->n. */
+static uint32_t replaced(const vly_frame *s, uint32_t function)
 {
-    return function != 0 &&
-           (function == s->function[F_load] || function == s->function[F_step]);
+    uint32_t k = 0;
+    while (k < s->kind->n && (function == 0 || function != s->function[k] ||
+                              (s->kind->bodies >> k & 1u) == 0))
+        k++;
+    return k;
 }
 
 /* An instruction of a body that is replaced: -1 if it is not one of those that
@@ -114,12 +154,28 @@ static int note_gone(vly_frame *s, const uint32_t *w)
     return -1;
 }
 
+/* Whether all is there. */
+static int check_all(const vly_frame *s, char *message)
+{
+    const vly_frame_kind *kind = s->kind;
+    for (uint32_t k = 0; k < kind->n; k++) {
+        if (s->function[k] == 0)
+            return vly_frame_refuse(s, message, kind->names[k], k);
+        if (s->n_parameters[k] > 0 && s->n_parameters[k] < kind->least)
+            return vly_frame_refuse(s, message, "a parameter is missing",
+                                    s->n_parameters[k]);
+    }
+    if (s->type_void == 0 || s->type_bool == 0 || s->type_float == 0 ||
+        s->pointer_uint == 0 || (kind->has_longs && s->pointer_long == 0))
+        return vly_frame_refuse(s, message, "a type is missing", 0);
+    return 0;
+}
+
 /* The frame is the build's own: vly_spirv_check has seen that its instructions
  * fit. */
 static int read_all(vly_frame *s, char *message)
 {
     uint32_t function = 0;
-    uint32_t n_parameters = 0;
     for (size_t at = HEADER_WORDS; at < s->n; at += s->words[at] >> 16) {
         const uint32_t *w = s->words + at;
         const uint32_t opcode = w[0] & 0xffffu;
@@ -127,28 +183,21 @@ static int read_all(vly_frame *s, char *message)
             note_name(s, w, w[0] >> 16);
         else if (opcode >= OP_TYPE_VOID && opcode <= OP_TYPE_POINTER)
             note_type(s, w, w[0] >> 16);
-        else if (opcode == OP_FUNCTION)
+        if (opcode == OP_FUNCTION)
             function = w[2];
-        else if (!is_replaced(s, function))
-            continue;
-        else if (opcode != OP_FUNCTION_PARAMETER) {
-            if (note_gone(s, w) != 0)
-                return vly_frame_refuse(message, "unexpected opcode in it",
-                                        opcode);
-        } else if (n_parameters < VLY_FRAME_PARAMETERS)
-            s->parameter[n_parameters++] = w[2];
+        const uint32_t k = replaced(s, function);
         if (opcode == OP_FUNCTION_END)
             function = 0;
+        if (k == s->kind->n || opcode == OP_FUNCTION)
+            continue;
+        if (opcode != OP_FUNCTION_PARAMETER) {
+            if (note_gone(s, w) != 0)
+                return vly_frame_refuse(s, message, "unexpected opcode in it",
+                                        opcode);
+        } else if (s->n_parameters[k] < VLY_FRAME_PARAMETERS)
+            s->parameter[k][s->n_parameters[k]++] = w[2];
     }
-    for (uint32_t k = 0; k < VLY_FRAME_FUNCTIONS; k++)
-        if (s->function[k] == 0)
-            return vly_frame_refuse(message, function_names[k], k);
-    if ((n_parameters != 4 && n_parameters != VLY_FRAME_PARAMETERS) ||
-        s->type_void == 0 || s->type_bool == 0 || s->type_float == 0 ||
-        s->pointer_uint == 0 || s->pointer_long == 0)
-        return vly_frame_refuse(message, "a type or a parameter is missing",
-                                n_parameters);
-    return 0;
+    return check_all(s, message);
 }
 
 /* ---- writing ------------------------------------------------------------ */
@@ -167,16 +216,8 @@ static void put_entry(vly_frame *s, const uint32_t *w)
     uint32_t n = 0;
     for (uint32_t i = 1; i < w[0] >> 16 && n < 256; i++)
         all[n++] = w[i];
-    for (uint32_t f = 0; f < VLY_PROGRAM_MAX_FIELDS; f++)
-        if (s->field[f] != 0)
-            all[n++] = s->field[f];
-    for (uint32_t k = 0; k < VLY_PROGRAM_MAX_COEFS; k++)
-        if (s->coef[k] != 0)
-            all[n++] = s->coef[k];
-    for (uint32_t g = 0; g < VLY_FRAME_GROUPS; g++)
-        if (s->vary[g] != 0)
-            all[n++] = s->vary[g];
-    all[n++] = s->nothing;
+    for (uint32_t i = 0; i < s->n_variables; i++)
+        all[n++] = s->variable[i];
     vly_frame_put(s, &s->made, OP_ENTRY_POINT, all, n);
 }
 
@@ -199,9 +240,10 @@ static void put_all(vly_frame *s)
                 append(s, &s->globals);
             at_types = 0;
         }
-        if (is_replaced(s, function) && opcode == OP_FUNCTION_END)
-            append(s, function == s->function[F_load] ? &s->load : &s->step);
-        else if (is_replaced(s, function) && opcode != OP_FUNCTION &&
+        const uint32_t k = replaced(s, function);
+        if (k < s->kind->n && opcode == OP_FUNCTION_END)
+            append(s, &s->body[k]);
+        else if (k < s->kind->n && opcode != OP_FUNCTION &&
                  opcode != OP_FUNCTION_PARAMETER)
             continue;
         if (opcode == OP_FUNCTION_END)
@@ -219,7 +261,7 @@ int vly_frame_read(vly_frame *s, char *message)
     return read_all(s, message);
 }
 
-int vly_frame_assemble(vly_frame *s)
+static int assemble(vly_frame *s)
 {
     /* the header, in the form of an instruction */
     vly_frame_put(s, &s->made, 0, s->words + 1, HEADER_WORDS - 1);
@@ -231,12 +273,31 @@ int vly_frame_assemble(vly_frame *s)
     return 0;
 }
 
+int vly_frame_finish(vly_frame *s, uint32_t **out, size_t *n_out, char *message)
+{
+    uint32_t *done = NULL;
+    size_t n_done = 0;
+    int failed = assemble(s);
+    if (!failed)
+        failed = vly_spirv_decorate(s->made.words, s->made.n, &done, &n_done,
+                                    message);
+    if (!failed)
+        failed = vly_spirv_check(done, n_done, message);
+    if (failed) {
+        free(done);
+        return failed;
+    }
+    *out = done;
+    *n_out = n_done;
+    return 0;
+}
+
 void vly_frame_free(vly_frame *s)
 {
     free(s->gone);
     free(s->globals.words);
-    free(s->load.words);
-    free(s->step.words);
+    for (uint32_t k = 0; k < VLY_FRAME_FUNCTIONS; k++)
+        free(s->body[k].words);
     free(s->made.words);
     free(s);
 }

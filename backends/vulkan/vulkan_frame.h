@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * For vulkan_splice.c only: a frame, and the text that is written into it.
+ * For vulkan_splice*.c only: a frame, and the text that is written into it.
  */
 #ifndef VOLLEY_VULKAN_FRAME_H
 #define VOLLEY_VULKAN_FRAME_H
@@ -7,8 +7,12 @@
 #include "backends/common/backend_common.h"
 #include "vulkan_splice.h"
 
-/* Of step: i, neuron, in0, in1 and, with more ports, in2 and in3. */
+/* Of a function at most. Those of a step: i, neuron, in0, in1 and, with more
+ * ports, in2 and in3. */
 #define VLY_FRAME_PARAMETERS (2 + VLY_PORTS_MAX)
+#define VLY_FRAME_FUNCTIONS 16u
+#define VLY_FRAME_VARIABLES                                                    \
+    (VLY_PROGRAM_MAX_FIELDS + VLY_PROGRAM_MAX_COEFS + VLY_FRAME_GROUPS + 1)
 #define VLY_FRAME_GROUPS (VLY_PROGRAM_MAX_COEFS / 32)
 
 /* Opcodes of the specification, by its names, and a storage class. */
@@ -49,28 +53,16 @@ enum {
     CLASS_PRIVATE = 6
 };
 
-/* Functions of the frame: vly_program_NAME. The first two get new bodies. */
-#define VLY_FRAME_EACH(X)                                                      \
-    X(load)                                                                    \
-    X(step)                                                                    \
-    X(row)                                                                     \
-    X(field)                                                                   \
-    X(become)                                                                  \
-    X(word)                                                                    \
-    X(vary)                                                                    \
-    X(column)                                                                  \
-    X(uniform)                                                                 \
-    X(inverse)                                                                 \
-    X(root)                                                                    \
-    X(exp)                                                                     \
-    X(decay_mean)                                                              \
-    X(store)
-enum {
-#define NUMBER(name) F_##name,
-    VLY_FRAME_EACH(NUMBER)
-#undef NUMBER
-        VLY_FRAME_FUNCTIONS
-};
+/* What a frame is for, and its functions. */
+typedef struct vly_frame_kind {
+    const char *what;         /* in messages */
+    const char *head;         /* of the names of its functions */
+    const char *const *names; /* [n] the rest of them */
+    uint32_t n;
+    uint32_t bodies;    /* bit k: function k gets a new body */
+    uint32_t least;     /* parameters of those that have some */
+    uint32_t has_longs; /* 1: private variables of 64 bits are wanted */
+} vly_frame_kind;
 
 typedef struct vly_frame_text {
     uint32_t *words;
@@ -79,11 +71,15 @@ typedef struct vly_frame_text {
 } vly_frame_text;
 
 typedef struct vly_frame {
-    const vly_program *program;
+    const vly_frame_kind *kind;
+    const vly_program *program; /* of a model, or a function of a rule */
     const uint32_t *words;
     size_t n;
     uint8_t *gone; /* [bound] made by the bodies that are replaced */
     uint32_t function[VLY_FRAME_FUNCTIONS];
+    /* of functions with a new body */
+    uint32_t parameter[VLY_FRAME_FUNCTIONS][VLY_FRAME_PARAMETERS];
+    uint32_t n_parameters[VLY_FRAME_FUNCTIONS];
     uint32_t type_void;
     uint32_t type_bool;
     uint32_t type_uint;
@@ -91,11 +87,12 @@ typedef struct vly_frame {
     uint32_t type_float;
     uint32_t pointer_uint; /* to a private variable */
     uint32_t pointer_long;
-    uint32_t parameter[VLY_FRAME_PARAMETERS]; /* of step */
     uint32_t bound;
     uint32_t zero;
     uint32_t one;
-    uint32_t field[VLY_PROGRAM_MAX_FIELDS]; /* variables; 0: not used */
+    uint32_t variable[VLY_FRAME_VARIABLES]; /* all that are added */
+    uint32_t n_variables;
+    uint32_t field[VLY_PROGRAM_MAX_FIELDS]; /* some of them; 0: not used */
     uint32_t coef[VLY_PROGRAM_MAX_COEFS];
     uint32_t vary[VLY_FRAME_GROUPS];
     uint32_t nothing; /* a variable with 0; no compiler knows its value */
@@ -103,8 +100,8 @@ typedef struct vly_frame {
     uint32_t value[VLY_PROGRAM_MAX_OPS];
     uint32_t truth[VLY_PROGRAM_MAX_OPS]; /* the same as a bool, or 0 */
     vly_frame_text globals;
-    vly_frame_text load;
-    vly_frame_text step;
+    vly_frame_text body[VLY_FRAME_FUNCTIONS];
+    vly_frame_text *at; /* the body that is written */
     vly_frame_text made;
     int no_memory;
 } vly_frame;
@@ -116,13 +113,28 @@ void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
     vly_frame_put(s, t, opcode, (const uint32_t[]){__VA_ARGS__},               \
                   sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
-/* "the shader for users' models: WHAT (WHERE)"; returns -1 */
-int vly_frame_refuse(char *message, const char *what, unsigned where);
-/* Finds types, functions and parameters: all but words, n and program of an
- * empty frame. Returns 0, -1 or VLY_SPIRV_NO_MEMORY */
+/* An instruction of the body at hand with a result; evaluates to its id. */
+#define MAKE(s, opcode, type, ...)                                             \
+    (PUT(s, (s)->at, opcode, type, (s)->bound, __VA_ARGS__), (s)->bound++)
+
+/* A constant with these bits. */
+uint32_t vly_frame_constant(vly_frame *s, uint32_t type, uint32_t bits);
+/* A variable for the result of function(k); the body at hand fills it. */
+uint32_t vly_frame_share(vly_frame *s, uint32_t pointer, uint32_t type,
+                         uint32_t function, uint32_t k);
+/* The float with these bits, of which compilers do not know that it is 0. */
+uint32_t vly_frame_number(vly_frame *s, uint32_t bits);
+
+/* "WHAT: WHY (WHERE)"; returns -1 */
+int vly_frame_refuse(const vly_frame *s, char *message, const char *why,
+                     unsigned where);
+/* Finds types, functions and parameters: all but words, n, kind and program of
+ * an empty frame. Returns 0, -1 or VLY_SPIRV_NO_MEMORY */
 int vly_frame_read(vly_frame *s, char *message);
-/* The module with the new bodies, in made. Returns 0, or VLY_SPIRV_NO_MEMORY */
-int vly_frame_assemble(vly_frame *s);
+/* The module with the new bodies, decorated and checked; *out: malloc'ed.
+ * Returns 0, -1 or VLY_SPIRV_NO_MEMORY */
+int vly_frame_finish(vly_frame *s, uint32_t **out, size_t *n_out,
+                     char *message);
 void vly_frame_free(vly_frame *s);
 
 #endif

@@ -15,6 +15,7 @@
 #include "backends/common/common_weights.h"
 #include "vulkan_blocks.h"
 #include "vulkan_modulator.h"
+#include "vulkan_rule.h"
 #include "vulkan_short_term.h"
 
 /* bursts after which the host flushes, so that ages are renewed */
@@ -76,9 +77,14 @@ static void dispatch_rules(vly_backend_net *net, VkCommandBuffer commands,
                            uint32_t k, uint32_t all)
 {
     const uint32_t *first = net->plastic.first;
-    for (uint32_t rule = 0; rule < VLY_VULKAN_N_RULES; rule++)
+    const uint32_t n_rules = vly_vulkan_rules_all(net);
+    for (uint32_t rule = 0; rule < n_rules; rule++)
         dispatch_maps(
-            net, commands, pipelines[shader + rule],
+            net, commands,
+            rule < VLY_VULKAN_N_RULES
+                ? pipelines[shader + rule]
+                : vly_vulkan_rule_pipeline(net, rule,
+                                           shader == VLY_VULKAN_FLUSH),
             (vly_vulkan_push){.k = k, .first = first[rule], .all = all},
             first[rule + 1], ROWS);
 }
@@ -337,10 +343,15 @@ vly_status vly_vulkan_learning_set(vly_backend_net *net, uint32_t projection,
     vly_status status = VLY_OK;
     VLY_TRY(
         vly_common_check_learning_set(net->desc, projection, learning, error));
+    VLY_TRY(vly_vulkan_rule_check_set(net, projection, learning, error));
     VLY_TRY(begin(net, error));
     i = vly_vulkan_learning_find(net, projection);
     vly_vulkan_learning *l = &net->plastic.list[i];
-    memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
+    if (net->plastic.map[i].words != NULL)
+        VLY_TRY(
+            vly_vulkan_rule_set(net, &net->plastic.map[i], learning, l, error));
+    else
+        memcpy(l->coefs, learning->coefs, learning->n_coefs * sizeof *l->coefs);
     l->flags = (l->flags & ~VLY_VULKAN_LEARNING_FROZEN) |
                (learning->flags & VLY_VULKAN_LEARNING_FROZEN);
     status = vly_vulkan_upload(net, net->plastic.table, i * sizeof *l, l,

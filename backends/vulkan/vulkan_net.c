@@ -9,6 +9,7 @@
 
 #include "vulkan_learning.h"
 #include "vulkan_program.h"
+#include "vulkan_rule.h"
 #include "vulkan_short_term.h"
 
 /* as in kernels/vulkan/burst_view.glsl */
@@ -205,6 +206,8 @@ static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
     if (status == VLY_OK)
         status = vly_vulkan_programs_create(net, error);
     if (status == VLY_OK)
+        status = vly_vulkan_rules_create(net, error);
+    if (status == VLY_OK)
         status = vly_vulkan_inputs_create(net, error);
     if (status == VLY_OK)
         status = vly_vulkan_stimulus_create(net, error);
@@ -235,7 +238,7 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     net_options wanted;
     vly_vulkan_device *device = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports_planes(desc, false, error));
+    VLY_TRY(vly_common_supports_planes(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
     VLY_TRY(
@@ -271,6 +274,7 @@ void vly_vulkan_net_destroy(vly_backend_net *net)
     vly_vulkan_queue_destroy(net);
     vly_vulkan_pipelines_destroy(net->device, &net->pipelines);
     vly_vulkan_programs_release(net);
+    vly_vulkan_rules_release(net);
     vly_vulkan_release_all(net);
     vly_common_heap outer = {.bytes = 0};
     vly_common_release(&outer, net);

@@ -114,6 +114,7 @@ typedef struct vly_vulkan_plastic_map {
     vly_vulkan_buffer *post_before[2];
     vly_vulkan_buffer *runs[2];   /* NULL: not a rule of windows */
     vly_vulkan_buffer *modulator; /* NULL: the rule has none */
+    vly_vulkan_buffer *words;     /* of a user's rule; NULL: a built-in one */
     uint32_t projection;
     uint32_t groups[3]; /* work groups for rows, events, renewing */
 } vly_vulkan_plastic_map;
@@ -128,8 +129,15 @@ typedef struct vly_vulkan_short_map {
     uint32_t groups[2]; /* work groups for rows, states */
 } vly_vulkan_short_map;
 
+/* A user's rule, by which one projection learns or several. */
+typedef struct vly_vulkan_rule {
+    const vly_projection_desc *map; /* the first of them */
+    struct vly_vulkan_spliced *learn;
+    struct vly_vulkan_spliced *flush;
+} vly_vulkan_rule;
+
 /* Projections with plasticity, by rule, and within a rule in the order of the
- * net. */
+ * net. Users' rules are after the built-in ones. */
 typedef struct vly_vulkan_plastic {
     vly_vulkan_learning *list;       /* [n] as on the device */
     vly_vulkan_plastic_map *map;     /* [n] */
@@ -145,7 +153,10 @@ typedef struct vly_vulkan_plastic {
     uint32_t modulates;       /* 1: a rule has a modulator */
     uint32_t block_shift;     /* synapses of a block */
     uint32_t block_wanted;    /* option block=N; 0: by the device */
-    uint32_t first[VLY_VULKAN_N_RULES + 1]; /* of each rule in list */
+    vly_vulkan_rule *rules;   /* of users */
+    uint32_t n_rules;         /* of them */
+    uint32_t *first; /* [VLY_VULKAN_N_RULES + n_rules + 1] of each rule in list
+                      */
     uint32_t short_first[VLY_VULKAN_N_SHORT_RULES + 1];
 } vly_vulkan_plastic;
 

@@ -16,9 +16,11 @@
 #include "fused_program4_spirv.h"
 #include "fused_spirv.h"
 #include "learn_events_spirv.h"
+#include "learn_flush_program_spirv.h"
 #include "learn_flush_spirv.h"
 #include "learn_modulator_spirv.h"
 #include "learn_renew_spirv.h"
+#include "learn_rows_program_spirv.h"
 #include "learn_rows_spirv.h"
 #include "restore_spirv.h"
 #include "short_rows_spirv.h"
@@ -52,6 +54,10 @@ static const shader_words shaders[VLY_VULKAN_N_SHADERS] = {
     FRAME(VLY_VULKAN_PROGRAM_FUSED, fused_program, 3),
     FRAME(VLY_VULKAN_PROGRAM_FUSED, fused_program, 4),
 #undef FRAME
+    [VLY_VULKAN_RULE_LEARN] = {learn_rows_program_spirv,
+                               sizeof learn_rows_program_spirv},
+    [VLY_VULKAN_RULE_FLUSH] = {learn_flush_program_spirv,
+                               sizeof learn_flush_program_spirv},
     [VLY_VULKAN_SLICES] = {deliver_slices_spirv, sizeof deliver_slices_spirv},
 #define VLY_EACH_MODEL(id)                                                     \
     [VLY_VULKAN_UPDATE + VLY_VULKAN_MODEL_##                                   \

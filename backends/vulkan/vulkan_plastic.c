@@ -9,6 +9,7 @@
 #include "vulkan_blocks.h"
 #include "vulkan_learning.h"
 #include "vulkan_modulator.h"
+#include "vulkan_rule.h"
 #include "vulkan_short_term.h"
 
 _Static_assert((uint32_t)VLY_VULKAN_LEARNING_DENDRITIC ==
@@ -32,24 +33,30 @@ _Static_assert(VLY_PLASTICITY_MAX_COEFS <= VLY_VULKAN_RULE_COEFS,
 static void count_rules(vly_backend_net *net)
 {
     vly_vulkan_plastic *plastic = &net->plastic;
+    const uint32_t n_rules = vly_vulkan_rules_all(net);
     for (uint32_t p = 0; p < net->desc->n_projections; p++) {
         const vly_learning_desc *learning = vly_common_learning(net->desc, p);
         if (learning != NULL)
-            plastic->first[vly_common_rule_find(learning->rule)->index + 1]++;
+            plastic->first[vly_vulkan_rule_of(net, learning) + 1]++;
     }
-    for (uint32_t r = 0; r < VLY_VULKAN_N_RULES; r++)
+    for (uint32_t r = 0; r < n_rules; r++)
         plastic->first[r + 1] += plastic->first[r];
-    plastic->n = plastic->first[VLY_VULKAN_N_RULES];
+    plastic->n = plastic->first[n_rules];
 }
 
 vly_status vly_vulkan_learning_count(vly_backend_net *net, vly_error *error)
 {
     vly_vulkan_plastic *plastic = &net->plastic;
-    uint32_t next[VLY_VULKAN_N_RULES];
+    uint32_t *next = NULL;
     vly_status status = VLY_OK;
     VLY_TRY(vly_vulkan_blocks_choose(net, error));
+    VLY_TRY(vly_vulkan_rules_count(net, error));
+    const uint32_t n_ends = vly_vulkan_rules_all(net) + 1;
+    VLY_TRY(vly_common_alloc(&net->heap, n_ends, sizeof *plastic->first,
+                             &plastic->first, error));
+    VLY_TRY(vly_common_alloc(&net->heap, n_ends, sizeof *next, &next, error));
     count_rules(net);
-    memcpy(next, plastic->first, sizeof next);
+    memcpy(next, plastic->first, n_ends * sizeof *next);
     VLY_TRY(vly_common_alloc(&net->heap, plastic->n, sizeof *plastic->list,
                              &plastic->list, error));
     VLY_TRY(vly_common_alloc(&net->heap, plastic->n, sizeof *plastic->map,
@@ -57,10 +64,11 @@ vly_status vly_vulkan_learning_count(vly_backend_net *net, vly_error *error)
     for (uint32_t p = 0; p < net->desc->n_projections; p++) {
         const vly_learning_desc *learning = vly_common_learning(net->desc, p);
         if (learning != NULL)
-            plastic->map[next[vly_common_rule_find(learning->rule)->index]++]
-                .projection = p;
+            plastic->map[next[vly_vulkan_rule_of(net, learning)]++].projection =
+                p;
     }
 out:
+    vly_common_release(&net->heap, next);
     return status;
 }
 
@@ -194,7 +202,8 @@ static void describe(const vly_backend_net *net, const vly_common_traces *t,
     const vly_projection_desc *p = t->projection;
     const bool gained = (p->flags & VLY_PROJECTION_GAIN) != 0;
     describe_traces(t, map, l);
-    memcpy(l->coefs, t->desc->coefs, t->desc->n_coefs * sizeof *l->coefs);
+    if (map->words == NULL) /* a built-in rule */
+        memcpy(l->coefs, t->desc->coefs, t->desc->n_coefs * sizeof *l->coefs);
     l->flags = t->flags | (gained ? VLY_VULKAN_LEARNING_GAIN : 0);
     l->source_first = vly_common_area_desc(desc, p->source_area)->first;
     l->n_sources = t->n_sources;
@@ -258,6 +267,7 @@ static vly_status create_one(vly_backend_net *net, uint32_t i,
                            error));
     VLY_TRY(vly_vulkan_put(net, 2, sizeof *flushed, flushed, &flush, error));
     VLY_TRY(put_arrays(net, &t, map, l, snapshot, words, error));
+    VLY_TRY(vly_vulkan_rule_put(net, t.desc, map, l, error));
     describe(net, &t, map, l);
     l->row = row->address;
     l->flushed = flush->address;

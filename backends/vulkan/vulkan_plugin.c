@@ -19,7 +19,7 @@ static void deinit(void)
 
 static vly_status supports(const vly_net_desc *desc, vly_error *error)
 {
-    return vly_common_supports_planes(desc, false, error);
+    return vly_common_supports_planes(desc, error);
 }
 
 /* The instance is made by init. A device is opened once and stays, so of

@@ -13,47 +13,63 @@
 #define NOTHING_AT 5u
 _Static_assert(VLY_FRAME_GROUPS <= NOTHING_AT, "no bits of coefficients");
 
-/* An instruction of step with a result; evaluates to its id. */
-#define MAKE(s, opcode, type, ...)                                             \
-    (PUT(s, &(s)->step, opcode, type, (s)->bound, __VA_ARGS__), (s)->bound++)
+/* Functions of the frame. The first two get new bodies. */
+#define EACH(X)                                                                \
+    X(load)                                                                    \
+    X(step)                                                                    \
+    X(row)                                                                     \
+    X(field)                                                                   \
+    X(become)                                                                  \
+    X(word)                                                                    \
+    X(vary)                                                                    \
+    X(column)                                                                  \
+    X(uniform)                                                                 \
+    X(inverse)                                                                 \
+    X(root)                                                                    \
+    X(exp)                                                                     \
+    X(decay_mean)                                                              \
+    X(store)
+enum {
+#define NUMBER(name) F_##name,
+    EACH(NUMBER)
+#undef NUMBER
+        FUNCTIONS
+};
+_Static_assert(FUNCTIONS <= VLY_FRAME_FUNCTIONS, "functions of a frame");
+static const char *const names[] = {
+#define NAME(name) #name,
+    EACH(NAME)
+#undef NAME
+};
+static const vly_frame_kind frame_kind = {.what =
+                                              "the shader for users' models",
+                                          .head = "vly_program_",
+                                          .names = names,
+                                          .n = FUNCTIONS,
+                                          .bodies = 1u << F_load | 1u << F_step,
+                                          .least = 4,
+                                          .has_longs = 1};
+
 #define CALL(s, type, name, ...)                                               \
     MAKE(s, OP_FUNCTION_CALL, type, (s)->function[F_##name], __VA_ARGS__)
 
-static uint32_t constant(vly_frame *s, uint32_t type, uint32_t bits)
-{
-    PUT(s, &s->globals, OP_CONSTANT, type, s->bound, bits);
-    return s->bound++;
-}
-
 /* ---- what all neurons share --------------------------------------------- */
-
-/* A variable for the result of a function of k; load fills it. */
-static uint32_t share(vly_frame *s, uint32_t pointer, uint32_t type,
-                      uint32_t function, uint32_t k)
-{
-    uint32_t number_of = constant(s, s->type_uint, k);
-    uint32_t variable = s->bound++;
-    uint32_t found = s->bound++;
-    PUT(s, &s->globals, OP_VARIABLE, pointer, variable, CLASS_PRIVATE);
-    PUT(s, &s->load, OP_FUNCTION_CALL, type, found, s->function[function],
-        number_of);
-    PUT(s, &s->load, OP_STORE, variable, found);
-    return variable;
-}
 
 static void share_field(vly_frame *s, uint32_t f)
 {
     if (s->field[f] == 0)
-        s->field[f] = share(s, s->pointer_long, s->type_long, F_row, f);
+        s->field[f] =
+            vly_frame_share(s, s->pointer_long, s->type_long, F_row, f);
 }
 
 static void share_coef(vly_frame *s, uint32_t k)
 {
     if (s->coef[k] == 0)
-        s->coef[k] = share(s, s->pointer_uint, s->type_uint, F_word, k);
+        s->coef[k] =
+            vly_frame_share(s, s->pointer_uint, s->type_uint, F_word, k);
     if (s->vary[k / 32] == 0)
         s->vary[k / 32] =
-            share(s, s->pointer_uint, s->type_uint, F_vary, k / 32);
+            vly_frame_share(s, s->pointer_uint, s->type_uint, F_vary, k / 32);
 }
 
 /* Whether a field stays as it is. */
@@ -66,9 +82,11 @@ static int stays(const vly_program *program, uint32_t f)
 static void write_load(vly_frame *s)
 {
     const vly_program *program = s->program;
-    PUT(s, &s->load, OP_LABEL, s->bound);
+    s->at = &s->body[F_load];
+    PUT(s, s->at, OP_LABEL, s->bound);
     s->bound++;
-    s->nothing = share(s, s->pointer_uint, s->type_uint, F_vary, NOTHING_AT);
+    s->nothing =
+        vly_frame_share(s, s->pointer_uint, s->type_uint, F_vary, NOTHING_AT);
     for (uint32_t i = 0; i < program->n_ops; i++) {
         if (!s->folded.used[i])
             continue;
@@ -80,28 +98,7 @@ static void write_load(vly_frame *s)
     for (uint32_t f = 0; f < program->n_fields; f++)
         if (!stays(program, f))
             share_field(s, f);
-    vly_frame_put(s, &s->load, OP_RETURN, NULL, 0);
-}
-
-/* ---- numbers --------------------------------------------------------- */
-
-/* A float that the check does not accept as a constant is made of its bits.
- * Mesa's compiler for processors takes 0 * x as 0 and 0 + x as x where it knows
- * the 0 (lp_build_mul, seen with 22.3), which is wrong for infinities and -0,
- * so it may not know. */
-static uint32_t number(vly_frame *s, uint32_t bits)
-{
-    if ((bits & 0x7fffffffu) == 0) {
-        uint32_t word = MAKE(s, OP_LOAD, s->type_uint, s->nothing);
-        uint32_t sign = constant(s, s->type_uint, bits);
-        if (bits != 0)
-            word = MAKE(s, OP_BIT_XOR, s->type_uint, word, sign);
-        return MAKE(s, OP_BITCAST, s->type_float, word);
-    }
-    if (vly_spirv_is_constant(bits))
-        return constant(s, s->type_float, bits);
-    uint32_t whole = constant(s, s->type_uint, bits);
-    return MAKE(s, OP_BITCAST, s->type_float, whole);
+    vly_frame_put(s, s->at, OP_RETURN, NULL, 0);
 }
 
 /* ---- operations --------------------------------------------------------- */
@@ -123,23 +120,24 @@ static uint32_t read_field(vly_frame *s, uint32_t i)
 {
     const uint32_t f = s->program->ops[i].a;
     uint32_t row = MAKE(s, OP_LOAD, s->type_long, s->field[f]);
-    return from_word(s, i, CALL(s, s->type_uint, field, row, s->parameter[0]));
+    return from_word(
+        s, i, CALL(s, s->type_uint, field, row, s->parameter[F_step][0]));
 }
 
 static uint32_t read_coef(vly_frame *s, uint32_t i)
 {
     const uint32_t k = s->program->ops[i].a;
-    uint32_t number_of = constant(s, s->type_uint, k);
+    uint32_t number_of = vly_frame_constant(s, s->type_uint, k);
     uint32_t word = MAKE(s, OP_LOAD, s->type_uint, s->coef[k]);
     uint32_t vary = MAKE(s, OP_LOAD, s->type_uint, s->vary[k / 32]);
-    return from_word(
-        s, i,
-        CALL(s, s->type_uint, column, vary, number_of, s->parameter[0], word));
+    return from_word(s, i,
+                     CALL(s, s->type_uint, column, vary, number_of,
+                          s->parameter[F_step][0], word));
 }
 
 static uint32_t absolute(vly_frame *s, uint32_t x)
 {
-    uint32_t mask = constant(s, s->type_uint, 0x7fffffffu);
+    uint32_t mask = vly_frame_constant(s, s->type_uint, 0x7fffffffu);
     uint32_t bits = MAKE(s, OP_BITCAST, s->type_uint, x);
     uint32_t size = MAKE(s, OP_BIT_AND, s->type_uint, bits, mask);
     return MAKE(s, OP_BITCAST, s->type_float, size);
@@ -147,8 +145,9 @@ static uint32_t absolute(vly_frame *s, uint32_t x)
 
 static uint32_t store(vly_frame *s, uint32_t x, uint32_t lo, uint32_t hi)
 {
-    uint32_t low = lo == 0 ? constant(s, s->type_float, 0) : number(s, lo);
-    uint32_t high = number(s, hi);
+    uint32_t low = lo == 0 ? vly_frame_constant(s, s->type_float, 0)
+                           : vly_frame_number(s, lo);
+    uint32_t high = vly_frame_number(s, hi);
     return CALL(s, s->type_float, store, x, low, high);
 }
 
@@ -229,17 +228,17 @@ static uint32_t write_op(vly_frame *s, uint32_t i)
     switch (op->code) {
     case VLY_PROGRAM_NUMBER:
         return s->program->types[i] == VLY_TYPE_F32
-                   ? number(s, op->a)
-                   : constant(s, s->type_uint, op->a);
+                   ? vly_frame_number(s, op->a)
+                   : vly_frame_constant(s, s->type_uint, op->a);
     case VLY_PROGRAM_FIELD:
         return read_field(s, i);
     case VLY_PROGRAM_COEF:
         return read_coef(s, i);
     case VLY_PROGRAM_INPUT:
-        return s->parameter[2 + op->a];
+        return s->parameter[F_step][2 + op->a];
     case VLY_PROGRAM_UNIFORM: {
-        uint32_t stream = constant(s, s->type_uint, op->a);
-        return CALL(s, s->type_float, uniform, s->parameter[1], stream);
+        uint32_t stream = vly_frame_constant(s, s->type_uint, op->a);
+        return CALL(s, s->type_float, uniform, s->parameter[F_step][1], stream);
     }
     }
     /* not read by an operation of one operand */
@@ -250,7 +249,8 @@ static uint32_t write_op(vly_frame *s, uint32_t i)
 static void write_step(vly_frame *s)
 {
     const vly_program *program = s->program;
-    PUT(s, &s->step, OP_LABEL, s->bound);
+    s->at = &s->body[F_step];
+    PUT(s, s->at, OP_LABEL, s->bound);
     s->bound++;
     for (uint32_t i = 0; i < program->n_ops; i++)
         if (s->folded.used[i])
@@ -262,9 +262,9 @@ static void write_step(vly_frame *s)
         if (program->types[program->out[f]] == VLY_TYPE_F32)
             word = MAKE(s, OP_BITCAST, s->type_uint, word);
         uint32_t row = MAKE(s, OP_LOAD, s->type_long, s->field[f]);
-        (void)CALL(s, s->type_void, become, row, s->parameter[0], word);
+        (void)CALL(s, s->type_void, become, row, s->parameter[F_step][0], word);
     }
-    PUT(s, &s->step, OP_RETURN_VALUE, s->value[program->fired]);
+    PUT(s, s->at, OP_RETURN_VALUE, s->value[program->fired]);
 }
 
 /* ---- all ---------------------------------------------------------------- */
@@ -274,19 +274,17 @@ static int write_all(vly_frame *s, char *message)
     int failed = vly_frame_read(s, message);
     if (failed)
         return failed;
-    s->zero = constant(s, s->type_uint, 0);
-    s->one = constant(s, s->type_uint, 1);
+    s->zero = vly_frame_constant(s, s->type_uint, 0);
+    s->one = vly_frame_constant(s, s->type_uint, 1);
     write_load(s);
     write_step(s);
-    return vly_frame_assemble(s);
+    return 0;
 }
 
 int vly_vulkan_splice(const uint32_t *frame, size_t n,
                       const vly_program *program, uint32_t **out, size_t *n_out,
                       char *message)
 {
-    uint32_t *done = NULL;
-    size_t n_done = 0;
     int failed = vly_spirv_check(frame, n, message);
     if (failed)
         return failed;
@@ -295,20 +293,12 @@ int vly_vulkan_splice(const uint32_t *frame, size_t n,
         return VLY_SPIRV_NO_MEMORY;
     vly_common_program_fold(program, &s->folded);
     s->program = &s->folded.program;
+    s->kind = &frame_kind;
     s->words = frame;
     s->n = n;
     failed = write_all(s, message);
     if (!failed)
-        failed = vly_spirv_decorate(s->made.words, s->made.n, &done, &n_done,
-                                    message);
-    if (!failed)
-        failed = vly_spirv_check(done, n_done, message);
+        failed = vly_frame_finish(s, out, n_out, message);
     vly_frame_free(s);
-    if (failed) {
-        free(done);
-        return failed;
-    }
-    *out = done;
-    *n_out = n_done;
-    return 0;
+    return failed;
 }

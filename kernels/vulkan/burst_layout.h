@@ -125,6 +125,10 @@ VLY_STRUCT(vly_vulkan_tile)
 #define VLY_VULKAN_AGE_PERIOD 0x20000000u
 #define VLY_VULKAN_AGE_NEVER 0x40000000u
 #define VLY_VULKAN_RULE_COEFS 8u
+/* Those of a user's rule: the bound, and the address of a 0 and the rule's own
+ * coefficients. */
+#define VLY_VULKAN_RULE_MOST 0u
+#define VLY_VULKAN_RULE_WORDS 2u
 
 VLY_STRUCT(vly_vulkan_trace)
 {

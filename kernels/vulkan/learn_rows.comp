@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows of the projections that learn by one rule (RULE_<id>). A synapse is
+ * Rows of the projections that learn by one rule (RULE_<id>; RULE_program: of
+ * users, see rule_program.glsl). A synapse is
  * brought up to date when a spike of its source arrives: the spikes of its
  * target since the last arrival are folded in, then the arrival, then its
  * weight is delivered, beside deliver.comp and as it does, by integer atomics.
@@ -26,6 +27,8 @@ layout(constant_id = 1) const uint LANES = 32u; /* that share a row */
 
 uint now;      /* burst modulo 2^32 */
 uint now_slot; /* of the accumulators, in this burst */
+
+#if !defined(RULE_program)
 
 /* The functions of the rule. Usual values of a coefficient, which make one
  * cheaper, are compiled apart. */
@@ -60,6 +63,8 @@ int pre(int m, float x0, float x1, float y0, float y1)
 }
 #undef PRE
 #undef POST
+
+#endif
 
 /* A row in one burst. */
 struct row_state {
@@ -188,10 +193,12 @@ int learned(row_state row, uint i, int m)
 /* Turns an eligibility, which is up to date, into weight. */
 int swept(int e, word_at weight, float d)
 {
+#if !defined(RULE_program)
 #define VLY_MODULATOR(tau, interval)                                           \
     weight.v = uint(RULE_PART(_weight)(int(weight.v), e, coefs, d));           \
     e = RULE_PART(_fade)(e, coefs);
 #include "kernels/rules/shader_rule_table.glsl"
+#endif
     return e;
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The rule that RULE_<id> chooses, and its coefficients, from the words of the
- * projection at hand. Included after learning.glsl.
+ * projection at hand. RULE_program: a user's. Included after learning.glsl.
  */
 #ifndef VOLLEY_VULKAN_RULE_COEFS_GLSL
 #define VOLLEY_VULKAN_RULE_COEFS_GLSL
 
+#if defined(RULE_program)
+#include "kernels/vulkan/rule_program.glsl"
+#else
 #include "kernels/rules/shader_rule.glsl"
 
 RULE_PART(_coef) coefs;
@@ -30,5 +33,6 @@ const uint HAS_WINDOW = 0u
 #define VLY_WINDOW() +1u
 #include "kernels/rules/shader_rule_table.glsl"
     ;
+#endif
 
 #endif

@@ -190,12 +190,35 @@ sed 's|eta = "1e-3 weight"|eta = "1e-3 weight", eta_mv = "2"|' hand.toml >twice.
 expect 2 check twice.toml
 says "[plasticity.c]: eta_mv is the key of two values of rule inhibitory"
 
-# ---- backends that do not run rules of users refuse them by name ----
-for id in vulkan cuda; do
-    "$volley" plugins 2>/dev/null | grep -q "^$id .*: ok" || continue
-    expect 3 run hand.toml --quiet --backend "$id"
-    says "the $id backend does not run rules of users (synapse pair) yet"
-done
+# ---- on a device: changes, moves, stopped on one backend, resumed on another ----
+has() { "$volley" plugins 2>/dev/null | grep -q "^$1 .*: ok"; }
+if has vulkan; then
+    expect 0 validate hand.toml --backends cpu:2,vulkan:0 --bursts 150 \
+        --state-every 30
+    prints identical
+    first="--change 60=plasticity.a.alpha=2"
+    then="--change 200=plasticity.c.eta_mv=0.05"
+    # shellcheck disable=SC2086 # words
+    {
+        expect 0 run hand.toml --quiet --bursts 300 --backend cpu:1 \
+            --json cpu.json $first $then
+        expect 0 run hand.toml --quiet --bursts 300 --backend vulkan:0 \
+            --json own.json --swap 120=cpu:2 --swap 190=vulkan:0 $first $then
+        same cpu.json own.json
+        for pair in cpu:2,vulkan:0 vulkan:0,cpu:1; do
+            expect 0 run hand.toml --quiet --backend "${pair%,*}" \
+                --bursts 170 --checkpoint ck $first
+            expect 0 run hand.toml --quiet --backend "${pair#*,}" \
+                --resume ck --bursts 300 --json own.json $then
+            same cpu.json own.json
+            rm -f ck
+        done
+    }
+    expect 3 run hand.toml --quiet --backend vulkan:0,fault=2
+    says "map a: its rule synapse pair, a program of "
+    says "shaderSignedZeroInfNanPreserveFloat32"
+fi
+
 expect 0 run hand.toml --quiet --json auto.json
 same hand.json auto.json
 

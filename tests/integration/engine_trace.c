@@ -35,20 +35,6 @@ static int trace_init(trace *t, uint64_t n_bursts)
     return t->bursts ? 0 : -1;
 }
 
-bool trace_has_users_rule(const vly_connectome *connectome)
-{
-    for (uint32_t p = 0; p < connectome->desc.n_projections; p++)
-        if (connectome->projections[p].learning &&
-            connectome->projections[p].learning->info->user)
-            return true;
-    return false;
-}
-
-bool trace_runs_users_rules(const char *spec)
-{
-    return strncmp(spec, "vulkan", 6) != 0;
-}
-
 void trace_free(trace *t)
 {
     free(t->bursts);

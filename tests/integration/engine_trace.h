@@ -34,11 +34,6 @@ int trace_engine(const vly_connectome *connectome, const vly_genome *genome,
 int trace_second(const char *path, uint64_t n_bursts, trace *out);
 void trace_free(trace *t);
 
-/* Does a map learn by a user's rule, and does the backend of a spec run these?
- */
-bool trace_has_users_rule(const vly_connectome *connectome);
-bool trace_runs_users_rules(const char *spec);
-
 /* True if equal; otherwise prints the first difference to stderr. */
 bool trace_equal(const trace *a, const char *a_name, const trace *b,
                  const char *b_name);

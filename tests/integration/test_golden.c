@@ -177,8 +177,8 @@ static bool has_program(const vly_connectome *connectome)
     return false;
 }
 
-/* Whether the net has a user's model or rule, and the backend of spec does not
- * run such: then it must refuse the net and say so. */
+/* Whether the net has a user's model, and the backend of spec does not run
+ * such: then it must refuse the net and say so. */
 static bool cannot_run(const row *r, const char *text,
                        const vly_connectome *connectome)
 {
@@ -186,17 +186,14 @@ static bool cannot_run(const row *r, const char *text,
     vly_device_spec device = {.struct_size = sizeof device};
     const vly_backend *backend = NULL;
     vly_net *net = NULL;
-    const bool rule = trace_has_users_rule(connectome);
-    if ((!rule && !has_program(connectome)) ||
+    if (!has_program(connectome) ||
         vly_backend_spec_parse(text, &spec, NULL) != VLY_OK ||
         vly_registry_device(registry, &spec, 1, &backend, &device, NULL) !=
             VLY_OK)
         return false;
-    if (rule ? trace_runs_users_rules(text)
-             : (backend->flags & VLY_BACKEND_PROGRAMS) != 0)
+    if ((backend->flags & VLY_BACKEND_PROGRAMS) != 0)
         return false;
-    const char *why =
-        rule ? "does not run rules of users" : "runs built-in models only";
+    const char *why = "runs built-in models only";
     vly_status status =
         vly_net_create(connectome, registry, text, 1, &net, &error);
     if (status != VLY_E_UNSUPPORTED || !strstr(error.message, why))

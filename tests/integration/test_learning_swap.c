@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_learning_swap [OTHER]: nets with every rule of plasticity and delays of
- * both kinds, on cpu:1 and on another backend (cpu:3). A net moves from one to
- * the other every few bursts, directly or through a file, or runs on the other
- * one only. On the way the user changes and freezes rules, writes weights and
- * gives values to modulators. Spikes, state, weights and traces are those of
- * the net that stays on cpu:1. STDP has a net of its own, which every plan of a
- * backend can run.
+ * test_learning_swap [OTHER]: nets with every rule of plasticity, rules of
+ * users and delays of both kinds, on cpu:1 and on another backend (cpu:3). A
+ * net moves from one to the other every few bursts, directly or through a file,
+ * or runs on the other one only. On the way the user changes and freezes rules,
+ * writes weights and gives values to modulators. Spikes, state, weights and
+ * traces are those of the net that stays on cpu:1. STDP has a net of its own,
+ * which every plan of a backend can run.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "device_test.h"
 #include "learning_genomes.h"
 
-#define MAPS_MOST 5u
+#define MAPS_MOST 6u
 #define WEIGHTS_MOST 1200u
 #define WRITTEN 10u /* act() may write weights of a map before this one */
 
@@ -106,6 +106,30 @@ static const subject others = {.genome = genome_other_rules,
                                .maps = {"reward", "given", "steps"},
                                .act = act_others,
                                .acts = {30, 60, 100, 140, 180}};
+
+static void act_users(fixture *f, vly_net *net, uint64_t burst)
+{
+    double w[7] = {0, 1.5, 0.25, 2, 0.001, 1, 2};
+    if (burst == 60)
+        set(f, net, "plasticity.triplet.frozen", 1);
+    if (burst == 100)
+        set(f, net, "plasticity.pair.alpha", 2.5);
+    if (burst == 140)
+        assert_ok(vly_net_weights_write(net, "pair", 0, 3, 7, w, &f->error),
+                  f->error);
+    if (burst == 180) {
+        set(f, net, "plasticity.triplet.frozen", 0);
+        set(f, net, "plasticity.again.eta", 0.03);
+    }
+}
+
+static const subject users = {
+    .genome = genome_users,
+    .bursts = 260,
+    .least_spikes = 1500,
+    .maps = {"pair", "again", "triplet", "after", "before", "own"},
+    .act = act_users,
+    .acts = {60, 100, 140, 180}};
 
 static bool acts_at(const subject *s, uint64_t burst)
 {
@@ -290,6 +314,19 @@ static void test_others_move(void **state)
     check_moves(&others, (const uint64_t[]){5, 33, 0});
 }
 
+/* Not every backend runs rules of users. */
+static void test_users_stay(void **state)
+{
+    (void)state;
+    check_stays(&users);
+}
+
+static void test_users_move(void **state)
+{
+    (void)state;
+    check_moves(&users, (const uint64_t[]){20, 90, 0});
+}
+
 /* 50 bursts and the digest of the state, or why they could not be made. */
 static vly_status try_net(fixture *f, const char *spec, uint64_t *state)
 {
@@ -402,6 +439,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_moves),
         cmocka_unit_test(test_others_stay),
         cmocka_unit_test(test_others_move),
+        cmocka_unit_test(test_users_stay),
+        cmocka_unit_test(test_users_move),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_much_for_one),
         cmocka_unit_test(test_source_among_many),

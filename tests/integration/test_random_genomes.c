@@ -317,8 +317,6 @@ static void need_devices(vly_registry *registry)
                 more &= ~(unsigned)RANDOM_SHORT_TERM;
             if ((backend->flags & VLY_BACKEND_MODULATES) == 0)
                 more &= ~(unsigned)RANDOM_MODULATED;
-            if (!trace_runs_users_rules(id))
-                more &= ~(unsigned)RANDOM_RULES;
             continue;
         }
         if (device_is_required(id))

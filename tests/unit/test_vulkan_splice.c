@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shaders of users' models, without a device: random programs in every frame
- * pass spirv-val and have the operations of the program and no others; another
- * shader is refused; a damaged program is refused before, or spliced; lack of
- * memory is reported as such.
+ * Shaders of users' models and rules, without a device: random programs in
+ * every frame pass spirv-val and have the operations of the program and no
+ * others; another shader is refused; a damaged program is refused before, or
+ * spliced; lack of memory is reported as such.
  */
 #include "backends/vulkan/vulkan_splice.h"
+#include "backends/vulkan/vulkan_splice_rule.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -18,6 +19,8 @@
 #include "fused_program2_spirv.h"
 #include "fused_program3_spirv.h"
 #include "fused_program4_spirv.h"
+#include "learn_flush_program_spirv.h"
+#include "learn_rows_program_spirv.h"
 #include "update_program1_spirv.h"
 #include "update_program2_spirv.h"
 #include "update_program3_spirv.h"
@@ -171,6 +174,139 @@ static void test_no_frame(void **state)
     free(r);
 }
 
+/* ---- rules -------------------------------------------------------------- */
+
+static uint32_t below(uint64_t *random, uint32_t n)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((*random >> 33) % n);
+}
+
+/* Words of a rule: any operations on any values. Returns how many. */
+static uint32_t make_rule(uint64_t seed, uint32_t *words)
+{
+    static const uint32_t numbers[] = {
+        0, 0x80000000u, 0x3f800000u, 0x3f000000u, 0x7f800000u, 1, 0x0d800000u};
+    uint64_t random = seed + 1;
+    uint32_t codes[VLY_PROGRAM_CODES];
+    uint32_t n_codes = 0;
+    for (uint32_t code = 0; code < VLY_PROGRAM_CODES; code++)
+        if (vly_rule_operands(code) != UINT32_MAX)
+            codes[n_codes++] = code;
+    const bool large = seed % 8 == 7;
+    words[0] = 1000;
+    words[1] = large ? VLY_RULE_PROGRAM_COEFS : below(&random, 6);
+    for (uint32_t part = 0; part < 2; part++)
+        words[2 + part] = large ? VLY_RULE_PROGRAM_OPS : below(&random, 60);
+    uint32_t n = VLY_RULE_PROGRAM_HEAD + words[1];
+    memset(words + VLY_RULE_PROGRAM_HEAD, 0, words[1] * sizeof *words);
+    for (uint32_t part = 0; part < 2; part++)
+        for (uint32_t i = 0; i < words[2 + part]; i++, n += 4) {
+            uint32_t code = codes[below(&random, n_codes)];
+            if (vly_rule_operands(code) > 0 && i == 0)
+                code = VLY_PROGRAM_FIELD;
+            if (code == VLY_PROGRAM_COEF && words[1] == 0)
+                code = VLY_PROGRAM_NUMBER;
+            words[n] = code;
+            for (uint32_t k = 0; k < 3; k++)
+                words[n + 1 + k] =
+                    code == VLY_PROGRAM_NUMBER  ? numbers[below(&random, 7)]
+                    : code == VLY_PROGRAM_FIELD ? below(&random, 5)
+                    : code == VLY_PROGRAM_COEF  ? below(&random, words[1])
+                                                : below(&random, i);
+        }
+    assert_true(vly_rule_program_good(words, n));
+    return n;
+}
+
+/* As count_ops, of one function. */
+static size_t count_rule_ops(const uint32_t *words, int post, uint32_t code)
+{
+    static vly_common_folded folded;
+    size_t found = 0;
+    const vly_rule_program p = vly_rule_program_of(words, post);
+    const vly_program whole = {
+        .ops = p.ops, .n_ops = p.n_ops, .fired = p.n_ops - 1};
+    if (p.n_ops == 0)
+        return 0;
+    vly_common_program_fold(&whole, &folded);
+    for (uint32_t i = 0; i < p.n_ops; i++)
+        found += folded.used[i] && folded.ops[i].code == code;
+    return found;
+}
+
+static const struct {
+    const uint32_t *words;
+    size_t n;
+} rule_frames[] = {{WORDS(learn_rows_program)}, {WORDS(learn_flush_program)}};
+
+static void test_rules(void **state)
+{
+    (void)state;
+    char message[VLY_SPIRV_MESSAGE];
+    for (uint64_t seed = 0; seed < PROGRAMS; seed++) {
+        uint32_t rule[VLY_RULE_PROGRAM_WORDS];
+        const int flush = seed % 2;
+        const uint32_t *frame = rule_frames[flush].words;
+        const size_t n_frame = rule_frames[flush].n;
+        uint32_t *words = NULL;
+        size_t n = 0;
+        make_rule(seed / 2, rule);
+        if (vly_vulkan_splice_rule(frame, n_frame, flush, rule, &words, &n,
+                                   message) != 0)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, message);
+        for (size_t k = 0; k < sizeof singles / sizeof singles[0]; k++)
+            if (singles[k].code != VLY_PROGRAM_NEGATE) /* it turns a bit */
+                assert_int_equal(
+                    count(words, n, singles[k].opcode) -
+                        count(frame, n_frame, singles[k].opcode),
+                    count_rule_ops(rule, 1, singles[k].code) +
+                        (flush ? 0 : count_rule_ops(rule, 0, singles[k].code)));
+        assert_int_equal(vly_spirv_check(words, n, message), 0);
+        validate(words, n, seed);
+        free(words);
+    }
+}
+
+/* A frame for the other dispatch, a shader that is no frame, frames without one
+ * of the functions. */
+static void test_no_rule_frame(void **state)
+{
+    (void)state;
+    char message[VLY_SPIRV_MESSAGE];
+    uint32_t rule[VLY_RULE_PROGRAM_WORDS];
+    uint32_t *made = NULL;
+    size_t n_made = 7;
+    uint32_t n_named = 0;
+    const size_t n = rule_frames[0].n;
+    uint32_t *words = malloc(n * sizeof *words);
+    assert_non_null(words);
+    make_rule(3, rule);
+    assert_int_equal(vly_vulkan_splice_rule(WORDS(learn_flush_program), 0, rule,
+                                            &made, &n_made, message),
+                     -1);
+    assert_non_null(strstr(message, "users' rules: pre"));
+    assert_int_equal(vly_vulkan_splice_rule(WORDS(deliver), 0, rule, &made,
+                                            &n_made, message),
+                     -1);
+    assert_non_null(strstr(message, "users' rules: load"));
+    for (size_t at = 5; at < n; at += rule_frames[0].words[at] >> 16) {
+        memcpy(words, rule_frames[0].words, n * sizeof *words);
+        char *name = (char *)(words + at + 2);
+        if ((words[at] & 0xffffu) != 5 || strncmp(name, "vly_rule_", 9) ||
+            !strchr(name, '('))
+            continue;
+        name[0] = 'x';
+        assert_int_equal(
+            vly_vulkan_splice_rule(words, n, 0, rule, &made, &n_made, message),
+            -1);
+        n_named++;
+    }
+    assert_int_equal(n_named, 8);
+    assert_true(made == NULL && n_made == 7);
+    free(words);
+}
+
 /* ---- memory ------------------------------------------------------------- */
 
 /* The linker puts these in place of malloc, calloc and realloc. */
@@ -229,6 +365,29 @@ static void test_no_memory(void **state)
     free(r);
 }
 
+static void test_no_memory_for_a_rule(void **state)
+{
+    (void)state;
+    char message[VLY_SPIRV_MESSAGE];
+    uint32_t rule[VLY_RULE_PROGRAM_WORDS];
+    uint32_t *words = NULL;
+    size_t n = 0;
+    uint32_t k = 0;
+    bool came = true;
+    make_rule(7, rule);
+    while (came) {
+        until_none = ++k;
+        int failed = vly_vulkan_splice_rule(WORDS(learn_rows_program), 0, rule,
+                                            &words, &n, message);
+        came = until_none == 0;
+        until_none = 0;
+        assert_int_equal(failed, came ? VLY_SPIRV_NO_MEMORY : 0);
+        assert_true(came == (words == NULL));
+    }
+    assert_true(k > 10); /* as above, with one more text */
+    free(words);
+}
+
 static void test_damaged(void **state)
 {
     (void)state;
@@ -275,7 +434,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spliced),
         cmocka_unit_test(test_no_frame),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_no_rule_frame),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory_for_a_rule),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -40,9 +40,10 @@ if(VOLLEY_HAVE_VULKAN)
         ARGUMENTS ${shaders})
 endif()
 
-# users' models as SPIR-V
+# users' models and rules as SPIR-V
 if(TARGET vulkan)
     set(splice ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_splice.c
+        ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_splice_rule.c
         ${CMAKE_SOURCE_DIR}/backends/vulkan/vulkan_frame.c
         ${CMAKE_SOURCE_DIR}/kernels/vulkan/spirv_rules.c)
     vly_test(test_vulkan_splice LABELS unit APART
@@ -93,6 +94,13 @@ if(TARGET vulkan)
             PAIR_REQUIRED="VOLLEY_REQUIRE_VULKAN"
         ARGUMENTS 0 8
         TIMEOUT 900)
+    vly_test(test_vulkan_rules LABELS vulkan
+        SOURCES test_vulkan_rules.c test_cuda_pair.c test_cpu_net.c
+        LIBRARIES volley_sdk ${CMAKE_DL_LIBS} DEPENDS cpu vulkan
+        DEFINITIONS PAIR_DEVICE="vulkan"
+            PAIR_REQUIRED="VOLLEY_REQUIRE_VULKAN"
+        TIMEOUT 900)
+    vly_vulkan_validated(test_vulkan_rules_validated test_vulkan_rules)
     vly_test_register(test_vulkan_programs_more LABELS vulkan slow
         COMMAND test_vulkan_programs 8 449)
     vly_vulkan_validated(test_vulkan_programs_validated test_vulkan_programs
