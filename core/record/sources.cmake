@@ -19,5 +19,6 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/sonata_scan_report.c
     ${CMAKE_CURRENT_LIST_DIR}/sonata_set.c
     ${CMAKE_CURRENT_LIST_DIR}/sonata_write.c
+    ${CMAKE_CURRENT_LIST_DIR}/telemetry.c
     ${CMAKE_CURRENT_LIST_DIR}/digest_log.c
     ${CMAKE_CURRENT_LIST_DIR}/digest_reader.c)
