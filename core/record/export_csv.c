@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/writer.h"
 #include "record/export.h"
-#include "record/writer.h"
 
 vly_status vly_export_spikes_csv(vly_stream_reader *reader, const char *path,
                                  vly_error *error)

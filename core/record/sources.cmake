@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
-    ${CMAKE_CURRENT_LIST_DIR}/writer.c
-    ${CMAKE_CURRENT_LIST_DIR}/writer_open.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_csv.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_stats.c
     ${CMAKE_CURRENT_LIST_DIR}/stream.c

@@ -12,6 +12,7 @@ if(VOLLEY_FUZZ)
         # libvolley's own link has no runtime for the coverage calls
         message(FATAL_ERROR "VOLLEY_FUZZ needs VOLLEY_SANITIZE as well")
     endif()
+    target_compile_options(volley_base PRIVATE -fsanitize=fuzzer-no-link)
     target_compile_options(volley_objects PRIVATE -fsanitize=fuzzer-no-link)
     target_compile_options(volley_monitor PRIVATE -fsanitize=fuzzer-no-link)
     target_compile_options(volley_command PRIVATE -fsanitize=fuzzer-no-link)

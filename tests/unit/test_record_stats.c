@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "record/export.h"
 #include "record/spike_stats.h"
-#include "record/writer.h"
 
 enum { N_BURSTS = 400, N = 40, BIN = 30, FIRST = 7 };
 

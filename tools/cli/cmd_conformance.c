@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/writer.h"
 #include "conformance/conformance.h"
 #include "conformance/conformance_accel.h"
 #include "plugin/accelerator.h"
 #include "plugin/registry.h"
-#include "record/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"

@@ -6,10 +6,10 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/writer.h"
 #include "plugin/accelerator.h"
 #include "plugin/registry.h"
 #include "plugin/telemetry_source.h"
-#include "record/writer.h"
 #include "tools/cli/device_limits.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/output_apart.h"

@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "connectome/connectome.h"
 #include "record/export.h"
 #include "record/sonata_edges.h"
-#include "record/writer.h"
 #include "tools/cli/tool.h"
 
 /* ---- a table ------------------------------------------------------------ */

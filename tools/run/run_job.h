@@ -9,8 +9,8 @@
 
 #include <volley/volley.h>
 
+#include "base/writer.h"
 #include "plugin/prepare.h"
-#include "record/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "engine/ranks.h"
-#include "record/writer.h"
 #include "tools/cli/device_limits.h"
 #include "tools/watch/run_watch.h"
 
