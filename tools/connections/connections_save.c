@@ -4,6 +4,8 @@
  */
 #include "tools/connections/connections.h"
 
+#include <volley/record.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +13,6 @@
 #include "base/memory.h"
 #include "base/writer.h"
 #include "connectome/connectome.h"
-#include "record/export.h"
-#include "record/sonata_edges.h"
 #include "tools/cli/tool.h"
 
 /* ---- a table ------------------------------------------------------------ */
@@ -237,7 +237,7 @@ vly_status connections_save(connections_reader *reader,
 {
     const double dt_ms = connectome->desc.dt_ms;
     vly_status status =
-        vly_export_format_of(path) == VLY_EXPORT_SONATA
+        vly_recording_format(path) == VLY_RECORDING_SONATA
             ? save_sonata(reader, pick, pairs, n_pairs, dt_ms, path, error)
             : save_table(reader, pick, pairs, n_pairs, dt_ms, path, error);
     *n_rows = 0;

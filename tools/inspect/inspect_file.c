@@ -3,6 +3,8 @@
  */
 #include "tools/inspect/inspect_file.h"
 
+#include <volley/record.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +18,6 @@
 #include "connectome/connectome_digest.h"
 #include "plugin/registry.h"
 #include "probe/probe.h"
-#include "record/digest_log.h"
 #include "record/spike_csv.h"
 #include "tools/cli/json_reader.h"
 #include "tools/cli/tool.h"
@@ -233,16 +234,14 @@ vly_status inspect_checkpoint(const char *path, vly_error *error)
     if (status != VLY_OK)
         return status;
     vly_state_get_info(checkpoint->state, &info, NULL); /* cannot fail */
-    vly_hash genome = {{info.genome_hash[0], info.genome_hash[1]}};
-    vly_hash connectome = {{info.connectome_hash[0], info.connectome_hash[1]}};
-    vly_hash digest = {{info.connectome_digest[0], info.connectome_digest[1]}};
     tool_print("checkpoint, checksums verified\n");
     tool_print("version          %u, by volley %s\n", about.version,
                tool_plain(about.engine, &engine));
-    tool_print("genome hash      %s\n", tool_hash_text(&genome));
-    tool_print("connectome hash  %s\n", tool_hash_text(&connectome));
-    if (digest.lane[0] != 0 || digest.lane[1] != 0)
-        tool_print("connectome digest %s\n", tool_hash_text(&digest));
+    tool_print("genome hash      %s\n", tool_hash_lanes(info.genome_hash));
+    tool_print("connectome hash  %s\n", tool_hash_lanes(info.connectome_hash));
+    if (info.connectome_digest[0] != 0 || info.connectome_digest[1] != 0)
+        tool_print("connectome digest %s\n",
+                   tool_hash_lanes(info.connectome_digest));
     tool_print("bursts           %s\n", tool_thousands(info.bursts));
     tool_print("neurons          %s\n", tool_thousands(info.n_neurons));
     tool_print("spikes           %s\n", tool_thousands(info.spikes));
@@ -263,12 +262,11 @@ vly_status inspect_checkpoint(const char *path, vly_error *error)
 
 static void print_plugin(const vly_plugin_info *info)
 {
-    vly_hash hash = {{info->hash[0], info->hash[1]}};
     tool_print("plugin %s %s: %s\n", info->id[0] != '\0' ? info->id : "?",
                info->version, info->status == VLY_OK ? "ok" : info->reason);
     tool_print("offers      %s\n", info->interfaces);
     tool_print("built with  %s\n", info->build);
-    tool_print("file hash   %s\n", tool_hash_text(&hash));
+    tool_print("file hash   %s\n", tool_hash_lanes(info->hash));
 }
 
 /* Points for run --probe, if the plugin is a backend. */
@@ -310,38 +308,43 @@ vly_status inspect_plugin(const char *path, vly_error *error)
 
 /* ---- files of a run ------------------------------------------------------ */
 
+static void print_log(const vly_digest_info *info, uint64_t bursts,
+                      uint64_t spikes, uint64_t digest)
+{
+    tool_print("digest log\ngenome hash      %s\nconnectome hash  %s\n",
+               tool_hash_lanes(info->genome_hash),
+               tool_hash_lanes(info->connectome_hash));
+    tool_print("network          %s neurons, %s synapses, dt %g ms\n",
+               tool_thousands(info->n_neurons),
+               tool_thousands(info->n_synapses), info->dt_ms);
+    tool_print("backend          %s\nbursts           %s\n", info->backend,
+               tool_thousands(bursts));
+    tool_print("spikes           %s\ndigest           %016" PRIx64 "\n",
+               tool_thousands(spikes), digest);
+}
+
 vly_status inspect_digest_log(const char *path, vly_error *error)
 {
-    vly_digest_header header;
+    vly_digest_info info = {.struct_size = sizeof info};
     vly_digest_reader *reader = NULL;
-    vly_digest_entry entry = {0};
+    vly_digest_entry entry = {.struct_size = sizeof entry};
     uint64_t bursts = 0;
     uint64_t spikes = 0;
-    bool more = true;
-    vly_status status = vly_digest_reader_open(path, &header, &reader, error);
-    if (status != VLY_OK)
-        return status;
+    int more = 1;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_digest_reader_open(path, &reader, error));
+    VLY_TRY(vly_digest_reader_info(reader, &info));
     for (;;) {
-        status = vly_digest_reader_next(reader, &entry, &more, error);
-        if (status != VLY_OK || !more)
+        VLY_TRY(vly_digest_reader_next(reader, &entry, &more, error));
+        if (!more)
             break;
         bursts++;
         spikes += entry.n_spikes;
     }
+    print_log(&info, bursts, spikes, entry.run_digest);
+out:
     vly_digest_reader_close(reader);
-    if (status != VLY_OK)
-        return status;
-    tool_print("digest log\ngenome hash      %s\nconnectome hash  %s\n",
-               tool_hash_text(&header.genome_hash),
-               tool_hash_text(&header.connectome_hash));
-    tool_print("network          %s neurons, %s synapses, dt %g ms\n",
-               tool_thousands(header.n_neurons),
-               tool_thousands(header.n_synapses), header.dt_ms);
-    tool_print("backend          %s\nbursts           %s\n", header.backend,
-               tool_thousands(bursts));
-    tool_print("spikes           %s\ndigest           %016" PRIx64 "\n",
-               tool_thousands(spikes), entry.run_digest);
-    return VLY_OK;
+    return status;
 }
 
 /* Samples of a field have a value in a fifth column; rates by area have one

@@ -87,7 +87,7 @@ static void print_figure(double value, const char *format, int width)
 
 static void print_figures(const run_job *job, uint32_t a)
 {
-    vly_area_spikes figures;
+    vly_area_spikes figures = {.struct_size = sizeof figures};
     uint32_t n = job->build.connectome->areas[a].n_neurons;
     if (!run_output_figures(job, a, &figures))
         return;
@@ -207,7 +207,7 @@ void run_report_print(const run_job *job)
 /* null without statistics, and for a figure that is not defined */
 static void put_figures(const run_job *job, uint32_t a, json_writer *json)
 {
-    vly_area_spikes figures;
+    vly_area_spikes figures = {.struct_size = sizeof figures};
     double n = (double)job->build.connectome->areas[a].n_neurons;
     bool figured = run_output_figures(job, a, &figures);
     json_number(json, "isi_cv", figured ? figures.cv : NAN);
