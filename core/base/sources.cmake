@@ -7,6 +7,7 @@ list(APPEND VOLLEY_BASE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/memory_available.c
     ${CMAKE_CURRENT_LIST_DIR}/number.c
     ${CMAKE_CURRENT_LIST_DIR}/number_special.c
+    ${CMAKE_CURRENT_LIST_DIR}/own_file.c
     ${CMAKE_CURRENT_LIST_DIR}/plain.c
     ${CMAKE_CURRENT_LIST_DIR}/propagator.c
     ${CMAKE_CURRENT_LIST_DIR}/random.c

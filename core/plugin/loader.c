@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/own_file.h"
 #include "base/thread.h"
-#include "plugin/own_file.h"
 
 /* The last byte of the file that dlopen will map. If the file is truncated,
  * reading beyond its end would cause SIGBUS instead of an error. */

@@ -19,7 +19,7 @@ import re
 import sys
 
 SUPPORT = "base"
-BESIDE = ["conformance", "monitor", "probe"]
+BESIDE = ["accelerator", "conformance", "monitor", "probe"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/own_file.h"
 #include "plugin/loader.h"
-#include "plugin/own_file.h"
 #include "plugin/plugin_trust.h"
 #include "volley_test.h"
 

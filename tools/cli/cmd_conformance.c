@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "base/error.h"
 #include "base/writer.h"
 #include "conformance/conformance.h"
 #include "conformance/conformance_accel.h"
-#include "plugin/accelerator.h"
 #include "plugin/registry.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/output_apart.h"

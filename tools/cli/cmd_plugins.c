@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
+#include "accelerator/accelerator.h"
+#include "accelerator/telemetry_source.h"
 #include "base/error.h"
 #include "base/writer.h"
-#include "plugin/accelerator.h"
 #include "plugin/registry.h"
-#include "plugin/telemetry_source.h"
 #include "tools/cli/device_limits.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/output_apart.h"

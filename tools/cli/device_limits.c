@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "plugin/accelerator.h"
 #include "plugin/plugin_check.h"
 #include "plugin/registry.h"
 #include "tools/cli/tool.h"

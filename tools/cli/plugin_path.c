@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "plugin/own_file.h"
+#include "base/own_file.h"
 #include "plugin/registry.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "base/error.h"
-#include "plugin/accelerator.h"
 #include "plugin/registry.h"
 #include "tools/cli/tool.h"
 
