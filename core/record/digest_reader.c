@@ -194,17 +194,17 @@ vly_status vly_digest_reader_info(const vly_digest_reader *reader,
                                   vly_digest_info *info)
 {
     const vly_digest_header *header = &reader->header;
-    if (info == NULL || info->struct_size < sizeof *info)
-        return VLY_E_INVALID;
-    info->n_neurons = header->n_neurons;
-    info->n_synapses = header->n_synapses;
-    info->dt_ms = header->dt_ms;
-    for (int i = 0; i < 2; i++) {
-        info->genome_hash[i] = header->genome_hash.lane[i];
-        info->connectome_hash[i] = header->connectome_hash.lane[i];
-    }
-    info->backend = header->backend;
-    return VLY_OK;
+    const vly_digest_info made = {
+        .n_neurons = header->n_neurons,
+        .n_synapses = header->n_synapses,
+        .dt_ms = header->dt_ms,
+        .genome_hash = {header->genome_hash.lane[0],
+                        header->genome_hash.lane[1]},
+        .connectome_hash = {header->connectome_hash.lane[0],
+                            header->connectome_hash.lane[1]},
+        .backend = header->backend,
+    };
+    return vly_struct_fill(info, &made, sizeof made);
 }
 
 vly_status vly_digest_reader_next(vly_digest_reader *reader,
@@ -214,10 +214,9 @@ vly_status vly_digest_reader_next(vly_digest_reader *reader,
     vly_digest_entry read = {.struct_size = sizeof read};
     bool found = false;
     vly_status status = VLY_OK;
-    if (entry->struct_size < sizeof *entry)
+    if (entry->struct_size < sizeof entry->struct_size)
         return vly_fail(error, VLY_E_INVALID,
-                        "vly_digest_reader_next: struct_size is %u, wanted %zu",
-                        entry->struct_size, sizeof *entry);
+                        "vly_digest_reader_next: struct_size is not set");
     VLY_TRY(next_line(reader, &found, error));
     if (!found) {
         *more = 0;
@@ -239,7 +238,7 @@ vly_status vly_digest_reader_next(vly_digest_reader *reader,
                        "a run digest that follows from the lines before");
     reader->started = true;
     reader->last = read;
-    *entry = read;
+    (void)vly_struct_fill(entry, &read, sizeof read);
     *more = 1;
 out:
     return status;

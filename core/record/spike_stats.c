@@ -156,32 +156,31 @@ static double neuron_cv(const spike_neuron *neuron)
 vly_status vly_spike_stats_get(vly_spike_stats *stats, uint64_t n_bursts,
                                uint32_t area, vly_area_spikes *figures)
 {
-    if (area >= stats->n_areas || figures->struct_size < sizeof *figures)
+    if (area >= stats->n_areas)
         return VLY_E_INVALID;
     close_bins(stats, n_bursts);
     const spike_count *count = &stats->areas[area];
     const spike_neuron *neurons = stats->neurons + count->first;
     double n_bins = (double)stats->n_bins;
     double cv_sum = 0;
-    *figures = (vly_area_spikes){.struct_size = sizeof *figures,
-                                 .n_spikes = count->n_spikes,
-                                 .cv = NAN,
-                                 .fano = NAN,
-                                 .n_bins = stats->n_bins};
+    vly_area_spikes made = {.n_spikes = count->n_spikes,
+                            .cv = NAN,
+                            .fano = NAN,
+                            .n_bins = stats->n_bins};
     for (uint32_t i = 0; i < count->n_neurons; i++) {
-        figures->n_silent += neurons[i].n == 0;
+        made.n_silent += neurons[i].n == 0;
         if (neurons[i].n < VLY_SPIKE_CV_MIN)
             continue;
         cv_sum += neuron_cv(&neurons[i]);
-        figures->n_cv++;
+        made.n_cv++;
     }
-    if (figures->n_cv > 0)
-        figures->cv = cv_sum / (double)figures->n_cv;
+    if (made.n_cv > 0)
+        made.cv = cv_sum / (double)made.n_cv;
     if (stats->n_bins < 2 || !(count->sum > 0))
-        return VLY_OK;
+        return vly_struct_fill(figures, &made, sizeof made);
     double mean = count->sum / n_bins;
-    figures->fano = (count->squares / n_bins - mean * mean) / mean;
-    return VLY_OK;
+    made.fano = (count->squares / n_bins - mean * mean) / mean;
+    return vly_struct_fill(figures, &made, sizeof made);
 }
 
 uint64_t vly_spike_stats_first(const vly_spike_stats *stats)

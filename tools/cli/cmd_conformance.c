@@ -3,6 +3,8 @@
  */
 #include "tools/cli/commands.h"
 
+#include <volley/host.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +13,6 @@
 #include "base/writer.h"
 #include "conformance/conformance.h"
 #include "conformance/conformance_accel.h"
-#include "plugin/registry.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"

@@ -4,6 +4,7 @@
  */
 #include "tools/cli/commands.h"
 
+#include <volley/host.h>
 #include <volley/record.h>
 
 #include <stdio.h>
@@ -54,14 +55,14 @@ typedef struct connections_job {
 /* A pipe is a genome; a file that is missing is named by its reader. */
 static bool is_connectome(const char *path)
 {
-    char head[8] = "";
+    char head[VLY_FILE_KIND_BYTES];
     FILE *file = NULL;
     vly_error error = VLY_ERROR_INIT;
     if (strcmp(path, "-") == 0 ||
         vly_reading_open(path, VLY_READ_FILE, &file, &error) != VLY_OK)
         return false;
-    const bool saved = fread(head, 1, sizeof head, file) == sizeof head &&
-                       memcmp(head, "VOLLEYCN", sizeof head) == 0;
+    const size_t n = fread(head, 1, sizeof head, file);
+    const bool saved = vly_file_kind(head, n) == VLY_FILE_CONNECTOME;
     fclose(file);
     return saved;
 }

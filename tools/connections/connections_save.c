@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/writer.h"
-#include "connectome/connectome.h"
+#include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 
 /* ---- a table ------------------------------------------------------------ */
@@ -235,7 +235,7 @@ vly_status connections_save(connections_reader *reader,
                             const char *path, uint64_t *n_rows,
                             vly_error *error)
 {
-    const double dt_ms = connectome->desc.dt_ms;
+    const double dt_ms = tool_connectome_info(connectome).dt_ms;
     vly_status status =
         vly_recording_format(path) == VLY_RECORDING_SONATA
             ? save_sonata(reader, pick, pairs, n_pairs, dt_ms, path, error)

@@ -14,7 +14,6 @@
 #include "base/temporary.h"
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
-#include "connectome/connectome_digest.h"
 #include "engine/engine.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
@@ -221,18 +220,19 @@ static vly_status open_stream(run_job *job, const vly_spike_area *areas,
 {
     run_output *output = &run_output_state(job)->output;
     const vly_connectome *connectome = job->build.connectome;
-    vly_stream_head head = {
-        .genome_hash = connectome->genome_hash,
-        .connectome_hash = connectome->hash,
-        .connectome_digest =
-            vly_connectome_digest(connectome, job->plan.n_threads),
-        .dt_ms = connectome->desc.dt_ms,
-        .first_burst = job->first_burst,
-        .areas = areas,
-        .n_areas = connectome->desc.n_areas,
-        .reports = run_output_state(job)->sample.reports,
-        .n_reports = run_output_state(job)->sample.n_reports,
-        .purpose = (uint32_t)output->format};
+    uint64_t digest[2];
+    vly_connectome_get_digest(connectome, job->plan.n_threads, digest);
+    vly_stream_head head = {.genome_hash = connectome->genome_hash,
+                            .connectome_hash = connectome->hash,
+                            .connectome_digest = {{digest[0], digest[1]}},
+                            .dt_ms = connectome->desc.dt_ms,
+                            .first_burst = job->first_burst,
+                            .areas = areas,
+                            .n_areas = connectome->desc.n_areas,
+                            .reports = run_output_state(job)->sample.reports,
+                            .n_reports =
+                                run_output_state(job)->sample.n_reports,
+                            .purpose = (uint32_t)output->format};
     return place != NULL ? vly_stream_resume(output->growing, &head, place,
                                              &output->sink.stream, error)
                          : vly_stream_open(output->growing, &head,

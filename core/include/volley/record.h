@@ -178,7 +178,7 @@ VLY_API void vly_spike_stats_add(vly_spike_stats *stats, uint64_t burst,
 VLY_API void vly_spike_stats_restart(vly_spike_stats *stats,
                                      uint64_t first_burst);
 /* When n_bursts are done; more may be added.
- * Errors  E_INVALID no such area, or struct_size is too small */
+ * Errors  E_INVALID no such area, or struct_size is not set */
 VLY_API vly_status vly_spike_stats_get(vly_spike_stats *stats,
                                        uint64_t n_bursts, uint32_t area,
                                        vly_area_spikes *figures);
@@ -212,11 +212,11 @@ typedef struct vly_digest_entry {
 VLY_API vly_status vly_digest_reader_open(const char *path,
                                           vly_digest_reader **reader,
                                           vly_error *error);
-/* Errors  E_INVALID struct_size is too small */
+/* Errors  E_INVALID struct_size is not set */
 VLY_API vly_status vly_digest_reader_info(const vly_digest_reader *reader,
                                           vly_digest_info *info);
 /* The next line; *more is 0 after the last one, and *entry unchanged.
- * Errors  E_INVALID struct_size is too small; E_IO; E_PARSE a damaged log:
+ * Errors  E_INVALID struct_size is not set; E_IO; E_PARSE a damaged log:
  *         bursts that do not follow each other, or a run digest that does not
  *         follow from its lines */
 VLY_API vly_status vly_digest_reader_next(vly_digest_reader *reader,
