@@ -10,8 +10,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "connectome/connectome.h"
-#include "genome/genome.h"
 #include "tools/cli/tool.h"
 
 /* Currents tried first, a decade in seven steps, in the unit of the input: what

@@ -119,6 +119,12 @@ VLY_API void vly_prepare_end(vly_preparation *preparation,
 
 /* ---- genomes ------------------------------------------------------------ */
 
+/* Limits that programs which write genomes must keep. */
+#define VLY_NEURONS_MAX 2147483647u
+#define VLY_NAME_MAX 63u /* bytes of the name of an area */
+#define VLY_DELAY_BURSTS_MAX 65535u
+#define VLY_VECTORS_MAX 4096u /* of a map */
+
 typedef struct vly_genome_info {
     uint32_t struct_size;
     uint32_t n_areas;
@@ -210,6 +216,12 @@ VLY_API vly_status vly_connectome_area_info(const vly_connectome *connectome,
  * Cost       2 to 3 ns a synapse of one thread  [any-thread] */
 VLY_API void vly_connectome_get_digest(const vly_connectome *connectome,
                                        uint32_t n_threads, uint64_t digest[2]);
+/* vly_connectome_save for a process that keeps the file: *lock is its
+ * descriptor and locks it against other writers until it is closed; unchanged
+ * on failure. NULL: the file is closed. Errors  as vly_connectome_save */
+VLY_API vly_status vly_connectome_save_locked(const vly_connectome *connectome,
+                                              const char *path, int *lock,
+                                              vly_error *error);
 /* Synapses of a projection are sorted by source: those of the sources [source,
  * source + n) are [*first, *end), as vly_connectome_synapses has them. n is cut
  * to the neurons of the area.
