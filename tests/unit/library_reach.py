@@ -20,7 +20,8 @@ def names(nm, path, *options):
 
 
 def main():
-    nm, library, *objects = sys.argv[1:]
+    nm, library, *lists = sys.argv[1:]
+    objects = ";".join(lists).split(";")  # CMake may pass its list as one
     public = names(nm, library, "-D", "--defined-only")
     owner = {}
     wanted = {}
