@@ -12,23 +12,27 @@ import subprocess
 import sys
 
 
-def names(nm, path, *options):
-    text = subprocess.run([nm, *options, path], check=True, text=True,
+def names(nm, paths, *options):
+    """file -> names of its symbols; one process for all files"""
+    text = subprocess.run([nm, "-A", *options, *paths], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
-    return {line.split()[-1].split("@")[0] for line in text.splitlines()
-            if line.strip()}
+    found = {path: set() for path in paths}
+    for line in text.splitlines():
+        path, _, symbol = line.partition(":")
+        found[path].add(symbol.split()[-1].split("@")[0])
+    return found
 
 
 def main():
     nm, library, *lists = sys.argv[1:]
     objects = ";".join(lists).split(";")  # CMake may pass its list as one
-    public = names(nm, library, "-D", "--defined-only")
+    public = names(nm, [library], "-D", "--defined-only")[library]
+    wanted = names(nm, objects, "--undefined-only")
     owner = {}
-    wanted = {}
-    for path in objects:
-        for name in names(nm, path, "--defined-only", "--extern-only"):
+    for path, symbols in names(nm, objects, "--defined-only",
+                               "--extern-only").items():
+        for name in symbols:
             owner.setdefault(name, path)
-        wanted[path] = names(nm, path, "--undefined-only")
     todo = sorted({owner[name] for name in public if name in owner})
     reached = set(todo)
     while todo:
