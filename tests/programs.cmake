@@ -126,7 +126,7 @@ function(vly_test_finish)
         add_custom_command(TARGET tests_${area} POST_BUILD ${links} VERBATIM)
         get_property(linked GLOBAL PROPERTY VOLLEY_LINKED_${area})
         target_link_libraries(tests_${area} PRIVATE
-            ${linked} volley_internal volley_test_support)
+            ${linked} volley_monitor volley_test_support)
         list(LENGTH names n)
         message(STATUS "tests_${area}: ${n} tests")
     endforeach()

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "engine/engine.h"
-#include "monitor/telemetry.h"
+#include "record/telemetry.h"
 
 struct vly_watch {
     vly_telemetry_ring *ring;

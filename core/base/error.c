@@ -124,3 +124,16 @@ vly_status vly_fail_nomem(vly_error *error, uint64_t bytes, const char *what)
                    what, bytes);
     return VLY_E_NOMEM;
 }
+
+vly_status vly_struct_fill(void *to, const void *from, size_t size)
+{
+    uint32_t theirs = 0;
+    if (!to)
+        return VLY_E_INVALID;
+    memcpy(&theirs, to, sizeof theirs);
+    if (theirs < sizeof theirs)
+        return VLY_E_INVALID;
+    memcpy(to, from, theirs < size ? theirs : size);
+    memcpy(to, &theirs, sizeof theirs);
+    return VLY_OK;
+}

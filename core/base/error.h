@@ -21,6 +21,11 @@ vly_status vly_fail(vly_error *error, vly_status status, const char *format,
  * bytes 0: the caller does not know, those of the allocation that failed. */
 vly_status vly_fail_nomem(vly_error *error, uint64_t bytes, const char *what);
 
+/* Fills a caller's struct, which begins with its struct_size (uint32_t), up to
+ * that size: a program that was built with an older header has a shorter one.
+ * E_INVALID: struct_size is not set. */
+vly_status vly_struct_fill(void *to, const void *from, size_t size);
+
 /* For functions with one `out:` label and a vly_status named status. */
 #define VLY_TRY(expression)                                                    \
     do {                                                                       \

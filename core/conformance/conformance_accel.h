@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "accelerator/accelerator.h"
 #include "conformance/conformance.h"
-#include "plugin/accelerator.h"
 
 /* ---- the loop --------------------------------------------------------- */
 

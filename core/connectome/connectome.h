@@ -174,13 +174,6 @@ static inline uint64_t vly_connectome_n_whole(const vly_connectome *connectome)
  *                      read; E_PARSE names the damaged part and the damage;
  *                      E_NOMEM. */
 
-/* vly_connectome_save for a process that keeps the file: *lock is its
- * descriptor and locks it against other writers until it is closed; unchanged
- * on failure. NULL: the file is closed. */
-vly_status vly_connectome_save_locked(const vly_connectome *connectome,
-                                      const char *path, int *lock,
-                                      vly_error *error);
-
 /* Coefficient columns of one area for given parameters and dc input: words
  * [n_coefs][1 or n]. params [model->n_params]; dc in the unit of port 0's
  * constant input: [1] or [n_neurons] doubles. A column is uniform if all its

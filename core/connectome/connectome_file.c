@@ -5,6 +5,8 @@
  */
 #include "connectome/connectome_file.h"
 
+#include <volley/host.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

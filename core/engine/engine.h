@@ -210,10 +210,6 @@ vly_status vly_state_shape_check(const vly_state *state, vly_error *error);
 vly_status vly_state_fits(const vly_state *state,
                           const vly_connectome *connectome, vly_error *error);
 
-/* Copies as much of a struct as the caller's struct_size covers; struct_size is
- * unchanged. */
-void vly_copy_sized(void *to, const void *from, size_t size);
-
 /* A net without a device; freed with vly_net_destroy. */
 vly_status vly_net_alloc(const vly_connectome *connectome,
                          vly_registry *registry, vly_net **net,

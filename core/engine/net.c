@@ -10,7 +10,6 @@
 #include "genome/foreign_names.h"
 #include "genome/genome.h"
 #include "plugin/host_log.h"
-#include "plugin/prepare.h"
 #include "volley_build.h"
 
 const char *vly_version(void)

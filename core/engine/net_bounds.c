@@ -83,6 +83,6 @@ vly_status vly_net_bound_stats(vly_net *net, uint32_t index,
                         "field %u of the net, which has fewer", index);
     vly_status status = count_field(net, &made, error);
     if (status == VLY_OK)
-        vly_copy_sized(stats, &made, sizeof made);
+        (void)vly_struct_fill(stats, &made, sizeof made);
     return status;
 }

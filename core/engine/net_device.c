@@ -224,7 +224,7 @@ vly_status vly_device_open(const vly_connectome *connectome,
     uint32_t n = 1;
     vly_status status = VLY_OK;
     const char *text = spec ? spec : "auto";
-    VLY_TRY(vly_backend_spec_pick(text, 0, first, &n, error));
+    VLY_TRY(vly_ranks_pick(text, 0, first, &n, error));
     if (n > 1 && !connectome->desc.ranks)
         return vly_fail(
             error, VLY_E_INVALID,

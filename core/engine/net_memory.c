@@ -21,7 +21,7 @@ vly_status vly_net_memory_stats(const vly_net *net, uint32_t index,
         .n_forgotten = area->n_forgotten,
         .n_dropped = area->n_dropped,
         .area = net->connectome->areas[area->memory->area].name};
-    vly_copy_sized(stats, &made, sizeof made);
+    (void)vly_struct_fill(stats, &made, sizeof made);
     return VLY_OK;
 }
 
@@ -38,7 +38,7 @@ vly_status vly_net_association_stats(const vly_net *net, uint32_t index,
                                         .name = association->name,
                                         .from = areas[association->from].name,
                                         .to = areas[association->to].name};
-    vly_copy_sized(stats, &made, sizeof made);
+    (void)vly_struct_fill(stats, &made, sizeof made);
     return VLY_OK;
 }
 

@@ -8,16 +8,6 @@
 #include "base/memory.h"
 #include "engine/engine.h"
 
-void vly_copy_sized(void *to, const void *from, size_t size)
-{
-    uint32_t theirs = 0;
-    memcpy(&theirs, to, sizeof theirs);
-    size_t n = theirs < size ? theirs : size;
-    if (n > sizeof theirs)
-        memcpy((char *)to + sizeof theirs, (const char *)from + sizeof theirs,
-               n - sizeof theirs);
-}
-
 vly_status vly_state_get_info(const vly_state *state, vly_state_info *info,
                               vly_error *error)
 {
@@ -45,7 +35,7 @@ vly_status vly_state_get_info(const vly_state *state, vly_state_info *info,
                    8 * (uint64_t)state->overlay->n_learned};
     for (uint32_t p = 0; p < state->overlay->n_params; p++)
         made.n_bytes += 8 * (uint64_t)state->overlay->n_value[p];
-    vly_copy_sized(info, &made, sizeof made);
+    (void)vly_struct_fill(info, &made, sizeof made);
     return VLY_OK;
 }
 
@@ -87,7 +77,7 @@ static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
     (void)snprintf(made.backend, sizeof made.backend, "%s", net->device.name);
     (void)snprintf(made.device, sizeof made.device, "%s", net->device.model);
     (void)snprintf(made.plan, sizeof made.plan, "%.255s", info.plan);
-    vly_copy_sized(stats, &made, sizeof made);
+    (void)vly_struct_fill(stats, &made, sizeof made);
     return VLY_OK;
 }
 
@@ -118,7 +108,7 @@ vly_status vly_net_area_stats(vly_net *net, uint32_t area,
         .q_more = {from->q[2], from->q[3]},
         .spikes = net->area_spikes[area],
     };
-    vly_copy_sized(stats, &made, sizeof made);
+    (void)vly_struct_fill(stats, &made, sizeof made);
     return VLY_OK;
 }
 

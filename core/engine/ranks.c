@@ -141,18 +141,19 @@ vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
 
 /* ---- figures ------------------------------------------------------------ */
 
-void vly_ranks_figures(const vly_rank_group *group, uint32_t rank,
-                       vly_rank_figures *figures)
+vly_status vly_ranks_figures(const vly_rank_group *group, uint32_t rank,
+                             vly_rank_figures *figures)
 {
-    const vly_rank_figures *last = &group->figures[rank];
-    *figures = (vly_rank_figures){
+    const vly_rank_counts *last = &group->figures[rank];
+    const vly_rank_figures made = {
         .n_exchanges = __atomic_load_n(&last->n_exchanges, __ATOMIC_RELAXED),
         .n_bytes = __atomic_load_n(&last->n_bytes, __ATOMIC_RELAXED),
         .waited_ns = __atomic_load_n(&last->waited_ns, __ATOMIC_RELAXED)};
+    return vly_struct_fill(figures, &made, sizeof made);
 }
 
 /* Telemetry reads them meanwhile. */
-static void put_figures(vly_rank_figures *to, const vly_rank_figures *figures)
+static void put_figures(vly_rank_counts *to, const vly_rank_counts *figures)
 {
     __atomic_store_n(&to->n_exchanges, figures->n_exchanges, __ATOMIC_RELAXED);
     __atomic_store_n(&to->n_bytes, figures->n_bytes, __ATOMIC_RELAXED);
@@ -296,11 +297,11 @@ out:
 }
 
 vly_status vly_ranks_build(vly_rank_group *group, const vly_genome *genome,
-                           uint32_t n_threads, bool whole_wanted,
+                           uint32_t n_threads, int whole_wanted,
                            const uint32_t *cut, vly_connectome **connectome,
                            vly_error *error)
 {
-    greeting mine = {.genome = genome->hash, .whole = whole_wanted};
+    greeting mine = {.genome = genome->hash, .whole = whole_wanted != 0};
     const vly_piece *pieces = NULL;
     vly_error why = VLY_ERROR_INIT;
     vly_status status;
@@ -368,9 +369,9 @@ vly_status vly_rank_agree(vly_rank_group *group, vly_rank_answer *mine,
     const vly_piece *pieces = NULL;
     vly_status status = VLY_OK;
     mine->figures =
-        (vly_rank_figures){.n_exchanges = group->n_exchanges,
-                           .n_bytes = info.n_bytes - group->built_bytes,
-                           .waited_ns = info.waited_ns - group->idle_ns};
+        (vly_rank_counts){.n_exchanges = group->n_exchanges,
+                          .n_bytes = info.n_bytes - group->built_bytes,
+                          .waited_ns = info.waited_ns - group->idle_ns};
     VLY_TRY(vly_rank_gather(group, VLY_RANK_TAG_ANSWER | slow | group->n_calls,
                             mine, sizeof *mine, &pieces, error));
     group->n_calls++;

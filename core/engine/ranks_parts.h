@@ -14,13 +14,20 @@
 #define VLY_RANK_TAG_CALL VLY_EXCHANGE_RANK_0_IDLES
 #define VLY_RANK_TAG_ANSWER (UINT64_C(1) << 61)
 
+/* vly_rank_figures as ranks send them. */
+typedef struct vly_rank_counts {
+    uint64_t n_exchanges;
+    uint64_t n_bytes;
+    uint64_t waited_ns;
+} vly_rank_counts;
+
 struct vly_rank_group {
     const vly_exchange *table;
     vly_exchange_link *link;
     vly_exchange_info info;
-    vly_ranks ranks;           /* of the connectome's description */
-    uint32_t *first;           /* [n_ranks + 1] */
-    vly_rank_figures *figures; /* [n_ranks] rank 0: of the last answers */
+    vly_ranks ranks;          /* of the connectome's description */
+    uint32_t *first;          /* [n_ranks + 1] */
+    vly_rank_counts *figures; /* [n_ranks] rank 0: of the last answers */
     /* [n_ranks] rank 0: "cuda:1", of the net that was made last */
     char (*devices)[VLY_DEVICE_NAME_BYTES];
     uint32_t *hosts;      /* [n_ranks] their numbers in the exchange */
@@ -87,7 +94,7 @@ typedef struct vly_rank_answer {
     int32_t status;
     uint32_t reserved;
     uint64_t value; /* of a run: bursts done */
-    vly_rank_figures figures;
+    vly_rank_counts figures;
     char device[VLY_DEVICE_NAME_BYTES]; /* of a net that was made */
     char text[240];
 } vly_rank_answer;

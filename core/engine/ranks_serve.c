@@ -95,7 +95,7 @@ static vly_status choose(const server *s, const char *text, uint32_t n_threads,
     char one[VLY_BACKEND_ONE_BYTES];
     uint32_t local = 0;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_backend_spec_pick(text, s->group->info.rank, one, NULL, error));
+    VLY_TRY(vly_ranks_pick(text, s->group->info.rank, one, NULL, error));
     VLY_TRY(vly_backend_spec_parse(one, spec, error));
     VLY_TRY(vly_registry_device(s->registry, spec, n_threads, table, device,
                                 error));

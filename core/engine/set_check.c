@@ -3,7 +3,7 @@
  * same checks say the same sentences, and a change that depends on an earlier
  * one (a threshold below the new reset) is seen too.
  */
-#include "engine/set_check.h"
+#include <volley/host.h>
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -4,7 +4,7 @@
  * before it makes a spike differ, and differences may vanish again (a reset
  * after a spike), so that halving the piece could find a later one.
  */
-#include "engine/validate.h"
+#include <volley/host.h>
 
 #include <string.h>
 
@@ -178,17 +178,18 @@ out:
     return status;
 }
 
-vly_status vly_validate_every(vly_net *const *nets, uint32_t n_nets,
-                              uint64_t n_bursts, uint32_t state_every,
-                              vly_status (*progress)(void *arg,
-                                                     uint64_t bursts_done),
-                              void *progress_arg, vly_validate_result *result,
-                              vly_error *error)
+vly_status vly_validate(vly_net *const *nets, uint32_t n_nets,
+                        uint64_t n_bursts, uint32_t state_every,
+                        vly_validate_fn progress, void *progress_arg,
+                        vly_validate_result *result, vly_error *error)
 {
-    vly_validate_result made = {0};
+    vly_validate_result made = {.struct_size = sizeof made};
     piece *kept = NULL;
     uint64_t left = n_bursts;
     vly_status status = VLY_OK;
+    if (!result || result->struct_size < sizeof *result)
+        return vly_fail(error, VLY_E_INVALID,
+                        "vly_validate: struct_size of result is too small");
     VLY_TRY(check_nets(nets, n_nets, error));
     if (state_every == 0 || state_every > VLY_VALIDATE_EVERY) {
         status =
@@ -220,14 +221,4 @@ vly_status vly_validate_every(vly_net *const *nets, uint32_t n_nets,
 out:
     vly_free(kept);
     return status;
-}
-
-vly_status vly_validate(vly_net *const *nets, uint32_t n_nets,
-                        uint64_t n_bursts,
-                        vly_status (*progress)(void *arg, uint64_t bursts_done),
-                        void *progress_arg, vly_validate_result *result,
-                        vly_error *error)
-{
-    return vly_validate_every(nets, n_nets, n_bursts, 1, progress, progress_arg,
-                              result, error);
 }

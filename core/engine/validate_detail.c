@@ -37,7 +37,7 @@ static void note_fired(vly_validate_result *result, uint32_t id,
 {
     if (result->fired_differs)
         return;
-    result->fired_differs = true;
+    result->fired_differs = 1;
     result->fired_neuron = id;
     for (int i = 0; i < 2; i++) {
         result->fired_in[i] = gain[i] != NULL;
@@ -88,7 +88,7 @@ static void note_word(const vly_connectome_area *area, uint32_t field,
     /* the lowest neuron, and its first field */
     if (result->n_words++ != 0 && result->neuron <= area->first + index)
         return;
-    result->state_differs = true;
+    result->state_differs = 1;
     result->neuron = area->first + index;
     result->area = area->name;
     result->index = index;
@@ -184,7 +184,7 @@ static void compare_weights(const vly_net_desc *desc,
         for (uint64_t i = 0; i < layout.n_words; i++) {
             if (a[i] == b[i] || result->n_weights++ != 0)
                 continue;
-            result->weights_differ = true;
+            result->weights_differ = 1;
             result->weight_word[0] = a[i];
             result->weight_word[1] = b[i];
             name_weight(desc, p, &layout, i, result);

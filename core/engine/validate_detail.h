@@ -4,7 +4,7 @@
 #ifndef VOLLEY_ENGINE_VALIDATE_DETAIL_H
 #define VOLLEY_ENGINE_VALIDATE_DETAIL_H
 
-#include "engine/validate.h"
+#include <volley/host.h>
 
 /* Compares fired sets of the last burst and all words of state; sets
  * result->difference and what belongs to it. */

@@ -2,16 +2,18 @@
  * Describes the content of a SONATA HDF5 file, read by a child process
  * (edge_hdf5.c).
  */
+#include <volley/record.h>
+
 #include <string.h>
 
 #include "base/child.h"
+#include "base/error.h"
 #include "genome/edge_hdf5.h"
-#include "genome/edge_list.h"
 
 typedef struct about_reader {
     const char *path;
     vly_sonata_about *about;
-    vly_status (*take)(void *context, const vly_edges_about *edges);
+    vly_edges_fn take; /* NULL: none */
     void *context;
     vly_error *error;
     vly_child child;
@@ -34,15 +36,18 @@ static vly_status take_frame(about_reader *reader, vly_sonata_frame *frame)
     }
     if (frame->kind == VLY_SONATA_TOP && !reader->begun) {
         reader->begun = true;
-        *reader->about = (vly_sonata_about){.spikes = frame->top[0] != 0,
-                                            .report = frame->top[1] != 0,
-                                            .edges = frame->top[2] != 0,
-                                            .mean = frame->top[3] != 0,
-                                            .nodes = frame->top[4] != 0};
+        *reader->about =
+            (vly_sonata_about){.struct_size = sizeof *reader->about,
+                               .spikes = frame->top[0] != 0,
+                               .report = frame->top[1] != 0,
+                               .edges = frame->top[2] != 0,
+                               .mean = frame->top[3] != 0,
+                               .nodes = frame->top[4] != 0};
         return VLY_OK;
     }
     if (frame->kind == VLY_SONATA_ABOUT && reader->begun) {
         const vly_edges_about edges = {
+            .struct_size = sizeof edges,
             .population = frame->text,
             .group = frame->group,
             .n_groups = frame->n,
@@ -51,6 +56,8 @@ static vly_status take_frame(about_reader *reader, vly_sonata_frame *frame)
             .delay = frame->has[VLY_SONATA_DELAY] != 0,
             .nsyns = frame->has[VLY_SONATA_NSYNS] != 0,
             .types = frame->has[VLY_SONATA_TYPE] != 0};
+        if (reader->take == NULL)
+            return VLY_OK;
         vly_status status = reader->take(reader->context, &edges);
         reader->ended = status != VLY_OK;
         return status;
@@ -60,9 +67,8 @@ static vly_status take_frame(about_reader *reader, vly_sonata_frame *frame)
 }
 
 vly_status vly_sonata_describe(const char *path, vly_sonata_about *about,
-                               vly_status (*take)(void *context,
-                                                  const vly_edges_about *edges),
-                               void *context, vly_error *error)
+                               vly_edges_fn take, void *context,
+                               vly_error *error)
 {
     vly_sonata_ask ask = {.path = path, .name = path};
     about_reader reader = {.path = path,
@@ -71,6 +77,10 @@ vly_status vly_sonata_describe(const char *path, vly_sonata_about *about,
                            .context = context,
                            .error = error};
     vly_sonata_frame frame;
+    if (about->struct_size < sizeof *about)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%.300s: struct_size of its description is too small",
+                        path);
     if (!vly_hdf5_built())
         return vly_fail(error, VLY_E_UNSUPPORTED,
                         "%.300s is an HDF5 file, and this build has no HDF5: "

@@ -113,32 +113,4 @@ vly_status vly_edges_from_sonata(const char *path, const char *name,
                                  const vly_edge_spec *spec,
                                  vly_edge_list **list, vly_error *error);
 
-/* Content of a SONATA HDF5 file. */
-typedef struct vly_sonata_about {
-    bool spikes;
-    bool report; /* samples */
-    bool edges;
-    bool mean; /* our own: means of neurons */
-    bool nodes;
-} vly_sonata_about;
-
-typedef struct vly_edges_about {
-    const char *population;
-    const char *group; /* number of its first edge group */
-    uint32_t n_groups;
-    uint64_t n;
-    bool weight; /* edges have one of their own */
-    bool delay;
-    bool nsyns;
-    bool types; /* edge_type_id */
-} vly_edges_about;
-
-/* edge_about.c: take is called for each population of edges, after *about is
- * filled.
- * Errors  E_UNSUPPORTED, E_PARSE, E_IO, E_NOMEM; errors of take. */
-vly_status vly_sonata_describe(const char *path, vly_sonata_about *about,
-                               vly_status (*take)(void *context,
-                                                  const vly_edges_about *edges),
-                               void *context, vly_error *error);
-
 #endif

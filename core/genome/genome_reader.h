@@ -5,12 +5,14 @@
 #ifndef VOLLEY_GENOME_GENOME_READER_H
 #define VOLLEY_GENOME_GENOME_READER_H
 
+#include <volley/host.h>
+
 #include "base/error.h"
 #include "genome/genome.h"
 #include "genome/genome_keys.h"
 #include "genome/toml_tree.h"
 
-/* Limits against bad input. */
+/* Limits against bad input; others are in volley/host.h. */
 #define VLY_GENOME_BYTES_MAX (64u << 20)
 #define VLY_AREAS_MAX 4096u
 #define VLY_VARS_MAX 4096u
@@ -19,11 +21,7 @@
 #define VLY_SYNAPSE_RULES_MAX 1024u
 #define VLY_PAIRS_MAX 65536u
 #define VLY_STIMULI_MAX 65536u
-#define VLY_VECTORS_MAX 4096u
-#define VLY_NEURONS_MAX 2147483647u
 #define VLY_DEPTH_MAX 200u
-#define VLY_NAME_MAX 63u
-#define VLY_DELAY_BURSTS_MAX 65535u
 #define VLY_DEGREES_MAX 65000u /* values of a drawn degree */
 #define VLY_SYNAPSES_MAX ((uint64_t)1 << 40)
 #define VLY_SPIKES_MAX ((uint64_t)1 << 28)

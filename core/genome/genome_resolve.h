@@ -4,22 +4,10 @@
 #ifndef VOLLEY_GENOME_GENOME_RESOLVE_H
 #define VOLLEY_GENOME_GENOME_RESOLVE_H
 
+#include "base/text.h"
 #include "genome/genome_map.h"
 #include "genome/genome_reader.h"
 
-/* Text that grows; `failed` is set if memory ran out. */
-typedef struct vly_text {
-    char *data;
-    size_t n;
-    size_t capacity;
-    bool failed;
-    char *const *files; /* of the genome, for origins; NULL: without */
-} vly_text;
-void vly_text_put(vly_text *text, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void vly_text_bytes(vly_text *text, const void *bytes, size_t n);
-/* A TOML string with its quotes. */
-void vly_text_string(vly_text *text, const char *string);
 /* A value as TOML. */
 void vly_text_value(vly_text *text, const vly_value *value);
 /* Where the value of a key is from: its line, or the default. */

@@ -5,6 +5,8 @@
  */
 #include "genome/spike_file.h"
 
+#include <volley/record.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,6 @@
 #include "genome/csv_reader.h"
 #include "genome/genome_table.h"
 #include "genome/spike_list.h"
-#include "record/sonata_reader.h"
 
 /* ---- columns ------------------------------------------------------------ */
 
@@ -239,7 +240,7 @@ typedef struct sonata_spikes {
     uint32_t n_populations;
 } sonata_spikes;
 
-static bool want_population(void *context, const char *name)
+static int want_population(void *context, const char *name)
 {
     const sonata_spikes *of = context;
     return !of->spec->population ||
@@ -290,11 +291,11 @@ static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
     return status;
 }
 
-static bool want_all(void *context, const char *name)
+static int want_all(void *context, const char *name)
 {
     (void)context;
     (void)name;
-    return true;
+    return 1;
 }
 
 static vly_status name_population(void *context, const char *name,
@@ -317,9 +318,12 @@ static vly_status skip_spikes(void *context, uint64_t first, uint32_t n,
  * populations cannot hand on those that were not wanted. */
 static vly_status no_population(sonata_spikes *of, vly_error *error)
 {
-    const vly_sonata_want want = {.context = of, .population = want_all};
-    const vly_sonata_take take = {
-        .context = of, .population = name_population, .spikes = skip_spikes};
+    const vly_sonata_want want = {
+        .struct_size = sizeof want, .context = of, .population = want_all};
+    const vly_sonata_take take = {.struct_size = sizeof take,
+                                  .context = of,
+                                  .population = name_population,
+                                  .spikes = skip_spikes};
     char found[VLY_SPIKE_AREAS_TEXT];
     vly_status status;
     VLY_TRY(vly_sonata_read_spikes(of->path, &want, &take, error));
@@ -337,10 +341,13 @@ vly_status vly_spikes_from_sonata(const char *path,
                                   vly_spike_list *list, vly_error *error)
 {
     sonata_spikes of = {.path = path, .spec = spec, .list = list};
-    const vly_sonata_want want = {.context = &of,
+    const vly_sonata_want want = {.struct_size = sizeof want,
+                                  .context = &of,
                                   .population = want_population};
-    const vly_sonata_take take = {
-        .context = &of, .population = take_population, .spikes = take_spikes};
+    const vly_sonata_take take = {.struct_size = sizeof take,
+                                  .context = &of,
+                                  .population = take_population,
+                                  .spikes = take_spikes};
     vly_status status;
     if (!spec->own_weight)
         return vly_fail(error, VLY_E_PARSE,

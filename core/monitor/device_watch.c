@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "accelerator/telemetry_source.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "monitor/telemetry.h"
-#include "plugin/telemetry_source.h"
+#include "record/telemetry.h"
 
 enum { RING_SAMPLES = 64 };
 

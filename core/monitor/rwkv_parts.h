@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
+#include "accelerator/accelerator.h"
 #include "monitor/rwkv.h"
-#include "plugin/accelerator.h"
 
 /* Every array on a device begins at a multiple of 256; what is cut out of one
  * at a multiple of this (a row of 64 in 16 bits). */

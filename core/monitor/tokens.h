@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "monitor/telemetry.h"
+#include "record/telemetry.h"
 
 /* X(NAME, name, floor, what): the metrics in the order of their tokens. floor:
  * the least spread in levels (64 are a factor of 2), so that small changes of a

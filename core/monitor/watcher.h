@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "monitor/gate.h"
-#include "monitor/telemetry.h"
+#include "record/telemetry.h"
 
 /* The model that gives the probability of each token. Used by one thread at a
  * time. */

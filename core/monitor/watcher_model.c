@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "monitor/rwkv.h"
 #include "monitor/surprise.h"
-#include "plugin/accelerator.h"
 
 /* The metadata's version of tokens.h, and its key. */
 #define TOKENS_KEY "volley.tokens"

@@ -14,9 +14,9 @@
 /* more devices than any host has; detects typing errors early */
 #define MAX_DEVICE 1023u
 
-vly_status vly_backend_spec_pick(const char *text, uint32_t rank,
-                                 char one[VLY_BACKEND_ONE_BYTES], uint32_t *n,
-                                 vly_error *error)
+vly_status vly_ranks_pick(const char *text, uint32_t rank,
+                          char one[VLY_BACKEND_ONE_BYTES], uint32_t *n,
+                          vly_error *error)
 {
     uint32_t n_specs = 1;
     for (const char *at = text; *at; at++)
@@ -38,7 +38,7 @@ static vly_status one_parse(const char *text, uint32_t rank,
                             vly_backend_spec *spec, vly_error *error)
 {
     char one[VLY_BACKEND_ONE_BYTES];
-    vly_status status = vly_backend_spec_pick(text, rank, one, NULL, error);
+    vly_status status = vly_ranks_pick(text, rank, one, NULL, error);
     return status == VLY_OK ? vly_backend_spec_parse(one, spec, error) : status;
 }
 

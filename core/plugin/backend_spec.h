@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <volley/plugin.h>
+#include <volley/ranks.h>
 
 typedef struct vly_backend_spec {
     char id[32];       /* "cpu"; "auto" has neither number nor options */
@@ -36,17 +36,6 @@ static inline bool vly_backend_spec_is_span(const vly_backend_spec *spec)
  */
 vly_status vly_backend_spec_parse(const char *text, vly_backend_spec *spec,
                                   vly_error *error);
-
-/* "cpu:4+cuda:0": of ranks. The spec of one rank: number `rank` modulo their
- * number; text itself if it is no list. *n: their number, if not NULL.
- *
- * Errors   VLY_E_INVALID  it is too long
- * Thread   [any-thread]
- */
-#define VLY_BACKEND_ONE_BYTES 320u
-vly_status vly_backend_spec_pick(const char *text, uint32_t rank,
-                                 char one[VLY_BACKEND_ONE_BYTES], uint32_t *n,
-                                 vly_error *error);
 
 /* *local: ranks before `rank` on its host whose specs in `text` name the same
  * devices. hosts: [rank + 1] the number of each rank's host.

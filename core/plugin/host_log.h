@@ -6,18 +6,11 @@
 
 #include <stdint.h>
 
-/* source: id of the plugin, or "volley". One call at a time. */
-typedef void (*vly_log_fn)(void *arg, int32_t level, const char *source,
-                           const char *message);
+#include <volley/host.h>
+
 typedef void (*vly_telemetry_fn)(void *arg, const char *source,
                                  const char *name, double value);
 
-/* NULL: back to stderr, one line a message. [any-thread] */
-void vly_log_set_sink(vly_log_fn function, void *arg);
-/* Messages below level are dropped. The default is the environment variable
- * VOLLEY_LOG (debug, info, warn, error), otherwise warn. Returns the previous
- * level. [any-thread] */
-int32_t vly_log_set_level(int32_t level);
 /* [any-thread] */
 void vly_log_write(int32_t level, const char *source, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

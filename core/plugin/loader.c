@@ -12,6 +12,8 @@
  */
 #include "plugin/loader.h"
 
+#include <volley/host.h>
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +26,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/own_file.h"
 #include "base/thread.h"
-#include "plugin/own_file.h"
 
 /* The last byte of the file that dlopen will map. If the file is truncated,
  * reading beyond its end would cause SIGBUS instead of an error. */
@@ -257,13 +259,15 @@ void vly_plugin_file_close(vly_plugin_file *file)
     file->is_open = false;
 }
 
-vly_status vly_plugin_file_read(const char *path, vly_hash *hash,
-                                vly_error *error)
+vly_status vly_plugin_hash(const char *path, uint64_t hash[2], vly_error *error)
 {
     vly_plugin_file file = {.is_open = false};
+    vly_hash made = {{0, 0}};
     vly_status status = VLY_OK;
     VLY_TRY(vly_plugin_file_open(path, &file, error));
-    status = vly_plugin_file_hash(&file, hash, error);
+    VLY_TRY(vly_plugin_file_hash(&file, &made, error));
+    hash[0] = made.lane[0];
+    hash[1] = made.lane[1];
 out:
     return status;
 }

@@ -37,9 +37,6 @@ vly_status vly_plugin_file_hash(vly_plugin_file *file, vly_hash *hash,
 /* Of none is legal. */
 void vly_plugin_file_close(vly_plugin_file *file);
 
-/* Both, for a file that is not loaded. Errors as open; hash untouched */
-vly_status vly_plugin_file_read(const char *path, vly_hash *hash,
-                                vly_error *error);
 /* Loads it and finds the entry. path is absolute. The shared object is never
  * unloaded, whatever happens (see loader.c).
  * Errors   VLY_E_ABI      Thread [main-thread] constructors of the file run

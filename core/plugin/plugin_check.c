@@ -17,7 +17,7 @@
 
 #define MAX_ID 31u
 
-bool vly_plugin_id_valid(const char *id)
+int vly_plugin_id_valid(const char *id)
 {
     if (id[0] < 'a' || id[0] > 'z' || strcmp(id, "auto") == 0)
         return false;

@@ -10,10 +10,7 @@
 #include <stddef.h>
 
 #include <volley/exchange.h>
-#include <volley/plugin.h>
-
-/* [a-z][a-z0-9_]*, at most 31 characters, not "auto" */
-bool vly_plugin_id_valid(const char *id);
+#include <volley/host.h>
 
 /* Clears target[target_size], then copies the members that source has. A table
  * starts with its struct_size, which must be at least least_size.

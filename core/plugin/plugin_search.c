@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "plugin/own_file.h"
+#include "base/own_file.h"
 #include "plugin/plugin_trust.h"
 #include "volley_build.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "plugin/own_file.h"
+#include "base/own_file.h"
 
 vly_plugin_trust vly_plugin_trust_of_process(void)
 {

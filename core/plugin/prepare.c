@@ -4,11 +4,12 @@
  * and its context take 0.39 s (0.91 s for the driver alone if it sees four),
  * the compilation of the full microcircuit 0.36 s on 64 cores.
  */
-#include "plugin/prepare.h"
+#include <volley/host.h>
 
 #include <pthread.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "plugin/registry_parts.h"
@@ -187,7 +188,7 @@ vly_preparation *vly_prepare_begin(vly_registry *registry, const char *spec,
     return NULL;
 }
 
-bool vly_prepare_started(vly_preparation *p, uint32_t ms)
+int vly_prepare_started(vly_preparation *p, uint32_t ms)
 {
     if (!p)
         return true;
@@ -209,7 +210,7 @@ void vly_prepare_end(vly_preparation *p, vly_prepare_times *times)
     __atomic_store_n(&p->wanted, 1u, __ATOMIC_RELEASE);
     pthread_join(p->thread, NULL);
     p->times.waited_ns = vly_clock_ns() - begin;
-    if (times)
-        *times = p->times;
+    if (times) /* without its size: nothing is wanted */
+        (void)vly_struct_fill(times, &p->times, sizeof(p->times));
     release(p);
 }

@@ -269,6 +269,10 @@ vly_status vly_registry_create_from(const vly_plugin_places *places,
 {
     registry_entry *listed = NULL;
     vly_status status = VLY_OK;
+    if (!places || !registry || places->struct_size < sizeof(*places))
+        return vly_fail(error, VLY_E_INVALID,
+                        "vly_registry_create_from: an argument is NULL, or "
+                        "struct_size is too small");
     vly_registry *made = vly_calloc(1, sizeof(*made));
     if (!made)
         return vly_fail_nomem(error, sizeof(*made), "list of plugins");
@@ -286,7 +290,8 @@ vly_status vly_registry_create_from(const vly_plugin_places *places,
 
 vly_status vly_registry_create(vly_registry **registry, vly_error *error)
 {
-    return vly_registry_create_from(&(vly_plugin_places){0}, registry, error);
+    const vly_plugin_places places = {.struct_size = sizeof places};
+    return vly_registry_create_from(&places, registry, error);
 }
 
 void vly_registry_destroy(vly_registry *registry)

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "accelerator/accelerator.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "plugin/accelerator.h"
 #include "plugin/device_memory.h"
 #include "probe/probe_parts.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "record/writer.h"
+#include "base/writer.h"
 
 struct vly_digest_log {
     vly_writer *writer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Digest logs: one line a burst, to compare runs on two machines with a text
- * file. README.md has the format.
+ * file. README.md has the format. Their reader is declared in volley/record.h.
  */
 #ifndef VOLLEY_RECORD_DIGEST_LOG_H
 #define VOLLEY_RECORD_DIGEST_LOG_H
@@ -22,13 +22,6 @@ typedef struct vly_digest_header {
     uint64_t n_synapses;
     char backend[64]; /* for display; not used otherwise */
 } vly_digest_header;
-
-typedef struct vly_digest_entry {
-    uint64_t burst;
-    uint64_t digest;     /* D_t */
-    uint64_t run_digest; /* H_t = mix64(H_{t-1} xor D_t) */
-    uint64_t n_spikes;
-} vly_digest_entry;
 
 typedef struct vly_digest_log vly_digest_log;
 
@@ -62,17 +55,5 @@ vly_status vly_digest_log_add(vly_digest_log *log, uint64_t burst,
 void vly_digest_log_cancel(vly_digest_log *log);
 /* Frees log, also on failure. NULL is legal. */
 vly_status vly_digest_log_close(vly_digest_log *log, vly_error *error);
-
-typedef struct vly_digest_reader vly_digest_reader;
-
-/* Errors  E_IO cannot be read; E_PARSE "path:line: found, wanted" */
-vly_status vly_digest_reader_open(const char *path, vly_digest_header *header,
-                                  vly_digest_reader **reader, vly_error *error);
-/* *more is false at the end. Bursts that do not follow each other and a run
- * digest that does not follow from its lines are E_PARSE: a damaged log. */
-vly_status vly_digest_reader_next(vly_digest_reader *reader,
-                                  vly_digest_entry *entry, bool *more,
-                                  vly_error *error);
-void vly_digest_reader_close(vly_digest_reader *reader);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads digest logs, line by line: they are as long as the run.
  */
-#include "record/digest_log.h"
+#include <volley/record.h>
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/reading.h"
+#include "record/digest_log.h"
 
 enum { LINE_BYTES = 256 };
 
@@ -21,6 +22,7 @@ struct vly_digest_reader {
     uint64_t line;
     uint64_t left; /* bytes that may follow */
     bool started;
+    vly_digest_header header;
     vly_digest_entry last;
     char text[LINE_BYTES];
 };
@@ -163,11 +165,13 @@ out:
     return status;
 }
 
-vly_status vly_digest_reader_open(const char *path, vly_digest_header *header,
-                                  vly_digest_reader **reader, vly_error *error)
+vly_status vly_digest_reader_open(const char *path, vly_digest_reader **reader,
+                                  vly_error *error)
 {
     vly_status status = VLY_OK;
-    vly_digest_header found = {0};
+    if (path == NULL || reader == NULL)
+        return vly_fail(error, VLY_E_INVALID,
+                        "vly_digest_reader_open: an argument is NULL");
     vly_digest_reader *made = vly_calloc(1, sizeof *made);
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "a digest reader");
@@ -178,8 +182,7 @@ vly_status vly_digest_reader_open(const char *path, vly_digest_header *header,
     }
     VLY_TRY(vly_reading_open(path, VLY_READ_STREAM, &made->file, error));
     made->left = vly_reading_most(made->file);
-    VLY_TRY(read_header(made, &found, error));
-    *header = found;
+    VLY_TRY(read_header(made, &made->header, error));
     *reader = made;
     made = NULL;
 out:
@@ -187,16 +190,36 @@ out:
     return status;
 }
 
+vly_status vly_digest_reader_info(const vly_digest_reader *reader,
+                                  vly_digest_info *info)
+{
+    const vly_digest_header *header = &reader->header;
+    const vly_digest_info made = {
+        .n_neurons = header->n_neurons,
+        .n_synapses = header->n_synapses,
+        .dt_ms = header->dt_ms,
+        .genome_hash = {header->genome_hash.lane[0],
+                        header->genome_hash.lane[1]},
+        .connectome_hash = {header->connectome_hash.lane[0],
+                            header->connectome_hash.lane[1]},
+        .backend = header->backend,
+    };
+    return vly_struct_fill(info, &made, sizeof made);
+}
+
 vly_status vly_digest_reader_next(vly_digest_reader *reader,
-                                  vly_digest_entry *entry, bool *more,
+                                  vly_digest_entry *entry, int *more,
                                   vly_error *error)
 {
-    vly_digest_entry read;
+    vly_digest_entry read = {.struct_size = sizeof read};
     bool found = false;
     vly_status status = VLY_OK;
+    if (entry->struct_size < sizeof entry->struct_size)
+        return vly_fail(error, VLY_E_INVALID,
+                        "vly_digest_reader_next: struct_size is not set");
     VLY_TRY(next_line(reader, &found, error));
     if (!found) {
-        *more = false;
+        *more = 0;
         return VLY_OK;
     }
     const char *text = reader->text;
@@ -215,8 +238,8 @@ vly_status vly_digest_reader_next(vly_digest_reader *reader,
                        "a run digest that follows from the lines before");
     reader->started = true;
     reader->last = read;
-    *entry = read;
-    *more = true;
+    (void)vly_struct_fill(entry, &read, sizeof read);
+    *more = 1;
 out:
     return status;
 }

@@ -51,7 +51,17 @@ char *vly_export_report_path(const char *path, uint32_t record,
                       record, field, suffix);
 }
 
-double vly_export_time(double dt_ms, uint64_t n_bursts)
+uint32_t vly_recording_format(const char *path)
+{
+    return (uint32_t)vly_export_format_of(path);
+}
+
+vly_status vly_recording_check(const char *path, vly_error *error)
+{
+    return vly_export_check(vly_export_format_of(path), path, error);
+}
+
+double vly_recording_time(double dt_ms, uint64_t n_bursts)
 {
     char text[32];
     snprintf(text, sizeof text, "%.15g", (double)n_bursts * dt_ms);

@@ -10,12 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <volley/record.h>
+
 #include "record/stream.h"
 
 typedef enum vly_export_format {
-    VLY_EXPORT_NONE, /* the stream itself */
-    VLY_EXPORT_CSV,
-    VLY_EXPORT_SONATA
+    VLY_EXPORT_NONE = VLY_RECORDING_STREAM, /* the stream itself */
+    VLY_EXPORT_CSV = VLY_RECORDING_CSV,
+    VLY_EXPORT_SONATA = VLY_RECORDING_SONATA
 } vly_export_format;
 
 /* The format by the suffix of a file: .h5, .hdf5 and .sonata are SONATA, .vls
@@ -62,9 +64,6 @@ vly_status vly_export(vly_stream_reader *reader, vly_export_format format,
                       vly_error *error);
 
 /* ---- the writers, one file each ---------------------------------------- */
-
-/* The end of a burst in ms, as in CSV: 3 * 0.1 is 0.3. */
-double vly_export_time(double dt_ms, uint64_t n_bursts);
 
 vly_status vly_export_spikes_csv(vly_stream_reader *reader, const char *path,
                                  vly_error *error);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/writer.h"
 #include "record/export.h"
-#include "record/writer.h"
 
 vly_status vly_export_spikes_csv(vly_stream_reader *reader, const char *path,
                                  vly_error *error)
@@ -39,7 +39,7 @@ static vly_status put_frame(vly_writer *writer, const vly_stream_head *head,
                             const vly_stream_block *block, vly_error *error)
 {
     const vly_stream_report *report = &head->reports[block->report];
-    double time = vly_export_time(head->dt_ms, block->burst);
+    double time = vly_recording_time(head->dt_ms, block->burst);
     vly_status status = VLY_OK;
     for (uint32_t i = 0; status == VLY_OK && i < block->n; i++) {
         float value = 0;

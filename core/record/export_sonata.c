@@ -157,7 +157,7 @@ static vly_status put_spikes(vly_sonata_file *file, const vly_stream_head *head,
                              vly_error *error)
 {
     vly_status status = VLY_OK;
-    double time = vly_export_time(head->dt_ms, block->burst + 1);
+    double time = vly_recording_time(head->dt_ms, block->burst + 1);
     uint32_t a = 0;
     for (uint32_t i = 0; i < block->n; i++) {
         while (block->data[i] - head->areas[a].first >=
@@ -315,9 +315,9 @@ static vly_status open_frames(vly_sonata_file *file,
     uint64_t n_frames = counts->report_frames[r];
     uint64_t first = n_frames > 0 ? counts->report_first[r] : 0;
     const double time[3] = {
-        vly_export_time(head->dt_ms, first),
-        vly_export_time(head->dt_ms, first + n_frames * report->interval),
-        vly_export_time(head->dt_ms, report->interval)};
+        vly_recording_time(head->dt_ms, first),
+        vly_recording_time(head->dt_ms, first + n_frames * report->interval),
+        vly_recording_time(head->dt_ms, report->interval)};
     vly_sonata_group group = {-1};
     vly_status status = VLY_OK;
     uint64_t rows =

@@ -2,7 +2,7 @@
  * SONATA edges: node ids, one edge type, and one edge group with weights and
  * delays.
  */
-#include "record/sonata_edges.h"
+#include <volley/record.h>
 
 #include "base/error.h"
 #include "record/export.h"
@@ -18,7 +18,7 @@ vly_status vly_sonata_edges_open(const char *path, vly_sonata_edges **edges,
 
 vly_status vly_sonata_edges_begin(vly_sonata_edges *edges,
                                   const char *population, uint64_t n,
-                                  bool has_delays, vly_error *error)
+                                  int has_delays, vly_error *error)
 {
     (void)edges;
     (void)n;
@@ -36,17 +36,17 @@ vly_status vly_sonata_edges_add(vly_sonata_edges *edges,
     (void)targets;
     (void)weights;
     (void)delays_ms;
-    return vly_sonata_edges_begin(edges, "edges", n, false, error);
+    return vly_sonata_edges_begin(edges, "edges", n, 0, error);
 }
 
 vly_status vly_sonata_edges_end(vly_sonata_edges *edges, vly_error *error)
 {
-    return vly_sonata_edges_begin(edges, "edges", 0, false, error);
+    return vly_sonata_edges_begin(edges, "edges", 0, 0, error);
 }
 
 vly_status vly_sonata_edges_close(vly_sonata_edges *edges, vly_error *error)
 {
-    return vly_sonata_edges_begin(edges, "edges", 0, false, error);
+    return vly_sonata_edges_begin(edges, "edges", 0, 0, error);
 }
 
 void vly_sonata_edges_abandon(vly_sonata_edges *edges)
@@ -112,7 +112,7 @@ out:
 
 vly_status vly_sonata_edges_begin(vly_sonata_edges *edges,
                                   const char *population, uint64_t n,
-                                  bool has_delays, vly_error *error)
+                                  int has_delays, vly_error *error)
 {
     static const char *const names[] = {
         "source_node_id",   "target_node_id", "edge_type_id", "edge_group_id",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The parent: starts the child, checks its data and passes it on.
  */
-#include "record/sonata_reader.h"
+#include <volley/record.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -94,7 +94,8 @@ static vly_status take_spikes(scan *of, uint32_t n)
 static vly_status take_report(scan *of, const vly_scan_frame *frame)
 {
     vly_scan_block *block = of->block;
-    const vly_sonata_report report = {.population = of->name,
+    const vly_sonata_report report = {.struct_size = sizeof report,
+                                      .population = of->name,
                                       .units = frame->units,
                                       .start_ms = frame->start_ms,
                                       .step_ms = frame->step_ms,
@@ -170,11 +171,16 @@ static void work(void *context, int out)
 }
 
 static vly_status read_file(vly_scan_ask *ask, const vly_sonata_take *take,
-                            bool *more, vly_error *error)
+                            int *more, vly_error *error)
 {
     scan of = {.ask = ask, .take = take, .error = error};
     vly_scan_frame frame;
     vly_status status = VLY_OK;
+    if (ask->want->struct_size < sizeof *ask->want ||
+        take->struct_size < sizeof *take)
+        return vly_fail(error, VLY_E_INVALID,
+                        "%.300s: struct_size of what is read is too small",
+                        ask->path);
     if (!vly_scan_built())
         return vly_fail(error, VLY_E_UNSUPPORTED,
                         "%.300s is an HDF5 file, and this build has no HDF5: "
@@ -215,7 +221,7 @@ vly_status vly_sonata_read_spikes(const char *path, const vly_sonata_want *want,
 }
 
 vly_status vly_sonata_read_report(const char *path, const vly_sonata_want *want,
-                                  const vly_sonata_take *take, bool *more,
+                                  const vly_sonata_take *take, int *more,
                                   vly_error *error)
 {
     vly_scan_ask ask = {.path = path, .want = want, .report = true};

@@ -5,9 +5,10 @@
 #ifndef VOLLEY_RECORD_SONATA_SCAN_H
 #define VOLLEY_RECORD_SONATA_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "record/sonata_reader.h"
+#include <volley/record.h>
 
 #define VLY_SCAN_BLOCK 16384u /* numbers read at a time */
 #define VLY_SCAN_NAME 200

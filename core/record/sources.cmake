@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
-    ${CMAKE_CURRENT_LIST_DIR}/writer.c
-    ${CMAKE_CURRENT_LIST_DIR}/writer_open.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_csv.c
     ${CMAKE_CURRENT_LIST_DIR}/spike_stats.c
     ${CMAKE_CURRENT_LIST_DIR}/stream.c
@@ -19,5 +17,6 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/sonata_scan_report.c
     ${CMAKE_CURRENT_LIST_DIR}/sonata_set.c
     ${CMAKE_CURRENT_LIST_DIR}/sonata_write.c
+    ${CMAKE_CURRENT_LIST_DIR}/telemetry.c
     ${CMAKE_CURRENT_LIST_DIR}/digest_log.c
     ${CMAKE_CURRENT_LIST_DIR}/digest_reader.c)

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "record/writer.h"
+#include "base/writer.h"
 
 typedef struct csv_area {
     char *text; /* "name," quoted if need be */

@@ -3,7 +3,7 @@
  * whole numbers of bursts and spikes, so sums are exact (below 2^53) and no
  * order of work could change them.
  */
-#include "record/spike_stats.h"
+#include <volley/record.h>
 
 #include <math.h>
 #include <string.h>
@@ -40,14 +40,19 @@ struct vly_spike_stats {
     uint64_t n_bins;      /* over */
 };
 
-vly_status vly_spike_stats_create(const vly_spike_area *areas, uint32_t n_areas,
+vly_status vly_spike_stats_create(const uint32_t *n_neurons, uint32_t n_areas,
                                   double dt_ms, uint64_t first_burst,
                                   vly_spike_stats **stats, vly_error *error)
 {
-    vly_spike_stats *made = vly_calloc(1, sizeof *made);
     uint64_t n = 0;
+    if (n_neurons == NULL || stats == NULL || n_areas == 0 || !(dt_ms > 0))
+        return vly_fail(error, VLY_E_INVALID,
+                        "vly_spike_stats_create: %u areas, dt %g ms, wanted "
+                        "areas and a dt above 0",
+                        n_areas, dt_ms);
+    vly_spike_stats *made = vly_calloc(1, sizeof *made);
     for (uint32_t a = 0; a < n_areas; a++)
-        n += areas[a].n_neurons;
+        n += n_neurons[a];
     if (made != NULL) {
         made->areas = vly_calloc(n_areas, sizeof *made->areas);
         made->neurons = vly_calloc((size_t)n, sizeof *made->neurons);
@@ -57,9 +62,11 @@ vly_status vly_spike_stats_create(const vly_spike_area *areas, uint32_t n_areas,
         return vly_fail_nomem(error, n * sizeof *made->neurons,
                               "statistics of spikes");
     }
+    n = 0;
     for (uint32_t a = 0; a < n_areas; a++) {
-        made->areas[a].first = areas[a].first;
-        made->areas[a].n_neurons = areas[a].n_neurons;
+        made->areas[a].first = (uint32_t)n;
+        made->areas[a].n_neurons = n_neurons[a];
+        n += n_neurons[a];
     }
     made->n_neurons = (size_t)n;
     made->n_areas = n_areas;
@@ -146,31 +153,34 @@ static double neuron_cv(const spike_neuron *neuron)
     return variance > 0 ? sqrt(variance) / mean : 0;
 }
 
-void vly_spike_stats_get(vly_spike_stats *stats, uint64_t n_bursts,
-                         uint32_t area, vly_area_spikes *figures)
+vly_status vly_spike_stats_get(vly_spike_stats *stats, uint64_t n_bursts,
+                               uint32_t area, vly_area_spikes *figures)
 {
+    if (area >= stats->n_areas)
+        return VLY_E_INVALID;
     close_bins(stats, n_bursts);
     const spike_count *count = &stats->areas[area];
     const spike_neuron *neurons = stats->neurons + count->first;
     double n_bins = (double)stats->n_bins;
     double cv_sum = 0;
-    *figures = (vly_area_spikes){.n_spikes = count->n_spikes,
-                                 .cv = NAN,
-                                 .fano = NAN,
-                                 .n_bins = stats->n_bins};
+    vly_area_spikes made = {.n_spikes = count->n_spikes,
+                            .cv = NAN,
+                            .fano = NAN,
+                            .n_bins = stats->n_bins};
     for (uint32_t i = 0; i < count->n_neurons; i++) {
-        figures->n_silent += neurons[i].n == 0;
+        made.n_silent += neurons[i].n == 0;
         if (neurons[i].n < VLY_SPIKE_CV_MIN)
             continue;
         cv_sum += neuron_cv(&neurons[i]);
-        figures->n_cv++;
+        made.n_cv++;
     }
-    if (figures->n_cv > 0)
-        figures->cv = cv_sum / (double)figures->n_cv;
+    if (made.n_cv > 0)
+        made.cv = cv_sum / (double)made.n_cv;
     if (stats->n_bins < 2 || !(count->sum > 0))
-        return;
+        return vly_struct_fill(figures, &made, sizeof made);
     double mean = count->sum / n_bins;
-    figures->fano = (count->squares / n_bins - mean * mean) / mean;
+    made.fano = (count->squares / n_bins - mean * mean) / mean;
+    return vly_struct_fill(figures, &made, sizeof made);
 }
 
 uint64_t vly_spike_stats_first(const vly_spike_stats *stats)

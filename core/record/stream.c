@@ -15,8 +15,8 @@
 #include "base/memory.h"
 #include "base/reading.h"
 #include "base/transfer.h"
+#include "base/writer.h"
 #include "record/stream_format.h"
-#include "record/writer.h"
 
 typedef struct stream_area {
     uint32_t first;

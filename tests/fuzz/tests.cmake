@@ -12,7 +12,9 @@ if(VOLLEY_FUZZ)
         # libvolley's own link has no runtime for the coverage calls
         message(FATAL_ERROR "VOLLEY_FUZZ needs VOLLEY_SANITIZE as well")
     endif()
+    target_compile_options(volley_base PRIVATE -fsanitize=fuzzer-no-link)
     target_compile_options(volley_objects PRIVATE -fsanitize=fuzzer-no-link)
+    target_compile_options(volley_monitor PRIVATE -fsanitize=fuzzer-no-link)
     target_compile_options(volley_command PRIVATE -fsanitize=fuzzer-no-link)
 endif()
 
@@ -40,7 +42,7 @@ function(vly_fuzz name)
         target_compile_definitions(fuzz_${name}_run PRIVATE ${arg_DEFINITIONS})
         target_include_directories(fuzz_${name}_run PRIVATE ${arg_INCLUDES})
         target_link_libraries(fuzz_${name}_run PRIVATE
-                              ${arg_LIBRARIES} volley_internal)
+                              ${arg_LIBRARIES} volley_monitor)
         set_target_properties(fuzz_${name}_run PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
         set_property(GLOBAL APPEND PROPERTY VOLLEY_FUZZERS ${name})

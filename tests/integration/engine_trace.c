@@ -185,7 +185,7 @@ static int trace_ranks(const vly_connectome *connectome,
     else
         *error = jobs[0].error;
     if (result == 0) {
-        vly_rank_figures figures;
+        vly_rank_figures figures = {.struct_size = sizeof figures};
         vly_ranks_figures(jobs[0].group, 0, &figures);
         out->exchanges = figures.n_exchanges;
         out->parted = jobs[0].connectome->part;

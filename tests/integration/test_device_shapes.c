@@ -5,10 +5,11 @@
  */
 #include "device_test.h"
 
+#include <volley/host.h>
+
 #include <inttypes.h>
 
 #include "connectome/connectome.h"
-#include "engine/validate.h"
 
 enum { MAX_SPECS = VLY_VALIDATE_NETS - 1, MAX_VALUES = 5000 };
 
@@ -194,7 +195,7 @@ static uint64_t validate(const char *name, const vly_connectome *connectome)
 {
     const char *names[VLY_VALIDATE_NETS] = {"cpu:1"};
     vly_net *nets[VLY_VALIDATE_NETS] = {NULL};
-    vly_validate_result result;
+    vly_validate_result result = {.struct_size = sizeof result};
     uint32_t n = 1;
     char text[4096];
     assert_ok(
@@ -212,8 +213,8 @@ static uint64_t validate(const char *name, const vly_connectome *connectome)
     }
     if (n == 1)
         fail_msg("%s: no backend runs it", name);
-    assert_ok(vly_validate_every(nets, n, connectome->n_bursts, 16, NULL, NULL,
-                                 &result, &error),
+    assert_ok(vly_validate(nets, n, connectome->n_bursts, 16, NULL, NULL,
+                           &result, &error),
               error);
     if (result.difference != VLY_DIFFERENCE_NONE)
         fail_msg("%s: %s", name,

@@ -12,11 +12,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "connectome/connectome.h"
 #include "engine_trace.h"
 #include "feagi_graph.h"
 #include "genome/genome.h"
-#include "record/writer.h"
 #include "tools/feagi/feagi_genome.h"
 
 #define FOLDER VLY_TEST_SOURCE_DIR "/tests/golden/feagi/"

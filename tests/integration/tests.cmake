@@ -569,6 +569,11 @@ if(VOLLEY_PYTHON)
         COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/tool_includes.py
                 ${CMAKE_SOURCE_DIR})
+    vly_test_register(test_private_headers LABELS integration
+        COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+                ${VOLLEY_PYTHON}
+                ${CMAKE_SOURCE_DIR}/tests/support/private_headers.py
+                --check ${CMAKE_SOURCE_DIR}/tests/support/private_headers.txt)
     foreach(room run plot)
         vly_test_register(test_${room}_circles LABELS integration
             COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
@@ -580,8 +585,8 @@ if(VOLLEY_PYTHON)
                 ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_pages.py
                 ${CMAKE_SOURCE_DIR} $<TARGET_FILE:volley_command>)
 else()
-    message(STATUS "test_result_tables, test_tool_includes, test_run_circles, "
-                   "test_plot_circles, test_docs_pages: left out: no python3")
+    message(STATUS "test_result_tables, test_tool_includes, test_private_headers, "
+                   "test_run_circles, test_plot_circles, test_docs_pages: left out: no python3")
 endif()
 
 # ---- programs of the public headers ----------------------------------------

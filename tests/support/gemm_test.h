@@ -8,7 +8,7 @@
 
 #include "volley_test.h"
 
-#include "plugin/accelerator.h"
+#include "accelerator/accelerator.h"
 
 /* [m][k] times [n][k] with compact rows */
 static inline vly_gemm_desc compact(uint32_t type_ab, uint32_t type_d,

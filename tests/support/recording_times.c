@@ -4,17 +4,18 @@
  */
 #include <stdio.h>
 
+#include <volley/record.h>
+
 #include "base/error.h"
-#include "record/sonata_reader.h"
 
 static const char *population;
 static char kept[200];
 
-static bool want_all(void *context, const char *name)
+static int want_all(void *context, const char *name)
 {
     (void)context;
     (void)name;
-    return true;
+    return 1;
 }
 
 static vly_status begin(void *context, const char *name, vly_error *error)
@@ -41,8 +42,10 @@ static vly_status take(void *context, uint64_t first, uint32_t n,
 
 int main(int argc, char **argv)
 {
-    const vly_sonata_want want = {.population = want_all};
-    const vly_sonata_take to = {.population = begin, .spikes = take};
+    const vly_sonata_want want = {.struct_size = sizeof want,
+                                  .population = want_all};
+    const vly_sonata_take to = {
+        .struct_size = sizeof to, .population = begin, .spikes = take};
     vly_error error = VLY_ERROR_INIT;
     if (argc != 2)
         return 2;

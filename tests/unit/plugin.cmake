@@ -123,5 +123,17 @@ if(NOT VOLLEY_SANITIZE)
                 $<TARGET_FILE:volley>
                 ${CMAKE_SOURCE_DIR}/core/include/volley/volley.h
                 ${CMAKE_SOURCE_DIR}/core/include/volley/record.h
-                ${CMAKE_SOURCE_DIR}/core/include/volley/watch.h)
+                ${CMAKE_SOURCE_DIR}/core/include/volley/watch.h
+                ${CMAKE_SOURCE_DIR}/core/include/volley/host.h
+                ${CMAKE_SOURCE_DIR}/core/include/volley/ranks.h)
+    find_program(VOLLEY_PYTHON python3)
+    mark_as_advanced(VOLLEY_PYTHON)
+    if(VOLLEY_PYTHON)
+        vly_test_register(test_library_reach LABELS unit
+            COMMAND ${VOLLEY_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/library_reach.py
+                    ${CMAKE_NM} $<TARGET_FILE:volley>
+                    $<TARGET_OBJECTS:volley_objects>)
+    else()
+        message(STATUS "test_library_reach: left out: no python3")
+    endif()
 endif()

@@ -33,7 +33,7 @@ for standard in c11 c17; do
     for header in plugin.h $accelerators; do
         compile $standard "$cc" c "$header" $warnings -Wpadded
     done
-    for header in volley.h record.h watch.h; do
+    for header in volley.h record.h watch.h host.h ranks.h; do
         compile $standard "$cc" c "$header" $warnings
     done
 done
@@ -42,7 +42,7 @@ for standard in c++17 c++20; do
         compile $standard "$cxx" cpp "$header" $warnings -Wpadded
     done
 done
-for header in volley.h record.h watch.h; do
+for header in volley.h record.h watch.h host.h ranks.h; do
     compile c++17 "$cxx" cpp "$header" $warnings
 done
 # "", or what check_language leaves where there is none

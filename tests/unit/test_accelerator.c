@@ -4,7 +4,7 @@
  */
 #include "volley_test.h"
 
-#include "plugin/accelerator.h"
+#include "accelerator/accelerator.h"
 #include "plugin/registry.h"
 
 static vly_error error = {.struct_size = sizeof error};

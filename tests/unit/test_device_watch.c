@@ -7,9 +7,9 @@
 #include <math.h>
 #include <time.h>
 
+#include "accelerator/telemetry_source.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "plugin/telemetry_source.h"
 #include "volley_test.h"
 
 enum { DEVICES = 3, METRICS = 4 };

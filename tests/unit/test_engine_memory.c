@@ -5,7 +5,6 @@
 #include "engine_fixture.h"
 
 #include "connectome/connectome_digest.h"
-#include "engine/validate.h"
 
 /* A failure for want of memory says so, and how much was wanted. */
 static void assert_says_so(vly_status status, const vly_error *error)

@@ -3,9 +3,9 @@
  */
 #include "engine_fixture.h"
 
-#include <stdlib.h>
+#include <volley/host.h>
 
-#include "engine/validate.h"
+#include <stdlib.h>
 
 /* lif_psc_delta only: what the erring backend can run */
 static const char *const genome_delta =
@@ -34,7 +34,7 @@ static vly_status count_calls(void *arg, uint64_t done)
 static void alike(void **state)
 {
     fixture f;
-    vly_validate_result result = {0};
+    vly_validate_result result = {.struct_size = sizeof result};
     const char *names[] = {"cpu:1", "cpu:2", "cpu:3"};
     char text[2000];
     uint64_t done = 0;
@@ -45,9 +45,9 @@ static void alike(void **state)
         nets[i] = fixture_net(&f, names[i]);
     vly_net *alone = fixture_net(&f, "cpu:1");
     fingerprint wanted = fixture_run(&f, alone, 300);
-    assert_ok(vly_validate_every(nets, 3, 300, 100, count_calls, &done, &result,
-                                 &f.error),
-              f.error);
+    assert_ok(
+        vly_validate(nets, 3, 300, 100, count_calls, &done, &result, &f.error),
+        f.error);
     assert_int_equal(result.difference, VLY_DIFFERENCE_NONE);
     assert_int_equal(result.bursts, 300);
     assert_int_equal(done, 300);
@@ -57,7 +57,7 @@ static void alike(void **state)
     assert_non_null(strstr(vly_validate_text(&result, names, text, sizeof text),
                            "300 bursts"));
     vly_net_stop(nets[1]);
-    assert_fails(vly_validate(nets, 3, 300, NULL, NULL, &result, &f.error),
+    assert_fails(vly_validate(nets, 3, 300, 1, NULL, NULL, &result, &f.error),
                  VLY_E_STOPPED, &f.error, "stopped");
     for (int i = 0; i < 3; i++)
         vly_net_destroy(nets[i]);
@@ -72,15 +72,14 @@ static void find(fixture *f, uint32_t every, uint64_t at, uint32_t word,
     char spec[64];
     char text[2000];
     const char *names[] = {"cpu:1", "erring"};
-    vly_validate_result result = {0};
+    vly_validate_result result = {.struct_size = sizeof result};
     vly_net *nets[2];
     (void)snprintf(spec, sizeof spec, "erring,at=%u,neuron=%u", (unsigned)at,
                    word);
     nets[0] = fixture_net(f, "cpu:1");
     nets[1] = fixture_net(f, spec);
-    assert_ok(
-        vly_validate_every(nets, 2, 400, every, NULL, NULL, &result, &f->error),
-        f->error);
+    assert_ok(vly_validate(nets, 2, 400, every, NULL, NULL, &result, &f->error),
+              f->error);
     assert_int_equal(result.difference, VLY_DIFFERENCE_FOUND);
     assert_int_equal(result.other, 1);
     assert_int_equal(result.burst, at);
@@ -121,29 +120,25 @@ static void not_comparable(void **state)
 {
     fixture f;
     fixture g;
-    vly_validate_result result = {0};
+    vly_validate_result result = {.struct_size = sizeof result};
     double value = -60;
     (void)state;
     fixture_init(&f, genome_delta);
     fixture_init(&g, genome_mixed);
     vly_net *nets[2] = {fixture_net(&f, "cpu:1"), fixture_net(&g, "cpu:1")};
-    assert_fails(
-        vly_validate_every(nets, 1, 5, 1, NULL, NULL, &result, &f.error),
-        VLY_E_INVALID, &f.error, "wanted 2 to 16");
-    assert_fails(
-        vly_validate_every(nets, 2, 5, 1, NULL, NULL, &result, &f.error),
-        VLY_E_INVALID, &f.error, "another connectome");
+    assert_fails(vly_validate(nets, 1, 5, 1, NULL, NULL, &result, &f.error),
+                 VLY_E_INVALID, &f.error, "wanted 2 to 16");
+    assert_fails(vly_validate(nets, 2, 5, 1, NULL, NULL, &result, &f.error),
+                 VLY_E_INVALID, &f.error, "another connectome");
     vly_net_destroy(nets[1]);
     nets[1] = fixture_net(&f, "cpu:1");
     assert_ok(vly_net_write(nets[1], "P", "v_mv", 0, 1, &value, &f.error),
               f.error);
-    assert_fails(
-        vly_validate_every(nets, 2, 5, 1, NULL, NULL, &result, &f.error),
-        VLY_E_INVALID, &f.error, "before the first burst");
+    assert_fails(vly_validate(nets, 2, 5, 1, NULL, NULL, &result, &f.error),
+                 VLY_E_INVALID, &f.error, "before the first burst");
     assert_ok(vly_net_run(nets[1], 1, &f.error), f.error);
-    assert_fails(
-        vly_validate_every(nets, 2, 5, 1, NULL, NULL, &result, &f.error),
-        VLY_E_INVALID, &f.error, "net 1 has done 1 bursts");
+    assert_fails(vly_validate(nets, 2, 5, 1, NULL, NULL, &result, &f.error),
+                 VLY_E_INVALID, &f.error, "net 1 has done 1 bursts");
     vly_net_destroy(nets[0]);
     vly_net_destroy(nets[1]);
     fixture_deinit(&f);
@@ -155,15 +150,14 @@ static void not_comparable(void **state)
 static void parameters_that_differ(void **state)
 {
     fixture f;
-    vly_validate_result result = {0};
+    vly_validate_result result = {.struct_size = sizeof result};
     (void)state;
     fixture_init(&f, genome_delta);
     vly_net *nets[2] = {fixture_net(&f, "cpu:1"), fixture_net(&f, "cpu:1")};
     assert_ok(vly_net_set(nets[1], "stimulus.noise.weight", 8, &f.error),
               f.error);
-    assert_ok(
-        vly_validate_every(nets, 2, 50, 50, NULL, NULL, &result, &f.error),
-        f.error);
+    assert_ok(vly_validate(nets, 2, 50, 50, NULL, NULL, &result, &f.error),
+              f.error);
     assert_int_equal(result.difference, VLY_DIFFERENCE_ONCE);
     vly_net_destroy(nets[1]);
     nets[1] = fixture_net(&f, "cpu:1");
@@ -171,13 +165,12 @@ static void parameters_that_differ(void **state)
     nets[0] = fixture_net(&f, "cpu:1");
     assert_ok(vly_net_set(nets[1], "stimulus.noise.weight", 8, &f.error),
               f.error);
-    assert_ok(vly_validate_every(nets, 2, 50, 1, NULL, NULL, &result, &f.error),
+    assert_ok(vly_validate(nets, 2, 50, 1, NULL, NULL, &result, &f.error),
               f.error);
     assert_int_equal(result.difference, VLY_DIFFERENCE_FOUND);
     assert_true(result.state_differs || result.fired_differs);
-    assert_fails(
-        vly_validate_every(nets, 2, 5, 0, NULL, NULL, &result, &f.error),
-        VLY_E_INVALID, &f.error, "differ before");
+    assert_fails(vly_validate(nets, 2, 5, 0, NULL, NULL, &result, &f.error),
+                 VLY_E_INVALID, &f.error, "differ before");
     vly_net_destroy(nets[0]);
     vly_net_destroy(nets[1]);
     fixture_deinit(&f);

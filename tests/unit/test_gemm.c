@@ -6,8 +6,8 @@
  */
 #include "device_test.h"
 
+#include "accelerator/accelerator.h"
 #include "conformance/conformance_gemm.h"
-#include "plugin/accelerator.h"
 #include "plugin/host_log.h"
 
 static const char *device_text = "cpu:1";

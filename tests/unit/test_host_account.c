@@ -10,9 +10,9 @@
 #include <stdatomic.h>
 
 #include "accel_common.h"
+#include "accelerator/accelerator.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "plugin/accelerator.h"
 #include "plugin/device_memory.h"
 #include "plugin/host_table.h"
 

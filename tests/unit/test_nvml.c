@@ -9,9 +9,9 @@
 #include <volley/volley.h>
 
 #include "accel_common.h"
+#include "accelerator/telemetry_source.h"
 #include "base/error.h"
 #include "nvml_device.h"
-#include "plugin/telemetry_source.h"
 #include "volley_test.h"
 
 /* what accel_common wants of a plugin */

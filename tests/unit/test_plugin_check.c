@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/own_file.h"
 #include "plugin/loader.h"
-#include "plugin/own_file.h"
 #include "plugin/plugin_trust.h"
 #include "volley_test.h"
 
@@ -213,7 +213,7 @@ static void read_bytes(const void *bytes, size_t n, vly_error *error)
     assert_int_equal(fwrite(bytes, 1, n, file), n);
     fclose(file);
     vly_hash hash = {{7, 7}};
-    vly_status status = vly_plugin_file_read(path, &hash, error);
+    vly_status status = vly_plugin_hash(path, hash.lane, error);
     assert_int_equal(status, error->status);
     assert_int_equal(hash.lane[0] == 7, error->status != VLY_OK);
     remove(path);
@@ -271,7 +271,7 @@ static void test_hash_again(void **state)
         vly_hash own[2] = {{{0, 0}}, {{0, 0}}};
         vly_hash found = {{0, 0}};
         for (int k = 0; k < 2; k++)
-            assert_ok(vly_plugin_file_read(library.dli_fname, &own[k], &error),
+            assert_ok(vly_plugin_hash(library.dli_fname, own[k].lane, &error),
                       error);
         assert_memory_equal(&own[0], &own[1], sizeof(vly_hash));
         FILE *file = fopen(path, i == 0 ? "wb" : "r+b");
@@ -282,7 +282,7 @@ static void test_hash_again(void **state)
         const vly_hash wanted =
             vly_hash_bytes((vly_hash){{0, 0}}, bytes, sizeof bytes);
         vly_error none = VLY_ERROR_INIT;
-        (void)vly_plugin_file_read(path, &found, &none);
+        (void)vly_plugin_hash(path, found.lane, &none);
         assert_ok(none.status, none);
         assert_memory_equal(&found, &wanted, sizeof(vly_hash));
     }

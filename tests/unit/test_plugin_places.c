@@ -96,14 +96,14 @@ static void test_asked_for(void **state)
     copy_file(TEMPLATE, path);
     assert_int_equal(chmod(folder, 0777), 0);
     setenv("VOLLEY_PLUGIN_PATH", TEMPLATE, 1);
-    vly_plugin_places places = {.first = path};
+    vly_plugin_places places = {.struct_size = sizeof places, .first = path};
     assert_ok(vly_registry_create_from(&places, &registry, &error), error);
     assert_int_equal(vly_registry_info(registry, 0, &info), VLY_OK);
     assert_string_equal(info.path, path);
     assert_int_equal(info.status, VLY_OK);
     assert_int_equal(info_of(registry, TEMPLATE).status, VLY_E_ABI);
     vly_registry_destroy(registry);
-    places.only = true;
+    places.only = 1;
     assert_ok(vly_registry_create_from(&places, &registry, &error), error);
     assert_int_equal(vly_registry_count(registry), 1);
     vly_registry_destroy(registry);
@@ -186,7 +186,8 @@ static const struct CMUnitTest tests[] = {
 static int tell_listed(void)
 {
     vly_registry *registry = NULL;
-    const vly_plugin_places places = {.first = NULL};
+    const vly_plugin_places places = {.struct_size = sizeof places,
+                                      .first = NULL};
     if (vly_registry_create_from(&places, &registry, NULL) != VLY_OK)
         return 3;
     const bool found = info_of(registry, TEMPLATE).struct_size != 0;

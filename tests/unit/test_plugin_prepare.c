@@ -4,7 +4,7 @@
  * to wait. Errors of the plugin are the same with and without it. A process may
  * fork at any time.
  */
-#include "plugin/prepare.h"
+#include <volley/host.h>
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -57,7 +57,7 @@ static void test_devices(void **state)
     fixture f;
     open_plugin(&f);
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        vly_prepare_times times = {0};
+        vly_prepare_times times = {.struct_size = sizeof times};
         vly_preparation *p = vly_prepare_begin(f.registry, cases[i].spec, 2);
         assert_non_null(p);
         assert_true(vly_prepare_started(p, 60000));

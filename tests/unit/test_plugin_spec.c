@@ -210,9 +210,9 @@ static void test_ranks(void **state)
         char one[VLY_BACKEND_ONE_BYTES];
         vly_error error = VLY_ERROR_INIT;
         vly_backend_spec spec;
-        assert_ok(vly_backend_spec_pick(cases[i].text, cases[i].rank, one, NULL,
-                                        &error),
-                  error);
+        assert_ok(
+            vly_ranks_pick(cases[i].text, cases[i].rank, one, NULL, &error),
+            error);
         assert_string_equal(one, cases[i].one);
         assert_ok(vly_backend_spec_parse(one, &spec, &error), error);
         uint32_t local = 0;
@@ -232,11 +232,10 @@ static void test_ranks(void **state)
     memset(text, 'x', sizeof text);
     memcpy(text, "cpu+", 4);
     text[sizeof text - 1] = 0;
-    assert_ok(vly_backend_spec_pick(text, 2, one, &n, &error), error);
+    assert_ok(vly_ranks_pick(text, 2, one, &n, &error), error);
     assert_int_equal(n, 2);
     assert_string_equal(one, "cpu");
-    assert_int_equal(vly_backend_spec_pick(text, 1, one, &n, &error),
-                     VLY_E_INVALID);
+    assert_int_equal(vly_ranks_pick(text, 1, one, &n, &error), VLY_E_INVALID);
     n = 7;
     assert_int_equal(vly_backend_spec_local("cuda:x+cuda", hosts, 1, &n, NULL),
                      VLY_E_INVALID); /* hosts: all 3 */

@@ -3,6 +3,8 @@
  */
 #include "volley_test.h"
 
+#include <volley/record.h>
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,9 +16,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
-#include "record/writer.h"
 
 static char folder[] = "/tmp/volley_record_XXXXXX";
 static char path_text[256];
@@ -273,17 +275,18 @@ static void test_digest_log(void **state)
     (void)state;
     vly_error error = VLY_ERROR_INIT;
     vly_digest_reader *reader = NULL;
-    vly_digest_header header;
-    vly_digest_entry entry;
-    bool more = true;
+    vly_digest_info info = {.struct_size = sizeof info};
+    vly_digest_entry entry = {.struct_size = sizeof entry};
+    int more = 1;
     uint64_t run_digest = 0;
     const char *path = path_of("log");
     make_log(path, 100);
-    assert_ok(vly_digest_reader_open(path, &header, &reader, &error), error);
-    assert_int_equal(header.genome_hash.lane[1], 2);
-    assert_int_equal(header.connectome_hash.lane[1], UINT64_MAX);
-    assert_int_equal(header.n_synapses, 1ull << 40);
-    assert_string_equal(header.backend, "cpu:2");
+    assert_ok(vly_digest_reader_open(path, &reader, &error), error);
+    assert_int_equal(vly_digest_reader_info(reader, &info), VLY_OK);
+    assert_int_equal(info.genome_hash[1], 2);
+    assert_int_equal(info.connectome_hash[1], UINT64_MAX);
+    assert_int_equal(info.n_synapses, 1ull << 40);
+    assert_string_equal(info.backend, "cpu:2");
     for (uint64_t t = 0; t < 100; t++) {
         assert_ok(vly_digest_reader_next(reader, &entry, &more, &error), error);
         run_digest = vly_mix64(run_digest ^ (t * t + 1));
@@ -311,17 +314,16 @@ static void test_digest_log_damage(void **state)
     for (size_t i = 0; text[i] != '\0'; i++) {
         vly_error error = VLY_ERROR_INIT;
         vly_digest_reader *reader = NULL;
-        vly_digest_header header;
-        vly_digest_entry entry;
-        bool more = true;
+        vly_digest_entry entry = {.struct_size = sizeof entry};
+        int more = 1;
         char before = text[i];
         text[i] = before == '7' ? '8' : '7';
         FILE *file = fopen(path_of("damaged"), "wb");
         assert_non_null(file);
         fputs(text, file);
         fclose(file);
-        vly_status status = vly_digest_reader_open(path_of("damaged"), &header,
-                                                   &reader, &error);
+        vly_status status =
+            vly_digest_reader_open(path_of("damaged"), &reader, &error);
         while (status == VLY_OK && more)
             status = vly_digest_reader_next(reader, &entry, &more, &error);
         vly_digest_reader_close(reader);
@@ -368,9 +370,7 @@ static vly_status write_log(vly_error *error)
 static vly_status read_log(vly_error *error)
 {
     vly_digest_reader *reader = NULL;
-    vly_digest_header header;
-    vly_status status =
-        vly_digest_reader_open(path_of("log"), &header, &reader, error);
+    vly_status status = vly_digest_reader_open(path_of("log"), &reader, error);
     if (status == VLY_OK)
         vly_digest_reader_close(reader);
     else

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "record/digest_log.h"
 #include "record/spike_csv.h"
-#include "record/writer.h"
 
 static char folder[] = "/tmp/volley_resume_XXXXXX";
 

@@ -4,15 +4,16 @@
  */
 #include "volley_test.h"
 
+#include <volley/record.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "record/export.h"
-#include "record/spike_stats.h"
-#include "record/writer.h"
 
 enum { N_BURSTS = 400, N = 40, BIN = 30, FIRST = 7 };
 
@@ -29,6 +30,7 @@ static const char *path_of(const char *name)
 
 static const vly_spike_area areas[] = {
     {"A", 0, 25, true}, {"B", 25, 10, true}, {"C", 35, 5, false}};
+static const uint32_t sizes[] = {25, 10, 5};
 
 /* Neurons 0, 1, 2 (mod 5) fire seldom, often, never; those of C never. */
 static bool fires(uint64_t t, uint32_t neuron)
@@ -104,7 +106,7 @@ static bool near(double a, double b)
 static void same_as_lists(vly_spike_stats *stats, uint64_t to)
 {
     for (uint32_t a = 0; a < 3; a++) {
-        vly_area_spikes found;
+        vly_area_spikes found = {.struct_size = sizeof found};
         uint64_t n_spikes = 0;
         uint32_t n_silent = 0;
         uint32_t n_cv = 0;
@@ -134,10 +136,10 @@ static void as_whole_lists(void **state)
 {
     vly_error error = VLY_ERROR_INIT;
     vly_spike_stats *stats = NULL;
-    vly_area_spikes figures;
+    vly_area_spikes figures = {.struct_size = sizeof figures};
     uint32_t ids[N];
     (void)state;
-    assert_ok(vly_spike_stats_create(areas, 3, 0.1, FIRST, &stats, &error),
+    assert_ok(vly_spike_stats_create(sizes, 3, 0.1, FIRST, &stats, &error),
               error);
     assert_true(near(vly_spike_stats_bin_ms(stats), 3));
     vly_spike_stats_get(stats, FIRST, 0, &figures);
@@ -165,10 +167,10 @@ static void bins_of_a_burst(void **state)
 {
     vly_error error = VLY_ERROR_INIT;
     vly_spike_stats *stats = NULL;
-    vly_area_spikes figures;
+    vly_area_spikes figures = {.struct_size = sizeof figures};
     const uint32_t ids[] = {0, 1, 2};
     (void)state;
-    assert_ok(vly_spike_stats_create(areas, 3, 10, 0, &stats, &error), error);
+    assert_ok(vly_spike_stats_create(sizes, 3, 10, 0, &stats, &error), error);
     assert_true(near(vly_spike_stats_bin_ms(stats), 10));
     vly_spike_stats_add(stats, 0, ids, 3); /* counts 3, 1, 0, 0 */
     vly_spike_stats_add(stats, 1, ids, 1);

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "record/stream.h"
-#include "record/writer.h"
 
 enum { N_BURSTS = 12, N_BLOCKS_MAX = 64, BYTES_MAX = 4096, WORDS_MAX = 4096 };
 

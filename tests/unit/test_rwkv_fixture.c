@@ -5,10 +5,10 @@
 
 #include <volley/accelerator.h>
 
+#include "accelerator/accelerator.h"
 #include "base/number.h"
 #include "base/random.h"
 #include "device_test.h"
-#include "plugin/accelerator.h"
 
 vly_registry *test_registry;
 vly_error test_error = {.struct_size = sizeof test_error};

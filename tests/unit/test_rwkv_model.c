@@ -18,9 +18,9 @@
 
 #include <volley/accelerator.h>
 
+#include "accelerator/accelerator.h"
 #include "monitor/rwkv_pack.h"
 #include "monitor/small_float.h"
-#include "plugin/accelerator.h"
 
 enum { N_TOKENS = 6, N_DRAWS = 4, MOST = 1000 };
 

@@ -5,7 +5,7 @@
  */
 #include "test_rwkv_fixture.h"
 
-#include "plugin/accelerator.h"
+#include "accelerator/accelerator.h"
 
 enum { WIDTH = 64, ROWS = 4, BYTES = 1 << 14 };
 

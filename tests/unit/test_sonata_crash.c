@@ -5,6 +5,8 @@
  */
 #include "volley_test.h"
 
+#include <volley/record.h>
+
 #include <errno.h>
 #include <hdf5.h>
 #include <signal.h>
@@ -15,7 +17,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "genome/edge_list.h"
-#include "record/sonata_reader.h"
 
 enum { EXITS = 1000 };
 static int end_by; /* a signal, or EXITS + a code */
@@ -47,16 +48,18 @@ static vly_status read_edges(vly_error *error)
 /* Nothing is asked and nothing taken: it ends before. */
 static vly_status read_spikes(vly_error *error)
 {
-    const vly_sonata_want want = {.n_columns_max = 1};
-    const vly_sonata_take take = {0};
+    const vly_sonata_want want = {.struct_size = sizeof want,
+                                  .n_columns_max = 1};
+    const vly_sonata_take take = {.struct_size = sizeof take};
     return vly_sonata_read_spikes("any.h5", &want, &take, error);
 }
 
 static vly_status read_report(vly_error *error)
 {
-    const vly_sonata_want want = {.n_columns_max = 1};
-    const vly_sonata_take take = {0};
-    bool more = false;
+    const vly_sonata_want want = {.struct_size = sizeof want,
+                                  .n_columns_max = 1};
+    const vly_sonata_take take = {.struct_size = sizeof take};
+    int more = 0;
     return vly_sonata_read_report("any.h5", &want, &take, &more, error);
 }
 

@@ -2,7 +2,7 @@
  * The ring of telemetry: what comes out is what went in, whole and in order,
  * whatever a reader misses.
  */
-#include "monitor/telemetry.h"
+#include "record/telemetry.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -12,7 +12,7 @@ vly_test(test_tokenizer LABELS unit SOURCES test_tokenizer.c)
 # A vocabulary as large as the World's, against Python.
 add_executable(tokenizer_check
     ${CMAKE_SOURCE_DIR}/tests/support/tokenizer_check.c)
-target_link_libraries(tokenizer_check PRIVATE volley_internal)
+target_link_libraries(tokenizer_check PRIVATE volley_monitor)
 set_target_properties(tokenizer_check PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 find_program(VOLLEY_PYTHON python3)

@@ -6,6 +6,8 @@
  * burst before anything of it is timed. What is required and what is aimed at
  * holds for one NVIDIA H200.
  */
+#include <volley/host.h>
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +15,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "plugin/backend_spec.h"
-#include "plugin/registry.h"
 #include "tools/bench/bench_energy.h"
 #include "tools/bench/bench_pair.h"
 #include "tools/bench/bench_plan.h"
@@ -88,18 +88,18 @@ vly_status bench_cuda_check(const bench_options *options, vly_error *error)
 static vly_status read_device(const bench_options *options,
                               bench_results *results, vly_error *error)
 {
-    vly_backend_spec spec;
-    vly_device_spec wanted = {.struct_size = sizeof wanted};
+    vly_named_device wanted = {.struct_size = sizeof wanted};
     vly_device_info info = {.struct_size = sizeof info};
     const vly_backend *backend = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_backend_spec_parse(options->backend, &spec, error));
-    if (strcmp(spec.id, "auto") == 0)
+    VLY_TRY(vly_device_find(options->registry, options->backend,
+                            options->n_threads, &wanted, error));
+    if (strcmp(wanted.id, "auto") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--backend auto: wanted the name of a device, as in "
                         "cuda:1");
-    VLY_TRY(vly_registry_device(options->registry, &spec, options->n_threads,
-                                &backend, &wanted, error));
+    VLY_TRY(
+        vly_registry_backend(options->registry, wanted.id, &backend, error));
     VLY_TRY(backend->device_info(wanted.index, &info, error));
     bench_device *gpu = &results->gpu;
     memcpy(gpu->name, info.name, sizeof gpu->name);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "record/writer.h"
+#include "base/writer.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"

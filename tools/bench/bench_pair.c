@@ -7,13 +7,14 @@
  */
 #include "tools/bench/bench_pair.h"
 
+#include <volley/host.h>
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "engine/validate.h"
 #include "tools/cli/check_size.h"
 #include "tools/cli/tool.h"
 
@@ -136,14 +137,14 @@ vly_status bench_pair_check(bench_pair *pair, uint64_t n_bursts,
     vly_net *const nets[] = {pair->device, pair->cpu, pair->beside};
     vly_stats stats = {.struct_size = sizeof stats};
     vly_stats beside = {.struct_size = sizeof beside};
-    vly_validate_result result;
+    vly_validate_result result = {.struct_size = sizeof result};
     vly_status status = VLY_OK;
     VLY_TRY(vly_net_stats(pair->device, &stats, error));
     if (pair->beside != NULL)
         VLY_TRY(vly_net_stats(pair->beside, &beside, error));
     const char *const names[] = {stats.backend, "cpu", beside.backend};
-    VLY_TRY(vly_validate_every(nets, pair->beside != NULL ? 3 : 2, n_bursts,
-                               state_every, NULL, NULL, &result, error));
+    VLY_TRY(vly_validate(nets, pair->beside != NULL ? 3 : 2, n_bursts,
+                         state_every, NULL, NULL, &result, error));
     pair->bursts += result.bursts;
     pair->spikes += result.spikes;
     if (result.difference != VLY_DIFFERENCE_NONE) {

@@ -6,7 +6,7 @@
 #ifndef VOLLEY_BENCH_BENCH_PRODUCT_H
 #define VOLLEY_BENCH_BENCH_PRODUCT_H
 
-#include "plugin/accelerator.h"
+#include "accelerator/accelerator.h"
 #include "tools/bench/bench.h"
 
 enum {

@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/thread.h"
-#include "connectome/connectome.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 
@@ -233,8 +232,9 @@ static vly_status time_build(const bench_options *options,
         tool_build build = {0};
         VLY_TRY(build_case(options, stress, &build, error));
         samples[k] = build.seconds.build;
-        row.neurons = build.connectome->desc.n_neurons;
-        row.synapses = build.connectome->desc.n_synapses;
+        const vly_connectome_info info = tool_connectome_info(build.connectome);
+        row.neurons = info.n_neurons;
+        row.synapses = info.n_synapses;
         tool_build_deinit(&build);
     }
     snprintf(row.id, sizeof row.id, "build %s d%u", stress->name,

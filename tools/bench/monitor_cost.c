@@ -18,9 +18,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "monitor/telemetry.h"
 #include "monitor/watcher.h"
 #include "monitor/watcher_model.h"
+#include "record/telemetry.h"
 #include "tools/cli/tool.h"
 
 enum { WARM_BURSTS = 200, MOST_BURSTS = 1 << 24 };

@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "base/writer.h"
 #include "connectome/connectome_digest.h"
 #include "connectome/connectome_part.h"
 #include "connectome/ranks_cut.h"
-#include "record/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/tool.h"
 

@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "connectome/connectome.h"
-#include "connectome/connectome_digest.h"
 #include "genome/genome_end.h"
 #include "genome/genome_map.h"
 #include "genome/spike_source.h"
@@ -258,9 +257,10 @@ static void print_hashes(const vly_genome *genome, const vly_connectome *built,
     tool_print("genome hash   %s\n", tool_hash_text(&genome->hash));
     if (built == NULL)
         return;
-    vly_hash digest = vly_connectome_digest(built, n_threads);
+    uint64_t digest[2];
+    vly_connectome_get_digest(built, n_threads, digest);
     tool_print("connectome hash   %s\n", tool_hash_text(&built->hash));
-    tool_print("connectome digest %s\n", tool_hash_text(&digest));
+    tool_print("connectome digest %s\n", tool_hash_lanes(digest));
 }
 
 static void print_sums(const vly_genome *genome, const vly_connectome *built)

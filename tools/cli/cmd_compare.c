@@ -3,11 +3,12 @@
  */
 #include "tools/cli/commands.h"
 
+#include <volley/record.h>
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "record/digest_log.h"
 #include "tools/cli/tool.h"
 
 static const tool_option options[] = {
@@ -18,29 +19,38 @@ static const tool_option options[] = {
 typedef struct side {
     const char *path;
     vly_digest_reader *reader;
-    vly_digest_header header;
+    vly_digest_info info;
     vly_digest_entry entry;
-    bool more;
+    int more;
 } side;
 
-static bool same_hash(const vly_hash *a, const vly_hash *b)
+static bool same_hash(const uint64_t a[2], const uint64_t b[2])
 {
-    return a->lane[0] == b->lane[0] && a->lane[1] == b->lane[1];
+    return a[0] == b[0] && a[1] == b[1];
+}
+
+static vly_status open(side *s, vly_error *error)
+{
+    vly_status status = vly_digest_reader_open(s->path, &s->reader, error);
+    s->info.struct_size = sizeof s->info;
+    s->entry.struct_size = sizeof s->entry;
+    if (status == VLY_OK)
+        status = vly_digest_reader_info(s->reader, &s->info);
+    return status;
 }
 
 static vly_status check_headers(const side *a, const side *b, vly_error *error)
 {
-    if (!same_hash(&a->header.genome_hash, &b->header.genome_hash))
+    if (!same_hash(a->info.genome_hash, b->info.genome_hash))
         return vly_fail(error, VLY_E_INVALID,
                         "%s and %s are of different genomes: %s and %s; wanted "
                         "two runs of one genome with the same seeds",
-                        a->path, b->path,
-                        tool_hash_text(&a->header.genome_hash),
-                        tool_hash_text(&b->header.genome_hash));
-    if (a->header.dt_ms < b->header.dt_ms || a->header.dt_ms > b->header.dt_ms)
+                        a->path, b->path, tool_hash_lanes(a->info.genome_hash),
+                        tool_hash_lanes(b->info.genome_hash));
+    if (a->info.dt_ms < b->info.dt_ms || a->info.dt_ms > b->info.dt_ms)
         return vly_fail(error, VLY_E_INVALID,
                         "%s has dt %g ms, %s %g ms: wanted the same", a->path,
-                        a->header.dt_ms, b->path, b->header.dt_ms);
+                        a->info.dt_ms, b->path, b->info.dt_ms);
     return VLY_OK;
 }
 
@@ -66,8 +76,8 @@ static bool differs(const side *a, const side *b)
                ", %" PRIu64 " spikes (%s)\n  %s: digest %016" PRIx64
                ", %" PRIu64 " spikes (%s)\n",
                a->entry.burst, a->path, a->entry.digest, a->entry.n_spikes,
-               a->header.backend, b->path, b->entry.digest, b->entry.n_spikes,
-               b->header.backend);
+               a->info.backend, b->path, b->entry.digest, b->entry.n_spikes,
+               b->info.backend);
     return true;
 }
 
@@ -87,11 +97,11 @@ static vly_status compare(side *a, side *b, bool common, int *code,
     uint64_t spikes = 0;
     vly_status status = VLY_OK;
     *code = TOOL_EXIT_DIFFERS;
-    if (!same_hash(&a->header.connectome_hash, &b->header.connectome_hash))
+    if (!same_hash(a->info.connectome_hash, b->info.connectome_hash))
         tool_message("the connectomes differ although the genome is the same: "
                      "%s and %s",
-                     tool_hash_text(&a->header.connectome_hash),
-                     tool_hash_text(&b->header.connectome_hash));
+                     tool_hash_lanes(a->info.connectome_hash),
+                     tool_hash_lanes(b->info.connectome_hash));
     for (;;) {
         VLY_TRY(next(a, error));
         VLY_TRY(next(b, error));
@@ -109,8 +119,7 @@ static vly_status compare(side *a, side *b, bool common, int *code,
         goto out;
     }
     print_same(a->more ? b : a, bursts, spikes);
-    bool one =
-        same_hash(&a->header.connectome_hash, &b->header.connectome_hash);
+    bool one = same_hash(a->info.connectome_hash, b->info.connectome_hash);
     *code = one ? TOOL_EXIT_DONE : TOOL_EXIT_DIFFERS;
 out:
     return status;
@@ -123,8 +132,8 @@ static int run(const tool_args *args)
     side b = {.path = args->positional[1]};
     int code = TOOL_EXIT_DONE;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_digest_reader_open(a.path, &a.header, &a.reader, &error));
-    VLY_TRY(vly_digest_reader_open(b.path, &b.header, &b.reader, &error));
+    VLY_TRY(open(&a, &error));
+    VLY_TRY(open(&b, &error));
     VLY_TRY(check_headers(&a, &b, &error));
     VLY_TRY(compare(&a, &b, tool_has(args, "common"), &code, &error));
 out:

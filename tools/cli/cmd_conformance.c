@@ -3,15 +3,16 @@
  */
 #include "tools/cli/commands.h"
 
+#include <volley/host.h>
+
 #include <stdio.h>
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "base/error.h"
+#include "base/writer.h"
 #include "conformance/conformance.h"
 #include "conformance/conformance_accel.h"
-#include "plugin/accelerator.h"
-#include "plugin/registry.h"
-#include "record/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"

@@ -13,8 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/reading.h"
-#include "genome/genome.h"
-#include "record/writer.h"
+#include "base/writer.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
@@ -85,12 +84,14 @@ static void print_list(const template_list *list)
     for (uint32_t i = 0; i < list->n; i++) {
         vly_error error = VLY_ERROR_INIT;
         vly_genome *genome = NULL;
+        vly_genome_info info = {.struct_size = sizeof info};
         char *path = vly_format("%s/%s.toml", list->folder, list->names[i]);
         if (path != NULL &&
-            vly_genome_load(path, NULL, 0, &genome, &error) == VLY_OK)
+            vly_genome_load(path, NULL, 0, &genome, &error) == VLY_OK &&
+            vly_genome_get_info(genome, &info) == VLY_OK)
             tool_print("%-26s %12s neurons  %s\n", list->names[i],
-                       tool_thousands(genome->n_neurons),
-                       genome->title != NULL ? genome->title : "");
+                       tool_thousands(info.n_neurons),
+                       info.title != NULL ? info.title : "");
         vly_genome_destroy(genome);
         vly_free(path);
     }

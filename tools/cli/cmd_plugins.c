@@ -3,13 +3,14 @@
  */
 #include "tools/cli/commands.h"
 
+#include <volley/host.h>
+
 #include <stdio.h>
 
+#include "accelerator/accelerator.h"
+#include "accelerator/telemetry_source.h"
 #include "base/error.h"
-#include "plugin/accelerator.h"
-#include "plugin/registry.h"
-#include "plugin/telemetry_source.h"
-#include "record/writer.h"
+#include "base/writer.h"
 #include "tools/cli/device_limits.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/output_apart.h"
@@ -139,7 +140,6 @@ static void print_devices(const devices *all)
 static void print_plugin(const vly_registry *registry,
                          const vly_plugin_info *info)
 {
-    vly_hash hash = {{info->hash[0], info->hash[1]}};
     const devices all = devices_of(registry, info);
     tool_plain_text a;
     tool_plain_text b;
@@ -153,7 +153,7 @@ static void print_plugin(const vly_registry *registry,
         tool_print("    offers %s\n", tool_plain(info->interfaces, &a));
     if (info->build[0] != '\0')
         tool_print("    built with %s\n", tool_plain(info->build, &a));
-    tool_print("    file hash %s\n", tool_hash_text(&hash));
+    tool_print("    file hash %s\n", tool_hash_lanes(info->hash));
     print_devices(&all);
     vly_telemetry_source source;
     if (tells(registry, info, &source))
@@ -186,7 +186,6 @@ static void put_devices(const devices *all, json_writer *json)
 static void put_plugin(const vly_registry *registry,
                        const vly_plugin_info *info, json_writer *json)
 {
-    vly_hash hash = {{info->hash[0], info->hash[1]}};
     const devices all = devices_of(registry, info);
     json_object(json, NULL);
     json_text(json, "id", info->id);
@@ -196,7 +195,7 @@ static void put_plugin(const vly_registry *registry,
     json_text(json, "file", info->path);
     json_text(json, "interfaces", info->interfaces);
     json_text(json, "build", info->build);
-    json_text(json, "hash", tool_hash_text(&hash));
+    json_text(json, "hash", tool_hash_lanes(info->hash));
     put_devices(&all, json);
     vly_telemetry_source source;
     if (tells(registry, info, &source))

@@ -4,7 +4,6 @@
 #include "tools/cli/commands.h"
 
 #include "base/error.h"
-#include "genome/genome.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 
@@ -27,9 +26,9 @@ static int run(const tool_args *args)
     if (status != VLY_OK)
         return tool_fail(&error);
     if (tool_has(args, "hash"))
-        tool_print("%s\n", tool_hash_text(&genome->hash));
+        tool_print("%s\n", tool_hash_lanes(tool_genome_info(genome).hash));
     else
-        tool_print("%s", genome->resolved);
+        tool_print("%s", tool_genome_info(genome).resolved);
     vly_genome_destroy(genome);
     return TOOL_EXIT_DONE;
 }

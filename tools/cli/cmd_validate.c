@@ -3,13 +3,13 @@
  */
 #include "tools/cli/commands.h"
 
+#include <volley/host.h>
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/validate.h"
-#include "genome/genome.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 #include "tools/cli/weight_notes.h"
@@ -111,10 +111,9 @@ static vly_status execute(validation *v, const tool_args *args,
     tool_signals_defer(true);
     tool_signals_watch(v->nets[0]);
     tool_progress_begin(&v->progress, tool_has(args, "quiet"), 0, v->n_bursts,
-                        v->build.genome->dt_ms);
-    vly_status status =
-        vly_validate_every(v->nets, v->n, v->n_bursts, state_every, on_progress,
-                           v, &v->result, error);
+                        tool_genome_info(v->build.genome).dt_ms);
+    vly_status status = vly_validate(v->nets, v->n, v->n_bursts, state_every,
+                                     on_progress, v, &v->result, error);
     tool_progress_end(&v->progress);
     tool_signals_watch(NULL);
     return status;
@@ -152,7 +151,7 @@ static int report(const validation *v)
 static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
-    validation v = {.n = 0};
+    validation v = {.result = {.struct_size = sizeof v.result}};
     int code;
     vly_status status = prepare(&v, args, &error);
     if (status == VLY_OK)

@@ -3,15 +3,15 @@
  */
 #include "tools/cli/device_limits.h"
 
+#include <volley/host.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "plugin/accelerator.h"
-#include "plugin/plugin_check.h"
-#include "plugin/registry.h"
 #include "tools/cli/tool.h"
 
 /* ---- the option --------------------------------------------------------- */
@@ -67,7 +67,7 @@ static bool is_device(const char *name)
         return false;
     memcpy(id, name, n);
     id[n] = '\0';
-    return vly_plugin_id_valid(id);
+    return vly_plugin_id_valid(id) != 0;
 }
 
 /* Devices that were named: a note at the end names those without

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where a program that holds the library in itself finds the plugins.
  */
+#include <volley/host.h>
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "plugin/own_file.h"
-#include "plugin/registry.h"
+#include "base/own_file.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 
@@ -49,7 +50,9 @@ vly_status tool_registry_create(vly_registry **registry, vly_error *error)
 {
     static const char *const beside[] = {"/" VLY_TOOL_BIN_TO_LIB, "/../lib",
                                          NULL};
-    const vly_plugin_places places = {
-        .first = asked_for[0] != '\0' ? asked_for : NULL, .beside = beside};
+    const vly_plugin_places places = {.struct_size = sizeof places,
+                                      .first = asked_for[0] != '\0' ? asked_for
+                                                                    : NULL,
+                                      .beside = beside};
     return vly_registry_create_from(&places, registry, error);
 }

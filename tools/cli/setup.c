@@ -3,6 +3,8 @@
  */
 #include "tools/cli/setup.h"
 
+#include <volley/ranks.h>
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,8 +17,6 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "genome/genome_value.h"
-#include "plugin/backend_spec.h"
-#include "plugin/registry.h"
 #include "tools/cli/delay_notes.h"
 #include "tools/cli/tool.h"
 
@@ -97,7 +97,8 @@ void tool_overrides_deinit(tool_overrides *overrides)
 vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
                        uint64_t *n_bursts, vly_error *error)
 {
-    bool bursts = tool_has(args, "bursts");
+    const vly_genome_info info = tool_genome_info(genome);
+    const bool bursts = tool_has(args, "bursts");
     if (bursts && tool_has(args, "ms"))
         return vly_fail(error, VLY_E_INVALID,
                         "--bursts and --ms are given, wanted one of them");
@@ -108,17 +109,17 @@ vly_status tool_bursts(const tool_args *args, const vly_genome *genome,
     double ms = tool_number(args, "ms", -1.0);
     if (tool_has(args, "ms")) {
         char wanted[VLY_LENGTH_WANTED];
-        if (!vly_value_length(ms, genome->dt_ms, n_bursts, wanted))
+        if (!vly_value_length(ms, info.dt_ms, n_bursts, wanted))
             return vly_fail(error, VLY_E_INVALID, "--ms is %.12g, wanted %s",
                             ms, wanted);
         return VLY_OK;
     }
-    if (genome->n_bursts == 0)
+    if (info.n_bursts == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "%s says no length in [run]; wanted --bursts N or "
                         "--ms T",
-                        genome->path);
-    *n_bursts = genome->n_bursts;
+                        info.path);
+    *n_bursts = info.n_bursts;
     return VLY_OK;
 }
 
@@ -127,11 +128,12 @@ vly_status tool_summary_from(const tool_args *args, const vly_genome *genome,
                              vly_error *error)
 {
     const double ms = tool_number(args, "summary-from", 0.0);
+    const double dt_ms = tool_genome_info(genome).dt_ms;
     char wanted[VLY_LENGTH_WANTED];
     *burst = 0;
     if (!tool_has(args, "summary-from"))
         return VLY_OK;
-    if (!vly_value_length(ms, genome->dt_ms, burst, wanted))
+    if (!vly_value_length(ms, dt_ms, burst, wanted))
         return vly_fail(error, VLY_E_INVALID,
                         "--summary-from is %.12g, wanted %s", ms, wanted);
     if (*burst == 0 || *burst < n_bursts)
@@ -139,7 +141,7 @@ vly_status tool_summary_from(const tool_args *args, const vly_genome *genome,
     return vly_fail(error, VLY_E_INVALID,
                     "--summary-from is %.12g ms, and the run ends at %.12g ms: "
                     "no burst would be left, wanted less",
-                    ms, (double)n_bursts * genome->dt_ms);
+                    ms, (double)n_bursts * dt_ms);
 }
 
 uint32_t tool_threads(const tool_args *args)
@@ -156,19 +158,15 @@ vly_status tool_backend_check(vly_registry *registry, const char *backend,
     uint32_t n = 1;
     for (uint32_t k = 0; k < n; k++) { /* more than one: of ranks */
         char one[VLY_BACKEND_ONE_BYTES];
-        vly_backend_spec spec;
-        const vly_backend *table = NULL;
-        vly_device_spec device;
-        VLY_TRY(vly_backend_spec_pick(backend, k, one, &n, error));
-        VLY_TRY(vly_backend_spec_parse(one, &spec, error));
-        if (n > 1 && strcmp(spec.id, "auto") == 0)
+        vly_named_device device = {.struct_size = sizeof device};
+        VLY_TRY(vly_ranks_pick(backend, k, one, &n, error));
+        VLY_TRY(vly_device_find(NULL, one, 1, &device, error));
+        if (n > 1 && strcmp(device.id, "auto") == 0)
             return vly_fail(error, VLY_E_INVALID,
                             "backend \"%.200s\": auto in a list, wanted the "
                             "name of each backend",
                             backend);
-        if (strcmp(spec.id, "auto") != 0)
-            VLY_TRY(vly_registry_device(registry, &spec, 1, &table, &device,
-                                        error));
+        VLY_TRY(vly_device_find(registry, one, 1, &device, error));
     }
 out:
     return status;
@@ -226,12 +224,36 @@ vly_status tool_genomes_folder(char *folder, size_t capacity, vly_error *error)
 
 /* ---- genome and connectome -------------------------------------------- */
 
+vly_genome_info tool_genome_info(const vly_genome *genome)
+{
+    vly_genome_info info = {.struct_size = sizeof info};
+    (void)vly_genome_get_info(genome, &info);
+    return info;
+}
+
+vly_connectome_info tool_connectome_info(const vly_connectome *connectome)
+{
+    vly_connectome_info info = {.struct_size = sizeof info};
+    (void)vly_connectome_get_info(connectome, &info);
+    return info;
+}
+
+vly_area_info tool_area_info(const vly_connectome *connectome, uint32_t index)
+{
+    vly_area_info info = {.struct_size = sizeof info};
+    (void)vly_connectome_area_info(connectome, index, &info);
+    return info;
+}
+
 void tool_notes(const vly_genome *genome)
 {
-    for (uint32_t i = 0; i < genome->n_notes; i++)
-        tool_message("note: %s", genome->notes[i]);
-    if (genome->n_more_notes > 0)
-        tool_message("note: %u more of the kind", genome->n_more_notes);
+    uint32_t n = 0;
+    const char *note;
+    for (; (note = vly_genome_note(genome, n)) != NULL; n++)
+        tool_message("note: %s", note);
+    if (vly_genome_note_count(genome) > n)
+        tool_message("note: %u more of the kind",
+                     vly_genome_note_count(genome) - n);
     delay_notes(genome);
 }
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <volley/volley.h>
+#include <volley/host.h>
 
 #include "tools/cli/options.h"
 
@@ -69,6 +69,12 @@ typedef struct tool_seconds_spent {
     double build;
     double setup;
 } tool_seconds_spent;
+
+/* They cannot fail. */
+vly_genome_info tool_genome_info(const vly_genome *genome);
+vly_connectome_info tool_connectome_info(const vly_connectome *connectome);
+/* index is one of its areas. */
+vly_area_info tool_area_info(const vly_connectome *connectome, uint32_t index);
 
 /* Notes on stderr where the network differs from the text of the genome. */
 void tool_notes(const vly_genome *genome);

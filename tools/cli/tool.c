@@ -178,6 +178,12 @@ const char *tool_hash_text(const vly_hash *hash)
     return text;
 }
 
+const char *tool_hash_lanes(const uint64_t hash[2])
+{
+    const vly_hash both = {{hash[0], hash[1]}};
+    return tool_hash_text(&both);
+}
+
 const char *tool_time_text(void)
 {
     char *text = next_text();

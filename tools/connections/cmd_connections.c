@@ -4,13 +4,15 @@
  */
 #include "tools/cli/commands.h"
 
+#include <volley/host.h>
+#include <volley/record.h>
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/reading.h"
-#include "record/export.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/output_room.h"
 #include "tools/cli/setup.h"
@@ -53,14 +55,14 @@ typedef struct connections_job {
 /* A pipe is a genome; a file that is missing is named by its reader. */
 static bool is_connectome(const char *path)
 {
-    char head[8] = "";
+    char head[VLY_FILE_KIND_BYTES];
     FILE *file = NULL;
     vly_error error = VLY_ERROR_INIT;
     if (strcmp(path, "-") == 0 ||
         vly_reading_open(path, VLY_READ_FILE, &file, &error) != VLY_OK)
         return false;
-    const bool saved = fread(head, 1, sizeof head, file) == sizeof head &&
-                       memcmp(head, "VOLLEYCN", sizeof head) == 0;
+    const size_t n = fread(head, 1, sizeof head, file);
+    const bool saved = vly_file_kind(head, n) == VLY_FILE_CONNECTOME;
     fclose(file);
     return saved;
 }
@@ -105,12 +107,11 @@ out:
 /* Before the network is compiled. */
 static vly_status check_format(const char *output, vly_error *error)
 {
-    const vly_export_format format = vly_export_format_of(output);
-    if (format == VLY_EXPORT_NONE)
+    if (vly_recording_format(output) == VLY_RECORDING_STREAM)
         return vly_fail(error, VLY_E_INVALID,
                         "-o %s: a stream has spikes, wanted .csv or .h5",
                         output);
-    return vly_export_check(format, output, error);
+    return vly_recording_check(output, error);
 }
 
 /* ---- what is wanted ----------------------------------------------------- */
@@ -157,7 +158,8 @@ out:
  */
 static uint64_t least_bytes(const connections_job *job)
 {
-    const bool sonata = vly_export_format_of(job->output) == VLY_EXPORT_SONATA;
+    const bool sonata =
+        vly_recording_format(job->output) == VLY_RECORDING_SONATA;
     uint64_t n_bytes = 0;
     for (uint32_t k = 0; k < job->n_pairs; k++) {
         const connections_pair *pair = &job->pairs[k];

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/suggest.h"
-#include "engine/engine.h"
 #include "tools/cli/options.h"
+#include "tools/cli/setup.h"
 
 /* ---- one end ------------------------------------------------------------ */
 
@@ -35,20 +35,21 @@ static vly_status find_areas(const vly_connectome *connectome,
 {
     vly_suggest near = {0};
     char text[VLY_HINT_SIZE];
+    const uint32_t n_areas = tool_connectome_info(connectome).n_areas;
     uint32_t n_found = 0;
     for (int copies = 0; copies < 2 && n_found == 0; copies++) {
         end->copies = copies != 0;
-        for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
-            const vly_connectome_area *area = &connectome->areas[a];
-            if (is_at(end, area->name) &&
-                (n_found++ == 0 || area->n_neurons < *n_neurons))
-                *n_neurons = area->n_neurons;
+        for (uint32_t a = 0; a < n_areas; a++) {
+            const vly_area_info area = tool_area_info(connectome, a);
+            if (is_at(end, area.name) &&
+                (n_found++ == 0 || area.n_neurons < *n_neurons))
+                *n_neurons = area.n_neurons;
         }
     }
     if (n_found > 0)
         return VLY_OK;
-    for (uint32_t a = 0; a < connectome->desc.n_areas; a++)
-        vly_suggest_offer(&near, name, connectome->areas[a].name);
+    for (uint32_t a = 0; a < n_areas; a++)
+        vly_suggest_offer(&near, name, tool_area_info(connectome, a).name);
     return vly_fail(error, VLY_E_INVALID, "--%s: no area %s%s", option, name,
                     vly_suggest_choice(&near, text, sizeof text));
 }
@@ -101,22 +102,32 @@ out:
 
 /* ---- pairs of areas ----------------------------------------------------- */
 
+static vly_projection_info info_of(const vly_connectome *connectome, uint32_t p)
+{
+    vly_projection_info info = {.struct_size = sizeof info};
+    (void)vly_connectome_projection_info(connectome, p, &info, NULL);
+    return info;
+}
+
+static uint32_t count_projections(const vly_connectome *connectome)
+{
+    return vly_connectome_projection_count(connectome);
+}
+
 static bool same_pair(const vly_connectome *connectome, uint32_t p, uint32_t k)
 {
-    const vly_projection_desc *a = &connectome->desc.projections[p];
-    const vly_projection_desc *b = &connectome->desc.projections[k];
-    return a->source_area == b->source_area &&
-           a->target_area == b->target_area &&
-           strcmp(connectome->projections[p].map,
-                  connectome->projections[k].map) == 0;
+    const vly_projection_info a = info_of(connectome, p);
+    const vly_projection_info b = info_of(connectome, k);
+    return a.source_area == b.source_area && a.target_area == b.target_area &&
+           strcmp(a.map, b.map) == 0;
 }
 
 /* Does a map connect one pair of areas only? */
 static bool is_only(const vly_connectome *connectome, uint32_t p)
 {
-    const char *map = connectome->projections[p].map;
-    for (uint32_t k = 0; k < connectome->desc.n_projections; k++)
-        if (strcmp(connectome->projections[k].map, map) == 0 &&
+    const char *map = info_of(connectome, p).map;
+    for (uint32_t k = 0; k < count_projections(connectome); k++)
+        if (strcmp(info_of(connectome, k).map, map) == 0 &&
             !same_pair(connectome, p, k))
             return false;
     return true;
@@ -125,11 +136,12 @@ static bool is_only(const vly_connectome *connectome, uint32_t p)
 static bool is_wanted(const vly_connectome *connectome,
                       const connections_pick *pick, uint32_t p)
 {
-    const vly_projection_desc *desc = &connectome->desc.projections[p];
-    return (pick->map == NULL ||
-            strcmp(pick->map, connectome->projections[p].map) == 0) &&
-           is_at(&pick->source, connectome->areas[desc->source_area].name) &&
-           is_at(&pick->target, connectome->areas[desc->target_area].name);
+    const vly_projection_info info = info_of(connectome, p);
+    return (pick->map == NULL || strcmp(pick->map, info.map) == 0) &&
+           is_at(&pick->source,
+                 tool_area_info(connectome, info.source_area).name) &&
+           is_at(&pick->target,
+                 tool_area_info(connectome, info.target_area).name);
 }
 
 static vly_status check_map(const vly_connectome *connectome, const char *map,
@@ -139,11 +151,12 @@ static vly_status check_map(const vly_connectome *connectome, const char *map,
     char text[VLY_HINT_SIZE];
     if (map == NULL)
         return VLY_OK;
-    for (uint32_t p = 0; p < connectome->desc.n_projections; p++) {
-        if (strcmp(connectome->projections[p].map, map) == 0)
+    for (uint32_t p = 0; p < count_projections(connectome); p++) {
+        const char *found = info_of(connectome, p).map;
+        if (strcmp(found, map) == 0)
             return VLY_OK;
         if (p == 0 || !same_pair(connectome, p - 1, p))
-            vly_suggest_offer(&near, map, connectome->projections[p].map);
+            vly_suggest_offer(&near, map, found);
     }
     if (near.best != NULL) /* the name may be a word of the language */
         return vly_fail(error, VLY_E_INVALID,
@@ -157,13 +170,13 @@ static vly_status check_map(const vly_connectome *connectome, const char *map,
 static void add_pair(const vly_connectome *connectome, uint32_t p,
                      connections_pair *pair)
 {
-    const vly_projection_desc *desc = &connectome->desc.projections[p];
-    *pair =
-        (connections_pair){.map = connectome->projections[p].map,
-                           .source = connectome->areas[desc->source_area].name,
-                           .target = connectome->areas[desc->target_area].name,
-                           .suffix = vly_projection_port(connectome, p)->suffix,
-                           .only = is_only(connectome, p)};
+    const vly_projection_info info = info_of(connectome, p);
+    *pair = (connections_pair){
+        .map = info.map,
+        .source = tool_area_info(connectome, info.source_area).name,
+        .target = tool_area_info(connectome, info.target_area).name,
+        .suffix = vly_connectome_weight_suffix(connectome, p),
+        .only = is_only(connectome, p)};
 }
 
 vly_status connections_pairs(const vly_connectome *connectome,
@@ -171,7 +184,7 @@ vly_status connections_pairs(const vly_connectome *connectome,
                              connections_pair **pairs, uint32_t *n_pairs,
                              vly_error *error)
 {
-    const uint32_t n_projections = connectome->desc.n_projections;
+    const uint32_t n_projections = count_projections(connectome);
     uint32_t n = 0;
     vly_status status = check_map(connectome, pick->map, error);
     if (status != VLY_OK)
@@ -197,27 +210,30 @@ void connections_span(const vly_connectome *connectome,
                       const connections_end *source, uint32_t projection,
                       uint64_t *first, uint64_t *end)
 {
-    const vly_projection_desc *desc = &connectome->desc.projections[projection];
-    const uint32_t n = connectome->areas[desc->source_area].n_neurons;
-    *first = desc->row[source->first];
-    *end = desc->row[source->end < n ? source->end : n];
+    (void)vly_connectome_rows(connectome, projection, source->first,
+                              source->end - source->first, first, end, NULL);
 }
 
 static uint64_t count_part(const vly_connectome *connectome,
                            const connections_pick *pick, uint32_t projection)
 {
-    const vly_projection_desc *desc = &connectome->desc.projections[projection];
-    const uint32_t base = connectome->areas[desc->target_area].first;
     const connections_end *target = &pick->target;
+    uint32_t targets[4096];
     uint64_t first = 0;
     uint64_t end = 0;
     uint64_t n = 0;
     connections_span(connectome, &pick->source, projection, &first, &end);
     if (target->first == 0 && target->end == UINT32_MAX)
         return end - first;
-    for (uint64_t i = first; i < end; i++)
-        n += desc->target[i] - base >= target->first &&
-             desc->target[i] - base < target->end;
+    while (first < end) {
+        const uint64_t left = end - first;
+        const uint32_t k = left < 4096 ? (uint32_t)left : 4096;
+        (void)vly_connectome_synapses(connectome, projection, first, k, NULL,
+                                      targets, NULL, NULL, NULL);
+        for (uint32_t i = 0; i < k; i++)
+            n += targets[i] >= target->first && targets[i] < target->end;
+        first += k;
+    }
     return n;
 }
 

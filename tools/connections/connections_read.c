@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "connectome/connectome.h"
 
 /* Synapses of one projection, from `at` up to `end`. */
 typedef struct cursor {
@@ -106,10 +105,11 @@ static vly_status fill(connections_reader *reader, cursor *one,
                        vly_error *error)
 {
     const vly_connectome *connectome = reader->connectome;
-    const bool learns =
-        reader->net != NULL &&
-        connectome->desc.projections[one->projection].learning != NULL;
+    vly_net_projection_info info = {.struct_size = sizeof info};
     vly_status status = VLY_OK;
+    if (reader->net != NULL)
+        VLY_TRY(vly_net_projection(reader->net, NULL, one->projection, &info,
+                                   error));
     one->at += one->in_window;
     one->taken = 0;
     const uint64_t left = one->end - one->at;
@@ -120,7 +120,7 @@ static vly_status fill(connections_reader *reader, cursor *one,
     VLY_TRY(vly_connectome_synapses(connectome, one->projection, one->at,
                                     one->in_window, one->sources, one->targets,
                                     one->weights, one->delays, error));
-    if (learns)
+    if (info.learns != 0)
         status = vly_net_weights_read(reader->net, NULL, one->projection,
                                       one->at, one->in_window, one->weights,
                                       NULL, NULL, error);

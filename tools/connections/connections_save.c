@@ -4,15 +4,15 @@
  */
 #include "tools/connections/connections.h"
 
+#include <volley/record.h>
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "connectome/connectome.h"
-#include "record/export.h"
-#include "record/sonata_edges.h"
-#include "record/writer.h"
+#include "base/writer.h"
+#include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 
 /* ---- a table ------------------------------------------------------------ */
@@ -235,9 +235,9 @@ vly_status connections_save(connections_reader *reader,
                             const char *path, uint64_t *n_rows,
                             vly_error *error)
 {
-    const double dt_ms = connectome->desc.dt_ms;
+    const double dt_ms = tool_connectome_info(connectome).dt_ms;
     vly_status status =
-        vly_export_format_of(path) == VLY_EXPORT_SONATA
+        vly_recording_format(path) == VLY_RECORDING_SONATA
             ? save_sonata(reader, pick, pairs, n_pairs, dt_ms, path, error)
             : save_table(reader, pick, pairs, n_pairs, dt_ms, path, error);
     *n_rows = 0;

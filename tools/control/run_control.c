@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "connectome/connectome.h"
 #include "tools/control/control_server.h"
 #include "tools/run/run_change.h"
 #include "tools/run/run_failover.h"
@@ -279,7 +278,9 @@ static vly_status do_lines(run_control *control, vly_error *error)
 static uint64_t count_spikes(const run_job *job)
 {
     uint64_t sum = 0;
-    for (uint32_t a = 0; a < job->build.connectome->desc.n_areas; a++) {
+    const uint32_t n_areas =
+        tool_connectome_info(job->build.connectome).n_areas;
+    for (uint32_t a = 0; a < n_areas; a++) {
         vly_area_stats area = {.struct_size = sizeof area};
         if (vly_net_area_stats(job->net, a, &area) == VLY_OK)
             sum += area.spikes;

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/reading.h"
-#include "record/writer.h"
+#include "base/writer.h"
 #include "tools/cli/json_reader.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"

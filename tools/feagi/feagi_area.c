@@ -9,11 +9,12 @@
  * than the threshold empties every neuron that did not fire, which is a share
  * of 1, and a smaller one is not taken over.
  */
+#include <volley/host.h>
+
 #include <string.h>
 
 #include "base/error.h"
 #include "base/number.h"
-#include "genome/genome_reader.h"
 #include "tools/cli/tool.h"
 #include "tools/feagi/feagi_genome.h"
 #include "tools/feagi/feagi_memory.h"

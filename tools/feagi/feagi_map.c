@@ -5,6 +5,8 @@
  * names. The delay is feagi-core's (docs on synaptic delay): bursts from a
  * spike to its arrival, 1 without, never 0.
  */
+#include <volley/host.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "genome/genome_reader.h"
 #include "tools/cli/tool.h"
 #include "tools/feagi/feagi_genome.h"
 #include "tools/feagi/feagi_memory.h"

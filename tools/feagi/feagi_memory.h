@@ -5,7 +5,7 @@
 #ifndef VOLLEY_TOOLS_FEAGI_MEMORY_H
 #define VOLLEY_TOOLS_FEAGI_MEMORY_H
 
-#include "genome/genome_resolve.h"
+#include "base/text.h"
 #include "tools/feagi/feagi_plastic.h"
 
 /* Before sizes are read: which areas are memories, and of which areas each

@@ -6,13 +6,14 @@
  * it on the target's side only), so it becomes "*". Vectors and patterns that
  * stand twice make one synapse in FEAGI and are written once.
  */
+#include <volley/host.h>
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "genome/genome_map.h"
-#include "genome/genome_reader.h"
 #include "genome/voxel_rule.h"
 #include "tools/feagi/feagi_genome.h"
 #include "tools/feagi/feagi_name.h"

@@ -3,11 +3,12 @@
  */
 #include "tools/feagi/feagi_name.h"
 
+#include <volley/host.h>
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "genome/genome_reader.h"
 
 enum { ID_BYTES = 8, BASE64_BYTES = 12, LEGACY_BYTES = 6 };
 

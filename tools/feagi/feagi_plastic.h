@@ -4,7 +4,7 @@
 #ifndef VOLLEY_TOOLS_FEAGI_PLASTIC_H
 #define VOLLEY_TOOLS_FEAGI_PLASTIC_H
 
-#include "genome/genome_resolve.h"
+#include "base/text.h"
 #include "tools/feagi/feagi_genome.h"
 
 /* The values of a rule that have to do with plasticity; NULL: not given. */

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "genome/genome_resolve.h"
+#include "base/text.h"
 
 const char *const feagi_class_titles[FEAGI_CLASSES] = {
     "not taken over", "assumed", "without effect on spikes, left out"};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "genome/genome_resolve.h"
+#include "base/text.h"
 #include "tools/cli/tool.h"
 #include "tools/feagi/feagi_genome.h"
 #include "tools/feagi/feagi_memory.h"

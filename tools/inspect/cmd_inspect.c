@@ -3,16 +3,14 @@
  */
 #include "tools/cli/commands.h"
 
+#include <volley/host.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/reading.h"
-#include "checkpoint/checkpoint.h"
-#include "record/digest_log.h"
-#include "record/spike_csv.h"
-#include "record/stream.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 #include "tools/inspect/inspect_elf.h"
@@ -47,14 +45,6 @@ static const tool_option options[] = {
      1, 1024},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-enum { HEAD_BYTES = 64 };
-
-static bool begins(const char *head, size_t n_head, const char *text)
-{
-    size_t n = strlen(text);
-    return n_head >= n && memcmp(head, text, n) == 0;
-}
-
 static vly_status read_head(const char *path, char *head, size_t *n_head,
                             vly_error *error)
 {
@@ -63,7 +53,7 @@ static vly_status read_head(const char *path, char *head, size_t *n_head,
     if (status != VLY_OK)
         return status;
     errno = 0;
-    *n_head = fread(head, 1, HEAD_BYTES, file);
+    *n_head = fread(head, 1, VLY_FILE_KIND_BYTES, file);
     if (ferror(file))
         status = vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                           strerror(errno));
@@ -71,80 +61,36 @@ static vly_status read_head(const char *path, char *head, size_t *n_head,
     return status;
 }
 
-typedef enum file_kind {
-    FILE_CONNECTOME,
-    FILE_CHECKPOINT,
-    FILE_PLUGIN,
-    FILE_DIGEST_LOG,
-    FILE_SPIKES,
-    FILE_STREAM,
-    FILE_JSON,
-    FILE_EMPTY,
-    FILE_CUT, /* too short for the mark of its format */
-    FILE_HDF5,
-    FILE_OTHER, /* not a format of Volley */
-    FILE_GENOME
-} file_kind;
-
-static file_kind kind_of(const char *head, size_t n)
-{
-    size_t space = 0;
-    if (n == 0)
-        return FILE_EMPTY;
-    if (n < 8 && memcmp(head, "VOLLEYC", n < 7 ? n : 7) == 0)
-        return FILE_CUT;
-    if (begins(head, n, "VOLLEYCN"))
-        return FILE_CONNECTOME;
-    if (begins(head, n, VLY_CHECKPOINT_MAGIC))
-        return FILE_CHECKPOINT;
-    if (begins(head, n, "\177ELF"))
-        return FILE_PLUGIN;
-    if (begins(head, n, VLY_DIGEST_LOG_MAGIC))
-        return FILE_DIGEST_LOG;
-    if (begins(head, n, VLY_AREA_CSV_HEADER ","))
-        return FILE_SPIKES;
-    if (begins(head, n, VLY_STREAM_MAGIC))
-        return FILE_STREAM;
-    if (begins(head, n, "\211HDF"))
-        return FILE_HDF5;
-    while (space < n && strchr(" \t\r\n", head[space]) != NULL &&
-           head[space] != '\0')
-        space++;
-    if (space < n && head[space] == '{')
-        return FILE_JSON;
-    return memchr(head, '\0', n) != NULL ? FILE_OTHER : FILE_GENOME;
-}
-
-static vly_status inspect(const char *path, file_kind kind, bool verify,
+static vly_status inspect(const char *path, uint32_t kind, bool verify,
                           const tool_overrides *overrides, vly_error *error)
 {
     switch (kind) {
-    case FILE_CONNECTOME:
+    case VLY_FILE_CONNECTOME:
         return inspect_connectome(path, verify, error);
-    case FILE_CHECKPOINT:
+    case VLY_FILE_CHECKPOINT:
         return inspect_checkpoint(path, error);
-    case FILE_PLUGIN:
+    case VLY_FILE_ELF:
         return inspect_elf(path, error);
-    case FILE_DIGEST_LOG:
+    case VLY_FILE_DIGESTS:
         return inspect_digest_log(path, error);
-    case FILE_SPIKES:
+    case VLY_FILE_SPIKES:
         return inspect_spikes(path, error);
-    case FILE_STREAM:
+    case VLY_FILE_STREAM:
         return inspect_stream(path, error);
-    case FILE_JSON:
+    case VLY_FILE_JSON:
         return inspect_json(path, error);
-    case FILE_GENOME:
+    case VLY_FILE_TEXT:
         return inspect_genome(path, overrides, error);
-    case FILE_EMPTY:
+    case VLY_FILE_EMPTY:
         return vly_fail(error, VLY_E_PARSE, "%s: an empty file", path);
-    case FILE_CUT:
+    case VLY_FILE_CUT:
         return vly_fail(error, VLY_E_PARSE,
                         "%s: the first bytes of a connectome or a checkpoint "
                         "that was cut off",
                         path);
-    case FILE_HDF5:
+    case VLY_FILE_HDF5:
         return inspect_sonata(path, error);
-    case FILE_OTHER:
+    default:
         break;
     }
     return vly_fail(error, VLY_E_PARSE,
@@ -154,18 +100,18 @@ static vly_status inspect(const char *path, file_kind kind, bool verify,
 }
 
 /* The device is checked first: compiling may take long. */
-static vly_status inspect_with(const char *path, file_kind kind, bool verify,
+static vly_status inspect_with(const char *path, uint32_t kind, bool verify,
                                inspect_target *target, vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (kind != FILE_GENOME && kind != FILE_CONNECTOME)
+    if (kind != VLY_FILE_TEXT && kind != VLY_FILE_CONNECTOME)
         return vly_fail(error, VLY_E_INVALID,
                         "--backend: %s is neither a genome nor a connectome",
                         path);
     VLY_TRY(inspect_target_init(target, error));
     VLY_TRY(inspect(path, kind, verify, target->overrides, error));
     tool_print("\n");
-    status = kind == FILE_GENOME
+    status = kind == VLY_FILE_TEXT
                  ? inspect_genome_net(path, target, error)
                  : inspect_connectome_net(path, false, target, error);
 out:
@@ -174,14 +120,14 @@ out:
 }
 
 /* Prints the contents of the plugin, then its plan for a product. */
-static vly_status inspect_plan(const tool_args *args, file_kind kind,
+static vly_status inspect_plan(const tool_args *args, uint32_t kind,
                                vly_error *error)
 {
     const char *path = args->positional[0];
     const char *product = tool_text(args, "product");
     inspect_request request;
     vly_status status = VLY_OK;
-    if (kind != FILE_PLUGIN)
+    if (kind != VLY_FILE_ELF)
         return vly_fail(error, VLY_E_INVALID, "--product: %s is not a plugin",
                         path);
     VLY_TRY(inspect_request_read(product, &request, error));
@@ -205,7 +151,7 @@ static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
     const char *path = args->positional[0];
-    char head[HEAD_BYTES];
+    char head[VLY_FILE_KIND_BYTES];
     size_t n = 0;
     bool verify = !tool_has(args, "no-verify");
     tool_overrides overrides = {0};
@@ -223,17 +169,17 @@ static int run(const tool_args *args)
                          "--options without --product, wanted both"));
     VLY_TRY(read_head(path, head, &n, &error));
     VLY_TRY(tool_overrides_init(args, &overrides, &error));
-    file_kind kind = kind_of(head, n);
-    if (kind == FILE_CONNECTOME)
+    uint32_t kind = vly_file_kind(head, n);
+    if (kind == VLY_FILE_CONNECTOME)
         tool_signals_guard(path);
-    if (overrides.n > 0 && kind != FILE_GENOME)
+    if (overrides.n > 0 && kind != VLY_FILE_TEXT)
         status = vly_fail(&error, VLY_E_INVALID,
                           "--set, --seed: %s is not a genome", path);
     else if (tool_has(args, "product"))
         status = inspect_plan(args, kind, &error);
     else if (tool_has(args, "plugin"))
         status =
-            kind == FILE_PLUGIN
+            kind == VLY_FILE_ELF
                 ? inspect_plugin(path, &error)
                 : vly_fail(&error, VLY_E_INVALID,
                            "--plugin: %s is not a shared object (ELF)", path);

@@ -9,6 +9,8 @@
 #define _GNU_SOURCE /* elf.h's names of GNU */
 #include "tools/inspect/inspect_elf.h"
 
+#include <volley/host.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -18,7 +20,6 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "plugin/loader.h"
 #include "tools/cli/tool.h"
 
 enum {
@@ -241,7 +242,7 @@ vly_status inspect_elf(const char *path, vly_error *error)
     vly_hash hash;
     vly_error why = VLY_ERROR_INIT;
     tool_signals_guard(path);
-    vly_status status = vly_plugin_file_read(path, &hash, &why);
+    vly_status status = vly_plugin_hash(path, hash.lane, &why);
     tool_signals_guard(NULL);
     if (status != VLY_OK)
         return vly_fail(error, status, "%s: %s", path, why.message);

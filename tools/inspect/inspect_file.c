@@ -3,6 +3,10 @@
  */
 #include "tools/inspect/inspect_file.h"
 
+#include <volley/host.h>
+
+#include <volley/record.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,11 +16,8 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/reading.h"
-#include "checkpoint/checkpoint.h"
-#include "connectome/connectome_digest.h"
-#include "plugin/registry.h"
+#include "connectome/connectome.h"
 #include "probe/probe.h"
-#include "record/digest_log.h"
 #include "record/spike_csv.h"
 #include "tools/cli/json_reader.h"
 #include "tools/cli/tool.h"
@@ -36,16 +37,25 @@ static void print_point(const char *kind, const char *name, size_t *column)
     tool_print("%s%s", kind, name);
 }
 
-static void print_net_points(const vly_genome *genome)
+static void print_net_points(const vly_genome *genome,
+                             const vly_genome_info *info)
 {
+    const char *before = NULL;
     size_t column = 0;
-    for (uint32_t a = 0; a < genome->n_areas; a++)
-        print_point("area.", genome->areas[a].name, &column);
+    for (uint32_t a = 0; a < info->n_areas; a++) {
+        vly_area_info area = {.struct_size = sizeof area};
+        if (vly_genome_area_info(genome, a, &area) == VLY_OK)
+            print_point("area.", area.name, &column);
+    }
     /* pairs of one map follow each other */
-    for (uint32_t p = 0; p < genome->n_pairs; p++)
-        if (p == 0 ||
-            strcmp(genome->pairs[p].map, genome->pairs[p - 1].map) != 0)
-            print_point("map.", genome->pairs[p].map, &column);
+    for (uint32_t p = 0; p < info->n_pairs; p++) {
+        vly_pair_info pair = {.struct_size = sizeof pair};
+        if (vly_genome_pair_info(genome, p, &pair) != VLY_OK)
+            continue;
+        if (before == NULL || strcmp(pair.map, before) != 0)
+            print_point("map.", pair.map, &column);
+        before = pair.map;
+    }
     tool_print("%s", column != 0 ? "\n" : "");
 }
 
@@ -57,18 +67,19 @@ vly_status inspect_genome(const char *path, const tool_overrides *overrides,
         vly_genome_load(path, overrides->list, overrides->n, &genome, error);
     if (status != VLY_OK)
         return status;
+    const vly_genome_info info = tool_genome_info(genome);
     tool_plain_text title;
-    tool_print("genome%s%s\n", genome->title != NULL ? ": " : "",
-               genome->title != NULL ? tool_plain(genome->title, &title) : "");
-    tool_print("hash       %s\n", tool_hash_text(&genome->hash));
-    tool_print("length     %s bursts of %g ms\n",
-               tool_thousands(genome->n_bursts), genome->dt_ms);
-    tool_print("neurons    %s in %u areas\n", tool_thousands(genome->n_neurons),
-               genome->n_areas);
+    tool_print("genome%s%s\n", info.title != NULL ? ": " : "",
+               info.title != NULL ? tool_plain(info.title, &title) : "");
+    tool_print("hash       %s\n", tool_hash_lanes(info.hash));
+    tool_print("length     %s bursts of %g ms\n", tool_thousands(info.n_bursts),
+               info.dt_ms);
+    tool_print("neurons    %s in %u areas\n", tool_thousands(info.n_neurons),
+               info.n_areas);
     tool_print("synapses   at most about %s in %u pairs of areas\n",
-               tool_thousands(genome->n_synapses_max), genome->n_pairs);
-    tool_print("stimuli    %u\n", genome->n_stimuli);
-    print_net_points(genome);
+               tool_thousands(info.n_synapses_max), info.n_pairs);
+    tool_print("stimuli    %u\n", info.n_stimuli);
+    print_net_points(genome, &info);
     vly_genome_destroy(genome);
     return VLY_OK;
 }
@@ -79,13 +90,12 @@ static void print_areas(const vly_connectome *connectome)
 {
     tool_print("\n%-24s %-16s %14s %12s   %s\n", "area", "model", "neurons",
                "first", "q of the ports");
-    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
-        const vly_connectome_area *area = &connectome->areas[a];
-        tool_print("%-24s %-16s %14s %12s  ", area->name, area->model->id,
-                   tool_thousands(area->n_neurons),
-                   tool_thousands(area->first));
-        for (uint32_t p = 0; p < area->model->n_ports; p++)
-            tool_print(" %d (%s)", area->q[p], area->model->ports[p].unit);
+    for (uint32_t a = 0; a < tool_connectome_info(connectome).n_areas; a++) {
+        const vly_area_info area = tool_area_info(connectome, a);
+        tool_print("%-24s %-16s %14s %12s  ", area.name, area.model,
+                   tool_thousands(area.n_neurons), tool_thousands(area.first));
+        for (uint32_t p = 0; p < area.n_ports; p++)
+            tool_print(" %d (%s)", area.q[p], area.port_unit[p]);
         tool_print("\n");
     }
 }
@@ -163,29 +173,27 @@ vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
     vly_status status = vly_connectome_load(path, verify, &connectome, error);
     if (status != VLY_OK)
         return status;
-    const vly_net_desc *desc = &connectome->desc;
+    const vly_connectome_info info = tool_connectome_info(connectome);
     tool_print("connectome%s\n", verify ? ", checksums verified" : "");
-    tool_print("hash         %s\n", tool_hash_text(&connectome->hash));
+    tool_print("hash         %s\n", tool_hash_lanes(info.hash));
     if (verify) { /* follows all rows and reads the whole file */
-        vly_hash digest = vly_connectome_digest(connectome, 0);
-        tool_print("digest       %s\n", tool_hash_text(&digest));
+        uint64_t digest[2];
+        vly_connectome_get_digest(connectome, 0, digest);
+        tool_print("digest       %s\n", tool_hash_lanes(digest));
     }
-    tool_print("genome hash  %s\n", tool_hash_text(&connectome->genome_hash));
-    tool_print("neurons      %s\n", tool_thousands(desc->n_neurons));
-    tool_print("synapses     %s\n", tool_thousands(desc->n_synapses));
-    tool_print("largest delay %u bursts, Q %u\n", desc->max_delay,
-               desc->feagi_q);
+    tool_print("genome hash  %s\n", tool_hash_lanes(info.genome_hash));
+    tool_print("neurons      %s\n", tool_thousands(info.n_neurons));
+    tool_print("synapses     %s\n", tool_thousands(info.n_synapses));
+    tool_print("largest delay %u bursts, Q %u\n", info.max_delay, info.feagi_q);
     tool_print("length       %s bursts of %g ms\n",
-               tool_thousands(connectome->n_bursts), desc->dt_ms);
+               tool_thousands(info.n_bursts), info.dt_ms);
     tool_print("seeds        network %" PRIu64 ", state %" PRIu64
                ", input %" PRIu64 "\n",
-               connectome->seed_network, connectome->seed_state,
-               desc->seed_input);
-    tool_print("bytes        %s, %.2f a synapse\n",
-               tool_thousands(connectome->n_bytes),
-               desc->n_synapses > 0
-                   ? (double)connectome->n_bytes / (double)desc->n_synapses
-                   : 0.0);
+               info.seed_network, info.seed_state, info.seed_input);
+    tool_print(
+        "bytes        %s, %.2f a synapse\n", tool_thousands(info.n_bytes),
+        info.n_synapses > 0 ? (double)info.n_bytes / (double)info.n_synapses
+                            : 0.0);
     print_areas(connectome);
     print_projections(connectome);
     print_learning(connectome);
@@ -195,67 +203,68 @@ vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
 
 /* ---- checkpoint ------------------------------------------------------- */
 
-static void print_recordings(const vly_checkpoint *checkpoint)
+static void print_recordings(const vly_checkpoint_reader *reader, uint32_t n)
 {
-    for (uint32_t r = 0; r < checkpoint->n_recordings; r++) {
-        const vly_recording *recording = &checkpoint->recordings[r];
+    for (uint32_t r = 0; r < n; r++) {
+        vly_checkpoint_recording recording = {.struct_size = sizeof recording};
         tool_plain_text plain;
+        (void)vly_checkpoint_recording_get(reader, r, &recording);
         tool_print("%-16s %s bytes, %s %s: %s\n", r == 0 ? "recordings" : "",
-                   tool_thousands(recording->n_bytes),
-                   tool_thousands(recording->n_entries),
-                   recording->kind == VLY_RECORDING_SPIKES    ? "spikes"
-                   : recording->kind == VLY_RECORDING_WEIGHTS ? "weights"
+                   tool_thousands(recording.n_bytes),
+                   tool_thousands(recording.n_entries),
+                   recording.kind == VLY_CHECKPOINT_SPIKES    ? "spikes"
+                   : recording.kind == VLY_CHECKPOINT_WEIGHTS ? "weights"
                                                               : "bursts",
-                   tool_plain(recording->path, &plain));
+                   tool_plain(recording.path, &plain));
     }
 }
 
-static void print_sections(const vly_checkpoint *checkpoint)
+static void print_sections(const vly_checkpoint_reader *reader, uint32_t n)
 {
     tool_print("\n%-22s %14s %14s %8s\n", "section", "bytes", "in the file",
                "frames");
-    for (uint32_t s = 0; s < checkpoint->n_sections; s++) {
-        const vly_checkpoint_section *section = &checkpoint->sections[s];
-        tool_print("%-22s %14s %14s %8s\n", section->name,
-                   tool_thousands(section->n_bytes),
-                   tool_thousands(section->n_stored_bytes),
-                   tool_thousands(section->n_frames));
+    for (uint32_t k = 0; k < n; k++) {
+        vly_checkpoint_part section = {.struct_size = sizeof section};
+        (void)vly_checkpoint_section_get(reader, k, &section);
+        tool_print("%-22s %14s %14s %8s\n", section.name,
+                   tool_thousands(section.n_bytes),
+                   tool_thousands(section.n_stored_bytes),
+                   tool_thousands(section.n_frames));
     }
 }
 
 vly_status inspect_checkpoint(const char *path, vly_error *error)
 {
-    vly_checkpoint *checkpoint = NULL;
-    vly_checkpoint_about about;
+    vly_checkpoint_reader *reader = NULL;
+    vly_checkpoint_info about = {.struct_size = sizeof about};
     vly_state_info info = {.struct_size = sizeof info};
     tool_plain_text engine;
-    vly_status status = vly_checkpoint_load(path, &checkpoint, &about, error);
+    vly_status status = vly_checkpoint_open(path, &reader, error);
     if (status != VLY_OK)
         return status;
-    vly_state_get_info(checkpoint->state, &info, NULL); /* cannot fail */
-    vly_hash genome = {{info.genome_hash[0], info.genome_hash[1]}};
-    vly_hash connectome = {{info.connectome_hash[0], info.connectome_hash[1]}};
-    vly_hash digest = {{info.connectome_digest[0], info.connectome_digest[1]}};
+    /* both cannot fail */
+    (void)vly_checkpoint_get_info(reader, &about);
+    (void)vly_state_get_info(vly_checkpoint_state(reader), &info, NULL);
     tool_print("checkpoint, checksums verified\n");
     tool_print("version          %u, by volley %s\n", about.version,
                tool_plain(about.engine, &engine));
-    tool_print("genome hash      %s\n", tool_hash_text(&genome));
-    tool_print("connectome hash  %s\n", tool_hash_text(&connectome));
-    if (digest.lane[0] != 0 || digest.lane[1] != 0)
-        tool_print("connectome digest %s\n", tool_hash_text(&digest));
+    tool_print("genome hash      %s\n", tool_hash_lanes(info.genome_hash));
+    tool_print("connectome hash  %s\n", tool_hash_lanes(info.connectome_hash));
+    if (info.connectome_digest[0] != 0 || info.connectome_digest[1] != 0)
+        tool_print("connectome digest %s\n",
+                   tool_hash_lanes(info.connectome_digest));
     tool_print("bursts           %s\n", tool_thousands(info.bursts));
     tool_print("neurons          %s\n", tool_thousands(info.n_neurons));
     tool_print("spikes           %s\n", tool_thousands(info.spikes));
     tool_print("synaptic events  %s\n", tool_thousands(info.events));
     tool_print("digest           %016" PRIx64 "\n", info.digest);
     tool_print("state digest     %016" PRIx64 "\n", info.state_digest);
-    tool_print("resumed          %u times\n", checkpoint->n_resumes);
+    tool_print("resumed          %u times\n", about.n_resumes);
     tool_print("bytes            %s, %s in memory\n",
-               tool_thousands(about.n_file_bytes),
-               tool_thousands(info.n_bytes));
-    print_recordings(checkpoint);
-    print_sections(checkpoint);
-    vly_checkpoint_destroy(checkpoint);
+               tool_thousands(about.n_bytes), tool_thousands(info.n_bytes));
+    print_recordings(reader, about.n_recordings);
+    print_sections(reader, about.n_sections);
+    vly_checkpoint_close(reader);
     return VLY_OK;
 }
 
@@ -263,12 +272,11 @@ vly_status inspect_checkpoint(const char *path, vly_error *error)
 
 static void print_plugin(const vly_plugin_info *info)
 {
-    vly_hash hash = {{info->hash[0], info->hash[1]}};
     tool_print("plugin %s %s: %s\n", info->id[0] != '\0' ? info->id : "?",
                info->version, info->status == VLY_OK ? "ok" : info->reason);
     tool_print("offers      %s\n", info->interfaces);
     tool_print("built with  %s\n", info->build);
-    tool_print("file hash   %s\n", tool_hash_text(&hash));
+    tool_print("file hash   %s\n", tool_hash_lanes(info->hash));
 }
 
 /* Points for run --probe, if the plugin is a backend. */
@@ -294,7 +302,8 @@ vly_status inspect_plugin(const char *path, vly_error *error)
     if (full == NULL)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
-    const vly_plugin_places places = {.first = full, .only = true};
+    const vly_plugin_places places = {
+        .struct_size = sizeof places, .first = full, .only = 1};
     vly_status status = vly_registry_create_from(&places, &registry, error);
     if (status == VLY_OK && vly_registry_info(registry, 0, &info) == VLY_OK) {
         print_plugin(&info);
@@ -310,38 +319,43 @@ vly_status inspect_plugin(const char *path, vly_error *error)
 
 /* ---- files of a run ------------------------------------------------------ */
 
+static void print_log(const vly_digest_info *info, uint64_t bursts,
+                      uint64_t spikes, uint64_t digest)
+{
+    tool_print("digest log\ngenome hash      %s\nconnectome hash  %s\n",
+               tool_hash_lanes(info->genome_hash),
+               tool_hash_lanes(info->connectome_hash));
+    tool_print("network          %s neurons, %s synapses, dt %g ms\n",
+               tool_thousands(info->n_neurons),
+               tool_thousands(info->n_synapses), info->dt_ms);
+    tool_print("backend          %s\nbursts           %s\n", info->backend,
+               tool_thousands(bursts));
+    tool_print("spikes           %s\ndigest           %016" PRIx64 "\n",
+               tool_thousands(spikes), digest);
+}
+
 vly_status inspect_digest_log(const char *path, vly_error *error)
 {
-    vly_digest_header header;
+    vly_digest_info info = {.struct_size = sizeof info};
     vly_digest_reader *reader = NULL;
-    vly_digest_entry entry = {0};
+    vly_digest_entry entry = {.struct_size = sizeof entry};
     uint64_t bursts = 0;
     uint64_t spikes = 0;
-    bool more = true;
-    vly_status status = vly_digest_reader_open(path, &header, &reader, error);
-    if (status != VLY_OK)
-        return status;
+    int more = 1;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_digest_reader_open(path, &reader, error));
+    VLY_TRY(vly_digest_reader_info(reader, &info));
     for (;;) {
-        status = vly_digest_reader_next(reader, &entry, &more, error);
-        if (status != VLY_OK || !more)
+        VLY_TRY(vly_digest_reader_next(reader, &entry, &more, error));
+        if (!more)
             break;
         bursts++;
         spikes += entry.n_spikes;
     }
+    print_log(&info, bursts, spikes, entry.run_digest);
+out:
     vly_digest_reader_close(reader);
-    if (status != VLY_OK)
-        return status;
-    tool_print("digest log\ngenome hash      %s\nconnectome hash  %s\n",
-               tool_hash_text(&header.genome_hash),
-               tool_hash_text(&header.connectome_hash));
-    tool_print("network          %s neurons, %s synapses, dt %g ms\n",
-               tool_thousands(header.n_neurons),
-               tool_thousands(header.n_synapses), header.dt_ms);
-    tool_print("backend          %s\nbursts           %s\n", header.backend,
-               tool_thousands(bursts));
-    tool_print("spikes           %s\ndigest           %016" PRIx64 "\n",
-               tool_thousands(spikes), entry.run_digest);
-    return VLY_OK;
+    return status;
 }
 
 /* Samples of a field have a value in a fifth column; rates by area have one

@@ -4,13 +4,13 @@
  */
 #include "tools/inspect/inspect_net.h"
 
+#include <volley/host.h>
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "plugin/backend_spec.h"
-#include "plugin/registry.h"
 #include "tools/cli/tool.h"
 
 /* ---- the device -------------------------------------------------------- */
@@ -18,16 +18,15 @@
 /* Finds a wrong device index here and not after a long build. */
 static vly_status check_device(const inspect_target *target, vly_error *error)
 {
-    vly_backend_spec spec;
-    vly_device_spec wanted = {.struct_size = sizeof wanted};
+    vly_named_device wanted = {.struct_size = sizeof wanted};
     vly_device_info info = {.struct_size = sizeof info};
     const vly_backend *backend = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_backend_spec_parse(target->backend, &spec, error));
-    if (strcmp(spec.id, "auto") == 0)
+    VLY_TRY(vly_device_find(target->registry, target->backend,
+                            target->n_threads, &wanted, error));
+    if (strcmp(wanted.id, "auto") == 0)
         return VLY_OK;
-    VLY_TRY(vly_registry_device(target->registry, &spec, target->n_threads,
-                                &backend, &wanted, error));
+    VLY_TRY(vly_registry_backend(target->registry, wanted.id, &backend, error));
     status = backend->device_info(wanted.index, &info, error);
 out:
     return status;

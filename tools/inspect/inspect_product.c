@@ -3,14 +3,15 @@
  */
 #include "tools/inspect/inspect_product.h"
 
+#include <volley/host.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "base/error.h"
-#include "plugin/accelerator.h"
-#include "plugin/registry.h"
 #include "tools/cli/tool.h"
 
 /* A plan of any kind. */
@@ -168,7 +169,8 @@ vly_status inspect_product(const char *path, const char *product,
     if (full == NULL)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
-    const vly_plugin_places places = {.first = full, .only = true};
+    const vly_plugin_places places = {
+        .struct_size = sizeof places, .first = full, .only = 1};
     VLY_TRY(vly_registry_create_from(&places, &registry, error));
     VLY_TRY(find_id(registry, full, id, error));
     VLY_TRY(vly_accelerator_find(registry, request->interface_id, id, n_threads,

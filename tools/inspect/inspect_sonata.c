@@ -2,13 +2,13 @@
  * SONATA files, ours and those of other programs: populations of spikes, of
  * samples and of edges, with counts and times.
  */
+#include <volley/record.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "genome/edge_list.h"
-#include "record/sonata_reader.h"
 #include "tools/cli/tool.h"
 #include "tools/inspect/inspect_file.h"
 
@@ -27,19 +27,19 @@ typedef struct sonata_seen {
     double high;
 } sonata_seen;
 
-static bool want_all(void *context, const char *name)
+static int want_all(void *context, const char *name)
 {
     (void)context;
     (void)name;
-    return true;
+    return 1;
 }
 
-static bool want_node(void *context, const char *name, uint64_t node)
+static int want_node(void *context, const char *name, uint64_t node)
 {
     (void)context;
     (void)name;
     (void)node;
-    return true;
+    return 1;
 }
 
 static void print_seen(sonata_seen *seen)
@@ -157,12 +157,14 @@ static vly_status print_recording(const char *path, bool report,
                                   vly_error *error)
 {
     sonata_seen seen = {0};
-    bool more = false;
-    const vly_sonata_want want = {.context = &seen,
+    int more = 0;
+    const vly_sonata_want want = {.struct_size = sizeof want,
+                                  .context = &seen,
                                   .population = want_all,
                                   .node = want_node,
                                   .n_columns_max = VLY_SONATA_COLUMNS};
-    const vly_sonata_take take = {.context = &seen,
+    const vly_sonata_take take = {.struct_size = sizeof take,
+                                  .context = &seen,
                                   .population = take_population,
                                   .spikes = take_spikes,
                                   .report = take_report,
@@ -183,7 +185,7 @@ static vly_status print_recording(const char *path, bool report,
 
 vly_status inspect_sonata(const char *path, vly_error *error)
 {
-    vly_sonata_about about = {0};
+    vly_sonata_about about = {.struct_size = sizeof about};
     edges_seen seen = {0};
     vly_status status =
         vly_sonata_describe(path, &about, take_edges, &seen, error);

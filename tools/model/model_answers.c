@@ -9,9 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "connectome/connectome.h"
-#include "genome/genome.h"
-#include "genome/genome_resolve.h"
+#include "base/text.h"
 #include "tools/cli/tool.h"
 
 /* Currents tried first, a decade in seven steps, in the unit of the input: what

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * volley monitor attach: a run with every probe at one plugin's backend.
  */
+#include <volley/host.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "plugin/backend_spec.h"
-#include "plugin/registry.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
@@ -112,16 +112,16 @@ static int run_line(const attach_line *line)
 static vly_status plugin_id(const char *plugin, char *id, size_t size,
                             vly_error *error)
 {
-    vly_backend_spec spec;
+    vly_named_device found = {.struct_size = sizeof found};
     if (is_path(plugin))
         return id_of_file(plugin, id, size, error);
-    vly_status status = vly_backend_spec_parse(plugin, &spec, error);
-    if (status == VLY_OK && strcmp(spec.id, "auto") == 0)
+    vly_status status = vly_device_find(NULL, plugin, 1, &found, error);
+    if (status == VLY_OK && strcmp(found.id, "auto") == 0)
         status = vly_fail(error, VLY_E_INVALID,
                           "auto is not a plugin, wanted one, as cpu, cuda:1 or "
                           "a file");
     if (status == VLY_OK)
-        (void)snprintf(id, size, "%s", spec.id);
+        (void)snprintf(id, size, "%s", found.id);
     return status;
 }
 

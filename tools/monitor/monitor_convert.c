@@ -12,10 +12,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "monitor/rwkv_weights.h"
 #include "monitor/safetensors.h"
 #include "monitor/small_float.h"
-#include "record/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/tool.h"

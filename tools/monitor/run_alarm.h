@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/writer.h"
 #include "monitor/watcher.h"
-#include "record/writer.h"
 #include "tools/watch/run_watch.h"
 
 #define RUN_ALARM_PATIENCE_S 5

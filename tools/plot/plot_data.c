@@ -4,6 +4,8 @@
  */
 #include "tools/plot/plot_data.h"
 
+#include <volley/host.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +18,6 @@
 #include "base/reading.h"
 #include "genome/foreign_names.h"
 #include "genome/genome.h"
-#include "record/stream.h"
 #include "tools/cli/json_reader.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
@@ -164,16 +165,16 @@ static vly_status number_areas(plot_data *data, vly_error *error)
 plot_file_kind plot_file_kind_of(const char *path)
 {
     static const char hdf5[] = "\211HDF\r\n\032\n";
-    char start[8] = {0};
+    char start[VLY_FILE_KIND_BYTES] = {0};
     FILE *file = NULL;
     /* a pipe can be read only once: its contents are taken as text */
     (void)vly_reading_open(path, VLY_READ_FILE, &file, NULL);
     const size_t n = file ? fread(start, 1, sizeof start, file) : 0;
     if (file)
         (void)fclose(file);
-    if (n == sizeof start && memcmp(start, VLY_STREAM_MAGIC, n) == 0)
+    if (vly_file_kind(start, n) == VLY_FILE_STREAM)
         return PLOT_FILE_STREAM;
-    if (n == sizeof start && memcmp(start, hdf5, n) == 0)
+    if (n >= sizeof hdf5 - 1 && memcmp(start, hdf5, sizeof hdf5 - 1) == 0)
         return PLOT_FILE_HDF5;
     /* the HDF5 signature may be later in a file, and the library searches it
      * there */
@@ -208,7 +209,7 @@ static vly_status read_spikes(plot_data *data, plot_rows *rows,
 static char *find_recording(const char *folder, const char *recording,
                             const char *from_folder)
 {
-    static const char *const suffixes[] = {"", VLY_STREAM_SUFFIX};
+    static const char *const suffixes[] = {"", ".vls"};
     const char *name = strrchr(recording, '/');
     struct stat info;
     name = name ? name + 1 : recording;

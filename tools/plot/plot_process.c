@@ -10,7 +10,7 @@
 
 #include "base/child.h"
 #include "base/error.h"
-#include "record/writer.h"
+#include "base/writer.h"
 
 enum { PIECE_BYTES = 65536 };
 

@@ -3,6 +3,8 @@
  */
 #include "tools/plot/plot_traces.h"
 
+#include <volley/record.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,8 +15,6 @@
 #include "base/number.h"
 #include "base/reading.h"
 #include "genome/csv_reader.h"
-#include "genome/edge_list.h"
-#include "record/sonata_reader.h"
 #include "record/stream.h"
 #include "tools/cli/tool.h"
 #include "tools/plot/plot_data.h"
@@ -249,13 +249,13 @@ typedef struct sonata_samples {
     uint32_t column[PLOT_TRACES_MAX]; /* its trace */
 } sonata_samples;
 
-static bool want_population(void *context, const char *name)
+static int want_population(void *context, const char *name)
 {
     const sonata_samples *of = context;
     return plot_population_area(of->args, name) != NULL;
 }
 
-static bool want_node(void *context, const char *population, uint64_t node)
+static int want_node(void *context, const char *population, uint64_t node)
 {
     const sonata_samples *of = context;
     const char *one = NULL;
@@ -263,7 +263,7 @@ static bool want_node(void *context, const char *population, uint64_t node)
     for (uint32_t k = 0; (one = tool_text_at(of->args, "neuron", k)); k++) {
         uint64_t number = 0;
         if (tool_read_count(one, &number) && number == node)
-            return true;
+            return 1;
     }
     return tool_text(of->args, "neuron") == NULL;
 }
@@ -356,20 +356,12 @@ static void drop_empty(plot_traces *traces)
     traces->n_traces = kept;
 }
 
-static vly_status take_no_edges(void *context, const vly_edges_about *edges)
-{
-    (void)context;
-    (void)edges;
-    return VLY_OK;
-}
-
 /* Rates by area, of which HDF5 has no SONATA report. */
 static bool has_means(const char *path)
 {
-    vly_sonata_about about = {0};
+    vly_sonata_about about = {.struct_size = sizeof about};
     vly_error ignored = VLY_ERROR_INIT;
-    return vly_sonata_describe(path, &about, take_no_edges, NULL, &ignored) ==
-               VLY_OK &&
+    return vly_sonata_describe(path, &about, NULL, NULL, &ignored) == VLY_OK &&
            about.mean && !about.report;
 }
 
@@ -377,13 +369,16 @@ static vly_status read_sonata(plot_traces *traces, const tool_args *args,
                               const char *path, vly_error *error)
 {
     sonata_samples of = {.traces = traces, .args = args, .path = path};
-    const vly_sonata_want want = {.context = &of,
+    const vly_sonata_want want = {.struct_size = sizeof want,
+                                  .context = &of,
                                   .population = want_population,
                                   .node = want_node,
                                   .n_columns_max = PLOT_TRACES_MAX};
-    const vly_sonata_take take = {
-        .context = &of, .report = begin_report, .rows = take_rows};
-    bool more = false;
+    const vly_sonata_take take = {.struct_size = sizeof take,
+                                  .context = &of,
+                                  .report = begin_report,
+                                  .rows = take_rows};
+    int more = 0;
     vly_status status = name_field(traces, args, path, error);
     if (status == VLY_OK)
         status = vly_sonata_read_report(path, &want, &take, &more, error);
@@ -393,7 +388,7 @@ static vly_status read_sonata(plot_traces *traces, const tool_args *args,
                           "picture does not read; wanted those of --record "
                           "FILE.csv or FILE.vls",
                           path);
-    traces->n_left_out += more;
+    traces->n_left_out += more != 0;
     drop_empty(traces);
     return status;
 }

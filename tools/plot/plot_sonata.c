@@ -5,6 +5,8 @@
  */
 #include "tools/plot/plot_rows.h"
 
+#include <volley/record.h>
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +15,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "record/sonata_reader.h"
 #include "tools/cli/tool.h"
 
 /* Some programs do not number from 0 in each population: with ids above this
@@ -56,11 +57,11 @@ const char *plot_population_area(const tool_args *args, const char *population)
 
 /* All populations are read: a picture of one area ends at the end of the
  * recording. */
-static bool want_population(void *context, const char *name)
+static int want_population(void *context, const char *name)
 {
     (void)context;
     (void)name;
-    return true;
+    return 1;
 }
 
 static vly_status begin_population(void *context, const char *name,
@@ -215,10 +216,13 @@ vly_status plot_rows_sonata(plot_data *data, plot_rows *rows, const char *path,
 {
     sonata_spikes of = {
         .data = data, .rows = rows, .path = path, .last_ms = -1};
-    const vly_sonata_want want = {.context = &of,
+    const vly_sonata_want want = {.struct_size = sizeof want,
+                                  .context = &of,
                                   .population = want_population};
-    const vly_sonata_take take = {
-        .context = &of, .population = begin_population, .spikes = take_spikes};
+    const vly_sonata_take take = {.struct_size = sizeof take,
+                                  .context = &of,
+                                  .population = begin_population,
+                                  .spikes = take_spikes};
     vly_status status = VLY_OK;
     VLY_TRY(vly_sonata_read_spikes(path, &want, &take, error));
     if (!(data->dt_ms > 0))

@@ -3,13 +3,14 @@
  */
 #include "tools/run/run_change.h"
 
+#include <volley/host.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/set_check.h"
 #include "genome/genome.h"
 #include "genome/toml_tree.h"
 #include "tools/run/run_job.h"

@@ -18,7 +18,6 @@
 #include "base/temporary.h"
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
-#include "connectome/connectome_digest.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
 #include "tools/run/run_weights.h"
@@ -169,7 +168,9 @@ vly_status run_checkpoint_open(run_job *job, vly_error *error)
     }
     /* done once here: otherwise the loop would wait for it at the first
      * snapshot */
-    vly_connectome_digest(job->build.connectome, job->plan.n_threads);
+    uint64_t digest[2];
+    vly_connectome_get_digest(job->build.connectome, job->plan.n_threads,
+                              digest);
     set_next(made, vly_net_burst(job->net));
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);

@@ -3,10 +3,11 @@
  * locked, and everything else that can refuse the run is asked; only then the
  * first bytes go out. So a run that is refused leaves every file as it was.
  */
+#include <volley/host.h>
+
 #include <unistd.h>
 
 #include "base/error.h"
-#include "connectome/connectome.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 

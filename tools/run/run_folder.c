@@ -13,8 +13,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "connectome/connectome_digest.h"
-#include "plugin/registry.h"
 #include "volley_build.h"
 
 static vly_status save_text(const char *folder, const char *name,
@@ -56,14 +54,16 @@ static void put_build(const run_job *job, json_writer *json)
 static void put_genome(const run_job *job, json_writer *json)
 {
     const run_plan *plan = &job->plan;
-    const vly_genome *genome = job->build.genome;
+    const vly_genome_info genome = tool_genome_info(job->build.genome);
     const vly_connectome *connectome = job->build.connectome;
+    const vly_connectome_info info = tool_connectome_info(connectome);
+    uint64_t digest[2];
+    vly_connectome_get_digest(connectome, plan->n_threads, digest);
     json_text(json, "genome", plan->path);
     json_text(json, "genome_resolved", "genome.resolved.toml");
-    json_text(json, "genome_hash", tool_hash_text(&genome->hash));
-    vly_hash digest = vly_connectome_digest(connectome, plan->n_threads);
-    json_text(json, "connectome_hash", tool_hash_text(&connectome->hash));
-    json_text(json, "connectome_digest", tool_hash_text(&digest));
+    json_text(json, "genome_hash", tool_hash_lanes(genome.hash));
+    json_text(json, "connectome_hash", tool_hash_lanes(info.hash));
+    json_text(json, "connectome_digest", tool_hash_lanes(digest));
     json_array(json, "overrides");
     for (uint32_t i = 0; i < plan->overrides.n; i++) {
         json_object(json, NULL);
@@ -73,22 +73,22 @@ static void put_genome(const run_job *job, json_writer *json)
     }
     json_array_end(json);
     json_object(json, "seeds");
-    json_u64(json, "network", genome->seed_network);
-    json_u64(json, "state", genome->seed_state);
-    json_u64(json, "input", genome->seed_input);
+    json_u64(json, "network", genome.seed_network);
+    json_u64(json, "state", genome.seed_state);
+    json_u64(json, "input", genome.seed_input);
     json_object_end(json);
-    json_number(json, "dt_ms", genome->dt_ms);
-    json_u64(json, "neurons", connectome->desc.n_neurons);
-    json_u64(json, "synapses", vly_connectome_n_whole(connectome));
-    json_u64(json, "feagi_q", connectome->desc.feagi_q);
+    json_number(json, "dt_ms", genome.dt_ms);
+    json_u64(json, "neurons", info.n_neurons);
+    json_u64(json, "synapses", info.n_synapses);
+    json_u64(json, "feagi_q", info.feagi_q);
     json_array(json, "q");
-    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
-        const vly_connectome_area *area = &connectome->areas[a];
+    for (uint32_t a = 0; a < info.n_areas; a++) {
+        const vly_area_info area = tool_area_info(connectome, a);
         json_object(json, NULL);
-        json_text(json, "area", area->name);
+        json_text(json, "area", area.name);
         json_array(json, "ports");
-        for (uint32_t p = 0; p < area->model->n_ports; p++)
-            json_i64(json, NULL, area->q[p]);
+        for (uint32_t p = 0; p < area.n_ports; p++)
+            json_i64(json, NULL, area.q[p]);
         json_array_end(json);
         json_object_end(json);
     }
@@ -103,13 +103,12 @@ static void put_plugins(const run_job *job, json_writer *json)
         /* does not start the drivers of unused plugins */
         if (vly_registry_file(job->registry, i, &info) != VLY_OK)
             continue;
-        vly_hash hash = {{info.hash[0], info.hash[1]}};
         json_object(json, NULL);
         json_text(json, "id", info.id);
         json_text(json, "version", info.version);
         json_text(json, "build", info.build);
         json_text(json, "file", info.path);
-        json_text(json, "hash", tool_hash_text(&hash));
+        json_text(json, "hash", tool_hash_lanes(info.hash));
         json_text(json, "reason", info.reason);
         json_object_end(json);
     }
@@ -175,7 +174,7 @@ vly_status run_folder_manifest(const run_job *job, vly_error *error)
 vly_status run_folder_begin(run_job *job, vly_error *error)
 {
     const char *folder = job->plan.folder;
-    const char *resolved = job->build.genome->resolved;
+    const char *resolved = tool_genome_info(job->build.genome).resolved;
     vly_status status = VLY_OK;
     job->folder_begun = true;
     VLY_TRY(save_text(folder, "genome.resolved.toml", resolved,

@@ -14,8 +14,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "connectome/connectome.h"
-#include "plugin/host_log.h"
 #include "tools/cli/device_limits.h"
 #include "tools/cli/weight_notes.h"
 
@@ -90,7 +88,8 @@ vly_status run_job_init(run_job *job, vly_error *error)
 
 static vly_status make_areas(run_job *job, vly_error *error)
 {
-    const uint32_t n_areas = job->build.connectome->desc.n_areas;
+    const uint32_t n_areas =
+        tool_connectome_info(job->build.connectome).n_areas;
     job->result.area_spikes =
         vly_calloc(n_areas, sizeof *job->result.area_spikes);
     return job->result.area_spikes != NULL
@@ -132,6 +131,7 @@ static vly_status begin_device(run_job *job, vly_error *error)
 
 static void wait_device(run_job *job)
 {
+    job->start.device.struct_size = sizeof job->start.device;
     vly_prepare_end(job->preparation, &job->start.device);
     job->preparation = NULL;
 }
@@ -290,13 +290,15 @@ static void collect(run_job *job)
 {
     run_result *result = &job->result;
     vly_error error = VLY_ERROR_INIT;
+    const uint32_t n_areas =
+        tool_connectome_info(job->build.connectome).n_areas;
     vly_status status = vly_net_stats(job->net, &result->stats, &error);
     result->digest = vly_net_digest(job->net);
     if (status == VLY_OK)
         status = vly_net_state_digest(job->net, &result->state_digest, &error);
     if (status != VLY_OK && result->error.status == VLY_OK)
         result->error = error;
-    for (uint32_t a = 0; a < job->build.connectome->desc.n_areas; a++) {
+    for (uint32_t a = 0; a < n_areas; a++) {
         vly_area_stats area = {.struct_size = sizeof area};
         if (vly_net_area_stats(job->net, a, &area) == VLY_OK)
             result->area_spikes[a] = area.spikes;

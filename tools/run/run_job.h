@@ -7,10 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <volley/volley.h>
+#include <volley/host.h>
 
-#include "plugin/prepare.h"
-#include "record/writer.h"
+#include "base/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"

@@ -14,7 +14,6 @@
 #include "base/temporary.h"
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
-#include "connectome/connectome_digest.h"
 #include "engine/engine.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
@@ -221,18 +220,19 @@ static vly_status open_stream(run_job *job, const vly_spike_area *areas,
 {
     run_output *output = &run_output_state(job)->output;
     const vly_connectome *connectome = job->build.connectome;
-    vly_stream_head head = {
-        .genome_hash = connectome->genome_hash,
-        .connectome_hash = connectome->hash,
-        .connectome_digest =
-            vly_connectome_digest(connectome, job->plan.n_threads),
-        .dt_ms = connectome->desc.dt_ms,
-        .first_burst = job->first_burst,
-        .areas = areas,
-        .n_areas = connectome->desc.n_areas,
-        .reports = run_output_state(job)->sample.reports,
-        .n_reports = run_output_state(job)->sample.n_reports,
-        .purpose = (uint32_t)output->format};
+    uint64_t digest[2];
+    vly_connectome_get_digest(connectome, job->plan.n_threads, digest);
+    vly_stream_head head = {.genome_hash = connectome->genome_hash,
+                            .connectome_hash = connectome->hash,
+                            .connectome_digest = {{digest[0], digest[1]}},
+                            .dt_ms = connectome->desc.dt_ms,
+                            .first_burst = job->first_burst,
+                            .areas = areas,
+                            .n_areas = connectome->desc.n_areas,
+                            .reports = run_output_state(job)->sample.reports,
+                            .n_reports =
+                                run_output_state(job)->sample.n_reports,
+                            .purpose = (uint32_t)output->format};
     return place != NULL ? vly_stream_resume(output->growing, &head, place,
                                              &output->sink.stream, error)
                          : vly_stream_open(output->growing, &head,
@@ -252,6 +252,24 @@ static vly_status open_growing(run_job *job, const vly_spike_area *areas,
                : open_csv(job, areas, from != NULL ? &place : NULL, error);
 }
 
+static vly_status make_stats(run_job *job, const vly_spike_area *areas,
+                             vly_error *error)
+{
+    const vly_net_desc *desc = &job->build.connectome->desc;
+    const uint64_t asked = run_summary_state(job)->asked;
+    uint32_t *n_neurons = vly_malloc(desc->n_areas, sizeof *n_neurons);
+    if (n_neurons == NULL)
+        return vly_fail_nomem(error, 4ull * desc->n_areas, "areas");
+    for (uint32_t a = 0; a < desc->n_areas; a++)
+        n_neurons[a] = areas[a].n_neurons;
+    vly_status status = vly_spike_stats_create(
+        n_neurons, desc->n_areas, desc->dt_ms,
+        asked > job->first_burst ? asked : job->first_burst,
+        &run_output_state(job)->output.sink.stats, error);
+    vly_free(n_neurons);
+    return status;
+}
+
 vly_status run_output_open(run_job *job, vly_error *error)
 {
     run_output *output = &run_output_state(job)->output;
@@ -268,14 +286,8 @@ vly_status run_output_open(run_job *job, vly_error *error)
         return vly_fail_nomem(error, 4096, "areas");
     if (output->path != NULL)
         VLY_TRY(open_growing(job, areas, error));
-    if (output->spikes) {
-        const uint64_t asked = run_summary_state(job)->asked;
-        VLY_TRY(vly_spike_stats_create(
-            areas, job->build.connectome->desc.n_areas,
-            job->build.connectome->desc.dt_ms,
-            asked > job->first_burst ? asked : job->first_burst,
-            &output->sink.stats, error));
-    }
+    if (output->spikes)
+        VLY_TRY(make_stats(job, areas, error));
     /* where processors run the bursts, a thread would take one of them away,
      * and handing over the spikes costs more than counting them */
     output->direct = output->path == NULL &&

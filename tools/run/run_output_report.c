@@ -19,8 +19,8 @@ bool run_output_figures(const run_job *job, uint32_t area,
     if (stats == NULL ||
         (run_summary_state(job)->asked > 0 && run_summary_bursts(job) == 0))
         return false;
-    vly_spike_stats_get(stats, vly_net_burst(job->net), area, figures);
-    return true;
+    return vly_spike_stats_get(stats, vly_net_burst(job->net), area, figures) ==
+           VLY_OK;
 }
 
 void run_output_print(const run_job *job)

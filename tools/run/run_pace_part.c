@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "genome/genome.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_pace.h"
 #include "tools/run/run_part.h"
@@ -33,9 +32,10 @@ static const tool_option options[] = {
 /* dt_ms is 1000 / rate_hz: recover the number of the genome. */
 static double genome_rate(const vly_genome *genome)
 {
-    double rate = 1000 / genome->dt_ms;
+    const double dt_ms = tool_genome_info(genome).dt_ms;
+    double rate = 1000 / dt_ms;
     double whole = round(rate);
-    bool exact = whole >= 1 && fabs(1000 / whole - genome->dt_ms) <= 0;
+    bool exact = whole >= 1 && fabs(1000 / whole - dt_ms) <= 0;
     return exact ? whole : rate;
 }
 

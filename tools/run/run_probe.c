@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer.h"
 #include "connectome/connectome.h"
 #include "probe/probe.h"
-#include "record/writer.h"
 #include "tools/cli/output_room.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"

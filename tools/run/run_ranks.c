@@ -6,6 +6,8 @@
 #define _GNU_SOURCE /* F_OFD_GETLK */
 #include "tools/run/run_ranks.h"
 
+#include <volley/ranks.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -23,8 +25,6 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "engine/ranks.h"
-#include "plugin/registry.h"
 
 extern char **environ;
 

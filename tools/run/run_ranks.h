@@ -4,7 +4,8 @@
 #ifndef VOLLEY_TOOLS_RUN_RANKS_H
 #define VOLLEY_TOOLS_RUN_RANKS_H
 
-#include "engine/ranks.h"
+#include <volley/ranks.h>
+
 #include "tools/cli/json_writer.h"
 #include "tools/run/run_job.h"
 

@@ -13,10 +13,12 @@ enum { RANKS_A_LINE = 6, WHY_BYTES = 128 };
 static const char *how_often(const run_job *job, char *text)
 {
     static const char clause[] = "ranks exchange ";
-    const vly_connectome *connectome = job->build.connectome;
+    vly_memory_stats memory = {.struct_size = sizeof memory};
+    vly_association_stats links = {.struct_size = sizeof links};
     const char *plan = job->result.stats.plan;
     snprintf(text, WHY_BYTES, "every burst (memories)");
-    if (connectome->n_memories > 0 || connectome->n_associations > 0)
+    if (vly_net_memory_stats(job->net, 0, &memory) == VLY_OK ||
+        vly_net_association_stats(job->net, 0, &links) == VLY_OK)
         return text; /* the engine runs one burst at a time */
     if (strncmp(plan, clause, sizeof clause - 1) != 0)
         return NULL;
@@ -46,7 +48,7 @@ void run_ranks_print(const run_job *job, const vly_rank_group *group,
 {
     char text[WHY_BYTES];
     tool_plain_text plain;
-    vly_rank_figures figures;
+    vly_rank_figures figures = {.struct_size = sizeof figures};
     const char *often = how_often(job, text);
     vly_ranks_figures(group, 0, &figures);
     tool_print("ranks             %u on %u host%s by %s", info->n_ranks,
@@ -73,7 +75,7 @@ void run_ranks_json(const run_job *job, const vly_rank_group *group,
                     const vly_exchange_info *info, json_writer *json)
 {
     char text[WHY_BYTES];
-    vly_rank_figures figures;
+    vly_rank_figures figures = {.struct_size = sizeof figures};
     vly_ranks_figures(group, 0, &figures);
     json_object(json, "ranks");
     json_u64(json, "ranks", info->n_ranks);

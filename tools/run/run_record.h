@@ -6,10 +6,9 @@
 #ifndef VOLLEY_TOOLS_RUN_RECORD_H
 #define VOLLEY_TOOLS_RUN_RECORD_H
 
-#include <volley/volley.h>
+#include <volley/record.h>
 
 #include "record/spike_csv.h"
-#include "record/spike_stats.h"
 #include "record/stream.h"
 
 /* Default memory between the run and the thread. */

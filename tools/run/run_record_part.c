@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "checkpoint/checkpoint.h"
-#include "connectome/connectome.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
@@ -65,7 +64,8 @@ static const char *output(const run_job *job, uint32_t k)
 static vly_status open_digests(run_job *job, vly_error *error)
 {
     record_part *part = run_output_state(job);
-    const vly_connectome *connectome = job->build.connectome;
+    const vly_connectome_info info =
+        tool_connectome_info(job->build.connectome);
     const vly_recording *from =
         run_resume_recording(job, VLY_RECORDING_DIGESTS);
     if (from != NULL) {
@@ -74,11 +74,11 @@ static vly_status open_digests(run_job *job, vly_error *error)
                                      error);
     }
     vly_digest_header header = {
-        .genome_hash = connectome->genome_hash,
-        .connectome_hash = connectome->hash,
-        .dt_ms = connectome->desc.dt_ms,
-        .n_neurons = connectome->desc.n_neurons,
-        .n_synapses = vly_connectome_n_whole(connectome),
+        .genome_hash = {{info.genome_hash[0], info.genome_hash[1]}},
+        .connectome_hash = {{info.hash[0], info.hash[1]}},
+        .dt_ms = info.dt_ms,
+        .n_neurons = info.n_neurons,
+        .n_synapses = info.n_synapses,
     };
     snprintf(header.backend, sizeof header.backend, "%s",
              job->result.stats.backend);

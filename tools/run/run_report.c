@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "connectome/connectome_digest.h"
 #include "tools/cli/device_limits.h"
 #include "tools/cli/weight_notes.h"
 
@@ -45,34 +44,34 @@ static double ratio(double x, double y)
 /* Hz, of the bursts of the summary; NaN: the run ended before them. */
 static double area_rate(const run_job *job, uint32_t a)
 {
-    const vly_connectome_area *area = &job->build.connectome->areas[a];
+    const vly_area_info area = tool_area_info(job->build.connectome, a);
     const double seconds =
         (double)run_summary_bursts(job) * job->result.stats.dt_ms * 1e-3;
     if (run_summary_state(job)->asked > 0 && !(seconds > 0.0))
         return NAN;
     return ratio((double)run_summary_spikes(job, a),
-                 (double)area->n_neurons * seconds);
+                 (double)area.n_neurons * seconds);
 }
 
 void run_report_head(const run_job *job)
 {
-    const vly_genome *genome = job->build.genome;
+    const vly_genome_info genome = tool_genome_info(job->build.genome);
     const vly_stats *stats = &job->result.stats;
     tool_plain_text backend;
     tool_plain_text device;
     if (job->plan.quiet)
         return;
-    tool_message(
-        "%s%s%s: %s neurons, %s synapses (%s), %s bursts of %g ms "
-        "(%s), %s (%s)",
-        job->plan.path, genome->title != NULL ? ", " : "",
-        genome->title != NULL ? genome->title : "",
-        tool_thousands(stats->neurons), tool_thousands(stats->synapses),
-        tool_bytes(stats->connectome_bytes), tool_thousands(job->plan.n_bursts),
-        genome->dt_ms,
-        tool_seconds((double)job->plan.n_bursts * genome->dt_ms * 1e-3),
-        tool_plain(stats->backend, &backend),
-        tool_plain(stats->device, &device));
+    tool_message("%s%s%s: %s neurons, %s synapses (%s), %s bursts of %g ms "
+                 "(%s), %s (%s)",
+                 job->plan.path, genome.title != NULL ? ", " : "",
+                 genome.title != NULL ? genome.title : "",
+                 tool_thousands(stats->neurons),
+                 tool_thousands(stats->synapses),
+                 tool_bytes(stats->connectome_bytes),
+                 tool_thousands(job->plan.n_bursts), genome.dt_ms,
+                 tool_seconds((double)job->plan.n_bursts * genome.dt_ms * 1e-3),
+                 tool_plain(stats->backend, &backend),
+                 tool_plain(stats->device, &device));
     run_parts_print(job, RUN_LINES_HEAD);
 }
 
@@ -87,8 +86,8 @@ static void print_figure(double value, const char *format, int width)
 
 static void print_figures(const run_job *job, uint32_t a)
 {
-    vly_area_spikes figures;
-    uint32_t n = job->build.connectome->areas[a].n_neurons;
+    vly_area_spikes figures = {.struct_size = sizeof figures};
+    uint32_t n = tool_area_info(job->build.connectome, a).n_neurons;
     if (!run_output_figures(job, a, &figures))
         return;
     print_figure(figures.cv, "%.3f", 8);
@@ -101,19 +100,20 @@ static void print_figures(const run_job *job, uint32_t a)
 static void print_areas(const run_job *job)
 {
     const vly_connectome *connectome = job->build.connectome;
+    const uint32_t n_areas = tool_connectome_info(connectome).n_areas;
     int width = 4;
-    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
-        int n = (int)strlen(connectome->areas[a].name);
+    for (uint32_t a = 0; a < n_areas; a++) {
+        int n = (int)strlen(tool_area_info(connectome, a).name);
         width = n > width ? n : width;
     }
     width = width > 40 ? 40 : width;
     bool figured = run_output_state(job)->output.sink.stats != NULL;
     tool_print("%-*s %14s %16s %12s%s\n", width, "area", "neurons", "spikes",
                "rate_hz", figured ? "       cv       fano   silent" : "");
-    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
-        const vly_connectome_area *area = &connectome->areas[a];
-        tool_print("%-*s %14s %16s", width, area->name,
-                   tool_thousands(area->n_neurons),
+    for (uint32_t a = 0; a < n_areas; a++) {
+        const vly_area_info area = tool_area_info(connectome, a);
+        tool_print("%-*s %14s %16s", width, area.name,
+                   tool_thousands(area.n_neurons),
                    tool_thousands(run_summary_spikes(job, a)));
         print_figure(area_rate(job, a), "%.4g", 12);
         print_figures(job, a);
@@ -160,6 +160,7 @@ static void put_start(const run_job *job, json_writer *json)
 void run_report_print(const run_job *job)
 {
     const vly_genome *genome = job->build.genome;
+    const vly_genome_info seeds = tool_genome_info(genome);
     const run_result *result = &job->result;
     const vly_stats *stats = &result->stats;
     uint64_t bursts = vly_net_burst(job->net);
@@ -196,7 +197,7 @@ void run_report_print(const run_job *job)
     run_parts_print(job, RUN_LINES_LAST);
     tool_print("seeds             network %" PRIu64 ", state %" PRIu64
                ", input %" PRIu64 "\n",
-               genome->seed_network, genome->seed_state, genome->seed_input);
+               seeds.seed_network, seeds.seed_state, seeds.seed_input);
     tool_print("digest            %016" PRIx64 "\n", result->digest);
     tool_print("state digest      %016" PRIx64 "\n", result->state_digest);
     weight_notes_print(genome, job->build.connectome);
@@ -207,8 +208,8 @@ void run_report_print(const run_job *job)
 /* null without statistics, and for a figure that is not defined */
 static void put_figures(const run_job *job, uint32_t a, json_writer *json)
 {
-    vly_area_spikes figures;
-    double n = (double)job->build.connectome->areas[a].n_neurons;
+    vly_area_spikes figures = {.struct_size = sizeof figures};
+    double n = tool_area_info(job->build.connectome, a).n_neurons;
     bool figured = run_output_figures(job, a, &figures);
     json_number(json, "isi_cv", figured ? figures.cv : NAN);
     json_number(json, "isi_cv_neurons", figured ? (double)figures.n_cv : NAN);
@@ -220,17 +221,19 @@ static void put_figures(const run_job *job, uint32_t a, json_writer *json)
 static void put_areas(const run_job *job, json_writer *json)
 {
     const vly_connectome *connectome = job->build.connectome;
-    const vly_area *given = job->build.genome->areas;
+    const uint32_t n_areas = tool_connectome_info(connectome).n_areas;
     json_array(json, "areas");
-    for (uint32_t a = 0; a < connectome->desc.n_areas; a++) {
-        const vly_connectome_area *area = &connectome->areas[a];
+    for (uint32_t a = 0; a < n_areas; a++) {
+        const vly_area_info area = tool_area_info(connectome, a);
+        vly_area_info given = {.struct_size = sizeof given};
+        (void)vly_genome_area_info(job->build.genome, a, &given);
         json_object(json, NULL);
-        json_text(json, "id", area->name);
-        if (given[a].generator != NULL)
-            json_text(json, "generator", given[a].generator);
+        json_text(json, "id", area.name);
+        if (given.generator != NULL)
+            json_text(json, "generator", given.generator);
         else
-            json_text(json, "model", area->model->id);
-        json_u64(json, "neurons", area->n_neurons);
+            json_text(json, "model", area.model);
+        json_u64(json, "neurons", area.n_neurons);
         json_u64(json, "spikes", run_summary_spikes(job, a));
         json_number(json, "rate_hz", area_rate(job, a));
         put_figures(job, a, json);
@@ -241,18 +244,20 @@ static void put_areas(const run_job *job, json_writer *json)
 
 void run_report_json(const run_job *job, json_writer *json)
 {
-    const vly_genome *genome = job->build.genome;
+    const vly_genome_info genome = tool_genome_info(job->build.genome);
     const run_result *result = &job->result;
     const vly_stats *stats = &result->stats;
     json_object(json, NULL);
     json_text(json, "genome", job->plan.path);
-    json_text(json, "title", genome->title);
-    json_text(json, "genome_hash", tool_hash_text(&genome->hash));
-    vly_hash digest =
-        vly_connectome_digest(job->build.connectome, job->plan.n_threads);
-    json_text(json, "connectome_hash",
-              tool_hash_text(&job->build.connectome->hash));
-    json_text(json, "connectome_digest", tool_hash_text(&digest));
+    json_text(json, "title", genome.title);
+    json_text(json, "genome_hash", tool_hash_lanes(genome.hash));
+    uint64_t digest[2];
+    vly_connectome_get_digest(job->build.connectome, job->plan.n_threads,
+                              digest);
+    json_text(
+        json, "connectome_hash",
+        tool_hash_lanes(tool_connectome_info(job->build.connectome).hash));
+    json_text(json, "connectome_digest", tool_hash_lanes(digest));
     json_text(json, "backend", stats->backend);
     json_text(json, "device", stats->device);
     json_text(json, "plan", stats->plan);
@@ -286,14 +291,14 @@ void run_report_json(const run_job *job, json_writer *json)
     json_u64(json, "device_bytes", stats->device_bytes);
     run_parts_json(job, RUN_MEMBERS_LAST, json);
     json_object(json, "seeds");
-    json_u64(json, "network", genome->seed_network);
-    json_u64(json, "state", genome->seed_state);
-    json_u64(json, "input", genome->seed_input);
+    json_u64(json, "network", genome.seed_network);
+    json_u64(json, "state", genome.seed_state);
+    json_u64(json, "input", genome.seed_input);
     json_object_end(json);
     json_hex(json, "digest", result->digest);
     json_hex(json, "state_digest", result->state_digest);
     put_areas(job, json);
-    weight_notes_json(genome, job->build.connectome, json);
+    weight_notes_json(job->build.genome, job->build.connectome, json);
     json_object_end(json);
 }
 

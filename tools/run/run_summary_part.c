@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "connectome/connectome.h"
 #include "tools/cli/output_room.h"
 #include "tools/run/run_part.h"
 
@@ -56,7 +55,8 @@ static vly_status check_file(run_job *job, vly_error *error)
 static vly_status make_room(run_job *job, vly_error *error)
 {
     summary_part *part = run_summary_state(job);
-    const uint32_t n_areas = job->build.connectome->desc.n_areas;
+    const uint32_t n_areas =
+        tool_connectome_info(job->build.connectome).n_areas;
     part->begun = part->asked == 0;
     if (part->begun)
         return VLY_OK;
@@ -78,8 +78,10 @@ static uint64_t due(const run_job *job)
 static vly_status begin(run_job *job, vly_error *error)
 {
     summary_part *part = run_summary_state(job);
+    const uint32_t n_areas =
+        tool_connectome_info(job->build.connectome).n_areas;
     (void)error;
-    for (uint32_t a = 0; a < job->build.connectome->desc.n_areas; a++) {
+    for (uint32_t a = 0; a < n_areas; a++) {
         vly_area_stats area = {.struct_size = sizeof area};
         if (vly_net_area_stats(job->net, a, &area) == VLY_OK)
             part->before[a] = area.spikes;
@@ -141,7 +143,7 @@ static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
 static void print(const run_job *job)
 {
     const summary_part *part = run_summary_state(job);
-    const double dt_ms = job->build.connectome->desc.dt_ms;
+    const double dt_ms = tool_connectome_info(job->build.connectome).dt_ms;
     const uint64_t first = run_summary_first(job);
     if (part->asked == 0)
         return;

@@ -3,6 +3,8 @@
  */
 #include "tools/run/run_swap.h"
 
+#include <volley/host.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +13,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "plugin/backend_spec.h"
-#include "plugin/registry.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 #include "tools/run/run_probe.h"
@@ -121,24 +121,24 @@ static vly_status check(run_job *job, vly_error *error)
     const run_plan *plan = &job->plan;
     for (uint32_t i = 0; i < of(job)->n_swaps; i++) {
         const run_swap *swap = &of(job)->swaps[i];
-        vly_backend_spec spec;
+        vly_named_device device = {.struct_size = sizeof device};
         if (swap->burst > plan->n_bursts)
             return vly_fail(error, VLY_E_INVALID,
                             "--swap %" PRIu64 "=%s: the run has %" PRIu64
                             " bursts",
                             swap->burst, swap->backend, plan->n_bursts);
-        vly_status status = vly_backend_spec_parse(swap->backend, &spec, error);
+        vly_status status =
+            vly_device_find(NULL, swap->backend, 1, &device, error);
         if (status != VLY_OK)
             return status;
         /* opens its drivers now and not while the run waits; a backend that
          * cannot be used is reported when the swap is due */
         const vly_backend *table = NULL;
-        vly_device_spec device;
-        if (strcmp(spec.id, "auto") != 0 &&
-            vly_registry_backend(job->registry, spec.id, &table, NULL) ==
+        if (strcmp(device.id, "auto") != 0 &&
+            vly_registry_backend(job->registry, device.id, &table, NULL) ==
                 VLY_OK)
-            status = vly_registry_device(job->registry, &spec, 1, &table,
-                                         &device, error);
+            status = vly_device_find(job->registry, swap->backend, 1, &device,
+                                     error);
         if (status != VLY_OK)
             return status;
     }
@@ -213,8 +213,8 @@ static vly_status add(run_job *job, const char *backend, const run_swap **swap,
                       vly_error *error)
 {
     swap_part *part = of(job);
-    vly_backend_spec spec;
-    vly_status status = vly_backend_spec_parse(backend, &spec, error);
+    vly_named_device device = {.struct_size = sizeof device};
+    vly_status status = vly_device_find(NULL, backend, 1, &device, error);
     if (status != VLY_OK)
         return status;
     char *owned = vly_strdup(backend);

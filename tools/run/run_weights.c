@@ -6,6 +6,8 @@
  */
 #include "tools/run/run_weights.h"
 
+#include <volley/record.h>
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,7 +17,6 @@
 #include "base/thread.h"
 #include "checkpoint/checkpoint.h"
 #include "genome/genome.h"
-#include "record/export.h"
 #include "tools/cli/output_room.h"
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
@@ -84,16 +85,12 @@ static vly_status choose(run_job *job, vly_error *error)
     else if (job->plan.folder != NULL && genome->n_weight_records > 0)
         part->path = vly_format("%s/weights.csv", job->plan.folder);
     else
-        return part->final != NULL
-                   ? vly_export_check(vly_export_format_of(part->final),
-                                      part->final, error)
-                   : VLY_OK;
+        return part->final != NULL ? vly_recording_check(part->final, error)
+                                   : VLY_OK;
     if (part->path == NULL)
         return vly_fail_nomem(error, 4096, "a file name");
-    return part->final != NULL
-               ? vly_export_check(vly_export_format_of(part->final),
-                                  part->final, error)
-               : VLY_OK;
+    return part->final != NULL ? vly_recording_check(part->final, error)
+                               : VLY_OK;
 }
 
 /* Checked after the folder is made, since the file may be in it. */
@@ -187,7 +184,7 @@ static vly_status claim(run_job *job, vly_error *error)
         VLY_TRY(open_samples(job, error));
     VLY_TRY(output_room(part->final, run_weights_bytes(job), error));
     if (part->final != NULL &&
-        vly_export_format_of(part->final) != VLY_EXPORT_SONATA)
+        vly_recording_format(part->final) != VLY_RECORDING_SONATA)
         status = run_files_claim(part->final, &part->saved, error);
 out:
     return status;
@@ -222,7 +219,7 @@ static vly_status put_range(run_job *job, const vly_net_projection_info *info,
     weights_part *part = run_weights_state(job);
     const run_weights_block *block = &part->block;
     const uint64_t burst = vly_net_burst(job->net);
-    const double time = vly_export_time(job->result.stats.dt_ms, burst);
+    const double time = vly_recording_time(job->result.stats.dt_ms, burst);
     vly_status status = VLY_OK;
     VLY_TRY(vly_net_weights_read(job->net, NULL, info->index, first, n,
                                  block->weights, block->sources, block->targets,

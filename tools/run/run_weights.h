@@ -10,7 +10,7 @@
 
 #include <volley/volley.h>
 
-#include "record/writer.h"
+#include "base/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"

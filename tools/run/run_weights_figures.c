@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "connectome/connectome.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 #include "tools/run/run_weights.h"
@@ -15,20 +14,22 @@
 vly_status run_weights_list(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
-    const vly_net_desc *desc = &job->build.connectome->desc;
+    const uint32_t n_projections =
+        tool_connectome_info(job->build.connectome).n_projections;
+    vly_net_projection_info info = {.struct_size = sizeof info};
     uint32_t n = 0;
     vly_status status = VLY_OK;
-    for (uint32_t p = 0; p < desc->n_projections; p++)
-        n += desc->projections[p].learning != NULL;
+    for (uint32_t p = 0; p < n_projections; p++) {
+        VLY_TRY(vly_net_projection(job->net, NULL, p, &info, error));
+        n += info.learns;
+    }
     part->maps = vly_calloc(n, sizeof *part->maps);
     if (part->maps == NULL)
         return vly_fail_nomem(error, n * sizeof *part->maps, "maps");
-    for (uint32_t p = 0; p < desc->n_projections; p++) {
-        if (desc->projections[p].learning == NULL)
-            continue;
-        run_weights_map *map = &part->maps[part->n_maps++];
-        map->info.struct_size = sizeof map->info;
-        VLY_TRY(vly_net_projection(job->net, NULL, p, &map->info, error));
+    for (uint32_t p = 0; p < n_projections; p++) {
+        VLY_TRY(vly_net_projection(job->net, NULL, p, &info, error));
+        if (info.learns != 0)
+            part->maps[part->n_maps++].info = info;
     }
 out:
     return status;

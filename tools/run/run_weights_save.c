@@ -4,13 +4,13 @@
  */
 #include "tools/run/run_weights.h"
 
+#include <volley/record.h>
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "record/export.h"
-#include "record/sonata_edges.h"
 #include "tools/run/run_job.h"
 
 vly_status run_weights_block_make(run_weights_block *block, vly_error *error)
@@ -154,7 +154,7 @@ uint64_t run_weights_bytes(const run_job *job)
         const vly_net_projection_info *info = &part->maps[m].info;
         /* two ids and a weight of 8 bytes each, or the shortest line */
         const uint64_t each =
-            vly_export_format_of(part->final) == VLY_EXPORT_SONATA
+            vly_recording_format(part->final) == VLY_RECORDING_SONATA
                 ? 24
                 : strlen(info->map) + strlen(info->source) +
                       strlen(info->target) + sizeof ",,0,,0,0";
@@ -170,7 +170,7 @@ vly_status run_weights_save(run_job *job, vly_error *error)
     if (part->final == NULL)
         return VLY_OK;
     VLY_TRY(run_weights_block_make(&part->block, error));
-    status = vly_export_format_of(part->final) == VLY_EXPORT_SONATA
+    status = vly_recording_format(part->final) == VLY_RECORDING_SONATA
                  ? save_sonata(job, error)
                  : save_table(job, error);
 out:

@@ -3,6 +3,8 @@
  */
 #include "tools/cli/commands.h"
 
+#include <volley/host.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +16,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "plugin/registry.h"
-#include "record/writer.h"
+#include "base/writer.h"
 #include "tools/cli/json_writer.h"
 #include "tools/run/run_job.h"
 #include "tools/sweep/sweep.h"
@@ -298,16 +299,11 @@ static vly_status check_backend(const vly_registry *registry,
                                 const char *backend, bool *on_host,
                                 vly_error *error)
 {
-    vly_backend_spec spec;
-    vly_device_spec device;
-    const vly_backend *table = NULL;
-    vly_status status = VLY_OK;
-    VLY_TRY(vly_backend_spec_parse(backend, &spec, error));
-    if (strcmp(spec.id, "auto") == 0)
-        return VLY_OK;
-    VLY_TRY(vly_registry_device(registry, &spec, 1, &table, &device, error));
-    *on_host = (table->flags & VLY_BACKEND_HOST) != 0;
-out:
+    vly_named_device device = {.struct_size = sizeof device};
+    const vly_status status =
+        vly_device_find(registry, backend, 1, &device, error);
+    if (status == VLY_OK && strcmp(device.id, "auto") != 0)
+        *on_host = (device.flags & VLY_BACKEND_HOST) != 0;
     return status;
 }
 

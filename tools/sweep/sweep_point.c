@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "genome/genome.h"
 #include "tools/cli/output_apart.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
@@ -172,6 +171,13 @@ static vly_status check_point(const sweep_plan *plan, const sweep_point *point,
     return status;
 }
 
+static void print_hash(const vly_genome *genome, char text[33])
+{
+    const vly_genome_info info = tool_genome_info(genome);
+    const vly_hash hash = {{info.hash[0], info.hash[1]}};
+    vly_hash_print(hash, text);
+}
+
 static sweep_witness witness_of(const sweep_plan *plan, sweep_point *point,
                                 const vly_genome *genome)
 {
@@ -179,7 +185,7 @@ static sweep_witness witness_of(const sweep_plan *plan, sweep_point *point,
                           .summary_from = point->summary_from};
     make_name(plan, point);
     memcpy(made.name, point->name, sizeof made.name);
-    vly_hash_print(genome->hash, made.genome_hash);
+    print_hash(genome, made.genome_hash);
     return made;
 }
 
@@ -247,7 +253,7 @@ vly_status sweep_point_prepare(const sweep_plan *plan, sweep_point *point,
                    ? VLY_OK
                    : vly_fail_nomem(error, sizeof why.message, "a message");
     }
-    vly_hash_print(genome->hash, point->genome_hash);
+    print_hash(genome, point->genome_hash);
     vly_genome_destroy(genome);
     json_value summary;
     if (sweep_point_summary(plan, point, &summary)) {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "record/writer.h"
+#include "base/writer.h"
 #include "tools/cli/tool.h"
 
 typedef struct sweep_columns {

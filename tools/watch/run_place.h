@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "monitor/telemetry.h"
+#include "record/telemetry.h"
 
 struct run_job;
 

@@ -3,6 +3,8 @@
  */
 #include "tools/watch/run_watch.h"
 
+#include <volley/host.h>
+
 #include <pthread.h>
 #include <string.h>
 
@@ -10,8 +12,6 @@
 #include "base/memory.h"
 #include "base/steal.h"
 #include "base/thread.h"
-#include "connectome/connectome.h"
-#include "genome/genome.h"
 #include "monitor/device_watch.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
@@ -372,25 +372,28 @@ static vly_status describe(run_watch *watch, const run_job *job,
                            vly_error *error)
 {
     const vly_connectome *connectome = job->build.connectome;
-    const uint32_t n = connectome->desc.n_areas;
+    const vly_connectome_info info = tool_connectome_info(connectome);
+    const vly_genome_info about = tool_genome_info(job->build.genome);
+    const uint32_t n = info.n_areas;
     watch->names = vly_calloc((size_t)n + 1, sizeof *watch->names);
     watch->neurons = vly_calloc((size_t)n + 1, sizeof *watch->neurons);
     watch->area_spikes = vly_calloc((size_t)n + 1, sizeof *watch->area_spikes);
     if (!watch->names || !watch->neurons || !watch->area_spikes)
         return vly_fail_nomem(error, n * UINT64_C(20), "areas");
     for (uint32_t a = 0; a < n; a++) {
-        watch->names[a] = connectome->areas[a].name;
-        watch->neurons[a] = connectome->areas[a].n_neurons;
+        const vly_area_info area = tool_area_info(connectome, a);
+        watch->names[a] = area.name;
+        watch->neurons[a] = area.n_neurons;
     }
     watch->net = (watch_net){.genome = job->plan.path,
-                             .title = job->build.genome->title,
+                             .title = about.title,
                              .start = job->result.start,
                              .areas = watch->names,
                              .neurons = watch->neurons,
                              .n_areas = n,
                              .n_bursts = job->plan.n_bursts,
                              .first_burst = job->first_burst,
-                             .dt_ms = connectome->desc.dt_ms,
+                             .dt_ms = info.dt_ms,
                              .ranks = run_ranks_group(job)};
     uint32_t n_samples = 4096;
     while (n_samples > 64 &&

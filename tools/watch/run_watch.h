@@ -13,7 +13,7 @@
 
 #include <volley/volley.h>
 
-#include "monitor/telemetry.h"
+#include "record/telemetry.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/options.h"
 

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "accelerator/telemetry_source.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "monitor/device_watch.h"
-#include "plugin/telemetry_source.h"
 #include "tools/watch/run_watch.h"
 
 /* The plugin with telemetry of CUDA devices. */

@@ -3,6 +3,8 @@
  * what happened since the line before. A line goes out whole, so that a file of
  * a killed run ends in at most one cut line.
  */
+#include <volley/ranks.h>
+
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,8 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/ranks.h"
-#include "record/writer.h"
+#include "base/writer.h"
 #include "tools/cli/device_limits.h"
 #include "tools/watch/run_watch.h"
 
@@ -105,7 +106,7 @@ static void put_ranks(watch_lines *lines, json_writer *json)
         return;
     json_array(json, "rank_waited_s");
     for (uint32_t r = 0; r < vly_ranks_number(ranks); r++) {
-        vly_rank_figures now;
+        vly_rank_figures now = {.struct_size = sizeof now};
         vly_ranks_figures(ranks, r, &now);
         json_number(json, NULL,
                     (double)(now.waited_ns - lines->ranks_before[r]) * 1e-9);

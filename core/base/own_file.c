@@ -6,7 +6,7 @@
  * working folder may have changed since) and may be a link.
  */
 #define _GNU_SOURCE /* dladdr, getline */
-#include "plugin/own_file.h"
+#include "base/own_file.h"
 
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Output files: opened, locked, continued.
  */
-#include "record/writer.h"
+#include "base/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/writer_parts.h"
 #include "base/writing.h"
-#include "record/writer_parts.h"
 
 /* A device or a pipe cannot be replaced by a file, and a link must keep its
  * target. */

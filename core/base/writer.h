@@ -3,8 +3,8 @@
  * when a buffer is written out or the file is closed, so the first failure is
  * kept and returned by every later call up to close.
  */
-#ifndef VOLLEY_RECORD_WRITER_H
-#define VOLLEY_RECORD_WRITER_H
+#ifndef VOLLEY_BASE_WRITER_H
+#define VOLLEY_BASE_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Buffered output to a file that reports every error.
  */
-#include "record/writer.h"
+#include "base/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 #include "base/transfer.h"
-#include "record/writer_parts.h"
+#include "base/writer_parts.h"
 
 enum { EARLY_BYTES = 1 << 24 };
 

@@ -4,8 +4,8 @@
  * writer never waits: a reader that falls behind by more than the length of the
  * ring loses the oldest samples and gets their number.
  */
-#ifndef VOLLEY_MONITOR_TELEMETRY_H
-#define VOLLEY_MONITOR_TELEMETRY_H
+#ifndef VOLLEY_RECORD_TELEMETRY_H
+#define VOLLEY_RECORD_TELEMETRY_H
 
 #include <stdbool.h>
 #include <stdint.h>

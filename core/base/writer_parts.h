@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What writer.c and writer_open.c share.
  */
-#ifndef VOLLEY_RECORD_WRITER_PARTS_H
-#define VOLLEY_RECORD_WRITER_PARTS_H
+#ifndef VOLLEY_BASE_WRITER_PARTS_H
+#define VOLLEY_BASE_WRITER_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include <volley/volley.h>
 
 #include "base/temporary.h"
-#include "record/writer.h"
+#include "base/writer.h"
 
 enum { VLY_WRITER_BYTES = 1 << 16 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The file this code was loaded from: its path, folder and ELF header.
  */
-#ifndef VOLLEY_PLUGIN_OWN_FILE_H
-#define VOLLEY_PLUGIN_OWN_FILE_H
+#ifndef VOLLEY_BASE_OWN_FILE_H
+#define VOLLEY_BASE_OWN_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * The table of volley.telemetry/1, checked: its metrics become names in JSON
  * and in Prometheus' text format, so they must be valid in both.
  */
-#include "plugin/telemetry_source.h"
+#include "accelerator/telemetry_source.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * changed (a sequence lock; Boehm 2012, doi:10.1145/2247684.2247688, on the
  * order of its loads).
  */
-#include "monitor/telemetry.h"
+#include "record/telemetry.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * Accelerators as the engine sees them: the interfaces of a plugin in our own
  * layout, found by the name of a device.
  */
-#ifndef VOLLEY_PLUGIN_ACCELERATOR_H
-#define VOLLEY_PLUGIN_ACCELERATOR_H
+#ifndef VOLLEY_ACCELERATOR_ACCELERATOR_H
+#define VOLLEY_ACCELERATOR_ACCELERATOR_H
 
 #include <volley/attention.h>
 #include <volley/gemm.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Accelerators: checks of their tables, and search by the name of a device.
  */
-#include "plugin/accelerator.h"
+#include "accelerator/accelerator.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * volley.telemetry/1 of a plugin in our own layout.
  */
-#ifndef VOLLEY_PLUGIN_TELEMETRY_SOURCE_H
-#define VOLLEY_PLUGIN_TELEMETRY_SOURCE_H
+#ifndef VOLLEY_ACCELERATOR_TELEMETRY_SOURCE_H
+#define VOLLEY_ACCELERATOR_TELEMETRY_SOURCE_H
 
 #include <volley/telemetry.h>
 
