@@ -263,18 +263,6 @@ out:
 
 /* ---- flushes ----------------------------------------------------------- */
 
-int vly_cuda_learning_launch_flush(const vly_cuda_shard *shard)
-{
-    const vly_cuda_learnings *view = &shard->plastic.view;
-    const uint64_t burst = shard->net->burst;
-    const cudaStream_t stream = (cudaStream_t)shard->stream;
-    return (int)(vly_cuda_has_rules(shard)
-                     ? vly_cuda_launch_rules_flush(view, burst, shard->n_blocks,
-                                                   stream)
-                     : vly_cuda_launch_learning_flush(view, burst,
-                                                      shard->n_blocks, stream));
-}
-
 /* All weights and traces are those of net->burst, in the rows too if the plan
  * has its own. */
 vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error)
@@ -286,7 +274,7 @@ vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error)
         return VLY_OK;
     if (shard->plan->learning_out != NULL)
         VLY_TRY(shard->plan->learning_out(shard, error));
-    VLY_TRY(vly_cuda_check(vly_cuda_learning_launch_flush(shard),
+    VLY_TRY(vly_cuda_check(vly_cuda_rules_launch_flush(shard),
                            "bringing weights up to date", error));
     if (shard->plan->learning_in != NULL)
         VLY_TRY(shard->plan->learning_in(shard, false, error));

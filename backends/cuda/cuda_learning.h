@@ -32,8 +32,6 @@ vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
 vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error);
 /* Brings all synapses up to date. */
 vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error);
-/* Enqueues that for net->burst; a cudaError_t. */
-int vly_cuda_learning_launch_flush(const vly_cuda_shard *shard);
 /* Synapses of number i of those that learn. */
 uint64_t vly_cuda_learning_synapses(const vly_cuda_shard *shard, uint32_t i);
 /* cuda_learning_state.c: the weights of a snapshot. */

@@ -9,6 +9,7 @@
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_rules.h"
 
 /* ---- create ------------------------------------------------------------ */
 
@@ -79,7 +80,7 @@ vly_status vly_cuda_modulator_begin(vly_cuda_shard *shard, vly_error *error)
     vly_status status = VLY_OK;
     if (!is_due(shard) || shard->plastic.swept == burst)
         return VLY_OK;
-    VLY_TRY(vly_cuda_check(vly_cuda_learning_launch_flush(shard),
+    VLY_TRY(vly_cuda_check(vly_cuda_rules_launch_flush(shard),
                            "bringing weights up to date", error));
     shard->plastic.flushed = burst;
     VLY_TRY(vly_cuda_check(

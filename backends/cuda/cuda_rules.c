@@ -159,3 +159,15 @@ vly_status vly_cuda_rules_put(vly_cuda_shard *shard,
     vly_cuda_release(shard, program);
     return status;
 }
+
+int vly_cuda_rules_launch_flush(const vly_cuda_shard *shard)
+{
+    const vly_cuda_learnings *view = &shard->plastic.view;
+    const uint64_t burst = shard->net->burst;
+    const cudaStream_t stream = (cudaStream_t)shard->stream;
+    return (int)(vly_cuda_has_rules(shard)
+                     ? vly_cuda_launch_rules_flush(view, burst, shard->n_blocks,
+                                                   stream)
+                     : vly_cuda_launch_learning_flush(view, burst,
+                                                      shard->n_blocks, stream));
+}

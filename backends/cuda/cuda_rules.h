@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules of plasticity of users on a device: their operations as steps of an
- * interpreter (kernels/cuda/users_rule.cuh). Plan `global` alone runs them.
+ * interpreter (kernels/cuda/users_rule.cuh), in plans `global` and `resident`.
  */
 #ifndef VOLLEY_CUDA_RULES_H
 #define VOLLEY_CUDA_RULES_H
@@ -16,5 +16,8 @@ bool vly_cuda_has_rules(const vly_cuda_shard *shard);
 vly_status vly_cuda_rules_put(vly_cuda_shard *shard,
                               const vly_learning_desc *learning,
                               vly_cuda_learning *l, vly_error *error);
+/* Enqueues what brings all synapses up to net->burst, by whichever rules; a
+ * cudaError_t. */
+int vly_cuda_rules_launch_flush(const vly_cuda_shard *shard);
 
 #endif

@@ -128,11 +128,11 @@ vly_status tool_summary_from(const tool_args *args, const vly_genome *genome,
                              vly_error *error)
 {
     const double ms = tool_number(args, "summary-from", 0.0);
-    const double dt_ms = tool_genome_info(genome).dt_ms;
     char wanted[VLY_LENGTH_WANTED];
     *burst = 0;
     if (!tool_has(args, "summary-from"))
         return VLY_OK;
+    const double dt_ms = tool_genome_info(genome).dt_ms;
     if (!vly_value_length(ms, dt_ms, burst, wanted))
         return vly_fail(error, VLY_E_INVALID,
                         "--summary-from is %.12g, wanted %s", ms, wanted);
