@@ -168,10 +168,8 @@ static const vly_foreign rows[] = {
          "no two generators share spikes; generators are poisson, spikes and "
          "pulse"),
     NONE("TimedArray", "[[stimulus]] with at_ms and lists of values"),
-    NONE("amplitude_times",
-         "one [[stimulus]] of kind dc a step, with start_ms and stop_ms"),
-    NONE("amplitude_values",
-         "one [[stimulus]] of kind dc a step, with start_ms and stop_ms"),
+    NONE("amplitude_times", "[[stimulus]] of kind dc with at_ms and a list"),
+    NONE("amplitude_values", "[[stimulus]] of kind dc with at_ms and a list"),
     SAME("rate", "rate_hz"),
     SAME("rates", "rate_hz"),
     SAME("start", "start_ms"),
@@ -210,7 +208,7 @@ static const vly_foreign rows[] = {
     SAME("allow_multapses", "multiple"),
     SAME("multapses", "multiple"),
     NEAR("receptor_type", "port",
-         "0 or 1; without it the sign of the weight chooses"),
+         "0 to 3 or its name; without it the sign of the weight chooses"),
     NONE("conn_spec", "its parts are keys of the map: rule, in_degree, p, ..."),
     NONE("syn_spec",
          "its parts are keys of the map: weight_<unit>, delay_ms, port"),
@@ -243,7 +241,9 @@ static const vly_foreign rows[] = {
     IN("[plasticity", "Wmax", "w_max"),
     IN("[plasticity", "wmax", "w_max"),
     IN("[plasticity", "gmax", "w_max"),
-    NONE("on_pre", "an event adds its weight to the target's port"),
+    NONE("on_pre",
+         "in the rule of a map that learns, [synapse.NAME]; an event adds its "
+         "weight to the target's port"),
     /* the rest of a script */
     SAME("Create", "area"),
     SAME("NeuronGroup", "area"),
@@ -264,7 +264,9 @@ static const vly_foreign rows[] = {
          "what = \"fields\" and fields = [\"v_mv\", ...]"),
     SAME("record_from", "fields"),
     SAME("interval", "interval_ms"),
-    NONE("PopulationRateMonitor", "`volley run` prints the rate of each area"),
+    NONE("PopulationRateMonitor",
+         "[[record]] what = \"rates\"; `volley run` prints the mean of each "
+         "area"),
     SAME("resolution", "dt_ms"),
     SAME("dt", "dt_ms"),
     NEAR("defaultclock", "run", "with dt_ms"),
@@ -283,8 +285,8 @@ static const vly_foreign rows[] = {
     SAME("E_leak", "e_l_mv"),
     SAME("tau", "tau_m_ms"),
     SAME("w", "weight"),
-    NONE("eqs", "models are built in: `volley doc` lists them"),
-    NONE("method", "each model has one scheme"),
+    NONE("eqs", "`eq` of a [neuron.NAME]; `volley doc` lists built-in models"),
+    NONE("method", "of a [neuron.NAME]; a built-in model has one scheme"),
 };
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 

@@ -232,7 +232,7 @@ static void bad_options(void **state)
     static const char *const bad[] = {
         "split=2",    "linger=3",   "change=2", "fault=3",
         "lines=8",    "narrow=2",   "unit=3",   "unit=8",
-        "cluster=3",  "cluster=16", "once=101", "plan=all",
+        "cluster=9",  "cluster=16", "once=101", "plan=all",
         "threads=64", "split=",     "=1",       "blocks=1x"};
     test_net net;
     char what[64];

@@ -136,8 +136,9 @@ static void keys_of_tables(void **state)
         {"indegree = 3", "indegree: a [[map]] calls it in_degree"},
         {"w = 3", "w: a [[map]] calls it weight_<unit>"},
         {"allow_autapses = false", "allow_autapses: a [[map]] calls it self"},
-        {"receptor_type = 1", "receptor_type: a [[map]] calls it port, 0 or 1; "
-                              "without it the sign of the weight chooses"},
+        {"receptor_type = 1",
+         "receptor_type: a [[map]] calls it port, 0 to 3 or its name; without "
+         "it the sign of the weight chooses"},
         {"edge_wrap = true", "edge_wrap: a [[map]] calls it periodic"},
         {"make_symmetric = true", "make_symmetric: a [[map]] has no such key: "
                                   "a second [[map]] goes the other way"},
