@@ -14,9 +14,10 @@
 #include "genome/node_types.h"
 #include "genome/node_values.h"
 #include "genome/user_model.h"
+#include "neuron/neuron_unit.h"
 
 #define ID_MAX 9007199254740992.0 /* 2^53 */
-#define KNOWN_MAX 64u             /* parameters of a model */
+#define KNOWN_MAX VLY_NEURON_PARAMS_MAX
 
 /* Built-in models with the parameters of NEST's. iaf_psc_alpha is none: NEST's
  * has a time constant for each sign. */
@@ -186,21 +187,20 @@ static vly_status find_model(node_model *of)
  * without its unit, as a [neuron] with NEST's names has it. */
 static void nest_name(const vly_param_info *param, char *out, size_t size)
 {
+    char unit[VLY_UNIT_TEXT];
     const vly_foreign *row;
-    char *end;
     for (uint32_t i = 0; (row = vly_foreign_at(i)); i++)
         if (row->ours && !row->where && strcmp(row->ours, param->name) == 0) {
             snprintf(out, size, "%s", row->theirs);
             return;
         }
-    snprintf(out, size, "%s", param->name);
-    if (!*param->unit || vly_unit_is_boolean(param->unit) ||
-        vly_unit_is_whole(param->unit))
-        return;
-    if ((end = strrchr(out, '_')))
-        *end = 0;
-    if ((end = strrchr(out, '_')) && strcmp(end, "_per") == 0)
-        *end = 0;
+    vly_unit_suffix(param->unit, unit);
+    size_t n = strlen(param->name);
+    const size_t end = strlen(unit) + 1; /* with the _ before it */
+    if (n > end && param->name[n - end] == '_' &&
+        strcmp(param->name + n - end + 1, unit) == 0)
+        n -= end;
+    snprintf(out, size, "%.*s", (int)n, param->name);
 }
 
 /* A text of table, at the place of `like`. */

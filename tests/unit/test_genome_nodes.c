@@ -323,23 +323,24 @@ static void models_of_users(void **state)
 {
     static const char own[] = AREA(
         "[neuron.iaf_own]\nparam = { tau_m = \"10 ms\", v_th = \"-50 mV\", "
-        "tau_syn_ex = \"2 ms\", k = 1 }\n"
+        "tau_syn_ex = \"2 ms\", k = 1, drive = \"0 mV/ms\" }\n"
         "port = { x = \"mV\" }\nstate = { v = \"0 mV\" }\n"
-        "eq = \"v' = -k*v/tau_m\"\non.x = \"v += tau_syn_ex/tau_m*in\"\n"
+        "eq = \"v' = drive - k*v/tau_m\"\non.x = \"v += tau_syn_ex/tau_m*in\"\n"
         "spike = \"v >= v_th\"\nreset = \"v = -90 mV\"\n");
     char text[900];
     char other[900];
     (void)state;
     attribute = NULL;
     put_models("point_process nest:iaf_own", "point_process nest:iaf_own");
-    put_text(FOLDER "/a.json",
-             "{\"tau_m\": 8, \"V_th\": 3, \"tau_syn_ex\": 4, \"k\": 2}");
-    put_text(FOLDER "/b.json",
-             "{\"tau_m\": 9, \"V_th\": 3, \"tau_syn_ex\": 5, \"k\": 3}");
+    put_text(FOLDER "/a.json", "{\"tau_m\": 8, \"V_th\": 3, \"tau_syn_ex\": 4, "
+                               "\"k\": 2, \"drive\": 1}");
+    put_text(FOLDER "/b.json", "{\"tau_m\": 9, \"V_th\": 3, \"tau_syn_ex\": 5, "
+                               "\"k\": 3, \"drive\": 1}");
     snprintf(text, sizeof(text), "%s" MODEL, own);
     snprintf(other, sizeof(other),
              "%smodel = \"iaf_own\"\ntau_m_ms = [8, 8, 9, 9]\nv_th_mv = [3, 3, "
-             "3, 3]\ntau_syn_ex_ms = [4, 4, 5, 5]\nk = [2, 2, 3, 3]\n",
+             "3, 3]\ntau_syn_ex_ms = [4, 4, 5, 5]\nk = [2, 2, 3, 3]\n"
+             "drive_mv_per_ms = [1, 1, 1, 1]\n",
              own);
     same_genome(text, other, NULL);
 }
