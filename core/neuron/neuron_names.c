@@ -56,17 +56,15 @@ bool vly_neuron_name_good(vly_neuron_model *model, const char *name,
     size_t n = strlen(name);
     vly_unit unit;
     int decimal;
-    if (n == 0 || n > 40 || !(vly_is_letter(*name) || *name == '_'))
+    bool good = n > 0 && n <= 40 && !vly_is_digit(*name);
+    for (size_t i = 0; i < n; i++)
+        good = good && vly_is_word(name[i]);
+    if (!good)
         return vly_neuron_refuse(
             model, place,
-            "name \"%.60s\", wanted a letter first and at most 40 "
-            "letters, digits and _",
+            "name \"%.60s\", wanted at most 40 letters (a to z, A to Z), "
+            "digits and _, and no digit first",
             name);
-    for (size_t i = 0; i < n; i++)
-        if (!vly_is_word(name[i]))
-            return vly_neuron_refuse(
-                model, place, "name \"%.60s\", wanted letters, digits and _",
-                name);
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (strcmp(name, taken[i]) == 0)
             return vly_neuron_refuse(
@@ -79,7 +77,8 @@ bool vly_neuron_name_good(vly_neuron_model *model, const char *name,
         return vly_neuron_refuse(model, place,
                                  "%s is a unit, wanted another name", name);
     if (vly_names_find(&model->names, name, n))
-        return vly_neuron_refuse(model, place, "%s is named twice", name);
+        return vly_neuron_refuse(
+            model, place, "%s is named twice, wanted another name", name);
     return true;
 }
 
@@ -223,6 +222,11 @@ static bool params_read(vly_neuron_model *model)
         if (!bound_read(model, &from->lo, from->name, &q, &to->lo) ||
             !bound_read(model, &from->hi, from->name, &q, &to->hi))
             return false;
+        if (!(to->lo <= to->hi))
+            return vly_neuron_refuse(
+                model, from->place,
+                "range of %s is %g to %g, wanted the lower bound first",
+                from->name, to->lo, to->hi);
         if (!(to->lo <= to->init && to->init <= to->hi))
             return vly_neuron_refuse(
                 model, from->place,

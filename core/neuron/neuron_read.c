@@ -147,11 +147,14 @@ static bool units_fit(vly_neuron_model *model, vly_text *text,
     vly_unit per_time = to->node->unit;
     (void)vly_unit_times(per_time, (vly_unit){.ms = 1}, -1, &per_time);
     return vly_fault_at(text, text->text + to->at,
-                        "%s%s has the unit %s, the right side has %s%s",
-                        model->fields[to->target].name,
-                        to->derivative ? "'" : "", wanted, found,
+                        "the right side has the unit %s, wanted %s, that of "
+                        "%s%s%s",
+                        found, wanted, model->fields[to->target].name,
+                        to->derivative ? "'" : "",
                         to->derivative && vly_unit_equal(unit, per_time)
                             ? ": a time constant is missing"
+                        : unit.weight && vly_unit_none(to->node->unit)
+                            ? ": a factor such as w_max is missing"
                             : "");
 }
 
