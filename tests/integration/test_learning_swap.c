@@ -314,7 +314,6 @@ static void test_others_move(void **state)
     check_moves(&others, (const uint64_t[]){5, 33, 0});
 }
 
-/* Not every backend runs rules of users. */
 static void test_users_stay(void **state)
 {
     (void)state;
