@@ -8,11 +8,6 @@ volley=$1
 genomes=$2/genomes
 test_plugins=$3
 json_check=$4
-# detect_stack_use_after_return takes a third of the time of each process. It is on
-# in .ci/all.
-if [ -n "${ASAN_OPTIONS:-}" ] && [ -z "${VOLLEY_CI_ALL:-}" ]; then
-    export ASAN_OPTIONS="$ASAN_OPTIONS:detect_stack_use_after_return=0"
-fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
