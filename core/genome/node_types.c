@@ -335,6 +335,10 @@ static const char *list_member(void *context, vly_json *json, const char *key,
     (void)at;
     for (uint32_t i = 0; i < of->n_known; i++)
         known = known || strcmp(of->known[i], key) == 0;
+    if (used + strlen(key) + sizeof(", , ...") > of->size) {
+        known = known || is_listed(of->out, "...");
+        key = "...";
+    }
     if (!known)
         snprintf(of->out + used, of->size - used, "%s%s", used ? ", " : "",
                  key);

@@ -51,7 +51,8 @@ vly_status vly_node_params_find(const char *text, size_t n, const char *name,
                                 const char *member, bool *has, double *value,
                                 vly_error *error);
 /* Appends members of the object that are not in known[n_known], each once, to
- * the text in out, as "a, b". Errors  as of vly_node_params_find */
+ * the text in out, as "a, b", or "a, ..." if there is no room for more.
+ * Errors  as of vly_node_params_find */
 vly_status vly_node_params_others(const char *text, size_t n, const char *name,
                                   const char *const *known, uint32_t n_known,
                                   char *out, size_t size, vly_error *error);

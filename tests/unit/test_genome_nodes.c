@@ -273,6 +273,8 @@ static void types_refused(void **state)
     "-60, "                                                                    \
     "\"tau_m\": 8, \"I_e\": 5, \"V_m\": -65, \"beta\": [1]}"
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+
 static void put_models(const char *first, const char *second)
 {
     char text[300];
@@ -307,14 +309,17 @@ static void models(void **state)
     put_text(FOLDER "/a.json", DELTA);
     put_text(FOLDER "/b.json",
              "{\"C_m\": 250, \"t_ref\": 2, \"E_L\": -71, \"V_th\": -50, "
-             "\"V_reset\": -61, \"tau_m\": 9, \"I_e\": 0, \"beta\": 2}");
+             "\"V_reset\": -61, \"tau_m\": 9, \"I_e\": 0, \"beta\": 2, "
+             "\"" LETTERS LETTERS LETTERS LETTERS "\": 1, \"" LETTERS LETTERS
+             "\": 1, \"" LETTERS LETTERS LETTERS "\": 1}");
     same_genome(AREA("") MODEL "i_e_pa = 7\n",
                 AREA("") "model = \"lif_psc_delta\"\nc_m_pf = [200, 200, 250, "
                          "250]\nt_ref_ms = [3, 3, 2, 2]\ne_l_mv = [-70, -70, "
                          "-71, -71]\nv_th_mv = [-55, -55, -50, -50]\n"
                          "v_reset_mv = [-60, -60, -61, -61]\n"
                          "tau_m_ms = [10, 8, 12, 9]\ni_e_pa = 7\n",
-                "dynamics_params of types.csv: V_m, beta: not used, no "
+                "dynamics_params of types.csv: V_m, beta, " LETTERS LETTERS
+                    LETTERS LETTERS ", " LETTERS LETTERS ", ...: not used, no "
                 "parameter of lif_psc_delta");
 }
 
