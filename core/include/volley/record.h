@@ -100,7 +100,7 @@ typedef struct vly_recording_area {
 VLY_API vly_status vly_spike_reader_open(const char *path,
                                          vly_spike_reader **reader,
                                          vly_error *error);
-/* Errors  E_INVALID struct_size is too small; of area also: no such area */
+/* Errors  E_INVALID struct_size is not set; of area also: no such area */
 VLY_API vly_status vly_spike_reader_info(const vly_spike_reader *reader,
                                          vly_recording_info *info);
 VLY_API vly_status vly_spike_reader_area(const vly_spike_reader *reader,
