@@ -66,9 +66,10 @@ VLY_API uint64_t vly_recorder_count(const vly_recorder *recorder);
 VLY_API vly_status vly_recorder_close(vly_recorder *recorder, vly_error *error);
 
 /* Converts a whole stream: path *.h5, *.hdf5 or *.sonata gets SONATA, any other
- * one CSV. n_spikes: of the stream; NULL is legal. [any-thread], with SONATA
- * one at a time Errors  E_IO; E_PARSE not a stream, cut or damaged: no file is
- * written; E_INVALID path ends in .vls; E_UNSUPPORTED this build has no HDF5;
+ * one CSV. n_spikes: of the stream; NULL is legal.
+ * Thread  [any-thread], with SONATA one at a time
+ * Errors  E_IO; E_PARSE not a stream, cut or damaged: no file is written;
+ *         E_INVALID path ends in .vls; E_UNSUPPORTED this build has no HDF5;
  *         E_NOMEM */
 VLY_API vly_status vly_recording_convert(const char *stream, const char *path,
                                          uint64_t *n_spikes, vly_error *error);
