@@ -36,8 +36,10 @@ vly_status vly_genome_get_info(const vly_genome *genome, vly_genome_info *info)
     return vly_struct_fill(info, &made, sizeof made);
 }
 
-static void name_units(const vly_model_info *model, vly_area_info *info)
+static void add_model(const vly_model_info *model, vly_area_info *info)
 {
+    info->model = model->id;
+    info->n_ports = model->n_ports;
     for (uint32_t p = 0; p < model->n_ports; p++)
         info->port_unit[p] = model->ports[p].unit ? model->ports[p].unit : "";
 }
@@ -51,16 +53,14 @@ vly_status vly_genome_area_info(const vly_genome *genome, uint32_t index,
     vly_area_info made = {
         .first = area->first,
         .n_neurons = area->n_neurons,
-        .n_ports = area->model->n_ports,
         .neurons_per_voxel = area->neurons_per_voxel,
         .name = area->name,
-        .model = area->model->id,
         .generator = area->generator,
     };
     if (area->has_voxels)
         memcpy(made.voxels, area->voxels, sizeof made.voxels);
     memcpy(made.at, area->at, sizeof made.at);
-    name_units(area->model, &made);
+    add_model(area->model, &made);
     return vly_struct_fill(info, &made, sizeof made);
 }
 
@@ -114,16 +114,14 @@ vly_status vly_connectome_area_info(const vly_connectome *connectome,
     vly_area_info made = {
         .first = area->first,
         .n_neurons = area->n_neurons,
-        .n_ports = area->model->n_ports,
         .neurons_per_voxel = area->neurons_per_voxel,
         .name = area->name,
-        .model = area->model->id,
     };
     if (area->has_voxels)
         memcpy(made.voxels, area->voxels, sizeof made.voxels);
     memcpy(made.at, area->at, sizeof made.at);
     memcpy(made.q, area->q, sizeof made.q);
-    name_units(area->model, &made);
+    add_model(area->model, &made);
     return vly_struct_fill(info, &made, sizeof made);
 }
 

@@ -48,30 +48,30 @@ vly_status vly_spike_reader_info(const vly_spike_reader *reader,
                                  vly_recording_info *info)
 {
     const vly_stream_head *head = vly_stream_reader_head(reader->stream);
-    if (info == NULL || info->struct_size < sizeof *info)
-        return VLY_E_INVALID;
-    info->n_areas = head->n_areas;
-    info->first_burst = head->first_burst;
-    info->dt_ms = head->dt_ms;
-    for (int i = 0; i < 2; i++) {
-        info->genome_hash[i] = head->genome_hash.lane[i];
-        info->connectome_hash[i] = head->connectome_hash.lane[i];
-    }
-    return VLY_OK;
+    const vly_recording_info made = {
+        .n_areas = head->n_areas,
+        .first_burst = head->first_burst,
+        .dt_ms = head->dt_ms,
+        .genome_hash = {head->genome_hash.lane[0], head->genome_hash.lane[1]},
+        .connectome_hash = {head->connectome_hash.lane[0],
+                            head->connectome_hash.lane[1]},
+    };
+    return vly_struct_fill(info, &made, sizeof made);
 }
 
 vly_status vly_spike_reader_area(const vly_spike_reader *reader, uint32_t index,
                                  vly_recording_area *area)
 {
     const vly_stream_head *head = vly_stream_reader_head(reader->stream);
-    if (area == NULL || area->struct_size < sizeof *area ||
-        index >= head->n_areas)
+    if (index >= head->n_areas)
         return VLY_E_INVALID;
-    area->first = head->areas[index].first;
-    area->n_neurons = head->areas[index].n_neurons;
-    area->recorded = head->areas[index].recorded;
-    area->name = head->areas[index].name;
-    return VLY_OK;
+    const vly_recording_area made = {
+        .first = head->areas[index].first,
+        .n_neurons = head->areas[index].n_neurons,
+        .recorded = head->areas[index].recorded,
+        .name = head->areas[index].name,
+    };
+    return vly_struct_fill(area, &made, sizeof made);
 }
 
 /* How the stream ended. */

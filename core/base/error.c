@@ -125,13 +125,28 @@ vly_status vly_fail_nomem(vly_error *error, uint64_t bytes, const char *what)
     return VLY_E_NOMEM;
 }
 
+/* 0: there is none. */
+static uint32_t struct_size(const void *to)
+{
+    uint32_t size = 0;
+    if (to)
+        memcpy(&size, to, sizeof size);
+    return size < sizeof size ? 0 : size;
+}
+
+vly_status vly_struct_check(const void *to, size_t size, const char *name,
+                            vly_error *error)
+{
+    if (struct_size(to) > 0)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "%s->struct_size is not set, wanted %zu", name, size);
+}
+
 vly_status vly_struct_fill(void *to, const void *from, size_t size)
 {
-    uint32_t theirs = 0;
-    if (!to)
-        return VLY_E_INVALID;
-    memcpy(&theirs, to, sizeof theirs);
-    if (theirs < sizeof theirs)
+    const uint32_t theirs = struct_size(to);
+    if (theirs == 0)
         return VLY_E_INVALID;
     memcpy(to, from, theirs < size ? theirs : size);
     memcpy(to, &theirs, sizeof theirs);

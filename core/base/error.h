@@ -25,6 +25,10 @@ vly_status vly_fail_nomem(vly_error *error, uint64_t bytes, const char *what);
  * that size: a program that was built with an older header has a shorter one.
  * E_INVALID: struct_size is not set. */
 vly_status vly_struct_fill(void *to, const void *from, size_t size);
+/* The check of vly_struct_fill with a message, for functions that make it
+ * before they begin. name: of the argument; size: of this library's struct. */
+vly_status vly_struct_check(const void *to, size_t size, const char *name,
+                            vly_error *error);
 
 /* For functions with one `out:` label and a vly_status named status. */
 #define VLY_TRY(expression)                                                    \

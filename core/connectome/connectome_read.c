@@ -31,18 +31,15 @@ vly_status vly_connectome_projection_info(const vly_connectome *connectome,
                                           vly_error *error)
 {
     vly_status status = check_index(connectome, index, error);
+    if (status == VLY_OK)
+        status = vly_struct_check(info, sizeof *info, "info", error);
     if (status != VLY_OK)
         return status;
-    if (!info || info->struct_size < sizeof info->struct_size)
-        return vly_fail(error, VLY_E_INVALID,
-                        "info->struct_size is not set, wanted %zu",
-                        sizeof *info);
     const vly_projection_desc *desc = &connectome->desc.projections[index];
     const vly_connectome_projection *about = &connectome->projections[index];
     const vly_model_info *model = connectome->areas[desc->target_area].model;
     uint32_t port = desc->port < model->n_ports ? desc->port : 0;
     vly_projection_info made = {
-        .struct_size = info->struct_size,
         .source_area = desc->source_area,
         .target_area = desc->target_area,
         .port = desc->port,
@@ -59,9 +56,7 @@ vly_status vly_connectome_projection_info(const vly_connectome *connectome,
         .delay_min = desc->base_delay,
         .delay_max = desc->base_delay + desc->delay_max,
     };
-    uint32_t theirs = info->struct_size;
-    memcpy(info, &made, theirs < sizeof made ? theirs : sizeof made);
-    return VLY_OK;
+    return vly_struct_fill(info, &made, sizeof made);
 }
 
 /* The row that synapse i is in: the last that begins at or before it and is not

@@ -74,14 +74,13 @@ vly_status vly_net_bound_stats(vly_net *net, uint32_t index,
                                vly_bound_stats *stats, vly_error *error)
 {
     vly_bound_stats made;
-    if (!stats || stats->struct_size < sizeof stats->struct_size)
-        return vly_fail(error, VLY_E_INVALID,
-                        "stats->struct_size is not set, wanted %zu",
-                        sizeof *stats);
+    vly_status status = vly_struct_check(stats, sizeof *stats, "stats", error);
+    if (status != VLY_OK)
+        return status;
     if (!find(net, index, &made))
         return vly_fail(error, VLY_E_INVALID,
                         "field %u of the net, which has fewer", index);
-    vly_status status = count_field(net, &made, error);
+    status = count_field(net, &made, error);
     if (status == VLY_OK)
         (void)vly_struct_fill(stats, &made, sizeof made);
     return status;

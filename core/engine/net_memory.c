@@ -8,8 +8,7 @@
 vly_status vly_net_memory_stats(const vly_net *net, uint32_t index,
                                 vly_memory_stats *stats)
 {
-    if (!stats || stats->struct_size < sizeof stats->struct_size ||
-        !net->memory || index >= net->memory->n_areas)
+    if (!net->memory || index >= net->memory->n_areas)
         return VLY_E_INVALID;
     const vly_memory_area *area = &net->memory->areas[index];
     const vly_memory_stats made = {
@@ -21,15 +20,13 @@ vly_status vly_net_memory_stats(const vly_net *net, uint32_t index,
         .n_forgotten = area->n_forgotten,
         .n_dropped = area->n_dropped,
         .area = net->connectome->areas[area->memory->area].name};
-    (void)vly_struct_fill(stats, &made, sizeof made);
-    return VLY_OK;
+    return vly_struct_fill(stats, &made, sizeof made);
 }
 
 vly_status vly_net_association_stats(const vly_net *net, uint32_t index,
                                      vly_association_stats *stats)
 {
-    if (!stats || stats->struct_size < sizeof stats->struct_size ||
-        !net->memory || index >= net->memory->n_associations)
+    if (!net->memory || index >= net->memory->n_associations)
         return VLY_E_INVALID;
     const vly_association_net *of = &net->memory->associations[index];
     const vly_connectome_area *areas = net->connectome->areas;
@@ -38,8 +35,7 @@ vly_status vly_net_association_stats(const vly_net *net, uint32_t index,
                                         .name = association->name,
                                         .from = areas[association->from].name,
                                         .to = areas[association->to].name};
-    (void)vly_struct_fill(stats, &made, sizeof made);
-    return VLY_OK;
+    return vly_struct_fill(stats, &made, sizeof made);
 }
 
 vly_status vly_net_association_read(const vly_net *net, uint32_t index,

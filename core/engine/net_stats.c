@@ -11,10 +11,10 @@
 vly_status vly_state_get_info(const vly_state *state, vly_state_info *info,
                               vly_error *error)
 {
-    if (!info || info->struct_size < sizeof info->struct_size)
-        return vly_fail(error, VLY_E_INVALID,
-                        "info->struct_size is not set, wanted %zu",
-                        sizeof *info);
+    const vly_status status =
+        vly_struct_check(info, sizeof *info, "info", error);
+    if (status != VLY_OK)
+        return status;
     const vly_snapshot *snapshot = &state->snapshot;
     vly_state_info made = {
         .n_neurons = state->n_neurons,
@@ -44,10 +44,9 @@ static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
     const vly_net_desc *desc = &net->connectome->desc;
     vly_net_info info = {.struct_size = sizeof info};
     vly_error why = VLY_ERROR_INIT;
-    if (!stats || stats->struct_size < sizeof stats->struct_size)
-        return vly_fail(error, VLY_E_INVALID,
-                        "stats->struct_size is not set, wanted %zu",
-                        sizeof *stats);
+    vly_status status = vly_struct_check(stats, sizeof *stats, "stats", error);
+    if (status != VLY_OK)
+        return status;
     vly_stats made = {
         .n_areas = desc->n_areas,
         .bursts = net->burst,
@@ -67,8 +66,7 @@ static vly_status read_stats(vly_net *net, vly_stats *stats, vly_error *error)
     };
     /* a dead net still reports its statistics */
     if (net->dead.status == VLY_OK) {
-        vly_status status =
-            net->device.backend->net_info(net->device.net, &info, &why);
+        status = net->device.backend->net_info(net->device.net, &info, &why);
         if (status != VLY_OK)
             return vly_net_failed(net, status, false, &why, error);
     }
@@ -94,8 +92,7 @@ vly_status vly_net_area_stats(vly_net *net, uint32_t area,
                               vly_area_stats *stats)
 {
     const vly_connectome *connectome = net->connectome;
-    if (!stats || stats->struct_size < sizeof stats->struct_size ||
-        area >= connectome->desc.n_areas)
+    if (area >= connectome->desc.n_areas)
         return VLY_E_INVALID;
     const vly_connectome_area *from = &connectome->areas[area];
     vly_area_stats made = {
@@ -108,8 +105,7 @@ vly_status vly_net_area_stats(vly_net *net, uint32_t area,
         .q_more = {from->q[2], from->q[3]},
         .spikes = net->area_spikes[area],
     };
-    (void)vly_struct_fill(stats, &made, sizeof made);
-    return VLY_OK;
+    return vly_struct_fill(stats, &made, sizeof made);
 }
 
 static vly_status state_digest(vly_net *net, uint64_t *digest, vly_error *error)

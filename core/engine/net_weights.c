@@ -63,10 +63,7 @@ vly_status vly_net_projection(const vly_net *net, const char *map,
     const vly_connectome *connectome = net->connectome;
     uint32_t p = 0;
     vly_status status = VLY_OK;
-    if (!info || info->struct_size < sizeof info->struct_size)
-        return vly_fail(error, VLY_E_INVALID,
-                        "info->struct_size is not set, wanted %zu",
-                        sizeof *info);
+    VLY_TRY(vly_struct_check(info, sizeof *info, "info", error));
     VLY_TRY(find_part(net, map, part, &p, error));
     const vly_projection_desc *desc = &connectome->desc.projections[p];
     const vly_connectome_projection *from = &connectome->projections[p];
@@ -92,10 +89,7 @@ vly_status vly_net_projection(const vly_net *net, const char *map,
     if (given)
         made.frozen = (vly_live_learning(&net->live, connectome, p)->flags &
                        VLY_LEARNING_FROZEN) != 0;
-    uint32_t size = info->struct_size;
-    size = size < sizeof made ? size : (uint32_t)sizeof made;
-    made.struct_size = size;
-    memcpy(info, &made, size);
+    (void)vly_struct_fill(info, &made, sizeof made);
 out:
     return status;
 }
@@ -323,10 +317,7 @@ vly_status vly_net_weights_stats(vly_net *net, const char *map, uint32_t part,
     const vly_connectome *connectome = net->connectome;
     uint32_t p = 0;
     vly_status status = VLY_OK;
-    if (!stats || stats->struct_size != sizeof *stats)
-        return vly_fail(error, VLY_E_INVALID,
-                        "stats->struct_size is not set, wanted %zu",
-                        sizeof *stats);
+    VLY_TRY(vly_struct_check(stats, sizeof *stats, "stats", error));
     VLY_TRY(vly_net_alive(net, error));
     VLY_TRY(find_part(net, map, part, &p, error));
     const vly_projection_desc *desc = &connectome->desc.projections[p];
@@ -337,11 +328,10 @@ vly_status vly_net_weights_stats(vly_net *net, const char *map, uint32_t part,
                           desc->map);
         goto out;
     }
-    vly_weights_stats made = {.struct_size = sizeof made,
-                              .n = connectome->projections[p].n_synapses,
+    vly_weights_stats made = {.n = connectome->projections[p].n_synapses,
                               .mean_start = mean_at_start(connectome, p)};
     VLY_TRY(count_all(net, p, &made, error));
-    *stats = made;
+    (void)vly_struct_fill(stats, &made, sizeof made);
 out:
     return status;
 }

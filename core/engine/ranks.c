@@ -144,6 +144,8 @@ vly_status vly_ranks_info(const vly_rank_group *group, vly_exchange_info *info,
 vly_status vly_ranks_figures(const vly_rank_group *group, uint32_t rank,
                              vly_rank_figures *figures)
 {
+    if (rank >= group->info.n_ranks)
+        return VLY_E_INVALID;
     const vly_rank_counts *last = &group->figures[rank];
     const vly_rank_figures made = {
         .n_exchanges = __atomic_load_n(&last->n_exchanges, __ATOMIC_RELAXED),

@@ -183,7 +183,7 @@ vly_status vly_validate(vly_net *const *nets, uint32_t n_nets,
                         vly_validate_fn progress, void *progress_arg,
                         vly_validate_result *result, vly_error *error)
 {
-    vly_validate_result made = {.struct_size = sizeof made};
+    vly_validate_result made = {0};
     piece *kept = NULL;
     uint64_t left = n_bursts;
     vly_status status = VLY_OK;
@@ -204,6 +204,7 @@ vly_status vly_validate(vly_net *const *nets, uint32_t n_nets,
         status = vly_fail_nomem(error, 2 * sizeof *kept, "digests");
         goto out;
     }
+    made.struct_size = result->struct_size;
     *result = made;
     while (left > 0 && result->difference == VLY_DIFFERENCE_NONE) {
         uint64_t n = left < state_every ? left : state_every;

@@ -223,25 +223,17 @@ uint32_t vly_device_memory_count(void)
 vly_status vly_device_memory_usage(uint32_t index, vly_device_usage *usage)
 {
     uint32_t count;
-    if (!usage || usage->struct_size < sizeof(usage->struct_size))
-        return VLY_E_INVALID;
     pthread_mutex_lock(&vly_account_lock);
     const vly_account *account = opened_at(index, &count);
     vly_device_usage full = {0};
     if (account) {
         full = account->usage;
-        full.struct_size = usage->struct_size;
         memcpy(full.device, account->device, sizeof(full.device));
         full.quota_bytes = account->quota;
         full.used_bytes = account->used;
         full.kept_bytes = account->kept;
     }
     pthread_mutex_unlock(&vly_account_lock);
-    if (!account)
-        return VLY_E_INVALID;
-    /* the caller may be older or newer than this library */
-    memcpy(usage, &full,
-           usage->struct_size < sizeof(full) ? usage->struct_size
-                                             : sizeof(full));
-    return VLY_OK;
+    return account ? vly_struct_fill(usage, &full, sizeof(full))
+                   : VLY_E_INVALID;
 }

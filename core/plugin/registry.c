@@ -362,15 +362,13 @@ static vly_hash entry_hash(registry_entry *entry)
 vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
                              vly_plugin_info *info)
 {
-    if (!registry || index >= registry->count || !info ||
-        info->struct_size < sizeof(info->struct_size))
+    if (!registry || index >= registry->count)
         return VLY_E_INVALID;
     registry_entry *entry = registry->entries[index];
     const vly_hash hash = entry_hash(entry);
     const char *version = entry->plugin.version;
     const char *build = entry->plugin.build;
     vly_plugin_info full = {
-        .struct_size = info->struct_size,
         .status = entry->failure.status,
         .id = vly_registry_id(registry, index),
         .path = entry->path,
@@ -380,8 +378,5 @@ vly_status vly_registry_file(const vly_registry *registry, uint32_t index,
         .interfaces = entry->interfaces,
         .hash = {hash.lane[0], hash.lane[1]},
     };
-    /* the caller may be older or newer than this library */
-    memcpy(info, &full,
-           info->struct_size < sizeof(full) ? info->struct_size : sizeof(full));
-    return VLY_OK;
+    return vly_struct_fill(info, &full, sizeof(full));
 }

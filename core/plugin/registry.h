@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The engine's interface of the registry. vly_registry_create and other
- * functions for users are declared in volley.h and
- * host.h.
+ * functions for users are declared in volley.h and host.h.
  */
 #ifndef VOLLEY_PLUGIN_REGISTRY_H
 #define VOLLEY_PLUGIN_REGISTRY_H

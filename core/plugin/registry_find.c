@@ -157,14 +157,14 @@ vly_status vly_device_find(const vly_registry *registry, const char *name,
                            uint32_t n_threads, vly_named_device *device,
                            vly_error *error)
 {
-    vly_named_device made = {.struct_size = sizeof(made)};
+    vly_named_device made = {0};
     vly_backend_spec spec;
     vly_device_spec found = {.struct_size = sizeof(found)};
     const vly_backend *backend = NULL;
     vly_status status = VLY_OK;
-    if (!name || !device)
-        return vly_fail(error, VLY_E_INVALID,
-                        "vly_device_find: an argument is NULL");
+    if (!name)
+        return vly_fail(error, VLY_E_INVALID, "vly_device_find: name is NULL");
+    VLY_TRY(vly_struct_check(device, sizeof(*device), "device", error));
     VLY_TRY(vly_backend_spec_parse(name, &spec, error));
     memcpy(made.id, spec.id, sizeof(made.id));
     if (registry && strcmp(spec.id, "auto") != 0) {
@@ -172,11 +172,10 @@ vly_status vly_device_find(const vly_registry *registry, const char *name,
                                     &found, error));
         made.flags = backend->flags;
         made.index = found.index;
-        made.n_threads = found.n_threads;
+        if ((backend->flags & VLY_BACKEND_HOST) != 0)
+            made.n_threads = found.n_threads;
     }
-    if (vly_struct_fill(device, &made, sizeof(made)) != VLY_OK)
-        status = vly_fail(error, VLY_E_INVALID,
-                          "vly_device_find: struct_size is not set");
+    (void)vly_struct_fill(device, &made, sizeof(made));
 out:
     return status;
 }

@@ -41,7 +41,7 @@ registry_entry *vly_registry_listed(const vly_registry *registry,
                                     const char *id);
 
 /* +1: from now on forks of the calling thread do not wait for threads that
- * prepare (prepare.h), because a driver that starts may fork; -1: they wait
+ * prepare (prepare.c), because a driver that starts may fork; -1: they wait
  * again. */
 void vly_forks_exempt(int by);
 

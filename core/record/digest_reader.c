@@ -211,12 +211,10 @@ vly_status vly_digest_reader_next(vly_digest_reader *reader,
                                   vly_digest_entry *entry, int *more,
                                   vly_error *error)
 {
-    vly_digest_entry read = {.struct_size = sizeof read};
+    vly_digest_entry read = {0};
     bool found = false;
     vly_status status = VLY_OK;
-    if (entry->struct_size < sizeof entry->struct_size)
-        return vly_fail(error, VLY_E_INVALID,
-                        "vly_digest_reader_next: struct_size is not set");
+    VLY_TRY(vly_struct_check(entry, sizeof *entry, "entry", error));
     VLY_TRY(next_line(reader, &found, error));
     if (!found) {
         *more = 0;

@@ -22,6 +22,22 @@ static const tool_command *const commands[] = {
 #undef ENTRY
         NULL};
 
+/* What the command has loaded before it reads the options that need a genome;
+ * the same for all inputs. */
+static vly_genome *loaded_genome(void)
+{
+    static const char text[] = "format = 1\n[run]\ndt_ms = 0.1\nms = 100\n"
+                               "[area.A]\nmodel = \"lif_psc_delta\"\n"
+                               "neurons = 3\n";
+    static vly_genome *genome;
+    vly_error error = VLY_ERROR_INIT;
+    if (genome == NULL)
+        demand(vly_genome_parse(text, sizeof text - 1, "net.toml", NULL, 0,
+                                &genome, &error) == VLY_OK,
+               error.message);
+    return genome;
+}
+
 /* Options of all parts of a run. */
 static void check_run(const tool_args *args)
 {
@@ -31,9 +47,12 @@ static void check_run(const tool_args *args)
         vly_status status = run_parts_read(&job, args, &error);
         if (status != VLY_OK)
             demand_sentence(status, &error);
+        job.build.genome = loaded_genome();
+        job.plan.n_bursts = 1000;
         status = run_parts_read_more(&job, args, &error);
         if (status != VLY_OK)
             demand_sentence(status, &error);
+        job.build.genome = NULL;
     }
     run_job_deinit(&job);
 }
@@ -99,6 +118,7 @@ static void check(const tool_args *args)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    (void)loaded_genome(); /* its memory is not that of an input */
     const uint64_t live = vly_memory_live();
     char volley[] = "volley";
     char *argv[WORDS_MAX + 2] = {volley, volley};

@@ -22,7 +22,7 @@ foreach(name validate dead memory)
                  DEPENDS cpu erring failing)
 endforeach()
 vly_test(test_api_host LABELS unit
-         SOURCES test_api_host.c engine_fixture.c DEPENDS cpu)
+         SOURCES test_api_host.c engine_fixture.c DEPENDS cpu template)
 vly_test(test_api_record LABELS unit
          SOURCES test_api_record.c engine_fixture.c DEPENDS cpu)
 vly_test(test_probe LABELS unit TIMEOUT 120

@@ -234,6 +234,10 @@ static void devices_by_name(void **state)
     assert_ok(vly_device_find(f.registry, "cpu", 2, &device, &f.error),
               f.error);
     assert_int_equal(device.n_threads, 2);
+    assert_ok(vly_device_find(f.registry, "template:1", 2, &device, &f.error),
+              f.error);
+    assert_int_equal(device.index, 1);
+    assert_int_equal(device.n_threads, 0); /* it is not on the host */
     assert_ok(vly_device_find(f.registry, "auto", 2, &device, &f.error),
               f.error);
     assert_string_equal(device.id, "auto");
@@ -241,6 +245,9 @@ static void devices_by_name(void **state)
                  VLY_E_INVALID, &f.error, "cpu:x");
     assert_fails(vly_device_find(f.registry, "none", 1, &device, &f.error),
                  VLY_E_UNSUPPORTED, &f.error, "none");
+    device.struct_size = 0;
+    assert_fails(vly_device_find(f.registry, "cpu", 1, &device, &f.error),
+                 VLY_E_INVALID, &f.error, "struct_size");
     assert_true(vly_plugin_id_valid("cpu") && !vly_plugin_id_valid("auto"));
     fixture_deinit(&f);
 }

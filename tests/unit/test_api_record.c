@@ -72,7 +72,12 @@ static void areas_that_are_left_out(void **state)
         assert_true(area.name[0] == "ABC"[a]);
     }
     assert_int_equal(vly_spike_reader_area(reader, 3, &area), VLY_E_INVALID);
-    info.struct_size--;
+    info = (vly_recording_info){.struct_size =
+                                    offsetof(vly_recording_info, dt_ms)};
+    assert_int_equal(vly_spike_reader_info(reader, &info), VLY_OK);
+    assert_int_equal(info.n_areas, 3);
+    assert_true(info.dt_ms == 0); /* after the end of a shorter struct */
+    info.struct_size = 0;
     assert_int_equal(vly_spike_reader_info(reader, &info), VLY_E_INVALID);
     for (int i = 0; i < 3; i++) {
         assert_ok(vly_spike_reader_next(reader, &burst, &ids, &n, &error),

@@ -106,7 +106,8 @@ static void part_print(ranks_report *report, const built_part *part)
                    tool_thousands(part->n_neurons),
                    tool_thousands(part->n_synapses), tool_bytes(part->bytes),
                    part->peak_bytes ? tool_bytes(part->peak_bytes) : "-",
-                   tool_seconds(part->seconds), tool_hash_text(&part->digest));
+                   tool_seconds(part->seconds),
+                   tool_hash_text(part->digest.lane));
         return;
     }
     json_object(json, NULL);
@@ -118,7 +119,7 @@ static void part_print(ranks_report *report, const built_part *part)
     json_u64(json, "bytes", part->bytes);
     json_u64(json, "peak_bytes", part->peak_bytes);
     json_number(json, "seconds", part->seconds);
-    json_text(json, "digest", tool_hash_text(&part->digest));
+    json_text(json, "digest", tool_hash_text(part->digest.lane));
     json_object_end(json);
 }
 
@@ -129,7 +130,7 @@ static void sum_print(const ranks_report *report)
     tool_print("%6s %14s %18s %12s %12s %10s  %s\n", "sum",
                tool_thousands(report->genome->n_neurons),
                tool_thousands(report->n_synapses), "", "", "",
-               tool_hash_text(&report->digest));
+               tool_hash_text(report->digest.lane));
 }
 
 /* same NULL: there are no parts to compare with. */
@@ -141,7 +142,8 @@ static void whole_print(ranks_report *report, const vly_connectome *whole,
         tool_print("%6s %14s %18s %12s %12s %10s  %s\n", "whole",
                    tool_thousands(report->genome->n_neurons),
                    tool_thousands(whole->desc.n_synapses),
-                   tool_bytes(whole->n_bytes), "", "", tool_hash_text(&digest));
+                   tool_bytes(whole->n_bytes), "", "",
+                   tool_hash_text(digest.lane));
         if (same != NULL)
             tool_print("the parts %s the whole\n", *same ? "are" : "are not");
         return;
@@ -149,7 +151,7 @@ static void whole_print(ranks_report *report, const vly_connectome *whole,
     json_object(json, "whole");
     json_u64(json, "synapses", whole->desc.n_synapses);
     json_u64(json, "bytes", whole->n_bytes);
-    json_text(json, "digest", tool_hash_text(&digest));
+    json_text(json, "digest", tool_hash_text(digest.lane));
     if (same != NULL)
         json_bool(json, "same", *same);
     json_object_end(json);

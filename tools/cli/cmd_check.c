@@ -254,13 +254,13 @@ static void note_empty(const vly_genome *genome, const vly_connectome *built)
 static void print_hashes(const vly_genome *genome, const vly_connectome *built,
                          uint32_t n_threads)
 {
-    tool_print("genome hash   %s\n", tool_hash_text(&genome->hash));
+    tool_print("genome hash   %s\n", tool_hash_text(genome->hash.lane));
     if (built == NULL)
         return;
     uint64_t digest[2];
     vly_connectome_get_digest(built, n_threads, digest);
-    tool_print("connectome hash   %s\n", tool_hash_text(&built->hash));
-    tool_print("connectome digest %s\n", tool_hash_lanes(digest));
+    tool_print("connectome hash   %s\n", tool_hash_text(built->hash.lane));
+    tool_print("connectome digest %s\n", tool_hash_text(digest));
 }
 
 static void print_sums(const vly_genome *genome, const vly_connectome *built)

@@ -45,8 +45,8 @@ static vly_status check_headers(const side *a, const side *b, vly_error *error)
         return vly_fail(error, VLY_E_INVALID,
                         "%s and %s are of different genomes: %s and %s; wanted "
                         "two runs of one genome with the same seeds",
-                        a->path, b->path, tool_hash_lanes(a->info.genome_hash),
-                        tool_hash_lanes(b->info.genome_hash));
+                        a->path, b->path, tool_hash_text(a->info.genome_hash),
+                        tool_hash_text(b->info.genome_hash));
     if (a->info.dt_ms < b->info.dt_ms || a->info.dt_ms > b->info.dt_ms)
         return vly_fail(error, VLY_E_INVALID,
                         "%s has dt %g ms, %s %g ms: wanted the same", a->path,
@@ -100,8 +100,8 @@ static vly_status compare(side *a, side *b, bool common, int *code,
     if (!same_hash(a->info.connectome_hash, b->info.connectome_hash))
         tool_message("the connectomes differ although the genome is the same: "
                      "%s and %s",
-                     tool_hash_lanes(a->info.connectome_hash),
-                     tool_hash_lanes(b->info.connectome_hash));
+                     tool_hash_text(a->info.connectome_hash),
+                     tool_hash_text(b->info.connectome_hash));
     for (;;) {
         VLY_TRY(next(a, error));
         VLY_TRY(next(b, error));

@@ -153,7 +153,7 @@ static void print_plugin(const vly_registry *registry,
         tool_print("    offers %s\n", tool_plain(info->interfaces, &a));
     if (info->build[0] != '\0')
         tool_print("    built with %s\n", tool_plain(info->build, &a));
-    tool_print("    file hash %s\n", tool_hash_lanes(info->hash));
+    tool_print("    file hash %s\n", tool_hash_text(info->hash));
     print_devices(&all);
     vly_telemetry_source source;
     if (tells(registry, info, &source))
@@ -195,7 +195,7 @@ static void put_plugin(const vly_registry *registry,
     json_text(json, "file", info->path);
     json_text(json, "interfaces", info->interfaces);
     json_text(json, "build", info->build);
-    json_text(json, "hash", tool_hash_lanes(info->hash));
+    json_text(json, "hash", tool_hash_text(info->hash));
     put_devices(&all, json);
     vly_telemetry_source source;
     if (tells(registry, info, &source))

@@ -26,7 +26,7 @@ static int run(const tool_args *args)
     if (status != VLY_OK)
         return tool_fail(&error);
     if (tool_has(args, "hash"))
-        tool_print("%s\n", tool_hash_lanes(tool_genome_info(genome).hash));
+        tool_print("%s\n", tool_hash_text(tool_genome_info(genome).hash));
     else
         tool_print("%s", tool_genome_info(genome).resolved);
     vly_genome_destroy(genome);

@@ -160,13 +160,12 @@ vly_status tool_backend_check(vly_registry *registry, const char *backend,
         char one[VLY_BACKEND_ONE_BYTES];
         vly_named_device device = {.struct_size = sizeof device};
         VLY_TRY(vly_ranks_pick(backend, k, one, &n, error));
-        VLY_TRY(vly_device_find(NULL, one, 1, &device, error));
+        VLY_TRY(vly_device_find(registry, one, 1, &device, error));
         if (n > 1 && strcmp(device.id, "auto") == 0)
             return vly_fail(error, VLY_E_INVALID,
                             "backend \"%.200s\": auto in a list, wanted the "
                             "name of each backend",
                             backend);
-        VLY_TRY(vly_device_find(registry, one, 1, &device, error));
     }
 out:
     return status;

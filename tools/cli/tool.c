@@ -171,17 +171,11 @@ const char *tool_seconds(double seconds)
     return text;
 }
 
-const char *tool_hash_text(const vly_hash *hash)
+const char *tool_hash_text(const uint64_t hash[2])
 {
     char *text = next_text();
-    vly_hash_print(*hash, text);
+    vly_hash_print((vly_hash){{hash[0], hash[1]}}, text);
     return text;
-}
-
-const char *tool_hash_lanes(const uint64_t hash[2])
-{
-    const vly_hash both = {{hash[0], hash[1]}};
-    return tool_hash_text(&both);
 }
 
 const char *tool_time_text(void)

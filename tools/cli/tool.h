@@ -32,14 +32,13 @@ void tool_message(const char *format, ...)
 int tool_fail(const vly_error *error);
 
 /* Numbers for people; the text is in a ring of 16 buffers per thread. */
-const char *tool_thousands(uint64_t value);          /* "12,500" */
-const char *tool_bytes(uint64_t bytes);              /* "1.25 GB" */
-const char *tool_seconds(double seconds);            /* "3.2 s", "4 min 10 s" */
-const char *tool_hash_text(const vly_hash *hash);    /* 32 hex digits */
-const char *tool_hash_lanes(const uint64_t hash[2]); /* the same */
-const char *tool_time_text(void);                    /* now, UTC, ISO 8601 */
-const char *tool_rate_text(double value);   /* three digits: "12.3 M" */
-const char *tool_number_text(double value); /* shortest that is exact */
+const char *tool_thousands(uint64_t value);         /* "12,500" */
+const char *tool_bytes(uint64_t bytes);             /* "1.25 GB" */
+const char *tool_seconds(double seconds);           /* "3.2 s", "4 min 10 s" */
+const char *tool_hash_text(const uint64_t hash[2]); /* 32 hex digits */
+const char *tool_time_text(void);                   /* now, UTC, ISO 8601 */
+const char *tool_rate_text(double value);           /* three digits: "12.3 M" */
+const char *tool_number_text(double value);         /* shortest that is exact */
 
 /* printf to stdout. Control sequences of terminals are escaped, line breaks are
  * kept. Errors of stdout are checked once, at the end of main. */

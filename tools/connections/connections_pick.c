@@ -114,34 +114,34 @@ static uint32_t count_projections(const vly_connectome *connectome)
     return vly_connectome_projection_count(connectome);
 }
 
-static bool same_pair(const vly_connectome *connectome, uint32_t p, uint32_t k)
+static bool same_pair(const vly_projection_info *a,
+                      const vly_projection_info *b)
 {
-    const vly_projection_info a = info_of(connectome, p);
-    const vly_projection_info b = info_of(connectome, k);
-    return a.source_area == b.source_area && a.target_area == b.target_area &&
-           strcmp(a.map, b.map) == 0;
+    return a->source_area == b->source_area &&
+           a->target_area == b->target_area && strcmp(a->map, b->map) == 0;
 }
 
 /* Does a map connect one pair of areas only? */
-static bool is_only(const vly_connectome *connectome, uint32_t p)
+static bool is_only(const vly_connectome *connectome,
+                    const vly_projection_info *one)
 {
-    const char *map = info_of(connectome, p).map;
-    for (uint32_t k = 0; k < count_projections(connectome); k++)
-        if (strcmp(info_of(connectome, k).map, map) == 0 &&
-            !same_pair(connectome, p, k))
+    for (uint32_t k = 0; k < count_projections(connectome); k++) {
+        const vly_projection_info info = info_of(connectome, k);
+        if (strcmp(info.map, one->map) == 0 && !same_pair(&info, one))
             return false;
+    }
     return true;
 }
 
 static bool is_wanted(const vly_connectome *connectome,
-                      const connections_pick *pick, uint32_t p)
+                      const connections_pick *pick,
+                      const vly_projection_info *info)
 {
-    const vly_projection_info info = info_of(connectome, p);
-    return (pick->map == NULL || strcmp(pick->map, info.map) == 0) &&
+    return (pick->map == NULL || strcmp(pick->map, info->map) == 0) &&
            is_at(&pick->source,
-                 tool_area_info(connectome, info.source_area).name) &&
+                 tool_area_info(connectome, info->source_area).name) &&
            is_at(&pick->target,
-                 tool_area_info(connectome, info.target_area).name);
+                 tool_area_info(connectome, info->target_area).name);
 }
 
 static vly_status check_map(const vly_connectome *connectome, const char *map,
@@ -151,12 +151,14 @@ static vly_status check_map(const vly_connectome *connectome, const char *map,
     char text[VLY_HINT_SIZE];
     if (map == NULL)
         return VLY_OK;
+    vly_projection_info before = {0};
     for (uint32_t p = 0; p < count_projections(connectome); p++) {
-        const char *found = info_of(connectome, p).map;
-        if (strcmp(found, map) == 0)
+        const vly_projection_info info = info_of(connectome, p);
+        if (strcmp(info.map, map) == 0)
             return VLY_OK;
-        if (p == 0 || !same_pair(connectome, p - 1, p))
-            vly_suggest_offer(&near, map, found);
+        if (p == 0 || !same_pair(&before, &info))
+            vly_suggest_offer(&near, map, info.map);
+        before = info;
     }
     if (near.best != NULL) /* the name may be a word of the language */
         return vly_fail(error, VLY_E_INVALID,
@@ -168,15 +170,14 @@ static vly_status check_map(const vly_connectome *connectome, const char *map,
 }
 
 static void add_pair(const vly_connectome *connectome, uint32_t p,
-                     connections_pair *pair)
+                     const vly_projection_info *info, connections_pair *pair)
 {
-    const vly_projection_info info = info_of(connectome, p);
     *pair = (connections_pair){
-        .map = info.map,
-        .source = tool_area_info(connectome, info.source_area).name,
-        .target = tool_area_info(connectome, info.target_area).name,
+        .map = info->map,
+        .source = tool_area_info(connectome, info->source_area).name,
+        .target = tool_area_info(connectome, info->target_area).name,
         .suffix = vly_connectome_weight_suffix(connectome, p),
-        .only = is_only(connectome, p)};
+        .only = is_only(connectome, info)};
 }
 
 vly_status connections_pairs(const vly_connectome *connectome,
@@ -185,6 +186,7 @@ vly_status connections_pairs(const vly_connectome *connectome,
                              vly_error *error)
 {
     const uint32_t n_projections = count_projections(connectome);
+    vly_projection_info before = {0}; /* of the last pair */
     uint32_t n = 0;
     vly_status status = check_map(connectome, pick->map, error);
     if (status != VLY_OK)
@@ -194,11 +196,13 @@ vly_status connections_pairs(const vly_connectome *connectome,
     if (made == NULL)
         return vly_fail_nomem(error, n_projections * sizeof *made, "maps");
     for (uint32_t p = 0; p < n_projections; p++) {
-        if (!is_wanted(connectome, pick, p))
+        const vly_projection_info info = info_of(connectome, p);
+        if (!is_wanted(connectome, pick, &info))
             continue;
-        if (n == 0 || !same_pair(connectome, made[n - 1].parts[0], p) ||
+        if (n == 0 || !same_pair(&before, &info) ||
             made[n - 1].n_parts == CONNECTIONS_PARTS)
-            add_pair(connectome, p, &made[n++]);
+            add_pair(connectome, p, &info, &made[n++]);
+        before = info;
         made[n - 1].parts[made[n - 1].n_parts++] = p;
     }
     *pairs = made;

@@ -233,7 +233,7 @@ static void print_elf(const elf_file *elf, const vly_hash *hash)
     read_build_id(elf, id);
     if (id[0] != '\0')
         tool_print("build id    %s\n", id);
-    tool_print("file hash   %s\n", tool_hash_text(hash));
+    tool_print("file hash   %s\n", tool_hash_text(hash->lane));
 }
 
 vly_status inspect_elf(const char *path, vly_error *error)

@@ -4,7 +4,6 @@
 #include "tools/inspect/inspect_file.h"
 
 #include <volley/host.h>
-
 #include <volley/record.h>
 
 #include <errno.h>
@@ -71,7 +70,7 @@ vly_status inspect_genome(const char *path, const tool_overrides *overrides,
     tool_plain_text title;
     tool_print("genome%s%s\n", info.title != NULL ? ": " : "",
                info.title != NULL ? tool_plain(info.title, &title) : "");
-    tool_print("hash       %s\n", tool_hash_lanes(info.hash));
+    tool_print("hash       %s\n", tool_hash_text(info.hash));
     tool_print("length     %s bursts of %g ms\n", tool_thousands(info.n_bursts),
                info.dt_ms);
     tool_print("neurons    %s in %u areas\n", tool_thousands(info.n_neurons),
@@ -88,9 +87,10 @@ vly_status inspect_genome(const char *path, const tool_overrides *overrides,
 
 static void print_areas(const vly_connectome *connectome)
 {
+    const uint32_t n_areas = tool_connectome_info(connectome).n_areas;
     tool_print("\n%-24s %-16s %14s %12s   %s\n", "area", "model", "neurons",
                "first", "q of the ports");
-    for (uint32_t a = 0; a < tool_connectome_info(connectome).n_areas; a++) {
+    for (uint32_t a = 0; a < n_areas; a++) {
         const vly_area_info area = tool_area_info(connectome, a);
         tool_print("%-24s %-16s %14s %12s  ", area.name, area.model,
                    tool_thousands(area.n_neurons), tool_thousands(area.first));
@@ -175,13 +175,13 @@ vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
         return status;
     const vly_connectome_info info = tool_connectome_info(connectome);
     tool_print("connectome%s\n", verify ? ", checksums verified" : "");
-    tool_print("hash         %s\n", tool_hash_lanes(info.hash));
+    tool_print("hash         %s\n", tool_hash_text(info.hash));
     if (verify) { /* follows all rows and reads the whole file */
         uint64_t digest[2];
         vly_connectome_get_digest(connectome, 0, digest);
-        tool_print("digest       %s\n", tool_hash_lanes(digest));
+        tool_print("digest       %s\n", tool_hash_text(digest));
     }
-    tool_print("genome hash  %s\n", tool_hash_lanes(info.genome_hash));
+    tool_print("genome hash  %s\n", tool_hash_text(info.genome_hash));
     tool_print("neurons      %s\n", tool_thousands(info.n_neurons));
     tool_print("synapses     %s\n", tool_thousands(info.n_synapses));
     tool_print("largest delay %u bursts, Q %u\n", info.max_delay, info.feagi_q);
@@ -248,11 +248,11 @@ vly_status inspect_checkpoint(const char *path, vly_error *error)
     tool_print("checkpoint, checksums verified\n");
     tool_print("version          %u, by volley %s\n", about.version,
                tool_plain(about.engine, &engine));
-    tool_print("genome hash      %s\n", tool_hash_lanes(info.genome_hash));
-    tool_print("connectome hash  %s\n", tool_hash_lanes(info.connectome_hash));
+    tool_print("genome hash      %s\n", tool_hash_text(info.genome_hash));
+    tool_print("connectome hash  %s\n", tool_hash_text(info.connectome_hash));
     if (info.connectome_digest[0] != 0 || info.connectome_digest[1] != 0)
         tool_print("connectome digest %s\n",
-                   tool_hash_lanes(info.connectome_digest));
+                   tool_hash_text(info.connectome_digest));
     tool_print("bursts           %s\n", tool_thousands(info.bursts));
     tool_print("neurons          %s\n", tool_thousands(info.n_neurons));
     tool_print("spikes           %s\n", tool_thousands(info.spikes));
@@ -276,7 +276,7 @@ static void print_plugin(const vly_plugin_info *info)
                info->version, info->status == VLY_OK ? "ok" : info->reason);
     tool_print("offers      %s\n", info->interfaces);
     tool_print("built with  %s\n", info->build);
-    tool_print("file hash   %s\n", tool_hash_lanes(info->hash));
+    tool_print("file hash   %s\n", tool_hash_text(info->hash));
 }
 
 /* Points for run --probe, if the plugin is a backend. */
@@ -323,8 +323,8 @@ static void print_log(const vly_digest_info *info, uint64_t bursts,
                       uint64_t spikes, uint64_t digest)
 {
     tool_print("digest log\ngenome hash      %s\nconnectome hash  %s\n",
-               tool_hash_lanes(info->genome_hash),
-               tool_hash_lanes(info->connectome_hash));
+               tool_hash_text(info->genome_hash),
+               tool_hash_text(info->connectome_hash));
     tool_print("network          %s neurons, %s synapses, dt %g ms\n",
                tool_thousands(info->n_neurons),
                tool_thousands(info->n_synapses), info->dt_ms);

@@ -56,12 +56,12 @@ static void print_head(const vly_stream_head *head)
 {
     tool_print("recording (stream)\ngenome   %s\ndt_ms    %g\nfrom     burst "
                "%s\n",
-               tool_hash_text(&head->genome_hash), head->dt_ms,
+               tool_hash_text(head->genome_hash.lane), head->dt_ms,
                tool_thousands(head->first_burst));
     if (head->connectome_digest.lane[0] != 0 ||
         head->connectome_digest.lane[1] != 0)
         tool_print("connectome digest %s\n",
-                   tool_hash_text(&head->connectome_digest));
+                   tool_hash_text(head->connectome_digest.lane));
     for (uint32_t r = 0; r < head->n_reports; r++) {
         const vly_stream_report *report = &head->reports[r];
         tool_plain_text area;

@@ -150,7 +150,7 @@ static vly_status load_genome(const rerun *again, run_job *job,
         return status;
     const char *wanted = json_find_text(&again->manifest, "genome_hash");
     const char *found =
-        tool_hash_lanes(tool_genome_info(job->build.genome).hash);
+        tool_hash_text(tool_genome_info(job->build.genome).hash);
     if (wanted != NULL && strcmp(wanted, found) == 0)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
@@ -194,7 +194,7 @@ static int print_result(const rerun *again, const run_job *job)
     const char *network = json_find_text(&again->manifest, "connectome_digest");
     /* missing in a manifest of an older version */
     bool same_network =
-        network == NULL || strcmp(network, tool_hash_lanes(digest)) == 0;
+        network == NULL || strcmp(network, tool_hash_text(digest)) == 0;
     bool same = result->digest == again->digest &&
                 result->state_digest == again->state_digest && same_network;
     tool_print("%s: %s bursts, %s spikes on %s\n",
@@ -208,7 +208,7 @@ static int print_result(const rerun *again, const run_job *job)
     if (!same_network)
         tool_print("another connectome: its digest is %s, the manifest has "
                    "%.40s\n",
-                   tool_hash_lanes(digest), network);
+                   tool_hash_text(digest), network);
     tool_print("the manifest has %016" PRIx64 " and %016" PRIx64 "\n",
                again->digest, again->state_digest);
     return TOOL_EXIT_DIFFERS;

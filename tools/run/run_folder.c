@@ -61,9 +61,9 @@ static void put_genome(const run_job *job, json_writer *json)
     vly_connectome_get_digest(connectome, plan->n_threads, digest);
     json_text(json, "genome", plan->path);
     json_text(json, "genome_resolved", "genome.resolved.toml");
-    json_text(json, "genome_hash", tool_hash_lanes(genome.hash));
-    json_text(json, "connectome_hash", tool_hash_lanes(info.hash));
-    json_text(json, "connectome_digest", tool_hash_lanes(digest));
+    json_text(json, "genome_hash", tool_hash_text(genome.hash));
+    json_text(json, "connectome_hash", tool_hash_text(info.hash));
+    json_text(json, "connectome_digest", tool_hash_text(digest));
     json_array(json, "overrides");
     for (uint32_t i = 0; i < plan->overrides.n; i++) {
         json_object(json, NULL);
@@ -108,7 +108,7 @@ static void put_plugins(const run_job *job, json_writer *json)
         json_text(json, "version", info.version);
         json_text(json, "build", info.build);
         json_text(json, "file", info.path);
-        json_text(json, "hash", tool_hash_lanes(info.hash));
+        json_text(json, "hash", tool_hash_text(info.hash));
         json_text(json, "reason", info.reason);
         json_object_end(json);
     }

@@ -250,14 +250,13 @@ void run_report_json(const run_job *job, json_writer *json)
     json_object(json, NULL);
     json_text(json, "genome", job->plan.path);
     json_text(json, "title", genome.title);
-    json_text(json, "genome_hash", tool_hash_lanes(genome.hash));
+    json_text(json, "genome_hash", tool_hash_text(genome.hash));
     uint64_t digest[2];
     vly_connectome_get_digest(job->build.connectome, job->plan.n_threads,
                               digest);
-    json_text(
-        json, "connectome_hash",
-        tool_hash_lanes(tool_connectome_info(job->build.connectome).hash));
-    json_text(json, "connectome_digest", tool_hash_lanes(digest));
+    json_text(json, "connectome_hash",
+              tool_hash_text(tool_connectome_info(job->build.connectome).hash));
+    json_text(json, "connectome_digest", tool_hash_text(digest));
     json_text(json, "backend", stats->backend);
     json_text(json, "device", stats->device);
     json_text(json, "plan", stats->plan);

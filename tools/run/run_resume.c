@@ -74,8 +74,8 @@ static vly_status check_genome(const run_job *job, vly_error *error)
         return vly_fail(error, VLY_E_INVALID,
                         "%s: checkpoint of another genome: its hash is %s, "
                         "that of %s with its seeds and --set is %s",
-                        path, tool_hash_text(&theirs), job->plan.path,
-                        tool_hash_text(&genome->hash));
+                        path, tool_hash_text(theirs.lane), job->plan.path,
+                        tool_hash_text(genome->hash.lane));
     if (info.bursts > job->plan.n_bursts)
         return vly_fail(error, VLY_E_INVALID,
                         "%s: checkpoint after burst %" PRIu64
@@ -187,7 +187,7 @@ static vly_status check_manifest(const run_job *job, const char *manifest,
     if (status != VLY_OK)
         return status;
     const char *theirs = json_find_text(&root, "genome_hash");
-    const char *ours = tool_hash_text(&job->build.genome->hash);
+    const char *ours = tool_hash_text(job->build.genome->hash.lane);
     if (theirs == NULL || strcmp(theirs, ours) != 0)
         status = vly_fail(error, VLY_E_INVALID,
                           "%s: manifest of another genome, so its folder is "

@@ -82,7 +82,7 @@ typedef struct vly_rank_figures {
     uint64_t waited_ns; /* for others in calls, but for those that make a net */
 } vly_rank_figures;
 /* Rank 0: figures of any rank, as of the end of the last call. [any-thread]
- * Errors  E_INVALID struct_size is not set */
+ * Errors  E_INVALID no such rank, or struct_size is not set */
 VLY_API vly_status vly_ranks_figures(const vly_rank_group *group, uint32_t rank,
                                      vly_rank_figures *figures);
 /* Rank 0: "cuda:1", the device of the net that was made last; borrowed.

@@ -66,9 +66,10 @@ VLY_API uint64_t vly_recorder_count(const vly_recorder *recorder);
 VLY_API vly_status vly_recorder_close(vly_recorder *recorder, vly_error *error);
 
 /* Converts a whole stream: path *.h5, *.hdf5 or *.sonata gets SONATA, any other
- * one CSV. n_spikes: of the stream; NULL is legal. [any-thread], with SONATA
- * one at a time Errors  E_IO; E_PARSE not a stream, cut or damaged: no file is
- * written; E_INVALID path ends in .vls; E_UNSUPPORTED this build has no HDF5;
+ * one CSV. n_spikes: of the stream; NULL is legal.
+ * Thread  [any-thread], with SONATA one at a time
+ * Errors  E_IO; E_PARSE not a stream, cut or damaged: no file is written;
+ *         E_INVALID path ends in .vls; E_UNSUPPORTED this build has no HDF5;
  *         E_NOMEM */
 VLY_API vly_status vly_recording_convert(const char *stream, const char *path,
                                          uint64_t *n_spikes, vly_error *error);
@@ -100,7 +101,7 @@ typedef struct vly_recording_area {
 VLY_API vly_status vly_spike_reader_open(const char *path,
                                          vly_spike_reader **reader,
                                          vly_error *error);
-/* Errors  E_INVALID struct_size is too small; of area also: no such area */
+/* Errors  E_INVALID struct_size is not set; of area also: no such area */
 VLY_API vly_status vly_spike_reader_info(const vly_spike_reader *reader,
                                          vly_recording_info *info);
 VLY_API vly_status vly_spike_reader_area(const vly_spike_reader *reader,
