@@ -97,8 +97,10 @@ static void count_task(void *arg, uint32_t slot, uint64_t part)
     uint32_t some[BUCKETS_BEST]; /* 16 KB, which stay cached */
     const bool few = work->plan.n_buckets <= BUCKETS_BEST;
     uint64_t last = part_end(work, part);
-    memset(some, 0, sizeof(some));
-    memset(counts, 0, work->plan.n_buckets * sizeof(*counts));
+    if (few)
+        memset(some, 0, sizeof(some));
+    else
+        memset(counts, 0, work->plan.n_buckets * sizeof(*counts));
     for (uint64_t k = part * work->part_size; k < last; k += VLY_WORDS) {
         uint32_t n = last - k < VLY_WORDS ? (uint32_t)(last - k) : VLY_WORDS;
         vly_rule_draw(work->job, k, n, sources, NULL);

@@ -133,7 +133,7 @@ static void print_start(const run_job *job)
                tool_seconds(job->build.seconds.load));
     tool_print("plugins %s, ", tool_seconds((double)start->plugins_ns * 1e-9));
     tool_print("network %s, ", tool_seconds(job->build.seconds.build));
-    tool_print("device %s more, ",
+    tool_print("wait for the device %s, ",
                tool_seconds((double)start->device.waited_ns * 1e-9));
     tool_print("net %s, first burst %s\n",
                tool_seconds(job->build.seconds.setup),
