@@ -213,43 +213,65 @@ static void total_number_once(void **state)
     }
 }
 
-/* Every synapse of a target is a word of the target's own sequence, of whatever
- * length and wherever the loops over them are cut. */
+/* Every synapse of a target is a word of the target's own sequence: the pair's
+ * rows, from n_from sources to n_to targets. */
+static void check_words(const builder *b, uint32_t n_from, uint32_t n_to)
+{
+    const vly_pair *pair = &b->genome.pairs[0];
+    const bool others = pair->from == pair->to && !pair->self;
+    vly_draws draws;
+    vly_connectome *c = built(b);
+    const vly_projection_desc *desc = &c->desc.projections[0];
+    assert_int_equal(vly_draws_init(&draws, b->genome.seed_network,
+                                    "map:", pair->stream, ":", "source"),
+                     VLY_OK);
+    const uint32_t first = c->desc.areas[pair->to].first;
+    uint64_t *at = malloc(n_from * sizeof *at);
+    assert_non_null(at);
+    memcpy(at, desc->row, n_from * sizeof *at);
+    for (uint32_t t = 0; t < n_to; t++)
+        for (uint32_t k = 0; k < pair->in_degree; k++) {
+            uint32_t word = vly_draws_word(&draws, ((uint64_t)t << 34) + k);
+            uint32_t source = vly_below(word, n_from - others);
+            source += others && source >= t;
+            assert_true(at[source] < desc->row[source + 1]);
+            assert_int_equal(desc->target[at[source]++], first + t);
+        }
+    free(at);
+    vly_connectome_destroy(c);
+}
+
+/* Of whatever length, and wherever the loops over them are cut. */
 static void in_degree_words(void **state)
 {
     (void)state;
     static const uint32_t sizes[][2] = {{1, 3},    {3, 70},    {150, 200},
                                         {1021, 7}, {1027, 40}, {2500, 9}};
     for (uint32_t i = 0; i < 12; i++) {
-        uint32_t degree = sizes[i / 2][0];
-        uint32_t n = sizes[i / 2][1];
+        const uint32_t n = sizes[i / 2][1];
         builder b;
-        vly_draws draws;
         builder_init(&b);
         builder_area(&b, "A", "lif_psc_delta", n);
         vly_pair *pair = builder_pair(&b, "m", 0, 0, VLY_RULE_FIXED_IN_DEGREE);
-        pair->in_degree = degree;
+        pair->in_degree = sizes[i / 2][0];
         pair->multiple = true;
         pair->self = i & 1;
-        vly_connectome *c = built(&b);
-        const vly_projection_desc *desc = &c->desc.projections[0];
-        assert_int_equal(vly_draws_init(&draws, b.genome.seed_network,
-                                        "map:", pair->stream, ":", "source"),
-                         VLY_OK);
-        uint64_t *at = malloc(n * sizeof *at);
-        assert_non_null(at);
-        memcpy(at, desc->row, n * sizeof *at);
-        for (uint32_t t = 0; t < n; t++)
-            for (uint32_t k = 0; k < degree; k++) {
-                uint32_t word = vly_draws_word(&draws, ((uint64_t)t << 34) + k);
-                uint32_t source = vly_below(word, pair->self ? n : n - 1);
-                source += !pair->self && source >= t;
-                assert_true(at[source] < desc->row[source + 1]);
-                assert_int_equal(desc->target[at[source]++], t);
-            }
-        free(at);
-        vly_connectome_destroy(c);
+        check_words(&b, n, n);
     }
+}
+
+/* More rows than 4,096 buckets of 1,024. */
+static void in_degree_many_rows(void **state)
+{
+    (void)state;
+    builder b;
+    builder_init(&b);
+    builder_area(&b, "A", "lif_psc_delta", 5000000);
+    builder_area(&b, "B", "lif_psc_delta", 300);
+    vly_pair *pair = builder_pair(&b, "m", 0, 1, VLY_RULE_FIXED_IN_DEGREE);
+    pair->in_degree = 2000;
+    pair->multiple = true;
+    check_words(&b, 5000000, 300);
 }
 
 static void in_degree_rule(void **state)
@@ -481,6 +503,7 @@ int main(void)
         cmocka_unit_test(total_number_no_self),
         cmocka_unit_test(total_number_once),
         cmocka_unit_test(in_degree_words),
+        cmocka_unit_test(in_degree_many_rows),
         cmocka_unit_test(in_degree_rule),
         cmocka_unit_test(out_degree_rule),
         cmocka_unit_test(bernoulli_rule),
