@@ -193,24 +193,6 @@ out:
     return status;
 }
 
-vly_status vly_vulkan_rule_check_set(const vly_backend_net *net,
-                                     uint32_t projection,
-                                     const vly_learning_desc *learning,
-                                     vly_error *error)
-{
-    const vly_projection_desc *p =
-        vly_common_projection_desc(net->desc, projection);
-    if (!vly_common_rule_users(p->learning->rule))
-        return VLY_OK;
-    if (vly_common_rule_users(learning->rule) &&
-        same_rule(p->learning, learning))
-        return VLY_OK;
-    return vly_support_fail(error, VLY_E_INVALID,
-                            "map %s: rule %s with other operations, wanted "
-                            "other coefficients only",
-                            p->map, learning->rule);
-}
-
 vly_status vly_vulkan_rule_set(vly_backend_net *net,
                                const vly_vulkan_plastic_map *map,
                                const vly_learning_desc *learning,
@@ -218,7 +200,7 @@ vly_status vly_vulkan_rule_set(vly_backend_net *net,
 {
     const uint32_t *coefs = learning->coefs + VLY_RULE_PROGRAM_HEAD;
     const uint32_t n = learning->coefs[1];
-    l->coefs[VLY_VULKAN_RULE_MOST] = learning->coefs[0];
+    l->coefs[VLY_VULKAN_RULE_MOST] = learning->most;
     return n > 0 ? vly_vulkan_upload(net, map->words, sizeof *coefs, coefs,
                                      n * sizeof *coefs, error)
                  : VLY_OK;
