@@ -109,13 +109,9 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
 /* ---- common_supports.c ------------------------------------------------- */
 
 /* Whether the net can run on a backend that has every model and every rule of
- * plasticity: they are known, their tables are the same, and the description is
- * consistent. */
+ * plasticity, and runs those of users: they are known, their tables are the
+ * same, and the description is consistent. */
 vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error);
-/* The same of a backend that runs users' models of so many ports, and users'
- * rules, as well. */
-vly_status vly_common_supports_programs(const vly_net_desc *desc,
-                                        uint32_t most_ports, vly_error *error);
 /* Of a port of an area; of ports 2 and 3 only if it has a program. */
 float vly_common_scale(const vly_area_desc *area, uint32_t port);
 /* Whether the weights of the projection choose the port by their sign. */
@@ -129,7 +125,7 @@ typedef struct vly_common_port {
 } vly_common_port;
 vly_common_port vly_common_port_of(const vly_net_desc *desc,
                                    const vly_projection_desc *p);
-/* vly_common_supports_programs with all ports, where such targets fit. */
+/* vly_common_supports, and whether such targets fit. */
 vly_status vly_common_supports_planes(const vly_net_desc *desc,
                                       vly_error *error);
 /* The program of an area; NULL: it has a built-in model. */

@@ -153,21 +153,8 @@ static vly_status check_port(const vly_area_desc *area, uint32_t port,
                             area->name, area->n_ports);
 }
 
-static vly_status check_learning(const vly_net_desc *desc, uint32_t index,
-                                 bool users, vly_error *error)
-{
-    const vly_learning_desc *learning = vly_common_learning(desc, index);
-    if (!users && learning && vly_common_rule_users(learning->rule))
-        return vly_support_fail(
-            error, VLY_E_UNSUPPORTED,
-            "map %s: the %s backend does not run rules of users (%s) yet",
-            vly_common_projection_desc(desc, index)->map, vly_support_plugin,
-            learning->rule);
-    return vly_common_check_learning(desc, index, error);
-}
-
 static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
-                                   bool users, vly_error *error)
+                                   vly_error *error)
 {
     const vly_projection_desc *p = vly_common_projection_desc(desc, index);
     if (p->source_area >= desc->n_areas || p->target_area >= desc->n_areas)
@@ -190,7 +177,7 @@ static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
                                 target->name, gain ? "FEAGI's" : "not FEAGI's");
     vly_status status = check_port(target, p->port, p->map, error);
     if (status == VLY_OK && (p->flags & VLY_PROJECTION_PLASTIC) != 0)
-        status = check_learning(desc, index, users, error);
+        status = vly_common_check_learning(desc, index, error);
     if (status == VLY_OK && (p->flags & VLY_PROJECTION_SHORT_TERM) != 0)
         status = vly_common_check_short_term(desc, index, error);
     return status;
@@ -258,9 +245,7 @@ static vly_status check_stimulus(const vly_net_desc *desc,
     return VLY_OK;
 }
 
-/* most_ports: of users' models; 0: none are taken. users: rules of users are */
-static vly_status check_net(const vly_net_desc *desc, uint32_t most_ports,
-                            bool users, vly_error *error)
+vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
 {
     if (!desc)
         return vly_support_fail(error, VLY_E_INVALID, "no net description");
@@ -269,18 +254,7 @@ static vly_status check_net(const vly_net_desc *desc, uint32_t most_ports,
     for (uint32_t i = 0; i < desc->n_areas && status == VLY_OK; i++) {
         const vly_area_desc *area = vly_common_area_desc(desc, i);
         const vly_program *program = vly_common_program(desc, i);
-        if (program && most_ports == 0)
-            status = vly_support_fail(error, VLY_E_UNSUPPORTED,
-                                      "area %s: the %s backend does not run "
-                                      "models of users yet",
-                                      area->name, vly_support_plugin);
-        else if (program && area->n_ports > most_ports)
-            status = vly_support_fail(
-                error, VLY_E_UNSUPPORTED,
-                "area %s: the %s backend does not run models with %u ports "
-                "yet, wanted at most %u",
-                area->name, vly_support_plugin, area->n_ports, most_ports);
-        else if (program)
+        if (program)
             status = vly_common_check_program(area, program, error);
         else
             status = check_area(area, first, error);
@@ -293,22 +267,11 @@ static vly_status check_net(const vly_net_desc *desc, uint32_t most_ports,
                                   "the areas have %llu neurons, the net %u",
                                   (unsigned long long)first, desc->n_neurons);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++)
-        status = check_projection(desc, i, users, error);
+        status = check_projection(desc, i, error);
     for (uint32_t i = 0; i < desc->n_stimuli && status == VLY_OK; i++)
         status =
             check_stimulus(desc, vly_common_stimulus_desc(desc, i), i, error);
     return status;
-}
-
-vly_status vly_common_supports(const vly_net_desc *desc, vly_error *error)
-{
-    return check_net(desc, 0, false, error);
-}
-
-vly_status vly_common_supports_programs(const vly_net_desc *desc,
-                                        uint32_t most_ports, vly_error *error)
-{
-    return check_net(desc, most_ports, true, error);
 }
 
 float vly_common_scale(const vly_area_desc *area, uint32_t port)
@@ -334,7 +297,7 @@ vly_common_port vly_common_port_of(const vly_net_desc *desc,
 vly_status vly_common_supports_planes(const vly_net_desc *desc,
                                       vly_error *error)
 {
-    vly_status status = check_net(desc, VLY_PORTS_MAX, true, error);
+    vly_status status = vly_common_supports(desc, error);
     /* the last target of port 2 or 3 */
     if (status == VLY_OK && vly_common_most_ports(desc) > 2 &&
         desc->n_neurons > UINT32_MAX / 3)

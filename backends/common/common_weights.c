@@ -85,15 +85,21 @@ vly_status vly_common_check_learning_set(const vly_net_desc *desc,
 {
     vly_status status = VLY_OK;
     VLY_TRY(check_learns(desc, projection, error));
-    const uint32_t wanted = vly_common_learning(desc, projection)->n_coefs;
-    if (learning->n_coefs != wanted)
-        status = vly_support_fail(
-            error, VLY_E_INVALID, "map %s: %u coefficients, wanted %u",
-            vly_common_projection_desc(desc, projection)->map,
-            learning->n_coefs, wanted);
-    else if (vly_common_rule_users(learning->rule))
-        status = vly_common_check_rule_words(
-            vly_common_projection_desc(desc, projection)->map, learning, error);
+    const vly_learning_desc *was = vly_common_learning(desc, projection);
+    const char *map = vly_common_projection_desc(desc, projection)->map;
+    if (learning->n_coefs != was->n_coefs)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: %u coefficients, wanted %u", map,
+                                learning->n_coefs, was->n_coefs);
+    if (!vly_common_rule_users(was->rule))
+        return VLY_OK;
+    /* the hash is that of the operations */
+    if (learning->rule_hash != was->rule_hash)
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "map %s: rule %s with other operations, wanted "
+                                "other coefficients only",
+                                map, learning->rule);
+    status = vly_common_check_rule_words(map, learning, error);
 out:
     return status;
 }

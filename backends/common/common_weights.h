@@ -25,7 +25,8 @@ vly_status vly_common_check_masters(const vly_net_desc *desc,
                                     uint64_t count, const int32_t *masters,
                                     vly_error *error);
 /* Whether learning may take the place of the projection's rule.
- * Errors  E_INVALID the projection does not learn; other coefficients */
+ * Errors  E_INVALID the projection does not learn; more or fewer coefficients;
+ *         other operations of a user's rule */
 vly_status vly_common_check_learning_set(const vly_net_desc *desc,
                                          uint32_t projection,
                                          const vly_learning_desc *learning,

@@ -335,7 +335,7 @@ vly_status vly_cpu_net_create(const vly_device_spec *device,
                               vly_backend_net **net, vly_error *error)
 {
     vly_status status = VLY_OK;
-    VLY_TRY(vly_common_supports_programs(desc, VLY_PORTS_MAX, error));
+    VLY_TRY(vly_common_supports(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     if (!device || device->index != 0 || device->n_threads == 0)
         return vly_support_fail(error, VLY_E_INVALID,

@@ -42,7 +42,7 @@ static vly_status device_info(uint32_t index, vly_device_info *info,
 
 static vly_status supports(const vly_net_desc *desc, vly_error *error)
 {
-    return vly_common_supports_programs(desc, VLY_PORTS_MAX, error);
+    return vly_common_supports(desc, error);
 }
 
 static const vly_backend backend = {

@@ -30,9 +30,10 @@
 #define AWAY_NS 1.6
 #define SECTOR 32.0
 /* Accumulators beyond so many bytes leave the first-level cache 28 KB, in which
- * every outstanding load needs a line: on two H100, 2% of 8 M neurons with rows
- * of 500, clusters of three (204 KB) took 371 us to deliver, where the other
- * terms predict 295 from those of two (122 KB).
+ * every outstanding load needs a line; rows then take CROWDED times as long. On
+ * two H100, 2% of 8 M neurons with rows of 500, a burst took 422 us with
+ * clusters of three (204 KB of shared memory) and 340 with clusters of two (122
+ * KB), where the other terms predict 0.77 of the time (bench/results/cuda.csv).
  */
 #define CROWDED_BYTES 200000.0
 #define CROWDED 1.63
@@ -196,13 +197,15 @@ static double predict_ns(const vly_cuda_shard *shard,
                     partition->slice / partition->sets * bytes;
     double away = spikes * row * n_shards / partition->n_slices /
                   partition->cluster * partition->once / partition->slice;
-    double idle = n_shards > 1 ? shard->n_units * n_shards / partition->n_blocks
-                               : 1.0; /* some multiprocessors have no block */
-    if (n_shards > 1 &&
-        bytes * partition->ring * partition->slice > CROWDED_BYTES)
-        idle *= CROWDED;
-    return spikes * sectors * idle / CACHE_BYTES_NS + copies / REMOTE_BYTES_NS +
-           away / AWAY_NS;
+    double slower = 1.0; /* on one device not measured */
+    if (n_shards > 1) {
+        /* multiprocessors without a block read nothing */
+        slower = shard->n_units * n_shards / partition->n_blocks;
+        if (bytes * partition->ring * partition->slice > CROWDED_BYTES)
+            slower *= CROWDED;
+    }
+    return spikes * sectors * slower / CACHE_BYTES_NS +
+           copies / REMOTE_BYTES_NS + away / AWAY_NS;
 }
 
 /* Bytes per synapse if parts of rows are padded to units. */
@@ -325,7 +328,7 @@ static vly_status try_clusters(vly_cuda_shard *shard, delay_range delays,
                                partition_choice *choice, vly_error *error)
 {
     vly_status status = VLY_OK;
-    /* others were measured on spans only */
+    /* on one device only powers of two were measured */
     const int any = shard->net->n_shards > 1;
     for (uint32_t c = 1; c <= VLY_CUDA_CLUSTER && status == VLY_OK; c++)
         if (cluster == c || (cluster == 0 && (any || (c & (c - 1)) == 0)))

@@ -11,7 +11,6 @@
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
-#include "cuda_rules.h"
 #include "cuda_short_term.h"
 
 /* The plan fits every net, but its cost is unknown: it is the last choice. */
@@ -50,9 +49,8 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
     const cudaStream_t stream = (cudaStream_t)shard->stream;
     const bool learns = vly_cuda_learns(shard);
-    const bool rules = learns && vly_cuda_has_rules(shard);
     const vly_cuda_programs *programs = &shard->programs.view;
-    if (rules)
+    if (shard->plastic.by_users)
         return (int)(programs->list != NULL
                          ? vly_cuda_launch_ports_rules(
                                &shard->view, wanted, &shard->plastic.view,
@@ -119,8 +117,8 @@ static void say(const vly_cuda_shard *shard, double synapses,
              "bursts; %u groups of rows, %.2f bytes a synapse; inputs of "
              "%u bursts in global memory",
              vly_cuda_learns(shard) ? " with learning" : "",
-             vly_cuda_has_rules(shard) ? " by users' rules" : "",
-             shard->n_blocks, VLY_CUDA_THREADS, shard->view.n_groups,
+             shard->plastic.by_users ? " by users' rules" : "", shard->n_blocks,
+             VLY_CUDA_THREADS, shard->view.n_groups,
              all_bytes(shard) / synapses, shard->view.ring);
     const size_t at = strlen(info->plan);
     vly_cuda_program_say(shard, info->plan + at, sizeof info->plan - at);

@@ -10,7 +10,6 @@
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
-#include "cuda_rules.h"
 
 static_assert(sizeof(vly_cuda_arrival) == 16, "one read");
 
@@ -264,7 +263,7 @@ int vly_cuda_learners_launch(const vly_cuda_shard *shard,
     const vly_cuda_learners *view = &shard->learners.view;
     const cudaStream_t stream = (cudaStream_t)shard->stream;
     return (
-        int)(vly_cuda_has_rules(shard)
+        int)(shard->plastic.by_users
                  ? vly_cuda_launch_learner_rules(&shard->view, launch,
                                                  &shard->resident, view, stream)
                  : vly_cuda_launch_learners(&shard->view, launch,
@@ -275,7 +274,7 @@ static cudaError_t flush(const vly_cuda_shard *shard)
 {
     const vly_cuda_learners *view = &shard->learners.view;
     const cudaStream_t stream = (cudaStream_t)shard->stream;
-    return vly_cuda_has_rules(shard)
+    return shard->plastic.by_users
                ? vly_cuda_launch_learner_rules_flush(&shard->view,
                                                      &shard->resident, view,
                                                      shard->net->burst, stream)

@@ -20,6 +20,7 @@ typedef struct vly_cuda_plastic {
     uint64_t swept;        /* burst of the last change by eligibilities */
     vly_cuda_given *given; /* [given_room] on the device */
     uint64_t given_room;
+    bool by_users; /* a map learns by a rule of a user; set first of all */
 } vly_cuda_plastic;
 
 /* Whether projections learn or have short-term plasticity. */

@@ -9,7 +9,6 @@
 #include "cuda_learning.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
-#include "cuda_rules.h"
 #include "cuda_splice.h"
 #include "cuda_steps.h"
 
@@ -113,7 +112,7 @@ static vly_status make_programs(vly_cuda_shard *shard, vly_cuda_program *list,
 static cudaError_t count_slots(const vly_cuda_shard *shard, uint32_t *n)
 {
     const bool learns = vly_cuda_learns(shard);
-    if (learns && vly_cuda_has_rules(shard))
+    if (shard->plastic.by_users)
         return vly_cuda_ports_rules_slots(n);
     if (shard->view.n_ports > 2)
         return learns ? vly_cuda_ports_learning_slots(n)

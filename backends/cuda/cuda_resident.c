@@ -11,7 +11,6 @@
 #include "cuda_learners.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
-#include "cuda_rules.h"
 #include "cuda_segments.h"
 #include "cuda_shifts.h"
 #include "cuda_store.h"
@@ -318,7 +317,7 @@ static void say(const vly_cuda_shard *shard, double synapses,
              "inputs of %u bursts in shared memory%s, one exchange a burst; "
              "%.2f bytes a synapse",
              shard->learners.view.n > 0 ? " with learning" : "",
-             vly_cuda_has_rules(shard) ? " by users' rules" : "",
+             shard->plastic.by_users ? " by users' rules" : "",
              shard->resident.n_blocks, shard->resident.slice,
              shard->view.max_delay,
              shard->resident.step != 0 ? " for shifted weights" : "",

@@ -20,9 +20,8 @@ static_assert(VLY_PROGRAM_CODES <= UINT8_MAX &&
                   VLY_CUDA_RULE_SLOTS <= UINT8_MAX,
               "one byte each in a step");
 
-bool vly_cuda_has_rules(const vly_cuda_shard *shard)
+bool vly_cuda_has_rules(const vly_net_desc *desc)
 {
-    const vly_net_desc *desc = shard->net->desc;
     for (uint32_t p = 0; p < desc->n_projections; p++) {
         const vly_learning_desc *learning = vly_common_learning(desc, p);
         if (learning != NULL && vly_common_rule_users(learning->rule))
@@ -165,7 +164,7 @@ int vly_cuda_rules_launch_flush(const vly_cuda_shard *shard)
     const vly_cuda_learnings *view = &shard->plastic.view;
     const uint64_t burst = shard->net->burst;
     const cudaStream_t stream = (cudaStream_t)shard->stream;
-    return (int)(vly_cuda_has_rules(shard)
+    return (int)(shard->plastic.by_users
                      ? vly_cuda_launch_rules_flush(view, burst, shard->n_blocks,
                                                    stream)
                      : vly_cuda_launch_learning_flush(view, burst,

@@ -8,8 +8,8 @@
 #include "cuda_base.h"
 #include "kernels/cuda/learning_kernels.h"
 
-/* Whether a map of the net learns by a rule of a user. */
-bool vly_cuda_has_rules(const vly_cuda_shard *shard);
+/* Whether a map learns by a rule of a user: plastic.by_users, made once. */
+bool vly_cuda_has_rules(const vly_net_desc *desc);
 /* The steps and the numbers of a rule of a user on the device, and what l says
  * of them in place of coefficients (vly_cuda_users_rule; all 0 before the first
  * time, which allocates). */

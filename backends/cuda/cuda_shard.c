@@ -14,6 +14,7 @@
 #include "cuda_net.h"
 #include "cuda_options.h"
 #include "cuda_plans.h"
+#include "cuda_rules.h"
 #include "cuda_splice.h"
 #include "cuda_stimulus.h"
 
@@ -155,6 +156,7 @@ vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
     shard->resident.split = net->wanted.split == VLY_CUDA_AUTO
                                 ? shortest_delay(shard->store.fixed) > 1
                                 : net->wanted.split != 0;
+    shard->plastic.by_users = vly_cuda_has_rules(net->desc);
     start_view(shard, net->desc);
     vly_cuda_settle(shard); /* launches of other nets stay no longer */
     return fill(shard, snapshot, error);

@@ -33,6 +33,15 @@ void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
 
 /* ---- parts of bodies ---------------------------------------------------- */
 
+enum { VLY_FRAME_EACH(VLY_FRAME_NUMBER) };
+
+void vly_frame_body(vly_frame *s, uint32_t function)
+{
+    s->at = &s->body[function];
+    PUT(s, s->at, OP_LABEL, s->bound);
+    s->bound++;
+}
+
 uint32_t vly_frame_constant(vly_frame *s, uint32_t type, uint32_t bits)
 {
     PUT(s, &s->globals, OP_CONSTANT, type, s->bound, bits);
@@ -69,6 +78,29 @@ uint32_t vly_frame_number(vly_frame *s, uint32_t bits)
         return vly_frame_constant(s, s->type_float, bits);
     uint32_t whole = vly_frame_constant(s, s->type_uint, bits);
     return MAKE(s, OP_BITCAST, s->type_float, whole);
+}
+
+uint32_t vly_frame_arithmetic(vly_frame *s, uint32_t code, uint32_t a,
+                              uint32_t b)
+{
+    const uint32_t f32 = s->type_float;
+    switch (code) {
+    case VLY_PROGRAM_ADD:
+        return MAKE(s, OP_FADD, f32, a, b);
+    case VLY_PROGRAM_SUBTRACT:
+        return MAKE(s, OP_FSUB, f32, a, b);
+    case VLY_PROGRAM_MULTIPLY:
+        return MAKE(s, OP_FMUL, f32, a, b);
+    case VLY_PROGRAM_INVERSE:
+        return CALL(s, f32, inverse, a);
+    case VLY_PROGRAM_ROOT:
+        return CALL(s, f32, root, a);
+    case VLY_PROGRAM_EXP:
+        return CALL(s, f32, exp, a);
+    case VLY_PROGRAM_DECAY_MEAN:
+        return CALL(s, f32, decay_mean, a);
+    }
+    return 0;
 }
 
 /* ---- the frame ---------------------------------------------------------- */
@@ -252,13 +284,29 @@ static void put_all(vly_frame *s)
     }
 }
 
-int vly_frame_read(vly_frame *s, char *message)
+int vly_frame_read(const vly_frame_kind *kind, const uint32_t *words, size_t n,
+                   vly_frame **made, char *message)
 {
-    s->bound = s->words[BOUND_AT];
-    s->gone = calloc(s->bound, 1);
-    if (s->gone == NULL)
+    int failed = vly_spirv_check(words, n, message);
+    if (failed)
+        return failed;
+    vly_frame *s = calloc(1, sizeof *s);
+    if (s == NULL)
         return VLY_SPIRV_NO_MEMORY;
-    return read_all(s, message);
+    s->kind = kind;
+    s->words = words;
+    s->n = n;
+    s->bound = words[BOUND_AT];
+    s->gone = calloc(s->bound, 1);
+    failed = s->gone == NULL ? VLY_SPIRV_NO_MEMORY : read_all(s, message);
+    if (failed) {
+        vly_frame_free(s);
+        return failed;
+    }
+    s->zero = vly_frame_constant(s, s->type_uint, 0);
+    s->one = vly_frame_constant(s, s->type_uint, 1);
+    *made = s;
+    return 0;
 }
 
 static int assemble(vly_frame *s)

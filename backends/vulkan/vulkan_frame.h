@@ -53,6 +53,18 @@ enum {
     CLASS_PRIVATE = 6
 };
 
+/* Functions that every frame has. Each kind has a list of its own, which begins
+ * with them. */
+#define VLY_FRAME_EACH(X)                                                      \
+    X(load)                                                                    \
+    X(word)                                                                    \
+    X(inverse)                                                                 \
+    X(root)                                                                    \
+    X(exp)                                                                     \
+    X(decay_mean)
+#define VLY_FRAME_NUMBER(name) F_##name,
+#define VLY_FRAME_NAME(name) #name,
+
 /* What a frame is for, and its functions. */
 typedef struct vly_frame_kind {
     const char *what;         /* in messages */
@@ -117,6 +129,12 @@ void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
 #define MAKE(s, opcode, type, ...)                                             \
     (PUT(s, (s)->at, opcode, type, (s)->bound, __VA_ARGS__), (s)->bound++)
 
+/* A call of a function of the frame. */
+#define CALL(s, type, name, ...)                                               \
+    MAKE(s, OP_FUNCTION_CALL, type, (s)->function[F_##name], __VA_ARGS__)
+
+/* Begins the body of function(k), which is then the one at hand. */
+void vly_frame_body(vly_frame *s, uint32_t function);
 /* A constant with these bits. */
 uint32_t vly_frame_constant(vly_frame *s, uint32_t type, uint32_t bits);
 /* A variable for the result of function(k); the body at hand fills it. */
@@ -124,13 +142,18 @@ uint32_t vly_frame_share(vly_frame *s, uint32_t pointer, uint32_t type,
                          uint32_t function, uint32_t k);
 /* The float with these bits, of which compilers do not know that it is 0. */
 uint32_t vly_frame_number(vly_frame *s, uint32_t bits);
+/* The operations on floats a and b that models and rules have, as one or a call
+ * of a function; 0: code is another one. */
+uint32_t vly_frame_arithmetic(vly_frame *s, uint32_t code, uint32_t a,
+                              uint32_t b);
 
 /* "WHAT: WHY (WHERE)"; returns -1 */
 int vly_frame_refuse(const vly_frame *s, char *message, const char *why,
                      unsigned where);
-/* Finds types, functions and parameters: all but words, n, kind and program of
- * an empty frame. Returns 0, -1 or VLY_SPIRV_NO_MEMORY */
-int vly_frame_read(vly_frame *s, char *message);
+/* Checks the words and finds types, functions and parameters. *made is for
+ * vly_frame_free, NULL after a failure. Returns 0, -1 or VLY_SPIRV_NO_MEMORY */
+int vly_frame_read(const vly_frame_kind *kind, const uint32_t *words, size_t n,
+                   vly_frame **made, char *message);
 /* The module with the new bodies, decorated and checked; *out: malloc'ed.
  * Returns 0, -1 or VLY_SPIRV_NO_MEMORY */
 int vly_frame_finish(vly_frame *s, uint32_t **out, size_t *n_out,

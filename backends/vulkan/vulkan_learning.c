@@ -343,7 +343,6 @@ vly_status vly_vulkan_learning_set(vly_backend_net *net, uint32_t projection,
     vly_status status = VLY_OK;
     VLY_TRY(
         vly_common_check_learning_set(net->desc, projection, learning, error));
-    VLY_TRY(vly_vulkan_rule_check_set(net, projection, learning, error));
     VLY_TRY(begin(net, error));
     i = vly_vulkan_learning_find(net, projection);
     vly_vulkan_learning *l = &net->plastic.list[i];

@@ -3,7 +3,6 @@
  */
 #include "vulkan_program.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "vulkan_splice.h"
@@ -49,19 +48,6 @@ vly_status vly_vulkan_programs_count(vly_backend_net *net, vly_error *error)
 
 /* ---- making ------------------------------------------------------------- */
 
-static vly_status fail_program(const vly_backend_net *net,
-                               const vly_area_desc *area, const char *why,
-                               vly_error *error)
-{
-    VkPhysicalDeviceProperties device;
-    vkGetPhysicalDeviceProperties(net->device->physical, &device);
-    return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                            "area %s: its model %s, a program of %u "
-                            "operations, does not run on %s: %s",
-                            area->name, area->model, area->program->n_ops,
-                            device.deviceName, why);
-}
-
 static int write_shader(const void *program, const uint32_t *frame, size_t n,
                         uint32_t **out, size_t *n_out, char *message)
 {
@@ -82,39 +68,26 @@ static void put_program(vly_vulkan_key *key, const void *context)
                            (sizeof *program->ops / sizeof(uint32_t)));
 }
 
-static vly_status get_spliced(vly_backend_net *net, const vly_area_desc *area,
-                              vly_vulkan_spliced **found, vly_error *error)
-{
-    char message[VLY_SPIRV_MESSAGE] = "";
-    char what[128];
-    const vly_vulkan_wanted wanted = {
-        .shader =
-            (net->is_fused ? VLY_VULKAN_PROGRAM_FUSED : VLY_VULKAN_PROGRAM) +
-            area->n_ports - 1,
-        .n_ops = area->program->n_ops,
-        .context = area->program,
-        .write = write_shader,
-        .put = put_program,
-        .what = what};
-    snprintf(what, sizeof what, "compiling the model of area %.60s",
-             area->name);
-    vly_status status =
-        vly_vulkan_spliced_get(net, &wanted, found, message, error);
-    return message[0] == '\0' ? status
-                              : fail_program(net, area, message, error);
-}
-
 vly_status vly_vulkan_programs_create(vly_backend_net *net, vly_error *error)
 {
     vly_status status = VLY_OK;
+    const uint32_t shader =
+        net->is_fused ? VLY_VULKAN_PROGRAM_FUSED : VLY_VULKAN_PROGRAM;
     for (uint32_t k = 0; k < net->n_programs && status == VLY_OK; k++) {
         const vly_area_desc *area = net->programs[k].area;
         if (net->tiles[VLY_VULKAN_N_MODELS + k].n == 0)
             continue;
-        const char *why = vly_vulkan_spliced_not(net);
-        if (why != NULL)
-            return fail_program(net, area, why, error);
-        status = get_spliced(net, area, &net->programs[k].spliced, error);
+        const vly_vulkan_wanted wanted = {.shader = shader + area->n_ports - 1,
+                                          .n_ops = area->program->n_ops,
+                                          .context = area->program,
+                                          .write = write_shader,
+                                          .put = put_program,
+                                          .place = "area",
+                                          .name = area->name,
+                                          .kind = "model",
+                                          .id = area->model};
+        status = vly_vulkan_spliced_get(net, &wanted, &net->programs[k].spliced,
+                                        error);
     }
     return status;
 }

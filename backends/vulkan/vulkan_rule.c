@@ -4,7 +4,6 @@
  */
 #include "vulkan_rule.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "kernels/rules/rule_program.h"
@@ -106,37 +105,21 @@ static void put_rule(vly_vulkan_key *key, const void *context)
     vly_vulkan_key_put(key, ops_of(words), n_op_words(words));
 }
 
-static vly_status fail_rule(const vly_backend_net *net,
-                            const vly_projection_desc *map, const char *why,
-                            vly_error *error)
-{
-    VkPhysicalDeviceProperties device;
-    vkGetPhysicalDeviceProperties(net->device->physical, &device);
-    return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                            "map %s: its rule %s, a program of %u operations, "
-                            "does not run on %s: %s",
-                            map->map, map->learning->rule,
-                            n_op_words(map->learning->coefs) / 4,
-                            device.deviceName, why);
-}
-
 static vly_status get_spliced(vly_backend_net *net,
                               const vly_projection_desc *map, bool flush,
                               vly_vulkan_spliced **found, vly_error *error)
 {
-    char message[VLY_SPIRV_MESSAGE] = "";
-    char what[128];
     const vly_vulkan_wanted wanted = {
         .shader = flush ? VLY_VULKAN_RULE_FLUSH : VLY_VULKAN_RULE_LEARN,
         .n_ops = n_op_words(map->learning->coefs) / 4,
         .context = map->learning->coefs,
         .write = flush ? write_flush : write_learn,
         .put = put_rule,
-        .what = what};
-    snprintf(what, sizeof what, "compiling the rule of map %.60s", map->map);
-    vly_status status =
-        vly_vulkan_spliced_get(net, &wanted, found, message, error);
-    return message[0] == '\0' ? status : fail_rule(net, map, message, error);
+        .place = "map",
+        .name = map->map,
+        .kind = "rule",
+        .id = map->learning->rule};
+    return vly_vulkan_spliced_get(net, &wanted, found, error);
 }
 
 vly_status vly_vulkan_rules_create(vly_backend_net *net, vly_error *error)
@@ -144,9 +127,6 @@ vly_status vly_vulkan_rules_create(vly_backend_net *net, vly_error *error)
     vly_status status = VLY_OK;
     for (uint32_t k = 0; k < net->plastic.n_rules; k++) {
         vly_vulkan_rule *rule = &net->plastic.rules[k];
-        const char *why = vly_vulkan_spliced_not(net);
-        if (why != NULL)
-            return fail_rule(net, rule->map, why, error);
         VLY_TRY(get_spliced(net, rule->map, false, &rule->learn, error));
         VLY_TRY(get_spliced(net, rule->map, true, &rule->flush, error));
     }
@@ -193,24 +173,6 @@ out:
     return status;
 }
 
-vly_status vly_vulkan_rule_check_set(const vly_backend_net *net,
-                                     uint32_t projection,
-                                     const vly_learning_desc *learning,
-                                     vly_error *error)
-{
-    const vly_projection_desc *p =
-        vly_common_projection_desc(net->desc, projection);
-    if (!vly_common_rule_users(p->learning->rule))
-        return VLY_OK;
-    if (vly_common_rule_users(learning->rule) &&
-        same_rule(p->learning, learning))
-        return VLY_OK;
-    return vly_support_fail(error, VLY_E_INVALID,
-                            "map %s: rule %s with other operations, wanted "
-                            "other coefficients only",
-                            p->map, learning->rule);
-}
-
 vly_status vly_vulkan_rule_set(vly_backend_net *net,
                                const vly_vulkan_plastic_map *map,
                                const vly_learning_desc *learning,
@@ -218,7 +180,7 @@ vly_status vly_vulkan_rule_set(vly_backend_net *net,
 {
     const uint32_t *coefs = learning->coefs + VLY_RULE_PROGRAM_HEAD;
     const uint32_t n = learning->coefs[1];
-    l->coefs[VLY_VULKAN_RULE_MOST] = learning->coefs[0];
+    l->coefs[VLY_VULKAN_RULE_MOST] = learning->most;
     return n > 0 ? vly_vulkan_upload(net, map->words, sizeof *coefs, coefs,
                                      n * sizeof *coefs, error)
                  : VLY_OK;

@@ -29,11 +29,6 @@ vly_status vly_vulkan_rule_put(vly_backend_net *net,
                                const vly_learning_desc *learning,
                                vly_vulkan_plastic_map *map,
                                vly_vulkan_learning *l, vly_error *error);
-/* Whether learning_set leaves the operations of a user's rule as they are. */
-vly_status vly_vulkan_rule_check_set(const vly_backend_net *net,
-                                     uint32_t projection,
-                                     const vly_learning_desc *learning,
-                                     vly_error *error);
 /* Other coefficients; the caller uploads l. */
 vly_status vly_vulkan_rule_set(vly_backend_net *net,
                                const vly_vulkan_plastic_map *map,

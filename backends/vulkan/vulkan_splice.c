@@ -7,40 +7,24 @@
  */
 #include "vulkan_frame.h"
 
-#include <stdlib.h>
-
 /* the word of vly_vulkan_program_coefs.vary that is 0 */
 #define NOTHING_AT 5u
 _Static_assert(VLY_FRAME_GROUPS <= NOTHING_AT, "no bits of coefficients");
 
-/* Functions of the frame. The first two get new bodies. */
+/* Functions of the frame; load and step get new bodies. */
 #define EACH(X)                                                                \
-    X(load)                                                                    \
+    VLY_FRAME_EACH(X)                                                          \
     X(step)                                                                    \
     X(row)                                                                     \
     X(field)                                                                   \
     X(become)                                                                  \
-    X(word)                                                                    \
     X(vary)                                                                    \
     X(column)                                                                  \
     X(uniform)                                                                 \
-    X(inverse)                                                                 \
-    X(root)                                                                    \
-    X(exp)                                                                     \
-    X(decay_mean)                                                              \
     X(store)
-enum {
-#define NUMBER(name) F_##name,
-    EACH(NUMBER)
-#undef NUMBER
-        FUNCTIONS
-};
+enum { EACH(VLY_FRAME_NUMBER) FUNCTIONS };
 _Static_assert(FUNCTIONS <= VLY_FRAME_FUNCTIONS, "functions of a frame");
-static const char *const names[] = {
-#define NAME(name) #name,
-    EACH(NAME)
-#undef NAME
-};
+static const char *const names[] = {EACH(VLY_FRAME_NAME)};
 static const vly_frame_kind frame_kind = {.what =
                                               "the shader for users' models",
                                           .head = "vly_program_",
@@ -49,9 +33,6 @@ static const vly_frame_kind frame_kind = {.what =
                                           .bodies = 1u << F_load | 1u << F_step,
                                           .least = 4,
                                           .has_longs = 1};
-
-#define CALL(s, type, name, ...)                                               \
-    MAKE(s, OP_FUNCTION_CALL, type, (s)->function[F_##name], __VA_ARGS__)
 
 /* ---- what all neurons share --------------------------------------------- */
 
@@ -82,9 +63,7 @@ static int stays(const vly_program *program, uint32_t f)
 static void write_load(vly_frame *s)
 {
     const vly_program *program = s->program;
-    s->at = &s->body[F_load];
-    PUT(s, s->at, OP_LABEL, s->bound);
-    s->bound++;
+    vly_frame_body(s, F_load);
     s->nothing =
         vly_frame_share(s, s->pointer_uint, s->type_uint, F_vary, NOTHING_AT);
     for (uint32_t i = 0; i < program->n_ops; i++) {
@@ -179,27 +158,12 @@ static uint32_t choose(vly_frame *s, uint32_t i)
 static uint32_t write_value(vly_frame *s, uint32_t i, uint32_t a, uint32_t b)
 {
     const vly_program_op *op = &s->program->ops[i];
-    const uint32_t f32 = s->type_float;
     const uint32_t u32 = s->type_uint;
     switch (op->code) {
-    case VLY_PROGRAM_ADD:
-        return MAKE(s, OP_FADD, f32, a, b);
-    case VLY_PROGRAM_SUBTRACT:
-        return MAKE(s, OP_FSUB, f32, a, b);
-    case VLY_PROGRAM_MULTIPLY:
-        return MAKE(s, OP_FMUL, f32, a, b);
     case VLY_PROGRAM_NEGATE:
-        return MAKE(s, OP_FNEGATE, f32, a);
+        return MAKE(s, OP_FNEGATE, s->type_float, a);
     case VLY_PROGRAM_ABSOLUTE:
         return absolute(s, a);
-    case VLY_PROGRAM_INVERSE:
-        return CALL(s, f32, inverse, a);
-    case VLY_PROGRAM_ROOT:
-        return CALL(s, f32, root, a);
-    case VLY_PROGRAM_EXP:
-        return CALL(s, f32, exp, a);
-    case VLY_PROGRAM_DECAY_MEAN:
-        return CALL(s, f32, decay_mean, a);
     case VLY_PROGRAM_STORE:
         return store(s, a, op->b, op->c);
     case VLY_PROGRAM_LESS:
@@ -219,7 +183,7 @@ static uint32_t write_value(vly_frame *s, uint32_t i, uint32_t a, uint32_t b)
     case VLY_PROGRAM_SELECT:
         return choose(s, i);
     }
-    return 0;
+    return vly_frame_arithmetic(s, op->code, a, b);
 }
 
 static uint32_t write_op(vly_frame *s, uint32_t i)
@@ -249,9 +213,7 @@ static uint32_t write_op(vly_frame *s, uint32_t i)
 static void write_step(vly_frame *s)
 {
     const vly_program *program = s->program;
-    s->at = &s->body[F_step];
-    PUT(s, s->at, OP_LABEL, s->bound);
-    s->bound++;
+    vly_frame_body(s, F_step);
     for (uint32_t i = 0; i < program->n_ops; i++)
         if (s->folded.used[i])
             s->value[i] = write_op(s, i);
@@ -269,36 +231,19 @@ static void write_step(vly_frame *s)
 
 /* ---- all ---------------------------------------------------------------- */
 
-static int write_all(vly_frame *s, char *message)
-{
-    int failed = vly_frame_read(s, message);
-    if (failed)
-        return failed;
-    s->zero = vly_frame_constant(s, s->type_uint, 0);
-    s->one = vly_frame_constant(s, s->type_uint, 1);
-    write_load(s);
-    write_step(s);
-    return 0;
-}
-
 int vly_vulkan_splice(const uint32_t *frame, size_t n,
                       const vly_program *program, uint32_t **out, size_t *n_out,
                       char *message)
 {
-    int failed = vly_spirv_check(frame, n, message);
+    vly_frame *s = NULL;
+    int failed = vly_frame_read(&frame_kind, frame, n, &s, message);
     if (failed)
         return failed;
-    vly_frame *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return VLY_SPIRV_NO_MEMORY;
     vly_common_program_fold(program, &s->folded);
     s->program = &s->folded.program;
-    s->kind = &frame_kind;
-    s->words = frame;
-    s->n = n;
-    failed = write_all(s, message);
-    if (!failed)
-        failed = vly_frame_finish(s, out, n_out, message);
+    write_load(s);
+    write_step(s);
+    failed = vly_frame_finish(s, out, n_out, message);
     vly_frame_free(s);
     return failed;
 }

@@ -6,34 +6,17 @@
  */
 #include "vulkan_splice_rule.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "vulkan_frame.h"
 
 /* Functions of the frame; `pre` is the last one, which a flush does not have.
  */
 #define EACH(X)                                                                \
-    X(load)                                                                    \
+    VLY_FRAME_EACH(X)                                                          \
     X(post)                                                                    \
-    X(word)                                                                    \
-    X(inverse)                                                                 \
-    X(root)                                                                    \
-    X(exp)                                                                     \
-    X(decay_mean)                                                              \
     X(pre)
-enum {
-#define NUMBER(name) F_##name,
-    EACH(NUMBER)
-#undef NUMBER
-        FUNCTIONS
-};
+enum { EACH(VLY_FRAME_NUMBER) FUNCTIONS };
 _Static_assert(FUNCTIONS <= VLY_FRAME_FUNCTIONS, "functions of a frame");
-static const char *const names[] = {
-#define NAME(name) #name,
-    EACH(NAME)
-#undef NAME
-};
+static const char *const names[] = {EACH(VLY_FRAME_NAME)};
 #define WHAT "the shader for users' rules"
 #define HEAD "vly_rule_"
 static const vly_frame_kind rows_kind = {.what = WHAT,
@@ -49,9 +32,6 @@ static const vly_frame_kind flush_kind = {.what = WHAT,
                                           .n = F_pre,
                                           .bodies = 1u << F_load | 1u << F_post,
                                           .least = VLY_RULE_PROGRAM_FIELDS};
-
-#define CALL(s, type, name, ...)                                               \
-    MAKE(s, OP_FUNCTION_CALL, type, (s)->function[F_##name], __VA_ARGS__)
 
 /* A function on its way: the ids of its values, 0 where they are not needed. */
 typedef struct writer {
@@ -93,9 +73,7 @@ static void share_coefs(vly_frame *s, const uint32_t *words, uint32_t function)
 
 static void write_load(vly_frame *s, const uint32_t *words)
 {
-    s->at = &s->body[F_load];
-    PUT(s, s->at, OP_LABEL, s->bound);
-    s->bound++;
+    vly_frame_body(s, F_load);
     s->nothing = vly_frame_share(s, s->pointer_uint, s->type_uint, F_word, 0);
     share_coefs(s, words, F_post);
     if (s->kind == &rows_kind)
@@ -164,29 +142,6 @@ static uint32_t write_word(vly_frame *s, uint32_t code, uint32_t a, uint32_t b)
                                       : MAKE(s, OP_BIT_AND, u32, a, mask);
 }
 
-/* The others but for comparisons and choices; a, b: floats */
-static uint32_t write_number(vly_frame *s, uint32_t code, uint32_t a,
-                             uint32_t b)
-{
-    const uint32_t f32 = s->type_float;
-    switch (code) {
-    case VLY_PROGRAM_ADD:
-        return MAKE(s, OP_FADD, f32, a, b);
-    case VLY_PROGRAM_SUBTRACT:
-        return MAKE(s, OP_FSUB, f32, a, b);
-    case VLY_PROGRAM_MULTIPLY:
-        return MAKE(s, OP_FMUL, f32, a, b);
-    case VLY_PROGRAM_INVERSE:
-        return CALL(s, f32, inverse, a);
-    case VLY_PROGRAM_ROOT:
-        return CALL(s, f32, root, a);
-    case VLY_PROGRAM_EXP:
-        return CALL(s, f32, exp, a);
-    default: /* VLY_PROGRAM_DECAY_MEAN */
-        return CALL(s, f32, decay_mean, a);
-    }
-}
-
 static void write_truth(writer *w, uint32_t i, uint32_t a, uint32_t b)
 {
     vly_frame *s = w->s;
@@ -218,7 +173,7 @@ static void write_op(writer *w, uint32_t i)
         if (op->code == VLY_PROGRAM_LESS || op->code == VLY_PROGRAM_AT_MOST)
             write_truth(w, i, a, b);
         else
-            w->number[i] = write_number(s, op->code, a, b);
+            w->number[i] = vly_frame_arithmetic(s, op->code, a, b);
     }
 }
 
@@ -228,9 +183,7 @@ static void write_function(vly_frame *s, const uint32_t *words,
 {
     writer w = {.s = s, .function = function};
     uint32_t last = s->zero;
-    s->at = &s->body[function];
-    PUT(s, s->at, OP_LABEL, s->bound);
-    s->bound++;
+    vly_frame_body(s, function);
     if (begin(s, words, function)) {
         for (uint32_t i = 0; i < s->program->n_ops; i++)
             if (s->folded.used[i])
@@ -246,25 +199,16 @@ int vly_vulkan_splice_rule(const uint32_t *frame, size_t n, int flush,
                            const uint32_t *words, uint32_t **out, size_t *n_out,
                            char *message)
 {
-    int failed = vly_spirv_check(frame, n, message);
+    vly_frame *s = NULL;
+    int failed =
+        vly_frame_read(flush ? &flush_kind : &rows_kind, frame, n, &s, message);
     if (failed)
         return failed;
-    vly_frame *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return VLY_SPIRV_NO_MEMORY;
-    s->kind = flush ? &flush_kind : &rows_kind;
-    s->words = frame;
-    s->n = n;
-    failed = vly_frame_read(s, message);
-    if (!failed) {
-        s->zero = vly_frame_constant(s, s->type_uint, 0);
-        s->one = vly_frame_constant(s, s->type_uint, 1);
-        write_load(s, words);
-        write_function(s, words, F_post);
-        if (!flush)
-            write_function(s, words, F_pre);
-        failed = vly_frame_finish(s, out, n_out, message);
-    }
+    write_load(s, words);
+    write_function(s, words, F_post);
+    if (!flush)
+        write_function(s, words, F_pre);
+    failed = vly_frame_finish(s, out, n_out, message);
     vly_frame_free(s);
     return failed;
 }

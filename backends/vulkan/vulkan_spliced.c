@@ -91,12 +91,17 @@ VkPipeline vly_vulkan_spliced_pipeline(const vly_vulkan_spliced *spliced)
 
 /* ---- making ------------------------------------------------------------- */
 
-const char *vly_vulkan_spliced_not(const vly_backend_net *net)
+static vly_status fail(const vly_backend_net *net,
+                       const vly_vulkan_wanted *wanted, const char *why,
+                       vly_error *error)
 {
-    return net->device->has_nan && net->fault != 2
-               ? NULL
-               : "it lacks the Vulkan feature "
-                 "shaderSignedZeroInfNanPreserveFloat32";
+    VkPhysicalDeviceProperties device;
+    vkGetPhysicalDeviceProperties(net->device->physical, &device);
+    return vly_support_fail(error, VLY_E_UNSUPPORTED,
+                            "%s %s: its %s %s, a program of %u operations, "
+                            "does not run on %s: %s",
+                            wanted->place, wanted->name, wanted->kind,
+                            wanted->id, wanted->n_ops, device.deviceName, why);
 }
 
 /* Address space for the compiler: an operation may be a function of a hundred
@@ -162,14 +167,20 @@ static VkResult take_spliced(vly_vulkan_device *device,
 
 vly_status vly_vulkan_spliced_get(vly_backend_net *net,
                                   const vly_vulkan_wanted *wanted,
-                                  vly_vulkan_spliced **found, char *message,
-                                  vly_error *error)
+                                  vly_vulkan_spliced **found, vly_error *error)
 {
+    char message[VLY_SPIRV_MESSAGE] = "";
+    char what[128];
     vly_common_heap outer = {.bytes = 0};
     vly_vulkan_spliced *own = NULL;
     uint32_t constants[VLY_VULKAN_CONSTANTS];
     vly_vulkan_key key = {NULL, 0};
     vly_status status = VLY_OK;
+    if (!net->device->has_nan || net->fault == 2)
+        return fail(net, wanted,
+                    "it lacks the Vulkan feature "
+                    "shaderSignedZeroInfNanPreserveFloat32",
+                    error);
     vly_vulkan_constants(&net->shape, wanted->shader, constants);
     fill_key(&key, wanted, constants);
     VLY_TRY(vly_common_alloc(&outer, 1, sizeof *own + key.n * sizeof *own->key,
@@ -181,8 +192,11 @@ vly_status vly_vulkan_spliced_get(vly_backend_net *net,
     VkResult result =
         take_spliced(net->device, wanted, constants, &own, found, message);
     pthread_mutex_unlock(&net->device->lock);
-    if (message[0] == '\0')
-        status = vly_vulkan_check(net->device, result, wanted->what, error);
+    snprintf(what, sizeof what, "compiling the %s of %s %.60s", wanted->kind,
+             wanted->place, wanted->name);
+    status = message[0] != '\0'
+                 ? fail(net, wanted, message, error)
+                 : vly_vulkan_check(net->device, result, what, error);
 out:
     vly_common_release(&outer, own);
     return status;

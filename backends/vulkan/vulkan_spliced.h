@@ -26,20 +26,18 @@ typedef struct vly_vulkan_wanted {
                  uint32_t **out, size_t *n_out, char *message);
     /* What the written shader depends on beside the frame. */
     void (*put)(vly_vulkan_key *key, const void *context);
-    const char *what; /* "compiling ...", in errors */
+    /* in errors */
+    const char *place; /* "area" or "map" */
+    const char *name;  /* of the area or map */
+    const char *kind;  /* "model" or "rule" */
+    const char *id;    /* of the model or rule */
 } vly_vulkan_wanted;
 
-/* NULL if the device can have such pipelines, or why not. */
-const char *vly_vulkan_spliced_not(const vly_backend_net *net);
 /* Finds the pipeline or makes it; it is the net's until it is released.
- *
- * message  [VLY_SPIRV_MESSAGE], "" before. Not "" after: the device does not
- *          run the program, for this reason; status and error do not count
- */
+ * Errors  E_UNSUPPORTED with the area or map: the device cannot run it */
 vly_status vly_vulkan_spliced_get(vly_backend_net *net,
                                   const vly_vulkan_wanted *wanted,
-                                  vly_vulkan_spliced **found, char *message,
-                                  vly_error *error);
+                                  vly_vulkan_spliced **found, vly_error *error);
 /* NULL is allowed. */
 void vly_vulkan_spliced_release(vly_vulkan_device *device,
                                 vly_vulkan_spliced *spliced);
