@@ -21,7 +21,7 @@ static uint32_t span_of(uint32_t first, uint32_t n, uint32_t n_blocks)
     return last / n_blocks - first / n_blocks + 1;
 }
 
-/* The place of a source in its block has 32 bits. */
+/* The place of a synapse has 32 bits. */
 static int has_too_many(const vly_net_desc *desc, uint32_t p)
 {
     const vly_projection_desc *map = vly_cuda_projection_desc(desc, p);
@@ -89,7 +89,7 @@ static uint64_t rows_of(const vly_cuda_shard *shard, uint32_t p)
            shard->plastic.list[p].n_sources;
 }
 
-/* Where the synapses of each block and source are. */
+/* Where the synapses of each source and block are. */
 static vly_status create_index(vly_cuda_shard *shard, uint32_t p, uint64_t **at,
                                vly_error *error)
 {
@@ -130,7 +130,7 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t p,
                                   error));
     VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *made->master, &made->master,
                                   error));
-    VLY_TRY(vly_cuda_device_alloc(shard, rows_of(shard, p) + n_blocks,
+    VLY_TRY(vly_cuda_device_alloc(shard, rows_of(shard, p) + l->n_sources,
                                   sizeof *made->source, &made->source, error));
     shard->learners.bytes += n * (sizeof *made->number + sizeof *made->master +
                                   sizeof *l->target + sizeof *l->master);

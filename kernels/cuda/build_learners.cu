@@ -21,7 +21,7 @@ static __global__ void count_rows(const __grid_constant__ vly_cuda_learning l,
         return;
     for (uint64_t j = l.row[k]; j < l.row[k + 1]; j++) {
         const uint64_t block = l.target[j] % n_blocks;
-        at[block * l.n_sources + k + 1]++;
+        at[(uint64_t)k * n_blocks + block + 1]++;
     }
 }
 
@@ -35,7 +35,7 @@ static __global__ void move_rows(const __grid_constant__ vly_cuda_learning l,
         return;
     for (uint64_t j = l.row[k]; j < l.row[k + 1]; j++) {
         const uint32_t target = l.target[j];
-        const uint64_t row = (uint64_t)(target % n_blocks) * l.n_sources + k;
+        const uint64_t row = (uint64_t)k * n_blocks + target % n_blocks;
         const uint64_t at = part.at[row] + cursor[row]++;
         if (outwards != 0) {
             l.master[j] = part.master[at];
@@ -52,18 +52,15 @@ static __global__ void states_in(const __grid_constant__ vly_cuda_learning l,
                                  uint32_t n_blocks)
 {
     const uint32_t k = row_number();
-    if (k > l.n_sources)
+    if (k >= l.n_sources)
         return;
-    vly_cuda_arrival source = {0, {0.0f, 0.0f}, 0}; /* the end of a block */
-    if (k < l.n_sources) {
-        source.arrived = l.arrived[k];
-        for (int t = 0; t < 2; t++)
-            source.before[t] = l.before[t] != nullptr ? l.before[t][k] : 0.0f;
-    }
-    for (uint64_t b = 0; b < n_blocks; b++) {
-        const uint64_t *at = part.at + b * l.n_sources;
-        source.at = (uint32_t)(at[k] - at[0]);
-        part.source[b * (l.n_sources + 1) + k] = source;
+    vly_cuda_arrival source;
+    source.arrived = l.arrived[k];
+    for (int t = 0; t < 2; t++)
+        source.before[t] = l.before[t] != nullptr ? l.before[t][k] : 0.0f;
+    for (uint32_t b = 0; b <= n_blocks; b++) { /* the last one: the end */
+        source.at = (uint32_t)part.at[(uint64_t)k * n_blocks + b];
+        part.source[(uint64_t)k * (n_blocks + 1) + b] = source;
     }
 }
 
@@ -71,13 +68,14 @@ static __global__ void states_in(const __grid_constant__ vly_cuda_learning l,
  * targets are those of their rings. */
 static __global__ void states_out(const __grid_constant__ vly_cuda_learning l,
                                   const __grid_constant__ vly_cuda_learner part,
-                                  uint32_t burst)
+                                  uint32_t n_blocks, uint32_t burst)
 {
     const uint32_t k = row_number();
     if (k == 0)
         *l.flushed = burst;
     if (k < l.n_sources) {
-        const vly_cuda_arrival source = part.source[k];
+        const vly_cuda_arrival source =
+            part.source[(uint64_t)k * (n_blocks + 1)];
         l.arrived[k] = source.arrived;
         for (int t = 0; t < 2; t++)
             if (l.before[t] != nullptr)
@@ -129,7 +127,7 @@ cudaError_t vly_cuda_launch_learner_states(const vly_cuda_learning *learning,
                            : learning->n_targets;
     if (outwards != 0)
         states_out<<<blocks_of(n), THREADS, 0, stream>>>(*learning, *learner,
-                                                         burst);
+                                                         n_blocks, burst);
     else
         states_in<<<blocks_of(n), THREADS, 0, stream>>>(*learning, *learner,
                                                         n_blocks);

@@ -4,6 +4,8 @@
  *
  * A block has the synapses of its neurons, and it alone changes them. What it
  * knows of sources it has for itself, so that blocks exchange nothing but ids.
+ * What all blocks have of one source lies side by side: they read it in the
+ * same burst, and a line of memory then serves several of them.
  */
 #ifndef VOLLEY_CUDA_LEARNER_KERNELS_H
 #define VOLLEY_CUDA_LEARNER_KERNELS_H
@@ -15,22 +17,21 @@ extern "C" {
 #endif
 
 /* What a block knows of a source: burst of its last arrival, traces before, and
- * the place of its first synapse among those of the block. Read together, since
- * each costs a line of memory. */
+ * the place of its first synapse in the block. */
 typedef struct vly_cuda_arrival {
     uint32_t arrived;
     float before[2]; /* 0 where the rule has no such trace */
     uint32_t at;
 } vly_cuda_arrival;
 
-/* One projection that learns. The synapses of source k in block b are [at[b *
- * n_sources + k], at[b * n_sources + k + 1]), targets ascending; from the first
- * one of the block on, [source[..k].at, source[..k + 1].at). */
+/* One projection that learns. The synapses of source k in block b are [at[r],
+ * at[r + 1]), r = k * n_blocks + b, targets ascending. Entry b of the source
+ * has the same bounds, its own `at` and that of the next entry. */
 typedef struct vly_cuda_learner {
-    const uint64_t *at;       /* [n_blocks * n_sources + 1] */
+    const uint64_t *at;       /* [n_sources * n_blocks + 1] */
     uint16_t *number;         /* of the target in its block */
     int32_t *master;          /* as vly_cuda_learning.master */
-    vly_cuda_arrival *source; /* [n_blocks][n_sources + 1] */
+    vly_cuda_arrival *source; /* [n_sources][n_blocks + 1] */
     uint32_t newest_at;       /* in shared memory, in targets ... */
     uint32_t low;             /* ... and the number of the first of them */
     uint32_t n_newest;
@@ -78,14 +79,14 @@ cudaError_t vly_cuda_launch_learner_rules_flush(
     const vly_cuda_view *view, const vly_cuda_resident *resident,
     const vly_cuda_learners *learners, uint64_t burst, cudaStream_t stream);
 
-/* at[b * n_sources + k + 1] += synapses of source k in block b; at is 0 before
+/* at[k * n_blocks + b + 1] += synapses of source k in block b; at is 0 before
  * and gets its sums by vly_cuda_launch_row_sums. */
 cudaError_t vly_cuda_launch_learner_count(const vly_cuda_learning *learning,
                                           uint32_t n_blocks, uint64_t *at,
                                           cudaStream_t stream);
 /* Moves synapses between the rows of a projection and the blocks: inwards,
  * masters and, if number is not NULL, numbers of targets; outwards, masters.
- * cursor[n_blocks * n_sources] must be 0. */
+ * cursor[n_sources * n_blocks] must be 0. */
 cudaError_t vly_cuda_launch_learner_move(const vly_cuda_learning *learning,
                                          const vly_cuda_learner *learner,
                                          uint32_t n_blocks, uint16_t *number,

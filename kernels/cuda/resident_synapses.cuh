@@ -162,7 +162,7 @@ learner_target(const vly_cuda_learning &l, uint32_t last, uint4 tail,
  * r-th of them. Their synapses are numbered one after the other. */
 struct learner_sources {
     uint32_t start;   /* number of the first synapse */
-    uint32_t at;      /* its place in the block, less start */
+    uint32_t at;      /* its place in the map, less start */
     uint32_t arrived; /* age of the last arrival */
     float before[2];  /* traces before the last arrival */
     float x[2];       /* and before this one */
@@ -219,7 +219,7 @@ number_synapses(learner_sources *sources, uint32_t at, uint32_t n_synapses)
  * is known. */
 struct learner_synapse {
     uint32_t source;
-    uint32_t at; /* place in the block */
+    uint32_t at; /* place in the map */
     uint32_t number;
     int32_t m;
 };
@@ -303,9 +303,9 @@ take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
     uint32_t n_synapses = 0;
     memset(&sources, 0, sizeof sources);
     if (k < l.n_sources) {
-        /* of this block alone; the next one says where it ends */
+        /* the next one says where it ends */
         vly_cuda_arrival *source =
-            part.source + (uint64_t)blockIdx.x * (l.n_sources + 1) + k;
+            part.source + (uint64_t)k * (gridDim.x + 1) + blockIdx.x;
         const uint4 s = __ldcg((const uint4 *)source);
         at = s.w;
         n_synapses = __ldcg(&source[1].at) - at;
@@ -368,9 +368,8 @@ learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
              const resident_learner &learner, const learner_task &task)
 {
     const plastic_rule<RULE> rule(l.coefs);
-    const uint64_t base = part.at[(uint64_t)blockIdx.x * l.n_sources];
-    const uint16_t *number = part.number + base;
-    int32_t *master = part.master + base;
+    const uint16_t *number = part.number;
+    int32_t *master = part.master;
     extern __shared__ uint4 dynamic[];
     const uint32_t done = learner.done;
     const uint32_t near =
