@@ -76,6 +76,22 @@ static uint32_t choose_shift(uint64_t n_synapses, uint64_t n_rows)
     return shift;
 }
 
+/* Spikes of a burst whose rows may wait in the second-level cache, 50 MB on an
+ * H100, until they arrive. */
+#define FETCHED_BYTES (UINT64_C(16) << 20)
+
+static uint32_t choose_fetched(const vly_cuda_shard *shard, uint32_t p,
+                               uint64_t n_synapses)
+{
+    const vly_cuda_learning *l = &shard->plastic.list[p];
+    const vly_cuda_learner *made = &shard->learners.view.blocks[p];
+    uint64_t n_rows = l->n_sources > 0 ? l->n_sources : 1;
+    uint64_t bytes =
+        n_synapses / n_rows * (sizeof *made->number + sizeof *made->master) +
+        (shard->resident.n_blocks + UINT64_C(1)) * sizeof *made->source;
+    return (uint32_t)(FETCHED_BYTES / (bytes * l->base_delay));
+}
+
 static vly_status check(cudaError_t code, vly_error *error)
 {
     return vly_cuda_check((int)code, "synapses that learn", error);
@@ -124,6 +140,7 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t p,
     made->n_newest = span_of(l->target_first, l->n_targets, n_blocks);
     made->newest_at = newest_at;
     made->shift = choose_shift(n, rows_of(shard, p));
+    made->most_fetched = choose_fetched(shard, p, n);
     VLY_TRY(create_index(shard, p, &at, error));
     made->at = at;
     VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *made->number, &made->number,

@@ -35,7 +35,8 @@ typedef struct vly_cuda_learner {
     uint32_t newest_at;       /* in shared memory, in targets ... */
     uint32_t low;             /* ... and the number of the first of them */
     uint32_t n_newest;
-    uint32_t shift; /* 1 << shift threads are busy with a source */
+    uint32_t shift;        /* 1 << shift threads are busy with a source */
+    uint32_t most_fetched; /* spikes of a burst whose rows fit into the cache */
 } vly_cuda_learner;
 
 /* One argument of a kernel; each block has a copy in shared memory. */

@@ -140,6 +140,7 @@ static __device__ void block_load(const vly_cuda_view &view,
         shared->got[1] = make_uint2(0, 0);
         shared->n_fired = 0;
         shared->head = launch.head;
+        shared->log_from = launch.head;
         for (int i = 0; i < 3; i++)
             shared->cycles[i] = 0;
     }

@@ -104,8 +104,11 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
     }
 #if RESIDENT_LEARNS
     learner_make_room(learner, burst, k, is_full);
-    if (KEEP && roles.updates && neuron->fired != 0)
+    if (KEEP && roles.updates && neuron->fired != 0) {
+        learner_fetch(learner, neuron->id,
+                      (uint32_t)(shared->head - shared->log_from));
         learner_check(learner, k, neuron->id, threadIdx.x);
+    }
     if (roles.keeps)
         learner_follow(learner, k);
 #endif
@@ -183,7 +186,7 @@ finish_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
     const uint2 got = shared->got[tag & 1];
     const uint32_t *list = shared->list[tag & 1];
     segment_part part = NOT_READ;
-    if (urgent.group < got.x)
+    if (urgent.group < got.x && has_segments(resident.part[VLY_CUDA_URGENT]))
         part = read_segment(block, resident.part[VLY_CUDA_URGENT],
                             VLY_CUDA_URGENT, list[urgent.group], urgent);
     uint32_t total = got.x;

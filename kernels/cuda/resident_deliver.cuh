@@ -165,6 +165,13 @@ read_segment(const resident_block &block, const vly_cuda_segments &part,
     return {read_quad(place, q), read_quad(place, q + share)};
 }
 
+/* Where all maps learn, a part has no segments. */
+static __device__ __forceinline__ bool
+has_segments(const vly_cuda_segments &part)
+{
+    return !RESIDENT_LEARNS || part.quads != 0;
+}
+
 /* The rest of a segment. */
 static __device__ __forceinline__ void
 add_beyond(const resident_block &block, const vly_cuda_segments &part,
@@ -187,6 +194,8 @@ deliver_list(const resident_block &block, uint32_t p,
              segment_part part, bool is_read)
 {
     const vly_cuda_segments &segments = resident.part[p];
+    if (!has_segments(segments))
+        return;
     const bool is_longer = segments.quads > 2u << groups.shift;
 #pragma unroll 1
     for (uint32_t e = groups.group; e < n; e += groups.n_groups) {

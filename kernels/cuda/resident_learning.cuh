@@ -216,6 +216,41 @@ learner_fired(const resident_learner &learner, uint64_t burst, uint32_t id,
     }
 }
 
+/* n bytes from `from` on, into the second-level cache: a hint. */
+static __device__ __forceinline__ void fetch_bytes(const void *from, uint64_t n)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    const uint64_t at = __cvta_generic_to_global(from);
+    const uint64_t low = at & ~(uint64_t)15;
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(low),
+                 "r"((uint32_t)((at + n + 15 - low) & ~(uint64_t)15)));
+#else
+    (void)from;
+    (void)n;
+#endif
+}
+
+/* Neuron id fired, and n_spikes neurons in the burst before: what all blocks
+ * will read when the spike arrives comes out of memory while it is on its way,
+ * unless there is too much. */
+static __device__ __forceinline__ void
+learner_fetch(const resident_learner &learner, uint32_t id, uint32_t n_spikes)
+{
+    for (uint32_t p = 0; p < learner.maps->n; p++) {
+        const vly_cuda_learning &l = learner.maps->list[p];
+        const vly_cuda_learner &part = learner.maps->blocks[p];
+        const uint32_t k = id - l.source_first;
+        if (k >= l.n_sources || n_spikes > part.most_fetched)
+            continue;
+        const uint64_t row = __ldg(l.row + k);
+        const uint64_t n = __ldg(l.row + k + 1) - row;
+        fetch_bytes(part.source + (uint64_t)k * (gridDim.x + 1),
+                    (gridDim.x + 1) * sizeof *part.source);
+        fetch_bytes(part.number + row, n * sizeof *part.number);
+        fetch_bytes(part.master + row, n * sizeof *part.master);
+    }
+}
+
 /* After learner_fired. A spike may overwrite an entry only if all synapses have
  * seen the one after it; the flush comes after the next burst's spikes. */
 static __device__ __forceinline__ void

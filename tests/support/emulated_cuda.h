@@ -93,6 +93,11 @@ static inline uint64_t __cvta_generic_to_shared(const void *at)
     return (uint64_t)(uintptr_t)at;
 }
 
+static inline uint64_t __cvta_generic_to_global(const void *at)
+{
+    return (uint64_t)(uintptr_t)at;
+}
+
 template <class T> static inline T atomicMin(T *at, T value)
 {
     const T before = *at;
