@@ -144,11 +144,19 @@ static vly_status make_fewer(const int32_t *devices, uint32_t n,
                              vly_error *error)
 {
     char text[400];
+    vly_error told = {.struct_size = sizeof told};
     vly_backend_net *made = NULL;
     vly_status status = make_net(devices, n, &from->wanted, from->desc,
-                                 from->snapshot, &made, error);
-    if (status != VLY_OK)
+                                 from->snapshot, &made, &told);
+    /* lack of memory is a consequence: the reason can be changed, or is why */
+    if (status == VLY_E_NOMEM)
+        return vly_cuda_fail(error, status, "%.150s; not on %u devices: %.200s",
+                             told.message, n_offered, why);
+    if (status != VLY_OK) {
+        if (error != NULL)
+            *error = told;
         return status;
+    }
     made->n_offered = n_offered;
     (void)snprintf(made->note, sizeof made->note, "%.100s", why);
     (void)snprintf(text, sizeof text,
