@@ -281,9 +281,10 @@ static const doc_topic topics[] = {
      "reset = \"v = e_l\"\n\n"
      "An area uses it by model = \"lif\", and gives c_m_pf, tau_m_ms, v_mv "
      "...: names with\ntheir units. The backends cpu, cuda and vulkan run such "
-     "models; others refuse them by\nname. `volley model GENOME NAME`\nprints "
-     "keys, scheme and "
-     "size, and draws its answers.\n\n"
+     "models; others refuse them by\nname. `volley doc GENOME.toml NAME` "
+     "prints "
+     "keys, the scheme with its order\nand size; `volley model` also draws "
+     "answers.\n\n"
      "In a burst, in this order: equations (or the assignments of update), "
      "arrivals\n(on.PORT), spike, reset, stored values. A refractory neuron "
      "does not fire, variables\nmarked hold stand still, and what arrives at "
@@ -323,7 +324,8 @@ static const doc_topic topics[] = {
      "the size of\nthe weight and stays within 0 and w_max. on_post is 0 where "
      "the traces of pre are: a\nproduct with one of them. `volley doc "
      "learning` "
-     "has the order of events.\n",
+     "has the order of events,\n`volley doc GENOME.toml NAME` the keys of a "
+     "rule.\n",
      print_synapse},
     {"limits", "how much a genome may have",
      "What is more is refused with the number that is wanted.\n", print_limits},
