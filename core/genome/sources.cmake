@@ -52,6 +52,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spike_file.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_stall.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_step.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_stimulus.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_table.c

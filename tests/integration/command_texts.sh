@@ -167,6 +167,28 @@ says "note: voxels.toml:8:1: none makes no synapse"
 expect 0 resolve voxels.toml --set map.2.periodic=true
 prints "periodic = [10, 4, 0]"
 
+# a current above the least that fires is lost to single precision, or not
+cat >stands.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.01
+ms = 400
+[area.A]
+model = "lif_psc_exp"
+neurons = 1
+c_m_pf = 250
+tau_m_ms = 20
+i_e_pa = 187.57
+END
+expect 0 run stands.toml --json stands.json
+says "note: stands.toml:5:7: area A: its current takes the potential to"
+holds [ "$(value spikes stands.json)" = 0 ]
+expect 0 check stands.toml
+says "without other input it never fires; variables marked compensated do"
+expect 0 run stands.toml --set area.A.i_e_pa=187.58 --json stands.json
+lacks "note"
+holds [ "$(value spikes stands.json)" = 2 ]
+
 # ---- names of other simulators ----
 expect 0 doc V_min
 prints "none"

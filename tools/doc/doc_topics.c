@@ -242,8 +242,10 @@ static const doc_topic topics[] = {
      "stops up to 3.8e-6 mV *\ntau / dt_ms before its end, of 32 to 64 mV half "
      "of it, and so on: 0.0004 mV with\ndt_ms = 0.1 and tau = 10 ms. Where "
      "that is more than 0.1% (of tau, of the way from\nrest to threshold), a "
-     "note says so. A [neuron] keeps variables marked compensated\nto twice "
-     "the digits: `volley new neurons/lif_psc_exp_compensated`.\n",
+     "note says so; so does one where a constant current just above\nthe "
+     "least that fires never makes a built-in lif model fire. A [neuron] keeps "
+     "variables\nmarked compensated to twice the digits: `volley new "
+     "neurons/lif_psc_exp_compensated`.\n",
      NULL},
     {"learning", "which spikes change a weight, and when",
      "A map with plasticity = \"NAME\" learns by [plasticity.NAME]: a rule, "
