@@ -134,6 +134,8 @@ expect 2 doc lif.toml adex
 says "adex is built in: \`volley doc adex\`"
 expect 2 doc small.toml mine
 says "no [neuron] and no [synapse], wanted [neuron.mine] or [synapse.mine]"
+expect 0 doc adex
+prints "time: \`volley new neurons/aeif_cond_exp\`"
 expect 4 doc none.toml
 says "none.toml: No such file or directory"
 expect 2 doc lif

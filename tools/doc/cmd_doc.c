@@ -26,6 +26,10 @@ static void print_model(const vly_model_info *model)
     tool_print("%s: %s\nsource: %s\n", model->id, model->text, model->source);
     tool_print("scheme: %s\n        (%s)\n", model->scheme,
                model->scheme_source);
+    if (model->note[0] != '\0') {
+        tool_print("note:\n");
+        doc_lines(model->note);
+    }
     if (model->flags & VLY_AREA_FEAGI)
         tool_print("updates only neurons at which an event arrived; weights "
                    "are -255 to 255\n");
@@ -145,6 +149,8 @@ static void markdown_model(const vly_model_info *model)
     doc_cell_markdown(model->scheme);
     tool_print(". Source: ");
     doc_cell_markdown(model->source);
+    if (model->note[0] != '\0')
+        tool_print(". Note: %s", model->note);
     tool_print(".\n\n| parameter | unit | default | from | to | |\n"
                "|---|---|---|---|---|---|\n");
     for (uint32_t i = 0; i < model->n_params; i++) {

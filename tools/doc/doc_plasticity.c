@@ -26,8 +26,7 @@ static void key_of(const vly_plasticity_info *info, uint32_t param,
              vly_plasticity_scaled(info, param) ? "_<unit>" : "");
 }
 
-/* Words in lines of LINE characters. */
-static void print_lines(const char *text)
+void doc_lines(const char *text)
 {
     size_t column = 0;
     while (*text != '\0') {
@@ -79,7 +78,7 @@ bool doc_plasticity_print(const char *name)
         return false;
     tool_print("plasticity rule %s: %s\nsource: %s\n\n", info->id, info->text,
                info->source);
-    print_lines(info->equations);
+    doc_lines(info->equations);
     doc_plasticity_params(info);
     return true;
 }

@@ -8,6 +8,8 @@
 
 #include "genome/plasticity_info.h"
 
+/* Words in lines of 76 characters. */
+void doc_lines(const char *text);
 /* One line a rule. */
 void doc_plasticity_list(void);
 /* A rule, its equations and parameters; false: there is no such rule. */
