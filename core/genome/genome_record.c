@@ -392,6 +392,10 @@ static vly_status read_kind(vly_reader *reader, record_entry *entry)
         }
     if (!what)
         return VLY_OK;
+    if (what->kind == VLY_TOML_STRING && strcmp(what->u.string, "input") == 0)
+        return vly_reader_wrong(reader, what, "what",
+                                "\"fields\" and a [neuron] that adds up what "
+                                "arrives at its ports: `volley new ports`");
     return vly_reader_wrong(reader, what, "what",
                             "\"spikes\", \"rates\", \"fields\" or \"weights\"");
 }
