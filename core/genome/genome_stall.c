@@ -172,18 +172,44 @@ static bool stands_still(stall *at, double dc)
 
 /* ---- areas -------------------------------------------------------------- */
 
-/* Adds the dc stimuli that hold for the whole run; *same: they are those of
- * every neuron. */
-static void add_dc(const vly_genome *genome, uint32_t area, uint32_t n,
-                   double *dc, bool *same)
+#define NONE UINT32_MAX
+
+/* The dc stimuli that hold for the whole run, as a list for each area. */
+typedef struct held_dc {
+    uint32_t *first; /* [areas] of the stimuli; NONE */
+    uint32_t *next;  /* [stimuli] */
+} held_dc;
+
+static vly_status find_dc(vly_reader *reader, held_dc *held)
 {
+    const vly_genome *genome = reader->genome;
     const uint64_t run = genome->n_bursts ? genome->n_bursts : UINT64_MAX;
-    for (uint32_t s = 0; s < genome->n_stimuli; s++) {
+    vly_status status;
+    VLY_TRY(vly_reader_alloc(reader, genome->n_areas, sizeof *held->first,
+                             &held->first));
+    VLY_TRY(vly_reader_alloc(reader, genome->n_stimuli + (size_t)1,
+                             sizeof *held->next, &held->next));
+    for (uint32_t a = 0; a < genome->n_areas; a++)
+        held->first[a] = NONE;
+    for (uint32_t s = genome->n_stimuli; s-- > 0;) { /* so lists ascend */
+        const vly_stimulus *at = &genome->stimuli[s];
+        if (at->kind != VLY_STIMULUS_DC || at->start > 0 || at->stop < run)
+            continue;
+        held->next[s] = held->first[at->to];
+        held->first[at->to] = s;
+    }
+out:
+    return status;
+}
+
+/* Their sums of the first n neurons, in the order in which coefficients have
+ * them; *same: they are those of every neuron. */
+static void add_dc(const vly_genome *genome, const held_dc *held, uint32_t area,
+                   uint32_t n, double *dc, bool *same)
+{
+    for (uint32_t s = held->first[area]; s != NONE; s = held->next[s]) {
         const vly_stimulus *at = &genome->stimuli[s];
         const uint32_t end = at->first + at->n_neurons;
-        if (at->kind != VLY_STIMULUS_DC || at->to != area || at->start > 0 ||
-            at->stop < run)
-            continue;
         *same = *same && at->n_neurons == genome->areas[area].n_neurons;
         for (uint32_t i = at->first; i < end && i < n; i++)
             dc[i] += at->mean;
@@ -206,10 +232,11 @@ static bool is_given(const vly_area *area, bool *same)
 static vly_status note(vly_reader *reader, const vly_toml_node *node,
                        const stall *first, uint32_t n, uint32_t of)
 {
-    char which[64] = "its";
+    char which[80] = "its";
     if (of > 1)
-        (void)snprintf(which, sizeof which, "%u of %u neurons: the first one's",
-                       n, of);
+        (void)snprintf(which, sizeof which,
+                       "%u of %s%u neurons: the first one's", n,
+                       of < first->area->n_neurons ? "the first " : "", of);
     return vly_reader_note(
         reader, node,
         "area %s: %s current takes the potential to %.8g mV, %.2g mV above the "
@@ -221,7 +248,7 @@ static vly_status note(vly_reader *reader, const vly_toml_node *node,
 }
 
 static vly_status note_area(vly_reader *reader, const vly_toml_node *node,
-                            uint32_t index)
+                            const held_dc *held, uint32_t index)
 {
     const vly_genome *genome = reader->genome;
     const vly_area *area = &genome->areas[index];
@@ -237,7 +264,7 @@ static vly_status note_area(vly_reader *reader, const vly_toml_node *node,
     double *dc = vly_calloc(n, sizeof *dc);
     if (!dc)
         return vly_reader_nomem(reader, n * sizeof *dc, "dc input");
-    add_dc(genome, index, n, dc, &same);
+    add_dc(genome, held, index, n, dc, &same);
     const uint32_t n_looked = same ? 1 : n;
     for (uint32_t i = 0; i < n_looked; i++) {
         for (uint32_t p = 0; p < area->model->n_params; p++)
@@ -252,10 +279,12 @@ static vly_status note_area(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_stall_notes(vly_reader *reader)
 {
     const vly_toml_node *areas = vly_toml_get(&reader->root, "area");
-    vly_status status = VLY_OK;
+    held_dc held = {0};
+    vly_status status;
+    VLY_TRY(find_dc(reader, &held));
     for (uint32_t a = 0; a < areas->n_children; a++)
         if (!vly_generator_is(reader, a))
-            VLY_TRY(note_area(reader, &areas->u.children[a], a));
+            VLY_TRY(note_area(reader, &areas->u.children[a], &held, a));
 out:
     return status;
 }
