@@ -26,6 +26,7 @@
 #include "genome/genome_reader.h"
 #include "genome/genome_record.h"
 #include "genome/genome_resolve.h"
+#include "genome/genome_stall.h"
 #include "genome/genome_stimulus.h"
 #include "genome/genome_table.h"
 #include "genome/genome_use.h"
@@ -196,6 +197,7 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(vly_plasticities_unused(reader));
     VLY_TRY(vly_stimuli_read(reader));
     VLY_TRY(vly_generators_check(reader));
+    VLY_TRY(vly_stall_notes(reader));
     VLY_TRY(vly_records_read(reader));
     VLY_TRY(vly_genome_resolve(reader));
     VLY_TRY(vly_areas_drop(reader));

@@ -12,7 +12,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "genome/foreign_names.h"
-#include "genome/genome_end.h"
 #include "genome/genome_generator.h"
 #include "genome/genome_stimulus.h"
 #include "genome/genome_value.h"
@@ -26,7 +25,7 @@ typedef struct record_entry {
     bool by_neuron;
     const vly_toml_node *fields; /* a string or a list of them */
     vly_area_list areas;
-    const vly_end *ends; /* [areas.n] each one part */
+    const vly_end *ends; /* [areas.n] each whole, or parts that ascend */
     uint32_t group;
     uint64_t interval;
     uint64_t offset;
@@ -148,22 +147,26 @@ static vly_status no_field(vly_reader *reader, const vly_toml_node *node,
                            vly_suggest_choice(&near, text, sizeof text));
 }
 
-/* The list of neurons of a record: the part of its area, otherwise `neurons`.
+/* The list of neurons of a record: the parts of its area, otherwise `neurons`.
  */
 static vly_status copy_neurons(vly_reader *reader, const record_entry *entry,
                                uint32_t i, vly_record *record)
 {
-    const vly_part *part = &entry->ends[i].parts[0];
-    bool whole = vly_end_whole(reader->genome, &entry->ends[i]);
-    const uint32_t n = whole ? entry->n_neurons : part->n;
+    const vly_end *end = &entry->ends[i];
+    bool whole = vly_end_whole(reader->genome, end);
+    const uint32_t n = whole ? entry->n_neurons : end->n_neurons;
+    uint32_t at = 0;
     if (n == 0)
         return VLY_OK;
     record->neurons = vly_malloc(n, sizeof(uint32_t));
     if (!record->neurons)
         return vly_reader_nomem(reader, n * UINT64_C(4), "the records");
     record->n_neurons = n;
-    for (uint32_t k = 0; k < n; k++)
-        record->neurons[k] = whole ? entry->neurons[k] : part->first + k;
+    for (uint32_t k = 0; whole && k < n; k++)
+        record->neurons[k] = entry->neurons[k];
+    for (uint32_t p = 0; !whole && p < end->n_parts; p++)
+        for (uint32_t k = 0; k < end->parts[p].n; k++)
+            record->neurons[at++] = end->parts[p].first + k;
     return VLY_OK;
 }
 
@@ -343,9 +346,10 @@ static vly_status read_from(vly_reader *reader, const vly_toml_node *node,
                             record_entry *entry)
 {
     const vly_toml_node *neurons = vly_toml_get(entry->node, "neurons");
+    const bool means = entry->kind == VLY_RECORD_RATES && !entry->by_neuron;
     vly_end_list list;
     vly_status status;
-    VLY_TRY(vly_reader_ends(reader, node, "from", false, &list));
+    VLY_TRY(vly_record_ends(reader, node, means, &list));
     VLY_TRY(vly_reader_alloc(reader, list.n, sizeof(*entry->areas.areas),
                              &entry->areas.areas));
     entry->areas.n = list.n;
@@ -356,13 +360,6 @@ static vly_status read_from(vly_reader *reader, const vly_toml_node *node,
             return vly_reader_fail_key(reader, neurons,
                                        "both a part of an area in from and "
                                        "neurons, wanted one");
-        for (uint32_t k = 0; k < i; k++)
-            if (entry->areas.areas[k] == entry->areas.areas[i])
-                return vly_reader_fail(
-                    reader, node,
-                    "from names two parts of area %s, wanted one: a [[record]] "
-                    "for each",
-                    reader->genome->areas[entry->areas.areas[i]].name);
     }
 out:
     return status;
@@ -395,6 +392,10 @@ static vly_status read_kind(vly_reader *reader, record_entry *entry)
         }
     if (!what)
         return VLY_OK;
+    if (what->kind == VLY_TOML_STRING && strcmp(what->u.string, "input") == 0)
+        return vly_reader_wrong(reader, what, "what",
+                                "\"fields\" and a [neuron] that adds up what "
+                                "arrives at its ports: `volley new ports`");
     return vly_reader_wrong(reader, what, "what",
                             "\"spikes\", \"rates\", \"fields\" or \"weights\"");
 }
@@ -465,9 +466,9 @@ static vly_status read_record(vly_reader *reader, const vly_toml_node *node,
     const vly_key_list list = {"a [[record]]", forms[entry.kind].keys, NULL};
     VLY_TRY(vly_reader_keys(reader, node, &list));
     VLY_TRY(check_needed(reader, &entry));
+    VLY_TRY(read_by(reader, &entry));
     VLY_TRY(read_from(reader, vly_toml_get(node, "from"), &entry));
     VLY_TRY(read_neurons(reader, &entry));
-    VLY_TRY(read_by(reader, &entry));
     VLY_TRY(read_window(reader, &entry));
     status = add_all(reader, &entry, n_groups);
 out:

@@ -4,6 +4,7 @@
 #ifndef VOLLEY_GENOME_GENOME_RECORD_H
 #define VOLLEY_GENOME_GENOME_RECORD_H
 
+#include "genome/genome_end.h"
 #include "genome/genome_reader.h"
 #include "genome/genome_resolve.h"
 
@@ -16,6 +17,13 @@ void vly_records_resolve(vly_text *text, const vly_genome *genome);
 /* interval_ms or interval_bursts of a [[record]]; by default 1 ms. */
 vly_status vly_record_interval(vly_reader *reader, const vly_toml_node *node,
                                uint64_t *interval);
+
+/* ---- genome_record_from.c ---------------------------------------------- */
+
+/* The ends of from: of each area one, whole or with its parts, which ascend.
+ * means: of an area no two parts. */
+vly_status vly_record_ends(vly_reader *reader, const vly_toml_node *node,
+                           bool means, vly_end_list *list);
 
 /* ---- genome_record_weights.c: what = "weights" ------------------------- */
 

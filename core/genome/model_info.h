@@ -78,6 +78,7 @@ typedef struct vly_model_info {
     const char *source;
     const char *scheme; /* integration method and order of its equations */
     const char *scheme_source;
+    const char *note;    /* "" none */
     uint64_t table_hash; /* vly_model_hash of kernels/models/table_hash.h */
     const vly_port_info *ports;
     const vly_param_info *params;

@@ -62,6 +62,11 @@ static const char NAME(dc_suffix)[] = ""
 #include VLY_MODEL_TABLE
     ;
 
+static const char NAME(note)[] = ""
+#define VLY_NOTE(text) text
+#include VLY_MODEL_TABLE
+    ;
+
 static const char NAME(hash_text)[] =
 #include "kernels/models/table_text.h"
 #include VLY_MODEL_TABLE
@@ -125,6 +130,7 @@ static const char *NAME(check_of)(const vly_model_input *input)
         .source = model_source,                                                \
         .scheme = NAME(scheme),                                                \
         .scheme_source = NAME(scheme_source),                                  \
+        .note = NAME(note),                                                    \
         .ports = NAME(ports),                                                  \
         .params = NAME(params),                                                \
         .fields = NAME(fields),                                                \

@@ -24,6 +24,23 @@ static bool same_neurons(const vly_record *a, const vly_record *b)
                                         a->n_neurons * sizeof(uint32_t)) == 0);
 }
 
+/* One area, as a part for each run of its neurons. */
+static void put_parts(vly_text *text, const vly_genome *genome,
+                      const vly_record *record)
+{
+    const char *name = genome->areas[record->area].name;
+    if (record->n_neurons == 0)
+        vly_text_put(text, "\"%s\"", name);
+    for (uint32_t i = 0, end = 0; i < record->n_neurons; i = end) {
+        end = i + 1;
+        while (end < record->n_neurons &&
+               record->neurons[end] == record->neurons[end - 1] + 1)
+            end++;
+        vly_text_put(text, "%s\"%s[%u:%u]\"", i ? ", " : "", name,
+                     record->neurons[i], record->neurons[end - 1] + 1);
+    }
+}
+
 /* The areas of [[record]] fields or rates; as parts where their neurons differ.
  * *all: all have the same list, which is not written here. */
 static void put_areas(vly_text *text, const vly_genome *genome,
@@ -34,12 +51,11 @@ static void put_areas(vly_text *text, const vly_genome *genome,
         *all = *all && same_neurons(first, &first[a]);
     for (uint32_t a = 0; a < n; a++) {
         const vly_record *record = &first[a];
-        vly_text_put(text, "%s\"%s", a ? ", " : "",
-                     genome->areas[record->area].name);
-        if (!*all && record->n_neurons)
-            vly_text_put(text, "[%u:%u]", record->neurons[0],
-                         record->neurons[record->n_neurons - 1] + 1);
-        vly_text_put(text, "\"");
+        vly_text_put(text, "%s", a ? ", " : "");
+        if (*all)
+            put_name(text, true, genome->areas[record->area].name);
+        else
+            put_parts(text, genome, record);
     }
 }
 

@@ -42,6 +42,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_pulse.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_record.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_record_from.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_record_weights.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_resolve.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_pairs.c
@@ -52,6 +53,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_space.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spike_file.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_spikes.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_stall.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_step.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_stimulus.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_table.c

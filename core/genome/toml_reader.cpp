@@ -292,6 +292,21 @@ const char *hint_of_file(std::string_view text)
     return nullptr;
 }
 
+/* Whether a message is of a name without quotes that has a letter beyond a to
+ * z. Spaces and marks of that kind are no letters. */
+bool is_bare_name(std::string_view what)
+{
+    static const char saw[] = "saw '";
+    const size_t at = what.find(saw);
+    if (at == what.npos || !(has(what, "key") || has(what, "table")) ||
+        has(what, "parsing value"))
+        return false;
+    what.remove_prefix(at + sizeof saw - 1);
+    return !what.empty() && (unsigned char)what[0] >= 0x80 &&
+           what.substr(0, 2) != "\xc2\xa0" && what.substr(0, 2) != "\xe2\x80" &&
+           what.substr(0, 2) != "\xef\xbb";
+}
+
 /* Translates a message of toml++ for the user. */
 const char *hint_of_sentence(std::string_view what, std::string_view line)
 {
@@ -310,6 +325,9 @@ const char *hint_of_sentence(std::string_view what, std::string_view line)
         has(line, "\xe2\x80\x9e") || has(line, "\xe2\x80\x98") ||
         has(line, "\xe2\x80\x99"))
         return "; text stands in straight quotes: \"...\"";
+    if (is_bare_name(what))
+        return "; a name with letters beyond a to z stands in quotes, as in "
+               "[area.\"K\xc3\xbcken\"]";
     return nullptr;
 }
 

@@ -147,6 +147,7 @@ static vly_user_model *user_make(const char *name, vly_neuron_model *neuron,
     user->info.source = "a [neuron]";
     user->info.scheme = vly_neuron_scheme(neuron);
     user->info.scheme_source = "";
+    user->info.note = "";
     user->info.table_hash = vly_neuron_hash(neuron);
     user->info.user = user;
     fill_ports(user);

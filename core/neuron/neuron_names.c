@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define STORED_MAX 0x1p40 /* of a bound of a variable */
+
 bool vly_neuron_refuse_at(vly_neuron_model *model, const void *place,
                           uint32_t at, const char *format, ...)
 {
@@ -46,6 +48,20 @@ vly_text vly_neuron_text_of(vly_neuron_model *model,
 
 /* ---- names -------------------------------------------------------------- */
 
+/* What a name is. */
+static const char *word_of(const vly_neuron_model *model, const vly_named *name)
+{
+    if (name->kind == VLY_NODE_PARAM)
+        return "a parameter";
+    if (name->kind == VLY_NODE_INPUT)
+        return "a port";
+    if (name->kind == VLY_NODE_LOCAL)
+        return "a name of an expression";
+    return !model->synapse                ? "a variable"
+           : strcmp(name->name, "w") == 0 ? "the weight"
+                                          : "a trace";
+}
+
 bool vly_neuron_name_good(vly_neuron_model *model, const char *name,
                           const void *place)
 {
@@ -76,9 +92,11 @@ bool vly_neuron_name_good(vly_neuron_model *model, const char *name,
     if (vly_unit_symbol(name, n, &unit, &decimal))
         return vly_neuron_refuse(model, place,
                                  "%s is a unit, wanted another name", name);
-    if (vly_names_find(&model->names, name, n))
-        return vly_neuron_refuse(
-            model, place, "%s is named twice, wanted another name", name);
+    const vly_named *found = vly_names_find(&model->names, name, n);
+    if (found)
+        return vly_neuron_refuse(model, place,
+                                 "%s is %s already, wanted another name here",
+                                 name, word_of(model, found));
     return true;
 }
 
@@ -192,6 +210,27 @@ static bool bound_read(vly_neuron_model *model, const vly_neuron_text *from,
     return true;
 }
 
+/* Bounds that are not in order. */
+static bool range_refuse(vly_neuron_model *model, const vly_neuron_name *from,
+                         const quantity *like, double lo, double hi)
+{
+    const bool bare = strcmp(like->written, "1") == 0;
+    const char *unit = bare ? "" : like->written;
+    const char *space = bare ? "" : " ";
+    const char *quote = bare ? "" : "\"";
+    if (!(lo > hi))
+        return vly_neuron_refuse(model, from->place,
+                                 "both bounds of %s are %g%s%s, wanted the "
+                                 "second one above the first",
+                                 from->name, lo, space, unit);
+    return vly_neuron_refuse(model, from->place,
+                             "range of %s is %g%s%s to %g%s%s, wanted the "
+                             "lower bound first: [%s%g%s%s%s, %s%g%s%s%s]",
+                             from->name, lo, space, unit, hi, space, unit,
+                             quote, hi, space, unit, quote, quote, lo, space,
+                             unit, quote);
+}
+
 static bool params_read(vly_neuron_model *model)
 {
     const vly_neuron_source *source = model->source;
@@ -223,10 +262,7 @@ static bool params_read(vly_neuron_model *model)
             !bound_read(model, &from->hi, from->name, &q, &to->hi))
             return false;
         if (!(to->lo <= to->hi))
-            return vly_neuron_refuse(
-                model, from->place,
-                "range of %s is %g to %g, wanted the lower bound first",
-                from->name, to->lo, to->hi);
+            return range_refuse(model, from, &q, to->lo, to->hi);
         if (!(to->lo <= to->init && to->init <= to->hi))
             return vly_neuron_refuse(
                 model, from->place,
@@ -327,12 +363,13 @@ static bool state_read(vly_neuron_model *model, uint32_t i)
     if (!bound_read(model, &from->lo, from->name, &like, &lo) ||
         !bound_read(model, &from->hi, from->name, &like, &hi))
         return false;
-    if (!(lo < hi && lo >= -1099511627776.0 && hi <= 1099511627776.0))
-        return vly_neuron_refuse(
-            model, from->place,
-            "range of %s is %g to %g, wanted the lower bound first, "
-            "and both within 2^40 = 1.1e12",
-            from->name, lo, hi);
+    if (!(lo < hi))
+        return range_refuse(model, from, &like, lo, hi);
+    if (!(lo >= -STORED_MAX && hi <= STORED_MAX))
+        return vly_neuron_refuse(model, from->place,
+                                 "range of %s is %g to %g %s, wanted both "
+                                 "within 2^40 = 1.1e12",
+                                 from->name, lo, hi, field->unit);
     field->lo = (float)lo;
     field->hi = (float)hi;
     return field->key && field->name && field->unit && field->text &&

@@ -7,6 +7,9 @@
  *   VLY_SCHEME(text, source)
  *       how the equations are integrated and of which order that is. Not part
  *       of the table's hash: the step says the same in code.
+ *   VLY_NOTE(text)
+ *       a sentence for users of the model: its limits, and what has others. Not
+ *       part of the hash.
  *   VLY_PORT(index, suffix, unit, text)       suffix of weight_<suffix>, or ""
  *   VLY_PARAM(name, unit, init, lo, hi, text) a number a user sets
  *   VLY_FIELD(name, type, unit, lo, hi, init, text)
@@ -52,6 +55,9 @@
 #endif
 #ifndef VLY_SCHEME
 #define VLY_SCHEME(text, source)
+#endif
+#ifndef VLY_NOTE
+#define VLY_NOTE(text)
 #endif
 #ifndef VLY_PORT
 #define VLY_PORT(index, suffix, unit, text)

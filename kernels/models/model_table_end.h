@@ -3,6 +3,7 @@
  */
 #undef VLY_MODEL
 #undef VLY_SCHEME
+#undef VLY_NOTE
 #undef VLY_PORT
 #undef VLY_PARAM
 #undef VLY_FIELD

@@ -109,6 +109,42 @@ for method in "heun/Heun, 2nd" "rk4/Runge-Kutta, 4th" "euler/Euler, 1st"; do
 done
 expect 0 model own.toml own_izhikevich
 prints "scheme: assignments as written in \`update\`"
+# volley doc knows them too, and rules
+expect 0 model lif.toml lif
+mv out as_model
+expect 0 doc lif.toml lif
+holds cmp -s out as_model
+expect 0 doc lif.toml
+prints "[neuron.lif]  v, i_syn, w exactly (matrix exponential)"
+{
+    sed -n '/^\[neuron/,/^refractory/p' lif.toml
+    printf '[synapse.lif]\nparam = { tau = "20 ms", eta = "0.1 weight" }\n'
+    printf 'pre = { x = "tau" }\non_post = "w += eta*x"\n'
+} | sed '1iformat = 1' >both.toml # and no area
+expect 0 doc both.toml lif
+prints "scheme: v, i_syn, w exactly"
+prints '[synapse."lif"]'
+prints '"on_post" = "w += eta*x"'
+prints "eta_<unit>                         <unit>          0.1"
+expect 0 doc both.toml
+prints "[synapse.lif]"
+expect 2 doc both.toml lof
+says "the genome has no [neuron] or [synapse] lof; did you mean lif"
+expect 2 doc lif.toml adex
+says "adex is built in: \`volley doc adex\`"
+expect 2 doc small.toml mine
+says "no [neuron] and no [synapse], wanted [neuron.mine] or [synapse.mine]"
+expect 0 doc adex
+prints "time: \`volley new neurons/aeif_cond_exp\`"
+expect 4 doc none.toml
+says "none.toml: No such file or directory"
+expect 2 doc lif
+says "lif is not known"
+says "\`volley doc GENOME.toml lif\`"
+expect 2 doc adex --set run.dt_ms=1
+says "--set changes a genome"
+expect 0 doc lif.toml lif --set neuron.lif.method=rk4
+prints "Runge-Kutta, 4th order"
 expect 2 model lif.toml lyf
 says "the genome has no [neuron.lyf]; did you mean lif"
 expect 2 model lif.toml adex

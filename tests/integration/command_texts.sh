@@ -167,6 +167,82 @@ says "note: voxels.toml:8:1: none makes no synapse"
 expect 0 resolve voxels.toml --set map.2.periodic=true
 prints "periodic = [10, 4, 0]"
 
+# a current above the least that fires is lost to single precision, or not
+cat >stands.toml <<'END'
+format = 1
+[run]
+dt_ms = 0.01
+ms = 400
+[area.A]
+model = "lif_psc_exp"
+neurons = 1
+c_m_pf = 250
+tau_m_ms = 20
+i_e_pa = 187.57
+END
+expect 0 run stands.toml --json stands.json
+says "note: stands.toml:5:7: area A: its current takes the potential to"
+holds [ "$(value spikes stands.json)" = 0 ]
+expect 0 check stands.toml
+says "without other input it never fires; variables marked compensated do"
+expect 0 run stands.toml --set area.A.i_e_pa=187.58 --json stands.json
+lacks "note"
+holds [ "$(value spikes stands.json)" = 2 ]
+
+# ---- names of other scripts in tables: umlauts take one column, kanji two,
+# ---- an accent of its own none ----
+accent=$(printf 'e\314\201')
+cat >scripts.toml <<END
+format = 1
+[run]
+dt_ms = 0.1
+ms = 10
+[neuron."größe"]
+port = { ex = "mV" }
+state = { v = "-65 mV" }
+eq = "v' = (-65 mV - v)/(10 ms)"
+on.ex = "v += in"
+spike = "v > -50 mV"
+[area."Küken"]
+model = "größe"
+neurons = 10
+[area."神経"]
+model = "lif_psc_delta"
+neurons = 10
+[area."m$accent"]
+model = "lif_psc_delta"
+neurons = 10
+[[map]]
+id = "größer"
+from = "神経"
+to = "Küken"
+rule = "one_to_one"
+weight_mv = 1
+delay_ms = 1
+[[stimulus]]
+id = "größter"
+kind = "dc"
+to = "神経"
+amplitude_pa = 0
+END
+expect 0 check scripts.toml
+prints "area                     model                     neurons        bytes"
+prints "Küken                    größe                          10 "
+prints "神経                     lif_psc_delta                  10 "
+prints "m$accent                       lif_psc_delta                  10 "
+prints "map            from -> to           rule  "
+prints "größer         神経 -> Küken        one_to_one  "
+prints "stimulus             kind       to                          neurons"
+prints "größter              dc         神経                             10"
+expect 0 run scripts.toml --quiet --save-connectome scripts.vlc
+expect 0 run scripts.toml
+prints "area         neurons           spikes"
+prints "Küken             10                0"
+prints "神経              10                0"
+expect 0 inspect scripts.vlc
+prints "神経                     lif_psc_delta                10 "
+prints "größer         神経 -> Küken                    10 "
+
 # ---- names of other simulators ----
 expect 0 doc V_min
 prints "none"

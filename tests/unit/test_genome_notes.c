@@ -178,6 +178,56 @@ static void small_steps(void **state)
                  0, NULL);
 }
 
+/* A current just above the least that fires: `volley run` has no spike with a
+ * note and two in 400 ms without (command_texts.sh, the same currents). */
+static void currents_that_are_lost(void **state)
+{
+    (void)state;
+    static const char area[] =
+        "format = 1\n[run]\ndt_ms = 0.01\nms = 400\n[area.A]\n"
+        "model = \"lif_psc_exp\"\nneurons = 3\nc_m_pf = 250\ntau_m_ms = 20\n"
+        "%s\n";
+    static const char dc[] = "i_e_pa = 100\n[[stimulus]]\nkind = \"dc\"\n"
+                             "to = \"A%s\"\namplitude_pa = 87.57\n%s";
+    static const struct {
+        const char *keys, *note;
+    } cases[] = {
+        {"i_e_pa = 187.57",
+         "t:5:7: area A: its current takes the potential to -49.9944 mV, "
+         "0.0056 mV above the threshold, but in single precision bursts of "
+         "0.01 ms do not move it beyond -50.00"},
+        {"i_e_pa = 187.58", NULL},
+        {"i_e_pa = 187.5", NULL}, /* to the threshold, and not above */
+        {"i_e_pa = [187.58, 187.57, 187.56]", "area A: 2 of 3 neurons: the"},
+        {"i_e_pa = { uniform = [187.56, 187.57] }", NULL},
+        {"i_e_pa = 187.57\nv_mv = -49", NULL}, /* fires, and then stops */
+        {"i_e_pa = 187.57\nv_mv = -60", "area A: its current"},
+        {"i_e_pa = 187.57\nv_reset_mv = -50.00001", "area A: its current"},
+        {"i_e_pa = 187.57\nv_reset_mv = -50.000004", NULL},
+    };
+    static const struct {
+        const char *of, *keys, *note;
+    } stimuli[] = {{"", "", "area A: its current"},
+                   {"[1:2]", "", "area A: 1 of 3 neurons"},
+                   {"", "stop_ms = 399", NULL},
+                   {"", "start_ms = 1", NULL}};
+    char keys[200];
+    char text[400];
+    for (size_t i = 0; i < 9 + 4; i++) {
+        const char *note = i < 9 ? cases[i].note : stimuli[i - 9].note;
+        if (i >= 9)
+            snprintf(keys, sizeof(keys), dc, stimuli[i - 9].of,
+                     stimuli[i - 9].keys);
+        snprintf(text, sizeof(text), area, i < 9 ? cases[i].keys : keys);
+        vly_genome *genome = genome_of(text);
+        if (genome->n_notes != (note ? 1 : 0))
+            fail_msg("%u notes of %s", genome->n_notes, text);
+        if (note && !strstr(genome->notes[0], note))
+            fail_msg("\"%s\" lacks \"%s\"", genome->notes[0], note);
+        vly_genome_destroy(genome);
+    }
+}
+
 static void exceptions(void **state)
 {
     (void)state;
@@ -369,6 +419,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(slopes_off_the_grid),
     cmocka_unit_test(periods_off_the_grid),
     cmocka_unit_test(small_steps),
+    cmocka_unit_test(currents_that_are_lost),
     cmocka_unit_test(exceptions),
     cmocka_unit_test(nothing_to_connect),
     cmocka_unit_test(zeros),

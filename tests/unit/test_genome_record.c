@@ -97,6 +97,50 @@ static void as_written(void **state)
     vly_genome_destroy(again);
 }
 
+/* Parts of one area are one list of neurons, also where another area stands
+ * between them. */
+static void parts(void **state)
+{
+    static const struct {
+        const char *what;
+        const char *from;
+        uint32_t n_records; /* of area A (index 0), then of others */
+        uint32_t n;
+        uint32_t neurons[8];
+    } cases[] = {
+        {"\"spikes\"", "[\"A[5:7]\", \"A[0:2]\"]", 1, 4, {0, 1, 5, 6}},
+        {"\"fields\"\nfields = \"v_mv\"",
+         "[\"A[7:]\", \"B\", \"A[:2]\", \"A[3:4]\"]",
+         2,
+         4,
+         {0, 1, 3, 7}},
+        {"\"rates\"\nby = \"neuron\"\ninterval_ms = 1",
+         "[\"A[4:]\", \"A[:4]\"]",
+         1,
+         8,
+         {0, 1, 2, 3, 4, 5, 6, 7}},
+    };
+    char text[600];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(text, sizeof text, NET "[[record]]\nwhat = %s\nfrom = %s\n",
+                 cases[i].what, cases[i].from);
+        vly_genome *genome = genome_of(text);
+        vly_genome *again = genome_of(genome->resolved);
+        const vly_genome *const both[] = {genome, again};
+        for (size_t k = 0; k < 2; k++) {
+            const vly_record *record = both[k]->records;
+            assert_int_equal(both[k]->n_records, cases[i].n_records);
+            assert_int_equal(record->area, 0);
+            assert_int_equal(record->n_neurons, cases[i].n);
+            assert_memory_equal(record->neurons, cases[i].neurons,
+                                cases[i].n * sizeof(uint32_t));
+        }
+        vly_genome_destroy(genome);
+        vly_genome_destroy(again);
+    }
+}
+
 /* A glob is the fields that all areas have, in the order of the first one's
  * model; what it makes is written out by resolve. */
 static void globs(void **state)
@@ -202,9 +246,9 @@ static void weights(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_written),         cmocka_unit_test(globs),
-        cmocka_unit_test(interval_by_itself), cmocka_unit_test(weights),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(as_written), cmocka_unit_test(parts),
+        cmocka_unit_test(globs),      cmocka_unit_test(interval_by_itself),
+        cmocka_unit_test(weights),    cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -18,6 +18,7 @@
 #include "genome/spike_source.h"
 #include "tools/cli/check_ranks.h"
 #include "tools/cli/check_size.h"
+#include "tools/cli/columns.h"
 #include "tools/cli/learning_notes.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
@@ -82,8 +83,8 @@ static void print_areas(const vly_genome *genome)
         snprintf(model, sizeof model, "%s%s",
                  area->generator != NULL ? "generator " : "",
                  area->generator != NULL ? area->generator : area->model->id);
-        tool_print("%-24s %-18s %14s %12s\n", area->name, model,
-                   tool_thousands(area->n_neurons),
+        tool_print("%-*s %-*s %14s %12s\n", TOOL_COLUMN(area->name, 24),
+                   TOOL_COLUMN(model, 18), tool_thousands(area->n_neurons),
                    tool_bytes(vly_count_of(check_area_bytes(area))));
     }
 }
@@ -113,21 +114,24 @@ static void delay_text(const vly_pair *pair, char *text, size_t n)
         snprintf(text, n, "%s", value);
 }
 
+/* The end of a map: a part of an area, or several. */
+#define END_BYTES 160
+
 static void between_text(const vly_genome *genome, uint32_t from, uint32_t to,
                          char *text, size_t n)
 {
-    snprintf(text, n, "%.40s -> %.40s", genome->areas[from].name,
-             genome->areas[to].name);
+    snprintf(text, n, "%.*s -> %.*s", TOOL_FIT(genome->areas[from].name, 40),
+             TOOL_FIT(genome->areas[to].name, 40));
 }
 
 static void pair_text(const vly_genome *genome, const vly_pair *pair,
                       char *text, size_t n)
 {
-    char from[48];
-    char to[48];
+    char from[END_BYTES];
+    char to[END_BYTES];
     vly_pair_end_text(genome, pair, true, from, sizeof from);
     vly_pair_end_text(genome, pair, false, to, sizeof to);
-    snprintf(text, n, "%.40s -> %.40s", from, to);
+    snprintf(text, n, "%.*s -> %.*s", TOOL_FIT(from, 40), TOOL_FIT(to, 40));
 }
 
 /* A map may have several projections, one for each size of its weights. */
@@ -140,11 +144,11 @@ static uint64_t built_synapses(const vly_connectome *built, uint32_t pair)
     return n;
 }
 
-static const char pair_format[] = "%-14s %-20s %-18s %s%*s  %-20s %s\n";
+static const char pair_format[] = "%-*s %-*s %-18s %s%*s  %-20s %s\n";
 
 static void print_pairs(const vly_genome *genome, const vly_connectome *built)
 {
-    char between[96];
+    char between[2 * END_BYTES + 8];
     tool_print("\n%-14s %-20s %-18s %16s  %-20s %s\n", "map", "from -> to",
                "rule", "synapses", "weight", "delay_ms");
     for (uint32_t i = 0; i < genome->n_pairs; i++) {
@@ -159,15 +163,17 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
             built != NULL
                 ? built_synapses(built, i)
                 : vly_count_of(check_pair_synapses(genome, pair) + 0.5);
-        tool_print(pair_format, pair->map, between, vly_rules[pair->rule].name,
+        tool_print(pair_format, TOOL_COLUMN(pair->map, 14),
+                   TOOL_COLUMN(between, 20), vly_rules[pair->rule].name,
                    exact ? "" : "~", exact ? 16 : 15, tool_thousands(n), weight,
                    delay);
     }
     for (uint32_t i = 0; i < genome->n_empty; i++) {
         const vly_empty *empty = &genome->empty[i];
         between_text(genome, empty->from, empty->to, between, sizeof between);
-        tool_print(pair_format, empty->map, between,
-                   vly_rules[empty->rule].name, "", 16, "0", "", "");
+        tool_print(pair_format, TOOL_COLUMN(empty->map, 14),
+                   TOOL_COLUMN(between, 20), vly_rules[empty->rule].name, "",
+                   16, "0", "", "");
     }
 }
 
@@ -214,8 +220,9 @@ static void print_stimuli(const vly_genome *genome)
         if (n++ == 0)
             tool_print("\n%-20s %-10s %-20s %14s\n", "stimulus", "kind", "to",
                        "neurons");
-        tool_print("%-20s %-10s %-20s %14s", stimulus->id, stimulus->written,
-                   to->name, tool_thousands(n_neurons));
+        tool_print("%-*s %-10s %-*s %14s", TOOL_COLUMN(stimulus->id, 20),
+                   stimulus->written, TOOL_COLUMN(to->name, 20),
+                   tool_thousands(n_neurons));
         if (n_pieces > 1)
             tool_print("   %s pieces", tool_thousands(n_pieces));
         tool_print("\n");

@@ -10,6 +10,7 @@
 
 #include "connectome/connectome_work.h"
 #include "kernels/rules/rule_program.h"
+#include "tools/cli/columns.h"
 #include "tools/cli/tool.h"
 
 #define NOTES_MAX 20u
@@ -28,15 +29,16 @@ void learning_print(const vly_genome *genome)
         const vly_plasticity *at = &genome->plasticities[i];
         char weights[64];
         if (at->info->short_term) {
-            tool_print("%-14s %-20s %-18s %s\n", at->name, at->info->id, "stay",
+            tool_print("%-*s %-*s %-18s %s\n", TOOL_COLUMN(at->name, 14),
+                       TOOL_COLUMN(at->info->id, 20), "stay",
                        "that of the map");
             continue;
         }
         snprintf(weights, sizeof weights, "%.4g..%.4g",
                  at->w_max < 0.0 ? at->w_max : 0.0,
                  at->w_max < 0.0 ? 0.0 : at->w_max);
-        tool_print("%-14s %-20s %-18s %s%s%s%s%s\n", at->name, at->info->id,
-                   weights,
+        tool_print("%-*s %-*s %-18s %s%s%s%s%s\n", TOOL_COLUMN(at->name, 14),
+                   TOOL_COLUMN(at->info->id, 20), weights,
                    at->info->window ? "-"
                    : at->dendritic  ? "dendritic"
                                     : "axonal",

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tools/cli/columns.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/tool.h"
 #include "tools/control/control_client.h"
@@ -130,7 +131,8 @@ static void print_areas(const json_value *summary)
     for (uint32_t a = 0; a < areas->n_items; a++) {
         const json_value *area = &areas->items[a];
         tool_plain_text name;
-        tool_print("%-17s %s neurons, %.4g Hz\n", text_of(area, "id", &name),
+        const char *id = text_of(area, "id", &name);
+        tool_print("%-*s %s neurons, %.4g Hz\n", TOOL_COLUMN(id, 17),
                    tool_thousands(number_of(area, "neurons")),
                    json_find_number(area, "rate_hz", 0));
     }

@@ -11,12 +11,14 @@
 #include "tools/cli/tool.h"
 #include "tools/doc/doc_keys.h"
 #include "tools/doc/doc_model.h"
+#include "tools/doc/doc_own.h"
 #include "tools/doc/doc_plasticity.h"
 #include "tools/doc/doc_topics.h"
 
 static const tool_option options[] = {
     {"markdown", 0, false, TOOL_FLAG, NULL,
      "all keys, models and rules as one text: genomes/KEYS.md", 0, 0},
+    {"set", 0, true, TOOL_TEXT, "PATH=VALUE", "change the genome", 0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
 static void print_model(const vly_model_info *model)
@@ -24,6 +26,10 @@ static void print_model(const vly_model_info *model)
     tool_print("%s: %s\nsource: %s\n", model->id, model->text, model->source);
     tool_print("scheme: %s\n        (%s)\n", model->scheme,
                model->scheme_source);
+    if (model->note[0] != '\0') {
+        tool_print("note:\n");
+        doc_lines(model->note);
+    }
     if (model->flags & VLY_AREA_FEAGI)
         tool_print("updates only neurons at which an event arrived; weights "
                    "are -255 to 255\n");
@@ -143,6 +149,8 @@ static void markdown_model(const vly_model_info *model)
     doc_cell_markdown(model->scheme);
     tool_print(". Source: ");
     doc_cell_markdown(model->source);
+    if (model->note[0] != '\0')
+        tool_print(". Note: %s", model->note);
     tool_print(".\n\n| parameter | unit | default | from | to | |\n"
                "|---|---|---|---|---|---|\n");
     for (uint32_t i = 0; i < model->n_params; i++) {
@@ -184,22 +192,34 @@ static void print_markdown(void)
         markdown_model(vly_model_at(m));
 }
 
-static int run(const tool_args *args)
+/* ---- the command -------------------------------------------------------- */
+
+static bool is_file(const char *name)
 {
-    if (tool_has(args, "markdown")) {
-        if (args->n_positional > 0) {
-            tool_message("--markdown is everything: a name beside it, %s",
-                         args->positional[0]);
-            return TOOL_EXIT_WRONG;
-        }
-        print_markdown();
-        return TOOL_EXIT_DONE;
-    }
-    if (args->n_positional == 0) {
-        print_list();
-        return TOOL_EXIT_DONE;
-    }
-    const char *name = args->positional[0];
+    static const char end[] = ".toml";
+    const size_t n = strlen(name);
+    return strcmp(name, "-") == 0 ||
+           (n >= sizeof end && strcmp(name + n - (sizeof end - 1), end) == 0);
+}
+
+/* GENOME.toml [NAME] */
+static int run_own(const tool_args *args)
+{
+    vly_error error = VLY_ERROR_INIT;
+    vly_genome *genome = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(doc_own_load(args, &genome, &error));
+    if (args->n_positional == 2)
+        VLY_TRY(doc_own_print(genome, args->positional[1], &error));
+    else
+        doc_own_list(genome);
+out:
+    vly_genome_destroy(genome);
+    return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;
+}
+
+static int run_named(const char *name)
+{
     if (strcmp(name, "rules") == 0 || strcmp(name, "models") == 0) {
         (strcmp(name, "rules") == 0 ? print_rules : print_models)();
         return TOOL_EXIT_DONE;
@@ -210,24 +230,52 @@ static int run(const tool_args *args)
         found |= print_named(word);
     if (found)
         return TOOL_EXIT_DONE;
+    static const char own[] = "a model or rule of a genome: `volley doc "
+                              "GENOME.toml";
     const char *near = tool_nearest(name, name_at, NULL);
     if (near != NULL)
-        tool_message("%s is not known; did you mean %s?", name, near);
+        tool_message("%s is not known; did you mean %s? %s %s`", name, near,
+                     own, name);
     else
-        tool_message("%s is not known; `volley doc` lists what is", name);
+        tool_message("%s is not known; `volley doc` lists what is; %s %s`",
+                     name, own, name);
     return TOOL_EXIT_WRONG;
+}
+
+static int run(const tool_args *args)
+{
+    const char *name = args->n_positional > 0 ? args->positional[0] : "";
+    const bool of_genome = args->n_positional == 2 || is_file(name);
+    const bool markdown = tool_has(args, "markdown");
+    if (markdown && args->n_positional > 0) {
+        tool_message("--markdown is everything: a name beside it, %s", name);
+        return TOOL_EXIT_WRONG;
+    }
+    if (tool_has(args, "set") && !of_genome) {
+        tool_message("--set changes a genome, wanted `volley doc GENOME.toml "
+                     "[NAME]`");
+        return TOOL_EXIT_WRONG;
+    }
+    if (of_genome)
+        return run_own(args);
+    if (args->n_positional > 0)
+        return run_named(name);
+    (markdown ? print_markdown : print_list)();
+    return TOOL_EXIT_DONE;
 }
 
 const tool_command cmd_doc = {
     .name = "doc",
-    .arguments = "[MODEL|RULE|PART|TOPIC|KEY|nest|NAME]",
+    .arguments = "[MODEL|RULE|PART|TOPIC|KEY|nest|NAME] | GENOME.toml [NAME]",
     .summary = "Describes models, rules and keys; lists them without a name.",
     .details =
         "PART is a part of a genome: run, area, map, stimulus, poisson, ...\n"
         "TOPIC is a general subject: generator, expression, set, unit, ...\n"
         "`volley doc nest` lists names of NEST and Brian 2 with ours;\n"
-        "`volley doc C_m` answers one.\n",
+        "`volley doc C_m` answers one.\n"
+        "GENOME.toml NAME: a [neuron.NAME] or [synapse.NAME] of the genome; "
+        "without NAME: all.\n",
     .options = options,
     .n_positional_min = 0,
-    .n_positional_max = 1,
+    .n_positional_max = 2,
     .run = run};

@@ -58,3 +58,9 @@ void doc_model_values(const vly_model_info *model)
     print_params(model);
     print_fields(model);
 }
+
+const vly_param_info *doc_model_input(const vly_model_info *model)
+{
+    uint32_t input = vly_neuron_input(vly_model_neuron(model));
+    return input == UINT32_MAX ? NULL : &model->params[input];
+}

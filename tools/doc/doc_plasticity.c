@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "genome/plasticity_info.h"
 #include "tools/cli/tool.h"
 #include "tools/doc/doc_keys.h"
 
@@ -27,8 +26,7 @@ static void key_of(const vly_plasticity_info *info, uint32_t param,
              vly_plasticity_scaled(info, param) ? "_<unit>" : "");
 }
 
-/* Words in lines of LINE characters. */
-static void print_lines(const char *text)
+void doc_lines(const char *text)
 {
     size_t column = 0;
     while (*text != '\0') {
@@ -53,29 +51,35 @@ void doc_plasticity_list(void)
     }
 }
 
-bool doc_plasticity_print(const char *name)
+void doc_plasticity_params(const vly_plasticity_info *info)
 {
-    const vly_plasticity_info *info = vly_plasticity_find(name);
     char key[64];
-    if (info == NULL)
-        return false;
-    tool_print("plasticity rule %s: %s\nsource: %s\n\n", info->id, info->text,
-               info->source);
-    print_lines(info->equations);
     tool_print("\nparameters%33s %12s   range\n", "unit", "default");
     for (uint32_t i = 0; i < info->n_params; i++) {
         const vly_param_info *param = &info->params[i];
         key_of(info, i, key);
-        tool_print("  %-32s %8s %12s   %s to %s\n      %s\n", key,
-                   unit_of(info, i), tool_number_text(param->init),
-                   tool_number_text(param->lo), tool_number_text(param->hi),
-                   param->text);
+        tool_print("  %-32s %8s %12s   %s to %s\n", key, unit_of(info, i),
+                   tool_number_text(param->init), tool_number_text(param->lo),
+                   tool_number_text(param->hi));
+        if (*param->text)
+            tool_print("      %s\n", param->text);
     }
     if (info->short_term)
-        return true;
+        return;
     tool_print("\nw_max_<unit> is wanted too, the bound of the weights: "
                "`volley doc plasticity`;\nthe order of events: `volley doc "
                "learning`\n");
+}
+
+bool doc_plasticity_print(const char *name)
+{
+    const vly_plasticity_info *info = vly_plasticity_find(name);
+    if (info == NULL)
+        return false;
+    tool_print("plasticity rule %s: %s\nsource: %s\n\n", info->id, info->text,
+               info->source);
+    doc_lines(info->equations);
+    doc_plasticity_params(info);
     return true;
 }
 

@@ -242,8 +242,10 @@ static const doc_topic topics[] = {
      "stops up to 3.8e-6 mV *\ntau / dt_ms before its end, of 32 to 64 mV half "
      "of it, and so on: 0.0004 mV with\ndt_ms = 0.1 and tau = 10 ms. Where "
      "that is more than 0.1% (of tau, of the way from\nrest to threshold), a "
-     "note says so. A [neuron] keeps variables marked compensated\nto twice "
-     "the digits: `volley new neurons/lif_psc_exp_compensated`.\n",
+     "note says so; so does one where a constant current just above\nthe "
+     "least that fires never makes a built-in lif model fire. A [neuron] keeps "
+     "variables\nmarked compensated to twice the digits: `volley new "
+     "neurons/lif_psc_exp_compensated`.\n",
      NULL},
     {"learning", "which spikes change a weight, and when",
      "A map with plasticity = \"NAME\" learns by [plasticity.NAME]: a rule, "
@@ -281,9 +283,10 @@ static const doc_topic topics[] = {
      "reset = \"v = e_l\"\n\n"
      "An area uses it by model = \"lif\", and gives c_m_pf, tau_m_ms, v_mv "
      "...: names with\ntheir units. The backends cpu, cuda and vulkan run such "
-     "models; others refuse them by\nname. `volley model GENOME NAME`\nprints "
-     "keys, scheme and "
-     "size, and draws its answers.\n\n"
+     "models; others refuse them by\nname. `volley doc GENOME.toml NAME` "
+     "prints "
+     "keys, the scheme with its order\nand size; `volley model` also draws "
+     "answers.\n\n"
      "In a burst, in this order: equations (or the assignments of update), "
      "arrivals\n(on.PORT), spike, reset, stored values. A refractory neuron "
      "does not fire, variables\nmarked hold stand still, and what arrives at "
@@ -323,7 +326,8 @@ static const doc_topic topics[] = {
      "the size of\nthe weight and stays within 0 and w_max. on_post is 0 where "
      "the traces of pre are: a\nproduct with one of them. `volley doc "
      "learning` "
-     "has the order of events.\n",
+     "has the order of events,\n`volley doc GENOME.toml NAME` the keys of a "
+     "rule.\n",
      print_synapse},
     {"limits", "how much a genome may have",
      "What is more is refused with the number that is wanted.\n", print_limits},

@@ -18,6 +18,7 @@
 #include "connectome/connectome.h"
 #include "probe/probe.h"
 #include "record/spike_csv.h"
+#include "tools/cli/columns.h"
 #include "tools/cli/json_reader.h"
 #include "tools/cli/tool.h"
 
@@ -92,8 +93,9 @@ static void print_areas(const vly_connectome *connectome)
                "first", "q of the ports");
     for (uint32_t a = 0; a < n_areas; a++) {
         const vly_area_info area = tool_area_info(connectome, a);
-        tool_print("%-24s %-16s %14s %12s  ", area.name, area.model,
-                   tool_thousands(area.n_neurons), tool_thousands(area.first));
+        tool_print("%-*s %-*s %14s %12s  ", TOOL_COLUMN(area.name, 24),
+                   TOOL_COLUMN(area.model, 16), tool_thousands(area.n_neurons),
+                   tool_thousands(area.first));
         for (uint32_t p = 0; p < area.n_ports; p++)
             tool_print(" %d (%s)", area.q[p], area.port_unit[p]);
         tool_print("\n");
@@ -116,19 +118,20 @@ static void print_projections(const vly_connectome *connectome)
         const vly_projection_desc *desc = &connectome->desc.projections[i];
         const vly_connectome_projection *projection =
             &connectome->projections[i];
-        char between[96];
+        char between[2 * VLY_NAME_MAX + 8];
         char weight[64];
         char delay[32];
-        snprintf(between, sizeof between, "%.40s -> %.40s",
-                 connectome->areas[desc->source_area].name,
-                 connectome->areas[desc->target_area].name);
+        snprintf(between, sizeof between, "%.*s -> %.*s",
+                 TOOL_FIT(connectome->areas[desc->source_area].name, 40),
+                 TOOL_FIT(connectome->areas[desc->target_area].name, 40));
         snprintf(weight, sizeof weight, "%.5g..%.5g", projection->weight_min,
                  projection->weight_max);
         snprintf(delay, sizeof delay, "%u..%u", desc->base_delay,
                  desc->base_delay + desc->delay_max);
-        tool_print("%-14s %-20s %14s %10s %22s %12.2g %9s\n", projection->map,
-                   between, tool_thousands(projection->n_synapses), delay,
-                   weight, projection->worst_rounding,
+        tool_print("%-*s %-*s %14s %10s %22s %12.2g %9s\n",
+                   TOOL_COLUMN(projection->map, 14), TOOL_COLUMN(between, 20),
+                   tool_thousands(projection->n_synapses), delay, weight,
+                   projection->worst_rounding,
                    tool_bytes(vly_count_of(projection_bytes(connectome, i))));
     }
 }
@@ -149,8 +152,9 @@ static void print_learning(const vly_connectome *connectome)
                        "weights", "delay");
         any = true;
         if (learning == NULL) { /* short-term plasticity */
-            tool_print("%-14s %-20s %22s  %s\n", at->map, rule->info->id,
-                       "stay", "that of the map");
+            tool_print("%-*s %-*s %22s  %s\n", TOOL_COLUMN(at->map, 14),
+                       TOOL_COLUMN(rule->info->id, 20), "stay",
+                       "that of the map");
             continue;
         }
         double most = learning->most * at->unit * 0x1p-16;
@@ -159,7 +163,8 @@ static void print_learning(const vly_connectome *connectome)
         snprintf(weights, sizeof weights, "%.5g..%.5g", negative ? -most : 0.0,
                  negative ? 0.0 : most);
         tool_print(
-            "%-14s %-20s %22s  %s%s%s\n", at->map, learning->rule, weights,
+            "%-*s %-*s %22s  %s%s%s\n", TOOL_COLUMN(at->map, 14),
+            TOOL_COLUMN(learning->rule, 20), weights,
             learning->flags & VLY_LEARNING_DENDRITIC ? "dendritic" : "axonal",
             learning->flags & VLY_LEARNING_NEAREST ? ", nearest neighbours"
                                                    : "",

@@ -4,17 +4,13 @@
  */
 #include "tools/cli/commands.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/reading.h"
-#include "genome/toml_tree.h"
 #include "tools/cli/output_apart.h"
-#include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
-#include "tools/doc/doc_model.h"
+#include "tools/doc/doc_own.h"
 #include "tools/model/model_answers.h"
 #include "tools/model/model_picture.h"
 #include "tools/plot/plot_process.h"
@@ -40,58 +36,6 @@ static const tool_option options[] = {
     {"dpi", 0, false, TOOL_NUMBER, "N", "dots an inch; default: 200", 36, 2400},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-/* Added to a file that has a [neuron] and no area: it is no genome yet. */
-static const char an_area[] = "\n[area.none]\ngenerator = \"poisson\"\n"
-                              "neurons = 1\nrate_hz = 0\n";
-
-/* The whole file and an_area, if it has neither [area] nor [use]; *text NULL
- * otherwise. */
-static vly_status add_area(const char *path, char **text, vly_error *error)
-{
-    vly_toml_node root = {0};
-    FILE *file = NULL;
-    char *bytes = NULL;
-    size_t n = 0;
-    vly_status status = VLY_OK;
-    *text = NULL;
-    VLY_TRY(vly_reading_open(path, VLY_READ_FILE, &file, error));
-    VLY_TRY(vly_reading_whole(file, path, "genome", VLY_GENOME_BYTES_MAX,
-                              &bytes, &n, error));
-    VLY_TRY(vly_toml_parse(bytes, n, path, &root, error));
-    if (!vly_toml_get(&root, "area") && !vly_toml_get(&root, "use")) {
-        *text = vly_format("%.*s%s", (int)n, bytes, an_area);
-        if (!*text)
-            status = vly_fail_nomem(error, n + sizeof an_area, "a genome");
-    }
-out:
-    vly_toml_deinit(&root);
-    vly_free(bytes);
-    if (file)
-        (void)fclose(file);
-    return status;
-}
-
-static vly_status load(const tool_args *args, vly_genome **genome,
-                       vly_error *error)
-{
-    const char *path = args->positional[0];
-    vly_error second = VLY_ERROR_INIT;
-    tool_overrides overrides = {0};
-    char *text = NULL;
-    vly_status status = VLY_OK;
-    VLY_TRY(tool_overrides_init(args, &overrides, error));
-    status = tool_genome_load(path, overrides.list, overrides.n, genome, error);
-    if (status != VLY_E_PARSE || strcmp(path, "-") == 0 ||
-        add_area(path, &text, &second) != VLY_OK || !text)
-        goto out;
-    status = vly_genome_parse(text, strlen(text), path, overrides.list,
-                              overrides.n, genome, error);
-out:
-    tool_overrides_deinit(&overrides);
-    vly_free(text);
-    return status;
-}
-
 static const char *name_at(const void *context, uint32_t k)
 {
     const vly_genome *genome = context;
@@ -116,19 +60,6 @@ static vly_status find(const vly_genome *genome, const char *name,
                     "the genome has no [neuron.%.60s]; %s%s", name,
                     near ? "did you mean " : "it has ",
                     near ? near : genome->neuron_models[0]->id);
-}
-
-static void print_model(const vly_model_info *model)
-{
-    const vly_neuron_model *neuron = vly_model_neuron(model);
-    const vly_param_info *input = model_answers_input(model);
-    const vly_program *program = vly_neuron_program(neuron);
-    tool_print("[neuron.%s]\nscheme: %s\n", model->id, model->scheme);
-    tool_print("size: %u operations, %u variables, %u coefficients\n",
-               program->n_ops, model->n_fields, model->n_coefs);
-    tool_print("input: %s\n",
-               input ? input->name : "none; stimuli of kind dc are refused");
-    doc_model_values(model);
 }
 
 static vly_status draw(plot_figure *figure, void *context, vly_error *error)
@@ -175,12 +106,12 @@ static int run(const tool_args *args)
     vly_genome *genome = NULL;
     const vly_model_info *model = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(load(args, &genome, &error));
+    VLY_TRY(doc_own_load(args, &genome, &error));
     VLY_TRY(find(genome, args->positional[1], &model, &error));
     if (tool_text(args, "plot"))
         VLY_TRY(plot(args, genome, model, &error));
     else
-        print_model(model);
+        doc_own_model_print(model);
 out:
     vly_genome_destroy(genome);
     return status != VLY_OK ? tool_fail(&error) : TOOL_EXIT_DONE;

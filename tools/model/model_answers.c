@@ -92,7 +92,7 @@ static void put_currents(vly_text *text, const model_answers *a)
 {
     char digits[VLY_NUMBER_SIZE];
     vly_text_put(text, "[area.a0]\nmodel = \"one\"\nneurons = %d\n%s = [",
-                 ANSWER_CURRENTS, model_answers_input(a->model)->name);
+                 ANSWER_CURRENTS, doc_model_input(a->model)->name);
     for (uint32_t i = 0; i < ANSWER_CURRENTS; i++)
         vly_text_put(text, "%s%s", i ? ", " : "",
                      vly_toml_print_number(a->currents[i], digits));
@@ -243,7 +243,7 @@ static double within(const vly_param_info *input, double current)
 
 static void spread(model_answers *a, double highest)
 {
-    const vly_param_info *input = model_answers_input(a->model);
+    const vly_param_info *input = doc_model_input(a->model);
     const double lowest = fmax(0.0, input->lo);
     highest = within(input, highest);
     for (uint32_t i = 0; i < ANSWER_CURRENTS; i++)
@@ -255,7 +255,7 @@ static void spread(model_answers *a, double highest)
  * first that fires, which finds the least that does, then three times that. */
 static vly_status find_currents(model_answers *a, vly_error *error)
 {
-    const vly_param_info *input = model_answers_input(a->model);
+    const vly_param_info *input = doc_model_input(a->model);
     double ends[ANSWER_CURRENTS];
     vly_status status = VLY_OK;
     double current = FIRST_CURRENT;
@@ -291,12 +291,6 @@ out:
 }
 
 /* ---- all ---------------------------------------------------------------- */
-
-const vly_param_info *model_answers_input(const vly_model_info *model)
-{
-    uint32_t input = vly_neuron_input(vly_model_neuron(model));
-    return input == UINT32_MAX ? NULL : &model->params[input];
-}
 
 static vly_status check_values(const model_answers *a, vly_error *error)
 {
@@ -344,7 +338,7 @@ vly_status model_answers_find(model_answers *a, vly_error *error)
     a->n_bursts = (uint32_t)bursts;
     a->begin_ms = floor(0.1 * bursts) * a->dt_ms;
     a->end_ms = floor(0.8 * bursts) * a->dt_ms;
-    const vly_param_info *input = model_answers_input(a->model);
+    const vly_param_info *input = doc_model_input(a->model);
     a->has_input = input && input->hi > fmax(0.0, input->lo);
     VLY_TRY(make_room(a, error));
     if (a->has_input)

@@ -9,7 +9,7 @@
 
 #include <volley/volley.h>
 
-#include "genome/user_model.h"
+#include "tools/doc/doc_model.h"
 
 enum {
     ANSWER_STEPS = 3,
@@ -45,7 +45,5 @@ typedef struct model_answers {
  * Errors  E_INVALID a value or the field is unknown; those of the engine */
 vly_status model_answers_find(model_answers *answers, vly_error *error);
 void model_answers_deinit(model_answers *answers);
-/* The parameter that is the input, NULL: none. */
-const vly_param_info *model_answers_input(const vly_model_info *model);
 
 #endif

@@ -39,7 +39,7 @@ static void draw_name(plot_figure *figure, const plot_axes *axes, uint32_t k,
 static void draw_steps(plot_figure *figure, const model_answers *a,
                        plot_axes axes)
 {
-    const vly_param_info *input = model_answers_input(a->model);
+    const vly_param_info *input = doc_model_input(a->model);
     double lo = HUGE_VAL;
     double hi = -HUGE_VAL;
     for (uint32_t s = 0; s < ANSWER_STEPS; s++)
@@ -66,8 +66,7 @@ static void draw_rates(plot_figure *figure, const model_answers *a,
     double hi = 0.0;
     char label[96];
     widen(a->rates_hz, ANSWER_CURRENTS, &lo, &hi);
-    plot_field_label(model_answers_input(a->model)->name, "", label,
-                     sizeof label);
+    plot_field_label(doc_model_input(a->model)->name, "", label, sizeof label);
     axes.x_lo = a->currents[0];
     axes.x_hi = a->currents[ANSWER_CURRENTS - 1];
     axes.y_hi = plot_round_up(hi);

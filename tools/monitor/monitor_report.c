@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/reading.h"
+#include "tools/cli/columns.h"
 #include "tools/cli/tool.h"
 #include "tools/monitor/report.h"
 
@@ -152,7 +153,8 @@ static void print_areas(const json_value *areas)
                "rate_hz");
     for (uint32_t i = 0; i < n && i < AREAS_SHOWN; i++) {
         const json_value *area = &areas->items[i];
-        tool_print("  %-20s %12s %14s %10.3g%s\n", text_of(area, "id", &copy),
+        const char *id = text_of(area, "id", &copy);
+        tool_print("  %-*s %12s %14s %10.3g%s\n", TOOL_COLUMN(id, 20),
                    tool_thousands(count_of(area, "neurons")),
                    tool_thousands(count_of(area, "spikes")),
                    json_find_number(area, "rate_hz", 0),

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "tools/cli/columns.h"
 #include "tools/cli/device_limits.h"
 #include "tools/cli/weight_notes.h"
 
@@ -103,7 +104,7 @@ static void print_areas(const run_job *job)
     const uint32_t n_areas = tool_connectome_info(connectome).n_areas;
     int width = 4;
     for (uint32_t a = 0; a < n_areas; a++) {
-        int n = (int)strlen(tool_area_info(connectome, a).name);
+        int n = tool_columns(tool_area_info(connectome, a).name);
         width = n > width ? n : width;
     }
     width = width > 40 ? 40 : width;
@@ -112,7 +113,7 @@ static void print_areas(const run_job *job)
                "rate_hz", figured ? "       cv       fano   silent" : "");
     for (uint32_t a = 0; a < n_areas; a++) {
         const vly_area_info area = tool_area_info(connectome, a);
-        tool_print("%-*s %14s %16s", width, area.name,
+        tool_print("%-*s %14s %16s", TOOL_COLUMN(area.name, width),
                    tool_thousands(area.n_neurons),
                    tool_thousands(run_summary_spikes(job, a)));
         print_figure(area_rate(job, a), "%.4g", 12);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "tools/cli/columns.h"
 #include "tools/cli/tool.h"
 #include "tools/watch/run_watch.h"
 
@@ -52,10 +53,12 @@ static void put_row(watch_live *live, uint32_t columns, const char *text)
 {
     tool_plain_text plain; /* names of the backend and of areas may contain any
                             * characters */
-    fprintf(stderr, "\r\033[K%.*s\n", (int)columns - 1,
-            tool_plain(text, &plain));
+    const char *shown = tool_plain(text, &plain);
+    fprintf(stderr, "\r\033[K%.*s\n", TOOL_FIT(shown, (int)columns - 1));
     live->n_drawn++;
 }
+
+#define NAME_COLUMNS 18
 
 static void put_area(watch_live *live, uint32_t columns, uint32_t area,
                      double hz, double highest)
@@ -66,8 +69,11 @@ static void put_area(watch_live *live, uint32_t columns, uint32_t area,
     const int wide =
         (int)(fmin(most, 40) * (highest > 0 ? hz / highest : 0) + 0.5);
     tool_plain_text plain;
-    snprintf(text, sizeof text, "%-18.18s %11s %9.3g Hz  %.*s",
-             tool_plain(live->net->areas[area], &plain),
+    char name[NAME_COLUMNS * 4 + 1];
+    tool_plain(live->net->areas[area], &plain);
+    snprintf(name, sizeof name, "%.*s", TOOL_FIT(plain.text, NAME_COLUMNS));
+    snprintf(text, sizeof text, "%s%.*s %11s %9.3g Hz  %.*s", name,
+             NAME_COLUMNS - tool_columns(name), "                  ",
              tool_thousands(live->net->neurons[area]), hz, wide, marks);
     put_row(live, columns, text);
 }
