@@ -161,7 +161,7 @@ if(TARGET cuda)
         foreach(file burst_global burst_learning burst_programs
                 burst_programs_learning burst_spliced burst_ports
                 burst_ports_learning burst_spliced_ports burst_rules
-                burst_ports_rules modulator burst_resident burst_shifted
+                burst_ports_rules modulator learning_taken burst_resident burst_shifted
                 burst_learners burst_learner_rules build_learners
                 burst_partition burst_narrow burst_span burst_span_narrow
                 build_rows build_segments
