@@ -263,6 +263,10 @@ if(TARGET cuda)
             SOURCES test_cuda_modulator.c engine_fixture.c
             DEPENDS cpu emulated_cuda DEFINITIONS
                 TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
+        vly_test(test_cuda_rank_learning_emulated LABELS unit APART TIMEOUT 600
+            SOURCES test_cuda_rank_learning.c engine_fixture.c
+            LIBRARIES volley_second DEPENDS cpu emulated_cuda DEFINITIONS
+                TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
         vly_test(test_cuda_learners_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_learners.c engine_fixture.c
             DEPENDS cpu emulated_cuda DEFINITIONS
