@@ -114,19 +114,18 @@ out:
 }
 
 static vly_status put_synapses(vly_cuda_shard *shard,
-                               const vly_common_traces *t,
+                               const vly_cuda_own_rows *rows,
                                const uint32_t *words, vly_cuda_learning *l,
                                vly_error *error)
 {
-    const vly_projection_desc *map = t->projection;
     const uint32_t flags[2] = {(uint32_t)shard->net->burst, UINT32_MAX};
-    uint64_t n = map->row[t->n_sources];
     vly_status status = VLY_OK;
-    VLY_TRY(vly_cuda_put(shard, t->n_sources + UINT64_C(1), sizeof *map->row,
-                         map->row, &l->row, error));
-    VLY_TRY(vly_cuda_put(shard, n, sizeof *map->target, map->target, &l->target,
-                         error));
-    VLY_TRY(vly_cuda_put(shard, n, sizeof *words, words, &l->master, error));
+    VLY_TRY(vly_cuda_put(shard, rows->n_sources + UINT64_C(1),
+                         sizeof *rows->row, rows->row, &l->row, error));
+    VLY_TRY(vly_cuda_own_put(shard, rows, sizeof *l->target, rows->map->target,
+                             &l->target, error));
+    VLY_TRY(
+        vly_cuda_own_put(shard, rows, sizeof *words, words, &l->master, error));
     VLY_TRY(vly_cuda_put(shard, 2, sizeof *flags, flags, &l->flushed, error));
     /* a burst with this number begins with a flush of nothing */
     l->full = l->flushed + 1;
@@ -154,10 +153,6 @@ static void describe(const vly_cuda_shard *shard, const vly_common_traces *t,
     l->port = map->port;
     l->sign = (t->flags & VLY_LEARNING_NEGATIVE) != 0 ? UINT32_MAX : 1;
     l->shift = vly_common_shift(desc, map);
-    /* a mean row has 32 synapses a part */
-    uint64_t mean =
-        t->n_sources > 0 ? map->row[t->n_sources] / t->n_sources : 0;
-    l->most_parts = (uint32_t)(mean / 32 + 1);
 }
 
 /* Coefficients of a built-in rule, or the program of a user's. */
@@ -171,13 +166,16 @@ static vly_status put_rule(vly_cuda_shard *shard,
     return VLY_OK;
 }
 
-static vly_status create_one(vly_cuda_shard *shard, uint32_t projection,
+/* Number i of those that learn. */
+static vly_status create_one(vly_cuda_shard *shard, uint32_t i,
                              const vly_snapshot *snapshot,
-                             const uint32_t *words, vly_cuda_learning *l,
-                             vly_error *error)
+                             const uint32_t *words, vly_error *error)
 {
     const vly_net_desc *desc = shard->net->desc;
+    const uint32_t projection = shard->plastic.projection[i];
+    vly_cuda_learning *l = &shard->plastic.list[i];
     vly_common_heap heap = {.bytes = 0};
+    vly_cuda_own_rows rows;
     vly_common_traces t;
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_traces_create(&heap, desc, projection, &t, error));
@@ -186,12 +184,18 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t projection,
     const uint32_t *end = vly_common_traces_load(
         &t, words + (modulated ? 2 : 1) * n, (uint32_t)snapshot->burst);
     vly_common_traces_dendrites(&t, desc, snapshot);
+    VLY_TRY(vly_cuda_own_rows_create(shard, t.projection, t.n_sources, &rows,
+                                     error));
+    if (shard->plastic.ranks != NULL)
+        VLY_TRY(vly_cuda_rank_map_create(shard, &rows, words, modulated,
+                                         &shard->plastic.ranks[i], error));
     describe(shard, &t, l);
+    l->most_parts = vly_cuda_own_parts(&rows);
     VLY_TRY(put_rule(shard, t.desc, l, error));
-    VLY_TRY(put_synapses(shard, &t, words, l, error));
+    VLY_TRY(put_synapses(shard, &rows, words, l, error));
     VLY_TRY(put_traces(shard, &t, l, error));
-    VLY_TRY(vly_cuda_modulator_create(shard, projection, n, words + n, end, l,
-                                      error));
+    VLY_TRY(vly_cuda_modulator_create(shard, projection, &rows, words + n, end,
+                                      l, error));
 out:
     vly_common_release_all(&heap);
     return status;
@@ -219,6 +223,9 @@ static vly_status reserve(vly_cuda_shard *shard, uint32_t n, uint32_t n_short,
         vly_cuda_alloc(shard, n, sizeof *plastic->list, &plastic->list, error));
     VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->projection,
                            &plastic->projection, error));
+    if (vly_common_ranks(shard->net->desc) != NULL)
+        VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->ranks,
+                               &plastic->ranks, error));
     VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *plastic->on_device,
                                   &plastic->on_device, error));
     plastic->view.list = plastic->on_device;
@@ -249,8 +256,7 @@ vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
         } else if (vly_common_learning(desc, p) != NULL) {
             uint32_t at = plastic->view.n++;
             plastic->projection[at] = p;
-            VLY_TRY(create_one(shard, p, snapshot, words, &plastic->list[at],
-                               error));
+            VLY_TRY(create_one(shard, at, snapshot, words, error));
         }
         words += vly_common_learning_words(desc, p);
     }
@@ -300,10 +306,8 @@ uint64_t vly_cuda_learning_synapses(const vly_cuda_shard *shard, uint32_t i)
     return map->row[shard->plastic.list[i].n_sources];
 }
 
-/* The number of a projection among those that learn (it is one); the device is
- * entered and idle, and all weights are up to date. */
-static vly_status begin(vly_backend_net *net, uint32_t projection, uint32_t *i,
-                        vly_error *error)
+vly_status vly_cuda_learning_begin(vly_backend_net *net, uint32_t projection,
+                                   uint32_t *i, vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
     vly_status status = VLY_OK;
@@ -318,37 +322,34 @@ out:
     return status;
 }
 
-vly_status vly_cuda_learning_read(vly_backend_net *net, uint32_t projection,
-                                  uint64_t first, uint64_t count,
-                                  int32_t *masters, vly_error *error)
+static vly_status write_masters(vly_cuda_shard *shard, uint32_t i,
+                                uint64_t first, uint64_t count,
+                                const int32_t *masters, vly_error *error)
 {
-    uint32_t i = 0;
-    vly_status status = VLY_OK;
-    VLY_TRY(vly_common_check_range(net->desc, projection, first, count, error));
-    VLY_TRY(begin(net, projection, &i, error));
-    if (count > 0)
-        VLY_TRY(vly_cuda_download(&net->shards[0], masters,
-                                  net->shards[0].plastic.list[i].master + first,
-                                  count * sizeof *masters, error));
-out:
-    return status;
+    int32_t *to = shard->plastic.list[i].master;
+    if (shard->plastic.ranks == NULL)
+        return vly_cuda_upload(shard, to + first, masters,
+                               count * sizeof *masters, error);
+    vly_cuda_rank_map *map = &shard->plastic.ranks[i];
+    memcpy(map->master + first, masters, (size_t)count * sizeof *masters);
+    return vly_cuda_own_write(shard, &map->rows, first, count, masters, to,
+                              error);
 }
 
 vly_status vly_cuda_learning_write(vly_backend_net *net, uint32_t projection,
                                    uint64_t first, uint64_t count,
                                    const int32_t *masters, vly_error *error)
 {
+    vly_cuda_shard *shard = &net->shards[0];
     uint32_t i = 0;
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_check_masters(net->desc, projection, first, count,
                                      masters, error));
-    VLY_TRY(begin(net, projection, &i, error));
+    VLY_TRY(vly_cuda_learning_begin(net, projection, &i, error));
     if (count > 0)
-        VLY_TRY(vly_cuda_upload(&net->shards[0],
-                                net->shards[0].plastic.list[i].master + first,
-                                masters, count * sizeof *masters, error));
-    if (count > 0 && net->shards[0].plan->learning_in != NULL)
-        VLY_TRY(net->shards[0].plan->learning_in(&net->shards[0], true, error));
+        VLY_TRY(write_masters(shard, i, first, count, masters, error));
+    if (count > 0 && shard->plan->learning_in != NULL)
+        VLY_TRY(shard->plan->learning_in(shard, true, error));
 out:
     return status;
 }
@@ -362,7 +363,7 @@ vly_status vly_cuda_learning_set(vly_backend_net *net, uint32_t projection,
     vly_status status = VLY_OK;
     VLY_TRY(
         vly_common_check_learning_set(net->desc, projection, learning, error));
-    VLY_TRY(begin(net, projection, &i, error));
+    VLY_TRY(vly_cuda_learning_begin(net, projection, &i, error));
     vly_cuda_learning *l = &shard->plastic.list[i];
     VLY_TRY(put_rule(shard, learning, l, error));
     l->flags = (l->flags & ~VLY_CUDA_LEARNING_FROZEN) |

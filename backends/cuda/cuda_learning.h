@@ -5,14 +5,24 @@
 #ifndef VOLLEY_CUDA_LEARNING_H
 #define VOLLEY_CUDA_LEARNING_H
 
+#include "backends/common/common_ranks.h"
 #include "cuda_base.h"
+#include "cuda_own_rows.h"
 #include "kernels/cuda/learning_kernels.h"
+
+/* A projection that learns, where ranks run the net. */
+typedef struct vly_cuda_rank_map {
+    vly_cuda_own_rows rows;
+    int32_t *master;      /* [synapses] of all ranks, as of the last refresh */
+    int32_t *eligibility; /* the same, or NULL */
+} vly_cuda_rank_map;
 
 typedef struct vly_cuda_plastic {
     vly_cuda_learnings view;              /* for kernels; n 0: nothing learns */
     vly_cuda_learning *on_device;         /* view.list */
     vly_cuda_learning *list;              /* [view.n] the same on the host */
     uint32_t *projection;                 /* [view.n] */
+    vly_cuda_rank_map *ranks;             /* [view.n]; NULL: without ranks */
     vly_cuda_short_term *short_on_device; /* view.short_term */
     vly_cuda_short_term *short_list;      /* [view.n_short] on the host */
     uint32_t *short_projection;           /* [view.n_short] */
@@ -40,14 +50,29 @@ vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
                                   vly_error *error);
 /* Adds their hashes to done->digest on the device. */
 vly_status vly_cuda_learning_digest(vly_cuda_shard *shard, vly_error *error);
-vly_status vly_cuda_learning_read(vly_backend_net *net, uint32_t projection,
-                                  uint64_t first, uint64_t count,
-                                  int32_t *masters, vly_error *error);
+/* The number of a projection among those that learn (it is one); the device is
+ * entered and idle, and all weights are up to date. */
+vly_status vly_cuda_learning_begin(vly_backend_net *net, uint32_t projection,
+                                   uint32_t *i, vly_error *error);
 vly_status vly_cuda_learning_write(vly_backend_net *net, uint32_t projection,
                                    uint64_t first, uint64_t count,
                                    const int32_t *masters, vly_error *error);
 vly_status vly_cuda_learning_set(vly_backend_net *net, uint32_t projection,
                                  const vly_learning_desc *learning,
                                  vly_error *error);
+
+/* ---- cuda_learning_ranks.c --------------------------------------------- */
+
+/* From the words of a snapshot; rows belong to the map then. */
+vly_status vly_cuda_rank_map_create(vly_cuda_shard *shard,
+                                    const vly_cuda_own_rows *rows,
+                                    const uint32_t *words, bool modulated,
+                                    vly_cuda_rank_map *map, vly_error *error);
+/* After a flush: this rank's synapses to the host. */
+vly_status vly_cuda_learning_fetch(vly_cuda_shard *shard, vly_error *error);
+/* A rank's synapses on the host, to or from a message, in the order of the CPU
+ * backend. */
+void vly_cuda_learning_move(const vly_cuda_shard *shard, uint32_t rank,
+                            vly_common_words *w);
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "cuda_learning.h"
 
+#include <string.h>
+
 #include "backends/common/common_modulator.h"
 #include "backends/common/common_traces.h"
 #include "backends/common/common_weights.h"
@@ -12,6 +14,9 @@
 #include "cuda_net.h"
 #include "cuda_short_term.h"
 #include "cuda_window.h"
+
+/* of all ranks, that are copied to the device at a time: 4 MB */
+#define RANK_WORDS (UINT64_C(1) << 20)
 
 static vly_status get(vly_cuda_shard *shard, void *to, const void *from,
                       uint64_t bytes, vly_error *error)
@@ -88,6 +93,29 @@ static bool comes_next(const vly_cuda_plastic *plastic, uint32_t i, uint32_t k)
             plastic->short_projection[k] < plastic->projection[i]);
 }
 
+/* Weights or eligibilities of map i as words; of_ranks: those of all ranks. */
+static vly_status save_synapses(vly_cuda_shard *shard, uint32_t i,
+                                const int32_t *on_device,
+                                const int32_t *of_ranks, uint32_t **words,
+                                vly_error *error)
+{
+    const uint64_t n = vly_cuda_learning_synapses(shard, i);
+    uint32_t *to = *words;
+    *words += n;
+    if (of_ranks == NULL)
+        return get(shard, to, on_device, n * sizeof *to, error);
+    if (n > 0)
+        memcpy(to, of_ranks, (size_t)n * sizeof *to);
+    return VLY_OK;
+}
+
+static const vly_cuda_rank_map *rank_map(const vly_cuda_shard *shard,
+                                         uint32_t i)
+{
+    static const vly_cuda_rank_map none;
+    return shard->plastic.ranks != NULL ? &shard->plastic.ranks[i] : &none;
+}
+
 vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
                                   vly_error *error)
 {
@@ -101,15 +129,12 @@ vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
             VLY_TRY(vly_cuda_short_term_save(shard, k++, words, &words, error));
             continue;
         }
-        uint64_t n = vly_cuda_learning_synapses(shard, i);
-        VLY_TRY(get(shard, words, plastic->list[i].master, n * sizeof *words,
-                    error));
-        words += n;
-        if (plastic->list[i].interval != 0) {
-            VLY_TRY(get(shard, words, plastic->list[i].eligibility,
-                        n * sizeof *words, error));
-            words += n;
-        }
+        const vly_cuda_rank_map *map = rank_map(shard, i);
+        VLY_TRY(save_synapses(shard, i, plastic->list[i].master, map->master,
+                              &words, error));
+        if (plastic->list[i].interval != 0)
+            VLY_TRY(save_synapses(shard, i, plastic->list[i].eligibility,
+                                  map->eligibility, &words, error));
         VLY_TRY(save_traces(shard, i++, words, &words, error));
     }
 out:
@@ -133,28 +158,43 @@ out:
     return status;
 }
 
+/* Weights or eligibilities of map i; of_ranks: those of all ranks. */
+static vly_status digest_synapses(vly_cuda_shard *shard, uint32_t i,
+                                  const int32_t *on_device,
+                                  const int32_t *of_ranks, uint32_t *copy,
+                                  uint64_t *at, vly_error *error)
+{
+    const uint64_t n = vly_cuda_learning_synapses(shard, i);
+    vly_status status = VLY_OK;
+    if (of_ranks == NULL) {
+        VLY_TRY(vly_cuda_check(
+            (int)vly_cuda_launch_weights_digest((const uint32_t *)on_device, n,
+                                                *at, &shard->done->digest,
+                                                (cudaStream_t)shard->stream),
+            "digest of weights", error));
+        *at += n;
+    }
+    for (uint64_t k = 0; of_ranks != NULL && k < n; k += RANK_WORDS)
+        VLY_TRY(digest_words(shard, (const uint32_t *)of_ranks + k,
+                             n - k < RANK_WORDS ? n - k : RANK_WORDS, copy, at,
+                             error));
+out:
+    return status;
+}
+
 static vly_status digest_one(vly_cuda_shard *shard, uint32_t i,
                              uint32_t *traces, uint32_t *copy, uint64_t *at,
                              vly_error *error)
 {
-    uint64_t n = vly_cuda_learning_synapses(shard, i);
+    const vly_cuda_learning *l = &shard->plastic.list[i];
+    const vly_cuda_rank_map *map = rank_map(shard, i);
     uint32_t *end = traces;
     vly_status status = VLY_OK;
     VLY_TRY(save_traces(shard, i, traces, &end, error));
-    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_weights_digest(
-                               (const uint32_t *)shard->plastic.list[i].master,
-                               n, *at, &shard->done->digest,
-                               (cudaStream_t)shard->stream),
-                           "digest of weights", error));
-    *at += n;
-    if (shard->plastic.list[i].interval != 0) {
-        VLY_TRY(vly_cuda_check(
-            (int)vly_cuda_launch_weights_digest(
-                (const uint32_t *)shard->plastic.list[i].eligibility, n, *at,
-                &shard->done->digest, (cudaStream_t)shard->stream),
-            "digest of eligibilities", error));
-        *at += n;
-    }
+    VLY_TRY(digest_synapses(shard, i, l->master, map->master, copy, at, error));
+    if (l->interval != 0)
+        VLY_TRY(digest_synapses(shard, i, l->eligibility, map->eligibility,
+                                copy, at, error));
     VLY_TRY(
         digest_words(shard, traces, (uint64_t)(end - traces), copy, at, error));
 out:
@@ -164,6 +204,8 @@ out:
 vly_status vly_cuda_learning_digest(vly_cuda_shard *shard, vly_error *error)
 {
     const vly_cuda_plastic *plastic = &shard->plastic;
+    const uint64_t most = vly_common_trace_words_most(shard->net->desc);
+    const uint64_t least = plastic->ranks != NULL ? RANK_WORDS : 0;
     uint32_t *traces = NULL;
     uint32_t *copy = NULL;
     uint32_t *end = NULL;
@@ -174,10 +216,8 @@ vly_status vly_cuda_learning_digest(vly_cuda_shard *shard, vly_error *error)
     if (!vly_cuda_learns(shard))
         return VLY_OK;
     VLY_TRY(vly_cuda_learning_flush(shard, error));
-    VLY_TRY(vly_cuda_alloc(shard, vly_common_trace_words_most(shard->net->desc),
-                           sizeof *traces, &traces, error));
-    VLY_TRY(vly_cuda_device_alloc(shard,
-                                  vly_common_trace_words_most(shard->net->desc),
+    VLY_TRY(vly_cuda_alloc(shard, most, sizeof *traces, &traces, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, most > least ? most : least,
                                   sizeof *copy, &copy, error));
     while (i < plastic->view.n || k < plastic->view.n_short) {
         if (!comes_next(plastic, i, k)) {

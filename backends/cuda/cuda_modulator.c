@@ -14,7 +14,8 @@
 /* ---- create ------------------------------------------------------------ */
 
 vly_status vly_cuda_modulator_create(vly_cuda_shard *shard, uint32_t projection,
-                                     uint64_t n_synapses, const uint32_t *words,
+                                     const vly_cuda_own_rows *rows,
+                                     const uint32_t *words,
                                      const uint32_t *traces_end,
                                      vly_cuda_learning *l, vly_error *error)
 {
@@ -32,8 +33,8 @@ vly_status vly_cuda_modulator_create(vly_cuda_shard *shard, uint32_t projection,
         l->modulator_first = area->first;
         l->n_modulator = area->n_neurons;
     }
-    VLY_TRY(vly_cuda_put(shard, n_synapses, sizeof *words, words,
-                         &l->eligibility, error));
+    VLY_TRY(vly_cuda_own_put(shard, rows, sizeof *words, words, &l->eligibility,
+                             error));
     VLY_TRY(vly_cuda_put(shard, 1, sizeof *l->modulator, traces_end,
                          &l->modulator, error));
     shard->plastic.swept = UINT64_MAX;

@@ -95,8 +95,6 @@ static vly_status check_create(const vly_device_spec *devices,
     if (status == VLY_OK)
         status = vly_common_supports_planes(desc, error);
     if (status == VLY_OK)
-        status = vly_cuda_ranks_check(desc, error);
-    if (status == VLY_OK)
         status = vly_common_snapshot_check(desc, snapshot, error);
     if (status != VLY_OK)
         return status;

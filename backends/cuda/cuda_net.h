@@ -42,6 +42,14 @@ struct vly_backend_net {
     vly_cuda_rank_net ranks;
 };
 
+/* Whether modulators change after the exchange of ranks instead of with the
+ * launch: an area's spikes may be those of other ranks. Then a window is one
+ * burst (kernels/rules/rank_window.h). */
+static inline bool vly_cuda_ranks_wait(const vly_backend_net *net)
+{
+    return net->ranks.all.to != NULL && net->ranks.all.most == 1;
+}
+
 vly_status vly_cuda_net_create(const vly_device_spec *device,
                                const vly_net_desc *desc,
                                const vly_snapshot *snapshot,

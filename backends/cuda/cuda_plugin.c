@@ -30,12 +30,6 @@ static void deinit(void)
     vly_support_stop();
 }
 
-static vly_status supports(const vly_net_desc *desc, vly_error *error)
-{
-    vly_status status = vly_common_supports_planes(desc, error);
-    return status == VLY_OK ? vly_cuda_ranks_check(desc, error) : status;
-}
-
 static const vly_backend backend = {
     .struct_size = sizeof(vly_backend),
     .flags = VLY_BACKEND_AREA_SPIKES | VLY_BACKEND_LEARNS |
@@ -43,7 +37,7 @@ static const vly_backend backend = {
              VLY_BACKEND_PROGRAMS | VLY_BACKEND_RANKS,
     .device_count = vly_cuda_device_count,
     .device_info = vly_cuda_device_info,
-    .supports = supports,
+    .supports = vly_common_supports_planes,
     .net_create = vly_cuda_net_create,
     .net_create_span = vly_cuda_net_create_span,
     .net_destroy = vly_cuda_net_destroy,
@@ -55,7 +49,7 @@ static const vly_backend backend = {
     .stimulus_write = vly_cuda_stimulus_write,
     .snapshot_read = vly_cuda_snapshot_read,
     .state_digest = vly_cuda_state_digest,
-    .learning_read = vly_cuda_learning_read,
+    .learning_read = vly_cuda_weights_read,
     .learning_write = vly_cuda_learning_write,
     .learning_set = vly_cuda_learning_set,
     .short_term_set = vly_cuda_short_term_set,

@@ -9,21 +9,8 @@
 #include "cuda_error.h"
 #include "cuda_history.h"
 #include "cuda_memory.h"
+#include "cuda_modulator.h"
 #include "cuda_run.h"
-
-vly_status vly_cuda_ranks_check(const vly_net_desc *desc, vly_error *error)
-{
-    if (vly_common_ranks(desc) == NULL)
-        return VLY_OK;
-    for (uint32_t i = 0; i < desc->n_projections; i++)
-        if (vly_common_learning(desc, i) != NULL)
-            return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
-                                 "map %s learns, and ranks on devices run nets "
-                                 "whose weights stay; wanted --backend cpu, or "
-                                 "one process",
-                                 vly_cuda_projection_desc(desc, i)->map);
-    return VLY_OK;
-}
 
 vly_status vly_cuda_ranks_create(vly_backend_net *net,
                                  const vly_snapshot *snapshot, vly_error *error)
@@ -102,6 +89,8 @@ static vly_status run_some(vly_backend_net *net, const vly_run *run,
                                      error));
     VLY_TRY(find_inputs(net, run, own, error));
     own->flags = VLY_RUN_RECORD;
+    own->modulations = run->modulations;
+    own->n_modulations = run->n_modulations;
     own->n_bursts = all->end - net->burst;
     own->digests = r->digests + done;
     own->spike_counts = r->counts + done;
@@ -231,6 +220,28 @@ out:
     return status;
 }
 
+/* What projections that learn make of other ranks' spikes, which are in the
+ * log of the device. */
+static vly_status learn(vly_backend_net *net, uint32_t n_bursts,
+                        const vly_run *run, vly_error *error)
+{
+    vly_cuda_shard *shard = &net->shards[0];
+    const vly_cuda_launch launch = {.burst = net->burst - n_bursts,
+                                    .n_bursts = n_bursts,
+                                    .done = shard->done};
+    vly_status status = VLY_OK;
+    if (shard->plastic.view.n == 0)
+        return VLY_OK;
+    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_taken(
+                               &shard->view, &shard->plastic.view, launch.burst,
+                               n_bursts, (cudaStream_t)shard->stream),
+                           "traces of other ranks", error));
+    if (vly_cuda_modulates(shard) && vly_cuda_ranks_wait(net))
+        VLY_TRY(vly_cuda_modulator_end(shard, run, &launch, error));
+out:
+    return status;
+}
+
 /* The n spikes of the window's n_bursts bursts, for the device. */
 static vly_status send(vly_backend_net *net, uint32_t n_bursts, uint64_t head,
                        uint64_t n, vly_error *error)
@@ -278,6 +289,7 @@ static vly_status run_window(vly_backend_net *net, vly_run *run,
         VLY_TRY(read_burst(net, k, head, &n, run, error));
     VLY_TRY(vly_common_ranks_close(all, error));
     VLY_TRY(send(net, n_bursts, head, n, error));
+    VLY_TRY(learn(net, n_bursts, run, error));
     run->exchange_ns += host->clock_ns(host->context) - begin;
 out:
     return status;
@@ -322,6 +334,7 @@ vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
 
 typedef struct whole_state {
     const vly_common_rank_net *all;
+    const vly_cuda_shard *shard;
     uint32_t *words;
 } whole_state;
 
@@ -329,6 +342,7 @@ static void move(void *arg, uint32_t rank, vly_common_words *w)
 {
     const whole_state *state = arg;
     vly_common_move_state(state->all, rank, state->words, w);
+    vly_cuda_learning_move(state->shard, rank, w);
 }
 
 vly_status vly_cuda_ranks_refresh(vly_backend_net *net, vly_error *error)
@@ -336,10 +350,12 @@ vly_status vly_cuda_ranks_refresh(vly_backend_net *net, vly_error *error)
     vly_cuda_shard *shard = &net->shards[0];
     vly_common_rank_net *all = &net->ranks.all;
     const uint64_t bytes = shard->n_state_words * sizeof(uint32_t);
-    whole_state state = {.all = all};
+    whole_state state = {.all = all, .shard = shard};
     vly_status status = VLY_OK;
     if (all->to == NULL || !all->stale)
         return VLY_OK;
+    VLY_TRY(vly_cuda_learning_flush(shard, error));
+    VLY_TRY(vly_cuda_learning_fetch(shard, error));
     VLY_TRY(vly_cuda_alloc(shard, shard->n_state_words, sizeof *state.words,
                            &state.words, error));
     VLY_TRY(vly_cuda_download(shard, state.words, shard->state, bytes, error));

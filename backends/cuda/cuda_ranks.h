@@ -9,17 +9,15 @@
  * ranks over them in the log and in its records: so deliveries, snapshots and
  * restored events are those of the whole net.
  *
- * State of other ranks' neurons is out of date between bursts.
- * vly_cuda_ranks_refresh gets it from them before anything reads it.
+ * State of other ranks' neurons and weights of the synapses onto them are out
+ * of date between bursts. vly_cuda_ranks_refresh gets them before anything
+ * reads them.
  */
 #ifndef VOLLEY_CUDA_RANKS_H
 #define VOLLEY_CUDA_RANKS_H
 
 #include "cuda_net.h"
 
-/* Whether ranks can run the net on devices.
- * Errors  E_UNSUPPORTED with the reason */
-vly_status vly_cuda_ranks_check(const vly_net_desc *desc, vly_error *error);
 /* After the net's shard was made. */
 vly_status vly_cuda_ranks_create(vly_backend_net *net,
                                  const vly_snapshot *snapshot,

@@ -118,7 +118,8 @@ static vly_status enqueue(vly_backend_net *net, const vly_run *run,
         code = vly_cuda_launch_count_areas(&shard->view, launch,
                                            shard->area_spikes, stream);
     status = vly_cuda_check((int)code, "running bursts", error);
-    if (status == VLY_OK && vly_cuda_modulates(shard))
+    if (status == VLY_OK && vly_cuda_modulates(shard) &&
+        !vly_cuda_ranks_wait(net))
         status = vly_cuda_modulator_end(shard, run, launch, error);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "cuda_linger.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_own_rows.h"
 #include "cuda_short.h"
 
 static_assert(sizeof(vly_cuda_source) == 16, "one read");
@@ -44,24 +45,29 @@ static vly_status put_rows(vly_cuda_shard *shard,
     const vly_projection_desc *map = t->projection;
     const vly_common_port to = vly_common_port_of(shard->net->desc, map);
     uint64_t n = map->row[t->n_sources];
+    vly_cuda_own_rows rows = {.made = NULL};
     uint32_t *targets = NULL;
     vly_status status = VLY_OK;
-    VLY_TRY(vly_cuda_put(shard, t->n_sources + UINT64_C(1), sizeof *map->row,
-                         map->row, &s->row, error));
+    VLY_TRY(vly_cuda_own_rows_create(shard, map, t->n_sources, &rows, error));
+    VLY_TRY(vly_cuda_put(shard, t->n_sources + UINT64_C(1), sizeof *rows.row,
+                         rows.row, &s->row, error));
     if (to.plane != 0) {
         VLY_TRY(vly_cuda_alloc(shard, n, sizeof *targets, &targets, error));
         for (uint64_t j = 0; j < n; j++)
             targets[j] = map->target[j] + to.plane;
     }
-    VLY_TRY(vly_cuda_put(shard, n, sizeof *map->target,
-                         targets != NULL ? targets : map->target, &s->target,
-                         error));
-    VLY_TRY(vly_cuda_put(shard, n, sizeof *map->weight, map->weight, &s->weight,
-                         error));
+    VLY_TRY(vly_cuda_own_put(shard, &rows, sizeof *map->target,
+                             targets != NULL ? targets : map->target,
+                             &s->target, error));
+    VLY_TRY(vly_cuda_own_put(shard, &rows, sizeof *map->weight, map->weight,
+                             &s->weight, error));
     if (map->delay != NULL && map->delay_max > 0)
-        VLY_TRY(vly_cuda_put(shard, n, 1, map->delay, &s->delay, error));
+        VLY_TRY(
+            vly_cuda_own_put(shard, &rows, 1, map->delay, &s->delay, error));
     s->port = to.port;
+    s->most_parts = vly_cuda_own_parts(&rows);
 out:
+    vly_cuda_own_rows_release(shard, &rows);
     vly_cuda_release(shard, targets);
     return status;
 }
@@ -89,9 +95,6 @@ static void describe(const vly_cuda_shard *shard,
                      const vly_common_short_term *t, vly_cuda_short_term *s)
 {
     const vly_projection_desc *map = t->projection;
-    /* a mean row has 32 synapses a part */
-    uint64_t mean =
-        t->n_sources > 0 ? map->row[t->n_sources] / t->n_sources : 0;
     *s = (vly_cuda_short_term){
         .rule = t->rule->index,
         .bursts = t->desc->bursts,
@@ -100,8 +103,7 @@ static void describe(const vly_cuda_shard *shard,
         .n_sources = t->n_sources,
         .base_delay = map->base_delay,
         .reach = vly_common_short_term_reach(t),
-        .shift = vly_common_shift(shard->net->desc, map),
-        .most_parts = (uint32_t)(mean / 32 + 1)};
+        .shift = vly_common_shift(shard->net->desc, map)};
     memcpy(s->coefs, t->coefs, t->desc->n_coefs * sizeof *s->coefs);
 }
 

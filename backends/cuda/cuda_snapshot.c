@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "backends/common/common_weights.h"
 #include "cuda_error.h"
 #include "cuda_history.h"
 #include "cuda_linger.h"
@@ -86,6 +87,27 @@ vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
         status = vly_common_snapshot_read(net, net->desc, net->burst, &reader,
                                           snapshot, error);
     vly_cuda_range_end();
+    return status;
+}
+
+vly_status vly_cuda_weights_read(vly_backend_net *net, uint32_t projection,
+                                 uint64_t first, uint64_t count,
+                                 int32_t *masters, vly_error *error)
+{
+    vly_cuda_shard *shard = &net->shards[0];
+    uint32_t i = 0;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_range(net->desc, projection, first, count, error));
+    VLY_TRY(vly_cuda_learning_begin(net, projection, &i, error));
+    VLY_TRY(vly_cuda_ranks_refresh(net, error));
+    if (count > 0 && shard->plastic.ranks != NULL)
+        memcpy(masters, shard->plastic.ranks[i].master + first,
+               (size_t)count * sizeof *masters);
+    else if (count > 0)
+        VLY_TRY(vly_cuda_download(shard, masters,
+                                  shard->plastic.list[i].master + first,
+                                  count * sizeof *masters, error));
+out:
     return status;
 }
 

@@ -8,6 +8,10 @@
 
 vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
                                   vly_error *error);
+/* Of synapses [first, first + count) of a projection that learns. */
+vly_status vly_cuda_weights_read(vly_backend_net *net, uint32_t projection,
+                                 uint64_t first, uint64_t count,
+                                 int32_t *masters, vly_error *error);
 vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
                                uint32_t field, uint32_t first, uint32_t count,
                                uint32_t *words, vly_error *error);

@@ -217,6 +217,15 @@ cudaError_t vly_cuda_launch_weights_digest(const uint32_t *words, uint64_t n,
                                            uint64_t at, uint64_t *sum,
                                            cudaStream_t stream);
 
+/* ---- learning_taken.cu -------------------------------------------------- */
+
+/* The spikes of other ranks in the bursts [burst, burst + n_bursts), which are
+ * in the log: traces of sources and targets remember them. */
+cudaError_t vly_cuda_launch_taken(const vly_cuda_view *view,
+                                  const vly_cuda_learnings *learnings,
+                                  uint64_t burst, uint32_t n_bursts,
+                                  cudaStream_t stream);
+
 /* ---- modulator.cu: eligibilities, between launches --------------------- */
 
 /* A value of the host for a modulator. */

@@ -422,6 +422,42 @@ static __device__ void learning_arrivals(const vly_cuda_view &view,
     }
 }
 
+/* Target i fired: by one thread. Returns whether its ring is full. */
+static __device__ __forceinline__ bool learning_push(const vly_cuda_learning &l,
+                                                     uint64_t burst, uint32_t i)
+{
+    const uint32_t seen = (uint32_t)burst + l.lag;
+    const uint4 *words = (const uint4 *)(l.newest + i);
+    uint4 all[4];
+    for (int k = 0; k < 4; k++)
+        all[k] = __ldcg(words + k);
+    vly_cuda_newest newest;
+    memcpy(&newest, all, sizeof newest);
+    const uint32_t n = newest.count;
+    const uint64_t ring = (uint64_t)i * (l.mask + 1);
+    const uint64_t at = ring + (n & l.mask);
+    /* The next spike overwrites the oldest entry. One that all rows have seen
+     * must remain. */
+    const uint32_t old = __ldcg(l.post + ring + ((n + 3) & l.mask));
+    const uint32_t flushed = __ldcg(l.flushed);
+
+    for (int t = 0; t < 2; t++) {
+        if (l.post_before[t] == nullptr)
+            continue;
+        const float y = learning_decay(l.target_trace[t], newest.after[t],
+                                       seen - newest.burst[0]);
+        l.post_before[t][at] = y;
+        newest.after[t] = learning_after(l, y);
+    }
+    l.post[at] = seen;
+    for (int k = (int)VLY_CUDA_NEWEST - 1; k > 0; k--)
+        newest.burst[k] = newest.burst[k - 1];
+    newest.burst[0] = seen;
+    newest.count = n + 1;
+    l.newest[i] = newest;
+    return (int32_t)(old - flushed) >= 0;
+}
+
 /* Neuron id fired: by one thread. */
 static __device__ void learning_fired(const vly_cuda_learnings &learnings,
                                       uint64_t burst, uint32_t id)
@@ -433,38 +469,7 @@ static __device__ void learning_fired(const vly_cuda_learnings &learnings,
             continue;
         }
         const uint32_t i = id - l.target_first;
-        if (i >= l.n_targets)
-            continue;
-        const uint32_t seen = (uint32_t)burst + l.lag;
-        const uint4 *words = (const uint4 *)(l.newest + i);
-        uint4 all[4];
-        for (int k = 0; k < 4; k++)
-            all[k] = __ldcg(words + k);
-        vly_cuda_newest newest;
-        memcpy(&newest, all, sizeof newest);
-        const uint32_t n = newest.count;
-        const uint64_t ring = (uint64_t)i * (l.mask + 1);
-        const uint64_t at = ring + (n & l.mask);
-        /* The next spike overwrites the oldest entry. One that all rows have
-         * seen must remain. */
-        const uint32_t old = __ldcg(l.post + ring + ((n + 3) & l.mask));
-        const uint32_t flushed = __ldcg(l.flushed);
-
-        for (int t = 0; t < 2; t++) {
-            if (l.post_before[t] == nullptr)
-                continue;
-            const float y = learning_decay(l.target_trace[t], newest.after[t],
-                                           seen - newest.burst[0]);
-            l.post_before[t][at] = y;
-            newest.after[t] = learning_after(l, y);
-        }
-        l.post[at] = seen;
-        for (int k = (int)VLY_CUDA_NEWEST - 1; k > 0; k--)
-            newest.burst[k] = newest.burst[k - 1];
-        newest.burst[0] = seen;
-        newest.count = n + 1;
-        l.newest[i] = newest;
-        if ((int32_t)(old - flushed) >= 0)
+        if (i < l.n_targets && learning_push(l, burst, i))
             *l.full = (uint32_t)burst + 1;
     }
 }

@@ -306,11 +306,6 @@ static void need_devices(vly_registry *registry)
         if (vly_registry_interface(registry, id, VLY_BACKEND_INTERFACE, &table,
                                    &error) == VLY_OK) {
             const vly_backend *backend = table;
-            /* ranks on devices run what does not learn */
-            if (strchr(runs[k].backend, '@') &&
-                (backend->flags & VLY_BACKEND_HOST) == 0)
-                more &= ~(unsigned)(RANDOM_PLASTIC | RANDOM_MODULATED |
-                                    RANDOM_WINDOWS);
             if ((backend->flags & VLY_BACKEND_LEARNS) == 0)
                 more &= ~(unsigned)(RANDOM_PLASTIC | RANDOM_MODULATED);
             if ((backend->flags & VLY_BACKEND_SHORT_TERM) == 0)

@@ -173,6 +173,16 @@ cudaError_t vly_cuda_launch_modulators(const vly_cuda_view *view,
     return n_given == 0 || given != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+cudaError_t vly_cuda_launch_taken(const vly_cuda_view *view,
+                                  const vly_cuda_learnings *learnings,
+                                  uint64_t burst, uint32_t n_bursts,
+                                  cudaStream_t stream)
+{
+    return view->log_ids != NULL && learnings->list != NULL
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
 cudaError_t vly_cuda_launch_short_term_reset(const vly_cuda_short_term *s,
                                              cudaStream_t stream)
 {

@@ -161,7 +161,7 @@ if(TARGET cuda)
         foreach(file burst_global burst_learning burst_programs
                 burst_programs_learning burst_spliced burst_ports
                 burst_ports_learning burst_spliced_ports burst_rules
-                burst_ports_rules modulator burst_resident burst_shifted
+                burst_ports_rules modulator learning_taken burst_resident burst_shifted
                 burst_learners burst_learner_rules build_learners
                 burst_partition burst_narrow burst_span burst_span_narrow
                 build_rows build_segments
@@ -262,6 +262,10 @@ if(TARGET cuda)
         vly_test(test_cuda_modulator_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_modulator.c engine_fixture.c
             DEPENDS cpu emulated_cuda DEFINITIONS
+                TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
+        vly_test(test_cuda_rank_learning_emulated LABELS unit APART TIMEOUT 600
+            SOURCES test_cuda_rank_learning.c engine_fixture.c
+            LIBRARIES volley_second DEPENDS cpu emulated_cuda DEFINITIONS
                 TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/emulated_cuda.so")
         vly_test(test_cuda_learners_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_learners.c engine_fixture.c
