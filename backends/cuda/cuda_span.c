@@ -58,7 +58,7 @@ const char *vly_cuda_span_refuse(const vly_net_desc *desc)
         return "a model has two ports";
     for (uint32_t i = 0; i < desc->n_projections; i++) {
         if (vly_common_learning(desc, i) != NULL)
-            return "maps learn";
+            return "maps learn: --ranks gives each rank a device";
         if (vly_common_short_term_of(desc, i) != NULL)
             return "maps have short-term plasticity";
     }
