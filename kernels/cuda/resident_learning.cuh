@@ -244,6 +244,8 @@ learner_fetch(const resident_learner &learner, uint32_t id, uint32_t n_spikes)
             continue;
         const uint64_t row = __ldg(l.row + k);
         const uint64_t n = __ldg(l.row + k + 1) - row;
+        if (n == 0) /* no bytes are no hint */
+            continue;
         fetch_bytes(part.source + (uint64_t)k * (gridDim.x + 1),
                     (gridDim.x + 1) * sizeof *part.source);
         fetch_bytes(part.number + row, n * sizeof *part.number);
