@@ -36,7 +36,7 @@ static void print_rule(vly_rule number)
     tool_print("rule %s: %s\n", rule->name, rule->text);
     if (rule->keys[0] != '\0')
         tool_print("keys: %s\n", rule->keys);
-    if (rule->note != NULL)
+    if (rule->note)
         tool_print("%s", rule->note);
     if (vly_rule_of_voxels(number))
         tool_print("Both areas need voxels. All neurons of a voxel connect to "
@@ -99,7 +99,7 @@ static const char *name_at(const void *context, uint32_t k)
     k -= vly_plasticity_count();
     for (int i = 0; i < 3; i++) {
         uint32_t n = 0;
-        while (n <= k && lists[i](n) != NULL)
+        while (n <= k && lists[i](n))
             n++;
         if (n > k)
             return lists[i](k);
@@ -119,7 +119,7 @@ static bool print_rule_named(const char *name)
 static bool print_named(const char *name)
 {
     const vly_model_info *model = vly_model_find(name);
-    if (model != NULL) {
+    if (model) {
         print_model(model);
         return true;
     }
@@ -211,7 +211,7 @@ static int run(const tool_args *args)
     if (found)
         return TOOL_EXIT_DONE;
     const char *near = tool_nearest(name, name_at, NULL);
-    if (near != NULL)
+    if (near)
         tool_message("%s is not known; did you mean %s?", name, near);
     else
         tool_message("%s is not known; `volley doc` lists what is", name);

@@ -57,7 +57,7 @@ bool doc_plasticity_print(const char *name)
 {
     const vly_plasticity_info *info = vly_plasticity_find(name);
     char key[64];
-    if (info == NULL)
+    if (!info)
         return false;
     tool_print("plasticity rule %s: %s\nsource: %s\n\n", info->id, info->text,
                info->source);
