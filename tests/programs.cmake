@@ -4,6 +4,8 @@
 # library) with its own options; its main function gets the name
 # NAME_main. A link NAME for each test is beside the program. The program runs
 # the test with the name of the link, so that a test is started by its name.
+set(VOLLEY_TEST_ONLY "" CACHE STRING
+    "Regular expression: of the tests compile those that it names; empty: all")
 
 # vly_test_own_program(name SOURCES ... DEFINITIONS ...)
 # A program of its own, of the name of the test.
@@ -13,6 +15,7 @@ function(vly_test_own_program name)
     target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    set_property(GLOBAL APPEND PROPERTY VOLLEY_TESTS_ALONE ${name})
 endfunction()
 
 # The target of a test, with its main function in source, as a part of tests_AREA.
@@ -58,6 +61,8 @@ function(vly_test_in_program name area)
     list(JOIN arg_DEFINITIONS "," definitions)
     foreach(other IN LISTS arg_SOURCES)
         if("${other}|${definitions}" IN_LIST shared)
+            get_property(owner GLOBAL PROPERTY VOLLEY_OWNER_${area}_${other})
+            set_property(GLOBAL APPEND PROPERTY VOLLEY_NEEDS_${name} ${owner})
             continue()
         endif()
         foreach(known IN LISTS shared)
@@ -68,6 +73,7 @@ function(vly_test_in_program name area)
             endif()
         endforeach()
         list(APPEND own ${other})
+        set_property(GLOBAL PROPERTY VOLLEY_OWNER_${area}_${other} ${name})
     endforeach()
     foreach(other IN LISTS arg_SOURCES)
         list(APPEND shared "${other}|${definitions}")
@@ -77,7 +83,6 @@ function(vly_test_in_program name area)
     vly_test_entry(${name} ${area} ${source})
     target_sources(${name} PRIVATE ${own})
     target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
-    set_property(GLOBAL APPEND PROPERTY VOLLEY_LINKED_${area} ${name})
 endfunction()
 
 # vly_test_apart(name AREA SOURCES ... [DEFINITIONS ...] [OBJECTS library...]
@@ -106,28 +111,79 @@ function(vly_test_apart name area)
                 -o ${joined} ${objects}
         COMMAND ${CMAKE_OBJCOPY} --keep-global-symbol=${name}_main ${joined}
         COMMENT "Joining ${name}" COMMAND_EXPAND_LISTS VERBATIM)
-    target_sources(tests_${area} PRIVATE ${joined})
-    add_dependencies(tests_${area} ${name}) # and what the test needs
+    set_property(GLOBAL PROPERTY VOLLEY_JOINED_${name} ${joined})
+endfunction()
+
+# vly_test_chosen(out): the test targets that a test named by VOLLEY_TEST_ONLY
+# starts, and those that compile a source that these share.
+function(vly_test_chosen out)
+    get_property(tests DIRECTORY PROPERTY TESTS)
+    list(FILTER tests INCLUDE REGEX "${VOLLEY_TEST_ONLY}")
+    set(chosen)
+    foreach(test IN LISTS tests)
+        get_property(command GLOBAL PROPERTY VOLLEY_COMMAND_${test})
+        string(REGEX MATCHALL "[A-Za-z0-9_]+" words "${command}")
+        foreach(word IN LISTS words)
+            get_property(needs GLOBAL PROPERTY VOLLEY_NEEDS_${word})
+            list(APPEND chosen ${word} ${needs})
+        endforeach()
+    endforeach()
+    list(REMOVE_DUPLICATES chosen)
+    set(${out} ${chosen} PARENT_SCOPE)
+endfunction()
+
+# vly_test_keep(list chosen): takes from the list of that name the targets that are
+# not in the second, which "all" does not build.
+function(vly_test_keep keep_of keep_chosen)
+    set(kept)
+    foreach(name IN LISTS ${keep_of})
+        if(NOT VOLLEY_TEST_ONLY OR name IN_LIST ${keep_chosen})
+            list(APPEND kept ${name})
+        else()
+            set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+        endif()
+    endforeach()
+    set(${keep_of} ${kept} PARENT_SCOPE)
 endfunction()
 
 # Writes the lists of the programs, and makes their links. After the last test.
 function(vly_test_finish)
+    set(chosen)
+    if(VOLLEY_TEST_ONLY)
+        vly_test_chosen(chosen)
+    endif()
+    get_property(alone GLOBAL PROPERTY VOLLEY_TESTS_ALONE)
+    vly_test_keep(alone chosen)
     get_property(areas GLOBAL PROPERTY VOLLEY_TEST_AREAS)
     foreach(area IN LISTS areas)
         get_property(names GLOBAL PROPERTY VOLLEY_TESTS_${area})
         get_property(list GLOBAL PROPERTY VOLLEY_TEST_LIST_${area})
-        file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/tests_${area}.def
-             CONTENT "/* Made by CMake. */\n${list}" @ONLY)
+        vly_test_keep(names chosen)
         set(links)
+        set(kept)
         foreach(name IN LISTS names)
             list(APPEND links COMMAND ${CMAKE_COMMAND} -E create_symlink
                  tests_${area} ${CMAKE_BINARY_DIR}/tests/${name})
+            string(REGEX MATCH "[A-Z_]+[(]${name}[)]\n" line "${list}")
+            string(APPEND kept "${line}")
+            get_property(joined GLOBAL PROPERTY VOLLEY_JOINED_${name})
+            if(joined)
+                target_sources(tests_${area} PRIVATE ${joined})
+                add_dependencies(tests_${area} ${name}) # and what the test needs
+            else()
+                target_link_libraries(tests_${area} PRIVATE ${name})
+            endif()
         endforeach()
-        add_custom_command(TARGET tests_${area} POST_BUILD ${links} VERBATIM)
-        get_property(linked GLOBAL PROPERTY VOLLEY_LINKED_${area})
+        file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/tests_${area}.def
+             CONTENT "/* Made by CMake. */\n${kept}" @ONLY)
         target_link_libraries(tests_${area} PRIVATE
-            ${linked} volley_monitor volley_test_support)
+            volley_monitor volley_test_support)
         list(LENGTH names n)
         message(STATUS "tests_${area}: ${n} tests")
+        if(n EQUAL 0)
+            set_target_properties(tests_${area} PROPERTIES EXCLUDE_FROM_ALL ON)
+        else()
+            add_custom_command(TARGET tests_${area} POST_BUILD ${links} VERBATIM)
+        endif()
     endforeach()
 endfunction()

@@ -72,22 +72,17 @@ static const char *links_of(int index, int count)
 vly_status vly_cuda_device_info(uint32_t index, vly_device_info *info,
                                 vly_error *error)
 {
-    vly_status status = vly_cuda_detect(error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_detect(error));
     uint32_t count = vly_cuda_device_count();
     if (index >= count)
         return vly_cuda_fail(error, VLY_E_DEVICE,
                              "cuda: device %u, but there are %u", index, count);
-    status = vly_support_check_info(info, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_support_check_info(info, error));
     struct cudaDeviceProp properties;
-    status =
+    VLY_TRY(
         vly_cuda_check((int)cudaGetDeviceProperties(&properties, (int)index),
-                       "cudaGetDeviceProperties", error);
-    if (status != VLY_OK)
-        return status;
+                       "cudaGetDeviceProperties", error));
     info->index = index;
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     snprintf(info->capability, sizeof info->capability,
@@ -95,5 +90,6 @@ vly_status vly_cuda_device_info(uint32_t index, vly_device_info *info,
              properties.minor, properties.multiProcessorCount,
              links_of((int)index, (int)count));
     info->memory_bytes = properties.totalGlobalMem;
-    return VLY_OK;
+out:
+    return status;
 }

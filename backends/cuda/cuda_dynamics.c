@@ -82,15 +82,14 @@ static vly_status write_wide(vly_cuda_shard *shard, uint32_t a, uint32_t coef,
 {
     uint32_t n = shard->areas[a].n;
     uint32_t *room = NULL;
-    vly_status status =
-        vly_cuda_device_alloc(shard, n, sizeof *room, &room, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *room, &room, error));
     status = write_column(shard, a, coef, room, column, error);
     if (status == VLY_OK)
         shard->info[a].coef_room[coef] = n;
     else
         vly_cuda_device_release(shard, room);
+out:
     return status;
 }
 
@@ -99,15 +98,16 @@ static vly_status coef_write(vly_cuda_shard *shard, uint32_t a, uint32_t coef,
 {
     uint32_t n = shard->areas[a].n;
     vly_cuda_settle(shard);
-    vly_status status = vly_cuda_enter(shard->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_enter(shard->device, error));
     if (!column->uniform && shard->info[a].coef_room[coef] < n)
         status = write_wide(shard, a, coef, column, error);
     else if (n > 0)
         status = write_column(shard, a, coef, column_of(shard, a, coef), column,
                               error);
     return status == VLY_OK ? upload_column(shard, a, coef, error) : status;
+out:
+    return status;
 }
 
 vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t area,
@@ -179,12 +179,12 @@ static vly_status create_coefs(vly_cuda_shard *shard, vly_error *error)
 
 /* ---- areas ------------------------------------------------------------- */
 
-int vly_cuda_has_feagi(const vly_net_desc *desc)
+bool vly_cuda_has_feagi(const vly_net_desc *desc)
 {
     for (uint32_t a = 0; a < desc->n_areas; a++)
         if ((vly_cuda_area_desc(desc, a)->flags & VLY_AREA_FEAGI) != 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static void fill_area(vly_cuda_shard *shard, uint32_t a, uint64_t state_at)

@@ -6,6 +6,8 @@
 
 #include "cuda_base.h"
 
+#include <stdbool.h>
+
 typedef struct vly_cuda_area_info {
     uint64_t state_at;   /* index of its first word in the state */
     uint64_t column_at;  /* of its first column in vly_cuda_shard.columns */
@@ -13,7 +15,7 @@ typedef struct vly_cuda_area_info {
 } vly_cuda_area_info;
 
 /* 1 if any area has a FEAGI model */
-int vly_cuda_has_feagi(const vly_net_desc *desc);
+bool vly_cuda_has_feagi(const vly_net_desc *desc);
 /* Areas, state and coefficients. */
 vly_status vly_cuda_dynamics_create(vly_cuda_shard *shard, vly_error *error);
 vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t area,

@@ -27,7 +27,7 @@ static vly_status reserve(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_view *view = &shard->view;
     uint64_t n = (uint64_t)view->ring * view->n_neurons;
-    int has_feagi = vly_cuda_has_feagi(shard->net->desc);
+    bool has_feagi = vly_cuda_has_feagi(shard->net->desc);
     vly_status status = vly_cuda_device_alloc(
         shard, n, view->n_ports * sizeof(uint32_t), &view->input, error);
     if (status == VLY_OK && has_feagi)
@@ -42,7 +42,7 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
                          vly_error *error)
 {
     *is_made = 1;
-    return shard->view.input != NULL ? VLY_OK : reserve(shard, error);
+    return shard->view.input ? VLY_OK : reserve(shard, error);
 }
 
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
@@ -51,25 +51,25 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
     const bool learns = vly_cuda_learns(shard);
     const vly_cuda_programs *programs = &shard->programs.view;
     if (shard->plastic.by_users)
-        return (int)(programs->list != NULL
+        return (int)(programs->list
                          ? vly_cuda_launch_ports_rules(
                                &shard->view, wanted, &shard->plastic.view,
                                programs, shard->n_blocks, stream)
                          : vly_cuda_launch_rules(&shard->view, wanted,
                                                  &shard->plastic.view,
                                                  shard->n_blocks, stream));
-    if (shard->programs.kernel != NULL)
+    if (shard->programs.kernel)
         return (int)vly_cuda_launch_spliced(shard->programs.kernel,
                                             &shard->view, wanted, programs,
                                             shard->n_blocks, stream);
-    if (programs->list != NULL && shard->view.n_ports > 2)
+    if (programs->list && shard->view.n_ports > 2)
         return (int)(learns
                          ? vly_cuda_launch_ports_learning(
                                &shard->view, wanted, &shard->plastic.view,
                                programs, shard->n_blocks, stream)
                          : vly_cuda_launch_ports(&shard->view, wanted, programs,
                                                  shard->n_blocks, stream));
-    if (programs->list != NULL)
+    if (programs->list)
         return (int)(learns ? vly_cuda_launch_programs_learning(
                                   &shard->view, wanted, &shard->plastic.view,
                                   programs, shard->n_blocks, stream)

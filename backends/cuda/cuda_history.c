@@ -175,9 +175,8 @@ static vly_status drain_reserve(vly_cuda_shard *shard, uint64_t n,
     uint32_t *ids = NULL;
     uint32_t *gains = NULL;
     uint32_t *both = NULL;
-    vly_status status = log_alloc(shard, room, &ids, &gains, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(log_alloc(shard, room, &ids, &gains, error));
     status = vly_cuda_pinned_alloc(shard, room, 2 * sizeof *both, &both, error);
     if (status != VLY_OK) {
         vly_cuda_device_release(shard, ids);
@@ -193,6 +192,8 @@ static vly_status drain_reserve(vly_cuda_shard *shard, uint64_t n,
     shard->drain_at[1] = both + room;
     shard->drain_room = room;
     return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_cuda_history_sort(vly_cuda_shard *shard, uint64_t burst,
@@ -201,15 +202,16 @@ vly_status vly_cuda_history_sort(vly_cuda_shard *shard, uint64_t burst,
 {
     cudaStream_t stream = (cudaStream_t)shard->stream;
     uint64_t most = (uint64_t)n_bursts * shard->net->desc->n_neurons;
-    vly_status status = drain_reserve(shard, room < most ? room : most, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(drain_reserve(shard, room < most ? room : most, error));
     cudaError_t code =
         vly_cuda_launch_sort(&shard->view, burst, n_bursts, shard->drain[0],
                              gains ? shard->drain[1] : NULL, stream);
     if (code == cudaSuccess)
         code = cudaEventRecord((cudaEvent_t)shard->events[4], stream);
     return vly_cuda_check((int)code, "sorting spikes", error);
+out:
+    return status;
 }
 
 /* In a separate stream, so that the next launch does not wait for the bus. */
@@ -227,7 +229,7 @@ vly_status vly_cuda_history_send(vly_cuda_shard *shard, uint64_t n_spikes,
         return VLY_OK;
     code = cudaStreamWaitEvent(stream, (cudaEvent_t)shard->events[4], 0);
     for (int i = 0; i < 2 && code == cudaSuccess; i++)
-        if (shard->sent_to[i] != NULL)
+        if (shard->sent_to[i])
             code = cudaMemcpyAsync(shard->drain_at[i], shard->drain[i], bytes,
                                    cudaMemcpyDeviceToHost, stream);
     if (code == cudaSuccess)
@@ -245,7 +247,7 @@ vly_status vly_cuda_history_receive(vly_cuda_shard *shard, vly_error *error)
         vly_cuda_check((int)cudaEventSynchronize((cudaEvent_t)shard->events[3]),
                        "reading spikes", error);
     for (int i = 0; i < 2 && status == VLY_OK; i++)
-        if (shard->sent_to[i] != NULL)
+        if (shard->sent_to[i])
             memcpy(shard->sent_to[i], shard->drain_at[i], bytes);
     return status;
 }

@@ -27,7 +27,7 @@ typedef struct linker {
 /* The oldest driver whose functions have these parameters. */
 #define DRIVER_VERSION 12000u
 
-static int find(const char *name, void *to)
+static bool find(const char *name, void *to)
 {
     void *found = NULL;
     enum cudaDriverEntryPointQueryResult result;
@@ -37,10 +37,10 @@ static int find(const char *name, void *to)
     if (code != cudaSuccess)
         (void)cudaGetLastError(); /* the text is loaded without it */
     return code == cudaSuccess && result == cudaDriverEntryPointSuccess &&
-           found != NULL;
+           found;
 }
 
-static int find_linker(linker *to)
+static bool find_linker(linker *to)
 {
     return find("cuLinkCreate", &to->create) &&
            find("cuLinkAddData", &to->add) &&
@@ -76,8 +76,8 @@ static int load(const void *code, const char *name, void **library,
 
 /* The file's name is the device's kind and the driver; the key is the text, by
  * two sums of 64 bits and its length. 0: there is no folder for it. */
-static int open_cache(const char *text, size_t n, vly_tune_cache *cache,
-                      char key[VLY_TUNE_KEY_BYTES])
+static bool open_cache(const char *text, size_t n, vly_tune_cache *cache,
+                       char key[VLY_TUNE_KEY_BYTES])
 {
     char name[96];
     int device = 0;
@@ -90,7 +90,7 @@ static int open_cache(const char *text, size_t n, vly_tune_cache *cache,
         cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor,
                                device) != cudaSuccess ||
         cudaDriverGetVersion(&driver) != cudaSuccess)
-        return 0;
+        return false;
     snprintf(name, sizeof name, "cuda-models-%d.%d-driver-%d", major, minor,
              driver);
     vly_tune_init(cache, vly_cuda_host, NULL, name);
@@ -108,7 +108,7 @@ static int load_cached(const vly_tune_cache *cache, const char *key,
     char line[VLY_CUDA_IMAGE_WHY + 80];
     uint32_t bytes = 0;
     void *image = vly_tune_blob_get(cache, key, &bytes);
-    if (image == NULL)
+    if (!image)
         return -1;
     const int failed = load(image, name, library, kernel, why);
     vly_cuda_host->free(vly_cuda_host->context, image);

@@ -54,10 +54,10 @@ static vly_status create(vly_cuda_shard *shard)
 {
     vly_cuda_lingering *linger = &shard->linger;
     vly_status status = VLY_OK;
-    if (linger->mailbox == NULL)
+    if (!linger->mailbox)
         status = vly_cuda_pinned_alloc(shard, 1, sizeof *linger->mailbox,
                                        &linger->mailbox, NULL);
-    if (status == VLY_OK && linger->answer == NULL)
+    if (status == VLY_OK && !linger->answer)
         status = vly_cuda_pinned_alloc(shard, 1, sizeof *linger->answer,
                                        &linger->answer, NULL);
     if (status == VLY_OK)
@@ -71,7 +71,7 @@ static vly_status create(vly_cuda_shard *shard)
 }
 
 /* Can launches of the plan stay? Checked once for each plan. */
-static int plan_fits(vly_cuda_shard *shard)
+static bool plan_fits(vly_cuda_shard *shard)
 {
     vly_cuda_lingering *linger = &shard->linger;
     cudaError_t code = cudaSuccess;
@@ -81,7 +81,7 @@ static int plan_fits(vly_cuda_shard *shard)
     if (shard->view.n_neurons > VLY_CUDA_LINGER_NEURONS)
         code = cudaErrorNotSupported; /* the tag does not fit into the word of
                                        * an input */
-    else if (shard->plan->linger_fit != NULL)
+    else if (shard->plan->linger_fit)
         code = (cudaError_t)shard->plan->linger_fit(shard, &fits);
     (void)cudaGetLastError(); /* the error is a result, not a failure of the
                                * net */
@@ -91,30 +91,30 @@ static int plan_fits(vly_cuda_shard *shard)
 }
 
 /* Runs that follow each other quickly, of one net. */
-static int is_quick(vly_cuda_shard *shard)
+static bool is_quick(vly_cuda_shard *shard)
 {
     vly_cuda_lingering *linger = &shard->linger;
     uint64_t now = vly_cuda_host->clock_ns(vly_cuda_host->context);
     const vly_backend_net *last = atomic_exchange(&last_net, shard->net);
     if (last != shard->net || now - linger->ended_ns > QUICK_NS) {
         vly_cuda_settle(shard);
-        return 0;
+        return false;
     }
     linger->n_quick += linger->n_quick < PATTERN;
     return linger->n_quick == PATTERN;
 }
 
-int vly_cuda_linger_fits(vly_cuda_shard *shard, const vly_run *run,
-                         uint64_t input_from, const vly_cuda_launch *launch)
+bool vly_cuda_linger_fits(vly_cuda_shard *shard, const vly_run *run,
+                          uint64_t input_from, const vly_cuda_launch *launch)
 {
     vly_cuda_lingering *linger = &shard->linger;
-    int fits = shard->net->wanted.linger != 0 && is_quick(shard) &&
-               vly_cuda_run_areas(run) == NULL &&
-               ((run->flags & VLY_RUN_RECORD) == 0 || launch->n_bursts == 1) &&
-               vly_cuda_inputs_find(run, &input_from, launch) <=
-                   VLY_CUDA_LINGER_INPUTS &&
-               plan_fits(shard);
-    if (fits && linger->relay == NULL) {
+    bool fits = shard->net->wanted.linger != 0 && is_quick(shard) &&
+                !vly_cuda_run_areas(run) &&
+                ((run->flags & VLY_RUN_RECORD) == 0 || launch->n_bursts == 1) &&
+                vly_cuda_inputs_find(run, &input_from, launch) <=
+                    VLY_CUDA_LINGER_INPUTS &&
+                plan_fits(shard);
+    if (fits && !linger->relay) {
         fits = create(shard) == VLY_OK;
         linger->fits = (uint32_t)fits; /* without that memory runs are only
                                         * slower */
@@ -248,16 +248,15 @@ static void pause_briefly(void)
 /* Waits for a word. A failed device never writes it, so the stream is queried
  * too. *left: NULL, or whether the launch ended before it saw the command. */
 static vly_status await_word(vly_cuda_shard *shard, const uint64_t *at,
-                             int *left, vly_error *error)
+                             bool *left, vly_error *error)
 {
     const vly_cuda_answer *answer = shard->linger.answer;
     uint32_t tag = shard->linger.number;
     uint32_t spins = 0;
     int ended = 0;
     while (__atomic_load_n(at, __ATOMIC_ACQUIRE) >> 32 != tag) {
-        if (left != NULL &&
-            __atomic_load_n(&answer->left, __ATOMIC_ACQUIRE) == tag) {
-            *left = 1;
+        if (left && __atomic_load_n(&answer->left, __ATOMIC_ACQUIRE) == tag) {
+            *left = true;
             return VLY_OK;
         }
         if (ended)
@@ -281,18 +280,18 @@ static vly_status await_word(vly_cuda_shard *shard, const uint64_t *at,
 static vly_status take_words(vly_cuda_shard *shard, const uint64_t *from,
                              uint32_t *to, uint32_t n, vly_error *error)
 {
+    vly_status status = VLY_OK;
     uint32_t tag = shard->linger.number;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t word = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
         if (word >> 32 != tag) {
-            vly_status status = await_word(shard, from + i, NULL, error);
-            if (status != VLY_OK)
-                return status;
+            VLY_TRY(await_word(shard, from + i, NULL, error));
             word = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
         }
         to[i] = (uint32_t)word;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Stores the results of this command in the place of those of a long launch;
@@ -306,10 +305,9 @@ static vly_status take_done(vly_cuda_shard *shard, uint32_t *n_ids,
     } now;
     vly_cuda_done *told = &shard->linger.told;
     _Static_assert(sizeof now == sizeof now.done, "done is 16 words");
-    vly_status status = take_words(shard, shard->linger.answer->words,
-                                   now.words, VLY_CUDA_ANSWER_RECORDS, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(take_words(shard, shard->linger.answer->words, now.words,
+                       VLY_CUDA_ANSWER_RECORDS, error));
     *n_ids = now.done.barrier;
     shard->done_at->head = now.done.head;
     shard->done_at->n_bursts = now.done.n_bursts - told->n_bursts;
@@ -319,7 +317,8 @@ static vly_status take_done(vly_cuda_shard *shard, uint32_t *n_ids,
     for (int i = 0; i < 3; i++)
         shard->done_at->cycles[i] = now.done.cycles[i] - told->cycles[i];
     *told = now.done;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Ids of the burst, in order; another launch sorts them if they are too many
@@ -330,7 +329,7 @@ static vly_status take_ids(vly_cuda_shard *shard, const vly_run *run,
 {
     uint32_t n = shard->records[0].count;
     uint32_t *ids = shard->host.ids;
-    uint32_t *gains = run->spike_gains != NULL ? ids + shard->host.room : NULL;
+    uint32_t *gains = run->spike_gains ? ids + shard->host.room : NULL;
     if (n_ids == VLY_CUDA_NO_IDS) {
         leave(shard);
         vly_status status = vly_cuda_check(
@@ -341,7 +340,7 @@ static vly_status take_ids(vly_cuda_shard *shard, const vly_run *run,
                    ? vly_cuda_synchronize(shard, "sorting spikes", error)
                    : status;
     }
-    for (uint32_t i = 0; gains != NULL && i < n; i++)
+    for (uint32_t i = 0; gains && i < n; i++)
         gains[i] = UINT32_C(1) << shard->view.feagi_q; /* there is no FEAGI
                                                         * area */
     return take_words(shard, shard->linger.answer->ids, ids, n, error);
@@ -377,12 +376,12 @@ static vly_status take_answer(vly_cuda_shard *shard, const vly_run *run,
 /* ---- a run ------------------------------------------------------------- */
 
 /* A range that was read since then is published by the next launch. */
-static int is_published(const vly_cuda_host_view *host)
+static bool is_published(const vly_cuda_host_view *host)
 {
     for (uint32_t i = 0; i < host->n_reads; i++)
         if (!host->reads[i].is_published)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 vly_status vly_cuda_linger_run(vly_cuda_shard *shard, const vly_run *run,
@@ -393,16 +392,16 @@ vly_status vly_cuda_linger_run(vly_cuda_shard *shard, const vly_run *run,
     uint32_t n_inputs = (uint32_t)vly_cuda_inputs_find(run, input_from, launch);
     const vly_input *inputs = n_inputs > 0 ? run->inputs + *input_from : NULL;
     vly_status status = VLY_OK;
-    int left = 1;
+    bool left = true;
     if (linger->n_left < launch->n_bursts || !is_published(&shard->host))
         leave(shard);
     while (status == VLY_OK && left) {
-        int is_new = !linger->is_on;
+        bool is_new = !linger->is_on;
         if (is_new)
             status = prepare(shard, error);
         if (status != VLY_OK)
             return status;
-        left = 0;
+        left = false;
         post(shard, run, inputs, n_inputs, launch);
         if (is_new)
             status = enqueue(shard, launch, error);

@@ -6,6 +6,8 @@
 
 #include "cuda_base.h"
 
+#include <stdbool.h>
+
 typedef struct vly_cuda_lingering {
     vly_cuda_mailbox *mailbox; /* pinned */
     vly_cuda_answer *answer;   /* pinned */
@@ -24,8 +26,8 @@ typedef struct vly_cuda_lingering {
 
 /* Should a short run, whose inputs are from input_from on, be done by a launch
  * that stays on the device afterwards? */
-int vly_cuda_linger_fits(vly_cuda_shard *shard, const vly_run *run,
-                         uint64_t input_from, const vly_cuda_launch *launch);
+bool vly_cuda_linger_fits(vly_cuda_shard *shard, const vly_run *run,
+                          uint64_t input_from, const vly_cuda_launch *launch);
 /* Runs it, and stores done, records, ranges and ids in the places of a short
  * launch. */
 vly_status vly_cuda_linger_run(vly_cuda_shard *shard, const vly_run *run,

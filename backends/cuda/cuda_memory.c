@@ -161,10 +161,8 @@ static vly_status buffer_alloc(vly_cuda_shard *shard, uint64_t count,
         return vly_support_fail_memory(UINT64_MAX, 0, where, error);
     uint64_t bytes = count * size > 0 ? count * size : 1;
     vly_cuda_buffer *buffer = NULL;
-    vly_status status =
-        vly_cuda_alloc(shard, 1, sizeof *buffer, &buffer, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, 1, sizeof *buffer, &buffer, error));
     status = vly_support_account_take(
         account_of(shard, pinned), pinned ? PINNED : ON_DEVICE, bytes,
         VLY_QOS_GUARANTEED, &buffer->memory, error);
@@ -184,15 +182,16 @@ static vly_status buffer_alloc(vly_cuda_shard *shard, uint64_t count,
         shard->peak_bytes = shard->device_bytes;
     memcpy(out, &buffer->memory, sizeof buffer->memory);
     return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_cuda_device_alloc(vly_cuda_shard *shard, uint64_t count,
                                  uint64_t size, void *out, vly_error *error)
 {
     void *memory = NULL;
-    vly_status status = buffer_alloc(shard, count, size, 0, &memory, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(buffer_alloc(shard, count, size, 0, &memory, error));
     cudaError_t code = cudaMemsetAsync(memory, 0, (size_t)(count * size),
                                        (cudaStream_t)shard->stream);
     if (code != cudaSuccess) {
@@ -200,20 +199,21 @@ vly_status vly_cuda_device_alloc(vly_cuda_shard *shard, uint64_t count,
         return vly_cuda_check((int)code, "cudaMemset", error);
     }
     memcpy(out, &memory, sizeof memory);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_cuda_pinned_alloc(vly_cuda_shard *shard, uint64_t count,
                                  uint64_t size, void *out, vly_error *error)
 {
     void *memory = NULL;
-    vly_status status = buffer_alloc(shard, count, size, 1, &memory, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(buffer_alloc(shard, count, size, 1, &memory, error));
     memset(memory, 0, (size_t)(count * size)); /* clears data of a previous
                                                 * user */
     memcpy(out, &memory, sizeof memory);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void buffer_free(vly_cuda_shard *shard, vly_cuda_buffer *buffer)
@@ -234,16 +234,16 @@ static void wait_streams(const vly_cuda_shard *shard)
 {
     void *const streams[2] = {shard->stream, shard->drain_stream};
     for (uint32_t i = 0; i < 2; i++)
-        if (streams[i] != NULL)
+        if (streams[i])
             (void)cudaStreamSynchronize((cudaStream_t)streams[i]);
 }
 
 void vly_cuda_device_release(vly_cuda_shard *shard, const void *memory)
 {
     vly_cuda_buffer **at = &shard->buffers;
-    while (*at != NULL && (*at)->memory != memory)
+    while (*at && (*at)->memory != memory)
         at = &(*at)->next;
-    if (memory == NULL || *at == NULL)
+    if (!memory || !*at)
         return;
     vly_cuda_buffer *buffer = *at;
     wait_streams(shard);
@@ -254,7 +254,7 @@ void vly_cuda_device_release(vly_cuda_shard *shard, const void *memory)
 /* net_destroy has waited for the streams and destroyed them. */
 void vly_cuda_release_all(vly_cuda_shard *shard)
 {
-    while (shard->buffers != NULL) {
+    while (shard->buffers) {
         vly_cuda_buffer *buffer = shard->buffers;
         shard->buffers = buffer->next;
         buffer_free(shard, buffer);
@@ -296,7 +296,7 @@ vly_status vly_cuda_put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
                         const void *from, void *out, vly_error *error)
 {
     void *made = NULL;
-    if (from == NULL && count > 0)
+    if (!from && count > 0)
         return VLY_OK;
     vly_status status = vly_cuda_device_alloc(shard, count, size, &made, error);
     if (status == VLY_OK && count > 0)

@@ -172,7 +172,7 @@ vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
     uint32_t n_areas = shard->store.fixed->n_areas;
     vly_status status = VLY_OK;
     *holds = 0;
-    if (shard->divisors == NULL)
+    if (!shard->divisors)
         status = vly_cuda_alloc(shard, n_areas, sizeof *shard->divisors,
                                 &shard->divisors, error);
     if (status == VLY_OK)

@@ -46,7 +46,7 @@ static vly_status make_net(const int32_t *devices, uint32_t n_devices,
     if (wanted->fault == 2 && n_devices == 1)
         return vly_cuda_fail(error, VLY_E_INVALID,
                              "cuda option fault=2: one device, wanted several");
-    if (vly_common_ranks(desc) != NULL &&
+    if (vly_common_ranks(desc) &&
         ((wanted->linger != VLY_CUDA_AUTO && wanted->linger != 0) ||
          (wanted->post != VLY_CUDA_AUTO && wanted->post != 0)))
         return vly_cuda_fail(
@@ -63,7 +63,7 @@ static vly_status make_net(const int32_t *devices, uint32_t n_devices,
     made->desc = desc;
     made->burst = snapshot->burst;
     made->wanted = *wanted;
-    if (vly_common_ranks(desc) != NULL)
+    if (vly_common_ranks(desc))
         made->wanted.linger = 0; /* others' spikes come between launches */
     made->is_shared = n_devices > 1 && devices[0] == devices[1];
     vly_cuda_range_begin("volley net");
@@ -100,10 +100,10 @@ static vly_status check_create(const vly_device_spec *devices,
         return status;
     uint32_t count = vly_cuda_device_count();
     for (uint32_t i = 0; i < n_devices; i++)
-        if (devices == NULL || devices[i].index >= count)
+        if (!devices || devices[i].index >= count)
             return vly_cuda_fail(error, VLY_E_DEVICE,
                                  "cuda: device %u, but there are %u",
-                                 devices != NULL ? devices[i].index : 0, count);
+                                 devices ? devices[i].index : 0, count);
     return vly_cuda_options_read(devices[0].options, wanted, error);
 }
 
@@ -116,9 +116,9 @@ static uint32_t choose_devices(const vly_net_desc *desc,
     if (wanted->plan > 0)
         plan = vly_cuda_plan_at(wanted->plan - 1)->name;
     *why = vly_cuda_span_refuse(desc);
-    if (vly_common_ranks(desc) != NULL)
+    if (vly_common_ranks(desc))
         *why = "a rank has one";
-    if (*why != NULL || n == 1)
+    if (*why || n == 1)
         return 1;
     if (strcmp(plan, vly_cuda_plan_partitioned.name) != 0) {
         *why = "only plan=partitioned has several devices";
@@ -151,7 +151,7 @@ static vly_status make_fewer(const int32_t *devices, uint32_t n,
         return vly_cuda_fail(error, status, "%.150s; not on %u devices: %.200s",
                              told.message, n_offered, why);
     if (status != VLY_OK) {
-        if (error != NULL)
+        if (error)
             *error = told;
         return status;
     }
@@ -162,7 +162,8 @@ static vly_status make_fewer(const int32_t *devices, uint32_t n,
                    why);
     vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN, text);
     *net = made;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* On as many of the devices as are faster; what cannot run on several runs on
@@ -171,25 +172,25 @@ static vly_status make_best(const int32_t *devices, uint32_t n_offered,
                             const net_source *from, vly_backend_net **net,
                             vly_error *error)
 {
+    vly_status status = VLY_OK;
     vly_error told = {.struct_size = sizeof told};
     const char *why = NULL;
     const uint32_t n =
         choose_devices(from->desc, &from->wanted, n_offered, &why);
     if (n > 1) {
-        vly_status status = vly_cuda_span_connect(devices, n, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_cuda_span_connect(devices, n, error));
     }
     if (n < n_offered)
         return make_fewer(devices, n, n_offered, from, why, net, error);
-    vly_status status = make_net(devices, n, &from->wanted, from->desc,
-                                 from->snapshot, net, &told);
+    status = make_net(devices, n, &from->wanted, from->desc, from->snapshot,
+                      net, &told);
     /* sizes that do not fit several devices may fit other plans */
     if (status == VLY_E_UNSUPPORTED && from->wanted.plan == 0 && n > 1)
         return make_fewer(devices, 1, n_offered, from, told.message, net,
                           error);
-    if (status != VLY_OK && error != NULL)
+    if (status != VLY_OK && error)
         *error = told;
+out:
     return status;
 }
 
@@ -200,27 +201,27 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
 {
     int32_t devices[VLY_CUDA_SPAN_DEVICES];
     net_source from = {.desc = desc, .snapshot = snapshot};
-    vly_status status =
-        check_create(device, 1, desc, snapshot, &from.wanted, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_create(device, 1, desc, snapshot, &from.wanted, error));
     for (uint32_t i = 0; i < VLY_CUDA_SPAN_DEVICES; i++)
         devices[i] = (int32_t)device->index;
     const uint32_t n = from.wanted.span > 0 ? from.wanted.span : 1;
     if (from.wanted.devices != 0)
         return make_best(devices, n, &from, net, error);
     const char *why = n > 1 ? vly_cuda_span_refuse(desc) : NULL;
-    if (n > 1 && vly_common_ranks(desc) != NULL)
+    if (n > 1 && vly_common_ranks(desc))
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option span=%u: a rank has one device, "
                              "wanted it without ranks",
                              n);
-    if (why != NULL)
+    if (why)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option span=%u: %s, which one device only "
                              "can run",
                              n, why);
     return make_net(devices, n, &from.wanted, desc, snapshot, net, error);
+out:
+    return status;
 }
 
 vly_status vly_cuda_net_create_span(const vly_device_spec *devices,
@@ -251,15 +252,15 @@ vly_status vly_cuda_net_create_span(const vly_device_spec *devices,
 
 void vly_cuda_net_destroy(vly_backend_net *net)
 {
-    if (net == NULL)
+    if (!net)
         return;
     /* no device writes into the mail of another one any more */
     for (uint32_t i = 0; net->n_shards > 1 && i < net->n_shards; i++)
-        if (net->shards[i].stream != NULL &&
+        if (net->shards[i].stream &&
             vly_cuda_select(net->shards[i].device) == (int)cudaSuccess)
             (void)cudaStreamSynchronize((cudaStream_t)net->shards[i].stream);
     for (uint32_t i = 0; i < net->n_shards; i++)
-        if (net->shards[i].net != NULL) /* its creation began */
+        if (net->shards[i].net) /* its creation began */
             vly_cuda_shard_destroy(&net->shards[i]);
     vly_common_heap heap = net->heap; /* the net is in this list too */
     vly_common_release_all(&heap);
@@ -299,9 +300,8 @@ static void say_ranks(const vly_backend_net *net, char *plan, size_t size)
 vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                              vly_error *error)
 {
-    vly_status status = vly_common_check_info(info, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_info(info, error));
     uint64_t n_synapses = 0;
     info->n_threads = 1;
     info->host_bytes = 0;
@@ -316,5 +316,6 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
                              n_synapses > 0 ? (double)n_synapses : 1.0, info);
     say_devices(net, info->plan, sizeof info->plan);
     say_ranks(net, info->plan, sizeof info->plan);
-    return VLY_OK;
+out:
+    return status;
 }

@@ -61,7 +61,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
     size_t n;
     const char *bad = vly_support_read_options(
         text, options, sizeof options / sizeof options[0], &n);
-    if (bad == NULL)
+    if (!bad)
         return VLY_OK;
     return vly_cuda_fail(
         error, VLY_E_INVALID,

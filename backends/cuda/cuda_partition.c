@@ -29,7 +29,7 @@ static vly_status fit_like(vly_cuda_shard *shard, const vly_cuda_shard *first,
     shard->partition = first->partition;
     shard->partition_delay = first->partition_delay;
     vly_cuda_partition_own(shard);
-    if (first->divisors == NULL)
+    if (!first->divisors)
         return VLY_OK;
     vly_status status = vly_cuda_alloc(shard, n, sizeof *shard->divisors,
                                        &shard->divisors, error);
@@ -132,7 +132,7 @@ static vly_status create_tiles(vly_cuda_shard *shard, vly_error *error)
     partition->state = shard->state;
     partition->tiles = tiles;
     partition->area_tile = first;
-    if (vly_common_ranks(shard->net->desc) != NULL)
+    if (vly_common_ranks(shard->net->desc))
         partition->area_low = first + n_areas;
     return status;
 }
@@ -233,7 +233,7 @@ static void release(vly_cuda_shard *shard)
 {
     vly_cuda_partition *p = &shard->partition;
     vly_cuda_partition_group *groups = shard->partition_groups;
-    for (uint32_t g = 0; groups != NULL && g < p->n_groups; g++) {
+    for (uint32_t g = 0; groups && g < p->n_groups; g++) {
         vly_cuda_device_release(shard, groups[g].index);
         vly_cuda_device_release(shard, groups[g].synapses);
     }

@@ -50,13 +50,13 @@ static void take_first(vly_cuda_shard *shard,
 {
     uint32_t n = 0; /* plans that fit and have a known cost */
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++)
-        n += fits[i].why == NULL && plans[i]->cost_ns != NULL;
+        n += !fits[i].why && plans[i]->cost_ns;
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++) {
-        if (fits[i].why != NULL || (fits[i].is_poor && n > 1))
+        if (fits[i].why || (fits[i].is_poor && n > 1))
             continue;
-        if (shard->plan == NULL)
+        if (!shard->plan)
             shard->plan = plans[i];
-        else if (shard->other == NULL && plans[i]->cost_ns != NULL)
+        else if (!shard->other && plans[i]->cost_ns)
             shard->other = plans[i];
     }
 }
@@ -67,7 +67,7 @@ static vly_status check_asked(const vly_cuda_shard *shard,
 {
     const vly_net_desc *desc = shard->net->desc;
     const uint32_t a = vly_cuda_program_first(desc);
-    if (asked == NULL || asked->has_programs || a == desc->n_areas)
+    if (!asked || asked->has_programs || a == desc->n_areas)
         return VLY_OK;
     return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                          "cuda option plan=%s: area %s has a model of a user, "
@@ -80,45 +80,44 @@ vly_status vly_cuda_plan_choose(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_fit fits[VLY_CUDA_N_PLANS] = {{.why = NULL}};
     const vly_cuda_plan *asked = asked_for(shard);
-    vly_status status = check_asked(shard, asked, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_asked(shard, asked, error));
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++) {
-        if (asked != NULL && asked != plans[i])
+        if (asked && asked != plans[i])
             continue;
         if (!plans[i]->has_programs && vly_cuda_has_programs(shard))
             fits[i].why = "the net has models of users";
-        else if (!plans[i]->has_ranks &&
-                 vly_common_ranks(shard->net->desc) != NULL)
+        else if (!plans[i]->has_ranks && vly_common_ranks(shard->net->desc))
             fits[i].why = "ranks run the net, and spikes of other ranks come "
                           "between launches";
         else
             status = plans[i]->fit(shard, &fits[i], error);
         if (status != VLY_OK)
-            return status;
-        if (asked != NULL && fits[i].why != NULL && shard->net->n_shards > 1)
+            goto out;
+        if (asked && fits[i].why && shard->net->n_shards > 1)
             return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                                  "a span of %u devices, which has plan=%s "
                                  "only: %s",
                                  shard->net->n_shards, asked->name,
                                  fits[i].why);
-        if (asked != NULL && fits[i].why != NULL)
+        if (asked && fits[i].why)
             return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                                  "cuda option plan=%s: %s", asked->name,
                                  fits[i].why);
     }
     shard->plan = asked;
-    if (asked == NULL)
+    if (!asked)
         take_first(shard, fits);
-    return shard->plan->reserve != NULL ? shard->plan->reserve(shard, error)
-                                        : VLY_OK;
+    return shard->plan->reserve ? shard->plan->reserve(shard, error) : VLY_OK;
+out:
+    return status;
 }
 
 /* ---- making ------------------------------------------------------------ */
 
 /* Can another plan work although this one failed, by lack of memory or because
  * its rows are too large? */
-static int may_go_on(const vly_cuda_plan *plan, vly_status status)
+static bool may_go_on(const vly_cuda_plan *plan, vly_status status)
 {
     return status == VLY_E_NOMEM ||
            (status == VLY_E_UNSUPPORTED && plan->has_limits);
@@ -157,7 +156,7 @@ static vly_status make_first(vly_cuda_shard *shard,
     shard->plan_room = shard->peak_bytes - shard->device_bytes;
     if (shard->plan != list[0]) /* no alternative is left */
         shard->other = NULL;
-    if (status != VLY_OK && error != NULL)
+    if (status != VLY_OK && error)
         *error = told;
     if (status == VLY_OK && why[0] != 0) {
         char text[sizeof why + 80];
@@ -178,9 +177,9 @@ vly_status vly_cuda_plan_create(vly_cuda_shard *shard, vly_error *error)
     const vly_cuda_plan *list[VLY_CUDA_N_PLANS] = {shard->plan};
     uint64_t begin = host->clock_ns(host->context);
     uint32_t n = 1;
-    if (shard->other != NULL)
+    if (shard->other)
         list[n++] = shard->other;
-    if (asked_for(shard) == NULL && shard->plan != last)
+    if (!asked_for(shard) && shard->plan != last)
         list[n++] = last;
     vly_status status = make_first(shard, list, n, error);
     shard->plan_ns = (double)(host->clock_ns(host->context) - begin);
@@ -227,9 +226,8 @@ vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error)
     const vly_cuda_plan *const list[] = {shard->other, shard->plan,
                                          plans[VLY_CUDA_N_PLANS - 1]};
     /* a staying launch that is ending may still use the memory freed here */
-    vly_status status = vly_cuda_synchronize(shard, "another plan", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_synchronize(shard, "another plan", error));
     status = try_room(shard, &why);
     if (status == VLY_E_NOMEM)
         return stay(shard, &why);
@@ -241,25 +239,26 @@ vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error)
     shard->other = shard->plan;
     if (status == VLY_OK)
         status = make_first(shard, list, sizeof list / sizeof list[0], error);
-    else if (error != NULL)
+    else if (error)
         *error = why;
     shard->plan_ns = (double)(host->clock_ns(host->context) - begin);
     if (status == VLY_OK)
         status = shard->plan->restore(shard, error);
     if (status == VLY_OK)
         status = vly_cuda_synchronize(shard, "another plan", error);
+out:
     return status;
 }
 
-int vly_cuda_plan_review(vly_cuda_shard *shard, uint32_t n_bursts,
-                         uint64_t n_events)
+bool vly_cuda_plan_review(vly_cuda_shard *shard, uint32_t n_bursts,
+                          uint64_t n_events)
 {
-    if (shard->other == NULL || n_bursts == 0)
-        return 0;
+    if (!shard->other || n_bursts == 0)
+        return false;
     if (shard->net->wanted.change != 0)
-        return 1;
+        return true;
     if (shard->n_changes == CHANGES)
-        return 0;
+        return false;
     double events = (double)n_events / n_bursts;
     double excess =
         shard->plan->cost_ns(events) - shard->other->cost_ns(events);
@@ -269,7 +268,7 @@ int vly_cuda_plan_review(vly_cuda_shard *shard, uint32_t n_bursts,
     /* Changes when the lost time reaches the time of a change: so a net is
      * never more than twice as slow as with the better plan from the start. */
     if (shard->excess_ns < shard->plan_ns)
-        return 0;
+        return false;
     shard->excess_ns = 0.0;
-    return 1;
+    return true;
 }

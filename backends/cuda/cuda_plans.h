@@ -6,6 +6,8 @@
 
 #include "cuda_plan.h"
 
+#include <stdbool.h>
+
 #define VLY_CUDA_N_PLANS 3u
 
 /* Plan i of the list, in order of preference. */
@@ -21,8 +23,8 @@ vly_status vly_cuda_plan_create(vly_cuda_shard *shard, vly_error *error);
 vly_status vly_cuda_plan_restore(vly_cuda_shard *shard, vly_error *error);
 /* Called after a launch, between bursts. 1: change to the other plan, because
  * by the events of the bursts so far the change would already have paid off. */
-int vly_cuda_plan_review(vly_cuda_shard *shard, uint32_t n_bursts,
-                         uint64_t n_events);
+bool vly_cuda_plan_review(vly_cuda_shard *shard, uint32_t n_bursts,
+                          uint64_t n_events);
 /* Makes the other plan. No launch may be staying on the device. */
 vly_status vly_cuda_plan_change(vly_cuda_shard *shard, vly_error *error);
 

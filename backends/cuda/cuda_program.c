@@ -15,7 +15,7 @@
 uint32_t vly_cuda_program_first(const vly_net_desc *desc)
 {
     uint32_t a = 0;
-    while (a < desc->n_areas && vly_common_program(desc, a) == NULL)
+    while (a < desc->n_areas && !vly_common_program(desc, a))
         a++;
     return a;
 }
@@ -65,9 +65,9 @@ static vly_status make_program(vly_cuda_shard *shard, uint32_t a,
     const vly_program *from = vly_common_program(desc, a);
     const vly_cuda_program *same = find_same(desc, list, a);
     vly_status status = VLY_OK;
-    if (from == NULL)
+    if (!from)
         return VLY_OK;
-    if (same != NULL) {
+    if (same) {
         list[a] = *same;
     } else {
         list[a].number = shard->programs.n_programs++;
@@ -96,7 +96,7 @@ static vly_status make_programs(vly_cuda_shard *shard, vly_cuda_program *list,
         status = make_program(shard, a, maker, made, list, error);
     shard->programs.view.model = VLY_CUDA_ONLY_PROGRAMS;
     for (uint32_t a = 0; a < shard->view.n_areas; a++)
-        if (vly_common_program(shard->net->desc, a) == NULL ||
+        if (!vly_common_program(shard->net->desc, a) ||
             shard->view.n_ports > 2) /* one kernel for all of these nets */
             shard->programs.view.model = VLY_CUDA_N_MODELS;
     if (status == VLY_OK)
@@ -153,7 +153,7 @@ vly_status vly_cuda_program_create(vly_cuda_shard *shard, vly_error *error)
         status = make_programs(shard, list, error);
     if (status == VLY_OK)
         status = vly_cuda_splice_create(shard, error);
-    if (status == VLY_OK && shard->programs.kernel == NULL)
+    if (status == VLY_OK && !shard->programs.kernel)
         status = make_values(shard, error);
     vly_cuda_release(shard, list);
     return status;
@@ -171,15 +171,14 @@ void vly_cuda_program_say(const vly_cuda_shard *shard, char *text, size_t size)
 {
     const vly_cuda_programs *view = &shard->programs.view;
     text[0] = 0;
-    if (shard->programs.kernel != NULL)
+    if (shard->programs.kernel)
         (void)snprintf(text, size,
                        "; users' models compiled by the driver, %u neurons of "
                        "a thread at a time",
                        shard->programs.n_rows);
-    else if (view->list != NULL)
+    else if (view->list)
         (void)snprintf(text, size,
                        "; users' models step by step, %u values of a thread "
                        "in %s memory",
-                       view->n_slots,
-                       view->values == NULL ? "shared" : "global");
+                       view->n_slots, !view->values ? "shared" : "global");
 }

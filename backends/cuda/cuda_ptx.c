@@ -376,30 +376,30 @@ static void write_read(const vly_program *program,
 
 /* The next operand of a mark, separated by commas and spaces; 0: there is
  * no other. */
-static int read_name(const char **at, char name[VLY_CUDA_PTX_NAME])
+static bool read_name(const char **at, char name[VLY_CUDA_PTX_NAME])
 {
     *at += strspn(*at, ", ");
     const size_t n = strcspn(*at, ", ;\r\n");
     if (n == 0 || n >= VLY_CUDA_PTX_NAME)
-        return 0;
+        return false;
     memcpy(name, *at, n);
     name[n] = 0;
     *at += n;
-    return 1;
+    return true;
 }
 
 #define READ(name, text)                                                       \
     if (!read_name(&at, names->name))                                          \
-        return 0;
+        return false;
 
-static int read_names(const char *at, vly_cuda_ptx_names *names)
+static bool read_names(const char *at, vly_cuda_ptx_names *names)
 {
     char rest[VLY_CUDA_PTX_NAME];
     VLY_CUDA_PTX_TABLE(READ)
     return !read_name(&at, rest);
 }
 
-static int read_few_names(const char *at, vly_cuda_ptx_names *names)
+static bool read_few_names(const char *at, vly_cuda_ptx_names *names)
 {
     char rest[VLY_CUDA_PTX_NAME];
     VLY_CUDA_PTX_READ_TABLE(READ)
@@ -408,7 +408,7 @@ static int read_few_names(const char *at, vly_cuda_ptx_names *names)
 
 /* One program after the other, each after a branch that skips it. */
 static void write_all(const vly_program *const *programs, uint32_t n,
-                      uint32_t mark, int is_read,
+                      uint32_t mark, bool is_read,
                       const vly_cuda_ptx_names *names, vly_cuda_text *to)
 {
     if (is_read && strcmp(names->row, "0") == 0)
@@ -428,11 +428,11 @@ static void write_all(const vly_program *const *programs, uint32_t n,
 }
 
 /* The first mark; *is_read: of which kind. */
-static const char *find_mark(const char *text, int *is_read)
+static const char *find_mark(const char *text, bool *is_read)
 {
     const char *step = strstr(text, VLY_CUDA_PTX_MARK);
     const char *read = strstr(text, VLY_CUDA_PTX_READ);
-    *is_read = read != NULL && (step == NULL || read < step);
+    *is_read = read && (!step || read < step);
     return *is_read ? read : step;
 }
 
@@ -440,7 +440,7 @@ int vly_cuda_ptx_splice(const char *kernel, const vly_program *const *programs,
                         uint32_t n, vly_cuda_text *to)
 {
     int n_steps = 0;
-    int is_read;
+    bool is_read;
     const char *at;
     for (uint32_t mark = 0; (at = find_mark(kernel, &is_read)) != NULL;
          mark++) {

@@ -12,7 +12,7 @@
 
 void vly_cuda_text_copy(vly_cuda_text *to, const char *from, size_t n)
 {
-    if (to->text != NULL && to->length + n < to->room) {
+    if (to->text && to->length + n < to->room) {
         memcpy(to->text + to->length, from, n);
         to->text[to->length + n] = 0;
     }

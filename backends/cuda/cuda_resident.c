@@ -72,20 +72,19 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
         found->why = "the net has no neurons";
     else if (vly_cuda_has_feagi(shard->net->desc))
         found->why = "FEAGI areas need gains and candidates";
-    else if (vly_cuda_learners_unfit(shard) != NULL)
+    else if (vly_cuda_learners_unfit(shard))
         found->why = vly_cuda_learners_unfit(shard);
     else if (shard->view.n_ports > 1 ||
              shard->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
         found->why = "too many ports or areas";
-    if (found->why != NULL)
+    if (found->why)
         return VLY_OK;
-    vly_status status = vly_cuda_check(
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_check(
         (int)cudaDeviceGetAttribute(&shared_bytes,
                                     cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                     shard->device),
-        "cudaDeviceGetAttribute", error);
-    if (status != VLY_OK)
-        return status;
+        "cudaDeviceGetAttribute", error));
     uint32_t most = n <= SMALL_NEURONS ? BLOCK_NEURONS / 2 : BLOCK_NEURONS;
     uint32_t blocks = n / most + (n % most != 0);
     blocks = wanted > 0 ? wanted : blocks;
@@ -102,7 +101,8 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
         blocks = blocks < limit / 2 ? 2 * blocks : limit;
     }
     found->is_poor = shard->resident.slice > VLY_CUDA_THREADS;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- memory ------------------------------------------------------------ */

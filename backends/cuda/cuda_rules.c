@@ -24,7 +24,7 @@ bool vly_cuda_has_rules(const vly_net_desc *desc)
 {
     for (uint32_t p = 0; p < desc->n_projections; p++) {
         const vly_learning_desc *learning = vly_common_learning(desc, p);
-        if (learning != NULL && vly_common_rule_users(learning->rule))
+        if (learning && vly_common_rule_users(learning->rule))
             return true;
     }
     return false;
@@ -139,15 +139,13 @@ vly_status vly_cuda_rules_put(vly_cuda_shard *shard,
 {
     vly_cuda_users_rule users;
     vly_cuda_rule_program *program = NULL;
-    vly_status status =
-        vly_cuda_alloc(shard, 1, sizeof *program, &program, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, 1, sizeof *program, &program, error));
     memcpy(&users, l->coefs, sizeof users);
     users.most = learning->most;
     for (int post = 0; post < 2; post++)
         make_function(learning, post, program, &users);
-    if (users.program == NULL)
+    if (!users.program)
         status = vly_cuda_put(shard, 1, sizeof *program, program,
                               &users.program, error);
     else
@@ -156,6 +154,7 @@ vly_status vly_cuda_rules_put(vly_cuda_shard *shard,
     if (status == VLY_OK)
         memcpy(l->coefs, &users, sizeof users);
     vly_cuda_release(shard, program);
+out:
     return status;
 }
 

@@ -36,13 +36,13 @@ static vly_status reserve_areas(vly_cuda_shard *shard, vly_error *error)
 {
     uint32_t n = shard->view.n_areas;
     vly_status status = VLY_OK;
-    if (shard->area_spikes == NULL)
+    if (!shard->area_spikes)
         status = vly_cuda_device_alloc(shard, n, sizeof *shard->area_spikes,
                                        &shard->area_spikes, error);
-    if (status == VLY_OK && shard->area_spikes_at == NULL)
+    if (status == VLY_OK && !shard->area_spikes_at)
         status = vly_cuda_pinned_alloc(shard, n, sizeof *shard->area_spikes_at,
                                        &shard->area_spikes_at, error);
-    if (status == VLY_OK && shard->area_spikes_told == NULL)
+    if (status == VLY_OK && !shard->area_spikes_told)
         status = vly_cuda_alloc(shard, n, sizeof *shard->area_spikes_told,
                                 &shard->area_spikes_told, error);
     return status;
@@ -95,14 +95,13 @@ static vly_status launch_span(vly_backend_net *net, const vly_run *run,
 /* Enqueues everything up to the end of the bursts; does not wait. */
 static vly_status enqueue(vly_backend_net *net, const vly_run *run,
                           uint64_t *input_from, vly_cuda_launch *launch,
-                          int timed, vly_error *error)
+                          bool timed, vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
     cudaStream_t stream = (cudaStream_t)shard->stream;
     uint64_t from = *input_from;
-    vly_status status = make_ready(shard, run, input_from, launch, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_ready(shard, run, input_from, launch, error));
     cudaError_t code = cudaSuccess;
     if (timed)
         code = cudaEventRecord((cudaEvent_t)shard->events[0], stream);
@@ -111,16 +110,17 @@ static vly_status enqueue(vly_backend_net *net, const vly_run *run,
     else if (code == cudaSuccess)
         code = (cudaError_t)shard->plan->launch(shard, launch);
     if (status != VLY_OK)
-        return status;
+        goto out;
     if (code == cudaSuccess && timed)
         code = cudaEventRecord((cudaEvent_t)shard->events[1], stream);
-    if (code == cudaSuccess && vly_cuda_run_areas(run) != NULL)
+    if (code == cudaSuccess && vly_cuda_run_areas(run))
         code = vly_cuda_launch_count_areas(&shard->view, launch,
                                            shard->area_spikes, stream);
     status = vly_cuda_check((int)code, "running bursts", error);
     if (status == VLY_OK && vly_cuda_modulates(shard) &&
         !vly_cuda_ranks_wait(net))
         status = vly_cuda_modulator_end(shard, run, launch, error);
+out:
     return status;
 }
 
@@ -139,7 +139,7 @@ static vly_status finish_long(vly_cuda_shard *shard, const vly_run *run,
     if (code == cudaSuccess)
         code = (cudaError_t)vly_cuda_history_fetch(
             shard, launch->burst, launch->n_bursts, shard->records);
-    if (code == cudaSuccess && vly_cuda_run_areas(run) != NULL)
+    if (code == cudaSuccess && vly_cuda_run_areas(run))
         code =
             cudaMemcpyAsync(shard->area_spikes_at, shard->area_spikes,
                             shard->view.n_areas * sizeof *shard->area_spikes_at,
@@ -164,14 +164,14 @@ static vly_status finish_long(vly_cuda_shard *shard, const vly_run *run,
  * measured by the host. */
 static vly_status launch_bursts(vly_backend_net *net, const vly_run *run,
                                 uint64_t *input_from, vly_cuda_launch *launch,
-                                int is_short, float *ms, vly_error *error)
+                                bool is_short, float *ms, vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
     uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
     vly_cuda_range_begin("volley launch");
     vly_cuda_short_forget(shard);
     vly_status status = VLY_OK;
-    int stays =
+    bool stays =
         is_short && vly_cuda_linger_fits(shard, run, *input_from, launch);
     if (!stays)
         status = enqueue(net, run, input_from, launch, !is_short, error);
@@ -215,14 +215,14 @@ static void share_time(const vly_cuda_done *done, float ms, vly_run *run)
 static void add_areas(vly_cuda_shard *shard, const vly_run *run)
 {
     uint64_t *area_spikes = vly_cuda_run_areas(run);
-    for (uint32_t a = 0; area_spikes != NULL && a < shard->view.n_areas; a++) {
+    for (uint32_t a = 0; area_spikes && a < shard->view.n_areas; a++) {
         area_spikes[a] += shard->area_spikes_at[a] - shard->area_spikes_told[a];
         shard->area_spikes_told[a] = shard->area_spikes_at[a];
     }
 }
 
 /* Stores the results of the bursts of a launch. */
-static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
+static vly_status drain(vly_backend_net *net, uint32_t n_bursts, bool is_short,
                         vly_run *run, vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
@@ -232,20 +232,20 @@ static vly_status drain(vly_backend_net *net, uint32_t n_bursts, int is_short,
     for (uint32_t i = 0; i < n_bursts; i++) {
         const vly_cuda_record *record = &shard->records[i];
         n_spikes += record->count;
-        if (run->digests != NULL)
+        if (run->digests)
             run->digests[run->n_bursts_done + i] = record->digest;
-        if (run->spike_counts != NULL)
+        if (run->spike_counts)
             run->spike_counts[run->n_bursts_done + i] = record->count;
     }
     net->mean_spikes = (float)n_spikes / (float)n_bursts;
     add_areas(shard, run);
     if ((run->flags & VLY_RUN_RECORD) == 0)
         return VLY_OK;
-    gains = gains != NULL ? gains + run->n_spikes : NULL;
+    gains = gains ? gains + run->n_spikes : NULL;
     if (is_short && n_spikes > 0) {
         size_t bytes = (size_t)n_spikes * sizeof *gains;
         memcpy(run->spikes + run->n_spikes, shard->host.ids, bytes);
-        if (gains != NULL)
+        if (gains)
             memcpy(gains, shard->host.ids + shard->host.room, bytes);
     } else {
         status = vly_cuda_history_send(
@@ -274,7 +274,7 @@ static vly_cuda_launch next_launch(const vly_cuda_shard *shard,
                                    const vly_run *run)
 {
     uint64_t left = run->n_bursts - run->n_bursts_done;
-    int record = (run->flags & VLY_RUN_RECORD) != 0;
+    bool record = (run->flags & VLY_RUN_RECORD) != 0;
     vly_cuda_launch launch = {
         .burst = shard->net->burst,
         .head = shard->head,
@@ -283,11 +283,10 @@ static vly_cuda_launch next_launch(const vly_cuda_shard *shard,
         .n_bursts = left < shard->net->launch_bursts
                         ? (uint32_t)left
                         : shard->net->launch_bursts,
-        .keep = record || vly_cuda_run_areas(run) != NULL ||
-                vly_cuda_modulates(shard),
+        .keep = record || vly_cuda_run_areas(run) || vly_cuda_modulates(shard),
     };
     launch.n_bursts = vly_cuda_modulator_bursts(shard, launch.n_bursts);
-    if (run->stop != NULL && __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0)
+    if (run->stop && __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0)
         launch.n_bursts = 1;
     return launch;
 }
@@ -328,7 +327,7 @@ static vly_status make_room(vly_backend_net *net, const vly_cuda_launch *launch,
 
 /* *more: 0 if the record is full */
 static vly_status run_launch(vly_backend_net *net, vly_run *run,
-                             uint64_t *input_from, int *more, vly_error *error)
+                             uint64_t *input_from, bool *more, vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
     vly_cuda_launch launch = next_launch(shard, run);
@@ -337,17 +336,13 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
             run->spikes_capacity - run->n_spikes >= net->desc->n_neurons;
     if (!*more)
         return VLY_OK;
-    vly_status status =
-        vly_cuda_run_areas(run) != NULL ? reserve_areas(shard, error) : VLY_OK;
-    if (status != VLY_OK)
-        return status;
-    int is_short = net->n_shards == 1 && !vly_cuda_modulates(shard) &&
-                   vly_cuda_short_fits(shard, run, &launch);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_run_areas(run) ? reserve_areas(shard, error) : VLY_OK);
+    bool is_short = net->n_shards == 1 && !vly_cuda_modulates(shard) &&
+                    vly_cuda_short_fits(shard, run, &launch);
     if (!is_short)
         vly_cuda_settle(shard);
-    status = launch_bursts(net, run, input_from, &launch, is_short, &ms, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(launch_bursts(net, run, input_from, &launch, is_short, &ms, error));
     const vly_cuda_done done = *shard->done_at;
     uint64_t time = vly_cuda_host->clock_ns(vly_cuda_host->context);
     if (done.n_bursts > 0) {
@@ -361,7 +356,7 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
         net->burst += done.n_bursts;
         for (uint32_t i = 0; i < net->n_shards; i++)
             net->shards[i].head = done.head;
-        if (shard->plan->ran != NULL)
+        if (shard->plan->ran)
             shard->plan->ran(shard, done.n_bursts);
         run->n_bursts_done += done.n_bursts;
         vly_cuda_range_end();
@@ -375,6 +370,7 @@ static vly_status run_launch(vly_backend_net *net, vly_run *run,
     }
     shard->linger.ended_ns = vly_cuda_host->clock_ns(vly_cuda_host->context);
     run->drain_ns += shard->linger.ended_ns - time;
+out:
     return status;
 }
 
@@ -383,7 +379,7 @@ vly_status vly_cuda_run_bursts(vly_backend_net *net, vly_run *run,
 {
     vly_status status = VLY_OK;
     uint64_t input_from = 0;
-    int more = 1;
+    bool more = true;
     vly_common_run_begin(run);
     if (net->launch_bursts == 0)
         net->launch_bursts = FIRST_BURSTS;
@@ -393,7 +389,7 @@ vly_status vly_cuda_run_bursts(vly_backend_net *net, vly_run *run,
                                  : VLY_CUDA_LAUNCH_BURSTS;
     while (status == VLY_OK && more && run->n_bursts_done < run->n_bursts) {
         status = run_launch(net, run, &input_from, &more, error);
-        if (run->stop != NULL && run->n_bursts_done > 0 &&
+        if (run->stop && run->n_bursts_done > 0 &&
             __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0)
             break;
     }

@@ -209,7 +209,7 @@ static vly_status choose_rooms(segment_maker *m, vly_error *error)
 
 /* The start of each class, block by block, with its rests after its segments,
  * in the order of m->ranks. Returns whether there are any. */
-static int place_classes(segment_maker *m, uint32_t p)
+static bool place_classes(segment_maker *m, uint32_t p)
 {
     const vly_cuda_shard *shard = m->shard;
     uint32_t n_areas = shard->view.n_areas;
@@ -249,10 +249,8 @@ static vly_status create_marks(segment_maker *m, uint32_t p, vly_error *error)
     uint64_t n = (uint64_t)resident->n_blocks * n_marks;
     vly_cuda_marks *marks = NULL;
     uint32_t *ranks = NULL;
-    vly_status status =
-        vly_cuda_device_alloc(shard, n, sizeof *marks, &marks, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *marks, &marks, error));
     resident->part[p].marks = marks;
     resident->part[p].marks_at = resident->n_marks;
     resident->n_marks += n_marks;
@@ -270,6 +268,7 @@ static vly_status create_marks(segment_maker *m, uint32_t p, vly_error *error)
         status = vly_cuda_download(shard, m->ranks, ranks,
                                    n_ranks * sizeof *ranks, error);
     vly_cuda_device_release(shard, ranks);
+out:
     return status;
 }
 
@@ -282,7 +281,7 @@ static vly_status create_classes(segment_maker *m, uint32_t p, vly_error *error)
     uint64_t n = n_blocks * shard->view.n_areas;
     vly_cuda_class *classes = NULL;
     memset(m->ranks, 0, (size_t)(n + n_blocks) * sizeof *m->ranks);
-    int has_rests = place_classes(m, p);
+    bool has_rests = place_classes(m, p);
     vly_status status =
         vly_cuda_device_alloc(shard, n, sizeof *classes, &classes, error);
     part->classes = classes;

@@ -149,10 +149,9 @@ vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
 {
     shard->net = net;
     shard->device = device;
-    vly_status status =
-        vly_common_fixed(&shard->heap, net->desc, &shard->store.fixed, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_fixed(&shard->heap, net->desc, &shard->store.fixed, error));
     shard->resident.split = net->wanted.split == VLY_CUDA_AUTO
                                 ? shortest_delay(shard->store.fixed) > 1
                                 : net->wanted.split != 0;
@@ -160,6 +159,8 @@ vly_status vly_cuda_shard_create(vly_cuda_shard *shard,
     start_view(shard, net->desc);
     vly_cuda_settle(shard); /* launches of other nets stay no longer */
     return fill(shard, snapshot, error);
+out:
+    return status;
 }
 
 void vly_cuda_shard_destroy(vly_cuda_shard *shard)
@@ -169,14 +170,14 @@ void vly_cuda_shard_destroy(vly_cuda_shard *shard)
     vly_cuda_settle(shard);
     for (uint32_t i = 0; i < 2; i++) /* a copy may still write to the freed
                                       * memory */
-        if (streams[i] != NULL)
+        if (streams[i])
             (void)cudaStreamSynchronize((cudaStream_t)streams[i]);
     vly_cuda_splice_release(shard);
     for (uint32_t i = 0; i < VLY_CUDA_EVENTS; i++)
-        if (shard->events[i] != NULL)
+        if (shard->events[i])
             (void)cudaEventDestroy((cudaEvent_t)shard->events[i]);
     for (uint32_t i = 0; i < 2; i++)
-        if (streams[i] != NULL)
+        if (streams[i])
             (void)cudaStreamDestroy((cudaStream_t)streams[i]);
     vly_cuda_release_all(shard);
 }

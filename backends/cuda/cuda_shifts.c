@@ -17,7 +17,7 @@ static uint64_t words_of(const vly_cuda_shard *shard,
     uint32_t shift = vly_common_shift(shard->store.fixed, p);
     uint32_t step = resident->step;
     uint32_t max_delay = shard->view.max_delay;
-    uint32_t longest = p->base_delay + (p->delay != NULL ? p->delay_max : 0);
+    uint32_t longest = p->base_delay + (p->delay ? p->delay_max : 0);
     uint64_t n = p->row[vly_cuda_area_desc(shard->store.fixed, p->source_area)
                             ->n_neurons];
     uint64_t sum = 0;
@@ -26,8 +26,7 @@ static uint64_t words_of(const vly_cuda_shard *shard,
         shift)
         return 0;
     for (uint64_t i = 0; i < n && sum <= limit; i++) {
-        uint32_t later =
-            p->base_delay - 1 + (p->delay != NULL ? p->delay[i] : 0);
+        uint32_t later = p->base_delay - 1 + (p->delay ? p->delay[i] : 0);
         uint32_t rest =
             shift - step * vly_shift_class(shift, step, later, max_delay,
                                            resident->slice);
@@ -48,14 +47,14 @@ static uint64_t count_words(const vly_cuda_shard *shard,
     return sum;
 }
 
-int vly_cuda_shifts_fit(const vly_cuda_shard *shard,
-                        vly_cuda_resident *resident)
+bool vly_cuda_shifts_fit(const vly_cuda_shard *shard,
+                         vly_cuda_resident *resident)
 {
     uint64_t most = shard->store.fixed->n_synapses / VLY_CUDA_SHIFT_SHARE;
     vly_cuda_resident other = *resident;
     uint32_t n = vly_common_shift_sets(shard->store.fixed, &resident->step);
     if (n == 1)
-        return 1;
+        return true;
     uint64_t words = count_words(shard, resident, most);
     other.step = VLY_SHIFT_MAX; /* in that case the smaller shift has no
                                  * class */

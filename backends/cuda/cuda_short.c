@@ -22,36 +22,36 @@
 
 static uint32_t area_words(const vly_cuda_shard *shard, const vly_run *run)
 {
-    return vly_cuda_run_areas(run) != NULL ? 2 * shard->view.n_areas : 0;
+    return vly_cuda_run_areas(run) ? 2 * shard->view.n_areas : 0;
 }
 
-int vly_cuda_short_fits(vly_cuda_shard *shard, const vly_run *run,
-                        const vly_cuda_launch *launch)
+bool vly_cuda_short_fits(vly_cuda_shard *shard, const vly_run *run,
+                         const vly_cuda_launch *launch)
 {
     vly_cuda_host_view *host = &shard->host;
     uint64_t room = (uint64_t)launch->n_bursts * shard->view.n_own;
     uint64_t most =
-        vly_common_ranks(shard->net->desc) != NULL ? RANK_ID_WORDS : ID_WORDS;
+        vly_common_ranks(shard->net->desc) ? RANK_ID_WORDS : ID_WORDS;
     if (launch->n_bursts > VLY_CUDA_SHORT_BURSTS || shard->net->wanted.fault)
-        return 0;
+        return false;
     if (area_words(shard, run) > AREA_WORDS)
-        return 0;
-    if (host->published == NULL) {
+        return false;
+    if (!host->published) {
         if (vly_cuda_pinned_alloc(shard, 1, sizeof *host->published,
                                   &host->published, NULL) != VLY_OK)
-            return 0;
+            return false;
         memset(host->published, 0, sizeof *host->published);
     }
     if ((run->flags & VLY_RUN_RECORD) == 0 || room <= host->room)
-        return 1;
+        return true;
     uint32_t *ids = NULL;
     if (room > most || vly_cuda_pinned_alloc(shard, room, 2 * sizeof *ids, &ids,
                                              NULL) != VLY_OK)
-        return 0;
+        return false;
     vly_cuda_device_release(shard, host->ids);
     host->ids = ids;
     host->room = room;
-    return 1;
+    return true;
 }
 
 /* ---- publishing -------------------------------------------------------- */
@@ -116,7 +116,7 @@ vly_status vly_cuda_short_finish(vly_cuda_shard *shard, const vly_run *run,
     if ((run->flags & VLY_RUN_RECORD) != 0)
         code = vly_cuda_launch_sort(
             &shard->view, launch->burst, launch->n_bursts, host->ids,
-            run->spike_gains != NULL ? host->ids + host->room : NULL, stream);
+            run->spike_gains ? host->ids + host->room : NULL, stream);
     if (code == cudaSuccess)
         code = vly_cuda_launch_publish(&shard->view, launch, &watches,
                                        host->published, stream);
@@ -128,7 +128,7 @@ vly_status vly_cuda_short_finish(vly_cuda_shard *shard, const vly_run *run,
     *shard->done_at = host->published->done;
     memcpy(shard->records, host->published->records,
            launch->n_bursts * sizeof *shard->records);
-    if (vly_cuda_run_areas(run) != NULL)
+    if (vly_cuda_run_areas(run))
         memcpy(shard->area_spikes_at, host->published->words,
                shard->view.n_areas * sizeof *shard->area_spikes_at);
     host->is_valid = 1;
@@ -157,25 +157,25 @@ static void keep_read(vly_cuda_shard *shard, const vly_cuda_read *read)
     host->n_words += read->count;
 }
 
-int vly_cuda_short_read(vly_cuda_shard *shard, uint32_t area, uint32_t field,
-                        uint32_t first, uint32_t count, uint32_t *words)
+bool vly_cuda_short_read(vly_cuda_shard *shard, uint32_t area, uint32_t field,
+                         uint32_t first, uint32_t count, uint32_t *words)
 {
     vly_cuda_host_view *host = &shard->host;
     if (host->number == 0 || count == 0 || count > READ_WORDS)
-        return 0;
+        return false;
     for (uint32_t i = 0; i < host->n_reads; i++) {
         const vly_cuda_read *read = &host->reads[i];
         if (read->area != area || read->field != field || first < read->first ||
             count > read->count || first - read->first > read->count - count)
             continue;
         if (!host->is_valid || !read->is_published)
-            return 0;
+            return false;
         memcpy(words, host->published->words + read->at + first - read->first,
                count * sizeof *words);
-        return 1;
+        return true;
     }
     const vly_cuda_read read = {
         .area = area, .field = field, .first = first, .count = count};
     keep_read(shard, &read);
-    return 0;
+    return false;
 }

@@ -6,6 +6,8 @@
 
 #include "cuda_base.h"
 
+#include <stdbool.h>
+
 /* A range of a field that the host reads after short runs. */
 typedef struct vly_cuda_read {
     uint32_t area;
@@ -30,8 +32,8 @@ typedef struct vly_cuda_host_view {
 
 /* Is a launch short enough for the host to poll for its results? Allocates the
  * memory for that. */
-int vly_cuda_short_fits(vly_cuda_shard *shard, const vly_run *run,
-                        const vly_cuda_launch *launch);
+bool vly_cuda_short_fits(vly_cuda_shard *shard, const vly_run *run,
+                         const vly_cuda_launch *launch);
 /* Enqueues the work after the launch, waits, and stores done, records and
  * spikes by area in the places of a long launch. */
 vly_status vly_cuda_short_finish(vly_cuda_shard *shard, const vly_run *run,
@@ -39,8 +41,8 @@ vly_status vly_cuda_short_finish(vly_cuda_shard *shard, const vly_run *run,
                                  vly_error *error);
 /* 1: words[] were filled from published data. Otherwise the range is published
  * from the next short run on. */
-int vly_cuda_short_read(vly_cuda_shard *shard, uint32_t area, uint32_t field,
-                        uint32_t first, uint32_t count, uint32_t *words);
+bool vly_cuda_short_read(vly_cuda_shard *shard, uint32_t area, uint32_t field,
+                         uint32_t first, uint32_t count, uint32_t *words);
 /* Called before the state changes: marks published data as invalid. */
 void vly_cuda_short_forget(vly_cuda_shard *shard);
 

@@ -57,11 +57,11 @@ static vly_status put_rows(vly_cuda_shard *shard,
             targets[j] = map->target[j] + to.plane;
     }
     VLY_TRY(vly_cuda_own_put(shard, &rows, sizeof *map->target,
-                             targets != NULL ? targets : map->target,
-                             &s->target, error));
+                             targets ? targets : map->target, &s->target,
+                             error));
     VLY_TRY(vly_cuda_own_put(shard, &rows, sizeof *map->weight, map->weight,
                              &s->weight, error));
-    if (map->delay != NULL && map->delay_max > 0)
+    if (map->delay && map->delay_max > 0)
         VLY_TRY(
             vly_cuda_own_put(shard, &rows, 1, map->delay, &s->delay, error));
     s->port = to.port;

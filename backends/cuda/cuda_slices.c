@@ -15,8 +15,8 @@ static uint32_t base_of(const vly_cuda_shard *shard, uint32_t group)
     return shard->partition_delay + group * shard->partition.ring;
 }
 
-static int overlaps(const vly_cuda_shard *shard, const vly_cuda_group *from,
-                    uint32_t base)
+static bool overlaps(const vly_cuda_shard *shard, const vly_cuda_group *from,
+                     uint32_t base)
 {
     return from->base_delay < base + shard->partition.ring &&
            from->base_delay + from->delay_max >= base;
@@ -24,7 +24,7 @@ static int overlaps(const vly_cuda_shard *shard, const vly_cuda_group *from,
 
 /* Whether positions may need more than 32 bits: kernels of a span with units of
  * one synapse, which large nets have. */
-static int is_wide(const vly_cuda_shard *shard)
+static bool is_wide(const vly_cuda_shard *shard)
 {
     return shard->net->n_shards > 1 && shard->partition.unit == 1;
 }
@@ -69,7 +69,7 @@ static int take_piece(vly_cuda_shard *shard, const vly_cuda_part *part,
 {
     const slices_piece *to = arg;
     cudaStream_t stream = (cudaStream_t)shard->stream;
-    return to->synapses == NULL
+    return !to->synapses
                ? (int)vly_cuda_launch_span_count(
                      &shard->view, part, &shard->partition, p->base_delay,
                      to->base, to->work->offset, stream)
@@ -91,12 +91,11 @@ static vly_status take_pieces(vly_cuda_shard *shard, uint32_t base,
 static vly_status count_rows(vly_cuda_shard *shard, uint32_t base,
                              const slices_work *work, vly_error *error)
 {
+    vly_status status = VLY_OK;
     cudaStream_t stream = (cudaStream_t)shard->stream;
     cudaError_t code = cudaSuccess;
     if (shard->net->n_shards > 1) {
-        vly_status status = take_pieces(shard, base, work, NULL, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(take_pieces(shard, base, work, NULL, error));
     }
     for (uint32_t g = 0; g < shard->view.n_groups && code == cudaSuccess; g++)
         if (overlaps(shard, &shard->store.groups[g], base))
@@ -111,6 +110,8 @@ static vly_status count_rows(vly_cuda_shard *shard, uint32_t base,
         code = vly_cuda_launch_row_sums(work->row, shard->net->desc->n_neurons,
                                         stream);
     return vly_cuda_check((int)code, "counting rows by slice", error);
+out:
+    return status;
 }
 
 static vly_status fill_rows(vly_cuda_shard *shard, uint32_t base,
@@ -126,7 +127,7 @@ static vly_status fill_rows(vly_cuda_shard *shard, uint32_t base,
             code = vly_cuda_launch_partition_fill(
                 &shard->view, &shard->store.groups[g], &shard->partition, base,
                 work->row, work->offset, synapses, stream);
-    if (code == cudaSuccess && work->away != NULL)
+    if (code == cudaSuccess && work->away)
         code = vly_cuda_launch_partition_order(
             shard->net->desc->n_neurons, &shard->partition, work->row,
             work->away, work->offset, synapses, stream);
@@ -149,7 +150,7 @@ static vly_status make_index(vly_cuda_shard *shard,
     if (status == VLY_OK && is_wide(shard))
         status = vly_cuda_device_alloc(shard, VLY_CUDA_INDEX_CARRIES,
                                        sizeof *carry, &carry, error);
-    if (status == VLY_OK && carry != NULL)
+    if (status == VLY_OK && carry)
         status = vly_cuda_upload(shard, carry, group->carry,
                                  sizeof group->carry, error);
     if (status == VLY_OK)
@@ -158,7 +159,7 @@ static vly_status make_index(vly_cuda_shard *shard,
                                     n_words, index, carry,
                                     (cudaStream_t)shard->stream),
                                 "index of rows", error);
-    if (status == VLY_OK && carry != NULL)
+    if (status == VLY_OK && carry)
         status = vly_cuda_download(shard, group->carry, carry,
                                    sizeof group->carry, error);
     if (status == VLY_OK)

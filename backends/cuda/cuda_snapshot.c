@@ -39,9 +39,8 @@ static vly_status read_state(vly_backend_net *net, uint32_t *words,
                              vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
-    vly_status status = vly_cuda_ranks_refresh(net, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_ranks_refresh(net, error));
     if (net->n_shards == 1)
         return vly_cuda_download(shard, words, shard->state,
                                  shard->n_state_words * sizeof *words, error);
@@ -54,6 +53,8 @@ static vly_status read_state(vly_backend_net *net, uint32_t *words,
         }
     }
     return status == VLY_OK ? vly_cuda_enter(shard->device, error) : status;
+out:
+    return status;
 }
 
 static vly_status read_weights(vly_backend_net *net, uint32_t *words,
@@ -118,21 +119,18 @@ vly_status vly_cuda_field_read(vly_backend_net *net, uint32_t area,
                                uint32_t *words, vly_error *error)
 {
     vly_cuda_shard *shard = &net->shards[0];
-    vly_status status =
-        vly_common_check_field(net->desc, area, field, first, count, error);
-    if (status != VLY_OK)
-        return status;
-    if (net->ranks.all.to == NULL &&
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_check_field(net->desc, area, field, first, count, error));
+    if (!net->ranks.all.to &&
         vly_cuda_short_read(shard, area, field, first, count, words))
         return VLY_OK; /* needs no call of the runtime */
-    status = vly_cuda_enter(shard->device, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_cuda_enter(shard->device, error));
     vly_cuda_settle(shard);
-    status = vly_cuda_ranks_refresh(net, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_cuda_ranks_refresh(net, error));
     return vly_cuda_span_read(net, area, field, first, count, words, error);
+out:
+    return status;
 }
 
 vly_status vly_cuda_field_write(vly_backend_net *net, uint32_t area,
@@ -143,15 +141,14 @@ vly_status vly_cuda_field_write(vly_backend_net *net, uint32_t area,
         vly_common_check_field(net->desc, area, field, first, count, error);
     for (uint32_t i = 0; i < net->n_shards && status == VLY_OK; i++) {
         vly_cuda_shard *shard = &net->shards[i];
-        status = vly_cuda_enter(shard->device, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_cuda_enter(shard->device, error));
         vly_cuda_short_forget(shard);
         vly_cuda_settle(shard);
         status =
             vly_cuda_upload(shard, vly_cuda_field(shard, area, field) + first,
                             words, count * sizeof *words, error);
     }
+out:
     return status;
 }
 

@@ -49,7 +49,7 @@ uint32_t vly_cuda_span_choose(const vly_net_desc *desc, uint32_t n)
 const char *vly_cuda_span_refuse(const vly_net_desc *desc)
 {
     for (uint32_t a = 0; a < desc->n_areas; a++) {
-        if (vly_common_program(desc, a) != NULL)
+        if (vly_common_program(desc, a))
             return "the net has models of users";
         if ((vly_cuda_area_desc(desc, a)->flags & VLY_AREA_FEAGI) != 0)
             return "FEAGI areas need gains and candidates";
@@ -57,9 +57,9 @@ const char *vly_cuda_span_refuse(const vly_net_desc *desc)
     if (vly_common_most_ports(desc) > 1)
         return "a model has two ports";
     for (uint32_t i = 0; i < desc->n_projections; i++) {
-        if (vly_common_learning(desc, i) != NULL)
+        if (vly_common_learning(desc, i))
             return "maps learn: --ranks gives each rank a device";
-        if (vly_common_short_term_of(desc, i) != NULL)
+        if (vly_common_short_term_of(desc, i))
             return "maps have short-term plasticity";
     }
     return NULL;
@@ -165,12 +165,11 @@ vly_status vly_cuda_span_launch(vly_backend_net *net,
                                 const vly_cuda_launch *launches,
                                 vly_error *error)
 {
+    vly_status status = VLY_OK;
     uint32_t n = net->n_shards - (net->wanted.fault == 2);
     cudaError_t code = cudaSuccess;
     if (launches->n_bursts > UINT32_MAX - net->shards[0].partition.span.tag) {
-        vly_status status = begin_numbers(net, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(begin_numbers(net, error));
     }
     for (uint32_t i = 0; i < n && code == cudaSuccess; i++) {
         vly_cuda_shard *shard = &net->shards[i];
@@ -179,17 +178,18 @@ vly_status vly_cuda_span_launch(vly_backend_net *net,
         if (code == cudaSuccess)
             code = (cudaError_t)shard->plan->launch(shard, &launches[i]);
     }
-    vly_status status = vly_cuda_check((int)code, "running bursts", error);
+    status = vly_cuda_check((int)code, "running bursts", error);
     return status == VLY_OK ? vly_cuda_enter(net->shards[0].device, error)
                             : status;
+out:
+    return status;
 }
 
 static vly_status fetch(vly_cuda_shard *shard, const vly_cuda_launch *launch,
                         vly_error *error)
 {
-    vly_status status = vly_cuda_enter(shard->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_enter(shard->device, error));
     cudaError_t code =
         cudaMemcpyAsync(shard->done_at, shard->done, sizeof *shard->done_at,
                         cudaMemcpyDeviceToHost, (cudaStream_t)shard->stream);
@@ -200,6 +200,8 @@ static vly_status fetch(vly_cuda_shard *shard, const vly_cuda_launch *launch,
     return status == VLY_OK
                ? vly_cuda_synchronize(shard, "running bursts", error)
                : status;
+out:
+    return status;
 }
 
 /* The shard that has the block, counted over all of them. */

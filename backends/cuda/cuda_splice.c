@@ -15,20 +15,20 @@
 #define NAME_BYTES 200u
 
 /* Kernels are templates: the name of that of a model begins like this. */
-static int find_entry(const char *text, uint32_t model, char name[NAME_BYTES])
+static bool find_entry(const char *text, uint32_t model, char name[NAME_BYTES])
 {
     char begin[48];
     snprintf(begin, sizeof begin, ".entry _Z10run_burstsILi%uEE", model);
     const char *at = strstr(text, begin);
-    if (at == NULL)
-        return 0;
+    if (!at)
+        return false;
     at += strlen(".entry ");
     const size_t n = strcspn(at, "( \r\n");
     if (n >= NAME_BYTES)
-        return 0;
+        return false;
     memcpy(name, at, n);
     name[n] = 0;
-    return 1;
+    return true;
 }
 
 /* Programs of one port, whose rows leave room in registers. */
@@ -69,7 +69,7 @@ static uint32_t list_programs(const vly_net_desc *desc,
         uint32_t k = 0;
         while (k < n && programs[k] != program)
             k++;
-        if (program != NULL && k == n)
+        if (program && k == n)
             programs[n++] = program;
     }
     return n;
@@ -80,10 +80,9 @@ static vly_status make_text(vly_cuda_shard *shard, const char *kernel,
                             vly_cuda_text *to, int *n_marks, vly_error *error)
 {
     const vly_program **programs = NULL;
-    vly_status status = vly_cuda_alloc(shard, shard->programs.n_programs,
-                                       sizeof(void *), &programs, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, shard->programs.n_programs, sizeof(void *),
+                           &programs, error));
     const uint32_t n = list_programs(shard->net->desc, programs);
     *to = (vly_cuda_text){NULL, 0, 0};
     *n_marks = vly_cuda_ptx_splice(kernel, programs, n, to);
@@ -93,6 +92,7 @@ static vly_status make_text(vly_cuda_shard *shard, const char *kernel,
     if (status == VLY_OK)
         (void)vly_cuda_ptx_splice(kernel, programs, n, to);
     vly_cuda_release(shard, programs);
+out:
     return status;
 }
 
@@ -119,9 +119,8 @@ static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
     const char *kernel;
     const uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
     const uint32_t model = pick_kernel(shard, &kernel);
-    vly_status status = make_text(shard, kernel, &text, &n_marks, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_text(shard, kernel, &text, &n_marks, error));
     why[0] = 0;
     set->n_rows = model == VLY_CUDA_QUAD_PROGRAMS ? VLY_CUDA_QUAD_ROWS : 1;
     /* The driver's linker, whose result can be kept, compiles functions of a
@@ -142,7 +141,8 @@ static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
     if (made >= 0)
         say_time(&text, made, begin);
     vly_cuda_release(shard, text.text);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
@@ -154,7 +154,7 @@ vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
     vly_status status = VLY_OK;
     if (!vly_cuda_learns(shard))
         status = compile(shard, why, error);
-    if (status != VLY_OK || shard->programs.kernel != NULL)
+    if (status != VLY_OK || shard->programs.kernel)
         return status;
     snprintf(text, sizeof text,
              "users' models run step by step, which is slower: %s", why);
@@ -164,7 +164,7 @@ vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
 
 void vly_cuda_splice_release(vly_cuda_shard *shard)
 {
-    if (shard->programs.library != NULL)
+    if (shard->programs.library)
         vly_cuda_image_unload(shard->programs.library);
     shard->programs.library = NULL;
     shard->programs.kernel = NULL;

@@ -45,17 +45,17 @@ static vly_status sort_stimuli(vly_cuda_shard *shard, vly_error *error)
 {
     const uint32_t n = shard->net->desc->n_areas;
     uint32_t *first = NULL;
-    vly_status status =
-        vly_cuda_alloc(shard, n + UINT64_C(1), sizeof *first, &first, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_cuda_alloc(shard, n + UINT64_C(1), sizeof *first, &first, error));
     vly_common_sort_stimuli(shard->net->desc, shard->stimulus_slot, first);
     for (uint32_t a = 0; a < n; a++) {
         shard->areas[a].stimulus_first = first[a];
         shard->areas[a].n_stimuli = first[a + 1] - first[a];
     }
     vly_cuda_release(shard, first);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_cuda_stimulus_create(vly_cuda_shard *shard, vly_error *error)

@@ -64,12 +64,12 @@ static void lay_out(const piece *of, piece_arrays *arrays)
     const vly_projection_desc *p = of->p;
     uint64_t first = p->row[of->from];
     uint64_t n = of->has_synapses ? p->row[of->to] - first : 0;
-    uint64_t n_delays = p->delay != NULL ? n : 0;
+    uint64_t n_delays = p->delay ? n : 0;
     memset(arrays, 0, sizeof *arrays);
     arrays->from[ROWS] = p->row + of->from;
     arrays->from[TARGETS] = p->target + first;
     arrays->from[WEIGHTS] = p->weight + first;
-    arrays->from[DELAYS] = p->delay != NULL ? p->delay + first : NULL;
+    arrays->from[DELAYS] = p->delay ? p->delay + first : NULL;
     arrays->at[TARGETS] = (of->to - of->from + UINT64_C(1)) * sizeof *p->row;
     arrays->at[WEIGHTS] = arrays->at[TARGETS] + n * sizeof *p->target;
     arrays->at[DELAYS] = arrays->at[WEIGHTS] + n * sizeof *p->weight;
@@ -146,7 +146,7 @@ static void conveyor_close(conveyor *c)
     (void)cudaStreamSynchronize((cudaStream_t)c->shard->stream);
     for (uint32_t i = 0; i < VLY_CUDA_ROW_SLOTS; i++) {
         slot *s = &c->slots[i];
-        if (s->free != NULL)
+        if (s->free)
             (void)cudaEventDestroy(s->free);
         vly_cuda_device_release(c->shard, s->host);
         vly_cuda_device_release(c->shard, s->device);
@@ -191,17 +191,16 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
     piece_arrays arrays;
     lay_out(of, &arrays);
     arrays.to = s->host;
-    vly_status status = vly_cuda_check((int)cudaEventSynchronize(s->free),
-                                       "merging rows", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_check((int)cudaEventSynchronize(s->free), "merging rows",
+                           error));
     gather(c, &arrays);
     const uint8_t *at = s->device;
     *part = (vly_cuda_part){
         .row = (const void *)at,
         .target = (const void *)(at + arrays.at[TARGETS]),
         .weight = (const void *)(at + arrays.at[WEIGHTS]),
-        .delay = of->p->delay != NULL ? at + arrays.at[DELAYS] : NULL,
+        .delay = of->p->delay ? at + arrays.at[DELAYS] : NULL,
         .source_first = source->first + of->from,
         .n_sources = of->to - of->from,
         .port = to.port,
@@ -214,6 +213,8 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
                                                cudaMemcpyHostToDevice,
                                                (cudaStream_t)c->shard->stream),
                           "copy to the device", error);
+out:
+    return status;
 }
 
 static vly_status slot_merged(conveyor *c, cudaError_t launched,
@@ -325,16 +326,16 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
 static vly_status find_groups(vly_cuda_shard *shard, vly_error *error)
 {
     vly_common_delays *delays = NULL;
-    vly_status status = vly_cuda_alloc(shard, shard->store.fixed->n_projections,
-                                       sizeof *delays, &delays, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, shard->store.fixed->n_projections,
+                           sizeof *delays, &delays, error));
     shard->view.n_groups = vly_common_base_delays(shard->store.fixed, delays);
     for (uint32_t g = 0; g < shard->view.n_groups; g++)
         shard->store.groups[g] = (vly_cuda_group){.base_delay = delays[g].base,
                                                   .delay_max = delays[g].most};
     vly_cuda_release(shard, delays);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status create_groups(vly_cuda_shard *shard, vly_error *error)
@@ -364,7 +365,7 @@ vly_status vly_cuda_store_pieces(vly_cuda_shard *shard, uint32_t first,
     vly_status status = conveyor_open(shard, &c, error);
     for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
-        uint32_t most = p->base_delay + (p->delay != NULL ? p->delay_max : 0);
+        uint32_t most = p->base_delay + (p->delay ? p->delay_max : 0);
         if (p->base_delay <= last && most >= first)
             status = take_pieces(&c, p, 1, take, arg, error);
     }
@@ -374,7 +375,7 @@ vly_status vly_cuda_store_pieces(vly_cuda_shard *shard, uint32_t first,
 
 vly_status vly_cuda_store_create(vly_cuda_shard *shard, vly_error *error)
 {
-    if (shard->view.groups != NULL)
+    if (shard->view.groups)
         return VLY_OK;
     shard->store.n_synapses = 0;
     vly_status status = vly_cuda_alloc(shard, shard->store.fixed->n_projections,
@@ -391,8 +392,7 @@ vly_status vly_cuda_store_create(vly_cuda_shard *shard, vly_error *error)
 
 void vly_cuda_store_release(vly_cuda_shard *shard)
 {
-    for (uint32_t g = 0;
-         shard->store.groups != NULL && g < shard->view.n_groups; g++) {
+    for (uint32_t g = 0; shard->store.groups && g < shard->view.n_groups; g++) {
         vly_cuda_device_release(shard, shard->store.groups[g].row);
         vly_cuda_device_release(shard, shard->store.groups[g].synapses);
     }

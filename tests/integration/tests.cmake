@@ -366,7 +366,7 @@ vly_test(test_record_stats LABELS unit SOURCES ../unit/test_record_stats.c
 # ---- the command ----------------------------------------------------------
 set(VOLLEY_TEST_AREA command)
 # the objects of the command without its main
-add_library(volley_command_parts STATIC
+add_library(volley_command_parts STATIC EXCLUDE_FROM_ALL
     $<FILTER:$<TARGET_OBJECTS:volley_command>,EXCLUDE,/main\\.c\\.o$>)
 set_target_properties(volley_command_parts PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(volley_command_parts PUBLIC

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The second simulator (plain C, of Volley only steps of models) and random
 # genomes.
-add_library(volley_second STATIC
+add_library(volley_second STATIC EXCLUDE_FROM_ALL
     ${CMAKE_CURRENT_LIST_DIR}/second_digest.c
     ${CMAKE_CURRENT_LIST_DIR}/second_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/second_ports.c
@@ -23,7 +23,7 @@ target_link_libraries(second_simulator PRIVATE volley_second)
 set_target_properties(second_simulator PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-add_library(volley_random_genome STATIC
+add_library(volley_random_genome STATIC EXCLUDE_FROM_ALL
     ${CMAKE_CURRENT_LIST_DIR}/random_area.c
     ${CMAKE_CURRENT_LIST_DIR}/random_genome.c
     ${CMAKE_CURRENT_LIST_DIR}/random_ir.c
@@ -39,7 +39,7 @@ add_library(volley_random_genome STATIC
 target_include_directories(volley_random_genome PUBLIC
     ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_SOURCE_DIR}/core/include)
 
-add_library(volley_second_rules STATIC
+add_library(volley_second_rules STATIC EXCLUDE_FROM_ALL
     ${CMAKE_CURRENT_LIST_DIR}/second_joined.c
     ${CMAKE_CURRENT_LIST_DIR}/second_pools.c
     ${CMAKE_CURRENT_LIST_DIR}/second_rules.c

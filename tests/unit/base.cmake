@@ -10,7 +10,11 @@ vly_test(test_model_exponential LABELS unit
          SOURCES test_model_exponential.c LIBRARIES m)
 
 # The bits of base/number.h, from every compiler and set of options at hand.
-# Linked without libm: a call of it would not link.
+# Linked without libm: a call of it would not link. The options of a sanitizer are
+# not among them.
+if(VOLLEY_SANITIZE)
+    return()
+endif()
 set(number_bits_sources
     ${CMAKE_SOURCE_DIR}/tests/support/number_bits.c
     ${CMAKE_SOURCE_DIR}/core/base/number.c

@@ -47,25 +47,26 @@ if(TARGET cuda)
     vly_test(test_cuda_user_nets LABELS gpu
         SOURCES test_cuda_user_nets.c engine_fixture.c DEPENDS cpu cuda)
 
-    # the host side without a device: the same sources, a fake runtime
-    get_target_property(fake_sources cuda SOURCES)
-    list(FILTER fake_sources INCLUDE REGEX "^cuda_.*[.]c$")
-    list(TRANSFORM fake_sources PREPEND ${CMAKE_SOURCE_DIR}/backends/cuda/)
-    set(fake_jit ${CMAKE_SOURCE_DIR}/tests/support/fake_jit.c
-                 ${CMAKE_SOURCE_DIR}/tests/support/ptx_machine.c
-                 ${CMAKE_SOURCE_DIR}/plugins/common/tune_blob.c
-                 ${CMAKE_SOURCE_DIR}/plugins/common/tune_cache.c)
-    vly_plugin(fake_cuda ${fake_sources}
-               ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
-               ${CMAKE_SOURCE_DIR}/tests/support/fake_kernels.c
-               ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c ${fake_jit}
-               $<TARGET_OBJECTS:backend_common>
+    # the host side without a device: the same objects, a fake runtime; with the
+    # sources that are compiled for each
+    set(support ${CMAKE_SOURCE_DIR}/tests/support)
+    set(fake_own ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_plugin.c
+                 ${CMAKE_SOURCE_DIR}/backends/cuda/cuda_slices.c
+                 ${support}/fake_cuda.c)
+    add_library(fake_jit OBJECT ${support}/fake_jit.c ${support}/ptx_machine.c
+                ${support}/fake_linger.c)
+    add_library(fake_device OBJECT ${fake_own} ${support}/fake_kernels.c)
+    target_compile_definitions(fake_device PRIVATE VLY_CUDA_BUILD="no device")
+    foreach(name fake_jit fake_device)
+        target_include_directories(${name}
+            PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
+        target_include_directories(${name} SYSTEM
+            PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+        target_link_libraries(${name} PRIVATE volley_sdk)
+    endforeach()
+    vly_plugin(fake_cuda $<TARGET_OBJECTS:cuda_host> $<TARGET_OBJECTS:fake_jit>
+               $<TARGET_OBJECTS:fake_device> $<TARGET_OBJECTS:backend_common>
                OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})
-    target_include_directories(fake_cuda
-        PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
-    target_include_directories(fake_cuda SYSTEM
-        PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
-    target_compile_definitions(fake_cuda PRIVATE VLY_CUDA_BUILD="no device")
     target_link_libraries(fake_cuda PRIVATE ${CMAKE_DL_LIBS})
     vly_test(test_cuda_host LABELS unit APART
         SOURCES test_cuda_host.c test_cpu_host.c test_cpu_net.c
@@ -130,11 +131,9 @@ if(TARGET cuda)
     # its sizes are looked at from within
     foreach(test cuda_narrow cuda_plan_table shift_classes)
         vly_test(test_${test} LABELS unit APART
-            SOURCES test_${test}.c ${fake_sources} ../support/fake_cuda.c
-                    ../support/fake_kernels.c ../support/fake_linger.c
-                    ${fake_jit}
-            LIBRARIES backend_common ${CMAKE_DL_LIBS}
-            DEFINITIONS VLY_CUDA_BUILD="no device")
+            SOURCES test_${test}.c
+            LIBRARIES cuda_host fake_jit fake_device backend_common volley_sdk
+                ${CMAKE_DL_LIBS})
         target_include_directories(test_${test}
             PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/backends/cuda)
         target_include_directories(test_${test} SYSTEM
@@ -197,10 +196,9 @@ if(TARGET cuda)
                     ${emulated_kernels} ${emulated_headers}
             DEPENDS ${emulated_script} ${emulated_kernels} ${emulated_headers}
             COMMENT "Kernels of CUDA as C++" VERBATIM)
-        vly_plugin(emulated_cuda ${fake_sources} ${emulated_sources}
-                   ${CMAKE_SOURCE_DIR}/tests/support/emulated_cuda.cpp
-                   ${CMAKE_SOURCE_DIR}/tests/support/fake_cuda.c
-                   ${CMAKE_SOURCE_DIR}/tests/support/fake_linger.c ${fake_jit}
+        vly_plugin(emulated_cuda ${fake_own} ${emulated_sources}
+                   ${support}/emulated_cuda.cpp
+                   $<TARGET_OBJECTS:cuda_host> $<TARGET_OBJECTS:fake_jit>
                    $<TARGET_OBJECTS:backend_common>
                    $<TARGET_OBJECTS:emulated_threads>
                    OUTPUT_DIRECTORY ${VOLLEY_TEST_PLUGIN_DIR})

@@ -4,9 +4,11 @@
  */
 #include "test_cpu_net.h"
 
+#include "fewer_cases.h"
+
 #include <stdlib.h>
 
-enum { BURSTS = 90, SEEDS = 6 };
+enum { BURSTS = 90 };
 
 static void assert_same(const test_run *a, const test_run *b)
 {
@@ -66,7 +68,7 @@ static void test_threads_and_isa(void **state)
     static const uint32_t threads[] = {1, 2, 3, 7, 16};
     static const char *const options[] = {NULL, "isa=scalar", "isa=avx2",
                                           "isa=avx512"};
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+    for (uint64_t seed = 0; seed < fewer_cases(6, 2); seed++) {
         test_net net;
         test_random_net(&net, seed);
         vly_input inputs[300];
@@ -111,7 +113,7 @@ static void test_chosen_threads(void **state)
 {
     (void)state;
     static const uint32_t threads[] = {2, 3, 7, 16};
-    for (uint64_t seed = 40; seed < 44; seed++) {
+    for (uint64_t seed = 40; seed < 40 + fewer_cases(4, 1); seed++) {
         test_net net;
         test_random_net(&net, seed);
         vly_input inputs[300];
@@ -252,7 +254,7 @@ static void test_pieces(void **state)
 static void test_snapshots(void **state)
 {
     (void)state;
-    for (uint64_t seed = 40; seed < 43; seed++) {
+    for (uint64_t seed = 40; seed < 40 + fewer_cases(3, 1); seed++) {
         test_net net;
         test_random_net(&net, seed);
         vly_backend_net *made = test_create(&net, 1, NULL, NULL);

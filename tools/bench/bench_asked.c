@@ -37,7 +37,7 @@ static bool row_at(const bench_results *results, uint32_t i, asked_row *row)
         return true;
     }
     i -= results->n_cases;
-    if (products == NULL || i >= products->n_rows)
+    if (!products || i >= products->n_rows)
         return false;
     row->product = &products->rows[i];
     row->id = row->product->id;
@@ -48,9 +48,9 @@ static bool row_at(const bench_results *results, uint32_t i, asked_row *row)
 static bool is_named(const bench_options *options, const asked_row *row)
 {
     const bench_product *product = row->product;
-    if (product == NULL || options->pattern != NULL)
+    if (!product || options->pattern)
         return options->pattern != NULL;
-    return !product->own && (product->n_given > 0 || options->set != NULL);
+    return !product->own && (product->n_given > 0 || options->set);
 }
 
 /* Was a row with this value measured? */
@@ -69,7 +69,7 @@ static bool any_has(const bench_products *products, const char *value)
 static const char *value_without(const bench_products *products,
                                  const bench_product *row)
 {
-    for (uint32_t k = 0; row != NULL && k < row->n_given; k++)
+    for (uint32_t k = 0; row && k < row->n_given; k++)
         if (!any_has(products, row->given[k]))
             return row->given[k];
     return NULL;
@@ -89,9 +89,9 @@ vly_status bench_asked(const bench_options *options,
             any = true;
             continue;
         }
-        skipped = skipped.id == NULL ? row : skipped;
+        skipped = !skipped.id ? row : skipped;
         const char *without = value_without(results->products, row.product);
-        if (!is_named(options, &row) && without == NULL)
+        if (!is_named(options, &row) && !without)
             continue;
         if (n_missing++ == 0) {
             missing = row;
@@ -101,13 +101,13 @@ vly_status bench_asked(const bench_options *options,
     if (!any)
         return vly_fail(
             error, VLY_E_UNSUPPORTED, "nothing was measured: %.900s",
-            skipped.id != NULL ? skipped.reason : "the suite has no such row");
+            skipped.id ? skipped.reason : "the suite has no such row");
     if (n_missing == 0)
         return VLY_OK;
     char more[32] = "";
     if (n_missing > 1)
         (void)snprintf(more, sizeof more, " and %u more", n_missing - 1);
-    if (value != NULL)
+    if (value)
         return vly_fail(error, VLY_E_UNSUPPORTED,
                         "asked for and not measured: %s: %s%s: %.800s", value,
                         missing.id, more, missing.reason);

@@ -51,12 +51,12 @@ static vly_status read_lists(const bench_options *options, bool is_host,
                  .cache = is_host ? 8192 : 32768,
                  .batches = {1, 16},
                  .n_batches = is_host ? 1 : 2};
-    VLY_TRY(bench_numbers(options->seq != NULL ? options->seq : seq, "--seq", 1,
+    VLY_TRY(bench_numbers(options->seq ? options->seq : seq, "--seq", 1,
                           1u << 20, p->seq, LIST, &p->n_seq, error));
-    VLY_TRY(bench_types(options->types != NULL ? options->types : types, TYPES,
+    VLY_TRY(bench_types(options->types ? options->types : types, TYPES,
                         p->types, LIST, &p->n_types, error));
-    VLY_TRY(bench_numbers(options->dims != NULL ? options->dims : dims,
-                          "--dims", 8, 256, p->dims, LIST, &p->n_dims, error));
+    VLY_TRY(bench_numbers(options->dims ? options->dims : dims, "--dims", 8,
+                          256, p->dims, LIST, &p->n_dims, error));
     for (uint32_t i = 0; i < p->n_dims; i++)
         if (p->dims[i] % 8 != 0)
             return vly_fail(error, VLY_E_INVALID,
@@ -72,7 +72,7 @@ vly_status bench_attention_check(const bench_options *options, vly_error *error)
     uint32_t devices[BENCH_DEVICES_MOST];
     uint32_t n = 0;
     vly_status status = read_lists(options, true, &p, error);
-    if (status == VLY_OK && options->device_list != NULL)
+    if (status == VLY_OK && options->device_list)
         status = bench_attention_devices_read(options, devices, &n, error);
     return status;
 }
@@ -115,7 +115,7 @@ void bench_attention_options(const vly_accelerator *from, const char *options,
                              vly_accelerator *to)
 {
     const char *old = from->device.options;
-    const bool has = old != NULL && old[0] != '\0';
+    const bool has = old && old[0] != '\0';
     (void)snprintf(text, BENCH_ATTENTION_OPTIONS, "%s%s%s", has ? old : "",
                    has ? "," : "", options);
     *to = *from;
@@ -174,7 +174,7 @@ static vly_status make_pages(bench_attention_work *w, uint32_t sets,
 {
     const uint64_t n = bench_attention_count(&w->desc, BENCH_PAGES);
     int32_t *pages = vly_malloc(n, sizeof *pages);
-    if (pages == NULL)
+    if (!pages)
         return vly_fail_nomem(error, n * sizeof *pages, "a page table");
     for (uint64_t i = 0; i < n; i++)
         pages[i] = (int32_t)i;
@@ -385,7 +385,7 @@ vly_status bench_attention(const bench_options *options, bench_results *results,
     VLY_TRY(bench_products_open(options, VLY_ATTENTION_INTERFACE, &accelerator,
                                 results, error));
     VLY_TRY(read_lists(options, results->products->is_host, &p, error));
-    if (options->sweep != NULL)
+    if (options->sweep)
         VLY_TRY(bench_attention_sweep_begin(options, results, error));
     for (uint32_t t = 0; t < p.n_types; t++) {
         for (uint32_t d = 0; d < p.n_dims; d++) {
@@ -395,13 +395,13 @@ vly_status bench_attention(const bench_options *options, bench_results *results,
             VLY_TRY(decoding(options, &p, p.types[t], p.dims[d], &accelerator,
                              results->products, error));
         }
-        if (options->device_list != NULL) /* that of one device says little */
+        if (options->device_list) /* that of one device says little */
             continue;
         VLY_TRY(bench_gemm_ceiling(options,
                                    conformance_element_name(p.types[t]),
                                    results->products, error));
     }
-    if (options->sweep != NULL)
+    if (options->sweep)
         return bench_attention_sweep_end(options, error);
     if (results->products->n_rows == 0)
         return vly_fail(error, VLY_E_INVALID,

@@ -217,7 +217,7 @@ vly_status bench_attention_compare(bench_attention_work *work, bool backward,
     const uint32_t n = backward ? SAMPLES_BACKWARD : SAMPLES;
     double *weights = vly_malloc(desc->seq_kv, sizeof *weights);
     sums s = {0};
-    if (weights == NULL)
+    if (!weights)
         return vly_fail_nomem(error, desc->seq_kv * sizeof *weights,
                               "a row of scores");
     vly_status status = fetch(work, backward, error);

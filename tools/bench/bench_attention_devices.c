@@ -52,7 +52,7 @@ static vly_status for_devices(const spread *s, const vly_accelerator *from,
 {
     char old[BENCH_ATTENTION_OPTIONS] = "";
     char more[24];
-    const char *at = from->device.options != NULL ? from->device.options : "";
+    const char *at = from->device.options ? from->device.options : "";
     while (*at != '\0') {
         const size_t length = strcspn(at, ",");
         if (strncmp(at, "devices=", 8) == 0)
@@ -79,7 +79,7 @@ static vly_status for_devices(const spread *s, const vly_accelerator *from,
 
 static bool is_output(const spread *s, uint32_t which)
 {
-    return s->base.tensors[which].host != NULL &&
+    return s->base.tensors[which].host &&
            (s->backward ? which >= BENCH_GRAD_Q && which <= BENCH_GRAD_V
                         : which == BENCH_O || which == BENCH_LSE);
 }
@@ -108,7 +108,7 @@ static vly_status keep_bits(spread *s, uint64_t *digest, vly_error *error)
         if (is_output(s, i)) {
             const bench_tensor *t = &s->base.tensors[i];
             s->bits[i] = vly_malloc(1, t->bytes);
-            if (s->bits[i] == NULL)
+            if (!s->bits[i])
                 return vly_fail_nomem(error, t->bytes, "results of one device");
             memcpy(s->bits[i], t->host, t->bytes);
         }
@@ -130,7 +130,7 @@ static vly_status compare_bits(const spread *s, uint32_t n, vly_error *error)
         const unsigned char *mine = t->host;
         const unsigned char *one = s->bits[i];
         uint64_t at = 0;
-        if (one == NULL || memcmp(mine, one, t->bytes) == 0)
+        if (!one || memcmp(mine, one, t->bytes) == 0)
             continue;
         while (mine[at] == one[at])
             at++;
@@ -255,7 +255,7 @@ vly_status bench_attention_devices(const bench_options *options,
     const char *text = accelerator->device.options;
     vly_status status = VLY_OK;
     s = (spread){.backward = backward,
-                 .is_virtual = text != NULL && strstr(text, "span=") != NULL};
+                 .is_virtual = text && strstr(text, "span=")};
     s.base = (bench_attention_work){.accelerator = accelerator, .desc = *desc};
     VLY_TRY(bench_attention_devices_read(options, devices, &n, error));
     VLY_TRY(for_devices(&s, accelerator, 1, s.one_options, &s.one, error));

@@ -71,7 +71,7 @@ static void put_parts(const bench_options *options, bench_product *row,
                        options->types != NULL);
     bench_product_part(row, "--dims", dim, options->dims != NULL);
     bench_product_part(row, "--seq", seq,
-                       options->seq != NULL && desc->seq_q == desc->seq_kv);
+                       options->seq && desc->seq_q == desc->seq_kv);
 }
 
 vly_status bench_attention_row_add(const bench_options *options,
@@ -82,7 +82,7 @@ vly_status bench_attention_row_add(const bench_options *options,
 {
     bench_product *row =
         bench_product_add(products, id, conformance_element_name(desc->type));
-    if (row == NULL)
+    if (!row)
         return vly_fail(error, VLY_E_INVALID, "more than %d products",
                         BENCH_PRODUCTS_MAX);
     put_parts(options, row, desc);
@@ -120,14 +120,14 @@ vly_status bench_attention_one(const bench_options *options,
     static bench_attention_work w; /* large; one at a time */
     bench_product *row = NULL;
     vly_status status = VLY_OK;
-    if (options->pattern != NULL && strstr(id, options->pattern) == NULL)
+    if (options->pattern && !strstr(id, options->pattern))
         return VLY_OK;
-    if (options->sweep != NULL) {
+    if (options->sweep) {
         tool_message("%s", id);
         return bench_attention_sweep(options, accelerator, desc, backward, id,
                                      error);
     }
-    if (options->device_list != NULL)
+    if (options->device_list)
         return bench_attention_devices(options, accelerator, desc, backward, id,
                                        products, error);
     VLY_TRY(bench_attention_row_add(options, desc, backward, id, products, &row,

@@ -64,7 +64,7 @@ static bool expand(const char *item, uint32_t n,
                    char options[BENCH_SWEEP_OPTIONS])
 {
     const char *star = strstr(item, "config=*");
-    if (star == NULL) {
+    if (!star) {
         (void)snprintf(options, BENCH_SWEEP_OPTIONS, "%s", item);
         return n == 0;
     }
@@ -89,7 +89,7 @@ static vly_status check(const contest *c, bench_attention_work *w, double *off,
     const vly_memory *memory = &c->accelerator->memory;
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < BENCH_N_TENSORS; i++)
-        if (is_output(c, i) && w->tensors[i].device[0] != NULL)
+        if (is_output(c, i) && w->tensors[i].device[0])
             VLY_TRY(memory->fill(c->accelerator->device.index,
                                  w->tensors[i].device[0], 0xff,
                                  w->tensors[i].bytes, NULL, error));
@@ -193,7 +193,7 @@ static vly_status try_candidate(contest *c, const char *options, bool *more,
     (void)snprintf(row.options, sizeof row.options, "%s", options);
     (void)snprintf(row.base, sizeof row.base, "%s", c->base_options);
     const bench_sweep_row *known = bench_sweep_find(&sweep, &row);
-    if (known != NULL) {
+    if (known) {
         *more = known->state != BENCH_SWEEP_REFUSED;
         return VLY_OK;
     }
@@ -276,7 +276,7 @@ vly_status bench_attention_sweep_end(const bench_options *options,
                         options->pattern);
     bench_sweep_print(&sweep, options->markdown);
     /* as bench_asked.c has it of rows */
-    if (n_skipped == n_products || (n_skipped > 0 && options->pattern != NULL))
+    if (n_skipped == n_products || (n_skipped > 0 && options->pattern))
         return vly_fail(error, VLY_E_UNSUPPORTED,
                         "asked for and not measured: %u of %u products; the "
                         "reasons are above",

@@ -105,7 +105,7 @@ static void peers_cell(const bench_case *one, char *cell)
     size_t used = 0;
     for (uint32_t i = 0; i < BENCH_PEERS_MAX; i++) {
         const bench_peer *peer = &one->peers[i];
-        if (peer->name == NULL || used >= CELL_BYTES)
+        if (!peer->name || used >= CELL_BYTES)
             continue;
         used += (size_t)snprintf(cell + used, CELL_BYTES - used, "%s%s",
                                  used > 0 ? "; " : "", peer->name);
@@ -178,7 +178,7 @@ static void print_speed(const bench_results *results, bool markdown)
                .heads = {"case", "median", "10..90%", "fired", "events/s",
                          "required", "aim", "CPU backend", "peers"},
                .widths = {id_width(results), 9, 19, 7, 8, 15, 15, 22, 0}};
-    if (beside != NULL) { /* before the last */
+    if (beside) { /* before the last */
         t.n = COLUMNS_MAX;
         t.heads[9] = t.heads[8];
         t.heads[8] = beside;
@@ -281,8 +281,7 @@ void bench_cases_print(const bench_results *results, bool markdown)
                gpu->memory_bytes > 0 ? tool_bytes(gpu->memory_bytes) : "");
     tool_print(
         "required and aim are limits for one NVIDIA %s%s\n\n", limit_device,
-        strstr(gpu->name, limit_device) != NULL ? ""
-                                                : "; this is another device");
+        strstr(gpu->name, limit_device) ? "" : "; this is another device");
     print_speed(results, markdown);
     print_sizes(results, markdown);
     print_energy(&results->energy);
@@ -338,7 +337,7 @@ static void put_peers(const bench_case *one, json_writer *json)
 {
     json_array(json, "peers");
     for (uint32_t i = 0; i < BENCH_PEERS_MAX; i++) {
-        if (one->peers[i].name == NULL)
+        if (!one->peers[i].name)
             continue;
         json_object(json, NULL);
         json_text(json, "name", one->peers[i].name);

@@ -98,11 +98,11 @@ static vly_status time_net(const bench_options *options, vly_net *net,
         "volley_bench_XXXXXX"; /* on the disk that a run would use */
     vly_stats stats = {.struct_size = sizeof stats};
     vly_status status = VLY_OK;
-    if (mkdtemp(folder) == NULL)
+    if (!mkdtemp(folder))
         return vly_fail(error, VLY_E_IO,
                         "no folder for checkpoints can be made here");
     char *path = vly_format("%s/checkpoint", folder);
-    if (path == NULL) {
+    if (!path) {
         status = vly_fail_nomem(error, sizeof folder, "a file name");
         goto out;
     }
@@ -114,7 +114,7 @@ static vly_status time_net(const bench_options *options, vly_net *net,
         VLY_TRY(time_once(net, path, k, &samples, results, error));
     add_rows(&stats, &samples, results);
 out:
-    if (path != NULL)
+    if (path)
         unlink(path);
     rmdir(folder);
     vly_free(path);
@@ -131,7 +131,7 @@ vly_status bench_checkpoint(const bench_options *options,
     const char *file =
         options->quick ? "microcircuit_10.toml" : "microcircuit.toml";
     char *path = vly_format("%s/%s", options->genomes, file);
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, 4096, "a file name");
     tool_message("%s: compiling", file);
     VLY_TRY(

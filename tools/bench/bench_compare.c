@@ -47,24 +47,24 @@ static vly_status check_suite(const bench_options *options,
     const char *failure = json_find_text(before, "failure");
     const char *backend = json_find_text(before, "backend");
     const json_value *quick = json_find(before, "quick");
-    if (json_find(before, "rows") == NULL ||
+    if (!json_find(before, "rows") ||
         json_find(before, "rows")->kind != JSON_ARRAY)
         return vly_fail(error, VLY_E_PARSE,
                         "%s: no rows in it; wanted a file of --save",
                         options->compare);
-    if (failure != NULL)
+    if (failure)
         tool_message("%s is not complete: %s", options->compare, failure);
-    if (quick != NULL && (quick->number != 0.0) != options->quick)
+    if (quick && (quick->number != 0.0) != options->quick)
         tool_message("%s was measured with%s --quick, this bench is with%s",
                      options->compare, options->quick ? "out" : "",
                      options->quick ? "" : "out");
-    if (suite == NULL)
+    if (!suite)
         tool_message("%s does not say of which suite it is", options->compare);
     else if (strcmp(suite, options->suite) != 0)
         return differs(options, "suite", suite, options->suite, error);
     /* check_device reports it too, but only after a net is compiled and
      * compared */
-    if (backend != NULL && !options->compare_other &&
+    if (backend && !options->compare_other &&
         strcmp(options->backend, "auto") != 0 &&
         !same_plugin(backend, options->backend))
         return differs(options, "backend", backend, options->backend, error);
@@ -74,13 +74,13 @@ static vly_status check_suite(const bench_options *options,
 vly_status bench_compare_check(const bench_options *options, vly_error *error)
 {
     json_value before;
-    if (options->compare == NULL)
+    if (!options->compare)
         return VLY_OK;
-    vly_status status = json_load(options->compare, &before, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(json_load(options->compare, &before, error));
     status = check_suite(options, &before, error);
     json_free(&before);
+out:
     return status;
 }
 
@@ -92,16 +92,16 @@ static vly_status check_device(const bench_options *options,
     const char *device = json_find_text(before, "device");
     const char *cpu = json_find_text(json_find(before, "machine"), "cpu");
     vly_status status = VLY_OK;
-    if (backend == NULL || device == NULL)
+    if (!backend || !device)
         tool_message("%s does not say of which device it is", options->compare);
-    if (device != NULL && strcmp(device, results->device) != 0)
+    if (device && strcmp(device, results->device) != 0)
         VLY_TRY(differs(options, "device", device, results->device, error));
-    if (backend != NULL && !same_plugin(backend, results->backend))
+    if (backend && !same_plugin(backend, results->backend))
         VLY_TRY(differs(options, "backend", backend, results->backend, error));
-    else if (backend != NULL && strcmp(backend, results->backend) != 0)
+    else if (backend && strcmp(backend, results->backend) != 0)
         tool_message("%s is of %s, this bench is of %s", options->compare,
                      backend, results->backend);
-    if (cpu != NULL && strcmp(cpu, results->machine.cpu) != 0)
+    if (cpu && strcmp(cpu, results->machine.cpu) != 0)
         tool_message("%s is of another machine (%s)", options->compare, cpu);
 out:
     return status;
@@ -116,13 +116,13 @@ vly_status bench_device_set(const bench_options *options, const char *backend,
                        strcmp(results->device, device) == 0;
     snprintf(results->backend, sizeof results->backend, "%s", backend);
     snprintf(results->device, sizeof results->device, "%s", device);
-    if (options->compare == NULL || again)
+    if (!options->compare || again)
         return VLY_OK;
-    vly_status status = json_load(options->compare, &before, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(json_load(options->compare, &before, error));
     status = check_device(options, results, &before, error);
     json_free(&before);
+out:
     return status;
 }
 
@@ -144,7 +144,7 @@ typedef struct compared {
 static const char *id_of(const json_value *row)
 {
     const char *id = json_find_text(row, "id");
-    return id != NULL ? id : "?";
+    return id ? id : "?";
 }
 
 /* The first row of this name that was not matched: suite rwkv times one product
@@ -178,7 +178,7 @@ static void compare_row(compared *c, const char *id, double seconds,
     const bool skipped = reason[0] != '\0';
     char was[24];
     (void)snprintf(was, sizeof was, "%s",
-                   row == NULL ? "not there"
+                   !row        ? "not there"
                    : old > 0.0 ? tool_seconds(old)
                                : "skipped");
     if (skipped) {
@@ -228,7 +228,7 @@ static void compare_all(compared *c, const bench_results *results)
         compare_row(c, one->id, one->device.seconds.median,
                     one->skipped ? one->reason : "");
     }
-    for (uint32_t i = 0; products != NULL && i < products->n_rows; i++)
+    for (uint32_t i = 0; products && i < products->n_rows; i++)
         compare_row(c, products->rows[i].id, products->rows[i].seconds.median,
                     products->rows[i].reason);
     compare_gone(c);
@@ -242,7 +242,7 @@ static int longest(const json_value *rows, const bench_results *results)
         const size_t n = strlen(id_of(&rows->items[i]));
         most = n > most && n < BENCH_PRODUCT_ID_BYTES ? n : most;
     }
-    for (uint32_t i = 0; products != NULL && i < products->n_rows; i++) {
+    for (uint32_t i = 0; products && i < products->n_rows; i++) {
         const size_t n = strlen(products->rows[i].id);
         most = n > most ? n : most;
     }
@@ -257,7 +257,7 @@ static void print_before(const json_value *before, const char *path,
     tool_plain_text plain[3];
     for (uint32_t i = 0; i < 3; i++) {
         texts[i] = json_find_text(before, keys[i]);
-        texts[i] = tool_plain(texts[i] != NULL ? texts[i] : "?", &plain[i]);
+        texts[i] = tool_plain(texts[i] ? texts[i] : "?", &plain[i]);
     }
     tool_print("\ncompared with %s (volley %s, %s, %s), threshold %g%%\n", path,
                texts[0], texts[1], texts[2], 100.0 * threshold);
@@ -273,13 +273,13 @@ vly_status bench_compare(const bench_options *options,
     if (status != VLY_OK)
         return status;
     c.rows = json_find(&before, "rows");
-    if (c.rows == NULL || c.rows->kind != JSON_ARRAY) {
+    if (!c.rows || c.rows->kind != JSON_ARRAY) {
         status = vly_fail(error, VLY_E_PARSE, "%s: no rows in it any more",
                           options->compare);
         goto out;
     }
     c.seen = vly_calloc(c.rows->n_items + 1u, sizeof *c.seen);
-    if (c.seen == NULL) {
+    if (!c.seen) {
         status = vly_fail_nomem(error, c.rows->n_items, "a comparison");
         goto out;
     }

@@ -34,7 +34,7 @@ static const double energy_quick_s = 2.0;
 bool bench_case_wanted(const bench_options *options, const char *id)
 {
     char pattern[256];
-    if (options->pattern == NULL)
+    if (!options->pattern)
         return true;
     snprintf(pattern, sizeof pattern, "*%s*", options->pattern);
     return fnmatch(pattern, id, 0) == 0;
@@ -45,8 +45,7 @@ static bool net_wanted(const bench_options *options, const bench_net_plan *plan)
     if (options->quick && plan->check_quick == 0)
         return false;
     for (uint32_t i = 0; i < BENCH_NET_CASES; i++)
-        if (plan->cases[i].id != NULL &&
-            bench_case_wanted(options, plan->cases[i].id))
+        if (plan->cases[i].id && bench_case_wanted(options, plan->cases[i].id))
             return true;
     return false;
 }
@@ -60,8 +59,7 @@ static vly_status fail_pattern(const bench_options *options, vly_error *error)
     for (uint32_t i = 0; i < bench_n_nets; i++) {
         for (uint32_t k = 0; k < BENCH_NET_CASES && used < sizeof list; k++) {
             const char *id = bench_nets[i].cases[k].id;
-            if (id == NULL ||
-                (options->quick && bench_nets[i].check_quick == 0))
+            if (!id || (options->quick && bench_nets[i].check_quick == 0))
                 continue;
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
                                      used > 0 ? ", " : "", id);
@@ -132,7 +130,7 @@ static bench_case *add_case(bench_results *results, const bench_net_plan *net,
                             const bench_case_plan *plan)
 {
     bench_case *one = bench_case_add(results, plan->id);
-    if (one == NULL)
+    if (!one)
         return NULL;
     one->metric = net->slow ? BENCH_RTF : BENCH_US;
     one->limit = plan->limit;
@@ -183,7 +181,7 @@ static vly_status check_case(const bench_options *options,
     vly_status status = VLY_OK;
     VLY_TRY(set_share(net, plan, pair->device, false, error));
     VLY_TRY(set_share(net, plan, pair->cpu, false, error));
-    if (pair->beside != NULL)
+    if (pair->beside)
         VLY_TRY(set_share(net, plan, pair->beside, false, error));
     /* the first burst was compared when the nets were made */
     status = bench_pair_check(pair, pair->bursts == 1 ? n - 1 : n,
@@ -197,13 +195,10 @@ static vly_status describe(const bench_options *options, const bench_pair *pair,
                            vly_error *error)
 {
     vly_stats stats = {.struct_size = sizeof stats};
-    vly_status status = vly_net_stats(pair->device, &stats, error);
-    if (status != VLY_OK)
-        return status;
-    status =
-        bench_device_set(options, stats.backend, stats.device, results, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_stats(pair->device, &stats, error));
+    VLY_TRY(
+        bench_device_set(options, stats.backend, stats.device, results, error));
     memcpy(one->plan, stats.plan, sizeof one->plan);
     one->dt_ms = stats.dt_ms;
     one->neurons = stats.neurons;
@@ -216,7 +211,8 @@ static vly_status describe(const bench_options *options, const bench_pair *pair,
     one->load_s = pair->build.seconds.load;
     one->build_s = pair->build.seconds.build;
     one->setup_s = pair->setup_s;
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status time_case(const bench_options *options,
@@ -233,7 +229,7 @@ static vly_status time_case(const bench_options *options,
     VLY_TRY(set_share(net, plan, pair->device, true, error));
     VLY_TRY(bench_pair_time(pair->device, &timing, &one->device, error));
     print_reached(one);
-    if (pair->beside != NULL) {
+    if (pair->beside) {
         VLY_TRY(set_share(net, plan, pair->beside, true, error));
         VLY_TRY(bench_pair_time(pair->beside, &timing, &one->beside, error));
     }
@@ -272,7 +268,7 @@ static vly_status open_net(const bench_options *options,
     tool_overrides overrides = {0};
     vly_status status = VLY_OK;
     char *path = vly_format("%s/%s", options->genomes, net->file);
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, 4096, "a file name");
     if (net->neurons > 0) {
         snprintf(text, sizeof text, "area.N.neurons=%u", net->neurons);
@@ -301,11 +297,10 @@ static void add_skipped(const bench_options *options, const bench_net_plan *net,
                         bench_results *results, const vly_error *why)
 {
     for (uint32_t i = 0; i < BENCH_NET_CASES; i++) {
-        if (net->cases[i].id == NULL ||
-            !bench_case_wanted(options, net->cases[i].id))
+        if (!net->cases[i].id || !bench_case_wanted(options, net->cases[i].id))
             continue;
         bench_case *one = add_case(results, net, &net->cases[i]);
-        if (one == NULL)
+        if (!one)
             return;
         skip(one, why);
     }
@@ -318,7 +313,7 @@ static vly_status run_case(const bench_options *options,
                            bench_results *results, vly_error *error)
 {
     bench_case *one = add_case(results, net, plan);
-    if (one == NULL)
+    if (!one)
         return VLY_OK;
     tool_message("%s: %s bursts alike, timing", one->id,
                  tool_thousands(pair->bursts));
@@ -343,12 +338,10 @@ static vly_status run_cases(const bench_options *options,
 {
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < BENCH_NET_CASES; i++)
-        if (net->cases[i].id != NULL &&
-            bench_case_wanted(options, net->cases[i].id))
+        if (net->cases[i].id && bench_case_wanted(options, net->cases[i].id))
             VLY_TRY(check_case(options, net, &net->cases[i], pair, error));
     for (uint32_t i = 0; i < BENCH_NET_CASES; i++) {
-        if (net->cases[i].id == NULL ||
-            !bench_case_wanted(options, net->cases[i].id))
+        if (!net->cases[i].id || !bench_case_wanted(options, net->cases[i].id))
             continue;
         VLY_TRY(run_case(options, net, &net->cases[i], pair, results, error));
     }
@@ -363,7 +356,7 @@ static vly_status run_net(const bench_options *options,
     bench_pair pair = {.bursts = 0};
     vly_error why = VLY_ERROR_INIT;
     tool_message("%s%s: compiling", net->cases[0].id,
-                 net->cases[1].id != NULL ? " and more" : "");
+                 net->cases[1].id ? " and more" : "");
     vly_status status = open_net(options, net, &pair, &why);
     if (status == VLY_E_NOMEM) {
         add_skipped(options, net, results, &why);
@@ -386,9 +379,9 @@ static void adopt_row(const bench_row *row, bench_results *results)
     char id[BENCH_ID_BYTES];
     snprintf(id, sizeof id, "%s %.35s", loop_id, row->id);
     bench_case *one = bench_case_add(results, id);
-    if (one == NULL)
+    if (!one)
         return;
-    if (strstr(row->id, "inject, read") != NULL)
+    if (strstr(row->id, "inject, read"))
         one->limit = loop_limit;
     one->neurons = row->neurons;
     one->synapses = row->synapses;
@@ -410,7 +403,7 @@ static vly_status run_loop(const bench_options *options, bench_results *results,
     results->n_rows = first;
     if (status == VLY_E_NOMEM) {
         bench_case *one = bench_case_add(results, loop_id);
-        if (one == NULL)
+        if (!one)
             return VLY_OK;
         one->limit = loop_limit;
         skip(one, error);

@@ -67,7 +67,7 @@ static bool bus_of(uint32_t index, char *bus, int n_bus)
     int (*bus_id)(char *, int, int) = NULL;
     int device = 0;
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    return driver != NULL && find(driver, "cuInit", &init) &&
+    return driver && find(driver, "cuInit", &init) &&
            find(driver, "cuDeviceGet", &get) &&
            find(driver, "cuDeviceGetPCIBusId", &bus_id) && init(0) == 0 &&
            get(&device, (int)index) == 0 && bus_id(bus, n_bus, device) == 0;
@@ -92,7 +92,7 @@ static int find_board(nvml *lib, uint32_t index, bench_energy *energy)
 static bool open_library(nvml *lib, bench_energy *energy)
 {
     lib->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (lib->library == NULL) {
+    if (!lib->library) {
         snprintf(energy->reason, sizeof energy->reason,
                  "libnvidia-ml.so.1 is not there");
         return false;

@@ -19,9 +19,8 @@ vly_status bench_save(const bench_results *results, const char *path,
     json_init(&json, true);
     bench_json(results, &json);
     const char *text = json_finish(&json, &n_text);
-    vly_status status = text != NULL
-                            ? vly_writer_save(path, text, n_text, error)
-                            : vly_fail_nomem(error, json.capacity, "JSON");
+    vly_status status = text ? vly_writer_save(path, text, n_text, error)
+                             : vly_fail_nomem(error, json.capacity, "JSON");
     json_deinit(&json);
     return status;
 }
@@ -52,20 +51,19 @@ vly_status bench_files_check(const tool_args *args, const bench_options *bench,
                                              "compare-other"};
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < sizeof of_compare / sizeof of_compare[0]; i++)
-        if (bench->compare == NULL && tool_has(args, of_compare[i]))
+        if (!bench->compare && tool_has(args, of_compare[i]))
             return vly_fail(error, VLY_E_INVALID,
                             "--%s: wanted --compare FILE too", of_compare[i]);
-    if (bench->compare != NULL && tool_text(args, "json") != NULL &&
+    if (bench->compare && tool_text(args, "json") &&
         strcmp(tool_text(args, "json"), "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--json - and --compare: both write to stdout, wanted "
                         "--json FILE");
-    if (bench->compare != NULL && bench->sweep != NULL)
+    if (bench->compare && bench->sweep)
         return vly_fail(error, VLY_E_INVALID,
                         "--sweep compares with its first candidate: wanted no "
                         "--compare");
-    if (bench->sweep != NULL &&
-        (tool_has(args, "json") || tool_has(args, "save")))
+    if (bench->sweep && (tool_has(args, "json") || tool_has(args, "save")))
         return vly_fail(error, VLY_E_INVALID,
                         "--sweep keeps its results in --log FILE: wanted no "
                         "--json and no --save");

@@ -65,7 +65,7 @@ static vly_status fill(const vly_gemm_desc *desc, uint32_t which, uint64_t seed,
         return VLY_OK;
     }
     elements = vly_malloc(pool, 1);
-    if (elements == NULL)
+    if (!elements)
         return vly_fail_nomem(error, pool, "random elements");
     line.flags = 0;
     line.m = which == GEMM_B ? 1 : POOL;
@@ -108,9 +108,9 @@ static vly_status make_tensor(product *p, uint32_t set, uint32_t which,
     vly_status status = VLY_OK;
     if (bytes == 0 || which == GEMM_C)
         return VLY_OK;
-    if (p->host[which] == NULL)
+    if (!p->host[which])
         p->host[which] = vly_malloc(bytes, 1);
-    if (p->host[which] == NULL)
+    if (!p->host[which])
         return vly_fail_nomem(error, bytes, "a matrix on the host");
     if (which == GEMM_D) {
         VLY_TRY(
@@ -274,7 +274,7 @@ static vly_status make_plan(product *p, const char *options, vly_error *error)
 {
     vly_device_spec device = p->accelerator->device;
     vly_status status = VLY_OK;
-    device.options = options != NULL ? options : device.options;
+    device.options = options ? options : device.options;
     p->info = (vly_plan_info){.struct_size = sizeof p->info};
     VLY_TRY(
         p->accelerator->gemm.plan_create(&device, &p->desc, &p->plan, error));
@@ -314,15 +314,15 @@ static vly_status race(product *p, product *q, bench_product *row,
                                 .sets = p->sets};
     bench_subject theirs = ours;
     theirs.arg = q;
-    vly_status status =
-        bench_product_race(&ours, &theirs, RACE_SAMPLES, of_p, of_q, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        bench_product_race(&ours, &theirs, RACE_SAMPLES, of_p, of_q, error));
     row->seconds = bench_spread_of(of_p, RACE_SAMPLES); /* sorts */
     row->min = of_p[0];
     row->max = of_p[RACE_SAMPLES - 1];
     row->default_s = bench_spread_of(of_q, RACE_SAMPLES).median;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* The first candidate on the same buffers: for --set, and for large products on
@@ -361,11 +361,9 @@ static void put_parts(const bench_options *options, bench_product *row,
     snprintf(size, sizeof size, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, shape.m,
              shape.n, shape.k);
     bench_product_part(row, "--types", type->name,
-                       (options->types != NULL || options->set != NULL) &&
-                           !is_ceiling);
-    bench_product_part(row, options->set != NULL ? "--set" : "--sizes", size,
-                       (options->sizes != NULL || options->set != NULL) &&
-                           !is_ceiling);
+                       (options->types || options->set) && !is_ceiling);
+    bench_product_part(row, options->set ? "--set" : "--sizes", size,
+                       (options->sizes || options->set) && !is_ceiling);
 }
 
 static vly_status one(const bench_options *options,
@@ -380,7 +378,7 @@ static vly_status one(const bench_options *options,
     snprintf(id, sizeof id, "%s %s %" PRIu64 "x%" PRIu64 "x%" PRIu64,
              is_gemv ? "gemv" : "gemm", type->name, shape.m, shape.n, shape.k);
     bench_product *row = bench_product_add(products, id, type->name);
-    if (row == NULL)
+    if (!row)
         return vly_fail(error, VLY_E_INVALID, "more than %d products",
                         BENCH_PRODUCTS_MAX);
     put_parts(options, row, type, shape, is_ceiling);
@@ -394,9 +392,8 @@ static vly_status one(const bench_options *options,
     row->bytes = (double)set_bytes(&p.desc);
     row->bandwidth = shape.m == 1;
     VLY_TRY(measure(&p, row, error));
-    if (options->set != NULL ||
-        (!is_gemv && !is_ceiling &&
-         (accelerator->memory.flags & VLY_MEMORY_HOST) == 0))
+    if (options->set || (!is_gemv && !is_ceiling &&
+                         (accelerator->memory.flags & VLY_MEMORY_HOST) == 0))
         VLY_TRY(measure_default(&p, row, error));
 out:
     product_deinit(&p);
@@ -475,22 +472,23 @@ vly_status bench_gemm_ceiling(const bench_options *options, const char *type,
     uint32_t n = 0;
     if (!has_parts(products, type))
         return VLY_OK;
-    vly_status status =
-        bench_gemm_types(&wanted, false, products->is_host, types, &n, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        bench_gemm_types(&wanted, false, products->is_host, types, &n, error));
     status = find_gemm(options, &accelerator, error);
     if (is_skip(status)) {
         bench_product *row = bench_product_add(products, "gemm", type);
-        if (row == NULL)
+        if (!row)
             return VLY_OK;
         row->own = true;
         snprintf(row->reason, sizeof row->reason, "%s", error->message);
         return VLY_OK;
     }
     if (status != VLY_OK)
-        return status;
+        goto out;
     return one(&wanted, &accelerator, types[0],
                bench_gemm_large(products->is_host, true), false, true, products,
                error);
+out:
+    return status;
 }

@@ -102,26 +102,26 @@ vly_status bench_gemm_shapes(const bench_options *options, bool is_gemv,
 {
     const char *at = options->sizes;
     *n = 0;
-    if (options->set != NULL && (is_gemv || strcmp(options->set, "shapes40")))
+    if (options->set && (is_gemv || strcmp(options->set, "shapes40")))
         return vly_fail(error, VLY_E_INVALID,
                         "--set %s: wanted shapes40, in suite gemm",
                         options->set);
-    if (options->set != NULL && at != NULL)
+    if (options->set && at)
         return vly_fail(error, VLY_E_INVALID,
                         "--set and --sizes: wanted one of them");
-    if (options->set != NULL)
+    if (options->set)
         *n = TAKE(shapes40);
-    else if (at == NULL && is_gemv)
+    else if (!at && is_gemv)
         *n = is_host ? TAKE(gemv_host) : TAKE(gemv_device);
-    else if (at == NULL)
+    else if (!at)
         *n = is_host          ? TAKE(gemm_host)
              : options->quick ? TAKE(gemm_quick)
                               : TAKE(gemm_device);
-    if (at == NULL && options->quick && *n > 2 && options->set == NULL)
+    if (!at && options->quick && *n > 2 && !options->set)
         *n = 2;
-    if (at != NULL && *at == '\0')
+    if (at && *at == '\0')
         return vly_fail(error, VLY_E_INVALID, "--sizes: nothing in it");
-    while (at != NULL && *at != 0) {
+    while (at && *at != 0) {
         const size_t length = strcspn(at, ",");
         if (*n == BENCH_SHAPES_MAX)
             return vly_fail(error, VLY_E_INVALID, "--sizes: more than %d",
@@ -156,16 +156,16 @@ vly_status bench_gemm_types(const bench_options *options, bool is_gemv,
                             uint32_t *n, vly_error *error)
 {
     const char *at = options->types;
-    if (at == NULL)
-        at = options->set != NULL ? "bf16"
-             : is_gemv            ? "bf16,w8a16,w4a16"
-             : is_host            ? "fp32,fp16,bf16,int8"
-                                  : "fp16,bf16,fp8,tf32,int8";
+    if (!at)
+        at = options->set ? "bf16"
+             : is_gemv    ? "bf16,w8a16,w4a16"
+             : is_host    ? "fp32,fp16,bf16,int8"
+                          : "fp16,bf16,fp8,tf32,int8";
     *n = 0;
     do {
         const size_t length = strcspn(at, ",");
         const bench_gemm_type *type = find_type(at, length);
-        if (type == NULL)
+        if (!type)
             return vly_fail(error, VLY_E_INVALID,
                             "--types: \"%.*s\", wanted some of fp32, tf32, "
                             "fp16, bf16, fp8, fp8fast, fp8row, fp8block, int8, "

@@ -64,7 +64,7 @@ static vly_status inject(vly_net *net, const loop_case *one, loop_kind kind,
 {
     vly_status status = VLY_OK;
     uint64_t burst = vly_net_burst(net);
-    for (int a = 0; a < 2 && one->areas[a].name != NULL; a++) {
+    for (int a = 0; a < 2 && one->areas[a].name; a++) {
         const loop_area *area = &one->areas[a];
         if (kind != LOOP_EACH) {
             VLY_TRY(vly_net_inject_many(net, burst, area->name, 0,
@@ -200,7 +200,7 @@ static vly_status run_case(const bench_options *options, const loop_case *one,
     vly_stats stats = {.struct_size = sizeof stats};
     vly_status status = VLY_OK;
     char *path = vly_format("%s/%s", options->genomes, one->file);
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, 4096, "a file name");
     tool_message("%s: compiling, comparing %s and cpu burst by burst",
                  one->file, options->backend);
@@ -232,7 +232,7 @@ vly_status bench_loop(const bench_options *options, bench_results *results,
 {
     vly_status status = VLY_OK;
     loop_data *data = vly_calloc(1, sizeof *data);
-    if (data == NULL)
+    if (!data)
         return vly_fail_nomem(error, sizeof *data, "the closed loop");
     for (uint32_t i = 0; i < N_CASES; i++)
         VLY_TRY(run_case(options, &cases[i], data, results, error));

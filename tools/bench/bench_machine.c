@@ -16,11 +16,11 @@ static void read_cpu(char *text, size_t n)
     char line[512];
     snprintf(text, n, "unknown");
     FILE *file = fopen("/proc/cpuinfo", "re");
-    if (file == NULL)
+    if (!file)
         return;
-    while (fgets(line, sizeof line, file) != NULL) {
+    while (fgets(line, sizeof line, file)) {
         char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
+        if (strncmp(line, "model name", 10) != 0 || !colon)
             continue;
         colon[strcspn(colon, "\n")] = '\0';
         snprintf(text, n, "%s", colon + 2);
@@ -33,9 +33,9 @@ static void read_word(const char *path, char *text, size_t n)
 {
     FILE *file = fopen(path, "re");
     text[0] = '\0';
-    if (file == NULL)
+    if (!file)
         return;
-    if (fgets(text, (int)n, file) == NULL)
+    if (!fgets(text, (int)n, file))
         text[0] = '\0';
     text[strcspn(text, " \n")] = '\0';
     fclose(file);

@@ -112,7 +112,7 @@ vly_status bench_pair_open(const bench_options *options, const char *path,
                            options->n_threads, &pair->cpu, error));
     VLY_TRY(vly_net_run(pair->cpu, 1, error));
     VLY_TRY(compare_first(pair, pair->device, error));
-    if (options->beside != NULL)
+    if (options->beside)
         status = open_beside(options, pair, error);
 out:
     if (status != VLY_OK)
@@ -140,11 +140,11 @@ vly_status bench_pair_check(bench_pair *pair, uint64_t n_bursts,
     vly_validate_result result = {.struct_size = sizeof result};
     vly_status status = VLY_OK;
     VLY_TRY(vly_net_stats(pair->device, &stats, error));
-    if (pair->beside != NULL)
+    if (pair->beside)
         VLY_TRY(vly_net_stats(pair->beside, &beside, error));
     const char *const names[] = {stats.backend, "cpu", beside.backend};
-    VLY_TRY(vly_validate(nets, pair->beside != NULL ? 3 : 2, n_bursts,
-                         state_every, NULL, NULL, &result, error));
+    VLY_TRY(vly_validate(nets, pair->beside ? 3 : 2, n_bursts, state_every,
+                         NULL, NULL, &result, error));
     pair->bursts += result.bursts;
     pair->spikes += result.spikes;
     if (result.difference != VLY_DIFFERENCE_NONE) {
@@ -154,7 +154,7 @@ vly_status bench_pair_check(bench_pair *pair, uint64_t n_bursts,
         status = vly_fail(error, VLY_E_DEVICE,
                           "%s%s%s differs from the CPU backend in burst "
                           "%" PRIu64 "; nothing is timed",
-                          stats.backend, pair->beside != NULL ? " or " : "",
+                          stats.backend, pair->beside ? " or " : "",
                           beside.backend, result.burst);
     }
 out:

@@ -95,24 +95,23 @@ static vly_status load(const bench_options *options, const plastic_case *one,
 {
     char text[1000];
     vly_override override = {0};
-    if (one->file == NULL) {
+    if (!one->file) {
         snprintf(text, sizeof text, stress, options->quick ? 5000u : 100000u,
                  one->override, -vly_log1p(-0.01) * 1e4);
         return vly_genome_parse(text, strlen(text), one->id, NULL, 0, genome,
                                 error);
     }
     char *path = vly_format("%s/%s", options->genomes, one->file);
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, 4096, "a file name");
-    snprintf(text, sizeof text, "%s",
-             one->override != NULL ? one->override : "");
+    snprintf(text, sizeof text, "%s", one->override ? one->override : "");
     char *equals = strchr(text, '=');
-    if (equals != NULL) {
+    if (equals) {
         *equals = '\0';
         override = (vly_override){text, equals + 1};
     }
     vly_status status =
-        vly_genome_load(path, &override, equals != NULL ? 1 : 0, genome, error);
+        vly_genome_load(path, &override, equals ? 1 : 0, genome, error);
     vly_free(path);
     return status;
 }
@@ -219,8 +218,8 @@ static void note(const plastic_case *one, const vly_stats *stats,
              "real-time factor %.3g, %.1f bytes a synapse%s%s",
              row->seconds.median * 1e3 / stats->dt_ms,
              bytes / (double)stats->synapses,
-             one->published != NULL ? "; published: " : "",
-             one->published != NULL ? one->published : "");
+             one->published ? "; published: " : "",
+             one->published ? one->published : "");
 }
 
 static vly_status time_case(const bench_options *options,
@@ -283,14 +282,13 @@ static bool is_left_out(const bench_options *options, const plastic_case *one,
     bool elsewhere = one->place == (cpu ? DEVICE_ONLY : CPU_ONLY);
     if (!bench_case_wanted(options, one->id))
         return true;
-    if (elsewhere && options->pattern != NULL) {
+    if (elsewhere && options->pattern) {
         (void)vly_fail(&why, VLY_E_UNSUPPORTED,
                        cpu ? "it is for a device: --backend cuda"
                            : "it is for the CPU: --backend cpu");
         bench_row_skip(results, one->id, &why);
     }
-    return elsewhere ||
-           (options->quick && !one->quick && options->pattern == NULL);
+    return elsewhere || (options->quick && !one->quick && !options->pattern);
 }
 
 vly_status bench_plastic(const bench_options *options, bench_results *results,

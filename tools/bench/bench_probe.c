@@ -100,7 +100,7 @@ static vly_status make_work(uint32_t n_threads, probe_work *work,
     for (uint32_t t = 0; t < n_threads; t++) {
         work->words[t] = vly_malloc(READ_WORDS, sizeof(uint64_t));
         work->slices[t] = vly_calloc(work->slice + 16u, sizeof(int32_t));
-        if (work->words[t] == NULL || work->slices[t] == NULL)
+        if (!work->words[t] || !work->slices[t])
             return vly_fail_nomem(error, READ_WORDS * sizeof(uint64_t),
                                   "the bandwidth probe");
         memset(work->words[t], (int)t + 1, READ_WORDS * sizeof(uint64_t));

@@ -99,7 +99,7 @@ vly_status bench_products_open(const bench_options *options,
     char device[128];
     bench_products *made = vly_calloc(1, sizeof *made);
     vly_status status = VLY_OK;
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "the results");
     results->products = made;
     made->seed = data_seed = options->seed;
@@ -141,7 +141,7 @@ vly_status bench_products_ceiling(bench_results *results, vly_error *error)
     bench_products *made = results->products;
     bool is_needed = false;
     vly_status status = VLY_OK;
-    if (made == NULL || !made->is_host)
+    if (!made || !made->is_host)
         return VLY_OK;
     for (uint32_t i = 0; i < made->n_rows; i++)
         is_needed |= made->rows[i].seconds.n > 0 &&
@@ -210,7 +210,7 @@ static vly_status sample(timing *t, double *seconds, vly_error *error)
     const uint32_t device = t->subject->accelerator->device.index;
     vly_status status = VLY_OK;
     VLY_TRY(m->event_record(device, t->begin, t->stream, error));
-    if (t->graph != NULL)
+    if (t->graph)
         VLY_TRY(m->graph_run(device, t->graph, t->stream, error));
     else
         VLY_TRY(put_runs(t, t->runs, error));
@@ -239,16 +239,17 @@ static vly_status capture(timing *t, vly_error *error)
 {
     const vly_memory *m = &t->subject->accelerator->memory;
     const uint32_t device = t->subject->accelerator->device.index;
-    if (m->graph_begin == NULL)
+    if (!m->graph_begin)
         return VLY_OK;
-    vly_status status = m->graph_begin(device, t->stream, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(m->graph_begin(device, t->stream, error));
     status = put_runs(t, t->runs, error);
     vly_error other = VLY_ERROR_INIT;
     vly_status ended = m->graph_end(device, t->stream, &t->graph,
                                     status == VLY_OK ? error : &other);
     return status != VLY_OK ? status : ended;
+out:
+    return status;
 }
 
 static vly_status timing_init(timing *t, const bench_subject *subject,
@@ -278,7 +279,7 @@ static void timing_deinit(timing *t)
 {
     const vly_memory *m = &t->subject->accelerator->memory;
     const uint32_t device = t->subject->accelerator->device.index;
-    if (t->graph != NULL)
+    if (t->graph)
         m->graph_destroy(device, t->graph);
     m->event_destroy(device, t->begin);
     m->event_destroy(device, t->end);

@@ -155,7 +155,7 @@ static bool any_above(const bench_products *products)
 
 void bench_products_print(const bench_products *products, bool markdown)
 {
-    if (products == NULL || products->n_rows == 0)
+    if (!products || products->n_rows == 0)
         return;
     const int width = id_width(products);
     print_head(products, markdown ? "- " : "");
@@ -185,9 +185,8 @@ void bench_products_print(const bench_products *products, bool markdown)
                "default: time of the first candidate over that of the chosen "
                "one.\n",
                BENCH_PRODUCT_SAMPLES,
-               products->error_is != NULL
-                   ? products->error_is
-                   : "of sampled elements against float64");
+               products->error_is ? products->error_is
+                                  : "of sampled elements against float64");
 }
 
 /* ---- JSON ------------------------------------------------------------- */
@@ -209,7 +208,7 @@ static void put_plan(const bench_product *row, json_writer *json)
 
 void bench_products_json(const bench_products *products, json_writer *json)
 {
-    for (uint32_t i = 0; products != NULL && i < products->n_rows; i++) {
+    for (uint32_t i = 0; products && i < products->n_rows; i++) {
         const bench_product *row = &products->rows[i];
         const double s = row->seconds.median;
         json_object(json, NULL);

@@ -71,7 +71,7 @@ static void print_row(const bench_row *row, const char *format)
         snprintf(share, sizeof share, "%.3f%%", 100.0 * row->share);
     percent(row->of_bandwidth, bandwidth, sizeof bandwidth);
     percent(row->of_increments, increments, sizeof increments);
-    if (row->peer != NULL)
+    if (row->peer)
         snprintf(peer, sizeof peer, "%.1fx (%s: %s)",
                  row->peer_s / row->seconds.median, row->peer,
                  tool_seconds(row->peer_s));
@@ -206,11 +206,11 @@ void bench_json(const bench_results *results, json_writer *json)
     bench_cases_json(results, json);
     bench_products_json(results->products, json);
     json_array_end(json);
-    if (results->products != NULL)
+    if (results->products)
         json_text(json, "plugin", results->products->plugin);
-    if (results->products != NULL)
+    if (results->products)
         json_u64(json, "seed", results->products->seed);
-    if (results->products != NULL)
+    if (results->products)
         json_number(json, "ceiling_bytes_per_s",
                     results->products->bytes_per_s);
     bench_energy_json(results, json);

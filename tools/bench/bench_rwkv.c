@@ -81,7 +81,7 @@ static vly_status compare(rwkv_work *w, double limit, double *relative,
     vly_rwkv_context *whole = NULL;
     float *one = NULL;
     float *logits = vly_malloc(n, sizeof *logits);
-    if (logits == NULL)
+    if (!logits)
         return vly_fail_nomem(error, n * sizeof *logits, "logits");
     VLY_TRY(
         vly_rwkv_context_create(w->model, 1, CHECK_TOKENS, 0, &whole, error));
@@ -175,7 +175,7 @@ static bench_product *add_row(const bench_options *options,
     snprintf(id, sizeof id, "%s %s %s%s", what, size->name,
              vly_rwkv_format_name(format), tokens);
     bench_product *row = bench_product_add(products, id, group);
-    if (row == NULL)
+    if (!row)
         return NULL;
     put_parts(options, row, size, format);
     snprintf(tokens, sizeof tokens, "%u", n);
@@ -265,11 +265,11 @@ static vly_status time_gemm(const bench_options *options, uint32_t type,
     status = bench_product_time(&subject, row, error);
 out:
     for (uint32_t i = 0; i < 3; i++)
-        if (w.accelerator != NULL)
+        if (w.accelerator)
             bench_tensor_free(&w.tensors[i], &accelerator);
-    if (w.workspace != NULL)
+    if (w.workspace)
         accelerator.memory.free(accelerator.device.index, w.workspace);
-    if (w.plan != NULL)
+    if (w.plan)
         accelerator.gemm.plan_destroy(w.plan);
     return status;
 }
@@ -284,7 +284,7 @@ static vly_status make_text(rwkv_work *w, uint32_t n, vly_error *error)
     w->n_tokens = n > CHECK_TOKENS ? n : CHECK_TOKENS;
     w->tokens = vly_malloc(w->n_tokens, sizeof *w->tokens);
     w->logits = vly_malloc(vocabulary, sizeof *w->logits);
-    if (w->tokens == NULL || w->logits == NULL)
+    if (!w->tokens || !w->logits)
         return vly_fail_nomem(error, 0, "a prompt");
     for (uint32_t i = 0; i < w->n_tokens; i++)
         w->tokens[i] = vly_below(vly_philox_word(1, i, 0, 0), vocabulary);
@@ -395,7 +395,7 @@ static vly_status prefill_rows(const bench_options *options,
              vly_rwkv_format_name(vly_rwkv_model_info_of(w->model)->activation),
              n, size->sizes.hidden, size->sizes.width);
     bench_product *gemm = bench_product_add(products, id, group);
-    if (row == NULL || gemm == NULL)
+    if (!row || !gemm)
         return vly_fail(error, VLY_E_INVALID, "more than %d rows",
                         BENCH_PRODUCTS_MAX);
     vly_status status = prefill(options, size, w, n, row, gemm, error);
@@ -415,7 +415,7 @@ static vly_status all_rows(const bench_options *options,
     VLY_TRY(make_text(w, longest, error));
     bench_product *row =
         add_row(options, products, "decode", size, format, 1, "decode");
-    if (row == NULL)
+    if (!row)
         return vly_fail(error, VLY_E_INVALID, "more than %d rows",
                         BENCH_PRODUCTS_MAX);
     status = decode(w, row, error);
@@ -436,7 +436,7 @@ static vly_status one(const bench_options *options, const bench_rwkv_size *size,
     rwkv_work w = {.n_tokens = 0};
     char id[BENCH_PRODUCT_ID_BYTES];
     snprintf(id, sizeof id, "%s %s", size->name, vly_rwkv_format_name(format));
-    if (options->pattern != NULL && strstr(id, options->pattern) == NULL)
+    if (options->pattern && !strstr(id, options->pattern))
         return VLY_OK;
     const uint64_t begin = vly_clock_ns();
     vly_status status = bench_product_begin(id, error);
@@ -458,7 +458,7 @@ static vly_status one(const bench_options *options, const bench_rwkv_size *size,
         products->n_rows--;
     if (status == VLY_E_NOMEM || status == VLY_E_UNSUPPORTED) {
         bench_product *row = bench_product_add(products, id, "");
-        if (row == NULL)
+        if (!row)
             return vly_fail(error, VLY_E_INVALID, "more than %d rows",
                             BENCH_PRODUCTS_MAX);
         put_parts(options, row, size, format);

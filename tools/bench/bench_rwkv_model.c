@@ -127,13 +127,13 @@ vly_status bench_rwkv_read(const bench_options *options, bool is_host,
     const char *formats = is_host ? "fp16,w8" : "fp16,w8,w4";
     vly_status status = VLY_OK;
     memset(lists, 0, sizeof *lists);
-    VLY_TRY(each(options->sizes != NULL ? options->sizes : sizes, "--sizes",
-                 lists, take_size, error));
-    VLY_TRY(each(options->types != NULL ? options->types : formats, "--types",
-                 lists, take_format, error));
-    status = bench_numbers(options->seq != NULL ? options->seq
-                           : is_host            ? "64"
-                                                : "1024",
+    VLY_TRY(each(options->sizes ? options->sizes : sizes, "--sizes", lists,
+                 take_size, error));
+    VLY_TRY(each(options->types ? options->types : formats, "--types", lists,
+                 take_format, error));
+    status = bench_numbers(options->seq ? options->seq
+                           : is_host    ? "64"
+                                        : "1024",
                            "--seq", 1, 1u << 16, lists->seq, BENCH_RWKV_LIST,
                            &lists->n_seq, error);
 out:
@@ -158,7 +158,7 @@ typedef struct random_model {
 static vly_status make_table(random_model *r, vly_error *error)
 {
     r->table = vly_malloc(TABLE, sizeof *r->table);
-    if (r->table == NULL)
+    if (!r->table)
         return vly_fail_nomem(error, TABLE * sizeof *r->table,
                               "random weights");
     for (uint32_t i = 0; i < TABLE; i++)

@@ -180,7 +180,7 @@ static void case_print(const bench_scale *scale, const scale_case *one,
     for (uint32_t i = 0; i < n; i++) {
         char text[24];
         const scale_time time = case_time(scale, one, &list[i], &neurons);
-        if (time.reason != NULL)
+        if (time.reason)
             snprintf(text, sizeof text, "%s",
                      strcmp(time.reason, "no room") == 0 ? "no room" : "-");
         else
@@ -253,7 +253,7 @@ static double beside_us(const bench_scale *scale, int fact)
                                8.4e-4};
         machine.hosts = balanced[i].devices / machine.devices;
         const scale_time time = scale_predict(&scale->params, &net, &machine);
-        return time.reason == NULL ? time.total : 0.0;
+        return !time.reason ? time.total : 0.0;
     }
     return 0.0;
 }
@@ -301,7 +301,7 @@ static void replay_print(const bench_scale *scale)
 void bench_scale_print(const bench_results *results, bool markdown)
 {
     const bench_scale *scale = results->scale;
-    if (scale == NULL)
+    if (!scale)
         return;
     checks_print(scale, markdown);
     cases_print(scale, markdown);
@@ -365,7 +365,7 @@ static void prediction_json(const bench_scale *scale, const scale_case *one,
     json_u64(json, "hosts", machine->hosts);
     json_number(json, "neurons", neurons);
     json_text(json, "reason", time.reason);
-    if (time.reason == NULL) {
+    if (!time.reason) {
         json_number(json, "us", time.total);
         json_number(json, "update_us", time.update);
         json_number(json, "delivery_us", time.delivery + time.single);
@@ -399,7 +399,7 @@ void bench_scale_json(const bench_results *results, json_writer *json)
 {
     const bench_scale *scale = results->scale;
     scale_machine list[MACHINES];
-    if (scale == NULL)
+    if (!scale)
         return;
     const uint32_t n = list_machines(scale, list);
     json_object(json, "scale");
@@ -422,7 +422,7 @@ vly_status bench_scale_run(const bench_options *options, bench_results *results,
                            vly_error *error)
 {
     bench_scale *scale = vly_calloc(1, sizeof *scale);
-    if (scale == NULL)
+    if (!scale)
         return vly_fail_nomem(error, sizeof *scale, "predictions");
     results->scale = scale;
     scale->machine = (scale_machine){

@@ -168,7 +168,7 @@ scale_time scale_predict(const scale_params *params, const scale_net *net,
     const double spikes = net->neurons * net->share;
     scale_time t = {.slices = 0};
     t.reason = fit(net, own, degree, &t);
-    if (t.reason != NULL)
+    if (t.reason)
         return t;
     const double lookups = spikes * t.slices;
     const double filled = 1.0 - exp(-degree / t.slices);

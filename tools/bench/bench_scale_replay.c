@@ -74,7 +74,7 @@ static vly_status keep(replay *r, uint64_t i, const void *mine,
     const uint64_t end = r->n_data + (n_bytes + ALIGN - 1) / ALIGN * ALIGN;
     if (end > r->room) {
         uint8_t *more = vly_realloc(r->data, (size_t)(2 * end), 1);
-        if (more == NULL)
+        if (!more)
             return vly_fail_nomem(error, 2 * end, "messages of ranks");
         r->data = more;
         r->room = 2 * end;
@@ -356,7 +356,7 @@ static vly_status prepare(replay *r, vly_error *error)
     r->first = vly_calloc(r->n_ranks + (size_t)1, sizeof *r->first);
     r->kept = vly_calloc((size_t)n, sizeof *r->kept);
     r->at = vly_calloc((size_t)n, sizeof *r->at);
-    if (r->first == NULL || r->kept == NULL || r->at == NULL)
+    if (!r->first || !r->kept || !r->at)
         return vly_fail_nomem(error, n * sizeof *r->kept, "messages of ranks");
     const vly_ranks_area area = {.n_neurons = r->neurons, .in_degree = 1};
     vly_ranks_cut(&area, 1, r->n_ranks, r->first);

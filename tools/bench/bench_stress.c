@@ -45,7 +45,7 @@ static vly_status build_case(const bench_options *options,
     tool_overrides overrides = {0};
     vly_status status = VLY_OK;
     char *path = vly_format("%s/%s", options->genomes, stress->file);
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, 4096, "a file name");
     snprintf(text, sizeof text, "var.delay_max=%u", stress->delay_max);
     VLY_TRY(tool_overrides_add(&overrides, text, error));

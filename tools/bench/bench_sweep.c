@@ -71,7 +71,7 @@ static void copy_text(char *to, size_t size, const json_value *value,
                       const char *key)
 {
     const char *text = json_find_text(value, key);
-    (void)snprintf(to, size, "%s", text != NULL ? text : "");
+    (void)snprintf(to, size, "%s", text ? text : "");
 }
 
 static bool read_row(const json_value *value, const char *device,
@@ -82,7 +82,7 @@ static bool read_row(const json_value *value, const char *device,
     const char *by = json_find_text(value, "commit");
     memset(row, 0, sizeof *row);
     /* of another device or of other code: ignored */
-    if (state == NULL || of == NULL || strcmp(of, device) != 0 || by == NULL ||
+    if (!state || !of || strcmp(of, device) != 0 || !by ||
         strcmp(by, VLY_BUILD_COMMIT) != 0)
         return false;
     uint32_t i = 0;
@@ -135,7 +135,7 @@ static void read_line(bench_sweep *sweep, const char *line)
     vly_error ignored = VLY_ERROR_INIT;
     bench_sweep_row row;
     if (json_parse(line, sweep->path, &value, &ignored) != VLY_OK ||
-        json_find_text(&value, "case") == NULL)
+        !json_find_text(&value, "case"))
         sweep->n_damaged++;
     else if (read_row(&value, sweep->device, &row))
         (void)keep(sweep, &row);
@@ -150,7 +150,7 @@ vly_status bench_sweep_open(bench_sweep *sweep, const char *path,
     size_t capacity = 0;
     memset(sweep, 0, sizeof *sweep);
     (void)snprintf(sweep->device, sizeof sweep->device, "%s", device);
-    if (path == NULL)
+    if (!path)
         return VLY_OK;
     if (strlen(path) >= sizeof sweep->path)
         return vly_fail(error, VLY_E_INVALID,
@@ -161,15 +161,15 @@ vly_status bench_sweep_open(bench_sweep *sweep, const char *path,
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return VLY_OK; /* a terminal or a pipe: written, not read */
     FILE *file = fopen(path, "r");
-    if (file == NULL && errno == ENOENT)
+    if (!file && errno == ENOENT)
         return VLY_OK;
     errno = 0;
-    while (file != NULL && getline(&line, &capacity, file) >= 0)
+    while (file && getline(&line, &capacity, file) >= 0)
         if (line[0] != '\n')
             read_line(sweep, line);
-    if (file == NULL || ferror(file))
+    if (!file || ferror(file))
         status = vly_fail(error, VLY_E_IO, "%s: %s", path, strerror(errno));
-    if (file != NULL)
+    if (file)
         (void)fclose(file);
     free(line);
     return status;
@@ -219,7 +219,7 @@ static bool needs_break(const char *path)
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return false;
     FILE *file = fopen(path, "r");
-    if (file == NULL)
+    if (!file)
         return false;
     const bool cut = fseek(file, -1, SEEK_END) == 0 && fgetc(file) != '\n';
     (void)fclose(file);
@@ -234,15 +234,15 @@ static vly_status append(const bench_sweep *sweep, const bench_sweep_row *row,
     vly_status status = VLY_OK;
     json_init(&json, false);
     const char *text = write_row(sweep, row, &json, &n);
-    if (text == NULL) {
+    if (!text) {
         json_deinit(&json);
         return vly_fail_nomem(error, 4096, "a line of the log");
     }
     const bool cut = needs_break(sweep->path);
     FILE *file = fopen(sweep->path, "a");
-    bool good = file != NULL && (!cut || fputc('\n', file) != EOF) &&
+    bool good = file && (!cut || fputc('\n', file) != EOF) &&
                 fwrite(text, 1, n, file) == n;
-    if (file != NULL)
+    if (file)
         good = fclose(file) == 0 && good;
     if (!good)
         status =

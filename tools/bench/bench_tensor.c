@@ -27,7 +27,7 @@ static vly_status fill_random(const bench_tensor *tensor,
     const uint64_t n = tensor->count < POOL ? tensor->count : POOL;
     uint8_t *pool = vly_malloc(POOL, size);
     uint8_t *to = tensor->host;
-    if (pool == NULL)
+    if (!pool)
         return vly_fail_nomem(error, POOL * size, "random elements");
     for (uint64_t i = 0; i < n; i++)
         conformance_element_set(spec->type, pool, i,
@@ -83,7 +83,7 @@ vly_status bench_tensor_make(bench_tensor *tensor,
                              .bytes = spec->count *
                                       conformance_element_bits(spec->type) / 8};
     tensor->host = vly_malloc(1, tensor->bytes);
-    if (tensor->host == NULL)
+    if (!tensor->host)
         return vly_fail_nomem(error, tensor->bytes, "a tensor on the host");
     /* set 0 is last, so that the host's copy is of set 0 */
     for (uint32_t set = sets; set-- > 0 && status == VLY_OK;)
@@ -135,7 +135,7 @@ vly_status bench_numbers(const char *text, const char *option, uint32_t least,
         unsigned long value = isdigit((unsigned char)*at)
                                   ? strtoul(at, &end, 10)
                                   : (unsigned long)most + 1;
-        if (end == NULL || (*end != ',' && *end != '\0') || errno != 0 ||
+        if (!end || (*end != ',' && *end != '\0') || errno != 0 ||
             value < least || value > most)
             return vly_fail(error, VLY_E_INVALID,
                             "%s %s: \"%.*s\", wanted numbers from %u to %u "

@@ -46,11 +46,11 @@ static vly_status read_lists(const bench_options *options, bool is_host,
     const char *seq = is_host || options->quick ? "512" : "512,4096";
     const char *types = options->quick ? "bf16" : "fp32,bf16";
     vly_status status =
-        bench_numbers(options->seq != NULL ? options->seq : seq, "--seq", 1,
-                      1u << 20, lists->seq, LIST, &lists->n_seq, error);
+        bench_numbers(options->seq ? options->seq : seq, "--seq", 1, 1u << 20,
+                      lists->seq, LIST, &lists->n_seq, error);
     if (status == VLY_OK)
-        status = bench_types(options->types != NULL ? options->types : types,
-                             TYPES, lists->types, LIST, &lists->n_types, error);
+        status = bench_types(options->types ? options->types : types, TYPES,
+                             lists->types, LIST, &lists->n_types, error);
     return status;
 }
 
@@ -168,7 +168,7 @@ static vly_status compare(wkv_work *w, double *relative, vly_error *error)
     double *state = vly_malloc(SQUARE, sizeof *state);
     sums s = {0};
     vly_status status = VLY_OK;
-    if (state == NULL)
+    if (!state)
         return vly_fail_nomem(error, SQUARE * sizeof *state, "a state");
     VLY_TRY(run_set(w, 0, NULL, error));
     VLY_TRY(bench_tensor_get(&w->tensors[Y], w->accelerator, error));
@@ -230,17 +230,17 @@ static vly_status one(const bench_options *options,
     (void)snprintf(id, sizeof id, "%s %s h%u x%u %u",
                    seq == 1 ? "step" : "sequence",
                    conformance_element_name(type), HEADS, batch, seq);
-    if (options->pattern != NULL && strstr(id, options->pattern) == NULL)
+    if (options->pattern && !strstr(id, options->pattern))
         return VLY_OK;
     bench_product *row =
         bench_product_add(products, id, conformance_element_name(type));
-    if (row == NULL)
+    if (!row)
         return vly_fail(error, VLY_E_INVALID, "more than %d products",
                         BENCH_PRODUCTS_MAX);
     (void)snprintf(number, sizeof number, "%u", seq);
     bench_product_part(row, "--types", conformance_element_name(type),
                        options->types != NULL);
-    bench_product_part(row, "--seq", number, is_listed && options->seq != NULL);
+    bench_product_part(row, "--seq", number, is_listed && options->seq);
     w = (wkv_work){.accelerator = accelerator,
                    .desc = {.struct_size = sizeof w.desc,
                             .type = type,

@@ -102,7 +102,7 @@ static vly_status find_genomes(const tool_args *args, char *folder,
                                size_t capacity, vly_error *error)
 {
     const char *given = tool_text(args, "genomes");
-    if (given == NULL)
+    if (!given)
         return tool_genomes_folder(folder, capacity, error);
     snprintf(folder, capacity, "%s", given);
     return VLY_OK;
@@ -215,9 +215,9 @@ static void report(const tool_args *args, const bench_options *bench,
                                  tool_text(args, "save")};
     uint32_t worse = 0;
     vly_error error = VLY_ERROR_INIT;
-    if (paths[0] == NULL || strcmp(paths[0], "-") != 0)
+    if (!paths[0] || strcmp(paths[0], "-") != 0)
         bench_print(results, tool_has(args, "markdown"));
-    if (bench->compare != NULL) {
+    if (bench->compare) {
         (void)bench_compare(bench, results,
                             tool_number(args, "threshold", 0.05), &worse,
                             &error);
@@ -227,7 +227,7 @@ static void report(const tool_args *args, const bench_options *bench,
         *code = TOOL_EXIT_DIFFERS;
     for (uint32_t i = 0; i < 2; i++) {
         error = (vly_error)VLY_ERROR_INIT;
-        if (paths[i] != NULL)
+        if (paths[i])
             (void)bench_save(results, paths[i], &error);
         keep_first(first, &error);
     }
@@ -239,27 +239,27 @@ static vly_status check_lists(const bench_suite *suite,
 {
     const bool attention = strcmp(suite->name, "attention") == 0;
     const bool rwkv = strcmp(suite->name, "rwkv") == 0;
-    if ((suite->has & SUITE_PRODUCT) == 0 && bench->types != NULL)
+    if ((suite->has & SUITE_PRODUCT) == 0 && bench->types)
         return vly_fail(error, VLY_E_INVALID,
                         "--types is of suites gemm, gemv, attention, wkv and "
                         "rwkv");
     if ((suite->has & SUITE_SHAPES) == 0 &&
-        ((bench->sizes != NULL && !rwkv) || bench->set != NULL))
+        ((bench->sizes && !rwkv) || bench->set))
         return vly_fail(error, VLY_E_INVALID,
                         "--sizes and --set are of suites gemm and gemv, "
                         "--sizes also of rwkv");
-    if ((suite->has & SUITE_SEQ) == 0 && bench->seq != NULL)
+    if ((suite->has & SUITE_SEQ) == 0 && bench->seq)
         return vly_fail(error, VLY_E_INVALID,
                         "--seq is of suites attention, wkv and rwkv");
-    if (!attention && bench->dims != NULL)
+    if (!attention && bench->dims)
         return vly_fail(error, VLY_E_INVALID, "--dims is of suite attention");
-    if (!attention && (bench->sweep != NULL || bench->log != NULL))
+    if (!attention && (bench->sweep || bench->log))
         return vly_fail(error, VLY_E_INVALID,
                         "--sweep and --log are of suite attention");
-    if (bench->sweep == NULL && bench->log != NULL)
+    if (!bench->sweep && bench->log)
         return vly_fail(error, VLY_E_INVALID,
                         "--log is of a sweep: wanted --sweep LIST too");
-    return suite->check != NULL ? suite->check(bench, error) : VLY_OK;
+    return suite->check ? suite->check(bench, error) : VLY_OK;
 }
 
 /* The seed of --seed, or a random one. */
@@ -284,23 +284,22 @@ static vly_status read_devices(const tool_args *args, uint32_t *devices,
 {
     uint32_t n = 0;
     const char *text = tool_text(args, "devices");
-    return text != NULL
-               ? bench_numbers(text, "--devices", 1, 64, devices, 1, &n, error)
-               : VLY_OK;
+    return text ? bench_numbers(text, "--devices", 1, 64, devices, 1, &n, error)
+                : VLY_OK;
 }
 
 static vly_status check_suite(const tool_args *args, const bench_suite *suite,
                               const bench_options *bench, vly_error *error)
 {
-    if ((suite->has & SUITE_CASES) == 0 && bench->pattern != NULL)
+    if ((suite->has & SUITE_CASES) == 0 && bench->pattern)
         return vly_fail(
             error, VLY_E_INVALID,
             "--case is of suites cuda, plastic, attention, wkv and rwkv: "
             "volley bench cuda --case %s",
             bench->pattern);
-    if (bench->pattern != NULL && bench->pattern[0] == '\0')
+    if (bench->pattern && bench->pattern[0] == '\0')
         return vly_fail(error, VLY_E_INVALID, "--case: nothing in it");
-    if (strcmp(suite->name, "cuda") != 0 && bench->beside != NULL)
+    if (strcmp(suite->name, "cuda") != 0 && bench->beside)
         return vly_fail(error, VLY_E_INVALID,
                         "--beside is of suite cuda: volley bench cuda --beside "
                         "%s",
@@ -316,7 +315,7 @@ static vly_status check_suite(const tool_args *args, const bench_suite *suite,
         strcmp(suite->name, "scale") != 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--devices is of suites attention and scale");
-    if (bench->device_list != NULL && bench->sweep != NULL)
+    if (bench->device_list && bench->sweep)
         return vly_fail(error, VLY_E_INVALID,
                         "--sweep is of one device: wanted no --devices");
     const vly_status status = check_lists(suite, bench, error);
@@ -334,11 +333,11 @@ static vly_status measure_and_report(const tool_args *args,
     vly_status failed = measure(bench, suite, &results, error);
     if (failed == VLY_OK)
         failed = bench_products_ceiling(&results, error);
-    if (failed == VLY_OK && bench->sweep == NULL)
+    if (failed == VLY_OK && !bench->sweep)
         failed = bench_asked(bench, &results, error);
     bool empty = results.n_rows == 0 && results.n_cases == 0 &&
-                 results.scale == NULL &&
-                 (results.products == NULL || results.products->n_rows == 0);
+                 !results.scale &&
+                 (!results.products || results.products->n_rows == 0);
     if (failed != VLY_OK && empty) {
         bench_products_free(&results);
         return failed;
@@ -365,7 +364,7 @@ static int run(const tool_args *args)
     int code = TOOL_EXIT_DONE;
     bench_options bench = {.suite = name,
                            .genomes = folder,
-                           .backend = backend != NULL             ? backend
+                           .backend = backend                     ? backend
                                       : strcmp(name, "cuda") == 0 ? "cuda"
                                                                   : "cpu",
                            .beside = tool_text(args, "beside"),
@@ -387,7 +386,7 @@ static int run(const tool_args *args)
                            .net_gbs = tool_number(args, "net-bandwidth", 0),
                            .n_threads = tool_threads(args),
                            .quick = tool_has(args, "quick")};
-    if (suite == NULL)
+    if (!suite)
         VLY_TRY(vly_fail(
             &error, VLY_E_INVALID,
             "unknown suite %s; wanted one of " SUITES(SUITE_NAME, SUITE_COMMA),
@@ -405,7 +404,7 @@ static int run(const tool_args *args)
         VLY_TRY(find_genomes(args, folder, sizeof folder, &error));
         VLY_TRY(tool_backend_check(bench.registry, bench.backend, &error));
     }
-    if (bench.beside != NULL)
+    if (bench.beside)
         VLY_TRY(tool_backend_check(bench.registry, bench.beside, &error));
     status = measure_and_report(args, suite, &bench, &code, &error);
     device_limits_tell();

@@ -115,7 +115,7 @@ static vly_status run_first(const comparison *job, vly_net *net,
                             vly_error *error)
 {
     vly_status status = vly_net_run(net, WARM, error);
-    if (job->path == NULL || status != VLY_OK)
+    if (!job->path || status != VLY_OK)
         return status;
     status = vly_net_set(net, job->path, job->after, error);
     if (status == VLY_OK)
@@ -130,9 +130,9 @@ static vly_status time_net(comparison *job, vly_net *net, result *made,
     vly_stats stats = {.struct_size = sizeof stats};
     vly_status status =
         time_phase(net, &job->n_bursts[0], WARM, &made->phases[0], error);
-    if (status == VLY_OK && job->path != NULL)
+    if (status == VLY_OK && job->path)
         status = vly_net_set(net, job->path, job->after, error);
-    if (status == VLY_OK && job->path != NULL)
+    if (status == VLY_OK && job->path)
         status = time_phase(net, &job->n_bursts[1], WARM_CHANGED,
                             &made->phases[1], error);
     if (status == VLY_OK)
@@ -164,7 +164,7 @@ static vly_status run_backend(comparison *job, const char *backend,
 static void print_row(const comparison *job, const char *backend,
                       const result *made, const result *reference, int same)
 {
-    for (int i = 0; i < (job->path != NULL ? PHASES : 1); i++) {
+    for (int i = 0; i < (job->path ? PHASES : 1); i++) {
         const timing *t = &made->phases[i];
         char name[120];
         snprintf(name, sizeof name, "%s%s", backend, i == 1 ? " changed" : "");
@@ -227,7 +227,7 @@ static int read_change(char *text, comparison *job)
 {
     char *value = strchr(text, '=');
     char *end = NULL;
-    if (value == NULL || job->path != NULL)
+    if (!value || job->path)
         return 0;
     *value = 0;
     job->path = text;
@@ -251,7 +251,7 @@ static int read_arguments(int argc, char **argv, vly_override *overrides,
                 return 0;
             continue;
         }
-        if (value == NULL || *n == OVERRIDES)
+        if (!value || *n == OVERRIDES)
             return 0;
         *value = 0;
         overrides[(*n)++] = (vly_override){argv[i], value + 1};

@@ -46,7 +46,7 @@ typedef struct ranks_report {
 static bool peak_begin(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "w");
-    if (file == NULL)
+    if (!file)
         return false;
     const bool written = fputs("5", file) >= 0;
     return fclose(file) == 0 && written;
@@ -57,9 +57,9 @@ static uint64_t peak_bytes(void)
     char line[256];
     unsigned long long kilobytes = 0;
     FILE *file = fopen("/proc/self/status", "r");
-    if (file == NULL)
+    if (!file)
         return 0;
-    while (fgets(line, sizeof line, file) != NULL)
+    while (fgets(line, sizeof line, file))
         if (sscanf(line, "VmHWM: %llu kB", &kilobytes) == 1)
             break;
     fclose(file);
@@ -101,7 +101,7 @@ out:
 static void part_print(ranks_report *report, const built_part *part)
 {
     json_writer *json = &report->json;
-    if (report->asked->json == NULL) {
+    if (!report->asked->json) {
         tool_print("%6" PRIu32 " %14s %18s %12s %12s %10s  %s\n", part->rank,
                    tool_thousands(part->n_neurons),
                    tool_thousands(part->n_synapses), tool_bytes(part->bytes),
@@ -138,13 +138,13 @@ static void whole_print(ranks_report *report, const vly_connectome *whole,
                         vly_hash digest, const bool *same)
 {
     json_writer *json = &report->json;
-    if (report->asked->json == NULL) {
+    if (!report->asked->json) {
         tool_print("%6s %14s %18s %12s %12s %10s  %s\n", "whole",
                    tool_thousands(report->genome->n_neurons),
                    tool_thousands(whole->desc.n_synapses),
                    tool_bytes(whole->n_bytes), "", "",
                    tool_hash_text(digest.lane));
-        if (same != NULL)
+        if (same)
             tool_print("the parts %s the whole\n", *same ? "are" : "are not");
         return;
     }
@@ -152,7 +152,7 @@ static void whole_print(ranks_report *report, const vly_connectome *whole,
     json_u64(json, "synapses", whole->desc.n_synapses);
     json_u64(json, "bytes", whole->n_bytes);
     json_text(json, "digest", tool_hash_text(digest.lane));
-    if (same != NULL)
+    if (same)
         json_bool(json, "same", *same);
     json_object_end(json);
 }
@@ -168,7 +168,7 @@ static vly_status whole_compare(ranks_report *report, bool *differs,
     const bool same = whole->desc.n_synapses == report->n_synapses &&
                       memcmp(&digest, &report->digest, sizeof digest) == 0;
     *differs = !same;
-    if (report->asked->json == NULL)
+    if (!report->asked->json)
         sum_print(report);
     whole_print(report, whole, digest, &same);
 out:
@@ -184,7 +184,7 @@ static vly_status whole_show(ranks_report *report, const vly_error *why,
     vly_connectome *whole = NULL;
     const uint32_t n_threads = report->asked->n_threads;
     VLY_TRY(vly_connectome_build(report->genome, n_threads, &whole, error));
-    if (report->asked->json != NULL)
+    if (report->asked->json)
         json_text(&report->json, "no_part", why->message);
     whole_print(report, whole, vly_connectome_digest(whole, n_threads), NULL);
     tool_message("note: %s", why->message);
@@ -198,7 +198,7 @@ out:
 static void report_begin(ranks_report *report)
 {
     const check_ranks *asked = report->asked;
-    if (asked->json == NULL) {
+    if (!asked->json) {
         tool_print("%6s %14s %18s %12s %12s %10s  %s\n", "rank", "neurons",
                    "synapses", "bytes", "peak", "time", "digest");
         return;
@@ -213,11 +213,11 @@ static vly_status report_end(ranks_report *report, vly_error *error)
 {
     size_t n_text;
     const char *path = report->asked->json;
-    if (path == NULL)
+    if (!path)
         return VLY_OK;
     json_object_end(&report->json);
     const char *text = json_finish(&report->json, &n_text);
-    if (text == NULL)
+    if (!text)
         return vly_fail_nomem(error, report->json.capacity, "JSON");
     return vly_writer_save(path, text, n_text, error);
 }
@@ -238,7 +238,7 @@ static vly_status parts_build(ranks_report *report, vly_error *why)
         report->digest = vly_digest_add(report->digest, part.digest);
     }
 out:
-    if (asked->json != NULL)
+    if (asked->json)
         json_array_end(&report->json);
     return status;
 }
@@ -253,7 +253,7 @@ vly_status check_ranks_run(const vly_genome *genome, const check_ranks *asked,
     *differs = false;
     json_init(&report.json, true);
     report.first = vly_malloc(asked->n_ranks + (size_t)1, sizeof *report.first);
-    if (report.first == NULL)
+    if (!report.first)
         VLY_TRY(vly_fail_nomem(error, asked->n_ranks * UINT64_C(4), "ranks"));
     VLY_TRY(vly_ranks_cut_genome(genome, asked->n_ranks, report.first, error));
     report_begin(&report);

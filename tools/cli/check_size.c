@@ -131,7 +131,7 @@ void check_size_of(const vly_genome *genome, check_size *size)
         double n = check_pair_synapses(genome, pair);
         /* target, weight, and a delay if delays differ */
         double each = 6.0 + (pair->delay_ms.kind != VLY_VALUE_NUMBER);
-        each += pair->plasticity != NULL ? 4.0 : 0.0; /* at burst 0 */
+        each += pair->plasticity ? 4.0 : 0.0; /* at burst 0 */
         size->synapses += n;
         size->exact = size->exact && check_pair_exact(pair);
         size->bytes += n * each + 8.0 * genome->areas[pair->from].n_neurons;

@@ -81,8 +81,8 @@ static void print_areas(const vly_genome *genome)
         const vly_area *area = &genome->areas[a];
         char model[64];
         snprintf(model, sizeof model, "%s%s",
-                 area->generator != NULL ? "generator " : "",
-                 area->generator != NULL ? area->generator : area->model->id);
+                 area->generator ? "generator " : "",
+                 area->generator ? area->generator : area->model->id);
         tool_print("%-*s %-*s %14s %12s\n", TOOL_COLUMN(area->name, 24),
                    TOOL_COLUMN(model, 18), tool_thousands(area->n_neurons),
                    tool_bytes(vly_count_of(check_area_bytes(area))));
@@ -93,7 +93,7 @@ static void weight_text(const vly_pair *pair, char *text, size_t n)
 {
     char value[64];
     value_text(&pair->weight, value, sizeof value);
-    if (pair->rule == VLY_RULE_FILE && pair->edges->weight != NULL)
+    if (pair->rule == VLY_RULE_FILE && pair->edges->weight)
         snprintf(text, n, "from the file");
     else if (pair->rule == VLY_RULE_DISTANCE && pair->space.weight_slope != 0.0)
         snprintf(text, n, "%s %+.4g d", value, pair->space.weight_slope);
@@ -105,7 +105,7 @@ static void delay_text(const vly_pair *pair, char *text, size_t n)
 {
     char value[64];
     value_text(&pair->delay_ms, value, sizeof value);
-    if (pair->rule == VLY_RULE_FILE && pair->edges->delay != NULL)
+    if (pair->rule == VLY_RULE_FILE && pair->edges->delay)
         snprintf(text, n, "from the file");
     else if (pair->rule == VLY_RULE_DISTANCE &&
              pair->space.delay_slope_ms != 0.0)
@@ -158,11 +158,10 @@ static void print_pairs(const vly_genome *genome, const vly_connectome *built)
         pair_text(genome, pair, between, sizeof between);
         weight_text(pair, weight, sizeof weight);
         delay_text(pair, delay, sizeof delay);
-        bool exact = check_pair_exact(pair) || built != NULL;
+        bool exact = check_pair_exact(pair) || built;
         uint64_t n =
-            built != NULL
-                ? built_synapses(built, i)
-                : vly_count_of(check_pair_synapses(genome, pair) + 0.5);
+            built ? built_synapses(built, i)
+                  : vly_count_of(check_pair_synapses(genome, pair) + 0.5);
         tool_print(pair_format, TOOL_COLUMN(pair->map, 14),
                    TOOL_COLUMN(between, 20), vly_rules[pair->rule].name,
                    exact ? "" : "~", exact ? 16 : 15, tool_thousands(n), weight,
@@ -215,7 +214,7 @@ static void print_stimuli(const vly_genome *genome)
         const vly_stimulus *stimulus = &genome->stimuli[i];
         const vly_area *to = &genome->areas[stimulus->to];
         n_pieces = count_pieces(genome, i, &n_neurons);
-        if (to->generator != NULL)
+        if (to->generator)
             continue;
         if (n++ == 0)
             tool_print("\n%-20s %-10s %-20s %14s\n", "stimulus", "kind", "to",
@@ -262,7 +261,7 @@ static void print_hashes(const vly_genome *genome, const vly_connectome *built,
                          uint32_t n_threads)
 {
     tool_print("genome hash   %s\n", tool_hash_text(genome->hash.lane));
-    if (built == NULL)
+    if (!built)
         return;
     uint64_t digest[2];
     vly_connectome_get_digest(built, n_threads, digest);
@@ -277,7 +276,7 @@ static void print_sums(const vly_genome *genome, const vly_connectome *built)
     double biological_ms = (double)genome->n_bursts * genome->dt_ms;
     uint64_t available = vly_memory_available();
     tool_print("\nneurons       %s\n", tool_thousands(genome->n_neurons));
-    if (built != NULL) {
+    if (built) {
         tool_print("synapses      %s (compiled)\n",
                    tool_thousands(built->desc.n_synapses));
         tool_print("memory        connectome %s\n", tool_bytes(built->n_bytes));
@@ -306,9 +305,8 @@ static void print_check(const vly_genome *genome, const vly_connectome *built,
                         uint32_t n_threads)
 {
     tool_plain_text title;
-    tool_print("%s%s%s: ok\n\n", genome->path,
-               genome->title != NULL ? ", " : "",
-               genome->title != NULL ? tool_plain(genome->title, &title) : "");
+    tool_print("%s%s%s: ok\n\n", genome->path, genome->title ? ", " : "",
+               genome->title ? tool_plain(genome->title, &title) : "");
     print_areas(genome);
     print_pairs(genome, built);
     learning_print(genome);
@@ -316,7 +314,7 @@ static void print_check(const vly_genome *genome, const vly_connectome *built,
     print_sums(genome, built);
     print_hashes(genome, built, n_threads);
     tool_notes(genome);
-    if (built != NULL) {
+    if (built) {
         note_empty(genome, built);
         weight_notes(genome, built);
     } else
@@ -330,7 +328,7 @@ static bool ranks_asked(const tool_args *args, check_ranks *asked)
     *asked = (check_ranks){.n_threads = tool_threads(args),
                            .json = tool_text(args, "json")};
     if (!tool_has(args, "ranks")) {
-        if (!tool_has(args, "rank") && asked->json == NULL)
+        if (!tool_has(args, "rank") && !asked->json)
             return true;
         tool_message("--rank and --json need --ranks");
         return false;

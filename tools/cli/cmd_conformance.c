@@ -50,13 +50,12 @@ static int list_all(void)
         tool_print("%-20s %s\n", entry.name, entry.about);
     }
     tool_print("\nscenarios:");
-    for (uint32_t i = 0; vly_conformance_scenario(i) != NULL; i++)
+    for (uint32_t i = 0; vly_conformance_scenario(i); i++)
         tool_print(" %s", vly_conformance_scenario(i));
     tool_print("\n\n%u cases of %s, as in fp16-fp16-fp32.nt.17x63x65.bias\n"
                "scenarios:",
                vly_gemm_table.n_cases, vly_gemm_table.interface_id);
-    for (const accel_scenario *s = vly_gemm_table.scenarios; s->name != NULL;
-         s++)
+    for (const accel_scenario *s = vly_gemm_table.scenarios; s->name; s++)
         tool_print(" %s", s->name);
     tool_print("\n");
     return TOOL_EXIT_DONE;
@@ -78,7 +77,7 @@ static int print_net(const char *name)
         return TOOL_EXIT_DONE;
     }
     const char *near = tool_nearest(name, net_name, NULL);
-    if (near != NULL)
+    if (near)
         tool_message("no net %s; did you mean %s?", name, near);
     else
         tool_message("no net %s; --list names them", name);
@@ -152,15 +151,15 @@ static vly_status save(report *r, const vly_conformance_counts *counts,
     json_u64(&r->json, "failed", counts->n[VLY_CONFORMANCE_FAILED]);
     json_object_end(&r->json);
     const char *text = json_finish(&r->json, &n_text);
-    return text != NULL ? vly_writer_save(path, text, n_text, error)
-                        : vly_fail_nomem(error, r->json.capacity, "JSON");
+    return text ? vly_writer_save(path, text, n_text, error)
+                : vly_fail_nomem(error, r->json.capacity, "JSON");
 }
 
 static void begin_report(report *r, const char *path,
                          const vly_plugin_info *info)
 {
     *r = (report){.has_json = path != NULL,
-                  .is_quiet = path != NULL && strcmp(path, "-") == 0};
+                  .is_quiet = path && strcmp(path, "-") == 0};
     json_init(&r->json, true);
     json_object(&r->json, NULL);
     json_text(&r->json, "plugin", info->id);
@@ -177,10 +176,10 @@ static const char *accelerator_interface(const vly_plugin_info *info)
 {
     static const char *const interfaces[] = {
         VLY_GEMM_INTERFACE, VLY_ATTENTION_INTERFACE, VLY_WKV_INTERFACE};
-    if (strstr(info->interfaces, VLY_BACKEND_INTERFACE) != NULL)
+    if (strstr(info->interfaces, VLY_BACKEND_INTERFACE))
         return NULL;
     for (size_t i = 0; i < sizeof interfaces / sizeof interfaces[0]; i++)
-        if (strstr(info->interfaces, interfaces[i]) != NULL)
+        if (strstr(info->interfaces, interfaces[i]))
             return interfaces[i];
     return NULL;
 }
@@ -197,25 +196,25 @@ static vly_status accelerate(const tool_args *args,
                                          .on_begin = on_begin,
                                          .on_result = on_result,
                                          .arg = r};
-    vly_status status = vly_accelerator_find(
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accelerator_find(
         registry, accelerator_interface(info), info->id,
-        (uint32_t)tool_count(args, "threads", 1), &accelerator, error);
-    if (status != VLY_OK)
-        return status;
+        (uint32_t)tool_count(args, "threads", 1), &accelerator, error));
     accelerator.device.index = (uint32_t)tool_count(args, "device", 0);
     accelerator.device.options = tool_text(args, "options");
     const accel_table *const *tables = vly_accel_tables(&accelerator);
-    if (*tables == NULL)
+    if (!*tables)
         return vly_fail(error, VLY_E_UNSUPPORTED,
                         "plugin %s: there is no conformance table for %s",
                         info->id, info->interfaces);
-    for (; *tables != NULL; tables++) {
+    for (; *tables; tables++) {
         vly_conformance_counts more =
             vly_accel_conformance_run(&conformance, *tables);
         for (int i = 0; i < 3; i++)
             counts->n[i] += more.n[i];
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status conform_backend(const tool_args *args,
@@ -233,15 +232,15 @@ static vly_status conform_backend(const tool_args *args,
         .on_begin = on_begin,
         .on_result = on_result,
         .arg = r};
-    vly_status status =
-        vly_registry_backend(registry, info->id, &conformance.backend, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_registry_backend(registry, info->id, &conformance.backend, error));
     if (vly_registry_backend(registry, "cpu", &conformance.other, NULL) !=
         VLY_OK)
         conformance.other = NULL;
     *counts = vly_conformance_run(&conformance);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static int conform(const tool_args *args, vly_registry **registry,
@@ -258,10 +257,10 @@ static int conform(const tool_args *args, vly_registry **registry,
         return tool_fail(error);
     begin_report(&r, path, &info);
     vly_status status =
-        accelerator_interface(&info) != NULL
+        accelerator_interface(&info)
             ? accelerate(args, *registry, &info, &r, &counts, error)
             : conform_backend(args, *registry, &info, &r, &counts, error);
-    if (status == VLY_OK && path != NULL)
+    if (status == VLY_OK && path)
         status = save(&r, &counts, path, error);
     if (status != VLY_OK) {
         json_deinit(&r.json);
@@ -285,7 +284,7 @@ static int run(const tool_args *args)
     vly_registry *registry = NULL;
     if (tool_has(args, "list"))
         return list_all();
-    if (tool_text(args, "print") != NULL)
+    if (tool_text(args, "print"))
         return print_net(tool_text(args, "print"));
     if (args->n_positional == 0) {
         tool_message("conformance: which plugin? As in volley conformance "

@@ -41,11 +41,11 @@ static vly_status add_templates(template_list *list, const char *within,
                                 vly_error *error)
 {
     char *path = vly_format("%s/%s", list->folder, within);
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, PATH_MAX, "a file name");
     DIR *folder = opendir(path);
     vly_free(path);
-    if (folder == NULL)
+    if (!folder)
         return vly_fail(error, VLY_E_IO, "%s/%s: cannot be opened",
                         list->folder, within);
     const struct dirent *entry;
@@ -55,7 +55,7 @@ static vly_status add_templates(template_list *list, const char *within,
             continue;
         list->names[list->n] =
             vly_format("%s%.*s", within, (int)n - 5, entry->d_name);
-        if (list->names[list->n] != NULL)
+        if (list->names[list->n])
             list->n++;
     }
     closedir(folder);
@@ -86,12 +86,11 @@ static void print_list(const template_list *list)
         vly_genome *genome = NULL;
         vly_genome_info info = {.struct_size = sizeof info};
         char *path = vly_format("%s/%s.toml", list->folder, list->names[i]);
-        if (path != NULL &&
-            vly_genome_load(path, NULL, 0, &genome, &error) == VLY_OK &&
+        if (path && vly_genome_load(path, NULL, 0, &genome, &error) == VLY_OK &&
             vly_genome_get_info(genome, &info) == VLY_OK)
             tool_print("%-26s %12s neurons  %s\n", list->names[i],
                        tool_thousands(info.n_neurons),
-                       info.title != NULL ? info.title : "");
+                       info.title ? info.title : "");
         vly_genome_destroy(genome);
         vly_free(path);
     }
@@ -105,12 +104,12 @@ static vly_status read_text(const char *path, char **text, size_t *n_text,
                             vly_error *error)
 {
     FILE *file = NULL;
-    vly_status status = vly_reading_open(path, VLY_READ_FILE, &file, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_FILE, &file, error));
     status = vly_reading_whole(file, path, "a genome", TEMPLATE_BYTES_MAX, text,
                                n_text, error);
     fclose(file);
+out:
     return status;
 }
 
@@ -122,18 +121,17 @@ static vly_status copy(const tool_args *args, const template_list *list,
     char *text = NULL;
     size_t n_text = 0;
     vly_status status = VLY_OK;
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, PATH_MAX, "a file name");
     VLY_TRY(output_apart(output, path, "the template", error));
     VLY_TRY(read_text(path, &text, &n_text, error));
-    if (output != NULL && strcmp(output, "-") != 0 &&
-        access(output, F_OK) == 0 && !tool_has(args, "force"))
+    if (output && strcmp(output, "-") != 0 && access(output, F_OK) == 0 &&
+        !tool_has(args, "force"))
         VLY_TRY(vly_fail(error, VLY_E_INVALID,
                          "%s is there already, wanted another name or --force",
                          output));
-    VLY_TRY(
-        vly_writer_save(output != NULL ? output : "-", text, n_text, error));
-    if (output != NULL && strcmp(output, "-") != 0)
+    VLY_TRY(vly_writer_save(output ? output : "-", text, n_text, error));
+    if (output && strcmp(output, "-") != 0)
         tool_message("%s: from %s; `volley check %s` says what it makes",
                      output, name, output);
 out:
@@ -150,7 +148,7 @@ static vly_status make(const tool_args *args, const template_list *list,
         if (strcmp(list->names[i], name) == 0)
             return copy(args, list, name, error);
     const char *near = tool_nearest(name, name_at, list);
-    if (near != NULL)
+    if (near)
         return vly_fail(error, VLY_E_INVALID,
                         "no template %s; did you mean %s?", name, near);
     return vly_fail(error, VLY_E_INVALID,
@@ -161,7 +159,7 @@ static int run(const tool_args *args)
 {
     vly_error error = VLY_ERROR_INIT;
     template_list *list = vly_calloc(1, sizeof *list);
-    if (list == NULL) {
+    if (!list) {
         tool_message("out of memory");
         return TOOL_EXIT_NOMEM;
     }

@@ -49,7 +49,7 @@ static devices devices_of(const vly_registry *registry,
     const void *table = NULL;
     vly_memory memory;
     vly_error error = VLY_ERROR_INIT;
-    if (backend != NULL)
+    if (backend)
         return (devices){info->id, backend->device_count, backend->device_info};
     if (info->status == VLY_OK &&
         vly_registry_interface(registry, info->id, VLY_MEMORY_INTERFACE, &table,
@@ -116,7 +116,7 @@ static bool usage_of(const char *id, uint32_t index, vly_device_usage *usage)
 
 static void print_devices(const devices *all)
 {
-    uint32_t n = all->count != NULL ? all->count() : 0;
+    uint32_t n = all->count ? all->count() : 0;
     for (uint32_t i = 0; i < n; i++) {
         tool_plain_text a;
         tool_plain_text b;
@@ -162,7 +162,7 @@ static void print_plugin(const vly_registry *registry,
 
 static void put_devices(const devices *all, json_writer *json)
 {
-    uint32_t n = all->count != NULL ? all->count() : 0;
+    uint32_t n = all->count ? all->count() : 0;
     json_array(json, "devices");
     for (uint32_t i = 0; i < n; i++) {
         vly_device_info device = {.struct_size = sizeof device};
@@ -236,9 +236,8 @@ static vly_status save(const vly_registry *registry, const char *path,
     json_array_end(&json);
     json_object_end(&json);
     const char *text = json_finish(&json, &n_text);
-    vly_status status = text != NULL
-                            ? vly_writer_save(path, text, n_text, error)
-                            : vly_fail_nomem(error, json.capacity, "JSON");
+    vly_status status = text ? vly_writer_save(path, text, n_text, error)
+                             : vly_fail_nomem(error, json.capacity, "JSON");
     json_deinit(&json);
     return status;
 }
@@ -251,9 +250,9 @@ static int run(const tool_args *args)
         return tool_fail(&error);
     const char *path = tool_text(args, "json");
     uint32_t n = vly_registry_count(registry);
-    if (path != NULL)
+    if (path)
         save(registry, path, &error);
-    for (uint32_t i = 0; path == NULL && i < n; i++) {
+    for (uint32_t i = 0; !path && i < n; i++) {
         vly_plugin_info info = {.struct_size = sizeof info};
         if (vly_registry_info(registry, i, &info) == VLY_OK)
             print_plugin(registry, &info);

@@ -44,26 +44,26 @@ typedef struct validation {
 /* Cuts the list at its commas; "cpu,erring,at=5" is cpu and "erring,at=5". */
 static vly_status split(validation *v, const char *text, vly_error *error)
 {
-    if (text == NULL)
+    if (!text)
         return vly_fail(error, VLY_E_INVALID,
                         "--backends is missing, as in --backends cpu:1,cpu:4");
     v->list = vly_strdup(text);
-    if (v->list == NULL)
+    if (!v->list)
         return vly_fail_nomem(error, strlen(text), "a list");
     char *at = v->list;
-    while (at != NULL) {
+    while (at) {
         if (v->n == VLY_VALIDATE_NETS)
             return vly_fail(error, VLY_E_INVALID,
                             "--backends names more than %u", VLY_VALIDATE_NETS);
         v->names[v->n++] = at;
         char *comma = strchr(at, ',');
-        while (comma != NULL) {
+        while (comma) {
             size_t n = strcspn(comma + 1, ",=");
             if (comma[1 + n] != '=')
                 break;
             comma = strchr(comma + 1, ',');
         }
-        if (comma != NULL)
+        if (comma)
             *comma++ = '\0';
         at = comma;
     }

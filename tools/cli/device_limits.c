@@ -115,13 +115,13 @@ static vly_status read_one(const char *text, vly_error *error)
 
 vly_status device_limits_read(const tool_args *args, vly_error *error)
 {
+    vly_status status = VLY_OK;
     const char *text;
     for (uint32_t k = 0; (text = tool_text_at(args, "device-memory", k)); k++) {
-        vly_status status = read_one(text, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(read_one(text, error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- do the devices exist? ----------------------------------------------- */

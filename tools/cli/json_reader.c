@@ -266,15 +266,15 @@ vly_status json_load(const char *path, json_value *value, vly_error *error)
     char *text = NULL;
     size_t n = 0;
     FILE *file = NULL;
-    vly_status status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_STREAM, &file, error));
     status = vly_reading_whole(file, path, "a file of JSON",
                                JSON_FILE_BYTES_MAX, &text, &n, error);
     fclose(file);
     if (status == VLY_OK)
         status = json_parse_bytes(text, n, path, value, error);
     vly_free(text);
+out:
     return status;
 }
 
@@ -290,7 +290,7 @@ void json_free(json_value *value)
 
 const json_value *json_find(const json_value *value, const char *key)
 {
-    if (value == NULL || value->kind != JSON_OBJECT)
+    if (!value || value->kind != JSON_OBJECT)
         return NULL;
     for (uint32_t i = 0; i < value->n_items; i++) {
         if (strcmp(value->items[i].key, key) == 0)
@@ -302,13 +302,12 @@ const json_value *json_find(const json_value *value, const char *key)
 const char *json_find_text(const json_value *value, const char *key)
 {
     const json_value *found = json_find(value, key);
-    return found != NULL && found->kind == JSON_TEXT ? found->text : NULL;
+    return found && found->kind == JSON_TEXT ? found->text : NULL;
 }
 
 double json_find_number(const json_value *value, const char *key,
                         double fallback)
 {
     const json_value *found = json_find(value, key);
-    return found != NULL && found->kind == JSON_NUMBER ? found->number
-                                                       : fallback;
+    return found && found->kind == JSON_NUMBER ? found->number : fallback;
 }

@@ -29,7 +29,7 @@ static void put(json_writer *json, const char *text, size_t n)
     if (n >= json->capacity - json->n_text) {
         size_t capacity = 2 * (json->capacity + n) + 256;
         char *grown = vly_realloc(json->text, capacity, 1);
-        if (grown == NULL) {
+        if (!grown) {
             json->failed = true;
             return;
         }
@@ -90,7 +90,7 @@ static void begin_member(json_writer *json, const char *key)
     if (json->depth > 0)
         break_line(json);
     json->empty = false;
-    if (key == NULL)
+    if (!key)
         return;
     put_quoted(json, key);
     put_text(json, ": ");
@@ -136,7 +136,7 @@ void json_array_end(json_writer *json)
 void json_text(json_writer *json, const char *key, const char *value)
 {
     begin_member(json, key);
-    if (value == NULL)
+    if (!value)
         put_text(json, "null");
     else
         put_quoted(json, value);

@@ -85,7 +85,7 @@ static bool learner_init(const vly_genome *genome,
     const vly_connectome_projection *at = &connectome->projections[p];
     const vly_plasticity *of = genome->pairs[at->pair].plasticity;
     double params[64];
-    if (desc == NULL || of == NULL || of->info->n_params > 64 ||
+    if (!desc || !of || of->info->n_params > 64 ||
         of->info->n_coefs > VLY_RULE_PROGRAM_WORDS ||
         of->info->window) /* steps are whole */
         return false;
@@ -188,7 +188,7 @@ static bool gain_note(const vly_genome *genome,
     double low = at->weight_min < 0.0 ? -at->weight_min : at->weight_min;
     double high = at->weight_max < 0.0 ? -at->weight_max : at->weight_max;
     double most = low > high ? low : high;
-    if (desc->short_term == NULL || pair->short_term == NULL)
+    if (!desc->short_term || !pair->short_term)
         return false;
     double unit =
         vly_power_of_two(-connectome->areas[desc->target_area].q[port]);

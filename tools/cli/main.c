@@ -18,13 +18,13 @@ static const tool_command *const commands[] = {TOOL_COMMANDS(TOOL_ADDRESS)
 static const char *command_name(const void *context, uint32_t k)
 {
     (void)context;
-    return commands[k] != NULL ? commands[k]->name : NULL;
+    return commands[k] ? commands[k]->name : NULL;
 }
 
 static void print_usage(FILE *file)
 {
     fprintf(file, "usage: volley COMMAND [ARGUMENTS]\n\n");
-    for (uint32_t k = 0; commands[k] != NULL; k++)
+    for (uint32_t k = 0; commands[k]; k++)
         fprintf(file, "  %-10s %s\n", commands[k]->name, commands[k]->summary);
     fprintf(file,
             "\n"
@@ -66,7 +66,7 @@ static int run_command(const tool_command *command, int argc, char **argv,
 static const tool_command *find_command(const char *name)
 {
     uint32_t k = 0;
-    while (commands[k] != NULL && strcmp(commands[k]->name, name) != 0)
+    while (commands[k] && strcmp(commands[k]->name, name) != 0)
         k++;
     return commands[k];
 }
@@ -78,14 +78,14 @@ static const char *subcommand_name(const void *context, uint32_t k)
 {
     const tool_command *group = context;
     const tool_command *command = group->subcommands[k];
-    return command != NULL ? command->name + strlen(group->name) + 1 : NULL;
+    return command ? command->name + strlen(group->name) + 1 : NULL;
 }
 
 static const tool_command *find_subcommand(const tool_command *group,
                                            const char *name)
 {
     uint32_t k = 0;
-    while (group->subcommands[k] != NULL &&
+    while (group->subcommands[k] &&
            strcmp(subcommand_name(group, k), name) != 0)
         k++;
     return group->subcommands[k];
@@ -95,7 +95,7 @@ static void print_group(const tool_command *group, FILE *file)
 {
     fprintf(file, "usage: volley %s SUBCOMMAND [ARGUMENTS]\n\n%s\n\n",
             group->name, group->summary);
-    for (uint32_t k = 0; group->subcommands[k] != NULL; k++)
+    for (uint32_t k = 0; group->subcommands[k]; k++)
         fprintf(file, "  %-10s %s\n", subcommand_name(group, k),
                 group->subcommands[k]->summary);
     fprintf(file, "\n`volley %s SUBCOMMAND --help` lists the options.\n",
@@ -105,7 +105,7 @@ static void print_group(const tool_command *group, FILE *file)
 static int run_group(const tool_command *group, int argc, char **argv)
 {
     const char *name = argc > 2 ? argv[2] : NULL;
-    if (name == NULL) {
+    if (!name) {
         print_group(group, stderr);
         return TOOL_EXIT_WRONG;
     }
@@ -114,11 +114,11 @@ static int run_group(const tool_command *group, int argc, char **argv)
         return TOOL_EXIT_DONE;
     }
     const tool_command *command = find_subcommand(group, name);
-    if (command != NULL)
+    if (command)
         return run_command(command, argc, argv, 3);
     tool_plain_text text;
     const char *near = tool_nearest(name, subcommand_name, group);
-    if (near != NULL)
+    if (near)
         tool_message("unknown subcommand %s %s; did you mean %s?", group->name,
                      tool_plain(name, &text), near);
     else
@@ -131,22 +131,22 @@ static int run_group(const tool_command *group, int argc, char **argv)
  * a group. */
 static int help(const char *name, const char *subcommand)
 {
-    const tool_command *command = name != NULL ? find_command(name) : NULL;
+    const tool_command *command = name ? find_command(name) : NULL;
     const tool_command *group = command;
-    if (group != NULL && group->subcommands != NULL && subcommand != NULL)
+    if (group && group->subcommands && subcommand)
         command = find_subcommand(group, subcommand);
-    if (command != NULL && command->subcommands != NULL)
+    if (command && command->subcommands)
         print_group(command, stdout);
-    else if (command != NULL)
+    else if (command)
         tool_help_print(command, stdout);
-    else if (group != NULL)
+    else if (group)
         tool_message("unknown subcommand %s %s; `volley %s --help` lists them",
                      group->name, subcommand, group->name);
-    else if (name != NULL)
+    else if (name)
         tool_message("unknown command %s; `volley help` lists them", name);
     else
         print_usage(stdout);
-    return name == NULL || command != NULL ? TOOL_EXIT_DONE : TOOL_EXIT_WRONG;
+    return !name || command ? TOOL_EXIT_DONE : TOOL_EXIT_WRONG;
 }
 
 /* A file in the place of a command: the message names the command for it. */
@@ -175,7 +175,7 @@ static bool instead_of_command(const char *name)
 static int dispatch(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
-    if (name == NULL) {
+    if (!name) {
         print_usage(stderr);
         return TOOL_EXIT_WRONG;
     }
@@ -188,9 +188,9 @@ static int dispatch(int argc, char **argv)
         return TOOL_EXIT_DONE;
     }
     const tool_command *command = find_command(name);
-    if (command != NULL && command->subcommands != NULL)
+    if (command && command->subcommands)
         return run_group(command, argc, argv);
-    if (command != NULL)
+    if (command)
         return run_command(command, argc, argv, 2);
     if (strcmp(name, "help") == 0)
         return help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
@@ -198,7 +198,7 @@ static int dispatch(int argc, char **argv)
         return TOOL_EXIT_WRONG;
     const char *near = tool_nearest(name, command_name, NULL);
     const char *what = name[0] == '-' ? "option" : "command";
-    if (near != NULL)
+    if (near)
         tool_message("unknown %s %s; did you mean %s?", what, name, near);
     else
         tool_message("unknown %s %s; `volley --help` lists them", what, name);

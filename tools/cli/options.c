@@ -54,7 +54,7 @@ const char *tool_nearest(const char *text,
     uint32_t best_distance = (uint32_t)(strlen(text) + 2) / 3 + 1;
     for (uint32_t k = 0;; k++) {
         const char *name = next(context, k);
-        if (name == NULL)
+        if (!name)
             return best;
         uint32_t d = vly_suggest_distance(text, name);
         if (d < best_distance) {
@@ -67,17 +67,17 @@ const char *tool_nearest(const char *text,
 const tool_option *tool_option_at(const tool_command *command, uint32_t k)
 {
     uint32_t n = 0;
-    while (command->options[n].name != NULL && n < k)
+    while (command->options[n].name && n < k)
         n++;
-    if (command->options[n].name != NULL)
+    if (command->options[n].name)
         return &command->options[n];
-    return command->more != NULL ? command->more(k - n) : NULL;
+    return command->more ? command->more(k - n) : NULL;
 }
 
 static const char *option_name(const void *context, uint32_t k)
 {
     const tool_option *option = tool_option_at(context, k);
-    return option != NULL ? option->name : NULL;
+    return option ? option->name : NULL;
 }
 
 static const tool_option *find(const tool_command *command, const char *name,
@@ -108,7 +108,7 @@ static bool unknown(const tool_command *command, const char *name,
     char text[64];
     snprintf(text, sizeof text, "%.*s", (int)n_name, name);
     const char *near = tool_nearest(text, option_name, command);
-    if (near != NULL)
+    if (near)
         tool_message("unknown option --%s; did you mean --%s?", text, near);
     else
         tool_message("unknown option --%s; `volley %s --help` lists them", text,
@@ -162,8 +162,7 @@ static bool add_value(tool_args *args, const tool_option *option,
         read = tool_read_count(text, &value->count);
     else if (option->kind == TOOL_NUMBER)
         read = tool_read_number(text, &value->number);
-    if (option->kind == TOOL_CHOICE && text != NULL &&
-        !is_choice(option, text)) {
+    if (option->kind == TOOL_CHOICE && text && !is_choice(option, text)) {
         tool_message("--%s is \"%s\", wanted one of %s", option->name, text,
                      option->metavar);
         return false;
@@ -194,13 +193,13 @@ static bool parse_option(tool_args *args, int argc, char **argv, int *at)
         if (name[n_name] == '=')
             value = name + n_name + 1;
         option = find(command, name, n_name);
-        if (option == NULL && n_name == 4 && strncmp(name, "help", 4) == 0)
+        if (!option && n_name == 4 && strncmp(name, "help", 4) == 0)
             option = &help_option;
-        if (option == NULL)
+        if (!option)
             return unknown(command, name, n_name);
     } else {
         option = find_letter(command, word[1]);
-        if (option == NULL) {
+        if (!option) {
             tool_message("unknown option -%c; `volley %s --help` lists them",
                          word[1], command->name);
             return false;
@@ -209,17 +208,17 @@ static bool parse_option(tool_args *args, int argc, char **argv, int *at)
             value = word + 2;
     }
     if (option->kind == TOOL_FLAG) {
-        if (value == NULL)
+        if (!value)
             return add_value(args, option, NULL);
         tool_message("--%s takes no value", option->name);
         return false;
     }
     bool choice = option->kind == TOOL_CHOICE || option->kind == TOOL_OPTIONAL;
-    if (value == NULL && *at + 1 < argc &&
+    if (!value && *at + 1 < argc &&
         (!choice ||
          (option->kind == TOOL_CHOICE && is_choice(option, argv[*at + 1]))))
         value = argv[++*at];
-    if (value == NULL && !choice) {
+    if (!value && !choice) {
         tool_message("--%s wants a value: %s", option->name, option->metavar);
         return false;
     }
@@ -231,7 +230,7 @@ static bool parse_option(tool_args *args, int argc, char **argv, int *at)
 static bool refuse_word(const tool_args *args, const char *word,
                         const tool_option *before, const char *after)
 {
-    if (before != NULL)
+    if (before)
         tool_message("--%s is \"%s\", wanted one of %s", before->name, after,
                      before->metavar);
     else
@@ -245,8 +244,8 @@ static const tool_option *without_value(const tool_args *args, const char *word)
 {
     const tool_value *last =
         args->n_values > 0 ? &args->values[args->n_values - 1] : NULL;
-    return last != NULL && last->option->kind == TOOL_CHOICE &&
-                   last->text == NULL && word[0] == '-'
+    return last && last->option->kind == TOOL_CHOICE && !last->text &&
+                   word[0] == '-'
                ? last->option
                : NULL;
 }
@@ -260,7 +259,7 @@ static bool parse_words(tool_args *args, int argc, char **argv, int first)
     for (int at = first; at < argc; at++) {
         const char *word = argv[at];
         bool positional = !options || word[0] != '-' || word[1] == '\0';
-        if (positional && before == NULL && at > first) {
+        if (positional && !before && at > first) {
             before = without_value(args, argv[at - 1]);
             after = word;
         }
@@ -297,7 +296,7 @@ bool tool_args_parse(const tool_command *command, int argc, char **argv,
                         .argv = argv};
     args->positional = vly_calloc(most, sizeof *args->positional);
     args->values = vly_calloc(most, sizeof *args->values);
-    if (args->positional == NULL || args->values == NULL) {
+    if (!args->positional || !args->values) {
         vly_error error = VLY_ERROR_INIT;
         vly_fail_nomem(&error, most * sizeof *args->values, "the options");
         args->exit_code = tool_fail(&error);
@@ -319,8 +318,7 @@ static void print_option(const tool_option *option, FILE *file)
     if (option->letter != 0)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(left, sizeof left, "%s--%s%s%s%s", letter, option->name,
-             option->metavar != NULL ? " " : "",
-             option->metavar != NULL ? option->metavar : "",
+             option->metavar ? " " : "", option->metavar ? option->metavar : "",
              option->repeat ? " ..." : "");
     fprintf(file, "  %-26s %s\n", left, option->text);
 }
@@ -333,7 +331,7 @@ void tool_help_print(const tool_command *command, FILE *file)
     for (uint32_t k = 0; (option = tool_option_at(command, k)) != NULL; k++)
         print_option(option, file);
     print_option(&help_option, file);
-    if (command->details != NULL)
+    if (command->details)
         fprintf(file, "\n%s", command->details);
 }
 
@@ -361,17 +359,17 @@ const char *tool_text(const tool_args *args, const char *name)
 const char *tool_text_at(const tool_args *args, const char *name, uint32_t k)
 {
     const tool_value *value = value_at(args, name, k);
-    return value != NULL ? value->text : NULL;
+    return value ? value->text : NULL;
 }
 
 uint64_t tool_count(const tool_args *args, const char *name, uint64_t fallback)
 {
     const tool_value *value = value_at(args, name, 0);
-    return value != NULL ? value->count : fallback;
+    return value ? value->count : fallback;
 }
 
 double tool_number(const tool_args *args, const char *name, double fallback)
 {
     const tool_value *value = value_at(args, name, 0);
-    return value != NULL ? value->number : fallback;
+    return value ? value->number : fallback;
 }

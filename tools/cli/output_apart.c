@@ -22,7 +22,7 @@ static void find_real(const char *path, char *real, int missing)
     char folder[PATH_MAX];
     char above[PATH_MAX];
     snprintf(real, PATH_MAX, "%s", path);
-    if (strcmp(path, "-") == 0 || realpath(path, folder) != NULL) {
+    if (strcmp(path, "-") == 0 || realpath(path, folder)) {
         if (strcmp(path, "-") != 0)
             memcpy(real, folder, sizeof folder);
         return;
@@ -35,14 +35,14 @@ static void find_real(const char *path, char *real, int missing)
         folder[--n] = '\0';
     const char *name = folder;
     char *slash = strrchr(folder, '/');
-    if (slash != NULL) {
+    if (slash) {
         *slash = '\0';
         name = slash + 1;
     }
-    const char *parent = slash == NULL ? "." : slash == folder ? "/" : folder;
+    const char *parent = !slash ? "." : slash == folder ? "/" : folder;
     if (missing > 0)
         find_real(parent, above, missing - 1);
-    else if (realpath(parent, above) == NULL)
+    else if (!realpath(parent, above))
         snprintf(above, sizeof above, "%s", parent);
     if (strlen(above) + strlen(name) + 2 <= PATH_MAX) {
         strcpy(real, above);
@@ -88,7 +88,7 @@ static vly_status refuse(const char *output, const char *input,
 static bool stat_beside(const char *output, struct stat *info)
 {
     char *beside = vly_format("%s" VLY_TEMPORARY_SUFFIX, output);
-    const bool there = beside != NULL && lstat(beside, info) == 0;
+    const bool there = beside && lstat(beside, info) == 0;
     vly_free(beside);
     return there && S_ISREG(info->st_mode);
 }
@@ -107,7 +107,7 @@ vly_status output_apart(const char *output, const char *input, const char *what,
 {
     struct stat beside;
     struct stat info;
-    if (output == NULL || input == NULL || strcmp(output, "-") == 0 ||
+    if (!output || !input || strcmp(output, "-") == 0 ||
         strcmp(input, "-") == 0)
         return VLY_OK;
     if (tool_is_same_file(output, input))
@@ -124,22 +124,21 @@ vly_status output_apart_genome(const char *output, const vly_genome *genome,
     struct stat info;
     static const char what[] = "a file that the genome reads";
     const char *input = NULL;
-    if (output == NULL || strcmp(output, "-") == 0)
+    if (!output || strcmp(output, "-") == 0)
         return VLY_OK;
     if (stat(output, &info) == 0 && S_ISREG(info.st_mode))
         input = vly_genome_find_input(genome, &info);
-    if (input != NULL)
+    if (input)
         return refuse(output, input, what, error);
     if (stat_beside(output, &info))
         input = vly_genome_find_input(genome, &info);
-    return input == NULL ? VLY_OK : refuse_beside(output, input, what, error);
+    return !input ? VLY_OK : refuse_beside(output, input, what, error);
 }
 
 static bool is_picture(const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return dot != NULL &&
-           (strcmp(dot, ".png") == 0 || strcmp(dot, ".svg") == 0);
+    return dot && (strcmp(dot, ".png") == 0 || strcmp(dot, ".svg") == 0);
 }
 
 vly_status output_apart_folder(const char *output, const char *folder,
@@ -148,7 +147,7 @@ vly_status output_apart_folder(const char *output, const char *folder,
     DIR *entries = opendir(folder);
     const struct dirent *entry;
     vly_status status = VLY_OK;
-    if (entries == NULL)
+    if (!entries)
         return VLY_OK;
     while (status == VLY_OK && (entry = readdir(entries)) != NULL) {
         char *path = is_picture(entry->d_name)
@@ -167,8 +166,8 @@ vly_status outputs_apart(const output_name *outputs, uint32_t n,
                          vly_error *error)
 {
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < i && outputs[i].path != NULL; k++)
-            if (outputs[k].path != NULL &&
+        for (uint32_t k = 0; k < i && outputs[i].path; k++)
+            if (outputs[k].path &&
                 output_is_same(outputs[i].path, outputs[k].path))
                 return vly_fail(error, VLY_E_INVALID,
                                 "%s %.400s and %s %.400s are one file, wanted "

@@ -23,7 +23,7 @@ vly_status output_probe(const char *path, vly_error *error)
     struct stat info;
     vly_status status = VLY_OK;
     VLY_TRY(tool_output_check(path, error));
-    if (path == NULL || strcmp(path, "-") == 0 || stat(path, &info) != 0 ||
+    if (!path || strcmp(path, "-") == 0 || stat(path, &info) != 0 ||
         !S_ISCHR(info.st_mode))
         return VLY_OK;
     const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -43,7 +43,7 @@ static uint64_t room_beside(const char *path)
     struct statvfs disk;
     char folder[PATH_MAX] = ".";
     const char *slash = strrchr(path, '/');
-    if (slash != NULL)
+    if (slash)
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
     /* a file system without blocks does not count them */
     if (statvfs(folder, &disk) != 0 || disk.f_blocks == 0)
@@ -56,7 +56,7 @@ vly_status output_room(const char *path, uint64_t n_bytes, vly_error *error)
 {
     struct stat info;
     struct rlimit limit;
-    if (path == NULL || strcmp(path, "-") == 0 ||
+    if (!path || strcmp(path, "-") == 0 ||
         (lstat(path, &info) == 0 && !S_ISREG(info.st_mode)))
         return VLY_OK;
     const uint64_t room = room_beside(path);

@@ -18,7 +18,7 @@ bool tool_prefix(char *folder, size_t capacity)
     if (!vly_own_folder(folder, capacity))
         return false;
     char *slash = strrchr(folder, '/');
-    if (slash == NULL || slash == folder)
+    if (!slash || slash == folder)
         return false;
     *slash = '\0';
     return true;
@@ -31,15 +31,14 @@ vly_status tool_plugin_first(const char *path, const char **real,
 {
     char *full = realpath(path, NULL);
     int reason = errno;
-    if (full != NULL && strlen(full) < sizeof asked_for)
+    if (full && strlen(full) < sizeof asked_for)
         memcpy(asked_for, full, strlen(full) + 1);
     else
         asked_for[0] = '\0';
     free(full);
     if (asked_for[0] == '\0')
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
-                        full == NULL ? strerror(reason)
-                                     : "its path is too long");
+                        !full ? strerror(reason) : "its path is too long");
     *real = asked_for;
     return VLY_OK;
 }

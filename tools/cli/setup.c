@@ -26,20 +26,20 @@ vly_status tool_overrides_add(tool_overrides *overrides, const char *text,
                               vly_error *error)
 {
     const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text)
+    if (!equals || equals == text)
         return vly_fail(error, VLY_E_INVALID,
                         "--set %s: wanted PATH=VALUE, as in area.E.neurons=100",
                         text);
     size_t n = (size_t)overrides->n + 1;
     vly_override *list =
         vly_realloc(overrides->list, n, sizeof *overrides->list);
-    if (list != NULL)
+    if (list)
         overrides->list = list;
     char **texts = vly_realloc(overrides->texts, n, sizeof *texts);
-    if (texts != NULL)
+    if (texts)
         overrides->texts = texts;
     char *copy = vly_strdup(text);
-    if (list == NULL || texts == NULL || copy == NULL) {
+    if (!list || !texts || !copy) {
         vly_free(copy);
         return vly_fail_nomem(error, n * sizeof *list, "overrides");
     }
@@ -186,10 +186,10 @@ vly_status tool_output_check(const char *path, vly_error *error)
     struct stat info;
     char folder[PATH_MAX] = ".";
     int reason = 0;
-    if (path == NULL || strcmp(path, "-") == 0)
+    if (!path || strcmp(path, "-") == 0)
         return VLY_OK;
     const char *slash = strrchr(path, '/');
-    if (slash != NULL)
+    if (slash)
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
     bool there = stat(path, &info) == 0;
     if (there && S_ISDIR(info.st_mode))
@@ -262,7 +262,7 @@ vly_status tool_genome_missing(const char *path, vly_error *error)
     char *named = vly_format("%s.toml", path);
     const bool near = named && access(named, R_OK) == 0;
     char *shipped = NULL;
-    if (!near && strchr(path, '/') == NULL &&
+    if (!near && !strchr(path, '/') &&
         tool_genomes_folder(folder, sizeof folder, NULL) == VLY_OK) {
         const size_t n = strlen(path);
         const bool ended = n > 5 && strcmp(path + n - 5, ".toml") == 0;
@@ -320,10 +320,9 @@ vly_status tool_build_init(const char *path, const tool_overrides *overrides,
 {
     *build = (tool_build){0};
     uint64_t begin = vly_clock_ns();
-    vly_status status = tool_genome_load(path, overrides->list, overrides->n,
-                                         &build->genome, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(tool_genome_load(path, overrides->list, overrides->n,
+                             &build->genome, error));
     uint64_t loaded = vly_clock_ns();
     build->seconds.load = (double)(loaded - begin) * 1e-9;
     status = vly_connectome_build(build->genome, n_threads, &build->connectome,
@@ -334,6 +333,8 @@ vly_status tool_build_init(const char *path, const tool_overrides *overrides,
     }
     build->seconds.build = (double)(vly_clock_ns() - loaded) * 1e-9;
     return VLY_OK;
+out:
+    return status;
 }
 
 void tool_build_deinit(tool_build *build)

@@ -50,12 +50,12 @@ put_plain(FILE *file, bool keep_lines, const char *format, va_list arguments)
     if (n >= (int)sizeof text && (more = vly_malloc((size_t)n + 1, 1)) != NULL)
         vsnprintf(more, (size_t)n + 1, format, again);
     va_end(again);
-    const char *whole = more != NULL ? more : text;
+    const char *whole = more ? more : text;
     const size_t length = vly_plain(whole, keep_lines, shown, sizeof shown);
     if (length >= sizeof shown &&
         (more_shown = vly_malloc(length + 1, 1)) != NULL)
         vly_plain(whole, keep_lines, more_shown, length + 1);
-    fputs(more_shown != NULL ? more_shown : shown, file);
+    fputs(more_shown ? more_shown : shown, file);
     vly_free(more_shown);
     vly_free(more);
 }
@@ -184,7 +184,7 @@ const char *tool_time_text(void)
     struct timespec now = {0};
     struct tm parts;
     clock_gettime(CLOCK_REALTIME, &now);
-    if (gmtime_r(&now.tv_sec, &parts) == NULL)
+    if (!gmtime_r(&now.tv_sec, &parts))
         return "";
     size_t n = strftime(text, TEXT_BYTES, "%Y-%m-%dT%H:%M:%S", &parts);
     snprintf(text + n, TEXT_BYTES - n, ".%03ldZ", now.tv_nsec / 1000000);
@@ -254,7 +254,7 @@ static void on_signal(int number)
     stopped_ns = now_ns;
     stopped = 1;
     vly_net *net = watched;
-    if (net != NULL)
+    if (net)
         vly_net_stop(net);
 }
 
@@ -265,7 +265,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
 {
     const char *path = guarded;
     (void)context;
-    if (path == NULL || info->si_code != BUS_ADRERR) {
+    if (!path || info->si_code != BUS_ADRERR) {
         signal(number, SIG_DFL);
         return;
     }
@@ -279,12 +279,12 @@ void tool_signals_guard(const char *path)
 {
     static tool_plain_text shown; /* a handler may not make it */
     struct sigaction action;
-    guarded = path != NULL ? tool_plain(path, &shown) : NULL;
+    guarded = path ? tool_plain(path, &shown) : NULL;
     memset(&action, 0, sizeof action);
     sigemptyset(&action.sa_mask);
     action.sa_sigaction = on_bus;
     action.sa_flags = SA_SIGINFO;
-    if (path == NULL)
+    if (!path)
         action.sa_handler = SIG_DFL;
     sigaction(SIGBUS, &action, NULL);
 }

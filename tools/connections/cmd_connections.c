@@ -93,7 +93,7 @@ static vly_status load_checkpoint(connections_job *job, vly_error *error)
 {
     vly_state *state = NULL;
     vly_status status = VLY_OK;
-    if (job->checkpoint == NULL)
+    if (!job->checkpoint)
         return VLY_OK;
     VLY_TRY(vly_state_load(job->checkpoint, &state, error));
     VLY_TRY(tool_registry_create(&job->registry, error));
@@ -122,7 +122,7 @@ static vly_status check_output(const connections_job *job, vly_error *error)
     vly_status status = VLY_OK;
     VLY_TRY(output_probe(output, error));
     VLY_TRY(output_apart(output, job->checkpoint, "the checkpoint", error));
-    status = job->build.genome != NULL
+    status = job->build.genome
                  ? output_apart_genome(output, job->build.genome, error)
                  : output_apart(output, job->path, "the connectome", error);
 out:
@@ -209,7 +209,7 @@ static int run(const tool_args *args)
                            .checkpoint = tool_text(args, "resume"),
                            .n_threads = tool_threads(args)};
     vly_status status = VLY_OK;
-    if (job.output == NULL)
+    if (!job.output)
         job.output = "-";
     VLY_TRY(check_format(job.output, &error));
     VLY_TRY(load_network(&job, args, &error));

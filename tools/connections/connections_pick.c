@@ -15,7 +15,7 @@
 
 static bool is_at(const connections_end *end, const char *area)
 {
-    if (end->name == NULL)
+    if (!end->name)
         return true;
     if (strncmp(area, end->name, end->n_name) != 0)
         return false;
@@ -59,14 +59,14 @@ static bool read_range(char *text, uint32_t n, connections_end *end)
 {
     uint64_t first = 0;
     uint64_t last = 0;
-    char *dash = text != NULL ? strchr(text, '-') : NULL;
-    if (text == NULL)
+    char *dash = text ? strchr(text, '-') : NULL;
+    if (!text)
         return true;
-    if (dash != NULL)
+    if (dash)
         *dash = '\0';
     if (!tool_read_count(text, &first) ||
-        !tool_read_count(dash != NULL ? dash + 1 : text, &last) ||
-        first > last || last >= n)
+        !tool_read_count(dash ? dash + 1 : text, &last) || first > last ||
+        last >= n)
         return false;
     end->first = (uint32_t)first;
     end->end = (uint32_t)last + 1;
@@ -80,17 +80,17 @@ vly_status connections_end_read(const vly_connectome *connectome,
     vly_status status = VLY_OK;
     uint32_t n = 0;
     *end = (connections_end){.name = text, .end = UINT32_MAX};
-    if (text == NULL)
+    if (!text)
         return VLY_OK;
     char *name = vly_strdup(text);
-    if (name == NULL)
+    if (!name)
         return vly_fail_nomem(error, strlen(text), "a name");
     char *colon = strchr(name, ':');
-    if (colon != NULL)
+    if (colon)
         *colon = '\0';
     end->n_name = strlen(name);
     VLY_TRY(find_areas(connectome, option, name, end, &n, error));
-    if (!read_range(colon != NULL ? colon + 1 : NULL, n, end))
+    if (!read_range(colon ? colon + 1 : NULL, n, end))
         status = vly_fail(error, VLY_E_INVALID,
                           "--%s %s: wanted %s:NEURON or %s:FIRST-LAST, of "
                           "neurons 0 to %u",
@@ -137,7 +137,7 @@ static bool is_wanted(const vly_connectome *connectome,
                       const connections_pick *pick,
                       const vly_projection_info *info)
 {
-    return (pick->map == NULL || strcmp(pick->map, info->map) == 0) &&
+    return (!pick->map || strcmp(pick->map, info->map) == 0) &&
            is_at(&pick->source,
                  tool_area_info(connectome, info->source_area).name) &&
            is_at(&pick->target,
@@ -149,7 +149,7 @@ static vly_status check_map(const vly_connectome *connectome, const char *map,
 {
     vly_suggest near = {0};
     char text[VLY_HINT_SIZE];
-    if (map == NULL)
+    if (!map)
         return VLY_OK;
     vly_projection_info before = {0};
     for (uint32_t p = 0; p < count_projections(connectome); p++) {
@@ -160,7 +160,7 @@ static vly_status check_map(const vly_connectome *connectome, const char *map,
             vly_suggest_offer(&near, map, info.map);
         before = info;
     }
-    if (near.best != NULL) /* the name may be a word of the language */
+    if (near.best) /* the name may be a word of the language */
         return vly_fail(error, VLY_E_INVALID,
                         "--map: no map \"%s\" has synapses, did you mean "
                         "\"%s\"?",
@@ -188,12 +188,11 @@ vly_status connections_pairs(const vly_connectome *connectome,
     const uint32_t n_projections = count_projections(connectome);
     vly_projection_info before = {0}; /* of the last pair */
     uint32_t n = 0;
-    vly_status status = check_map(connectome, pick->map, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_map(connectome, pick->map, error));
     connections_pair *made =
         vly_calloc((size_t)n_projections + 1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, n_projections * sizeof *made, "maps");
     for (uint32_t p = 0; p < n_projections; p++) {
         const vly_projection_info info = info_of(connectome, p);
@@ -207,7 +206,8 @@ vly_status connections_pairs(const vly_connectome *connectome,
     }
     *pairs = made;
     *n_pairs = n;
-    return VLY_OK;
+out:
+    return status;
 }
 
 void connections_span(const vly_connectome *connectome,

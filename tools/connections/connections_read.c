@@ -69,7 +69,7 @@ vly_status connections_reader_create(const vly_connectome *connectome,
 
 void connections_reader_destroy(connections_reader *reader)
 {
-    if (reader == NULL)
+    if (!reader)
         return;
     for (uint32_t k = 0; k < CONNECTIONS_PARTS; k++) {
         vly_free(reader->cursors[k].sources);
@@ -107,7 +107,7 @@ static vly_status fill(connections_reader *reader, cursor *one,
     const vly_connectome *connectome = reader->connectome;
     vly_net_projection_info info = {.struct_size = sizeof info};
     vly_status status = VLY_OK;
-    if (reader->net != NULL)
+    if (reader->net)
         VLY_TRY(vly_net_projection(reader->net, NULL, one->projection, &info,
                                    error));
     one->at += one->in_window;
@@ -165,11 +165,10 @@ vly_status connections_reader_next(connections_reader *reader, uint64_t most,
         for (uint32_t k = 0; k < reader->n_cursors; k++) {
             cursor *one = &reader->cursors[k];
             VLY_TRY(settle(reader, one, error));
-            if (one->in_window > 0 &&
-                (next == NULL || key_of(one) < key_of(next)))
+            if (one->in_window > 0 && (!next || key_of(one) < key_of(next)))
                 next = one;
         }
-        if (next == NULL)
+        if (!next)
             break;
         made->sources[made->n] = next->sources[next->taken];
         made->targets[made->n] = next->targets[next->taken];

@@ -87,7 +87,7 @@ static vly_status put_rows(table *made, const connections_rows *rows,
     const size_t n_between = strlen(between);
     vly_status status = VLY_OK;
     char *line = vly_malloc(n_before + n_between + 2 * TEXT_SIZE + 32, 1);
-    if (line == NULL)
+    if (!line)
         return vly_fail_nomem(error, n_before + n_between, "a line");
     for (uint32_t i = 0; i < rows->n; i++) {
         const kept_text *weight = weight_text(made, rows->weights[i]);
@@ -114,7 +114,7 @@ static vly_status put_pair(connections_reader *reader, table *made,
     vly_status status = VLY_OK;
     char *before = vly_format("%s,%s,", pair->map, pair->source);
     char *between = vly_format(",%s,", pair->target);
-    if (before == NULL || between == NULL) {
+    if (!before || !between) {
         status = vly_fail_nomem(error, 4096, "names");
         goto out;
     }
@@ -149,7 +149,7 @@ static vly_status save_table(connections_reader *reader,
     vly_status status = VLY_OK;
     made.weights = vly_calloc(TEXTS, sizeof *made.weights);
     made.delays = vly_calloc(TEXTS, sizeof *made.delays);
-    if (made.weights == NULL || made.delays == NULL) {
+    if (!made.weights || !made.delays) {
         status =
             vly_fail_nomem(error, 2 * TEXTS * sizeof *made.weights, "texts");
         goto out;
@@ -185,7 +185,7 @@ static vly_status put_edges(connections_reader *reader,
     char *name = pair->only ? vly_strdup(pair->map)
                             : vly_format("%s.%s.%s", pair->map, pair->source,
                                          pair->target);
-    if (name == NULL)
+    if (!name)
         return vly_fail_nomem(error, 4096, "a name");
     VLY_TRY(vly_sonata_edges_begin(edges, name, pair->n, true, error));
     for (uint64_t left = pair->n; left > 0; left -= rows.n) {
@@ -209,7 +209,7 @@ static vly_status save_sonata(connections_reader *reader,
     vly_sonata_edges *edges = NULL;
     vly_status status = VLY_OK;
     double *delays_ms = vly_malloc(CONNECTIONS_BLOCK, sizeof *delays_ms);
-    if (delays_ms == NULL)
+    if (!delays_ms)
         return vly_fail_nomem(error, 8 * CONNECTIONS_BLOCK, "delays");
     VLY_TRY(vly_sonata_edges_open(path, &edges, error));
     for (uint32_t k = 0; k < n_pairs; k++) {

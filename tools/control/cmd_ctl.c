@@ -38,7 +38,7 @@ static uint64_t count(const json_value *answer, const char *key)
 static bool is_true(const json_value *answer, const char *key)
 {
     const json_value *value = json_find(answer, key);
-    return value != NULL && value->kind == JSON_BOOL && value->number > 0;
+    return value && value->kind == JSON_BOOL && value->number > 0;
 }
 
 /* Control sequences of terminals in the answer of a run are escaped. */
@@ -46,7 +46,7 @@ static const char *plain(const json_value *answer, const char *key,
                          tool_plain_text *text)
 {
     const char *found = json_find_text(answer, key);
-    return tool_plain(found != NULL ? found : "", text);
+    return tool_plain(found ? found : "", text);
 }
 
 static void print_status(const json_value *answer)
@@ -124,7 +124,7 @@ static vly_status find_socket(const char *target, char *path, size_t capacity,
                               vly_error *error)
 {
     uint64_t pid = 0;
-    if (strchr(target, '/') != NULL) {
+    if (strchr(target, '/')) {
         if (strlen(target) >= capacity)
             return vly_fail(error, VLY_E_INVALID,
                             "%s: a path of %zu bytes, wanted at most %zu",
@@ -156,7 +156,7 @@ static vly_status make_line(const tool_args *args, char *line, size_t capacity,
             : set ? "set: wanted PATH=VALUE, as in set area.E.tau_m_ms=20"
                   : "%s %s: only swap, set and monitor take a word more",
             command, target);
-    if (strpbrk(command, "\r\n") != NULL || strpbrk(target, "\r\n") != NULL)
+    if (strpbrk(command, "\r\n") || strpbrk(target, "\r\n"))
         return vly_fail(error, VLY_E_INVALID, "a line break in a command");
     int n = snprintf(line, capacity, "%s%s%s", command,
                      target[0] != '\0' ? " " : "", target);
@@ -244,14 +244,14 @@ static vly_status list_runs(int64_t **pids, uint32_t *n, vly_error *error)
     if (status != VLY_OK)
         return status;
     DIR *entries = opendir(folder);
-    if (entries == NULL)
+    if (!entries)
         return vly_fail(error, VLY_E_IO, "%s: %s", folder, strerror(errno));
     while (status == VLY_OK && (entry = readdir(entries)) != NULL) {
         int64_t pid = read_name(entry->d_name);
         if (pid == 0)
             continue;
         int64_t *grown = vly_realloc(list, (size_t)n_list + 1, sizeof *grown);
-        if (grown == NULL) {
+        if (!grown) {
             status = vly_fail_nomem(error, (n_list + UINT64_C(1)) * 8, "runs");
             break;
         }
@@ -335,7 +335,7 @@ static int control_all(const tool_args *args, char *text)
 static int run(const tool_args *args)
 {
     char *text = vly_malloc(CONTROL_ANSWER_BYTES, 1);
-    if (text == NULL) {
+    if (!text) {
         vly_error error = VLY_ERROR_INIT;
         vly_fail_nomem(&error, CONTROL_ANSWER_BYTES, "an answer");
         return tool_fail(&error);

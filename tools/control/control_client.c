@@ -40,7 +40,7 @@ static vly_status receive(int fd, double timeout_s, char *answer,
         n += (size_t)got;
         answer[n] = '\0';
         char *line_end = strchr(answer, '\n');
-        if (line_end != NULL) {
+        if (line_end) {
             *line_end = '\0';
             return VLY_OK;
         }
@@ -69,9 +69,8 @@ vly_status control_ask(const char *path, const char *line, double timeout_s,
 {
     int fd = -1;
     vly_error why = VLY_ERROR_INIT;
-    vly_status status = control_connect(path, &fd, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(control_connect(path, &fd, error));
     text[0] = '\0';
     status = send_line(fd, line, &why);
     if (status == VLY_OK)
@@ -87,4 +86,6 @@ vly_status control_ask(const char *path, const char *line, double timeout_s,
         return VLY_OK;
     return vly_fail(error, status == VLY_E_PARSE ? VLY_E_IO : status, "%s: %s",
                     path, why.message);
+out:
+    return status;
 }

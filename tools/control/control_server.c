@@ -63,9 +63,9 @@ static void give(control_client *client, char *answer)
 {
     client->ticket = 0;
     client->out = answer;
-    client->n_out = answer != NULL ? strlen(answer) : 0;
+    client->n_out = answer ? strlen(answer) : 0;
     client->n_sent = 0;
-    if (answer == NULL)
+    if (!answer)
         drop(client);
 }
 
@@ -114,10 +114,10 @@ static void handle_line(control_server *server, control_client *client,
  * answered. */
 static void handle_lines(control_server *server, control_client *client)
 {
-    while (client->fd >= 0 && client->out == NULL && client->ticket == 0) {
+    while (client->fd >= 0 && !client->out && client->ticket == 0) {
         const char *end = memchr(client->in, '\n', client->n_in);
-        bool too_long = end == NULL && client->n_in == sizeof client->in;
-        if (end == NULL && !too_long)
+        bool too_long = !end && client->n_in == sizeof client->in;
+        if (!end && !too_long)
             return;
         size_t n = too_long ? client->n_in - 1 : (size_t)(end - client->in);
         client->last_line = client->last_line || too_long;
@@ -126,7 +126,7 @@ static void handle_lines(control_server *server, control_client *client)
             return;
         client->n_in -= n + 1;
         memmove(client->in, client->in + n + 1, client->n_in);
-        if (client->out != NULL)
+        if (client->out)
             send_answer(client);
     }
 }
@@ -160,11 +160,10 @@ static control_client *find_place(control_server *server)
         control_client *client = &server->clients[i];
         if (client->fd < 0)
             return client;
-        if (client->ticket == 0 &&
-            (oldest == NULL || client->heard < oldest->heard))
+        if (client->ticket == 0 && (!oldest || client->heard < oldest->heard))
             oldest = client;
     }
-    if (oldest != NULL)
+    if (oldest)
         drop(oldest);
     return oldest;
 }
@@ -180,7 +179,7 @@ static void accept_one(control_server *server)
     }
     control_client *place =
         control_peer_allowed(fd) ? find_place(server) : NULL;
-    if (place == NULL) {
+    if (!place) {
         close(fd);
         return;
     }
@@ -197,9 +196,7 @@ static void list_events(const control_server *server, struct pollfd *list)
                               .events = POLLIN};
     for (int i = 0; i < CLIENTS; i++) {
         const control_client *client = &server->clients[i];
-        short events = client->out != NULL   ? POLLOUT
-                       : client->ticket != 0 ? 0
-                                             : POLLIN;
+        short events = client->out ? POLLOUT : client->ticket != 0 ? 0 : POLLIN;
         /* without events poll reports only that the other side has closed */
         list[2 + i] = (struct pollfd){.fd = client->fd, .events = events};
     }
@@ -221,7 +218,7 @@ static void handle_events(control_server *server, const struct pollfd *list)
             read_some(server, client);
         else if ((events & (POLLHUP | POLLERR | POLLNVAL)) != 0)
             drop(client);
-        else if (client->out != NULL)
+        else if (client->out)
             send_answer(client);
         if (client->fd >= 0)
             handle_lines(server, client);
@@ -265,7 +262,7 @@ vly_status control_server_open(const control_listener *listener,
                                control_server **server, vly_error *error)
 {
     control_server *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "control");
     made->listener = listener->fd;
     made->function = function;
@@ -296,10 +293,10 @@ bool control_server_take(control_server *server, char *line, uint64_t *ticket)
     for (int i = 0; i < CLIENTS; i++) {
         control_client *client = &server->clients[i];
         if (client->ticket != 0 && !client->taken &&
-            (first == NULL || client->ticket < first->ticket))
+            (!first || client->ticket < first->ticket))
             first = client;
     }
-    if (first != NULL) {
+    if (first) {
         first->taken = true;
         *ticket = first->ticket;
         memcpy(line, first->line, sizeof first->line);
@@ -327,7 +324,7 @@ void control_server_answer(control_server *server, uint64_t ticket,
 
 void control_server_close(control_server *server, const char *last)
 {
-    if (server == NULL)
+    if (!server)
         return;
     pthread_mutex_lock(&server->lock);
     server->ended = true;
@@ -340,7 +337,7 @@ void control_server_close(control_server *server, const char *last)
             continue;
         if (client->ticket != 0)
             give(client, vly_strdup(last));
-        if (client->fd >= 0 && client->out != NULL)
+        if (client->fd >= 0 && client->out)
             send_answer(client);
         if (client->fd >= 0)
             drop(client);

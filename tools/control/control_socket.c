@@ -58,7 +58,7 @@ vly_status control_folder(bool make, char *folder, size_t capacity,
     const char *given = getenv("XDG_RUNTIME_DIR");
     struct stat info;
     int n;
-    if (given != NULL && given[0] == '/' && is_own_folder(given, &info))
+    if (given && given[0] == '/' && is_own_folder(given, &info))
         n = snprintf(folder, capacity, "%s/volley", given);
     else
         n = snprintf(folder, capacity, "/tmp/volley-%lu",
@@ -78,16 +78,16 @@ vly_status control_path(bool make, int64_t pid, char *path, size_t capacity,
                         vly_error *error)
 {
     char folder[CONTROL_PATH_BYTES];
-    vly_status status = control_folder(make, folder, sizeof folder, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(control_folder(make, folder, sizeof folder, error));
     int n = snprintf(path, capacity, "%s/%" PRId64 ".sock", folder, pid);
     if (n < 0 || (size_t)n >= capacity)
         return vly_fail(error, VLY_E_INVALID,
                         "control socket: a path of %d bytes, wanted at most "
                         "%zu",
                         n, capacity - 1);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- another user's run, for root ------------------------------------- */
@@ -102,7 +102,7 @@ static bool runtime_folder_of(int64_t pid, char *folder, size_t capacity)
     bool found = false;
     snprintf(path, sizeof path, "/proc/%" PRId64 "/environ", pid);
     FILE *file = fopen(path, "re");
-    while (file != NULL && !found && getdelim(&entry, &size, '\0', file) > 0) {
+    while (file && !found && getdelim(&entry, &size, '\0', file) > 0) {
         const char *value = entry + sizeof name - 1;
         found = strncmp(entry, name, sizeof name - 1) == 0;
         if (found && strlen(value) < capacity)
@@ -111,7 +111,7 @@ static bool runtime_folder_of(int64_t pid, char *folder, size_t capacity)
             folder[0] = '\0';
     }
     free(entry);
-    if (file != NULL)
+    if (file)
         fclose(file);
     return found && folder[0] == '/';
 }
@@ -216,7 +216,7 @@ static vly_status name_beside(const char *path, char kind,
 {
     char name[CONTROL_PATH_BYTES + 32];
     const char *slash = strrchr(path, '/');
-    int folder = slash != NULL ? (int)(slash + 1 - path) : 0;
+    int folder = slash ? (int)(slash + 1 - path) : 0;
     snprintf(name, sizeof name, "%.*s.%lx%c", folder, path,
              (unsigned long)getpid(), kind);
     return make_address(name, address, error);
@@ -252,9 +252,8 @@ vly_status control_check(const char *path, vly_error *error)
 {
     struct sockaddr_un address;
     struct stat info;
-    vly_status status = make_address(path, &address, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_address(path, &address, error));
     if (lstat(path, &info) != 0) {
         if (errno == ENOENT)
             return VLY_OK; /* or its folder is missing: bind will report that */
@@ -267,7 +266,8 @@ vly_status control_check(const char *path, vly_error *error)
                         S_ISLNK(info.st_mode)   ? "a link"
                         : S_ISDIR(info.st_mode) ? "a folder"
                                                 : "a file");
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* fchmod before bind sets the mode of the socket's file, which is never open to
@@ -333,9 +333,8 @@ vly_status control_connect(const char *path, int *fd, vly_error *error)
 {
     struct sockaddr_un address;
     int made = -1;
-    vly_status status = make_address(path, &address, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_address(path, &address, error));
     int reason = try_connect(path, &made);
     if (reason == ENOENT || reason == ECONNREFUSED)
         return vly_fail(error, VLY_E_INVALID,
@@ -349,5 +348,6 @@ vly_status control_connect(const char *path, int *fd, vly_error *error)
                         "%s: the process there is not of this user", path);
     }
     *fd = made;
-    return VLY_OK;
+out:
+    return status;
 }

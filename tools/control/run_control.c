@@ -87,8 +87,8 @@ static vly_status read_options(run_job *job, const tool_args *args,
                                vly_error *error)
 {
     const char *control = tool_text(args, "control");
-    of(job)->path = control != NULL ? control : "";
-    if (control != NULL && control[0] == '\0')
+    of(job)->path = control ? control : "";
+    if (control && control[0] == '\0')
         return vly_fail(error, VLY_E_INVALID,
                         "--control is empty, wanted a path or off");
     return VLY_OK;
@@ -105,7 +105,7 @@ static bool wants(void)
 static char *take_text(json_writer *json)
 {
     const char *text = json_finish(json, &(size_t){0});
-    char *copy = text != NULL ? vly_strdup(text) : NULL;
+    char *copy = text ? vly_strdup(text) : NULL;
     json_deinit(json);
     return copy;
 }
@@ -205,7 +205,7 @@ static char *on_line(void *arg, const char *line, bool *later)
         return status_answer(control);
     if (ask_parts(control, line, &answer))
         return answer;
-    *later = is_own(line) || run_parts_command(line, &argument) != NULL;
+    *later = is_own(line) || run_parts_command(line, &argument);
     if (*later) {
         __atomic_store_n(&wanted, 1u, __ATOMIC_RELEASE);
         vly_net_stop(control->job->net);
@@ -245,7 +245,7 @@ static char *do_line(run_control *control, const char *line, vly_status *status,
     const char *argument = "";
     const run_part *part = run_parts_command(line, &argument);
     json_writer json;
-    if (part != NULL)
+    if (part)
         return obey(control, part, argument, status, error);
     if (is_word(line, "stop")) {
         control->stopped = true;
@@ -365,7 +365,7 @@ static vly_status between(run_job *job, vly_error *error)
 {
     run_control *control = of(job)->control;
     vly_status status = VLY_OK;
-    if (control == NULL)
+    if (!control)
         return VLY_OK;
     bool asked = __atomic_exchange_n(&wanted, 0u, __ATOMIC_ACQ_REL) != 0;
     if (asked)
@@ -380,7 +380,7 @@ static vly_status between(run_job *job, vly_error *error)
 
 void run_control_pause(run_job *job)
 {
-    if (of(job)->control != NULL)
+    if (of(job)->control)
         of(job)->control->paused = true;
 }
 
@@ -388,7 +388,7 @@ void run_control_pause(run_job *job)
 
 static bool is_off(const char *path)
 {
-    return path == NULL || strcmp(path, "off") == 0;
+    return !path || strcmp(path, "off") == 0;
 }
 
 static vly_status check(run_job *job, vly_error *error)
@@ -405,11 +405,11 @@ static vly_status listen_somewhere(const char *asked,
     char path[CONTROL_PATH_BYTES];
     if (asked[0] != '\0')
         return control_listen(asked, listener, error);
-    vly_status status =
-        control_path(true, (int64_t)getpid(), path, sizeof path, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(control_path(true, (int64_t)getpid(), path, sizeof path, error));
     return control_listen(path, listener, error);
+out:
+    return status;
 }
 
 static vly_status close_control(run_job *job, vly_error *error)
@@ -419,7 +419,7 @@ static vly_status close_control(run_job *job, vly_error *error)
         "\"error\":\"the run has ended\"}\n";
     run_control *control = of(job)->control;
     (void)error;
-    if (control == NULL)
+    if (!control)
         return VLY_OK;
     control_server_close(control->server, last);
     control_unlisten(&control->listener);
@@ -433,11 +433,10 @@ static vly_status close_control(run_job *job, vly_error *error)
 static vly_status open_control(run_job *job, vly_error *error)
 {
     control_listener listener;
-    vly_status status = listen_somewhere(of(job)->path, &listener, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(listen_somewhere(of(job)->path, &listener, error));
     run_control *made = vly_calloc(1, sizeof *made);
-    if (made == NULL) {
+    if (!made) {
         control_unlisten(&listener);
         return vly_fail_nomem(error, sizeof *made, "control");
     }
@@ -454,6 +453,7 @@ static vly_status open_control(run_job *job, vly_error *error)
     of(job)->control = made;
     if (status != VLY_OK)
         (void)close_control(job, NULL);
+out:
     return status;
 }
 

@@ -42,7 +42,7 @@ static void print_rule(vly_rule number)
     tool_print("rule %s: %s\n", rule->name, rule->text);
     if (rule->keys[0] != '\0')
         tool_print("keys: %s\n", rule->keys);
-    if (rule->note != NULL)
+    if (rule->note)
         tool_print("%s", rule->note);
     if (vly_rule_of_voxels(number))
         tool_print("Both areas need voxels. All neurons of a voxel connect to "
@@ -105,7 +105,7 @@ static const char *name_at(const void *context, uint32_t k)
     k -= vly_plasticity_count();
     for (int i = 0; i < 3; i++) {
         uint32_t n = 0;
-        while (n <= k && lists[i](n) != NULL)
+        while (n <= k && lists[i](n))
             n++;
         if (n > k)
             return lists[i](k);
@@ -125,7 +125,7 @@ static bool print_rule_named(const char *name)
 static bool print_named(const char *name)
 {
     const vly_model_info *model = vly_model_find(name);
-    if (model != NULL) {
+    if (model) {
         print_model(model);
         return true;
     }
@@ -233,7 +233,7 @@ static int run_named(const char *name)
     static const char own[] = "a model or rule of a genome: `volley doc "
                               "GENOME.toml";
     const char *near = tool_nearest(name, name_at, NULL);
-    if (near != NULL)
+    if (near)
         tool_message("%s is not known; did you mean %s? %s %s`", name, near,
                      own, name);
     else

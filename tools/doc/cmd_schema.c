@@ -41,7 +41,7 @@ static void put_section_ref(json_writer *json, const char *key,
     size_t n = strlen(name);
     json_object(json, key);
     json_array(json, "anyOf");
-    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
+    for (const vly_key_section *s = vly_key_sections; s->name; s++) {
         char of[64];
         if (strncmp(s->name, name, n) != 0 ||
             (s->name[n] != '.' && s->name[n] != '\0'))
@@ -213,7 +213,7 @@ static const char *value_name(uint32_t model, uint32_t i)
 static bool named_before(const char *name, uint32_t model)
 {
     for (uint32_t m = 0; m < model; m++)
-        for (uint32_t i = 0; value_name(m, i) != NULL; i++)
+        for (uint32_t i = 0; value_name(m, i); i++)
             if (strcmp(value_name(m, i), name) == 0)
                 return true;
     return false;
@@ -224,7 +224,7 @@ static bool named_before(const char *name, uint32_t model)
 static void put_all_values(json_writer *json)
 {
     for (uint32_t m = 0; m < vly_model_count(); m++)
-        for (uint32_t i = 0; value_name(m, i) != NULL; i++)
+        for (uint32_t i = 0; value_name(m, i); i++)
             if (!named_before(value_name(m, i), m))
                 put_ref(json, value_name(m, i), "any");
 }
@@ -233,10 +233,10 @@ static void put_all_values(json_writer *json)
 
 static void put_keys(json_writer *json, const vly_key_section *section)
 {
-    for (const vly_key *key = section->keys; key->name != NULL; key++) {
+    for (const vly_key *key = section->keys; key->name; key++) {
         if (key->form == VLY_FORM_LEARNING) /* of put_own: a name */
             json_raw(json, key->name, "{\"type\": \"string\"}");
-        else if (strchr(key->name, '*') != NULL)
+        else if (strchr(key->name, '*'))
             put_suffixed(json, section, key);
         else
             put_key(json, section, key, key->name);
@@ -319,10 +319,10 @@ static void put_rules(json_writer *json, const vly_key_section *section)
         json_text(json, "const", info->id);
         json_text(json, "description", info->text);
         json_object_end(json);
-        for (const vly_key *key = section->keys; key->name != NULL; key++)
+        for (const vly_key *key = section->keys; key->name; key++)
             if (!vly_plasticity_has_key(info, key->name))
                 continue;
-            else if (strchr(key->name, '*') != NULL)
+            else if (strchr(key->name, '*'))
                 put_suffixed(json, section, key);
             else if (strcmp(key->name, "rule") != 0)
                 put_key(json, section, key, key->name);
@@ -338,12 +338,12 @@ static void put_required(json_writer *json, const vly_key_section *section)
 {
     bool top = strcmp(section->name, "top") == 0;
     bool kind = false;
-    for (const vly_key *key = section->keys; key->name != NULL; key++)
+    for (const vly_key *key = section->keys; key->name; key++)
         kind |= key->form == VLY_FORM_KIND || key->form == VLY_FORM_RULE;
     if (!top && !kind)
         return;
     json_array(json, "required");
-    for (const vly_key *key = section->keys; key->name != NULL; key++)
+    for (const vly_key *key = section->keys; key->name; key++)
         if (key->form == VLY_FORM_KIND || key->form == VLY_FORM_FORMAT ||
             key->form == VLY_FORM_RULE)
             json_text(json, NULL, key->name);
@@ -360,7 +360,7 @@ static void put_choice(json_writer *json)
     for (int own = 1; own >= 0; own--) {
         json_object(json, own ? "then" : "else");
         json_object(json, "properties");
-        for (const vly_key *key = vly_keys_top; key->name != NULL; key++) {
+        for (const vly_key *key = vly_keys_top; key->name; key++) {
             if (!has_own(vly_key_section_find("top"), key))
                 continue;
             json_object(json, key->name);
@@ -447,10 +447,10 @@ static void put_definitions(json_writer *json)
     for (int i = 0; i < VLY_FORMS; i++) {
         char name[16];
         snprintf(name, sizeof name, "form%d", i);
-        if (schema_forms[i] != NULL)
+        if (schema_forms[i])
             json_raw(json, name, schema_forms[i]);
     }
-    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
+    for (const vly_key_section *s = vly_key_sections; s->name; s++)
         if (strcmp(s->name, "top") != 0)
             put_section(json, s);
 }
@@ -471,12 +471,12 @@ static int run(const tool_args *args)
     json_object_end(&json);
     json_object_end(&json);
     const char *text = json_finish(&json, &n_text);
-    if (text != NULL)
+    if (text)
         tool_print("%s", text);
     else
         tool_message("out of memory");
     json_deinit(&json);
-    return text != NULL ? TOOL_EXIT_DONE : TOOL_EXIT_NOMEM;
+    return text ? TOOL_EXIT_DONE : TOOL_EXIT_NOMEM;
 }
 
 const tool_command cmd_schema = {

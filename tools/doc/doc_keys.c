@@ -64,12 +64,12 @@ static const char *const form_texts[VLY_FORMS] = {
 static const char *short_name(const vly_key_section *section)
 {
     const char *point = strchr(section->name, '.');
-    return point != NULL ? point + 1 : section->name;
+    return point ? point + 1 : section->name;
 }
 
 const char *doc_section_name(uint32_t k)
 {
-    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
+    for (const vly_key_section *s = vly_key_sections; s->name; s++)
         if (k-- == 0)
             return short_name(s);
     return NULL;
@@ -77,7 +77,7 @@ const char *doc_section_name(uint32_t k)
 
 void doc_sections_list(void)
 {
-    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
+    for (const vly_key_section *s = vly_key_sections; s->name; s++)
         tool_print("  %-20s %s\n", short_name(s), s->what);
 }
 
@@ -91,17 +91,17 @@ void doc_cell_markdown(const char *text)
 
 void doc_sections_markdown(void)
 {
-    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
+    for (const vly_key_section *s = vly_key_sections; s->name; s++) {
         tool_print("\n## `%s`%s%s\n\n", s->what,
-                   strchr(s->name, '.') != NULL ? ": " : "",
-                   strchr(s->name, '.') != NULL ? short_name(s) : "");
+                   strchr(s->name, '.') ? ": " : "",
+                   strchr(s->name, '.') ? short_name(s) : "");
         if (s->models)
             tool_print("And parameters and initial values of the model, "
                        "below.\n\n");
         if (s->rules)
             tool_print("And parameters of the plasticity rule, below.\n\n");
         tool_print("| key | value | |\n|---|---|---|\n");
-        for (const vly_key *key = s->keys; key->name != NULL; key++) {
+        for (const vly_key *key = s->keys; key->name; key++) {
             size_t n = strlen(key->name);
             bool unit = key->name[n - 1] == '*';
             tool_print("| `%.*s%s` | ", (int)(unit ? n - 1 : n), key->name,
@@ -116,11 +116,11 @@ void doc_sections_markdown(void)
 
 static void print_section(const vly_key_section *section)
 {
-    if (strchr(section->name, '.') != NULL)
+    if (strchr(section->name, '.'))
         tool_print("%s, %s\n", section->what, short_name(section));
     else
         tool_print("%s\n", section->what);
-    for (const vly_key *key = section->keys; key->name != NULL; key++) {
+    for (const vly_key *key = section->keys; key->name; key++) {
         char name[64];
         size_t n = strlen(key->name);
         bool unit = key->name[n - 1] == '*';
@@ -140,7 +140,7 @@ bool doc_section_print(const char *name)
 {
     size_t n = strlen(name);
     uint32_t n_found = 0;
-    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
+    for (const vly_key_section *s = vly_key_sections; s->name; s++) {
         bool group = strncmp(s->name, name, n) == 0 && s->name[n] == '.';
         if (!group && strcmp(s->name, name) != 0 &&
             strcmp(short_name(s), name) != 0)
@@ -189,8 +189,8 @@ static bool print_rule_uses(const char *name, bool found)
 bool doc_key_print(const char *name)
 {
     bool found = false;
-    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++)
-        for (const vly_key *key = s->keys; key->name != NULL; key++) {
+    for (const vly_key_section *s = vly_key_sections; s->name; s++)
+        for (const vly_key *key = s->keys; key->name; key++) {
             if (!vly_key_matches(key->name, name))
                 continue;
             if (!found)
@@ -254,7 +254,7 @@ static void add_section(doc_places *places, const vly_key_section *section)
     snprintf(name, sizeof name, "%s",
              strcmp(section->name, "top") == 0 ? "genome" : section->name);
     char *point = strchr(name, '.');
-    if (point != NULL)
+    if (point)
         *point = ' ';
     add_place(places, name, "");
 }
@@ -263,18 +263,18 @@ static void add_section(doc_places *places, const vly_key_section *section)
 static void find_places(const vly_foreign *row, doc_places *places)
 {
     const char *word = row->ours;
-    if (vly_model_find(word) != NULL)
+    if (vly_model_find(word))
         add_place(places, "model", "");
     if (vly_rule_find(word) != VLY_RULES)
         add_place(places, "rule", "");
-    for (const vly_key_section *s = vly_key_sections; s->name != NULL; s++) {
+    for (const vly_key_section *s = vly_key_sections; s->name; s++) {
         if (strncmp(s->name, "stimulus.", 9) == 0 &&
             strcmp(short_name(s), word) == 0)
             add_place(places, "kind of [[stimulus]]", "");
         if (strncmp(s->name, "area.", 5) == 0 &&
             strcmp(short_name(s), word) == 0)
             add_place(places, "generator of [area]", "");
-        for (const vly_key *key = s->keys; key->name != NULL; key++)
+        for (const vly_key *key = s->keys; key->name; key++)
             if (vly_key_matches(key->name, word) &&
                 vly_foreign_holds(row, s->what, NULL))
                 add_section(places, s);
@@ -300,20 +300,19 @@ bool doc_aliases_print(const char *word)
     bool found = false;
     for (uint32_t i = 0; (row = vly_foreign_at(i)) != NULL; i++) {
         doc_places places = {0};
-        if (word != NULL && strcmp(word, row->theirs) != 0)
+        if (word && strcmp(word, row->theirs) != 0)
             continue;
         if (!found)
             tool_print("%-24s %-20s of\n", "NEST, Brian 2", "Volley");
         found = true;
-        if (row->ours != NULL)
+        if (row->ours)
             find_places(row, &places);
         else
             snprintf(places.text, sizeof places.text, "none%s%s",
-                     row->where != NULL ? " in " : "",
-                     row->where != NULL ? row->where : "");
-        tool_print("%-24s %-20s %s\n", row->theirs,
-                   row->ours != NULL ? row->ours : "", places.text);
-        if (row->note != NULL)
+                     row->where ? " in " : "", row->where ? row->where : "");
+        tool_print("%-24s %-20s %s\n", row->theirs, row->ours ? row->ours : "",
+                   places.text);
+        if (row->note)
             tool_print("    %s\n", row->note);
     }
     return found;
@@ -322,5 +321,5 @@ bool doc_aliases_print(const char *word)
 const char *doc_alias_name(uint32_t k)
 {
     const vly_foreign *row = vly_foreign_at(k);
-    return row != NULL ? row->theirs : NULL;
+    return row ? row->theirs : NULL;
 }

@@ -391,7 +391,7 @@ bool doc_topic_print(const char *name)
         if (strcmp(topics[i].name, name) != 0)
             continue;
         tool_print("%s", topics[i].text);
-        if (topics[i].more != NULL)
+        if (topics[i].more)
             topics[i].more();
         return true;
     }

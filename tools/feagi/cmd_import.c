@@ -49,14 +49,14 @@ static vly_status check_output(const char *output, const char *input,
 {
     if (strcmp(output, "-") == 0)
         return VLY_OK;
-    vly_status status = output_apart(output, input, "what is imported", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(output_apart(output, input, "what is imported", error));
     if (access(output, F_OK) == 0 && !force)
         return vly_fail(error, VLY_E_INVALID,
                         "%s is there already, wanted another name or --force",
                         output);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- report -------------------------------------------------------------- */

@@ -153,10 +153,8 @@ static vly_status convert_excitability(feagi_genome *genome, feagi_area *area,
     double value = 1;
     const feagi_units *units = &genome->units;
     double *share = param_of(genome, area, FEAGI_EXCITABILITY);
-    vly_status status =
-        number_of(genome, area, FEAGI_EXCITABILITY, 0, 1e9, &value, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(number_of(genome, area, FEAGI_EXCITABILITY, 0, 1e9, &value, error));
     if (!area->values[FEAGI_EXCITABILITY]) {
         *share = 1; /* in both units */
         return REPORT(FEAGI_ASSUMED,
@@ -179,6 +177,8 @@ static vly_status convert_excitability(feagi_genome *genome, feagi_area *area,
                                        : "a share, as in feagi-core",
                         units->excitability_why, tool_number_text(*share))
                : VLY_OK;
+out:
+    return status;
 }
 
 static vly_status convert_current(feagi_genome *genome, feagi_area *area,
@@ -186,10 +186,8 @@ static vly_status convert_current(feagi_genome *genome, feagi_area *area,
 {
     double value = 0;
     double *current = param_of(genome, area, FEAGI_CURRENT);
-    vly_status status =
-        number_of(genome, area, FEAGI_CURRENT, -1e9, 1e9, &value, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(number_of(genome, area, FEAGI_CURRENT, -1e9, 1e9, &value, error));
     *current = value < 0 ? 0 : value < 255 ? vly_floor(value) : 255;
     if (!area->values[FEAGI_CURRENT])
         return REPORT(FEAGI_ASSUMED,
@@ -200,7 +198,8 @@ static vly_status convert_current(feagi_genome *genome, feagi_area *area,
                       "postsynaptic_current %s is %s, a whole number of 0 to "
                       "255 as in feagi-core",
                       tool_number_text(value), tool_number_text(*current));
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Reports properties that the genome language cannot express, unless they have

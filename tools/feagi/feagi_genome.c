@@ -148,7 +148,7 @@ static vly_status read_physiology(feagi_genome *genome, vly_error *error)
     const feagi_value *precision =
         feagi_json_get(physiology, "quantization_precision");
     if (precision && precision->kind == FEAGI_TEXT) {
-        bool whole = strstr(precision->text, "int") != NULL ||
+        bool whole = strstr(precision->text, "int") ||
                      strcmp(precision->text, "i8") == 0;
         status = feagi_report_add(
             &genome->report, whole ? FEAGI_LEFT_OUT : FEAGI_SILENT,

@@ -111,16 +111,14 @@ static vly_status read_weight(const place *at, const rule *from, feagi_map *map,
     char where[PART_BYTES];
     double value = 1; /* feagi-core's, if there is none */
     vly_status status = VLY_OK;
-    status =
-        from->multiplier
-            ? feagi_number(
-                  at->genome,
-                  part_place(at, "postSynapticCurrent_multiplier", where),
-                  from->multiplier, false, -1e9, 1e9, &value, error)
-            : REPORT(FEAGI_ASSUMED, "no postSynapticCurrent_multiplier: 1, as "
-                                    "feagi-core");
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(from->multiplier
+                ? feagi_number(
+                      at->genome,
+                      part_place(at, "postSynapticCurrent_multiplier", where),
+                      from->multiplier, false, -1e9, 1e9, &value, error)
+                : REPORT(FEAGI_ASSUMED,
+                         "no postSynapticCurrent_multiplier: 1, as "
+                         "feagi-core"));
     *keep = !(vly_floor(value) < value);
     if (!*keep)
         return REPORT(FEAGI_LEFT_OUT,
@@ -136,7 +134,8 @@ static vly_status read_weight(const place *at, const rule *from, feagi_map *map,
                       "postSynapticCurrent_multiplier %s is %d, at most 255 as "
                       "in feagi-core",
                       tool_number_text(value), map->weight);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status scalar_at(const place *at, const feagi_value *value,

@@ -49,15 +49,15 @@ static vly_status read_head(const char *path, char *head, size_t *n_head,
                             vly_error *error)
 {
     FILE *file = NULL;
-    vly_status status = vly_reading_open(path, VLY_READ_FILE, &file, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_FILE, &file, error));
     errno = 0;
     *n_head = fread(head, 1, VLY_FILE_KIND_BYTES, file);
     if (ferror(file))
         status = vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                           strerror(errno));
     fclose(file);
+out:
     return status;
 }
 
@@ -183,7 +183,7 @@ static int run(const tool_args *args)
                 ? inspect_plugin(path, &error)
                 : vly_fail(&error, VLY_E_INVALID,
                            "--plugin: %s is not a shared object (ELF)", path);
-    else if (target.backend != NULL)
+    else if (target.backend)
         status = inspect_with(path, kind, verify, &target, &error);
     else
         status = inspect(path, kind, verify, &overrides, &error);

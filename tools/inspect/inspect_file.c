@@ -52,7 +52,7 @@ static void print_net_points(const vly_genome *genome,
         vly_pair_info pair = {.struct_size = sizeof pair};
         if (vly_genome_pair_info(genome, p, &pair) != VLY_OK)
             continue;
-        if (before == NULL || strcmp(pair.map, before) != 0)
+        if (!before || strcmp(pair.map, before) != 0)
             print_point("map.", pair.map, &column);
         before = pair.map;
     }
@@ -63,14 +63,13 @@ vly_status inspect_genome(const char *path, const tool_overrides *overrides,
                           vly_error *error)
 {
     vly_genome *genome = NULL;
-    vly_status status =
-        vly_genome_load(path, overrides->list, overrides->n, &genome, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_genome_load(path, overrides->list, overrides->n, &genome, error));
     const vly_genome_info info = tool_genome_info(genome);
     tool_plain_text title;
-    tool_print("genome%s%s\n", info.title != NULL ? ": " : "",
-               info.title != NULL ? tool_plain(info.title, &title) : "");
+    tool_print("genome%s%s\n", info.title ? ": " : "",
+               info.title ? tool_plain(info.title, &title) : "");
     tool_print("hash       %s\n", tool_hash_text(info.hash));
     tool_print("length     %s bursts of %g ms\n", tool_thousands(info.n_bursts),
                info.dt_ms);
@@ -81,7 +80,8 @@ vly_status inspect_genome(const char *path, const tool_overrides *overrides,
     tool_print("stimuli    %u\n", info.n_stimuli);
     print_net_points(genome, &info);
     vly_genome_destroy(genome);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- connectome ------------------------------------------------------- */
@@ -107,7 +107,7 @@ static double projection_bytes(const vly_connectome *connectome, uint32_t i)
     const vly_projection_desc *desc = &connectome->desc.projections[i];
     double n = (double)connectome->projections[i].n_synapses;
     double rows = connectome->areas[desc->source_area].n_neurons + 1.0;
-    return n * (desc->delay != NULL ? 7.0 : 6.0) + 8.0 * rows;
+    return n * (desc->delay ? 7.0 : 6.0) + 8.0 * rows;
 }
 
 static void print_projections(const vly_connectome *connectome)
@@ -145,13 +145,13 @@ static void print_learning(const vly_connectome *connectome)
         const vly_learning_desc *learning =
             connectome->desc.projections[i].learning;
         const vly_connectome_learning *rule = vly_connectome_rule(at);
-        if (rule == NULL)
+        if (!rule)
             continue;
         if (!any)
             tool_print("\n%-14s %-20s %22s  %s\n", "map", "learns by",
                        "weights", "delay");
         any = true;
-        if (learning == NULL) { /* short-term plasticity */
+        if (!learning) { /* short-term plasticity */
             tool_print("%-*s %-*s %22s  %s\n", TOOL_COLUMN(at->map, 14),
                        TOOL_COLUMN(rule->info->id, 20), "stay",
                        "that of the map");
@@ -175,9 +175,8 @@ static void print_learning(const vly_connectome *connectome)
 vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
 {
     vly_connectome *connectome = NULL;
-    vly_status status = vly_connectome_load(path, verify, &connectome, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_connectome_load(path, verify, &connectome, error));
     const vly_connectome_info info = tool_connectome_info(connectome);
     tool_print("connectome%s\n", verify ? ", checksums verified" : "");
     tool_print("hash         %s\n", tool_hash_text(info.hash));
@@ -203,7 +202,8 @@ vly_status inspect_connectome(const char *path, bool verify, vly_error *error)
     print_projections(connectome);
     print_learning(connectome);
     vly_connectome_destroy(connectome);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- checkpoint ------------------------------------------------------- */
@@ -244,9 +244,8 @@ vly_status inspect_checkpoint(const char *path, vly_error *error)
     vly_checkpoint_info about = {.struct_size = sizeof about};
     vly_state_info info = {.struct_size = sizeof info};
     tool_plain_text engine;
-    vly_status status = vly_checkpoint_open(path, &reader, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_checkpoint_open(path, &reader, error));
     /* both cannot fail */
     (void)vly_checkpoint_get_info(reader, &about);
     (void)vly_state_get_info(vly_checkpoint_state(reader), &info, NULL);
@@ -270,7 +269,8 @@ vly_status inspect_checkpoint(const char *path, vly_error *error)
     print_recordings(reader, about.n_recordings);
     print_sections(reader, about.n_sections);
     vly_checkpoint_close(reader);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- plugin ----------------------------------------------------------- */
@@ -304,7 +304,7 @@ vly_status inspect_plugin(const char *path, vly_error *error)
     vly_registry *registry = NULL;
     vly_plugin_info info = {.struct_size = sizeof info};
     char *full = realpath(path, NULL);
-    if (full == NULL)
+    if (!full)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
     const vly_plugin_places places = {
@@ -379,9 +379,8 @@ vly_status inspect_spikes(const char *path, vly_error *error)
     uint64_t lines = 0;
     uint64_t first = 0;
     uint64_t last = 0;
-    vly_status status = vly_reading_open(path, VLY_READ_FILE, &file, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_FILE, &file, error));
     text.file = file;
     while ((status = vly_lines_next(&text, error)) == VLY_OK && text.n > 0) {
         if (lines++ == 0) {
@@ -394,7 +393,7 @@ vly_status inspect_spikes(const char *path, vly_error *error)
     vly_lines_deinit(&text);
     fclose(file);
     if (status != VLY_OK)
-        return status;
+        goto out;
     tool_print("%s\n%s %s\n",
                fields ? "samples of a field (CSV)"
                       : "recording of spikes (CSV)",
@@ -402,7 +401,8 @@ vly_status inspect_spikes(const char *path, vly_error *error)
     if (lines > 1)
         tool_print("bursts  %s to %s\n", tool_thousands(first),
                    tool_thousands(last));
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void print_member(const json_value *member)
@@ -428,15 +428,13 @@ static void print_member(const json_value *member)
 vly_status inspect_json(const char *path, vly_error *error)
 {
     json_value root;
-    vly_status status = json_load(path, &root, error);
-    if (status != VLY_OK)
-        return status;
-    const char *what = json_find(&root, "manifest") != NULL
-                           ? "manifest of a run"
-                       : json_find(&root, "bench") != NULL  ? "bench results"
-                       : json_find(&root, "digest") != NULL ? "summary of a run"
-                                                            : NULL;
-    if (what == NULL) {
+    vly_status status = VLY_OK;
+    VLY_TRY(json_load(path, &root, error));
+    const char *what = json_find(&root, "manifest") ? "manifest of a run"
+                       : json_find(&root, "bench")  ? "bench results"
+                       : json_find(&root, "digest") ? "summary of a run"
+                                                    : NULL;
+    if (!what) {
         status = vly_fail(error, VLY_E_PARSE,
                           "%s: JSON, but not a manifest, summary or bench "
                           "result of volley",
@@ -447,5 +445,6 @@ vly_status inspect_json(const char *path, vly_error *error)
             print_member(&root.items[i]);
     }
     json_free(&root);
+out:
     return status;
 }

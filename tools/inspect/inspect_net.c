@@ -35,15 +35,15 @@ out:
 vly_status inspect_target_init(inspect_target *target, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
-    vly_status status = tool_registry_create(&target->registry, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(tool_registry_create(&target->registry, error));
     status = tool_backend_check(target->registry, target->backend, &why);
     if (status == VLY_OK)
         status = check_device(target, &why);
     if (status != VLY_OK)
         vly_fail(error, status, "--backend %s cannot be used here: %s",
                  target->backend, why.message);
+out:
     return status;
 }
 
@@ -93,13 +93,13 @@ vly_status inspect_genome_net(const char *path, const inspect_target *target,
                               vly_error *error)
 {
     tool_build build = {0};
-    vly_status status = tool_build_init(path, target->overrides,
-                                        target->n_threads, &build, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(tool_build_init(path, target->overrides, target->n_threads, &build,
+                            error));
     tool_print("compiled in  %s\n", tool_seconds(build.seconds.build));
     status = print_net(build.connectome, target, error);
     tool_build_deinit(&build);
+out:
     return status;
 }
 

@@ -54,11 +54,11 @@ out:
 
 static void plan_free(plan *p)
 {
-    if (p->gemm != NULL)
+    if (p->gemm)
         p->accelerator->gemm.plan_destroy(p->gemm);
-    if (p->attention != NULL)
+    if (p->attention)
         p->accelerator->attention.plan_destroy(p->attention);
-    if (p->wkv != NULL)
+    if (p->wkv)
         p->accelerator->wkv.plan_destroy(p->wkv);
 }
 
@@ -72,16 +72,16 @@ static vly_status plan_candidate(const plan *p, uint32_t index,
     *n = 0;
     switch (p->kind) {
     case INSPECT_GEMM:
-        if (a->gemm.plan_candidate != NULL)
+        if (a->gemm.plan_candidate)
             return a->gemm.plan_candidate(p->gemm, index, c, n, error);
         break;
     case INSPECT_ATTENTION:
-        if (a->attention.plan_candidate != NULL)
+        if (a->attention.plan_candidate)
             return a->attention.plan_candidate(p->attention, index, c, n,
                                                error);
         break;
     case INSPECT_WKV:
-        if (a->wkv.plan_candidate != NULL)
+        if (a->wkv.plan_candidate)
             return a->wkv.plan_candidate(p->wkv, index, c, n, error);
         break;
     }
@@ -166,7 +166,7 @@ vly_status inspect_product(const char *path, const char *product,
     char id[32];
     char *full = realpath(path, NULL);
     vly_status status = VLY_OK;
-    if (full == NULL)
+    if (!full)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
     const vly_plugin_places places = {

@@ -195,7 +195,7 @@ static vly_status wrong_word(const text *t, const word *words, const char *at,
                              size_t n, vly_error *error)
 {
     char names[300] = "";
-    for (; words->name != NULL; words++) {
+    for (; words->name; words++) {
         const size_t used = strlen(names);
         (void)snprintf(names + used, sizeof names - used, "%s%s%s",
                        used == 0 ? "" : ", ", words->name,
@@ -221,14 +221,14 @@ static vly_status read_words(const text *t, const word *words, sentence *said,
     while (*at != '\0') {
         const size_t n = strcspn(at, ",");
         const word *w = words;
-        while (w->name != NULL && !take_word(w, at, n, said))
+        while (w->name && !take_word(w, at, n, said))
             w++;
-        if (w->name == NULL)
+        if (!w->name)
             return wrong_word(t, words, at, n, error);
         if ((seen >> (w - words) & 1u) != 0)
             return twice(t, w, error);
         seen |= 1u << (w - words);
-        if (w->activation != 0 && activation != NULL)
+        if (w->activation != 0 && activation)
             return wrong(t, error, "\"%s\" and \"%s\", wanted one of them",
                          activation->name, w->name);
         activation = w->activation != 0 ? w : activation;
@@ -264,9 +264,8 @@ static vly_status read_gemm(const text *t, bool is_gemv, vly_gemm_desc *d,
         return wrong_size(t, is_gemv ? "NxK or N" : "MxNxK or N", error);
     }
     *d = bench_gemm_desc(types[0], (bench_shape){size[0], size[1], size[2]});
-    vly_status status = read_words(t, gemm_words, &said, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(read_words(t, gemm_words, &said, error));
     d->flags |= said.flags;
     d->activation = said.activation;
     if (said.number[WORKSPACE] >= 0)
@@ -277,7 +276,8 @@ static vly_status read_gemm(const text *t, bool is_gemv, vly_gemm_desc *d,
         d->stride_b = d->n * d->k;
         d->stride_c = d->stride_d = d->m * d->n;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status read_type(const text *t, const char *wanted, uint32_t *type,

@@ -171,16 +171,15 @@ static vly_status print_recording(const char *path, bool report,
                                   .rows = take_rows};
     tool_print("%s\n", report ? "samples of a field (SONATA report)"
                               : "recording of spikes (SONATA)");
-    vly_status status =
-        report ? vly_sonata_read_report(path, &want, &take, &more, error)
-               : vly_sonata_read_spikes(path, &want, &take, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(report ? vly_sonata_read_report(path, &want, &take, &more, error)
+                   : vly_sonata_read_spikes(path, &want, &take, error));
     print_seen(&seen);
     if (more)
         tool_print("and more columns than the first %u, which were looked at\n",
                    VLY_SONATA_COLUMNS);
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status inspect_sonata(const char *path, vly_error *error)

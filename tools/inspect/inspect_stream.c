@@ -140,10 +140,10 @@ static vly_status repair_stream(const char *path, const char *to,
     tool_print("stream   %s\n", tool_plain(path, &text));
     VLY_TRY(vly_stream_reader_open(path, &reader, error));
     const vly_stream_head *head = vly_stream_reader_head(reader);
-    vly_export_format format = to != NULL ? vly_export_format_of(to)
-                                          : (vly_export_format)head->purpose;
-    target = to != NULL ? vly_strdup(to) : target_of(path, head);
-    if (target == NULL) {
+    vly_export_format format =
+        to ? vly_export_format_of(to) : (vly_export_format)head->purpose;
+    target = to ? vly_strdup(to) : target_of(path, head);
+    if (!target) {
         status = vly_fail_nomem(error, strlen(path), "a file name");
         goto out;
     }
@@ -165,8 +165,8 @@ static bool is_csv(const char *path)
     char head[sizeof VLY_SPIKE_CSV_HEADER - 1];
     FILE *file = NULL;
     (void)vly_reading_open(path, VLY_READ_FILE, &file, NULL);
-    size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
-    if (file != NULL)
+    size_t n = file ? fread(head, 1, sizeof head, file) : 0;
+    if (file)
         fclose(file);
     return n == sizeof head && memcmp(head, VLY_SPIKE_CSV_HEADER, n) == 0;
 }
@@ -181,10 +181,8 @@ static vly_status whole_lines(const char *path, uint64_t *n_bytes,
     char buffer[16384];
     uint64_t at = 0;
     size_t n = 0;
-    const vly_status status =
-        vly_reading_open(path, VLY_READ_FILE, &file, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_FILE, &file, error));
     *n_bytes = 0;
     *n_lines = 0;
     while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) {
@@ -201,7 +199,8 @@ static vly_status whole_lines(const char *path, uint64_t *n_bytes,
     fclose(file);
     if (failed)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read", path);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* A CSV of a killed run may end in a cut line, which is removed. Other damage
@@ -230,8 +229,8 @@ out:
 static vly_status repair_file(const char *path, const char *to,
                               vly_error *error)
 {
-    return to == NULL && is_csv(path) ? repair_csv(path, error)
-                                      : repair_stream(path, to, error);
+    return !to && is_csv(path) ? repair_csv(path, error)
+                               : repair_stream(path, to, error);
 }
 
 /* ---- a folder ------------------------------------------------------------ */
@@ -253,12 +252,11 @@ static int is_recording(const struct dirent *entry)
 static void repair_one(const char *path, vly_status *first, vly_error *error)
 {
     vly_error why = VLY_ERROR_INIT;
-    vly_status status = path != NULL
-                            ? repair_file(path, NULL, &why)
-                            : vly_fail_nomem(&why, 4096, "a file name");
+    vly_status status = path ? repair_file(path, NULL, &why)
+                             : vly_fail_nomem(&why, 4096, "a file name");
     if (status != VLY_OK && *first == VLY_OK) {
         *first = status;
-        if (error != NULL)
+        if (error)
             *error = why;
     } else if (status != VLY_OK) {
         tool_message("%s", why.message);
@@ -276,7 +274,7 @@ static bool is_file(const char *path)
 static char *unfinished(const char *recording, bool running)
 {
     char *path = vly_format("%s" VLY_STREAM_SUFFIX, recording);
-    if (path != NULL && is_file(path))
+    if (path && is_file(path))
         return path;
     vly_free(path);
     return is_file(recording) &&
@@ -294,16 +292,15 @@ static char *find_elsewhere(const char *folder)
     char *path = vly_format("%s/manifest.json", folder);
     char *seen = NULL;
     char *found = NULL;
-    if (path == NULL || !is_file(path) ||
-        json_load(path, &manifest, NULL) != VLY_OK)
+    if (!path || !is_file(path) || json_load(path, &manifest, NULL) != VLY_OK)
         goto out;
     const char *reason = json_find_text(&manifest, "exit_reason");
-    const bool running = reason != NULL && strcmp(reason, "running") == 0;
+    const bool running = reason && strcmp(reason, "running") == 0;
     const char *named = json_find_text(&manifest, "recording");
     const char *from = json_find_text(&manifest, "recording_from_folder");
-    if (from != NULL && (seen = vly_format("%s/%s", folder, from)) != NULL)
+    if (from && (seen = vly_format("%s/%s", folder, from)) != NULL)
         found = unfinished(seen, running);
-    if (found == NULL && named != NULL && (from == NULL || named[0] == '/'))
+    if (!found && named && (!from || named[0] == '/'))
         found = unfinished(named, running);
 out:
     json_free(&manifest);
@@ -321,7 +318,7 @@ static vly_status repair_folder(const char *folder, vly_error *error)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", folder,
                         strerror(errno));
     char *elsewhere = find_elsewhere(folder);
-    bool any = n > 0 || elsewhere != NULL;
+    bool any = n > 0 || elsewhere;
     for (int i = 0; i < n; i++) {
         char *path = vly_format("%s/%s", folder, entries[i]->d_name);
         if (tool_is_same_file(path, elsewhere)) {
@@ -333,7 +330,7 @@ static vly_status repair_folder(const char *folder, vly_error *error)
         free(entries[i]);
     }
     free(entries);
-    if (elsewhere != NULL)
+    if (elsewhere)
         repair_one(elsewhere, &first, error);
     vly_free(elsewhere);
     if (any)
@@ -353,7 +350,7 @@ vly_status inspect_repair(const char *path, const char *to, vly_error *error)
         vly_status status = output_apart(to, path, "what is repaired", error);
         return status == VLY_OK ? repair_file(path, to, error) : status;
     }
-    if (to != NULL)
+    if (to)
         return vly_fail(error, VLY_E_INVALID,
                         "--to: %s is a folder, wanted one stream", path);
     return repair_folder(path, error);

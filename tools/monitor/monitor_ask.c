@@ -143,9 +143,8 @@ static vly_status read_state(asking *a, const char *path, vly_error *error)
     size_t n = 0;
     if (!path)
         return VLY_OK;
-    vly_status status = read_whole(path, "a state", all + 1, &bytes, &n, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(read_whole(path, "a state", all + 1, &bytes, &n, error));
     status = vly_rwkv_state_restore(a->context, 0, bytes, n == all ? state : n,
                                     &why);
     if (status == VLY_OK && n == all)
@@ -155,6 +154,7 @@ static vly_status read_state(asking *a, const char *path, vly_error *error)
         return vly_fail(error, status, "%.300s: %s", path, why.message);
     if (status != VLY_OK)
         *error = why;
+out:
     return status;
 }
 

@@ -28,7 +28,7 @@ static const tool_option options[] = {
 /* A file needs a name with a slash or an extension: "cpu" is never a file. */
 static bool is_path(const char *plugin)
 {
-    return strchr(plugin, '/') != NULL || strstr(plugin, ".so") != NULL;
+    return strchr(plugin, '/') || strstr(plugin, ".so");
 }
 
 /* The id of the plugin in a file. */
@@ -70,7 +70,7 @@ static void add_word(attach_line *line, const char *word)
 
 static void add_option(attach_line *line, const char *name, const char *value)
 {
-    if (value == NULL)
+    if (!value)
         return;
     add_word(line, name);
     add_word(line, value);
@@ -89,7 +89,7 @@ static void make_line(const tool_args *args, attach_line *line)
         add_word(line, args->positional[k]);
     if (!line->has_backend)
         add_option(line, "--backend", args->positional[0]);
-    add_option(line, "--probe", points != NULL ? points : "call.*,burst,check");
+    add_option(line, "--probe", points ? points : "call.*,burst,check");
     add_option(line, "--probe-out", tool_text(args, "out"));
     for (uint32_t k = 0; (text = tool_text_at(args, "inject", k)) != NULL; k++)
         add_option(line, "--inject", text);
@@ -152,7 +152,7 @@ static int run(const tool_args *args)
         return tool_fail(&error);
     const size_t n = (size_t)args->n_positional + 2 * args->n_values + 16;
     line.words = vly_calloc(n, sizeof *line.words);
-    if (line.words == NULL) {
+    if (!line.words) {
         vly_fail_nomem(&error, n * sizeof *line.words, "the command line");
         return tool_fail(&error);
     }

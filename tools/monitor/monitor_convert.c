@@ -221,17 +221,17 @@ static vly_status write_turned(const conversion *c, const place *at,
                                uint64_t rows, uint64_t columns,
                                vly_error *error)
 {
+    vly_status status = VLY_OK;
     float line[256];
     const uint64_t n = rows * columns;
     for (uint64_t i = 0; i < n;) {
         size_t k = 0;
         for (; k < sizeof line / sizeof line[0] && i < n; k++, i++)
             line[k] = c->rows[i % rows * columns + i / rows];
-        vly_status status = write_piece(c, at, line, k, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(write_piece(c, at, line, k, error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status write_tensor(conversion *c, const place *at, vly_error *error)
@@ -334,6 +334,7 @@ static vly_status read_transposed(const tool_args *args, uint32_t *lora,
 static vly_status check_output(const tool_args *args, const char *output,
                                vly_error *error)
 {
+    vly_status status = VLY_OK;
     if (!output)
         return vly_fail(error, VLY_E_INVALID,
                         "what is written is not named, wanted -o FILE");
@@ -341,16 +342,15 @@ static vly_status check_output(const tool_args *args, const char *output,
      * through */
     struct stat info;
     if (lstat(output, &info) == 0 && S_ISLNK(info.st_mode)) {
-        vly_status status = output_apart(output, args->positional[0],
-                                         "what is converted", error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(output_apart(output, args->positional[0], "what is converted",
+                             error));
     }
     if (strcmp(output, "-") != 0 && !tool_has(args, "force") &&
         access(output, F_OK) == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "%.300s is there already; --force replaces it", output);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void say(const conversion *c)

@@ -58,9 +58,8 @@ static vly_status read_anomaly(report *page, const char *line, const char *name,
 {
     json_value value = {0};
     report_finding found = {.number = 1};
-    vly_status status = json_parse(line, name, &value, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(json_parse(line, name, &value, error));
     const json_value *what = json_find(&value, "anomaly");
     if (what && what->kind == JSON_OBJECT) {
         found.burst = found.last = count_of(&value, "burst");
@@ -75,6 +74,7 @@ static vly_status read_anomaly(report *page, const char *line, const char *name,
         status = report_add(page, &found, error);
     }
     json_free(&value);
+out:
     return status;
 }
 
@@ -82,10 +82,8 @@ static vly_status read_monitor(report *page, const char *path, vly_error *error)
 {
     vly_lines lines = {.path = path};
     char name[512];
-    vly_status status =
-        vly_reading_open(path, VLY_READ_FILE, &lines.file, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_FILE, &lines.file, error));
     while ((status = vly_lines_next(&lines, error)) == VLY_OK && lines.n > 0) {
         if (lines.line[lines.n - 1] != '\n')
             break; /* cut: the run was killed */
@@ -97,6 +95,7 @@ static vly_status read_monitor(report *page, const char *path, vly_error *error)
     }
     vly_lines_deinit(&lines);
     (void)fclose(lines.file);
+out:
     return status;
 }
 

@@ -83,16 +83,14 @@ static void describe(const telemetry_file *file, const telemetry_entry *entry,
 static vly_status judge(report *page, telemetry_file *file,
                         vly_detector *detector, vly_error *error)
 {
+    vly_status status = VLY_OK;
     telemetry_entry entry;
     report_finding found = {.number = 0};
     uint32_t quiet = 0;
     for (;;) {
         bool more = false;
         uint32_t metric = 0;
-        const vly_status status =
-            telemetry_file_next(file, &more, &entry, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(telemetry_file_next(file, &more, &entry, error));
         if (!more)
             break;
         page->n_judged++;
@@ -121,6 +119,8 @@ static vly_status judge(report *page, telemetry_file *file,
         }
     }
     return found.number > 0 ? report_add(page, &found, error) : VLY_OK;
+out:
+    return status;
 }
 
 /* The file may be of another run, by mistake or because a later run overwrote

@@ -93,11 +93,10 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
     vly_error why = VLY_ERROR_INIT;
     if (!plan->wanted)
         return VLY_OK;
-    vly_status status =
-        run_monitor_actions(plan, run_checkpoint_state(job)->plan.path != NULL,
-                            run_control_path(job), error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(run_monitor_actions(plan,
+                                run_checkpoint_state(job)->plan.path != NULL,
+                                run_control_path(job), error));
     run_monitor *made = vly_calloc(1, sizeof *made);
     if (!made)
         return vly_fail_nomem(error, sizeof *made, "the monitor");
@@ -115,6 +114,8 @@ vly_status run_monitor_load(run_job *job, vly_error *error)
     }
     go_on_without(made, &why);
     return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- callbacks of the watcher -------------------------------------------- */

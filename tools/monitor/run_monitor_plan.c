@@ -93,11 +93,10 @@ static vly_status read_options(run_job *job, const tool_args *args,
     if (!plan->device)
         plan->device = "cpu:1";
     for (uint32_t k = 0; (text = tool_text_at(args, "on-anomaly", k)); k++) {
-        status = read_action(text, plan, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(read_action(text, plan, error));
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status run_monitor_actions(const run_monitor_plan *plan, bool checkpoints,

@@ -53,7 +53,7 @@ static vly_status read_line(telemetry_file *file, json_value *value,
     vly_status status = vly_lines_next(&file->lines, error);
     const size_t n = file->lines.n;
     if (status != VLY_OK)
-        return status;
+        goto out;
     file->cut = n > 0 && file->lines.line[n - 1] != '\n';
     if (n == 0 || file->cut)
         return VLY_OK;
@@ -62,13 +62,13 @@ static vly_status read_line(telemetry_file *file, json_value *value,
         return wrong(file, "a NUL byte, wanted a line of JSON", error);
     snprintf(name, sizeof name, "%s (from line %llu)", file->path,
              (unsigned long long)file->number);
-    status = json_parse(file->lines.line, name, value, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(json_parse(file->lines.line, name, value, error));
     if (value->kind == JSON_OBJECT)
         return VLY_OK;
     json_free(value);
     return wrong(file, "no JSON object, wanted a line of --telemetry", error);
+out:
+    return status;
 }
 
 static bool whole(const json_value *value, double *number)
@@ -108,9 +108,8 @@ static vly_status read_areas(telemetry_file *file, const json_value *neurons,
 static vly_status read_head(telemetry_file *file, vly_error *error)
 {
     json_value head;
-    vly_status status = read_line(file, &head, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(read_line(file, &head, error));
     const json_value *neurons = json_find(&head, "neurons");
     const char *start = json_find_text(&head, "start");
     file->number = file->number ? file->number : 1;
@@ -125,6 +124,7 @@ static vly_status read_head(telemetry_file *file, vly_error *error)
     else
         status = read_areas(file, neurons, error);
     json_free(&head);
+out:
     return status;
 }
 
@@ -376,9 +376,8 @@ static vly_status read_record(telemetry_file *file, const json_value *line,
         areas->n_items != file->n_areas)
         return wrong(file, "not a sample of a telemetry of this version",
                      error);
-    const vly_status status = follows(file, &entry->record, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(follows(file, &entry->record, error));
     for (uint32_t a = 0; a < file->n_areas; a++) {
         double spikes = 0;
         if (!whole(&areas->items[a], &spikes))
@@ -389,7 +388,8 @@ static vly_status read_record(telemetry_file *file, const json_value *line,
     snprintf(entry->time, sizeof entry->time, "%s", time);
     snprintf(entry->backend, sizeof entry->backend, "%s",
              backend ? backend : "");
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Joins two successive records. */

@@ -125,7 +125,7 @@ static vly_status draw_frames(plot_kind kind, const plot_data *data,
     const char *hash = strrchr(path, '#');
     const uint32_t n = (uint32_t)tool_count(args, "frames", 1);
     int digits = 0;
-    if (kind != KIND_VOXELS || hash == NULL)
+    if (kind != KIND_VOXELS || !hash)
         return draw_one(kind, data, args, path, UINT32_MAX, error);
     while (hash > path && hash[-1] == '#')
         hash--;

@@ -13,10 +13,10 @@
 bool plot_chosen(const tool_args *args, const char *name)
 {
     const char *one = tool_text_at(args, "area", 0);
-    for (uint32_t k = 0; one != NULL; one = tool_text_at(args, "area", ++k))
+    for (uint32_t k = 0; one; one = tool_text_at(args, "area", ++k))
         if (strcmp(one, name) == 0)
             return true;
-    return tool_text_at(args, "area", 0) == NULL;
+    return !tool_text_at(args, "area", 0);
 }
 
 plot_area *plot_area_add(plot_data *data, const char *name, vly_error *error)

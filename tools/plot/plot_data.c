@@ -65,9 +65,9 @@ static vly_status mark_recorded(const vly_genome *genome, uint32_t a,
 {
     bool all = genome->n_records == 0;
     for (uint32_t r = 0; r < genome->n_records; r++)
-        all = all || (genome->records[r].kind == VLY_RECORD_SPIKES &&
-                      genome->records[r].area == a &&
-                      genome->records[r].neurons == NULL);
+        all = all ||
+              (genome->records[r].kind == VLY_RECORD_SPIKES &&
+               genome->records[r].area == a && !genome->records[r].neurons);
     if (all)
         return VLY_OK;
     const size_t n_bytes = area->n_neurons / 8 + (size_t)1;
@@ -106,9 +106,8 @@ static vly_status from_genome(plot_data *data, const tool_args *args,
                               const char *path, bool run, vly_error *error)
 {
     vly_genome *genome = NULL;
-    vly_status status = tool_genome_load(path, NULL, 0, &genome, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(tool_genome_load(path, NULL, 0, &genome, error));
     status = check_chosen(data, genome, args, error);
     for (uint32_t a = 0; a < genome->n_areas && status == VLY_OK; a++) {
         const vly_area *from = &genome->areas[a];
@@ -142,6 +141,7 @@ static vly_status from_genome(plot_data *data, const tool_args *args,
             status = vly_fail_nomem(error, strlen(genome->title), "a title");
     }
     vly_genome_destroy(genome);
+out:
     return status;
 }
 
@@ -321,11 +321,10 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
     const double from = tool_number(args, "from", 0);
     const double to = tool_number(args, "to", HUGE_VAL);
     /* a text recording without spikes does not even name areas */
-    vly_status status = rows->any || data->n_areas > 0
-                            ? check_chosen(data, NULL, args, error)
-                            : VLY_OK;
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(rows->any || data->n_areas > 0
+                ? check_chosen(data, NULL, args, error)
+                : VLY_OK);
     /* the manifest is older than its recording, or of a killed run */
     if (rows->any && data->end <= rows->last)
         data->end = rows->last + 1;
@@ -357,6 +356,7 @@ static vly_status finish(plot_data *data, const plot_rows *rows,
                              tool_has(args, "area")
                          ? "what is shown"
                          : "the recording");
+out:
     return status;
 }
 

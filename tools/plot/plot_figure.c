@@ -58,7 +58,7 @@ static bool is_memory(int why)
         return why == PLOT_CAIRO_NO_MEMORY;
     void *room = vly_calloc(1, room_bytes);
     vly_free(room);
-    return room == NULL;
+    return !room;
 }
 
 static vly_status drawing_failed(int why, const char *path, vly_error *error)

@@ -76,7 +76,7 @@ static int by_text(const void *a, const void *b)
 
 static bool boundary(char c)
 {
-    return c != '\0' && strchr("_-./: ,", c) != NULL;
+    return c != '\0' && strchr("_-./: ,", c);
 }
 
 /* Lengths in bytes of the common prefix and suffix of a group of names, up to

@@ -74,9 +74,8 @@ static vly_status row_burst(plot_data *data, plot_rows *rows, vly_csv *csv,
 {
     double at = 0;
     double time_ms = 0;
-    vly_status status = vly_csv_number(csv, rows->columns[0], &at);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_csv_number(csv, rows->columns[0], &at));
     if (!(at >= 0 && at < 9e15 && at == floor(at)))
         return vly_csv_fail(csv, rows->columns[0],
                             "wanted the number of a burst");
@@ -86,9 +85,7 @@ static vly_status row_burst(plot_data *data, plot_rows *rows, vly_csv *csv,
                             "burst %s after burst %llu, wanted them in order",
                             csv->fields[rows->columns[0]],
                             (unsigned long long)rows->last);
-    status = vly_csv_number(csv, rows->columns[1], &time_ms);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_csv_number(csv, rows->columns[1], &time_ms));
     if (!rows->any && data->dt_ms <= 0) {
         if (!(time_ms > 0))
             return vly_csv_fail(csv, rows->columns[1],
@@ -98,7 +95,8 @@ static vly_status row_burst(plot_data *data, plot_rows *rows, vly_csv *csv,
     }
     rows->any = true;
     rows->last = *burst;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status plot_rows_keep(plot_data *data, plot_rows *rows, uint64_t burst,
@@ -133,14 +131,14 @@ static vly_status row_take(plot_data *data, plot_rows *rows, vly_csv *csv,
     if (status != VLY_OK || area == UINT32_MAX)
         return status;
     plot_area *in = &data->areas[area];
-    status =
-        vly_csv_index(csv, rows->columns[3],
-                      data->sizes_known ? in->n_neurons : UINT32_MAX, &neuron);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_csv_index(csv, rows->columns[3],
+                          data->sizes_known ? in->n_neurons : UINT32_MAX,
+                          &neuron));
     if (!data->sizes_known && neuron >= in->n_neurons)
         in->n_neurons = neuron + 1;
     return plot_rows_keep(data, rows, burst, area, neuron, error);
+out:
+    return status;
 }
 
 static vly_status read_lines(plot_data *data, plot_rows *rows, FILE *file,
@@ -180,11 +178,11 @@ vly_status plot_rows_csv(plot_data *data, plot_rows *rows, const char *path,
                          vly_error *error)
 {
     FILE *file = NULL;
-    vly_status status = vly_reading_open(path, VLY_READ_STREAM, &file, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reading_open(path, VLY_READ_STREAM, &file, error));
     status = read_lines(data, rows, file, path, error);
     (void)fclose(file);
+out:
     return status;
 }
 

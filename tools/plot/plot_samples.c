@@ -26,8 +26,8 @@ static bool wanted(const tool_args *args, const char *area, uint32_t neuron,
                    double time_ms)
 {
     const char *one = NULL;
-    bool area_in = tool_text_at(args, "area", 0) == NULL;
-    bool neuron_in = tool_text_at(args, "neuron", 0) == NULL;
+    bool area_in = !tool_text_at(args, "area", 0);
+    bool neuron_in = !tool_text_at(args, "neuron", 0);
     for (uint32_t k = 0; (one = tool_text_at(args, "area", k)) != NULL; k++)
         area_in = area_in || strcmp(one, area) == 0;
     for (uint32_t k = 0; (one = tool_text_at(args, "neuron", k)) != NULL; k++) {
@@ -265,7 +265,7 @@ static int want_node(void *context, const char *population, uint64_t node)
         if (tool_read_count(one, &number) && number == node)
             return 1;
     }
-    return tool_text(of->args, "neuron") == NULL;
+    return !tool_text(of->args, "neuron");
 }
 
 static vly_status begin_report(void *context, const vly_sonata_report *report,

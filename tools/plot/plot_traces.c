@@ -106,9 +106,8 @@ vly_status plot_traces_unit(plot_traces *traces, const char *path,
 {
     vly_genome *genome = NULL;
     const char *unit = NULL;
-    vly_status status = tool_genome_load(path, NULL, 0, &genome, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(tool_genome_load(path, NULL, 0, &genome, error));
     for (uint32_t a = 0; a < genome->n_areas; a++) {
         const vly_model_info *model = genome->areas[a].model;
         if (strcmp(genome->areas[a].name, traces->traces[0].area) != 0)
@@ -121,6 +120,7 @@ vly_status plot_traces_unit(plot_traces *traces, const char *path,
     if (unit && !traces->unit)
         status = vly_fail_nomem(error, strlen(unit), "a unit");
     vly_genome_destroy(genome);
+out:
     return status;
 }
 

@@ -53,10 +53,9 @@ static vly_status draw_map(plot_figure *figure, const plot_axes *axes,
                            double highest, vly_error *error)
 {
     plot_layer layer = {0};
-    vly_status status = plot_layer_init(&layer, figure, axes->x, axes->y,
-                                        axes->width, axes->height, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(plot_layer_init(&layer, figure, axes->x, axes->y, axes->width,
+                            axes->height, error));
     for (uint32_t j = 0; j < layer.height; j++)
         for (uint32_t i = 0; i < layer.width; i++) {
             const uint32_t x = (uint32_t)((uint64_t)i * size[0] / layer.width);
@@ -72,7 +71,8 @@ static vly_status draw_map(plot_figure *figure, const plot_axes *axes,
         }
     plot_layer_draw(&layer, figure);
     plot_layer_deinit(&layer);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Panels of one shape in a rectangle, with the number of columns that makes
@@ -100,6 +100,7 @@ static vly_status draw_panels(plot_figure *figure, const plot_data *data,
                               uint32_t only, double highest, double top,
                               vly_error *error)
 {
+    vly_status status = VLY_OK;
     const uint32_t *size = data->areas[0].voxels;
     const uint32_t shown = only == UINT32_MAX ? n_frames : 1;
     const double room_x = figure->width - 44 - bar_room - PLOT_MARGIN;
@@ -129,11 +130,9 @@ static vly_status draw_panels(plot_figure *figure, const plot_data *data,
                                          ? "x (voxel)"
                                          : NULL,
                           .y_label = first ? "y (voxel)" : NULL};
-        vly_status status =
-            draw_map(figure, &axes, size,
-                     maps + (size_t)frame * size[0] * size[1], highest, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(draw_map(figure, &axes, size,
+                         maps + (size_t)frame * size[0] * size[1], highest,
+                         error));
         plot_axes_draw(figure, &axes);
         if (n_frames > 1) {
             snprintf(text, sizeof text, "%.6g ms",
@@ -147,7 +146,8 @@ static vly_status draw_panels(plot_figure *figure, const plot_data *data,
     const double high = rows * (panel * shape + 16) - 16;
     plot_colour_bar(figure, used, top + 12, fmin(fmax(high, 60), 160), 0,
                     highest > 0 ? highest : 1, false, "rate (Hz)");
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status plot_voxels(plot_figure *figure, const plot_data *data,

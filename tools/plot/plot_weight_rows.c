@@ -111,9 +111,8 @@ static vly_status time_of(plot_weights *weights, double time_ms,
 static vly_status add(plot_weights *weights, double time_ms,
                       const plot_weight *weight, vly_error *error)
 {
-    vly_status status = time_of(weights, time_ms, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(time_of(weights, time_ms, error));
     const uint64_t n = weights->rows[weights->n_times];
     if (n == weights->capacity) {
         const uint64_t more = n > 0 ? 2 * n : 1024;
@@ -128,7 +127,8 @@ static vly_status add(plot_weights *weights, double time_ms,
     }
     weights->weights[n] = *weight;
     weights->rows[weights->n_times] = n + 1;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Whether the row's map is drawn. */
@@ -137,7 +137,7 @@ static vly_status is_drawn(plot_weights *weights, const tool_args *args,
                            vly_error *error)
 {
     const char *asked = tool_text(args, "map");
-    *drawn = asked == NULL || strcmp(asked, map) == 0;
+    *drawn = !asked || strcmp(asked, map) == 0;
     if (!*drawn)
         return VLY_OK;
     if (!weights->map)

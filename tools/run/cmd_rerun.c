@@ -42,7 +42,7 @@ static vly_status read_digest(const json_value *digests, const char *key,
 {
     const char *text = json_find_text(digests, key);
     char *end = NULL;
-    if (text != NULL && strlen(text) == 16) {
+    if (text && strlen(text) == 16) {
         *digest = strtoull(text, &end, 16);
         if (*end == '\0')
             return VLY_OK;
@@ -87,14 +87,14 @@ static vly_status read_manifest(rerun *again, const char *path,
     VLY_TRY(
         read_count(&again->manifest, "bursts", path, &again->n_bursts, error));
     const char *reason = json_find_text(&again->manifest, "exit_reason");
-    if (reason == NULL || strcmp(reason, "running") == 0)
+    if (!reason || strcmp(reason, "running") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "%s: that run did not end, so it has no digest", path);
     const char *slash = strrchr(path, '/');
-    again->genome = slash == NULL ? vly_strdup("genome.resolved.toml")
-                                  : vly_format("%.*s/genome.resolved.toml",
-                                               (int)(slash - path), path);
-    if (again->genome == NULL)
+    again->genome = !slash ? vly_strdup("genome.resolved.toml")
+                           : vly_format("%.*s/genome.resolved.toml",
+                                        (int)(slash - path), path);
+    if (!again->genome)
         return vly_fail_nomem(error, strlen(path), "a file name");
 out:
     return status;
@@ -103,7 +103,7 @@ out:
 static vly_status read_swaps(const rerun *again, run_job *job, vly_error *error)
 {
     const json_value *swaps = json_find(&again->manifest, "swaps");
-    uint32_t n = swaps != NULL ? swaps->n_items : 0;
+    uint32_t n = swaps ? swaps->n_items : 0;
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < n; i++) {
         const json_value *swap = &swaps->items[i];
@@ -111,7 +111,7 @@ static vly_status read_swaps(const rerun *again, run_job *job, vly_error *error)
         const char *backend = json_find_text(swap, "backend");
         VLY_TRY(
             read_count(swap, "burst", "a swap of the manifest", &burst, error));
-        if (backend == NULL || burst > job->plan.n_bursts)
+        if (!backend || burst > job->plan.n_bursts)
             continue; /* swaps after the end of a stopped run */
         VLY_TRY(run_swap_plan(job, burst, backend, error));
     }
@@ -123,7 +123,7 @@ static vly_status read_changes(const rerun *again, run_job *job,
                                vly_error *error)
 {
     const json_value *changes = json_find(&again->manifest, "changes");
-    uint32_t n = changes != NULL ? changes->n_items : 0;
+    uint32_t n = changes ? changes->n_items : 0;
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < n; i++) {
         const json_value *change = &changes->items[i];
@@ -132,7 +132,7 @@ static vly_status read_changes(const rerun *again, run_job *job,
         uint64_t burst = 0;
         VLY_TRY(read_count(change, "burst", "a change of the manifest", &burst,
                            error));
-        if (path == NULL || value != value)
+        if (!path || value != value)
             return vly_fail(error, VLY_E_PARSE,
                             "a change of the manifest has no path or value");
         VLY_TRY(run_change_plan(job, burst, path, value, error));
@@ -144,19 +144,19 @@ out:
 static vly_status load_genome(const rerun *again, run_job *job,
                               vly_error *error)
 {
-    vly_status status =
-        vly_genome_load(again->genome, NULL, 0, &job->build.genome, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_genome_load(again->genome, NULL, 0, &job->build.genome, error));
     const char *wanted = json_find_text(&again->manifest, "genome_hash");
     const char *found =
         tool_hash_text(tool_genome_info(job->build.genome).hash);
-    if (wanted != NULL && strcmp(wanted, found) == 0)
+    if (wanted && strcmp(wanted, found) == 0)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
                     "%s: its hash is %s, the manifest says %s: the file was "
                     "changed, or this version reads it otherwise",
-                    again->genome, found, wanted != NULL ? wanted : "nothing");
+                    again->genome, found, wanted ? wanted : "nothing");
+out:
+    return status;
 }
 
 static vly_status make_plan(const tool_args *args, const rerun *again,
@@ -168,16 +168,16 @@ static vly_status make_plan(const tool_args *args, const rerun *again,
     job->plan = (run_plan){
         .path = again->genome,
         .manifest = manifest,
-        .backend = backend != NULL ? backend : before,
+        .backend = backend ? backend : before,
         .n_threads = tool_threads(args),
         .n_bursts = again->n_bursts,
         .quiet = tool_has(args, "quiet"),
     };
-    if (job->plan.backend == NULL)
+    if (!job->plan.backend)
         job->plan.backend = "auto";
     run_output_state(job)->digest_log = tool_text(args, "digest-log");
     vly_status status = VLY_OK;
-    if (backend == NULL)
+    if (!backend)
         VLY_TRY(read_swaps(again, job, error));
     VLY_TRY(read_changes(again, job, error));
     status = load_genome(again, job, error);
@@ -194,7 +194,7 @@ static int print_result(const rerun *again, const run_job *job)
     const char *network = json_find_text(&again->manifest, "connectome_digest");
     /* missing in a manifest of an older version */
     bool same_network =
-        network == NULL || strcmp(network, tool_hash_text(digest)) == 0;
+        !network || strcmp(network, tool_hash_text(digest)) == 0;
     bool same = result->digest == again->digest &&
                 result->state_digest == again->state_digest && same_network;
     tool_print("%s: %s bursts, %s spikes on %s\n",

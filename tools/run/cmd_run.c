@@ -36,7 +36,7 @@ static vly_status read_plan(run_job *job, const tool_args *args,
     const char *backend = tool_text(args, "backend");
     vly_status status = VLY_OK;
     plan->path = args->positional[0];
-    plan->backend = backend != NULL ? backend : "auto";
+    plan->backend = backend ? backend : "auto";
     plan->n_threads = tool_threads(args);
     plan->argc = args->argc;
     plan->argv = args->argv;
@@ -57,7 +57,7 @@ static void report(run_job *job)
     vly_error *error = &job->result.error;
     const run_plan *plan = &job->plan;
     vly_error failure = VLY_ERROR_INIT;
-    if (plan->json != NULL)
+    if (plan->json)
         run_report_save(job, plan->json, &failure);
     if (run_parts_do(job, RUN_SAVE, &failure) != VLY_OK &&
         error->status == VLY_OK)
@@ -68,8 +68,8 @@ static void report(run_job *job)
         *error = failure;
     if (job->result.stopped && !plan->quiet)
         tool_message("stopped by %s after burst %" PRIu64 " of %" PRIu64,
-                     job->result.stopped_by != NULL ? job->result.stopped_by
-                                                    : "a signal",
+                     job->result.stopped_by ? job->result.stopped_by
+                                            : "a signal",
                      vly_net_burst(job->net), plan->n_bursts);
     if (job->result.late && !plan->quiet)
         tool_message("--pace stop: burst %" PRIu64 " of %" PRIu64

@@ -35,7 +35,7 @@ static bool keep(bounds_part *part, const vly_bound_stats *at)
 {
     vly_bound_stats *grown =
         vly_realloc(part->found, part->n_found + 1, sizeof *part->found);
-    if (grown == NULL)
+    if (!grown)
         return false;
     part->found = grown;
     part->found[part->n_found++] = *at;

@@ -54,7 +54,7 @@ static vly_status read_value(const char *text, const char *what,
                              vly_error *error)
 {
     const char *equals = strrchr(text, '=');
-    if (equals == NULL || equals == text)
+    if (!equals || equals == text)
         return vly_fail(error, VLY_E_INVALID,
                         "%s: wanted %splasticity.p.frozen=true", what, wanted);
     bool is_true = strcmp(equals + 1, "true") == 0;
@@ -66,9 +66,8 @@ static vly_status read_value(const char *text, const char *what,
                         "false",
                         what, equals + 1);
     change->path = vly_format("%.*s", (int)(equals - text), text);
-    return change->path != NULL
-               ? VLY_OK
-               : vly_fail_nomem(error, strlen(text), "a change");
+    return change->path ? VLY_OK
+                        : vly_fail_nomem(error, strlen(text), "a change");
 }
 
 /* "BURST=PATH=VALUE" */
@@ -79,9 +78,9 @@ static vly_status read_change(const char *text, run_change *change,
     char what[160];
     char number[24] = "";
     const char *equals = strchr(text, '=');
-    size_t n = equals != NULL ? (size_t)(equals - text) : 0;
+    size_t n = equals ? (size_t)(equals - text) : 0;
     snprintf(what, sizeof what, "--change %.140s", text);
-    if (equals == NULL || strchr(equals + 1, '=') == NULL)
+    if (!equals || !strchr(equals + 1, '='))
         return vly_fail(error, VLY_E_INVALID,
                         "%s: wanted %splasticity.p.frozen=true", what, wanted);
     if (n < sizeof number)
@@ -98,7 +97,7 @@ static vly_status reserve(change_part *part, vly_error *error)
 {
     run_change *grown = vly_realloc(part->changes, (size_t)part->n_changes + 1,
                                     sizeof *part->changes);
-    if (grown == NULL)
+    if (!grown)
         return vly_fail_nomem(error, sizeof *grown, "a change");
     part->changes = grown;
     return VLY_OK;
@@ -122,7 +121,7 @@ vly_status run_change_plan(run_job *job, uint64_t burst, const char *path,
     vly_status status = VLY_OK;
     VLY_TRY(reserve(of(job), error));
     change.path = vly_strdup(path);
-    if (change.path == NULL)
+    if (!change.path)
         status = vly_fail_nomem(error, strlen(path), "a change");
     else
         insert(of(job), &change);

@@ -143,18 +143,18 @@ static vly_status claim_path(run_checkpoint *checkpoint, vly_error *error)
 {
     const char *path = checkpoint->plan.path;
     char *real = realpath(path, NULL);
-    vly_status status = vly_temporary_open(real != NULL ? real : path, path,
-                                           &checkpoint->claim, error);
+    vly_status status =
+        vly_temporary_open(real ? real : path, path, &checkpoint->claim, error);
     free(real);
     return status;
 }
 
 vly_status run_checkpoint_open(run_job *job, vly_error *error)
 {
-    if (run_checkpoint_state(job)->plan.path == NULL)
+    if (!run_checkpoint_state(job)->plan.path)
         return VLY_OK;
     run_checkpoint *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "checkpoints");
     made->plan = run_checkpoint_state(job)->plan;
     made->record = run_output_state(job)->record;
@@ -186,7 +186,7 @@ vly_status run_checkpoint_open(run_job *job, vly_error *error)
 
 void run_checkpoint_close(run_checkpoint *checkpoint)
 {
-    if (checkpoint == NULL)
+    if (!checkpoint)
         return;
     pthread_mutex_lock(&checkpoint->lock);
     checkpoint->ended = true;
@@ -208,7 +208,7 @@ static vly_status mark_recordings(run_job *job, vly_error *error)
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     uint32_t n = 0;
     vly_status status = VLY_OK;
-    if (run_output_state(job)->output.path != NULL) {
+    if (run_output_state(job)->output.path) {
         VLY_TRY(run_record_mark(run_output_state(job)->record, error));
         checkpoint->recordings[n++] =
             (vly_recording){.kind = VLY_RECORDING_SPIKES,
@@ -217,7 +217,7 @@ static vly_status mark_recordings(run_job *job, vly_error *error)
     }
     checkpoint->given.n_counts = run_output_state(job)->rates.n_state;
     checkpoint->given.counts = run_rates_save(&run_output_state(job)->rates);
-    if (run_output_state(job)->digests != NULL) {
+    if (run_output_state(job)->digests) {
         vly_digest_place place = {0};
         VLY_TRY(vly_digest_log_flush(run_output_state(job)->digests, &place,
                                      error));
@@ -305,7 +305,7 @@ static vly_status outcome(run_job *job, vly_error *error)
         return VLY_OK;
     if (found.status == VLY_OK)
         tell_success(job, &counts);
-    else if (error != NULL)
+    else if (error)
         *error = found;
     return found.status;
 }
@@ -332,7 +332,7 @@ static bool is_busy(run_checkpoint *checkpoint)
 uint64_t run_checkpoint_due(const run_job *job)
 {
     const run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
-    if (checkpoint == NULL || checkpoint->next_burst <= vly_net_burst(job->net))
+    if (!checkpoint || checkpoint->next_burst <= vly_net_burst(job->net))
         return UINT64_MAX;
     return checkpoint->next_burst;
 }
@@ -341,7 +341,7 @@ void run_checkpoint_look(run_job *job)
 {
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     vly_error error = VLY_ERROR_INIT;
-    if (checkpoint == NULL)
+    if (!checkpoint)
         return;
     if (outcome(job, &error) != VLY_OK)
         tell_failure(job, &error);
@@ -361,7 +361,7 @@ vly_status run_checkpoint_now(run_job *job, vly_error *error)
 {
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     vly_error why = VLY_ERROR_INIT;
-    if (checkpoint == NULL)
+    if (!checkpoint)
         return vly_fail(error, VLY_E_INVALID,
                         "the run has no file for checkpoints, wanted "
                         "--checkpoint FILE");
@@ -384,7 +384,7 @@ void run_checkpoint_distrust(run_job *job, uint64_t burst, const char *from)
 {
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     vly_error error = VLY_ERROR_INIT;
-    if (checkpoint == NULL)
+    if (!checkpoint)
         return;
     wait_for_thread(checkpoint);
     if (outcome(job, &error) != VLY_OK)
@@ -404,7 +404,7 @@ void run_checkpoint_end(run_job *job)
 {
     run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     vly_error error = VLY_ERROR_INIT;
-    if (checkpoint == NULL)
+    if (!checkpoint)
         return;
     wait_for_thread(checkpoint);
     if (outcome(job, &error) != VLY_OK)
@@ -421,7 +421,7 @@ void run_checkpoint_end(run_job *job)
 static void print_written(const run_job *job)
 {
     const run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
-    if (checkpoint == NULL)
+    if (!checkpoint)
         return;
     const checkpoint_counts *counts = &checkpoint->counts;
     tool_print("checkpoints       %s written, %s skipped, %s failed",
@@ -441,7 +441,7 @@ static void print_written(const run_job *job)
 void run_checkpoint_print(const run_job *job)
 {
     print_written(job);
-    if (run_checkpoint_state(job)->resumed != NULL)
+    if (run_checkpoint_state(job)->resumed)
         tool_print("resumed           after burst %s from %s, %s\n",
                    tool_thousands(job->first_burst),
                    run_checkpoint_state(job)->plan.resume,
@@ -453,7 +453,7 @@ void run_checkpoint_json(const run_job *job, json_writer *json)
 {
     const run_checkpoint *checkpoint = run_checkpoint_state(job)->checkpoint;
     run_resume_json(job, json);
-    if (checkpoint == NULL) {
+    if (!checkpoint) {
         json_text(json, "checkpoint", NULL);
         return;
     }

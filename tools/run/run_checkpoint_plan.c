@@ -75,11 +75,11 @@ static vly_status read_options(run_job *job, const tool_args *args,
         .resume = tool_text(args, "resume"),
         .keep = (uint32_t)tool_count(args, "keep", 1),
     };
-    if (plan->path == NULL && (every != NULL || tool_has(args, "keep")))
+    if (!plan->path && (every || tool_has(args, "keep")))
         return vly_fail(error, VLY_E_INVALID,
                         "--%s without --checkpoint FILE, wanted both",
-                        every != NULL ? "every" : "keep");
-    if (every != NULL && !read_every(every, plan))
+                        every ? "every" : "keep");
+    if (every && !read_every(every, plan))
         return vly_fail(error, VLY_E_INVALID,
                         "--every is \"%s\", wanted a whole number of bursts or "
                         "a time as 30s, 10min or 2h",
@@ -91,9 +91,8 @@ static vly_status check_recording(const char *option, const char *path,
                                   vly_error *error)
 {
     struct stat info;
-    bool file =
-        path == NULL || (strcmp(path, "-") != 0 &&
-                         (stat(path, &info) != 0 || S_ISREG(info.st_mode)));
+    bool file = !path || (strcmp(path, "-") != 0 &&
+                          (stat(path, &info) != 0 || S_ISREG(info.st_mode)));
     if (file)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
@@ -115,7 +114,7 @@ static vly_status check_old(const char *path, bool part, vly_error *error)
         return vly_fail(error, VLY_E_INVALID,
                         "--checkpoint %s: not a file, wanted one", path);
     FILE *file = fopen(path, "rbe");
-    if (file == NULL)
+    if (!file)
         return vly_fail(error, VLY_E_IO, "--checkpoint %s: cannot be read: %s",
                         path, strerror(errno));
     size_t n = fread(magic, 1, sizeof magic, file);
@@ -134,7 +133,7 @@ static vly_status check_beside(const char *path, uint32_t k, vly_error *error)
 {
     char *beside =
         k > 0 ? vly_format("%s.%" PRIu32, path, k) : vly_format("%s.tmp", path);
-    if (beside == NULL)
+    if (!beside)
         return vly_fail_nomem(error, strlen(path) + 12, "a path");
     vly_status status = check_old(beside, k == 0, error);
     vly_free(beside);
@@ -160,7 +159,7 @@ static vly_status check_path(const run_checkpoint_plan *plan, vly_error *error)
     char *real = NULL;
     if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
         real = realpath(path, NULL);
-        if (real == NULL)
+        if (!real)
             return vly_fail(error, VLY_E_IO,
                             "--checkpoint %s: the link cannot be followed: %s",
                             path, strerror(errno));
@@ -176,18 +175,18 @@ static vly_status check_path(const run_checkpoint_plan *plan, vly_error *error)
 /* folder: NULL: none */
 static bool is_in_new_folder(const char *path, const char *folder)
 {
-    size_t n = folder != NULL ? strlen(folder) : 0;
+    size_t n = folder ? strlen(folder) : 0;
     while (n > 1 && folder[n - 1] == '/')
         n--;
     return n > 0 && strncmp(path, folder, n) == 0 && path[n] == '/' &&
-           strchr(path + n + 1, '/') == NULL && access(folder, F_OK) != 0;
+           !strchr(path + n + 1, '/') && access(folder, F_OK) != 0;
 }
 
 vly_status run_checkpoint_check(const run_job *job, vly_error *error)
 {
     const run_checkpoint_plan *plan = &run_checkpoint_state(job)->plan;
     vly_status status = VLY_OK;
-    if (plan->path == NULL && plan->resume == NULL)
+    if (!plan->path && !plan->resume)
         return VLY_OK;
     VLY_TRY(check_recording("--record", run_output_state(job)->output.growing,
                             error));
@@ -196,7 +195,7 @@ vly_status run_checkpoint_check(const run_job *job, vly_error *error)
     VLY_TRY(check_recording("--record-weights", run_weights_state(job)->path,
                             error));
     /* a folder that -o will create is still empty */
-    if (plan->path != NULL && !is_in_new_folder(plan->path, job->plan.folder))
+    if (plan->path && !is_in_new_folder(plan->path, job->plan.folder))
         VLY_TRY(check_path(plan, error));
 out:
     return status;
@@ -224,8 +223,8 @@ out:
 static vly_state *resume(run_job *job)
 {
     vly_checkpoint *resumed = run_checkpoint_state(job)->resumed;
-    vly_state *state = resumed != NULL ? resumed->state : NULL;
-    if (resumed != NULL)
+    vly_state *state = resumed ? resumed->state : NULL;
+    if (resumed)
         resumed->state = NULL;
     return state;
 }
@@ -247,7 +246,7 @@ static void deinit(run_job *job)
 
 static void print_head(const run_job *job)
 {
-    if (run_checkpoint_state(job)->resumed != NULL)
+    if (run_checkpoint_state(job)->resumed)
         tool_message("resumed after burst %" PRIu64 " from %s",
                      job->first_burst, run_checkpoint_state(job)->plan.resume);
 }

@@ -11,7 +11,7 @@ vly_status run_files_claim(const char *path, vly_writer **writer,
                            vly_error *error)
 {
     struct stat info;
-    if (path == NULL || strcmp(path, "-") == 0 ||
+    if (!path || strcmp(path, "-") == 0 ||
         (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
         return VLY_OK;
     return vly_writer_open(path, true, writer, error);
@@ -22,7 +22,7 @@ vly_status run_files_save(vly_writer **writer, const char *path,
 {
     vly_writer *claimed = *writer;
     *writer = NULL;
-    if (claimed == NULL)
+    if (!claimed)
         return vly_writer_save(path, text, n_text, error);
     (void)vly_writer_bytes(claimed, text, n_text, NULL); /* close tells */
     return vly_writer_close(claimed, error);

@@ -69,8 +69,7 @@ static vly_status read_failover(run_job *job, const tool_args *args,
 static vly_status check(run_job *job, vly_error *error)
 {
     const char *backend = of(job)->backend;
-    return backend != NULL ? tool_backend_check(job->registry, backend, error)
-                           : VLY_OK;
+    return backend ? tool_backend_check(job->registry, backend, error) : VLY_OK;
 }
 
 static void note_failure(run_job *job, const vly_failover_event *event)
@@ -78,7 +77,7 @@ static void note_failure(run_job *job, const vly_failover_event *event)
     failover_part *part = of(job);
     run_failure *grown = vly_realloc(
         part->failures, (size_t)part->n_failures + 1, sizeof *grown);
-    if (grown == NULL)
+    if (!grown)
         return; /* the message is on stderr and in log.jsonl */
     part->failures = grown;
     run_failure *failure = &grown[part->n_failures++];
@@ -123,7 +122,7 @@ static void keep_places(run_job *job)
     part->kept_burst = vly_net_burst(job->net);
     /* only one mark is possible and a checkpoint may hold it; a run with
      * checkpoints can be resumed instead */
-    part->kept = run_checkpoint_state(job)->checkpoint == NULL &&
+    part->kept = !run_checkpoint_state(job)->checkpoint &&
                  run_parts_keep(job, &error) == VLY_OK;
 }
 
@@ -166,7 +165,7 @@ static int on_failover(void *arg, const vly_failover_event *event)
 static vly_status arm(run_job *job, vly_error *error)
 {
     const failover_part *part = of(job);
-    if (part->backend == NULL)
+    if (!part->backend)
         return VLY_OK;
     return vly_net_failover(job->net, part->backend, job->plan.n_threads,
                             part->every, on_failover, job, error);
@@ -176,7 +175,7 @@ static vly_status arm(run_job *job, vly_error *error)
 static vly_status mark(run_job *job, vly_error *error)
 {
     (void)error;
-    if (of(job)->backend != NULL)
+    if (of(job)->backend)
         keep_places(job);
     return VLY_OK;
 }

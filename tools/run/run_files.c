@@ -19,7 +19,7 @@ vly_status run_files_open(run_job *job, vly_error *error)
     vly_status status = VLY_OK;
     VLY_TRY(run_parts_do(job, RUN_CLAIM, error));
     tool_signals_defer(true);
-    if (plan->folder != NULL)
+    if (plan->folder)
         VLY_TRY(run_folder_prepare(job, error));
     VLY_TRY(run_files_claim(plan->json, &job->json, error));
 out:
@@ -33,12 +33,12 @@ vly_status run_files_begin(run_job *job, vly_error *error)
     const run_plan *plan = &job->plan;
     vly_status status = VLY_OK;
     /* the largest file, written whole or not at all: first */
-    if (plan->connectome != NULL)
+    if (plan->connectome)
         VLY_TRY(vly_connectome_save_locked(job->build.connectome,
                                            plan->connectome,
                                            &job->connectome_lock, error));
     VLY_TRY(run_parts_do(job, RUN_FLUSH, error));
-    if (plan->folder != NULL)
+    if (plan->folder)
         VLY_TRY(run_folder_begin(job, error));
     VLY_TRY(run_parts_do(job, RUN_BEGIN, error));
 out:

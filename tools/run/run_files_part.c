@@ -26,7 +26,7 @@ static vly_status read_folder(run_job *job, const tool_args *args,
 
 static vly_status lock_folder(run_job *job, vly_error *error)
 {
-    return job->plan.folder != NULL ? run_resume_folder(job, error) : VLY_OK;
+    return job->plan.folder ? run_resume_folder(job, error) : VLY_OK;
 }
 
 const run_part run_part_folder = {

@@ -19,7 +19,7 @@ static vly_status save_text(const char *folder, const char *name,
                             const char *text, size_t n_text, vly_error *error)
 {
     char *path = run_folder_path(folder, name);
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, 4096, "a file name");
     vly_status status = vly_writer_save(path, text, n_text, error);
     vly_free(path);
@@ -31,7 +31,7 @@ static vly_status save_json(const char *folder, const char *name,
 {
     size_t n_text = 0;
     const char *text = json_finish(json, &n_text);
-    if (text == NULL)
+    if (!text)
         return vly_fail_nomem(error, json->capacity, name);
     return save_text(folder, name, text, n_text, error);
 }
@@ -135,7 +135,7 @@ static void put_course(const run_job *job, json_writer *json)
               !ended                           ? "running"
               : result->refused                ? "refused"
               : result->error.status != VLY_OK ? "error"
-              : result->stopped_by != NULL     ? "ctl"
+              : result->stopped_by             ? "ctl"
               : result->stopped                ? "signal"
               : result->late                   ? "deadline"
                                                : "done");
@@ -188,7 +188,7 @@ out:
 static void remove_file(const char *folder, const char *name)
 {
     char *path = run_folder_path(folder, name);
-    if (path != NULL)
+    if (path)
         (void)unlink(path);
     vly_free(path);
 }
@@ -235,11 +235,11 @@ void run_folder_end(run_job *job)
     vly_error *first = &job->result.error;
     vly_error next = VLY_ERROR_INIT;
     run_folder_event(job,
-                     first->status != VLY_OK          ? "error"
-                     : job->result.stopped_by != NULL ? "stopped by volley ctl"
-                     : job->result.stopped            ? "stopped by a signal"
-                     : job->result.late               ? "a deadline was missed"
-                                                      : "done",
+                     first->status != VLY_OK  ? "error"
+                     : job->result.stopped_by ? "stopped by volley ctl"
+                     : job->result.stopped    ? "stopped by a signal"
+                     : job->result.late       ? "a deadline was missed"
+                                              : "done",
                      first->status != VLY_OK ? first->message : NULL);
     vly_writer_close(job->events, &next);
     job->events = NULL;

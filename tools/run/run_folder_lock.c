@@ -22,7 +22,7 @@ char *run_folder_path(const char *folder, const char *name)
 static vly_status check_empty(const char *folder, vly_error *error)
 {
     DIR *entries = opendir(folder);
-    if (entries == NULL)
+    if (!entries)
         return vly_fail(error, errno == ENOTDIR ? VLY_E_INVALID : VLY_E_IO,
                         "%s: cannot be opened: %s", folder, strerror(errno));
     const struct dirent *entry;
@@ -97,9 +97,7 @@ vly_status run_folder_open(const char *folder, bool force, int *lock,
     for (int i = 0; i < TRIES && again; i++) {
         if (tool_folder_make(folder) != VLY_OK && errno != EEXIST)
             return fail_make(folder, errno, error);
-        status = lock_folder(folder, &found, &again, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(lock_folder(folder, &found, &again, error));
     }
     if (again)
         return vly_fail(error, VLY_E_IO,
@@ -110,5 +108,6 @@ vly_status run_folder_open(const char *folder, bool force, int *lock,
         close(found);
     else
         *lock = found;
+out:
     return status;
 }

@@ -59,13 +59,12 @@ static vly_status open_net(run_job *job, vly_error *error)
     vly_status status = VLY_OK;
     uint64_t begin = vly_clock_ns();
     vly_state *state = run_parts_resume(job);
-    status =
-        state == NULL
-            ? vly_net_create(job->build.connectome, job->registry,
-                             plan->backend, plan->n_threads, &job->net, error)
-            : vly_net_resume(job->build.connectome, job->registry,
-                             plan->backend, plan->n_threads, state, &job->net,
-                             error);
+    status = !state ? vly_net_create(job->build.connectome, job->registry,
+                                     plan->backend, plan->n_threads, &job->net,
+                                     error)
+                    : vly_net_resume(job->build.connectome, job->registry,
+                                     plan->backend, plan->n_threads, state,
+                                     &job->net, error);
     vly_state_destroy(state);
     if (status != VLY_OK)
         return status;
@@ -92,7 +91,7 @@ static vly_status make_areas(run_job *job, vly_error *error)
         tool_connectome_info(job->build.connectome).n_areas;
     job->result.area_spikes =
         vly_calloc(n_areas, sizeof *job->result.area_spikes);
-    return job->result.area_spikes != NULL
+    return job->result.area_spikes
                ? VLY_OK
                : vly_fail_nomem(error, n_areas * sizeof(uint64_t), "areas");
 }
@@ -105,7 +104,7 @@ static vly_status find_plugins(run_job *job, vly_error *error)
 {
     const uint64_t begin = vly_clock_ns();
     vly_status status = VLY_OK;
-    if (job->registry == NULL) /* ranks have opened it */
+    if (!job->registry) /* ranks have opened it */
         status = tool_registry_create(&job->registry, error);
     job->start.plugins_ns = vly_clock_ns() - begin;
     return status;
@@ -170,7 +169,7 @@ vly_status run_job_open(run_job *job, vly_error *error)
     VLY_TRY(run_files_begin(job, error));
     vly_net_count_areas(job->net, 1);
 out:
-    if (status != VLY_OK && plan->folder != NULL)
+    if (status != VLY_OK && plan->folder)
         run_folder_refuse(job, error);
     return status;
 }
@@ -338,7 +337,7 @@ void run_job_execute(run_job *job)
     end_parts(job);
     collect(job);
     snprintf(result->end, sizeof result->end, "%s", tool_time_text());
-    if (plan->folder != NULL)
+    if (plan->folder)
         run_folder_end(job);
 }
 

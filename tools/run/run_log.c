@@ -23,13 +23,13 @@ static vly_status put_event(run_job *job, const char *event, const char *text,
     json_object(&json, NULL);
     json_text(&json, "time", tool_time_text());
     json_text(&json, "event", event);
-    if (job->net != NULL)
+    if (job->net)
         json_u64(&json, "burst", vly_net_burst(job->net));
-    if (text != NULL)
+    if (text)
         json_text(&json, "text", text);
     json_object_end(&json);
     const char *line = json_finish(&json, &n_text);
-    vly_status status = line != NULL
+    vly_status status = line
                             ? vly_writer_bytes(job->events, line, n_text, error)
                             : vly_fail_nomem(error, 256, "a line of log.jsonl");
     if (status == VLY_OK && job->folder_begun)
@@ -47,7 +47,7 @@ static vly_status whole_lines(const char *path, uint64_t *n_bytes,
     uint64_t at = 0;
     uint64_t end = 0;
     size_t n = 0;
-    if (file == NULL)
+    if (!file)
         return vly_fail(error, VLY_E_IO, "%s: cannot be read: %s", path,
                         strerror(errno));
     while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) {
@@ -67,7 +67,7 @@ void run_folder_event(run_job *job, const char *event, const char *text)
 {
     vly_error error = VLY_ERROR_INIT;
     /* reported when the log is closed */
-    if (job->events != NULL && put_event(job, event, text, &error) != VLY_OK)
+    if (job->events && put_event(job, event, text, &error) != VLY_OK)
         job->event_lost = error;
 }
 
@@ -76,8 +76,7 @@ vly_status run_folder_lines(const run_job *job, const char *path, bool *resumes,
 {
     uint64_t n_bytes = 0;
     vly_status status = VLY_OK;
-    *resumes =
-        run_checkpoint_state(job)->resumed != NULL && access(path, F_OK) == 0;
+    *resumes = run_checkpoint_state(job)->resumed && access(path, F_OK) == 0;
     if (*resumes) {
         VLY_TRY(whole_lines(path, &n_bytes, error));
         status = vly_writer_resume(path, n_bytes, writer, error);
@@ -106,7 +105,7 @@ out:
 vly_status run_folder_prepare(run_job *job, vly_error *error)
 {
     char *path = run_folder_path(job->plan.folder, "log.jsonl");
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, 4096, "a file name");
     vly_status status = open_log(job, path, error);
     vly_free(path);

@@ -33,12 +33,12 @@ static vly_status choose_format(const run_job *job, vly_export_format *format,
 {
     const record_part *part = run_output_state(job);
     const char *given = part->format;
-    *format = run_output_state(job)->file != NULL
+    *format = run_output_state(job)->file
                   ? vly_export_format_of(run_output_state(job)->file)
                   : VLY_EXPORT_CSV;
-    if (given == NULL)
+    if (!given)
         return VLY_OK;
-    if (part->file == NULL && job->plan.folder == NULL)
+    if (!part->file && !job->plan.folder)
         return vly_fail(error, VLY_E_INVALID,
                         "--record-format without --record FILE and without -o "
                         "FOLDER, wanted one of them");
@@ -58,15 +58,14 @@ static vly_status choose_path(run_job *job, vly_error *error)
     const run_plan *plan = &job->plan;
     run_output *output = &run_output_state(job)->output;
     bool asked = job->build.genome->n_records > 0;
-    if (run_output_state(job)->file != NULL)
+    if (run_output_state(job)->file)
         output->path = vly_strdup(run_output_state(job)->file);
-    else if (plan->folder != NULL &&
-             (asked || run_output_state(job)->format != NULL))
+    else if (plan->folder && (asked || run_output_state(job)->format))
         output->path =
             vly_format("%s/spikes.%s", plan->folder, suffixes[output->format]);
     else
         return VLY_OK;
-    if (output->path == NULL)
+    if (!output->path)
         return vly_fail_nomem(error, 4096, "a file name");
     return VLY_OK;
 }
@@ -88,7 +87,7 @@ static vly_status choose_growing(run_output *output, bool samples,
     output->growing = output->streams && output->format != VLY_EXPORT_NONE
                           ? vly_format("%s" VLY_STREAM_SUFFIX, output->path)
                           : vly_strdup(output->path);
-    if (output->growing == NULL)
+    if (!output->growing)
         return vly_fail_nomem(error, strlen(output->path), "a file name");
     return VLY_OK;
 }
@@ -120,8 +119,8 @@ vly_status run_output_choose(run_job *job, vly_error *error)
     bool spikes =
         genome->n_records == 0 || records_kind(genome, VLY_RECORD_SPIKES);
     output->spikes =
-        (output->path != NULL && spikes) || run_output_state(job)->statistics;
-    if (output->path == NULL)
+        (output->path && spikes) || run_output_state(job)->statistics;
+    if (!output->path)
         return VLY_OK;
     output->rates = rates;
     if (strcmp(output->path, "-") == 0 && output->format == VLY_EXPORT_SONATA)
@@ -154,13 +153,13 @@ static vly_spike_area *list_areas(const run_job *job)
     const vly_connectome *connectome = job->build.connectome;
     uint32_t n_areas = connectome->desc.n_areas;
     vly_spike_area *areas = vly_calloc(n_areas, sizeof *areas);
-    for (uint32_t a = 0; areas != NULL && a < n_areas; a++) {
+    for (uint32_t a = 0; areas && a < n_areas; a++) {
         areas[a].name = connectome->areas[a].name;
         areas[a].first = connectome->areas[a].first;
         areas[a].n_neurons = connectome->areas[a].n_neurons;
         areas[a].recorded = genome->n_records == 0;
     }
-    for (uint32_t r = 0; areas != NULL && r < genome->n_records; r++)
+    for (uint32_t r = 0; areas && r < genome->n_records; r++)
         if (genome->records[r].kind == VLY_RECORD_SPIKES)
             areas[genome->records[r].area].recorded = true;
     return areas;
@@ -179,21 +178,20 @@ static vly_status make_mask(run_job *job, vly_error *error)
             run_output_state(job)->output.sink.windows = genome;
     for (uint32_t r = 0; r < genome->n_records; r++)
         listed = listed || (genome->records[r].kind == VLY_RECORD_SPIKES &&
-                            genome->records[r].neurons != NULL);
+                            genome->records[r].neurons);
     if (!listed)
         return VLY_OK;
     size_t n_bytes = genome->n_neurons / 8 + (size_t)1;
     uint8_t *mask = vly_calloc(n_bytes, 1);
-    if (mask == NULL)
+    if (!mask)
         return vly_fail_nomem(error, n_bytes, "recorded neurons");
     for (uint32_t r = 0; r < genome->n_records; r++) {
         const vly_record *record = &genome->records[r];
         const vly_area *area = &genome->areas[record->area];
-        uint32_t n =
-            record->neurons != NULL ? record->n_neurons : area->n_neurons;
+        uint32_t n = record->neurons ? record->n_neurons : area->n_neurons;
         for (uint32_t i = 0; i < n && record->kind == VLY_RECORD_SPIKES; i++) {
-            uint32_t id = area->first +
-                          (record->neurons != NULL ? record->neurons[i] : i);
+            uint32_t id =
+                area->first + (record->neurons ? record->neurons[i] : i);
             mask[id / 8] |= (uint8_t)(1u << id % 8);
         }
     }
@@ -208,11 +206,10 @@ static vly_status open_csv(run_job *job, const vly_spike_area *areas,
     run_output *output = &run_output_state(job)->output;
     uint32_t n_areas = job->build.connectome->desc.n_areas;
     double dt_ms = job->build.connectome->desc.dt_ms;
-    return place != NULL
-               ? vly_spike_csv_resume(output->growing, areas, n_areas, dt_ms,
-                                      place, &output->sink.csv, error)
-               : vly_spike_csv_open(output->growing, areas, n_areas, dt_ms,
-                                    &output->sink.csv, error);
+    return place ? vly_spike_csv_resume(output->growing, areas, n_areas, dt_ms,
+                                        place, &output->sink.csv, error)
+                 : vly_spike_csv_open(output->growing, areas, n_areas, dt_ms,
+                                      &output->sink.csv, error);
 }
 
 static vly_status open_stream(run_job *job, const vly_spike_area *areas,
@@ -233,10 +230,10 @@ static vly_status open_stream(run_job *job, const vly_spike_area *areas,
                             .n_reports =
                                 run_output_state(job)->sample.n_reports,
                             .purpose = (uint32_t)output->format};
-    return place != NULL ? vly_stream_resume(output->growing, &head, place,
-                                             &output->sink.stream, error)
-                         : vly_stream_open(output->growing, &head,
-                                           &output->sink.stream, error);
+    return place ? vly_stream_resume(output->growing, &head, place,
+                                     &output->sink.stream, error)
+                 : vly_stream_open(output->growing, &head, &output->sink.stream,
+                                   error);
 }
 
 static vly_status open_growing(run_job *job, const vly_spike_area *areas,
@@ -244,12 +241,12 @@ static vly_status open_growing(run_job *job, const vly_spike_area *areas,
 {
     const vly_recording *from = run_resume_recording(job, VLY_RECORDING_SPIKES);
     vly_spike_place place = {0};
-    if (from != NULL)
+    if (from)
         place = (vly_spike_place){from->n_bytes, from->n_entries};
     run_output_state(job)->output.resumed = from != NULL;
     return run_output_state(job)->output.streams
-               ? open_stream(job, areas, from != NULL ? &place : NULL, error)
-               : open_csv(job, areas, from != NULL ? &place : NULL, error);
+               ? open_stream(job, areas, from ? &place : NULL, error)
+               : open_csv(job, areas, from ? &place : NULL, error);
 }
 
 static vly_status make_stats(run_job *job, const vly_spike_area *areas,
@@ -258,7 +255,7 @@ static vly_status make_stats(run_job *job, const vly_spike_area *areas,
     const vly_net_desc *desc = &job->build.connectome->desc;
     const uint64_t asked = run_summary_state(job)->asked;
     uint32_t *n_neurons = vly_malloc(desc->n_areas, sizeof *n_neurons);
-    if (n_neurons == NULL)
+    if (!n_neurons)
         return vly_fail_nomem(error, 4ull * desc->n_areas, "areas");
     for (uint32_t a = 0; a < desc->n_areas; a++)
         n_neurons[a] = areas[a].n_neurons;
@@ -275,22 +272,22 @@ vly_status run_output_open(run_job *job, vly_error *error)
     run_output *output = &run_output_state(job)->output;
     vly_spike_area *areas = NULL;
     vly_status status = VLY_OK;
-    if (output->path == NULL && !output->spikes)
+    if (!output->path && !output->spikes)
         return VLY_OK;
     VLY_TRY(run_sample_init(job, error));
     if (output->rates)
         VLY_TRY(run_rates_init(job, error));
     VLY_TRY(make_mask(job, error));
     areas = list_areas(job);
-    if (areas == NULL)
+    if (!areas)
         return vly_fail_nomem(error, 4096, "areas");
-    if (output->path != NULL)
+    if (output->path)
         VLY_TRY(open_growing(job, areas, error));
     if (output->spikes)
         VLY_TRY(make_stats(job, areas, error));
     /* where processors run the bursts, a thread would take one of them away,
      * and handing over the spikes costs more than counting them */
-    output->direct = output->path == NULL &&
+    output->direct = !output->path &&
                      (job->net->device.backend->flags & VLY_BACKEND_HOST) != 0;
     if (!output->direct)
         status = run_record_open(&output->sink, run_output_state(job)->memory,
@@ -306,11 +303,11 @@ vly_status run_output_begin(run_job *job, vly_error *error)
     vly_spike_place place = {0};
     vly_status status = VLY_OK;
     /* the first snapshot of a fail-over may not be in the file yet */
-    if (run_output_state(job)->record != NULL)
+    if (run_output_state(job)->record)
         VLY_TRY(run_record_drain(run_output_state(job)->record, error));
-    if (sink->csv != NULL)
+    if (sink->csv)
         VLY_TRY(vly_spike_csv_flush(sink->csv, &place, error));
-    if (sink->stream != NULL)
+    if (sink->stream)
         VLY_TRY(vly_stream_flush(sink->stream, &place, error));
 out:
     return status;
@@ -333,18 +330,18 @@ void run_output_close(run_job *job, vly_error *error)
     run_output *output = &run_output_state(job)->output;
     run_sink *sink = &output->sink;
     vly_error found = VLY_ERROR_INIT;
-    uint64_t n_bursts = job->net != NULL ? vly_net_burst(job->net) : 0;
+    uint64_t n_bursts = job->net ? vly_net_burst(job->net) : 0;
     if (!job->began) { /* refused: the file is removed */
         vly_spike_csv_cancel(sink->csv);
         vly_stream_cancel(sink->stream);
     }
-    if (run_output_state(job)->record != NULL)
+    if (run_output_state(job)->record)
         run_record_get_load(run_output_state(job)->record, &output->load);
     run_record_close(run_output_state(job)->record, n_bursts, &found);
     run_output_state(job)->record = NULL;
-    if (sink->csv != NULL)
+    if (sink->csv)
         output->n_spikes = vly_spike_csv_count(sink->csv);
-    if (sink->stream != NULL) {
+    if (sink->stream) {
         output->n_spikes = vly_stream_count(sink->stream);
         output->n_bytes = vly_stream_bytes(sink->stream);
         /* without this lock the file would be free between the end of writing
@@ -361,7 +358,7 @@ void run_output_close(run_job *job, vly_error *error)
     sink->csv = NULL;
     sink->stream = NULL;
     output->failed = output->failed || found.status != VLY_OK;
-    if (error != NULL)
+    if (error)
         keep_first(error, &found);
 }
 
@@ -400,7 +397,7 @@ vly_status run_output_export(run_job *job, vly_error *error)
     vly_export_counts counts = {0};
     vly_error why = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
-    if (output->path == NULL || strcmp(output->path, output->growing) == 0 ||
+    if (!output->path || strcmp(output->path, output->growing) == 0 ||
         output->failed)
         return VLY_OK;
     uint64_t begin = vly_clock_ns();
@@ -413,7 +410,7 @@ vly_status run_output_export(run_job *job, vly_error *error)
     output->n_frames = counts.tail.n_frames;
     output->export_s = (double)(vly_clock_ns() - begin) * 1e-9;
     /* a checkpoint needs the stream to continue */
-    if (run_checkpoint_state(job)->plan.path == NULL) {
+    if (!run_checkpoint_state(job)->plan.path) {
         VLY_TRY(vly_folder_sync(output->growing, &why));
         unlink(output->growing);
     }

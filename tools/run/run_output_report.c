@@ -16,7 +16,7 @@ bool run_output_figures(const run_job *job, uint32_t area,
                         vly_area_spikes *figures)
 {
     vly_spike_stats *stats = run_output_state(job)->output.sink.stats;
-    if (stats == NULL ||
+    if (!stats ||
         (run_summary_state(job)->asked > 0 && run_summary_bursts(job) == 0))
         return false;
     return vly_spike_stats_get(stats, vly_net_burst(job->net), area, figures) ==
@@ -27,7 +27,7 @@ void run_output_print(const run_job *job)
 {
     const run_output *output = &run_output_state(job)->output;
     const vly_spike_stats *stats = output->sink.stats;
-    if (output->path != NULL) {
+    if (output->path) {
         tool_plain_text text;
         tool_print("recording         %s: %s spikes",
                    tool_plain(output->path, &text),
@@ -45,7 +45,7 @@ void run_output_print(const run_job *job)
                    tool_seconds((double)output->load.waited_ns * 1e-9),
                    tool_bytes(output->load.bytes_most));
     }
-    if (stats != NULL)
+    if (stats)
         tool_print("statistics        of bursts %s to %s; cv of neurons with "
                    "%d spikes and more; fano of counts in %g ms\n",
                    tool_thousands(vly_spike_stats_first(stats)),
@@ -57,7 +57,7 @@ void run_output_json(const run_job *job, json_writer *json)
 {
     const run_output *output = &run_output_state(job)->output;
     const vly_spike_stats *stats = output->sink.stats;
-    if (output->path == NULL) {
+    if (!output->path) {
         json_text(json, "recording", NULL);
     } else {
         json_object(json, "recording");
@@ -73,7 +73,7 @@ void run_output_json(const run_job *job, json_writer *json)
         json_u64(json, "dropped", 0);
         json_object_end(json);
     }
-    if (stats == NULL) {
+    if (!stats) {
         json_text(json, "statistics", NULL);
         return;
     }

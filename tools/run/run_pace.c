@@ -29,7 +29,7 @@ const char *run_pace_policy_name(run_pace_policy policy)
 
 run_pace_policy run_pace_policy_read(const char *text)
 {
-    if (text == NULL)
+    if (!text)
         return RUN_PACE_SLIP;
     for (int k = RUN_PACE_SLIP; k <= RUN_PACE_STOP; k++)
         if (strcmp(text, names[k]) == 0)

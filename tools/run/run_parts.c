@@ -19,12 +19,12 @@ enum { N_PARTS = sizeof parts / sizeof parts[0] };
 static vly_status create(run_job *job, vly_error *error)
 {
     job->states = vly_calloc(N_PARTS, sizeof *job->states);
-    if (job->states == NULL)
+    if (!job->states)
         return vly_fail_nomem(error, N_PARTS * sizeof *job->states, "a run");
     for (uint32_t i = 0; i < N_PARTS; i++) {
         const size_t n_bytes = parts[i]->state_bytes;
         job->states[i] = n_bytes > 0 ? vly_calloc(1, n_bytes) : NULL;
-        if (n_bytes > 0 && job->states[i] == NULL)
+        if (n_bytes > 0 && !job->states[i])
             return vly_fail_nomem(error, n_bytes, parts[i]->name);
     }
     return VLY_OK;
@@ -40,8 +40,8 @@ vly_status run_parts_create(run_job *job, vly_error *error)
 
 void run_parts_destroy(run_job *job)
 {
-    for (uint32_t i = 0; job->states != NULL && i < N_PARTS; i++) {
-        if (job->states[i] != NULL && parts[i]->close != NULL)
+    for (uint32_t i = 0; job->states && i < N_PARTS; i++) {
+        if (job->states[i] && parts[i]->close)
             parts[i]->close(job);
         vly_free(job->states[i]);
     }
@@ -56,9 +56,9 @@ const tool_option *run_parts_option(uint32_t k)
     for (uint32_t help = 1; help <= N_PARTS; help++)
         for (uint32_t i = 0; i < N_PARTS; i++) {
             const tool_option *option = parts[i]->options;
-            if (parts[i]->help != help || option == NULL)
+            if (parts[i]->help != help || !option)
                 continue;
-            for (; option->name != NULL; option++)
+            for (; option->name; option++)
                 if (k-- == 0)
                     return option;
         }
@@ -69,7 +69,7 @@ vly_status run_parts_read(run_job *job, const tool_args *args, vly_error *error)
 {
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < N_PARTS && status == VLY_OK; i++)
-        if (parts[i]->read != NULL)
+        if (parts[i]->read)
             status = parts[i]->read(job, args, error);
     return status;
 }
@@ -79,7 +79,7 @@ vly_status run_parts_read_more(run_job *job, const tool_args *args,
 {
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < N_PARTS && status == VLY_OK; i++)
-        if (parts[i]->read_more != NULL)
+        if (parts[i]->read_more)
             status = parts[i]->read_more(job, args, error);
     return status;
 }
@@ -88,9 +88,9 @@ const char *run_parts_output(const run_job *job, uint32_t k)
 {
     for (uint32_t i = 0; i < N_PARTS; i++) {
         const char *path = NULL;
-        for (uint32_t own = 0; parts[i]->output != NULL; own++, k--) {
+        for (uint32_t own = 0; parts[i]->output; own++, k--) {
             path = parts[i]->output(job, own);
-            if (path == NULL)
+            if (!path)
                 break;
             if (k == 0)
                 return path;
@@ -115,7 +115,7 @@ vly_status run_parts_apart(const run_job *job, const char *path,
     for (uint32_t i = 0; i < N_PARTS && status == VLY_OK; i++) {
         const char *what = NULL;
         const char *input =
-            parts[i]->input != NULL ? parts[i]->input(job, &what) : NULL;
+            parts[i]->input ? parts[i]->input(job, &what) : NULL;
         status = output_apart(path, input, what, error);
     }
     return status;
@@ -123,14 +123,14 @@ vly_status run_parts_apart(const run_job *job, const char *path,
 
 static bool is_due(const run_job *job, const run_part *part)
 {
-    return part->due != NULL && part->due(job) <= vly_net_burst(job->net);
+    return part->due && part->due(job) <= vly_net_burst(job->net);
 }
 
 vly_status run_parts_do(run_job *job, run_step step, vly_error *error)
 {
     vly_status first = VLY_OK;
     for (uint32_t i = 0; i < N_PARTS; i++) {
-        if (parts[i]->at[step] == NULL ||
+        if (!parts[i]->at[step] ||
             (step == RUN_REACH && !is_due(job, parts[i])))
             continue;
         vly_status status =
@@ -147,8 +147,8 @@ vly_status run_parts_do(run_job *job, run_step step, vly_error *error)
 vly_state *run_parts_resume(run_job *job)
 {
     vly_state *state = NULL;
-    for (uint32_t i = 0; i < N_PARTS && state == NULL; i++)
-        if (parts[i]->resume != NULL)
+    for (uint32_t i = 0; i < N_PARTS && !state; i++)
+        if (parts[i]->resume)
             state = parts[i]->resume(job);
     return state;
 }
@@ -156,7 +156,7 @@ vly_state *run_parts_resume(run_job *job)
 void run_parts_start(run_job *job, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->start != NULL)
+        if (parts[i]->start)
             parts[i]->start(job, now_ns);
 }
 
@@ -164,7 +164,7 @@ uint64_t run_parts_due(const run_job *job)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < N_PARTS; i++) {
-        uint64_t due = parts[i]->due != NULL ? parts[i]->due(job) : UINT64_MAX;
+        uint64_t due = parts[i]->due ? parts[i]->due(job) : UINT64_MAX;
         least = due < least ? due : least;
     }
     return least;
@@ -174,9 +174,8 @@ uint64_t run_parts_call_ns(const run_job *job, uint64_t now_ns)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < N_PARTS; i++) {
-        uint64_t wanted = parts[i]->call_ns != NULL
-                              ? parts[i]->call_ns(job, now_ns)
-                              : UINT64_MAX;
+        uint64_t wanted =
+            parts[i]->call_ns ? parts[i]->call_ns(job, now_ns) : UINT64_MAX;
         least = wanted < least ? wanted : least;
     }
     return least;
@@ -186,7 +185,7 @@ uint32_t run_parts_moves(const run_job *job)
 {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->moves != NULL)
+        if (parts[i]->moves)
             sum += parts[i]->moves(job);
     return sum;
 }
@@ -194,7 +193,7 @@ uint32_t run_parts_moves(const run_job *job)
 bool run_parts_wait(run_job *job)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->wait != NULL && !parts[i]->wait(job))
+        if (parts[i]->wait && !parts[i]->wait(job))
             return false;
     return true;
 }
@@ -203,7 +202,7 @@ uint64_t run_parts_next_ns(const run_job *job)
 {
     uint64_t latest = 0;
     for (uint32_t i = 0; i < N_PARTS; i++) {
-        uint64_t next = parts[i]->next_ns != NULL ? parts[i]->next_ns(job) : 0;
+        uint64_t next = parts[i]->next_ns ? parts[i]->next_ns(job) : 0;
         latest = next > latest ? next : latest;
     }
     return latest;
@@ -212,7 +211,7 @@ uint64_t run_parts_next_ns(const run_job *job)
 bool run_parts_want(void)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->wants != NULL && parts[i]->wants())
+        if (parts[i]->wants && parts[i]->wants())
             return true;
     return false;
 }
@@ -220,7 +219,7 @@ bool run_parts_want(void)
 void run_parts_before(run_job *job)
 {
     for (uint32_t i = N_PARTS; i-- > 0;)
-        if (parts[i]->before != NULL)
+        if (parts[i]->before)
             parts[i]->before(job);
 }
 
@@ -228,14 +227,14 @@ void run_parts_after(run_job *job)
 {
     const uint64_t next_ns = run_parts_next_ns(job);
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->after != NULL)
+        if (parts[i]->after)
             parts[i]->after(job, next_ns);
 }
 
 bool run_parts_whole(const run_job *job)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->whole != NULL && parts[i]->whole(job))
+        if (parts[i]->whole && parts[i]->whole(job))
             return true;
     return false;
 }
@@ -243,7 +242,7 @@ bool run_parts_whole(const run_job *job)
 bool run_parts_go_on(run_job *job)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->goes_on != NULL && !parts[i]->goes_on(job))
+        if (parts[i]->goes_on && !parts[i]->goes_on(job))
             return false;
     return true;
 }
@@ -251,14 +250,14 @@ bool run_parts_go_on(run_job *job)
 void run_parts_look(run_job *job)
 {
     for (uint32_t i = N_PARTS; i-- > 0;)
-        if (parts[i]->look != NULL)
+        if (parts[i]->look)
             parts[i]->look(job);
 }
 
 void run_parts_stood(run_job *job, uint64_t ns)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->stood != NULL)
+        if (parts[i]->stood)
             parts[i]->stood(job, ns);
 }
 
@@ -266,7 +265,7 @@ bool run_parts_ask(run_job *job, const char *line, json_writer *json,
                    vly_error *why)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->ask != NULL && parts[i]->ask(job, line, json, why))
+        if (parts[i]->ask && parts[i]->ask(job, line, json, why))
             return true;
     return false;
 }
@@ -282,10 +281,10 @@ const char *run_command_argument(const char *line, const char *word)
 const run_part *run_parts_command(const char *line, const char **argument)
 {
     for (uint32_t i = 0; i < N_PARTS; i++) {
-        const char *found = parts[i]->command != NULL
+        const char *found = parts[i]->command
                                 ? run_command_argument(line, parts[i]->command)
                                 : NULL;
-        if (found == NULL || (found[0] != '\0') != parts[i]->command_argument)
+        if (!found || (found[0] != '\0') != parts[i]->command_argument)
             continue;
         *argument = found;
         return parts[i];
@@ -296,11 +295,11 @@ const run_part *run_parts_command(const char *line, const char **argument)
 char *run_parts_metrics(run_job *job)
 {
     char *all = vly_strdup("");
-    for (uint32_t i = 0; all != NULL && i < N_PARTS; i++) {
-        if (parts[i]->metrics == NULL)
+    for (uint32_t i = 0; all && i < N_PARTS; i++) {
+        if (!parts[i]->metrics)
             continue;
         char *lines = parts[i]->metrics(job);
-        char *both = lines != NULL ? vly_format("%s%s", all, lines) : NULL;
+        char *both = lines ? vly_format("%s%s", all, lines) : NULL;
         vly_free(lines);
         vly_free(all);
         all = both;
@@ -314,7 +313,7 @@ vly_status run_parts_keep(run_job *job, vly_error *error)
 {
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < N_PARTS && status == VLY_OK; i++)
-        if (parts[i]->keep != NULL)
+        if (parts[i]->keep)
             status = parts[i]->keep(job, error);
     return status;
 }
@@ -323,7 +322,7 @@ run_cut run_parts_can_cut(const run_job *job, uint64_t kept_burst)
 {
     run_cut all = RUN_CUT_NOTHING;
     for (uint32_t i = 0; i < N_PARTS && all != RUN_CUT_NOT; i++) {
-        const run_cut one = parts[i]->can_cut != NULL
+        const run_cut one = parts[i]->can_cut
                                 ? parts[i]->can_cut(job, kept_burst)
                                 : RUN_CUT_NOTHING;
         all = one > all ? one : all;
@@ -335,7 +334,7 @@ vly_status run_parts_cut(run_job *job, uint64_t kept_burst, vly_error *error)
 {
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < N_PARTS && status == VLY_OK; i++)
-        if (parts[i]->cut != NULL)
+        if (parts[i]->cut)
             status = parts[i]->cut(job, kept_burst, error);
     return status;
 }
@@ -345,7 +344,7 @@ vly_status run_parts_cut(run_job *job, uint64_t kept_burst, vly_error *error)
 void run_parts_last(run_job *job)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->last != NULL)
+        if (parts[i]->last)
             parts[i]->last(job);
 }
 
@@ -353,7 +352,7 @@ vly_status run_parts_end(run_job *job, vly_error *error)
 {
     vly_status first = VLY_OK;
     for (uint32_t i = N_PARTS; i-- > 0;) {
-        if (job->states == NULL || parts[i]->end == NULL)
+        if (!job->states || !parts[i]->end)
             continue;
         vly_status status = parts[i]->end(job, first == VLY_OK ? error : NULL);
         first = first == VLY_OK ? status : first;
@@ -365,7 +364,7 @@ vly_status run_parts_finish(run_job *job, vly_error *error)
 {
     vly_status first = VLY_OK;
     for (uint32_t i = 0; i < N_PARTS; i++) {
-        if (parts[i]->finish == NULL)
+        if (!parts[i]->finish)
             continue;
         vly_status status =
             parts[i]->finish(job, first == VLY_OK ? error : NULL);
@@ -377,21 +376,21 @@ vly_status run_parts_finish(run_job *job, vly_error *error)
 void run_parts_print(const run_job *job, run_lines place)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->print[place] != NULL)
+        if (parts[i]->print[place])
             parts[i]->print[place](job);
 }
 
 void run_parts_json(const run_job *job, run_members place, json_writer *json)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->json[place] != NULL)
+        if (parts[i]->json[place])
             parts[i]->json[place](job, json);
 }
 
 bool run_parts_found(const run_job *job)
 {
     for (uint32_t i = 0; i < N_PARTS; i++)
-        if (parts[i]->found != NULL && parts[i]->found(job))
+        if (parts[i]->found && parts[i]->found(job))
             return true;
     return false;
 }

@@ -55,6 +55,7 @@ out:
 static vly_status check_folder(const run_job *job, const output *outputs, int n,
                                vly_error *error)
 {
+    vly_status status = VLY_OK;
     static const char *const names[] = {"manifest.json",        "summary.json",
                                         "genome.resolved.toml", "log.jsonl",
                                         "monitor.jsonl",        "weights.csv"};
@@ -63,10 +64,9 @@ static vly_status check_folder(const run_job *job, const output *outputs, int n,
     /* the recording of the folder, if --record names no other file */
     const char *const recordings[] = {run_output_state(job)->output.path,
                                       run_output_state(job)->output.growing};
-    int n_recordings = run_output_state(job)->file == NULL &&
-                               run_output_state(job)->output.path != NULL
-                           ? 2
-                           : 0;
+    int n_recordings =
+        !run_output_state(job)->file && run_output_state(job)->output.path ? 2
+                                                                           : 0;
     char path[PATH_MAX];
     char real[PATH_MAX];
     for (int k = 0; k < N + n_recordings; k++) {
@@ -74,21 +74,19 @@ static vly_status check_folder(const run_job *job, const output *outputs, int n,
             snprintf(path, sizeof path, "%s/%s", plan->folder, names[k]);
         else
             snprintf(path, sizeof path, "%s", recordings[k - N]);
-        vly_status status = check_reads(job, path, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(check_reads(job, path, error));
         output_real(path, real);
         for (int i = 0; i < n; i++) {
-            if (outputs[i].path != NULL &&
-                (strcmp(outputs[i].real, real) == 0 ||
-                 tool_is_same_file(outputs[i].path, path)))
+            if (outputs[i].path && (strcmp(outputs[i].real, real) == 0 ||
+                                    tool_is_same_file(outputs[i].path, path)))
                 return vly_fail(error, VLY_E_INVALID,
                                 "%s is what -o %s writes there, wanted "
                                 "another file",
                                 outputs[i].path, plan->folder);
         }
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Is real FILE.tmp, or one of FILE.1 to FILE.(keep - 1)? */
@@ -108,13 +106,13 @@ static vly_status check_checkpoints(const run_job *job, const output *outputs,
 {
     const run_checkpoint_plan *checkpoint = &run_checkpoint_state(job)->plan;
     char file[PATH_MAX];
-    if (checkpoint->path != NULL)
+    if (checkpoint->path)
         output_real(checkpoint->path, file);
     for (int i = 0; i < n; i++) {
         const char *path = outputs[i].path;
-        if (path == NULL)
+        if (!path)
             continue;
-        if (checkpoint->path != NULL &&
+        if (checkpoint->path &&
             is_beside(outputs[i].real, file, checkpoint->keep))
             return vly_fail(error, VLY_E_INVALID,
                             "%s is what --checkpoint %s writes beside it, "
@@ -129,28 +127,27 @@ static vly_status check_report(const run_job *job, const char *path,
                                const output *outputs, int n, vly_error *error)
 {
     char real[PATH_MAX];
-    vly_status status = check_reads(job, path, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_reads(job, path, error));
     output_real(path, real);
     for (int i = 0; i < n; i++) {
-        if (outputs[i].path != NULL &&
-            (strcmp(outputs[i].real, real) == 0 ||
-             tool_is_same_file(outputs[i].path, path)))
+        if (outputs[i].path && (strcmp(outputs[i].real, real) == 0 ||
+                                tool_is_same_file(outputs[i].path, path)))
             return vly_fail(
                 error, VLY_E_INVALID,
                 "%s is where samples of [[record]] go, wanted another "
                 "file",
                 outputs[i].path);
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status check_reports(const run_job *job, const output *outputs,
                                 int n, vly_error *error)
 {
     const vly_genome *genome = job->build.genome;
-    if (run_output_state(job)->output.path == NULL ||
+    if (!run_output_state(job)->output.path ||
         run_output_state(job)->output.format == VLY_EXPORT_NONE)
         return VLY_OK;
     for (uint32_t r = 0; r < genome->n_records; r++) {
@@ -163,7 +160,7 @@ static vly_status check_reports(const run_job *job, const output *outputs,
                                : area->model->fields[record->field].name;
         char *path = vly_export_report_path(run_output_state(job)->output.path,
                                             record->group, name);
-        if (path == NULL)
+        if (!path)
             return vly_fail_nomem(error, 4096, "a file name");
         vly_status status = check_report(job, path, outputs, n, error);
         vly_free(path);
@@ -222,7 +219,7 @@ static vly_status check_given(const run_job *job, output *outputs, int i,
                         path, path);
     output_real(path, outputs[i].real);
     for (int k = 0; k < i; k++) {
-        if (outputs[k].path == NULL ||
+        if (!outputs[k].path ||
             (strcmp(outputs[i].real, outputs[k].real) != 0 &&
              !tool_is_same_file(path, outputs[k].path)))
             continue;
@@ -243,12 +240,12 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
     const run_plan *plan = &job->plan;
     const char *growing = run_output_state(job)->output.growing;
     /* of --record FILE.h5: FILE.h5.vls is written too */
-    bool beside = run_output_state(job)->file != NULL && growing != NULL &&
+    bool beside = run_output_state(job)->file && growing &&
                   strcmp(growing, run_output_state(job)->file) != 0;
-    if (plan->connectome != NULL && strcmp(plan->connectome, "-") == 0)
+    if (plan->connectome && strcmp(plan->connectome, "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--save-connectome -: wanted a file name");
-    if (run_checkpoint_state(job)->plan.path != NULL &&
+    if (run_checkpoint_state(job)->plan.path &&
         strcmp(run_checkpoint_state(job)->plan.path, "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--checkpoint -: wanted a file name");
@@ -263,7 +260,7 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
     outputs[n].path = run_checkpoint_state(job)->plan.path;
     for (int i = 0; i <= n; i++) {
         vly_status found = VLY_OK;
-        if (outputs[i].path != NULL)
+        if (outputs[i].path)
             found = check_given(job, outputs, i, error);
         if (found != VLY_OK)
             return found;
@@ -271,7 +268,7 @@ vly_status run_paths_check(const run_job *job, vly_error *error)
     vly_status status = check_checkpoints(job, outputs, n, error);
     if (status == VLY_OK)
         status = check_reports(job, outputs, n + 1, error);
-    if (status == VLY_OK && plan->folder != NULL)
+    if (status == VLY_OK && plan->folder)
         status = check_folder(job, outputs, n + 1, error);
     return status;
 }

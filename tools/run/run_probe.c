@@ -69,12 +69,12 @@ static vly_status read_options(run_job *job, const tool_args *args,
                              .only = only_plugin,
                              .out = tool_text(args, "probe-out")};
     plan->faults = vly_calloc((size_t)args->n_values + 1, sizeof *plan->faults);
-    if (plan->faults == NULL)
+    if (!plan->faults)
         return vly_fail_nomem(error, args->n_values * sizeof *plan->faults,
                               "faults");
     while ((text = tool_text_at(args, "inject", plan->n_faults)) != NULL)
         plan->faults[plan->n_faults++] = text;
-    if (plan->out != NULL && plan->points == NULL && plan->n_faults == 0) {
+    if (plan->out && !plan->points && plan->n_faults == 0) {
         plan_deinit(plan);
         return vly_fail(error, VLY_E_INVALID,
                         "--probe-out without --probe and --inject, wanted one "
@@ -115,7 +115,7 @@ static vly_status attach(run_job *job, vly_error *error)
 {
     const run_probe_plan *plan = &of(job)->plan;
     vly_status status = VLY_OK;
-    if (plan->points == NULL && plan->n_faults == 0)
+    if (!plan->points && plan->n_faults == 0)
         return VLY_OK;
     VLY_TRY(output_probe(plan->out, error));
     VLY_TRY(create(plan, &of(job)->probe, error));
@@ -146,9 +146,8 @@ static bool found(const run_job *job)
 static vly_status claim(run_job *job, vly_error *error)
 {
     probe_part *part = of(job);
-    return part->probe != NULL
-               ? run_files_claim(part->plan.out, &part->claimed, error)
-               : VLY_OK;
+    return part->probe ? run_files_claim(part->plan.out, &part->claimed, error)
+                       : VLY_OK;
 }
 
 static void deinit(run_job *job)
@@ -252,7 +251,7 @@ static void put_members(const run_job *job, json_writer *json)
 
 static void put(const run_job *job, json_writer *json)
 {
-    if (of(job)->probe == NULL)
+    if (!of(job)->probe)
         return;
     json_object(json, "probes");
     put_members(job, json);
@@ -264,7 +263,7 @@ static vly_status save(run_job *job, vly_error *error)
     json_writer json;
     size_t n_text = 0;
     vly_status status = VLY_OK;
-    if (of(job)->probe == NULL || of(job)->plan.out == NULL)
+    if (!of(job)->probe || !of(job)->plan.out)
         return VLY_OK;
     json_init(&json, true);
     json_object(&json, NULL);
@@ -275,7 +274,7 @@ static vly_status save(run_job *job, vly_error *error)
     put_members(job, &json);
     json_object_end(&json);
     const char *text = json_finish(&json, &n_text);
-    if (text == NULL)
+    if (!text)
         status = vly_fail_nomem(error, json.capacity, "what probes saw");
     else
         status = run_files_save(&of(job)->claimed, of(job)->plan.out, text,
@@ -348,7 +347,7 @@ static void print(const run_job *job)
 {
     vly_probe_series series;
     vly_probe_injected fault;
-    if (of(job)->probe == NULL)
+    if (!of(job)->probe)
         return;
     for (uint32_t k = 0; vly_probe_series_get(of(job)->probe, k, &series); k++)
         if (series.count != 0)
@@ -374,7 +373,7 @@ static const char *output(const run_job *job, uint32_t k)
 static bool whole(const run_job *job)
 {
     const run_probe_plan *plan = &of(job)->plan;
-    return plan->points != NULL || plan->n_faults > 0;
+    return plan->points || plan->n_faults > 0;
 }
 
 const run_part run_part_probe = {

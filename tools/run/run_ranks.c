@@ -71,12 +71,12 @@ static bool is_launched(void)
                                         "PMIX_SIZE"};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const char *text = getenv(sizes[i]);
-        if (text != NULL && strtoul(text, NULL, 10) > 1)
+        if (text && strtoul(text, NULL, 10) > 1)
             return true;
     }
     const char *tasks = getenv("SLURM_NTASKS");
-    return tasks != NULL && strtoul(tasks, NULL, 10) > 1 &&
-           (getenv("PMIX_RANK") != NULL || getenv("PMI_RANK") != NULL);
+    return tasks && strtoul(tasks, NULL, 10) > 1 &&
+           (getenv("PMIX_RANK") || getenv("PMI_RANK"));
 }
 
 static vly_status read_ranks(run_job *job, const tool_args *args,
@@ -87,9 +87,8 @@ static vly_status read_ranks(run_job *job, const tool_args *args,
     part->timeout_s = tool_number(args, "rank-timeout", 10);
     part->threads_given = tool_has(args, "threads");
     if (tool_has(args, "mpi"))
-        part->mpi =
-            tool_text(args, "mpi") != NULL ? tool_text(args, "mpi") : "";
-    if (part->n_asked > 0 && part->mpi != NULL)
+        part->mpi = tool_text(args, "mpi") ? tool_text(args, "mpi") : "";
+    if (part->n_asked > 0 && part->mpi)
         return vly_fail(error, VLY_E_INVALID,
                         "--ranks and --mpi: wanted one of them");
     if (part->n_asked > 0 && is_launched())
@@ -98,9 +97,9 @@ static vly_status read_ranks(run_job *job, const tool_args *args,
             "--ranks %u, but mpirun or srun has started this process "
             "as one of several: wanted one of them",
             part->n_asked);
-    if (part->n_asked == 0 && part->mpi == NULL && is_launched())
+    if (part->n_asked == 0 && !part->mpi && is_launched())
         part->mpi = "";
-    if ((part->n_asked > 1 || part->mpi != NULL) && tool_has(args, "inject"))
+    if ((part->n_asked > 1 || part->mpi) && tool_has(args, "inject"))
         return vly_fail(error, VLY_E_INVALID,
                         "--inject with several ranks: a fault changes the "
                         "calls of one process, and the ranks would differ; "
@@ -123,7 +122,7 @@ static vly_status read_place(ranks_part *part, vly_exchange_spec *spec,
     unsigned rank = 0;
     unsigned n_ranks = 0;
     long leader = 0;
-    if (text == NULL)
+    if (!text)
         return VLY_OK;
     const bool whole = sscanf(text, "%u %u %ld %95s", &rank, &n_ranks, &leader,
                               part->name) == 4 &&
@@ -267,12 +266,12 @@ vly_status run_ranks_begin(run_job *job, vly_error *error)
     vly_status status = VLY_OK;
     spec.timeout_ms = (uint32_t)(part->timeout_s * 1e3);
     VLY_TRY(read_place(part, &spec, error));
-    if (!part->child && part->n_asked < 2 && part->mpi == NULL)
+    if (!part->child && part->n_asked < 2 && !part->mpi)
         return VLY_OK;
     VLY_TRY(tool_registry_create(&job->registry, error));
-    VLY_TRY(vly_registry_exchange(
-        job->registry, part->mpi != NULL ? "mpi" : "shm", &table, error));
-    if (part->mpi != NULL) {
+    VLY_TRY(vly_registry_exchange(job->registry, part->mpi ? "mpi" : "shm",
+                                  &table, error));
+    if (part->mpi) {
         spec.rank = VLY_EXCHANGE_OF_LAUNCHER;
         spec.n_ranks = VLY_EXCHANGE_OF_LAUNCHER;
         spec.name = part->mpi[0] != '\0' ? part->mpi : NULL;
@@ -291,7 +290,7 @@ static vly_status build_network(run_job *job, vly_error *error)
 {
     ranks_part *part = of(job);
     tool_build *build = &job->build;
-    if (part->group == NULL)
+    if (!part->group)
         return vly_connectome_build(build->genome, job->plan.n_threads,
                                     &build->connectome, error);
     return vly_ranks_build(part->group, build->genome, job->plan.n_threads,
@@ -308,7 +307,7 @@ const vly_rank_group *run_ranks_group(const run_job *job)
 
 bool run_ranks_serves(const run_job *job)
 {
-    return of(job)->group != NULL && vly_ranks_rank(of(job)->group) > 0;
+    return of(job)->group && vly_ranks_rank(of(job)->group) > 0;
 }
 
 int run_ranks_serve(run_job *job)
@@ -341,7 +340,7 @@ void run_ranks_abort(run_job *job, const vly_error *why)
 static void wait_children(ranks_part *part)
 {
     const struct timespec tick = {.tv_nsec = 10000000};
-    uint32_t n_ticks = part->group != NULL ? 500 : 0;
+    uint32_t n_ticks = part->group ? 500 : 0;
     for (uint32_t i = 0; i < part->n_children; i++) {
         int end;
         while (n_ticks > 0 && waitpid(part->children[i], &end, WNOHANG) == 0) {
@@ -361,14 +360,14 @@ static void look_at_end(run_job *job)
 {
     ranks_part *part = of(job);
     part->info.struct_size = sizeof part->info;
-    if (part->group != NULL)
+    if (part->group)
         (void)vly_ranks_info(part->group, &part->info, NULL);
 }
 
 static void close_ranks(run_job *job)
 {
     ranks_part *part = of(job);
-    if (part->group != NULL && job->result.error.status != VLY_OK)
+    if (part->group && job->result.error.status != VLY_OK)
         vly_ranks_abort(part->group, job->result.error.message);
     vly_ranks_close(part->group);
     wait_children(part);
@@ -377,13 +376,13 @@ static void close_ranks(run_job *job)
 
 static void print_lines(const run_job *job)
 {
-    if (of(job)->group != NULL)
+    if (of(job)->group)
         run_ranks_print(job, of(job)->group, &of(job)->info);
 }
 
 static void put_members(const run_job *job, json_writer *json)
 {
-    if (of(job)->group != NULL)
+    if (of(job)->group)
         run_ranks_json(job, of(job)->group, &of(job)->info, json);
 }
 

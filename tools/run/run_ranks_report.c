@@ -24,7 +24,7 @@ static const char *how_often(const run_job *job, char *text)
         return NULL;
     plan += sizeof clause - 1;
     const char *end = strstr(plan, "; ");
-    const size_t n = end != NULL ? (size_t)(end - plan) : strlen(plan);
+    const size_t n = end ? (size_t)(end - plan) : strlen(plan);
     snprintf(text, WHY_BYTES, "%.*s", (int)(n < WHY_BYTES ? n : WHY_BYTES - 1),
              plan);
     return text;
@@ -53,7 +53,7 @@ void run_ranks_print(const run_job *job, const vly_rank_group *group,
     vly_ranks_figures(group, 0, &figures);
     tool_print("ranks             %u on %u host%s by %s", info->n_ranks,
                info->n_hosts, info->n_hosts == 1 ? "" : "s", info->text);
-    if (often != NULL)
+    if (often)
         tool_print("; spikes %s", tool_plain(often, &plain));
     tool_print("\nexchanges         %s for ",
                tool_thousands(figures.n_exchanges));

@@ -19,16 +19,16 @@
 
 vly_stream_report run_rates_report(const vly_record *record, uint32_t n_area)
 {
-    return (vly_stream_report){
-        .record = record->group,
-        .area = record->area,
-        .type = VLY_TYPE_F32,
-        .n_neurons = record->neurons != NULL ? record->n_neurons : n_area,
-        .neurons = record->neurons,
-        .mean = !record->by_neuron,
-        .field = RUN_RATE_FIELD,
-        .unit = "Hz",
-        .interval = record->interval};
+    return (vly_stream_report){.record = record->group,
+                               .area = record->area,
+                               .type = VLY_TYPE_F32,
+                               .n_neurons =
+                                   record->neurons ? record->n_neurons : n_area,
+                               .neurons = record->neurons,
+                               .mean = !record->by_neuron,
+                               .field = RUN_RATE_FIELD,
+                               .unit = "Hz",
+                               .interval = record->interval};
 }
 
 /* ---- open and close ------------------------------------------------------ */
@@ -65,8 +65,7 @@ static vly_status allocate(run_rates *rates, vly_error *error)
     rates->kept = vly_calloc(rates->n_state, sizeof *rates->kept);
     rates->saved = vly_calloc(rates->n_state, sizeof *rates->saved);
     rates->words = vly_calloc(most, sizeof *rates->words);
-    if (rates->state == NULL || rates->kept == NULL || rates->saved == NULL ||
-        rates->words == NULL)
+    if (!rates->state || !rates->kept || !rates->saved || !rates->words)
         return vly_fail_nomem(error, rates->n_state * 3 * sizeof *rates->state,
                               "counts of rates");
     uint64_t at = rates->n;
@@ -83,7 +82,7 @@ static vly_status allocate(run_rates *rates, vly_error *error)
 static vly_status begin(const run_job *job, run_rates *rates, vly_error *error)
 {
     const vly_checkpoint *from = run_checkpoint_state(job)->resumed;
-    if (run_resume_recording(job, VLY_RECORDING_SPIKES) == NULL) {
+    if (!run_resume_recording(job, VLY_RECORDING_SPIKES)) {
         for (uint32_t i = 0; i < rates->n; i++)
             *rates->rates[i].begin =
                 first_begin(rates->rates[i].record, job->first_burst);
@@ -109,7 +108,7 @@ vly_status run_rates_init(run_job *job, vly_error *error)
         return VLY_OK;
     rates->dt_ms = job->build.connectome->desc.dt_ms;
     rates->rates = vly_calloc(n, sizeof *rates->rates);
-    if (rates->rates == NULL)
+    if (!rates->rates)
         return vly_fail_nomem(error, n * sizeof *rates->rates, "rates");
     for (uint32_t r = 0; r < sample->n_reports; r++) {
         const vly_record *record = sample->windows[r];
@@ -215,13 +214,13 @@ static uint32_t place_of(const uint32_t *list, uint32_t n, uint32_t value)
 static void count(run_rate *rate, const uint32_t *ids, uint32_t n)
 {
     const vly_record *record = rate->record;
-    if (record->neurons == NULL && !record->by_neuron) {
+    if (!record->neurons && !record->by_neuron) {
         rate->counts[0] += n;
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = ids[i] - rate->first;
-        if (record->neurons != NULL) {
+        if (record->neurons) {
             const uint32_t index = k;
             k = place_of(record->neurons, record->n_neurons, index);
             if (k == record->n_neurons || record->neurons[k] != index)

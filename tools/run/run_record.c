@@ -80,15 +80,15 @@ static vly_status write_entry(const run_sink *sink, const record_entry *entry,
     if (entry->report != is_spikes)
         return vly_stream_frame(sink->stream, entry->burst, entry->report,
                                 words, error);
-    if (sink->stats != NULL)
+    if (sink->stats)
         vly_spike_stats_add(sink->stats, entry->burst, words, entry->n);
-    if (sink->mask != NULL)
+    if (sink->mask)
         n = keep_masked(sink->mask, words, n);
-    if (sink->windows != NULL)
+    if (sink->windows)
         n = run_window_keep(sink->windows, entry->burst, words, n);
-    if (sink->csv != NULL)
+    if (sink->csv)
         VLY_TRY(vly_spike_csv_add(sink->csv, entry->burst, words, n, error));
-    if (sink->stream != NULL)
+    if (sink->stream)
         status = vly_stream_spikes(sink->stream, entry->burst, words, n, error);
 out:
     return status;
@@ -97,9 +97,9 @@ out:
 static vly_status flush(const run_sink *sink, vly_spike_place *place,
                         vly_error *error)
 {
-    if (sink->csv != NULL)
+    if (sink->csv)
         return vly_spike_csv_flush(sink->csv, place, error);
-    if (sink->stream != NULL)
+    if (sink->stream)
         return vly_stream_flush(sink->stream, place, error);
     return VLY_OK;
 }
@@ -107,21 +107,21 @@ static vly_status flush(const run_sink *sink, vly_spike_place *place,
 static vly_status write_block(const run_sink *sink, const record_block *block,
                               vly_error *error)
 {
+    vly_status status = VLY_OK;
     uint32_t *words = block->words;
     for (uint32_t e = 0; e < block->n_entries; e++) {
         const record_entry *entry = &block->entries[e];
-        vly_status status = write_entry(sink, entry, words, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(write_entry(sink, entry, words, error));
         words += entry->n;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static void give_back(run_record *record, record_block *block)
 {
     record->first = block->next;
-    if (record->first == NULL)
+    if (!record->first)
         record->last = NULL;
     block->next = record->free;
     record->free = block;
@@ -135,12 +135,12 @@ static void *write_all(void *arg)
     bool failed = false;
     for (;;) {
         pthread_mutex_lock(&record->lock);
-        while (record->first == NULL && !record->ended)
+        while (!record->first && !record->ended)
             pthread_cond_wait(&record->changed, &record->lock);
         record_block *block = record->first;
         bool marked = record->marked == record->written + 1;
         pthread_mutex_unlock(&record->lock);
-        if (block == NULL)
+        if (!block)
             return NULL;
         vly_error error = VLY_ERROR_INIT;
         vly_spike_place place = {0};
@@ -162,14 +162,14 @@ static void *write_all(void *arg)
 
 static void free_block(record_block *block)
 {
-    if (block != NULL)
+    if (block)
         vly_free(block->words);
     vly_free(block);
 }
 
 static void free_blocks(record_block *block)
 {
-    while (block != NULL) {
+    while (block) {
         record_block *next = block->next;
         free_block(block);
         block = next;
@@ -180,10 +180,10 @@ static void free_blocks(record_block *block)
 static record_block *make_block(void)
 {
     record_block *block = vly_malloc(1, sizeof *block);
-    if (block == NULL)
+    if (!block)
         return NULL;
     block->words = vly_malloc(BLOCK_WORDS, sizeof *block->words);
-    if (block->words == NULL) {
+    if (!block->words) {
         free_block(block);
         return NULL;
     }
@@ -205,7 +205,7 @@ static record_block *grow(run_record *record)
         record->n_bytes + bytes > record->memory_bytes)
         return NULL;
     record_block *made = make_block();
-    if (made == NULL)
+    if (!made)
         return NULL;
     record->n_blocks++;
     record->n_bytes += bytes;
@@ -218,11 +218,11 @@ static record_block *grow(run_record *record)
 static record_block *take_block(run_record *record)
 {
     record_block *block = record->free;
-    if (block == NULL)
+    if (!block)
         block = grow(record);
-    if (block == NULL) {
+    if (!block) {
         uint64_t begin = vly_clock_ns();
-        while (record->free == NULL)
+        while (!record->free)
             pthread_cond_wait(&record->changed, &record->lock);
         record->load.n_waits++;
         record->load.waited_ns += vly_clock_ns() - begin;
@@ -242,7 +242,7 @@ static vly_status pass_on(run_record *record, bool mark, vly_error *error)
 {
     record_block *block = record->filling;
     pthread_mutex_lock(&record->lock);
-    if (record->last != NULL)
+    if (record->last)
         record->last->next = block;
     else
         record->first = block;
@@ -253,7 +253,7 @@ static vly_status pass_on(run_record *record, bool mark, vly_error *error)
     pthread_cond_broadcast(&record->changed);
     record->filling = take_block(record);
     vly_status status = record->error.status;
-    if (status != VLY_OK && error != NULL)
+    if (status != VLY_OK && error)
         *error = record->error;
     pthread_mutex_unlock(&record->lock);
     return status;
@@ -275,7 +275,7 @@ static vly_status reserve(run_record *record, uint32_t n, vly_error *error)
         return VLY_OK;
     uint64_t before = block_bytes(block);
     uint32_t *words = vly_realloc(block->words, n, sizeof *words);
-    if (words == NULL)
+    if (!words)
         return vly_fail_nomem(error, n * sizeof *words, "recording");
     block->words = words;
     block->capacity = n;
@@ -311,7 +311,7 @@ vly_status run_record_open(const run_sink *sink, uint64_t memory_bytes,
 {
     run_record *made = vly_calloc(1, sizeof *made);
     vly_status status = VLY_OK;
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "recording");
     made->sink = *sink;
     made->memory_bytes = memory_bytes;
@@ -320,10 +320,10 @@ vly_status run_record_open(const run_sink *sink, uint64_t memory_bytes,
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
     made->free = grow(made);
-    if (made->free != NULL)
+    if (made->free)
         made->free->next = NULL;
-    record_block *second = made->free != NULL ? grow(made) : NULL;
-    if (second == NULL) {
+    record_block *second = made->free ? grow(made) : NULL;
+    if (!second) {
         status =
             vly_fail_nomem(error, BLOCK_WORDS * sizeof(uint32_t), "recording");
         goto out;
@@ -394,7 +394,7 @@ vly_status run_record_marked(run_record *record, vly_spike_place *place,
     vly_status status = record->error.status;
     if (status == VLY_OK)
         *place = record->place;
-    else if (error != NULL)
+    else if (error)
         *error = record->error;
     pthread_mutex_unlock(&record->lock);
     return status;
@@ -406,7 +406,7 @@ vly_status run_record_drain(run_record *record, vly_error *error)
     while (record->written < record->filled)
         pthread_cond_wait(&record->changed, &record->lock);
     vly_status status = record->error.status;
-    if (status != VLY_OK && error != NULL)
+    if (status != VLY_OK && error)
         *error = record->error;
     pthread_mutex_unlock(&record->lock);
     return status;
@@ -421,11 +421,11 @@ vly_status run_record_rewind(run_record *record, const vly_spike_place *place,
     record->filling->n_entries = 0;
     record->filling->n_words = 0;
     VLY_TRY(run_record_drain(record, error));
-    if (sink->stats != NULL)
+    if (sink->stats)
         vly_spike_stats_restart(sink->stats, burst);
-    if (sink->csv != NULL)
+    if (sink->csv)
         VLY_TRY(vly_spike_csv_rewind(sink->csv, place, error));
-    if (sink->stream != NULL)
+    if (sink->stream)
         VLY_TRY(vly_stream_rewind(sink->stream, place, error));
 out:
     return status;
@@ -441,7 +441,7 @@ void run_record_get_load(run_record *record, run_record_load *load)
 vly_status run_record_close(run_record *record, uint64_t n_bursts,
                             vly_error *error)
 {
-    if (record == NULL)
+    if (!record)
         return VLY_OK;
     vly_error found = VLY_ERROR_INIT;
     vly_status status = VLY_OK;
@@ -455,9 +455,9 @@ vly_status run_record_close(run_record *record, uint64_t n_bursts,
     pthread_join(record->thread, NULL);
     status = record->error.status;
     found = record->error;
-    if (status == VLY_OK && record->sink.stream != NULL)
+    if (status == VLY_OK && record->sink.stream)
         status = vly_stream_end(record->sink.stream, n_bursts, &found);
-    if (status != VLY_OK && error != NULL)
+    if (status != VLY_OK && error)
         *error = found;
     free_record(record);
     return status;

@@ -54,7 +54,7 @@ static const char *output(const run_job *job, uint32_t k)
                                  run_output_state(job)->digest_log};
     uint32_t n = 0;
     for (uint32_t i = 0; i < 2; i++)
-        if (paths[i] != NULL && n++ == k)
+        if (paths[i] && n++ == k)
             return paths[i];
     return NULL;
 }
@@ -68,7 +68,7 @@ static vly_status open_digests(run_job *job, vly_error *error)
         tool_connectome_info(job->build.connectome);
     const vly_recording *from =
         run_resume_recording(job, VLY_RECORDING_DIGESTS);
-    if (from != NULL) {
+    if (from) {
         vly_digest_place place = {from->n_bytes, vly_net_digest(job->net)};
         return vly_digest_log_resume(part->digest_log, &place, &part->digests,
                                      error);
@@ -91,7 +91,7 @@ static vly_status open_digests(run_job *job, vly_error *error)
 static bool is_pipe(const char *path)
 {
     struct stat info;
-    return path != NULL && stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+    return path && stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
 }
 
 static vly_status claim(run_job *job, vly_error *error)
@@ -101,7 +101,7 @@ static vly_status claim(run_job *job, vly_error *error)
     if (!is_pipe(part->output.growing) && !is_pipe(part->digest_log))
         tool_signals_defer(true);
     VLY_TRY(run_output_open(job, error));
-    if (part->digest_log != NULL)
+    if (part->digest_log)
         status = open_digests(job, error);
 out:
     return status;
@@ -113,7 +113,7 @@ static vly_status flush(run_job *job, vly_error *error)
     vly_digest_place place = {0};
     vly_status status = VLY_OK;
     VLY_TRY(run_output_begin(job, error));
-    if (part->digests != NULL)
+    if (part->digests)
         status = vly_digest_log_flush(part->digests, &place, error);
 out:
     return status;
@@ -136,7 +136,7 @@ static vly_status on_burst(void *arg, uint64_t burst, const uint32_t *ids,
         VLY_TRY(run_rates_burst(job, burst, ids, n_ids, error));
     if (part->output.spikes && !part->output.direct)
         VLY_TRY(run_record_add(part->record, burst, ids, n_ids, error));
-    if (part->digests != NULL)
+    if (part->digests)
         VLY_TRY(vly_digest_log_add(part->digests, burst, digest, n_ids, error));
     run_job_progress(job, burst + 1);
 out:
@@ -150,7 +150,7 @@ static vly_status listen_to_net(run_job *job, vly_error *error)
     (void)error;
     if (part->output.spikes || part->output.rates)
         vly_net_on_spikes(job->net, on_burst, job);
-    else if (part->digests != NULL)
+    else if (part->digests)
         vly_net_on_bursts(job->net, on_burst, job);
     return VLY_OK;
 }
@@ -158,7 +158,7 @@ static vly_status listen_to_net(run_job *job, vly_error *error)
 static vly_status take(run_job *job, vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (run_output_state(job)->record == NULL)
+    if (!run_output_state(job)->record)
         return VLY_OK;
     status = run_sample_look(job, error);
     return status == VLY_OK
@@ -183,12 +183,12 @@ static vly_status keep(run_job *job, vly_error *error)
     record_part *part = run_output_state(job);
     vly_status status = VLY_OK;
     run_rates_keep(&part->rates);
-    if (part->output.path != NULL) {
+    if (part->output.path) {
         VLY_TRY(find_place(part, error));
         VLY_TRY(run_record_mark(part->record, error));
         part->kept.marked = true;
     }
-    if (part->digests != NULL)
+    if (part->digests)
         status =
             vly_digest_log_flush(part->digests, &part->kept.digests, error);
 out:
@@ -201,11 +201,11 @@ static run_cut can_cut(const run_job *job, uint64_t kept_burst)
 {
     const record_part *part = run_output_state(job);
     /* closed at the end of the run */
-    if ((part->output.path != NULL && part->record == NULL) ||
-        (part->digest_log != NULL && part->digests == NULL) ||
+    if ((part->output.path && !part->record) ||
+        (part->digest_log && !part->digests) ||
         (part->sample.n_reports > 0 && part->sample.last > kept_burst))
         return RUN_CUT_NOT;
-    return part->record != NULL || part->output.direct || part->digests != NULL
+    return part->record || part->output.direct || part->digests
                ? RUN_CUT_WHOLE
                : RUN_CUT_NOTHING;
 }
@@ -215,14 +215,14 @@ static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
     record_part *part = run_output_state(job);
     vly_status status = VLY_OK;
     run_rates_cut(&part->rates);
-    if (part->record != NULL) {
+    if (part->record) {
         VLY_TRY(find_place(part, error));
         VLY_TRY(run_record_rewind(part->record, &part->kept.spikes, kept_burst,
                                   error));
     }
     if (part->output.direct)
         vly_spike_stats_restart(part->output.sink.stats, kept_burst);
-    if (part->digests != NULL)
+    if (part->digests)
         status =
             vly_digest_log_rewind(part->digests, &part->kept.digests, error);
 out:
@@ -232,7 +232,7 @@ out:
 static void put_path(const run_job *job, json_writer *json)
 {
     /* that path is relative to the folder in which the run was started */
-    char *from_folder = run_output_state(job)->output.path != NULL
+    char *from_folder = run_output_state(job)->output.path
                             ? run_path_from(job->plan.folder,
                                             run_output_state(job)->output.path)
                             : NULL;
@@ -263,7 +263,7 @@ static vly_status finish(run_job *job, vly_error *error)
     next.status = VLY_OK;
     run_output_export(job, &next);
     keep_first(&first, &next);
-    if (error != NULL && first.status != VLY_OK)
+    if (error && first.status != VLY_OK)
         *error = first;
     return first.status;
 }
@@ -281,8 +281,8 @@ static void deinit(run_job *job)
 
 static void print_head(const run_job *job)
 {
-    if (job->plan.manifest == NULL && job->build.genome->n_records > 0 &&
-        run_output_state(job)->output.path == NULL)
+    if (!job->plan.manifest && job->build.genome->n_records > 0 &&
+        !run_output_state(job)->output.path)
         tool_message("[[record]] is not written: no -o FOLDER and no "
                      "--record FILE");
 }

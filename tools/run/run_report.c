@@ -62,17 +62,16 @@ void run_report_head(const run_job *job)
     tool_plain_text device;
     if (job->plan.quiet)
         return;
-    tool_message("%s%s%s: %s neurons, %s synapses (%s), %s bursts of %g ms "
-                 "(%s), %s (%s)",
-                 job->plan.path, genome.title != NULL ? ", " : "",
-                 genome.title != NULL ? genome.title : "",
-                 tool_thousands(stats->neurons),
-                 tool_thousands(stats->synapses),
-                 tool_bytes(stats->connectome_bytes),
-                 tool_thousands(job->plan.n_bursts), genome.dt_ms,
-                 tool_seconds((double)job->plan.n_bursts * genome.dt_ms * 1e-3),
-                 tool_plain(stats->backend, &backend),
-                 tool_plain(stats->device, &device));
+    tool_message(
+        "%s%s%s: %s neurons, %s synapses (%s), %s bursts of %g ms "
+        "(%s), %s (%s)",
+        job->plan.path, genome.title ? ", " : "",
+        genome.title ? genome.title : "", tool_thousands(stats->neurons),
+        tool_thousands(stats->synapses), tool_bytes(stats->connectome_bytes),
+        tool_thousands(job->plan.n_bursts), genome.dt_ms,
+        tool_seconds((double)job->plan.n_bursts * genome.dt_ms * 1e-3),
+        tool_plain(stats->backend, &backend),
+        tool_plain(stats->device, &device));
     run_parts_print(job, RUN_LINES_HEAD);
 }
 
@@ -230,7 +229,7 @@ static void put_areas(const run_job *job, json_writer *json)
         (void)vly_genome_area_info(job->build.genome, a, &given);
         json_object(json, NULL);
         json_text(json, "id", area.name);
-        if (given.generator != NULL)
+        if (given.generator)
             json_text(json, "generator", given.generator);
         else
             json_text(json, "model", area.model);
@@ -310,7 +309,7 @@ vly_status run_report_save(run_job *job, const char *path, vly_error *error)
     run_report_json(job, &json);
     const char *text = json_finish(&json, &n_text);
     vly_status status = VLY_OK;
-    if (text == NULL)
+    if (!text)
         status = vly_fail_nomem(error, json.capacity, "the summary");
     else
         status = run_files_save(&job->json, path, text, n_text, error);

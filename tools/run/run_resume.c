@@ -23,7 +23,7 @@
 const vly_recording *run_resume_recording(const run_job *job, uint32_t kind)
 {
     const vly_checkpoint *from = run_checkpoint_state(job)->resumed;
-    for (uint32_t r = 0; from != NULL && r < from->n_recordings; r++) {
+    for (uint32_t r = 0; from && r < from->n_recordings; r++) {
         if (from->recordings[r].kind == kind)
             return &from->recordings[r];
     }
@@ -40,7 +40,7 @@ vly_hash run_resume_selection(const run_job *job)
                                  record->interval, record->n_neurons};
         const uint64_t by_neuron = record->by_neuron;
         sum = vly_hash_bytes(sum, &record->area, sizeof record->area);
-        if (record->kind == VLY_RECORD_SPIKES && record->neurons == NULL &&
+        if (record->kind == VLY_RECORD_SPIKES && !record->neurons &&
             record->start == 0 && record->stop == UINT64_MAX)
             continue;
         sum = vly_hash_bytes(sum, more, sizeof more);
@@ -51,7 +51,7 @@ vly_hash run_resume_selection(const run_job *job)
                                        record->stop};
             sum = vly_hash_bytes(sum, window, sizeof window);
         }
-        if (record->neurons != NULL)
+        if (record->neurons)
             sum = vly_hash_bytes(sum, record->neurons,
                                  record->n_neurons * sizeof(uint32_t));
     }
@@ -65,10 +65,9 @@ static vly_status check_genome(const run_job *job, vly_error *error)
     const char *path = run_checkpoint_state(job)->plan.resume;
     const vly_genome *genome = job->build.genome;
     vly_state_info info = {.struct_size = sizeof info};
-    vly_status status = vly_state_get_info(
-        run_checkpoint_state(job)->resumed->state, &info, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_state_get_info(run_checkpoint_state(job)->resumed->state, &info,
+                               error));
     vly_hash theirs = {{info.genome_hash[0], info.genome_hash[1]}};
     if (memcmp(&theirs, &genome->hash, sizeof theirs) != 0)
         return vly_fail(error, VLY_E_INVALID,
@@ -82,7 +81,8 @@ static vly_status check_genome(const run_job *job, vly_error *error)
                         ", and the run has %" PRIu64
                         "; wanted --bursts N with at least as many",
                         path, info.bursts, job->plan.n_bursts);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* The file is the recording of the checkpoint, perhaps with later bytes. */
@@ -90,10 +90,9 @@ static vly_status check_file(const run_job *job, const vly_recording *recording,
                              const char *path, vly_error *error)
 {
     vly_hash tail;
-    vly_status status =
-        vly_recording_read_tail(path, recording->n_bytes, false, &tail, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_recording_read_tail(path, recording->n_bytes, false, &tail, error));
     if (memcmp(&tail, &recording->tail, sizeof tail) != 0)
         return vly_fail(error, VLY_E_PARSE,
                         "%s: not the file of %s: the bytes before %" PRIu64
@@ -103,7 +102,8 @@ static vly_status check_file(const run_job *job, const vly_recording *recording,
     if (access(path, W_OK) != 0) /* all are checked before one is cut */
         return vly_fail(error, VLY_E_IO, "%s: cannot be written: %s", path,
                         strerror(errno));
-    return VLY_OK;
+out:
+    return status;
 }
 
 static bool is_empty(const char *path)
@@ -118,12 +118,12 @@ static vly_status check_recording(const run_job *job, uint32_t kind,
 {
     const vly_recording *recording = run_resume_recording(job, kind);
     const char *checkpoint = run_checkpoint_state(job)->plan.resume;
-    if (recording != NULL && path != NULL)
+    if (recording && path)
         return check_file(job, recording, path, error);
-    if (recording != NULL)
+    if (recording)
         tool_message("%s: %s was recorded and is not continued: no %s",
                      checkpoint, recording->path, option);
-    if (recording != NULL || path == NULL)
+    if (recording || !path)
         return VLY_OK;
     /* spikes and weights can begin at the checkpoint in a file of their own; a
      * digest log needs all bursts */
@@ -143,7 +143,7 @@ static vly_status check_selection(const run_job *job, vly_error *error)
     const vly_recording *recording =
         run_resume_recording(job, VLY_RECORDING_SPIKES);
     vly_hash ours = run_resume_selection(job);
-    if (recording == NULL || run_output_state(job)->output.growing == NULL ||
+    if (!recording || !run_output_state(job)->output.growing ||
         memcmp(&recording->selection, &ours, sizeof ours) == 0)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
@@ -157,7 +157,7 @@ vly_status run_resume_load(run_job *job, vly_error *error)
 {
     const char *path = run_checkpoint_state(job)->plan.resume;
     vly_status status = VLY_OK;
-    if (path == NULL)
+    if (!path)
         return VLY_OK;
     VLY_TRY(vly_checkpoint_load(path, &run_checkpoint_state(job)->resumed, NULL,
                                 error));
@@ -183,17 +183,17 @@ static vly_status check_manifest(const run_job *job, const char *manifest,
                                  vly_error *error)
 {
     json_value root;
-    vly_status status = json_load(manifest, &root, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(json_load(manifest, &root, error));
     const char *theirs = json_find_text(&root, "genome_hash");
     const char *ours = tool_hash_text(job->build.genome->hash.lane);
-    if (theirs == NULL || strcmp(theirs, ours) != 0)
+    if (!theirs || strcmp(theirs, ours) != 0)
         status = vly_fail(error, VLY_E_INVALID,
                           "%s: manifest of another genome, so its folder is "
                           "not that of the resumed run",
                           manifest);
     json_free(&root);
+out:
     return status;
 }
 
@@ -205,7 +205,7 @@ vly_status run_resume_folder(run_job *job, vly_error *error)
     vly_status status = VLY_OK;
     if (resumes && !plan->force) {
         manifest = run_folder_path(plan->folder, "manifest.json");
-        if (manifest == NULL)
+        if (!manifest)
             return vly_fail_nomem(error, 4096, "a file name");
         resumes = access(manifest, F_OK) == 0;
         if (resumes)
@@ -223,7 +223,7 @@ vly_status run_resume_folder(run_job *job, vly_error *error)
 
 void run_resume_json(const run_job *job, json_writer *json)
 {
-    if (run_checkpoint_state(job)->plan.resume == NULL) {
+    if (!run_checkpoint_state(job)->plan.resume) {
         json_text(json, "resumed", NULL);
         return;
     }

@@ -37,16 +37,15 @@ static void fill_report(const run_job *job, const vly_record *record,
     const vly_connectome_area *area =
         &job->build.connectome->areas[record->area];
     const vly_field_info *field = &area->model->fields[record->field];
-    *report = (vly_stream_report){.record = record->group,
-                                  .area = record->area,
-                                  .type = field->type,
-                                  .n_neurons = record->neurons != NULL
-                                                   ? record->n_neurons
-                                                   : area->n_neurons,
-                                  .neurons = record->neurons,
-                                  .field = field->name,
-                                  .unit = field->unit,
-                                  .interval = record->interval};
+    *report = (vly_stream_report){
+        .record = record->group,
+        .area = record->area,
+        .type = field->type,
+        .n_neurons = record->neurons ? record->n_neurons : area->n_neurons,
+        .neurons = record->neurons,
+        .field = field->name,
+        .unit = field->unit,
+        .interval = record->interval};
 }
 
 vly_status run_sample_init(run_job *job, vly_error *error)
@@ -59,11 +58,11 @@ vly_status run_sample_init(run_job *job, vly_error *error)
     for (uint32_t r = 0; r < genome->n_records; r++)
         n += is_sampled(&genome->records[r]);
     sample->last = job->first_burst;
-    if (n == 0 || run_output_state(job)->output.path == NULL)
+    if (n == 0 || !run_output_state(job)->output.path)
         return VLY_OK;
     sample->reports = vly_calloc(n, sizeof *sample->reports);
     sample->windows = vly_calloc(n, sizeof *sample->windows);
-    if (sample->reports == NULL || sample->windows == NULL)
+    if (!sample->reports || !sample->windows)
         return vly_fail_nomem(error, n * sizeof *sample->reports, "reports");
     for (uint32_t r = 0; r < genome->n_records; r++) {
         const vly_record *record = &genome->records[r];
@@ -82,7 +81,7 @@ vly_status run_sample_init(run_job *job, vly_error *error)
     }
     sample->words = vly_malloc(n_words, sizeof *sample->words);
     sample->values = vly_malloc(n_values, sizeof *sample->values);
-    if (sample->words == NULL || sample->values == NULL)
+    if (!sample->words || !sample->values)
         return vly_fail_nomem(error, n_values * sizeof *sample->values,
                               "samples of fields");
     return VLY_OK;
@@ -125,14 +124,14 @@ uint64_t run_sample_due(const run_job *job)
 
 static uint32_t neuron_at(const vly_stream_report *report, uint32_t i)
 {
-    return report->neurons != NULL ? report->neurons[i] : i;
+    return report->neurons ? report->neurons[i] : i;
 }
 
 /* The neurons from i on that are read together; returns how many. */
 static uint32_t together(const vly_stream_report *report, uint32_t i)
 {
     uint32_t n = 1;
-    if (report->neurons == NULL)
+    if (!report->neurons)
         return report->n_neurons - i;
     while (i + n < report->n_neurons &&
            report->neurons[i + n] - report->neurons[i + n - 1] <= GAP_MAX)

@@ -61,10 +61,9 @@ static vly_status make_room(run_job *job, vly_error *error)
     if (part->begun)
         return VLY_OK;
     part->before = vly_calloc(n_areas, sizeof *part->before);
-    return part->before != NULL
-               ? VLY_OK
-               : vly_fail_nomem(error, n_areas * sizeof *part->before,
-                                "spikes of areas");
+    return part->before ? VLY_OK
+                        : vly_fail_nomem(error, n_areas * sizeof *part->before,
+                                         "spikes of areas");
 }
 
 static uint64_t due(const run_job *job)
@@ -109,7 +108,7 @@ uint64_t run_summary_spikes(const run_job *job, uint32_t area)
     const uint64_t spikes = job->result.area_spikes[area];
     if (!part->begun)
         return 0;
-    return part->before != NULL ? spikes - part->before[area] : spikes;
+    return part->before ? spikes - part->before[area] : spikes;
 }
 
 /* ---- fail-over ---------------------------------------------------------- */
@@ -124,7 +123,7 @@ static vly_status keep(run_job *job, vly_error *error)
 static run_cut can_cut(const run_job *job, uint64_t kept_burst)
 {
     const summary_part *part = run_summary_state(job);
-    return part->before != NULL && part->begun && kept_burst < part->first
+    return part->before && part->begun && kept_burst < part->first
                ? RUN_CUT_WHOLE
                : RUN_CUT_NOTHING;
 }

@@ -56,7 +56,7 @@ static vly_status read_swap(const char *text, run_swap *swap, vly_error *error)
 {
     char number[24];
     const char *equals = strchr(text, '=');
-    size_t n = equals != NULL ? (size_t)(equals - text) : 0;
+    size_t n = equals ? (size_t)(equals - text) : 0;
     bool good = n > 0 && n < sizeof number && equals[1] != '\0';
     if (good) {
         memcpy(number, text, n);
@@ -77,7 +77,7 @@ static vly_status insert(swap_part *part, uint32_t k, const run_swap *swap,
 {
     run_swap *grown = vly_realloc(part->swaps, (size_t)part->n_swaps + 1,
                                   sizeof *part->swaps);
-    if (grown == NULL)
+    if (!grown)
         return vly_fail_nomem(error, sizeof *grown, "a swap");
     part->swaps = grown;
     memmove(grown + k + 1, grown + k, (part->n_swaps - k) * sizeof *grown);
@@ -118,6 +118,7 @@ out:
 
 static vly_status check(run_job *job, vly_error *error)
 {
+    vly_status status = VLY_OK;
     const run_plan *plan = &job->plan;
     for (uint32_t i = 0; i < of(job)->n_swaps; i++) {
         const run_swap *swap = &of(job)->swaps[i];
@@ -127,10 +128,7 @@ static vly_status check(run_job *job, vly_error *error)
                             "--swap %" PRIu64 "=%s: the run has %" PRIu64
                             " bursts",
                             swap->burst, swap->backend, plan->n_bursts);
-        vly_status status =
-            vly_device_find(NULL, swap->backend, 1, &device, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(vly_device_find(NULL, swap->backend, 1, &device, error));
         /* opens its drivers now and not while the run waits; a backend that
          * cannot be used is reported when the swap is due */
         const vly_backend *table = NULL;
@@ -140,9 +138,11 @@ static vly_status check(run_job *job, vly_error *error)
             status = vly_device_find(job->registry, swap->backend, 1, &device,
                                      error);
         if (status != VLY_OK)
-            return status;
+            goto out;
     }
     return VLY_OK;
+out:
+    return status;
 }
 
 /* Reported once, on stderr and in log.jsonl; the summary has it too. */
@@ -158,7 +158,7 @@ static void say(run_job *job, const run_swap *swap)
                  "burst %" PRIu64 ": no swap to %s, the run continues on %s: "
                  "%s",
                  swap->burst, swap->backend, swap->from,
-                 swap->reason != NULL ? swap->reason : "out of memory");
+                 swap->reason ? swap->reason : "out of memory");
         tool_message("%s", text);
     }
     run_folder_event(job, "swap", text);
@@ -175,9 +175,8 @@ static vly_status do_swap(run_job *job, run_swap *swap, vly_error *error)
     vly_error why = VLY_ERROR_INIT;
     const vly_stats *stats = &job->result.stats;
     /* after a fail-over it differs from the last requested backend */
-    vly_status status = read_backend(job, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(read_backend(job, error));
     snprintf(swap->from, sizeof swap->from, "%s", stats->backend);
     uint64_t begin = vly_clock_ns();
     status =
@@ -187,15 +186,15 @@ static vly_status do_swap(run_job *job, run_swap *swap, vly_error *error)
     swap->done = status == VLY_OK;
     swap->status = status;
     /* the present device may have failed, not the new one */
-    status = read_backend(job, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(read_backend(job, error));
     if (swap->done)
         snprintf(swap->to, sizeof swap->to, "%s", stats->backend);
     else
         swap->reason = vly_strdup(why.message);
     say(job, swap);
     return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status swap_next(run_job *job, vly_error *error)
@@ -214,22 +213,23 @@ static vly_status add(run_job *job, const char *backend, const run_swap **swap,
 {
     swap_part *part = of(job);
     vly_named_device device = {.struct_size = sizeof device};
-    vly_status status = vly_device_find(NULL, backend, 1, &device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_device_find(NULL, backend, 1, &device, error));
     char *owned = vly_strdup(backend);
     const run_swap added = {
         .burst = vly_net_burst(job->net), .backend = owned, .owned = owned};
     /* inserted before the swaps that are not tried yet, so that the list
      * ascends */
-    status = owned != NULL ? insert(part, part->next, &added, error)
-                           : vly_fail_nomem(error, sizeof added, "a swap");
+    status = owned ? insert(part, part->next, &added, error)
+                   : vly_fail_nomem(error, sizeof added, "a swap");
     if (status != VLY_OK) {
         vly_free(owned);
         return status;
     }
     *swap = &part->swaps[part->next];
     return swap_next(job, error);
+out:
+    return status;
 }
 
 /* `volley ctl PID swap BACKEND` */
@@ -239,10 +239,10 @@ static vly_status obey(run_job *job, const char *backend, json_writer *json,
     const run_swap *swap = NULL;
     vly_status status = add(job, backend, &swap, why);
     if (status != VLY_OK)
-        return swap != NULL ? status : VLY_OK; /* can the run continue? */
+        return swap ? status : VLY_OK; /* can the run continue? */
     if (!swap->done) {
         vly_fail(why, swap->status, "the run continues on %s: %s", swap->from,
-                 swap->reason != NULL ? swap->reason : "out of memory");
+                 swap->reason ? swap->reason : "out of memory");
         return VLY_OK;
     }
     json_text(json, "from", swap->from);
@@ -264,7 +264,7 @@ static void deinit(run_job *job)
 static uint64_t due(const run_job *job)
 {
     const run_swap *swap = run_swap_at(job, of(job)->next);
-    return swap != NULL ? swap->burst : UINT64_MAX;
+    return swap ? swap->burst : UINT64_MAX;
 }
 
 /* ---- the report ------------------------------------------------------- */
@@ -281,7 +281,7 @@ static void print(const run_job *job)
         else
             tool_print("no swap           burst %s: to %s: %s\n",
                        tool_thousands(swap->burst), swap->backend,
-                       swap->reason != NULL    ? tool_plain(swap->reason, &text)
+                       swap->reason            ? tool_plain(swap->reason, &text)
                        : swap->from[0] == '\0' ? "the run did not come so far"
                                                : "out of memory");
     }

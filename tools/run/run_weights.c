@@ -51,7 +51,7 @@ static const char *output(const run_job *job, uint32_t k)
     const char *const paths[] = {part->record, part->final};
     uint32_t n = 0;
     for (uint32_t i = 0; i < 2; i++)
-        if (paths[i] != NULL && n++ == k)
+        if (paths[i] && n++ == k)
             return paths[i];
     return NULL;
 }
@@ -61,7 +61,7 @@ static const char *output(const run_job *job, uint32_t k)
 static bool learns(const vly_genome *genome)
 {
     for (uint32_t p = 0; p < genome->n_pairs; p++)
-        if (genome->pairs[p].plasticity != NULL)
+        if (genome->pairs[p].plasticity)
             return true;
     return false;
 }
@@ -70,27 +70,25 @@ static vly_status choose(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
     const vly_genome *genome = job->build.genome;
-    if (part->final != NULL && !learns(genome))
+    if (part->final && !learns(genome))
         return vly_fail(error, VLY_E_INVALID,
                         "--weights %s: no map of %s learns, wanted one with "
                         "plasticity",
                         part->final, job->plan.path);
-    if (part->record != NULL && genome->n_weight_records == 0)
+    if (part->record && genome->n_weight_records == 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--record-weights %s: %s has no [[record]] with what = "
                         "\"weights\", wanted one",
                         part->record, job->plan.path);
-    if (part->record != NULL)
+    if (part->record)
         part->path = vly_strdup(part->record);
-    else if (job->plan.folder != NULL && genome->n_weight_records > 0)
+    else if (job->plan.folder && genome->n_weight_records > 0)
         part->path = vly_format("%s/weights.csv", job->plan.folder);
     else
-        return part->final != NULL ? vly_recording_check(part->final, error)
-                                   : VLY_OK;
-    if (part->path == NULL)
+        return part->final ? vly_recording_check(part->final, error) : VLY_OK;
+    if (!part->path)
         return vly_fail_nomem(error, 4096, "a file name");
-    return part->final != NULL ? vly_recording_check(part->final, error)
-                               : VLY_OK;
+    return part->final ? vly_recording_check(part->final, error) : VLY_OK;
 }
 
 /* Checked after the folder is made, since the file may be in it. */
@@ -140,11 +138,11 @@ static const char *recorded_suffix(const run_job *job)
             const vly_net_projection_info *info = &part->maps[m].info;
             if (strcmp(info->map, genome->weight_records[r].map) != 0)
                 continue;
-            if (suffix != NULL && strcmp(suffix, info->weight_suffix) != 0)
+            if (suffix && strcmp(suffix, info->weight_suffix) != 0)
                 return "";
             suffix = info->weight_suffix;
         }
-    return suffix != NULL ? suffix : "";
+    return suffix ? suffix : "";
 }
 
 static vly_status open_samples(run_job *job, vly_error *error)
@@ -157,7 +155,7 @@ static vly_status open_samples(run_job *job, vly_error *error)
     VLY_TRY(run_weights_block_make(&part->block, error));
     part->last = job->first_burst;
     part->flush_ns = vly_clock_ns();
-    if (from != NULL) {
+    if (from) {
         part->n_lines = from->n_entries;
         VLY_TRY(
             vly_writer_resume(part->path, from->n_bytes, &part->writer, error));
@@ -180,10 +178,10 @@ static vly_status claim(run_job *job, vly_error *error)
     weights_part *part = run_weights_state(job);
     vly_status status = VLY_OK;
     VLY_TRY(run_weights_list(job, error));
-    if (part->path != NULL)
+    if (part->path)
         VLY_TRY(open_samples(job, error));
     VLY_TRY(output_room(part->final, run_weights_bytes(job), error));
-    if (part->final != NULL &&
+    if (part->final &&
         vly_recording_format(part->final) != VLY_RECORDING_SONATA)
         status = run_files_claim(part->final, &part->saved, error);
 out:
@@ -193,7 +191,7 @@ out:
 static vly_status flush(run_job *job, vly_error *error)
 {
     vly_writer *writer = run_weights_state(job)->writer;
-    return writer != NULL ? vly_writer_flush(writer, error) : VLY_OK;
+    return writer ? vly_writer_flush(writer, error) : VLY_OK;
 }
 
 /* ---- samples ------------------------------------------------------------ */
@@ -203,7 +201,7 @@ static uint64_t due(const run_job *job)
     const vly_genome *genome = job->build.genome;
     const uint64_t burst = vly_net_burst(job->net);
     uint64_t first = UINT64_MAX;
-    if (run_weights_state(job)->writer == NULL)
+    if (!run_weights_state(job)->writer)
         return UINT64_MAX;
     for (uint32_t r = 0; r < genome->n_weight_records; r++) {
         const uint64_t interval = genome->weight_records[r].interval;
@@ -280,7 +278,7 @@ static vly_status take(run_job *job, vly_error *error)
     const uint64_t burst = vly_net_burst(job->net);
     const uint64_t now = vly_clock_ns();
     vly_status status = VLY_OK;
-    if (part->writer == NULL || burst == part->last)
+    if (!part->writer || burst == part->last)
         return VLY_OK;
     for (uint32_t r = 0; r < genome->n_weight_records; r++)
         if (burst % genome->weight_records[r].interval == 0) {
@@ -316,7 +314,7 @@ bool run_weights_place(run_job *job, vly_recording *place, vly_status *status,
                        vly_error *error)
 {
     weights_part *part = run_weights_state(job);
-    if (part->writer == NULL)
+    if (!part->writer)
         return false;
     *status = vly_writer_flush(part->writer, error);
     *place = (vly_recording){.kind = VLY_RECORDING_WEIGHTS,
@@ -332,7 +330,7 @@ bool run_weights_place(run_job *job, vly_recording *place, vly_status *status,
 static vly_status keep(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
-    if (part->writer == NULL)
+    if (!part->writer)
         return VLY_OK;
     vly_status status = vly_writer_flush(part->writer, error);
     part->kept = vly_writer_tell(part->writer);
@@ -344,17 +342,17 @@ static vly_status keep(run_job *job, vly_error *error)
 static run_cut can_cut(const run_job *job, uint64_t kept_burst)
 {
     const weights_part *part = run_weights_state(job);
-    if (part->path == NULL)
+    if (!part->path)
         return RUN_CUT_NOTHING;
-    return part->writer != NULL && part->last <= kept_burst ? RUN_CUT_WHOLE
-                                                            : RUN_CUT_NOT;
+    return part->writer && part->last <= kept_burst ? RUN_CUT_WHOLE
+                                                    : RUN_CUT_NOT;
 }
 
 static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
     (void)kept_burst;
-    if (part->writer == NULL)
+    if (!part->writer)
         return VLY_OK;
     part->n_lines = part->kept_lines;
     return vly_writer_rewind(part->writer, part->kept, error);
@@ -366,7 +364,7 @@ static vly_status check_resume(run_job *job, vly_error *error)
     const vly_recording *from =
         run_resume_recording(job, VLY_RECORDING_WEIGHTS);
     vly_hash ours = selection(job);
-    if (from == NULL || part->path == NULL ||
+    if (!from || !part->path ||
         memcmp(&from->selection, &ours, sizeof ours) == 0)
         return VLY_OK;
     return vly_fail(error, VLY_E_INVALID,
@@ -406,8 +404,8 @@ static void deinit(run_job *job)
 
 static void print_head(const run_job *job)
 {
-    if (job->plan.manifest == NULL && job->build.genome->n_weight_records > 0 &&
-        run_weights_state(job)->path == NULL)
+    if (!job->plan.manifest && job->build.genome->n_weight_records > 0 &&
+        !run_weights_state(job)->path)
         tool_message("[[record]] of weights is not written: no -o FOLDER and "
                      "no --record-weights FILE");
 }

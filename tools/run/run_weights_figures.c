@@ -24,7 +24,7 @@ vly_status run_weights_list(run_job *job, vly_error *error)
         n += info.learns;
     }
     part->maps = vly_calloc(n, sizeof *part->maps);
-    if (part->maps == NULL)
+    if (!part->maps)
         return vly_fail_nomem(error, n * sizeof *part->maps, "maps");
     for (uint32_t p = 0; p < n_projections; p++) {
         VLY_TRY(vly_net_projection(job->net, NULL, p, &info, error));

@@ -15,13 +15,12 @@
 
 vly_status run_weights_block_make(run_weights_block *block, vly_error *error)
 {
-    if (block->weights != NULL)
+    if (block->weights)
         return VLY_OK;
     block->weights = vly_malloc(RUN_WEIGHTS_BLOCK, sizeof *block->weights);
     block->sources = vly_malloc(RUN_WEIGHTS_BLOCK, sizeof *block->sources);
     block->targets = vly_malloc(RUN_WEIGHTS_BLOCK, sizeof *block->targets);
-    if (block->weights != NULL && block->sources != NULL &&
-        block->targets != NULL)
+    if (block->weights && block->sources && block->targets)
         return VLY_OK;
     run_weights_block_deinit(block);
     return vly_fail_nomem(error, 16 * RUN_WEIGHTS_BLOCK, "weights");
@@ -46,7 +45,7 @@ static vly_status put_block(const run_weights_block *block,
                             const saved_file *file, vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (file->edges != NULL)
+    if (file->edges)
         return vly_sonata_edges_add(file->edges, block->sources, block->targets,
                                     block->weights, NULL, n, error);
     for (uint64_t i = 0; i < n && status == VLY_OK; i++)
@@ -96,7 +95,7 @@ static vly_status save_sonata(run_job *job, vly_error *error)
     for (uint32_t m = 0; m < part->n_maps; m++) {
         const vly_net_projection_info *info = &part->maps[m].info;
         name = population_of(part, m);
-        if (name == NULL) {
+        if (!name) {
             status = vly_fail_nomem(error, 4096, "a name");
             goto out;
         }
@@ -132,7 +131,7 @@ static vly_status save_table(run_job *job, vly_error *error)
     const char *suffix = common_suffix(part);
     vly_status status = VLY_OK;
     part->saved = NULL;
-    if (file.table == NULL) /* a pipe or a device */
+    if (!file.table) /* a pipe or a device */
         VLY_TRY(vly_writer_open(part->final, true, &file.table, error));
     VLY_TRY(vly_writer_print(file.table, error,
                              "map,from,source,to,target,weight%s%s\n",
@@ -150,7 +149,7 @@ uint64_t run_weights_bytes(const run_job *job)
 {
     const weights_part *part = run_weights_state(job);
     uint64_t n_bytes = 0;
-    for (uint32_t m = 0; part->final != NULL && m < part->n_maps; m++) {
+    for (uint32_t m = 0; part->final && m < part->n_maps; m++) {
         const vly_net_projection_info *info = &part->maps[m].info;
         /* two ids and a weight of 8 bytes each, or the shortest line */
         const uint64_t each =
@@ -167,7 +166,7 @@ vly_status run_weights_save(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
     vly_status status = VLY_OK;
-    if (part->final == NULL)
+    if (!part->final)
         return VLY_OK;
     VLY_TRY(run_weights_block_make(&part->block, error));
     status = vly_recording_format(part->final) == VLY_RECORDING_SONATA

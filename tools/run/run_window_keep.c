@@ -13,7 +13,7 @@ static bool is_recorded(const vly_genome *genome, uint32_t area, uint32_t k,
         if (record->kind != VLY_RECORD_SPIKES || record->area != area ||
             burst < record->start || burst >= record->stop)
             continue;
-        if (record->neurons == NULL)
+        if (!record->neurons)
             return true;
         uint32_t low = 0;
         uint32_t high = record->n_neurons;

@@ -51,7 +51,7 @@ static vly_status read_set(const char *text, sweep_plan *plan, vly_error *error)
 {
     sweep_axis *axis = &plan->axes[plan->n_axes];
     const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text)
+    if (!equals || equals == text)
         return vly_fail(error, VLY_E_INVALID,
                         "--set %s: wanted PATH=VALUES, as in var.g=3:6:0.5 or "
                         "var.g=4,5",
@@ -59,7 +59,7 @@ static vly_status read_set(const char *text, sweep_plan *plan, vly_error *error)
     axis->path = vly_format("%.*s", (int)(equals - text), text);
     char *what = vly_format("--set %s", text);
     vly_status status = VLY_OK;
-    if (axis->path == NULL || what == NULL)
+    if (!axis->path || !what)
         status = vly_fail_nomem(error, strlen(text), "a setting");
     plan->n_axes++;
     for (uint32_t a = 0; status == VLY_OK && a + 1 < plan->n_axes; a++)
@@ -79,7 +79,7 @@ static vly_status read_seeds(const char *text, sweep_plan *plan,
 {
     sweep_axis *axis = &plan->axes[plan->n_axes++];
     char *what = vly_format("--seeds %s", text);
-    if (what == NULL)
+    if (!what)
         return vly_fail_nomem(error, strlen(text), "the seeds");
     vly_status status = sweep_values_read(what, text, axis, error);
     for (uint32_t k = 0; status == VLY_OK && k < axis->n; k++) {
@@ -99,7 +99,7 @@ static vly_status read_axes(const tool_args *args, sweep_plan *plan,
 {
     const char *text;
     plan->axes = vly_calloc((size_t)args->n_values + 1, sizeof *plan->axes);
-    if (plan->axes == NULL)
+    if (!plan->axes)
         return vly_fail_nomem(error, args->n_values, "the settings");
     vly_status status = VLY_OK;
     for (uint32_t k = 0; (text = tool_text_at(args, "set", k)) != NULL; k++)
@@ -119,7 +119,7 @@ static vly_status read_axes(const tool_args *args, sweep_plan *plan,
                             SWEEP_POINTS_MAX);
     }
     plan->points = vly_calloc(plan->n_points, sizeof *plan->points);
-    if (plan->points == NULL)
+    if (!plan->points)
         return vly_fail_nomem(error, plan->n_points * sizeof *plan->points,
                               "the points");
     for (uint64_t i = 0; i < plan->n_points; i++)
@@ -170,8 +170,8 @@ static vly_status save_description(const sweep_plan *plan, const char *path,
     json_object_end(&json);
     const char *text = json_finish(&json, &n_text);
     vly_status status =
-        text != NULL ? vly_writer_save(path, text, n_text, error)
-                     : vly_fail_nomem(error, json.capacity, "sweep.json");
+        text ? vly_writer_save(path, text, n_text, error)
+             : vly_fail_nomem(error, json.capacity, "sweep.json");
     json_deinit(&json);
     return status;
 }
@@ -179,7 +179,7 @@ static vly_status save_description(const sweep_plan *plan, const char *path,
 /* Searches from *next on, cyclically; *next is set after the found one. */
 static bool has_value(const sweep_axis *axis, const char *value, uint32_t *next)
 {
-    for (uint32_t i = 0; value != NULL && i < axis->n; i++) {
+    for (uint32_t i = 0; value && i < axis->n; i++) {
         const uint32_t at = (*next + i) % axis->n;
         if (strcmp(axis->values[at], value) != 0)
             continue;
@@ -194,19 +194,19 @@ static bool has_value(const sweep_axis *axis, const char *value, uint32_t *next)
 static const char *lost_setting(const sweep_plan *plan, const json_value *there)
 {
     const json_value *axes = json_find(there, "settings");
-    if (axes == NULL || axes->kind != JSON_ARRAY)
+    if (!axes || axes->kind != JSON_ARRAY)
         return "settings that its sweep.json does not contain";
     for (uint32_t a = 0; a < axes->n_items; a++) {
         const char *path = json_find_text(&axes->items[a], "path");
         const json_value *values = json_find(&axes->items[a], "values");
         const sweep_axis *axis = a < plan->n_axes ? &plan->axes[a] : NULL;
-        const bool seeds = path == NULL;
+        const bool seeds = !path;
         path = seeds ? "seeds" : path;
-        if (axis == NULL || seeds != (axis->path == NULL) ||
+        if (!axis || seeds != (!axis->path) ||
             (!seeds && strcmp(path, axis->path) != 0))
             return path;
         uint32_t next = 0; /* usually in the same order */
-        for (uint32_t k = 0; values != NULL && k < values->n_items; k++)
+        for (uint32_t k = 0; values && k < values->n_items; k++)
             if (!has_value(axis, values->items[k].text, &next))
                 return path;
     }
@@ -224,7 +224,7 @@ static const char *other_points(const sweep_plan *plan, const json_value *there)
     sweep_witness before = {
         .n_bursts = (uint64_t)json_find_number(witness, "bursts", 0),
         .summary_from = (uint64_t)json_find_number(witness, "summary_from", 0)};
-    if (name == NULL || hash == NULL)
+    if (!name || !hash)
         return NULL;
     snprintf(before.name, sizeof before.name, "%s", name);
     snprintf(before.genome_hash, sizeof before.genome_hash, "%s", hash);
@@ -240,7 +240,7 @@ static vly_status check_results(const sweep_plan *plan, const char *own,
     const char *lost = NULL;
     vly_status status = VLY_OK;
     char *results = vly_format("%s/results.csv", plan->folder);
-    if (results == NULL)
+    if (!results)
         return vly_fail_nomem(error, 4096, "a file name");
     if (tool_has(plan->args, "force"))
         goto out;
@@ -251,14 +251,14 @@ static vly_status check_results(const sweep_plan *plan, const char *own,
     if (status != VLY_OK)
         goto out;
     lost = has_rows ? lost_setting(plan, &there) : NULL;
-    if (lost != NULL)
+    if (lost)
         VLY_TRY(vly_fail(error, VLY_E_INVALID,
                          "%s: rows of it are not of this sweep (%s), wanted "
                          "the same --set with all its values, another folder, "
                          "or --force",
                          results, lost));
     lost = other_points(plan, &there);
-    if (lost != NULL)
+    if (lost)
         status = vly_fail(error, VLY_E_INVALID,
                           "%s: its points are of another %s, wanted the same "
                           "%s, another folder, or --force",
@@ -275,7 +275,7 @@ static vly_status open_folder(sweep_plan *plan, vly_error *error)
     vly_status status = VLY_OK;
     char *own = vly_format("%s/sweep.json", plan->folder);
     char *points = vly_format("%s/points", plan->folder);
-    if (own == NULL || points == NULL)
+    if (!own || !points)
         VLY_TRY(vly_fail_nomem(error, 4096, "a file name"));
     VLY_TRY(run_folder_open(plan->folder, access(own, F_OK) == 0, &plan->lock,
                             error));
@@ -317,14 +317,14 @@ static vly_status read_plan(const tool_args *args, sweep_plan *plan,
         .args = args,
         .path = args->positional[0],
         .folder = tool_text(args, "output"),
-        .backend = backend != NULL ? backend : "cpu",
+        .backend = backend ? backend : "cpu",
         .quiet = tool_has(args, "quiet"),
         .lock = -1,
     };
     uint32_t share = 0;
     bool on_host = false;
     vly_status status = VLY_OK;
-    if (plan->folder == NULL)
+    if (!plan->folder)
         return vly_fail(error, VLY_E_INVALID, "-o FOLDER is missing");
     if (strcmp(plan->path, "-") == 0)
         return vly_fail(error, VLY_E_INVALID,
@@ -351,7 +351,7 @@ static void plan_deinit(sweep_plan *plan)
 {
     for (uint32_t a = 0; a < plan->n_axes; a++)
         sweep_axis_deinit(&plan->axes[a]);
-    for (uint64_t i = 0; plan->points != NULL && i < plan->n_points; i++)
+    for (uint64_t i = 0; plan->points && i < plan->n_points; i++)
         vly_free(plan->points[i].reason);
     vly_free(plan->axes);
     vly_free(plan->points);

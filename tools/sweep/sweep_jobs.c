@@ -44,9 +44,9 @@ typedef struct sweep_call {
 static void add_word(sweep_call *call, char *word)
 {
     char **grown = NULL;
-    if (word != NULL)
+    if (word)
         grown = vly_realloc(call->words, (size_t)call->n + 2, sizeof *grown);
-    if (grown == NULL) {
+    if (!grown) {
         vly_free(word);
         call->failed = true;
         return;
@@ -82,7 +82,7 @@ static vly_status make_call(const sweep_crew *crew, const sweep_point *point,
     for (uint32_t a = 0; a < plan->n_axes; a++) {
         const char *path = plan->axes[a].path;
         const char *value = sweep_value(plan, point->index, a);
-        if (path != NULL)
+        if (path)
             add_word(call, vly_format("--set=%s=%s", path, value));
         else
             add_word(call, vly_format("--seed=%s", value));
@@ -114,11 +114,10 @@ static void become(const sweep_call *call, const char *messages)
 static vly_status start(sweep_crew *crew, sweep_point *point, vly_error *error)
 {
     sweep_call call;
-    vly_status status = make_call(crew, point, &call, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_call(crew, point, &call, error));
     char *messages = sweep_point_file(crew->plan, point, "err");
-    if (messages == NULL) {
+    if (!messages) {
         call_deinit(&call);
         return vly_fail_nomem(error, PATH_MAX, "a file name");
     }
@@ -135,7 +134,8 @@ static vly_status start(sweep_crew *crew, sweep_point *point, vly_error *error)
                         strerror(why));
     point->state = SWEEP_RUNNING;
     crew->running[crew->n_running++] = point->index;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- how it ended ----------------------------------------------------- */
@@ -146,7 +146,7 @@ static char *last_message(const char *path)
     char text[4096];
     size_t n = 0;
     FILE *file = fopen(path, "rb");
-    if (file != NULL) {
+    if (file) {
         if (fseek(file, -(long)(sizeof text - 1), SEEK_END) != 0)
             rewind(file);
         n = fread(text, 1, sizeof text - 1, file);
@@ -154,11 +154,10 @@ static char *last_message(const char *path)
     }
     text[n] = '\0';
     char *found = NULL;
-    for (char *line = strtok(text, "\n"); line != NULL;
-         line = strtok(NULL, "\n"))
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         if (strncmp(line, "volley: ", 8) == 0)
             found = line + 8;
-    return found != NULL ? vly_strdup(found) : NULL;
+    return found ? vly_strdup(found) : NULL;
 }
 
 /* Did the run end because this sweep was told to stop? The run ends by its own
@@ -182,11 +181,11 @@ static void judge(const sweep_plan *plan, sweep_point *point, int status)
     if (code == TOOL_EXIT_DONE && sweep_point_summary(plan, point, &summary)) {
         json_free(&summary);
         point->state = SWEEP_DONE;
-        if (path != NULL)
+        if (path)
             unlink(path);
     } else if (ended_by_stop(status)) {
         point->state = SWEEP_WAITING;
-        if (path != NULL)
+        if (path)
             unlink(path);
     } else {
         point->state = SWEEP_FAILED;
@@ -194,9 +193,9 @@ static void judge(const sweep_plan *plan, sweep_point *point, int status)
         if (!exited)
             point->reason =
                 vly_format("the run was killed by signal %d", WTERMSIG(status));
-        else if (path != NULL)
+        else if (path)
             point->reason = last_message(path);
-        if (point->reason == NULL)
+        if (!point->reason)
             point->reason = vly_format("the run ended with exit code %d and "
                                        "left no summary of this genome",
                                        code);
@@ -212,7 +211,7 @@ static void tell(const sweep_crew *crew, const sweep_point *point)
     if (point->state == SWEEP_FAILED)
         tool_message("%" PRIu64 " of %" PRIu64 ": %s: failed: %s",
                      crew->n_ended, plan->n_points, text,
-                     point->reason != NULL ? point->reason : "");
+                     point->reason ? point->reason : "");
     else if (point->state == SWEEP_DONE && !point->found && !plan->quiet)
         tool_message(
             "%" PRIu64 " of %" PRIu64 ": %s: done in %s", crew->n_ended,
@@ -284,7 +283,7 @@ vly_status sweep_jobs_run(sweep_plan *plan, vly_error *error)
                         "the path of this command is not known: %s",
                         strerror(errno));
     crew.running = vly_calloc(plan->n_jobs, sizeof *crew.running);
-    if (crew.running == NULL)
+    if (!crew.running)
         return vly_fail_nomem(error, plan->n_jobs * sizeof *crew.running,
                               "the jobs");
     for (uint64_t next = 0; next < plan->n_points && status == VLY_OK;) {

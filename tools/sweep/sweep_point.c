@@ -34,9 +34,9 @@ void sweep_point_text(const sweep_plan *plan, const sweep_point *point,
     out[0] = '\0';
     for (uint32_t a = 0; a < plan->n_axes && at + 1 < size; a++) {
         const char *path = plan->axes[a].path;
-        int n = snprintf(out + at, size - at, "%s%s=%s", a > 0 ? " " : "",
-                         path != NULL ? path : "seed",
-                         sweep_value(plan, point->index, a));
+        int n =
+            snprintf(out + at, size - at, "%s%s=%s", a > 0 ? " " : "",
+                     path ? path : "seed", sweep_value(plan, point->index, a));
         at += n > 0 ? (size_t)n : 0;
     }
 }
@@ -49,16 +49,15 @@ static vly_status make_overrides(const sweep_plan *plan,
                                         "seed_input"};
     vly_status status = VLY_OK;
     /* the seeds, the last axis, come first, as in volley run */
-    bool seeded = plan->n_axes > 0 && plan->axes[plan->n_axes - 1].path == NULL;
+    bool seeded = plan->n_axes > 0 && !plan->axes[plan->n_axes - 1].path;
     for (uint32_t k = 0; k < plan->n_axes; k++) {
         uint32_t a = seeded ? (k + plan->n_axes - 1) % plan->n_axes : k;
         const char *path = plan->axes[a].path;
         const char *value = sweep_value(plan, point->index, a);
-        for (uint32_t i = 0; i < (path != NULL ? 1u : 3u); i++) {
-            char *text = path != NULL
-                             ? vly_format("%s=%s", path, value)
-                             : vly_format("run.%s=%s", seeds[i], value);
-            if (text == NULL)
+        for (uint32_t i = 0; i < (path ? 1u : 3u); i++) {
+            char *text = path ? vly_format("%s=%s", path, value)
+                              : vly_format("run.%s=%s", seeds[i], value);
+            if (!text)
                 return vly_fail_nomem(error, strlen(value), "an override");
             status = tool_overrides_add(overrides, text, error);
             vly_free(text);
@@ -77,7 +76,7 @@ static void make_name(const sweep_plan *plan, sweep_point *point)
     for (uint32_t a = 0; a < plan->n_axes; a++) {
         const char *path = plan->axes[a].path;
         const char *value = sweep_value(plan, point->index, a);
-        path = path != NULL ? path : "";
+        path = path ? path : "";
         hash = vly_hash_bytes(hash, path, strlen(path) + 1);
         hash = vly_hash_bytes(hash, value, strlen(value) + 1);
     }
@@ -96,7 +95,7 @@ bool sweep_point_summary(const sweep_plan *plan, const sweep_point *point,
     char *path = sweep_point_file(plan, point, "json");
     vly_error error = VLY_ERROR_INIT;
     memset(summary, 0, sizeof *summary);
-    bool there = path != NULL && access(path, R_OK) == 0 &&
+    bool there = path && access(path, R_OK) == 0 &&
                  json_load(path, summary, &error) == VLY_OK;
     vly_free(path);
     if (!there)
@@ -104,13 +103,12 @@ bool sweep_point_summary(const sweep_plan *plan, const sweep_point *point,
     const char *hash = json_find_text(summary, "genome_hash");
     const json_value *stopped = json_find(summary, "stopped");
     bool fits =
-        hash != NULL && strcmp(hash, point->genome_hash) == 0 &&
-        stopped != NULL && stopped->kind == JSON_BOOL &&
-        stopped->number < 0.5 &&
+        hash && strcmp(hash, point->genome_hash) == 0 && stopped &&
+        stopped->kind == JSON_BOOL && stopped->number < 0.5 &&
         json_find_number(summary, "bursts", -1.0) == (double)point->n_bursts &&
         json_find_number(summary, "summary_from_burst", 0.0) ==
             (double)point->summary_from &&
-        json_find_text(summary, "state_digest") != NULL;
+        json_find_text(summary, "state_digest");
     if (!fits)
         json_free(summary);
     return fits;
@@ -147,7 +145,7 @@ static vly_status check_outputs(const sweep_plan *plan,
     for (size_t i = 0; status == VLY_OK && i < sizeof names / sizeof *names;
          i++) {
         char *path = vly_format("%s/%s", plan->folder, names[i]);
-        if (path == NULL)
+        if (!path)
             return vly_fail_nomem(error, 4096, "a file name");
         status = output_apart_genome(path, genome, error);
         vly_free(path);
@@ -163,7 +161,7 @@ static vly_status check_point(const sweep_plan *plan, const sweep_point *point,
     vly_status status = VLY_OK;
     for (size_t i = 0; status == VLY_OK && i < 2; i++) {
         char *path = sweep_point_file(plan, point, suffixes[i]);
-        if (path == NULL)
+        if (!path)
             return vly_fail_nomem(error, 4096, "a file name");
         status = output_apart_genome(path, genome, error);
         vly_free(path);
@@ -249,7 +247,7 @@ vly_status sweep_point_prepare(const sweep_plan *plan, sweep_point *point,
         point->state = SWEEP_FAILED;
         point->code = vly_status_exit_code(status);
         point->reason = vly_strdup(why.message);
-        return point->reason != NULL
+        return point->reason
                    ? VLY_OK
                    : vly_fail_nomem(error, sizeof why.message, "a message");
     }

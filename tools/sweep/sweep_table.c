@@ -28,10 +28,10 @@ static vly_status add_areas(const json_value *summary, sweep_columns *columns,
                             vly_error *error)
 {
     const json_value *areas = json_find(summary, "areas");
-    for (uint32_t i = 0; areas != NULL && i < areas->n_items; i++) {
+    for (uint32_t i = 0; areas && i < areas->n_items; i++) {
         const char *id = json_find_text(&areas->items[i], "id");
         uint32_t k = 0;
-        if (id == NULL)
+        if (!id)
             continue;
         /* almost always the same areas in the same order */
         if (i < columns->n && strcmp(columns->areas[i], id) == 0)
@@ -43,9 +43,9 @@ static vly_status add_areas(const json_value *summary, sweep_columns *columns,
         char **grown = vly_realloc(columns->areas, (size_t)columns->n + 1,
                                    sizeof *columns->areas);
         char *name = vly_strdup(id);
-        if (grown != NULL)
+        if (grown)
             columns->areas = grown;
-        if (grown == NULL || name == NULL) {
+        if (!grown || !name) {
             vly_free(name);
             return vly_fail_nomem(error, strlen(id), "a column");
         }
@@ -60,7 +60,7 @@ static vly_status put_cell(vly_writer *writer, const char *text,
                            vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (strpbrk(text, ",\"\r\n") == NULL)
+    if (!strpbrk(text, ",\"\r\n"))
         return vly_writer_text(writer, text, error);
     VLY_TRY(vly_writer_text(writer, "\"", error));
     for (const char *c = text; *c != '\0'; c++) {
@@ -76,7 +76,7 @@ static vly_status put_number(vly_writer *writer, const json_value *summary,
                              const char *key, vly_error *error)
 {
     const json_value *value = json_find(summary, key);
-    if (value == NULL || value->kind != JSON_NUMBER)
+    if (!value || value->kind != JSON_NUMBER)
         return vly_writer_text(writer, ",", error);
     return vly_writer_print(writer, error, ",%s",
                             tool_number_text(value->number));
@@ -86,11 +86,11 @@ static const json_value *find_area(const json_value *summary, const char *name,
                                    uint32_t guess)
 {
     const json_value *areas = json_find(summary, "areas");
-    uint32_t n = areas != NULL ? areas->n_items : 0;
+    uint32_t n = areas ? areas->n_items : 0;
     for (uint32_t i = 0; i < n; i++) {
         const json_value *area = &areas->items[(guess + i) % n];
         const char *id = json_find_text(area, "id");
-        if (id != NULL && strcmp(id, name) == 0)
+        if (id && strcmp(id, name) == 0)
             return area;
     }
     return NULL;
@@ -112,7 +112,7 @@ static vly_status put_head(vly_writer *writer, const sweep_plan *plan,
     vly_status status = VLY_OK;
     VLY_TRY(vly_writer_text(writer, "point", error));
     for (uint32_t a = 0; a < plan->n_axes; a++) {
-        if (plan->axes[a].path == NULL)
+        if (!plan->axes[a].path)
             continue;
         VLY_TRY(vly_writer_text(writer, ",", error));
         VLY_TRY(put_cell(writer, plan->axes[a].path, error));
@@ -145,7 +145,7 @@ static vly_status put_settings(vly_writer *writer, const sweep_plan *plan,
     VLY_TRY(vly_writer_print(writer, error, "%" PRIu64, point->index));
     for (uint32_t a = 0; a < plan->n_axes; a++) {
         const char *value = sweep_value(plan, point->index, a);
-        if (plan->axes[a].path == NULL) {
+        if (!plan->axes[a].path) {
             seed = value;
             continue;
         }
@@ -154,7 +154,7 @@ static vly_status put_settings(vly_writer *writer, const sweep_plan *plan,
     }
     /* as text if it was given: a JSON number above 2^53 is not exact */
     for (uint32_t i = 0; i < 3; i++) {
-        if (seed != NULL)
+        if (seed)
             VLY_TRY(vly_writer_print(writer, error, ",%s", seed));
         else
             VLY_TRY(put_number(writer, seeds, seed_names[i], error));
@@ -171,7 +171,7 @@ static vly_status put_row(vly_writer *writer, const sweep_plan *plan,
     vly_status status = VLY_OK;
     VLY_TRY(put_settings(writer, plan, point, summary, error));
     VLY_TRY(vly_writer_text(writer,
-                            summary != NULL                ? ",done"
+                            summary                        ? ",done"
                             : point->state == SWEEP_FAILED ? ",failed"
                                                            : ",not run",
                             error));
@@ -183,12 +183,12 @@ static vly_status put_row(vly_writer *writer, const sweep_plan *plan,
     for (uint32_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         const char *text = json_find_text(summary, texts[i]);
         VLY_TRY(vly_writer_text(writer, ",", error));
-        VLY_TRY(put_cell(writer, text != NULL ? text : "", error));
+        VLY_TRY(put_cell(writer, text ? text : "", error));
     }
     for (uint32_t i = 0; i < sizeof times / sizeof times[0]; i++)
         VLY_TRY(put_number(writer, summary, times[i], error));
     VLY_TRY(vly_writer_text(writer, ",", error));
-    if (point->reason != NULL)
+    if (point->reason)
         VLY_TRY(put_cell(writer, point->reason, error));
     VLY_TRY(vly_writer_text(writer, "\n", error));
 out:
@@ -218,7 +218,7 @@ vly_status sweep_table_save(const sweep_plan *plan, vly_error *error)
     vly_writer *writer = NULL;
     vly_status status = VLY_OK;
     char *path = vly_format("%s/results.csv", plan->folder);
-    if (path == NULL)
+    if (!path)
         return vly_fail_nomem(error, 4096, "a file name");
     for (uint64_t i = 0; i < plan->n_points; i++) {
         json_value summary = {0};

@@ -39,9 +39,9 @@ static size_t part_length(const char *text, size_t n, char mark)
 static vly_status add_value(sweep_axis *axis, char *value, vly_error *error)
 {
     char **grown = NULL;
-    if (value != NULL)
+    if (value)
         grown = vly_realloc(axis->values, (size_t)axis->n + 1, sizeof *grown);
-    if (grown == NULL) {
+    if (!grown) {
         vly_free(value);
         return vly_fail_nomem(error, axis->n, "the values of a sweep");
     }
@@ -60,9 +60,9 @@ typedef struct sweep_range {
 static int decimals_of(const char *text)
 {
     const char *point = strchr(text, '.');
-    if (strpbrk(text, "eEpPxX") != NULL)
+    if (strpbrk(text, "eEpPxX"))
         return -1;
-    return point != NULL ? (int)strlen(point + 1) : 0;
+    return point ? (int)strlen(point + 1) : 0;
 }
 
 static vly_status read_range(const char *what, const char *text, size_t n,
@@ -115,9 +115,8 @@ static vly_status add_range(const char *what, const char *text, size_t n,
                             sweep_axis *axis, vly_error *error)
 {
     sweep_range range;
-    vly_status status = read_range(what, text, n, &range, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(read_range(what, text, n, &range, error));
     double first = range.numbers[0];
     double last = range.numbers[1];
     double step = range.numbers[2];
@@ -139,6 +138,7 @@ static vly_status add_range(const char *what, const char *text, size_t n,
                         (int)n, text, count, SWEEP_POINTS_MAX);
     for (uint32_t k = 0; status == VLY_OK && k < (uint32_t)count; k++)
         status = add_value(axis, range_value(&range, first + k * step), error);
+out:
     return status;
 }
 
@@ -184,15 +184,16 @@ static vly_status check_repeats(const char *what, const sweep_axis *axis,
 vly_status sweep_values_read(const char *what, const char *text,
                              sweep_axis *axis, vly_error *error)
 {
+    vly_status status = VLY_OK;
     size_t n = strlen(text);
     for (size_t at = 0; at <= n;) {
         size_t length = part_length(text + at, n - at, ',');
-        vly_status status = add_item(what, text + at, length, axis, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(add_item(what, text + at, length, axis, error));
         at += length + 1;
     }
     return check_repeats(what, axis, error);
+out:
+    return status;
 }
 
 void sweep_axis_deinit(sweep_axis *axis)

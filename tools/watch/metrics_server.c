@@ -300,9 +300,8 @@ static vly_status listen_at(const char *address, int *listener,
     char host[64];
     const char *port = NULL;
     const int on = 1;
-    vly_status status = split(address, host, sizeof host, &port, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(split(address, host, sizeof host, &port, error));
     if (getaddrinfo(host, port, &hints, &found) != 0)
         return vly_fail(error, VLY_E_INVALID,
                         "--metrics %s: %s is not an address of numbers",
@@ -326,6 +325,7 @@ static vly_status listen_at(const char *address, int *listener,
         *listener = fd;
     }
     freeaddrinfo(found);
+out:
     return status;
 }
 

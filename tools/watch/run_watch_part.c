@@ -39,10 +39,10 @@ static vly_status place_telemetry(run_job *job, vly_error *error)
 {
     watch_part *part = run_watch_state(job);
     const char *folder = job->plan.folder;
-    if (!part->plan.wanted || folder == NULL || part->plan.telemetry != NULL)
+    if (!part->plan.wanted || !folder || part->plan.telemetry)
         return VLY_OK;
     part->telemetry = run_folder_path(folder, "telemetry.jsonl");
-    if (part->telemetry == NULL)
+    if (!part->telemetry)
         return vly_fail_nomem(error, 4096, "a file name");
     part->plan.telemetry = part->telemetry;
     return VLY_OK;
@@ -51,6 +51,7 @@ static vly_status place_telemetry(run_job *job, vly_error *error)
 static vly_status read_options(run_job *job, const tool_args *args,
                                vly_error *error)
 {
+    vly_status status = VLY_OK;
     run_watch_plan *plan = &run_watch_state(job)->plan;
     *plan = (run_watch_plan){
         .telemetry = tool_text(args, "telemetry"),
@@ -61,9 +62,7 @@ static vly_status read_options(run_job *job, const tool_args *args,
         .wanted = tool_has(args, "monitor"),
     };
     if (plan->metrics) {
-        const vly_status status = metrics_address_check(plan->metrics, error);
-        if (status != VLY_OK)
-            return status;
+        VLY_TRY(metrics_address_check(plan->metrics, error));
     }
     if (tool_has(args, "telemetry-every") && !plan->telemetry &&
         !tool_has(args, "monitor"))
@@ -72,6 +71,8 @@ static vly_status read_options(run_job *job, const tool_args *args,
                         "wanted one of them");
     job->plan.draws = plan->live;
     return place_telemetry(job, error);
+out:
+    return status;
 }
 
 static const char *output(const run_job *job, uint32_t k)
@@ -83,7 +84,7 @@ static const char *output(const run_job *job, uint32_t k)
  * a call is not so short that the cost of calls dominates. */
 static uint64_t call_ns(const run_job *job, uint64_t now)
 {
-    if (run_watch_state(job)->watch == NULL)
+    if (!run_watch_state(job)->watch)
         return UINT64_MAX;
     const uint64_t due = run_watch_due(job);
     const uint64_t least =

@@ -58,7 +58,7 @@ static void put(metrics_page *page, const char *format, ...)
         }
         const size_t wanted = 2 * (page->capacity + (size_t)n + 1);
         char *more = n < 0 ? NULL : vly_realloc(page->text, wanted, 1);
-        page->failed = more == NULL;
+        page->failed = !more;
         if (more) {
             page->text = more;
             page->capacity = wanted;

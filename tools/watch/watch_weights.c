@@ -18,8 +18,8 @@ void watch_weights_look(run_job *job)
     const watch_part *watch = run_watch_state(job);
     const uint64_t now = vly_clock_ns();
     json_writer json;
-    if (watch->watch == NULL || watch->plan.telemetry == NULL ||
-        part->n_maps == 0 || now < part->note_ns)
+    if (!watch->watch || !watch->plan.telemetry || part->n_maps == 0 ||
+        now < part->note_ns)
         return;
     /* a failure of the net is reported by the next call of the engine */
     if (run_weights_count(job, NULL) != VLY_OK)
@@ -33,7 +33,7 @@ void watch_weights_look(run_job *job)
     run_weights_put(part, &json);
     json_object_end(&json);
     const char *line = json_finish(&json, &(size_t){0});
-    if (line != NULL)
+    if (line)
         run_watch_note(watch->watch, line);
     json_deinit(&json);
     const uint64_t after = vly_clock_ns();
