@@ -219,8 +219,8 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
                              n);
     if (why != NULL)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
-                             "cuda option span=%u: %s, which one device only "
-                             "can run",
+                             "cuda option span=%u: one device only can run "
+                             "this net: %s",
                              n, why);
     return make_net(devices, n, &from.wanted, desc, snapshot, net, error);
 }
