@@ -147,9 +147,11 @@ static vly_status make_fewer(const int32_t *devices, uint32_t n,
     vly_status status = make_net(devices, n, &from->wanted, from->desc,
                                  from->snapshot, &made, &told);
     /* lack of memory is a consequence: the reason can be changed, or is why */
-    if (status == VLY_E_NOMEM)
-        return vly_cuda_fail(error, status, "%.150s; not on %u devices: %.200s",
-                             told.message, n_offered, why);
+    if (status == VLY_E_NOMEM) {
+        const size_t n_told = strlen(told.message);
+        (void)snprintf(told.message + n_told, sizeof told.message - n_told,
+                       "; not on %u devices: %.200s", n_offered, why);
+    }
     if (status != VLY_OK) {
         if (error)
             *error = told;
@@ -216,8 +218,8 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
                              n);
     if (why)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
-                             "cuda option span=%u: %s, which one device only "
-                             "can run",
+                             "cuda option span=%u: one device only can run "
+                             "this net: %s",
                              n, why);
     return make_net(devices, n, &from.wanted, desc, snapshot, net, error);
 out:

@@ -112,21 +112,26 @@ static double spacing_at(double size)
 }
 
 /* The highest potential from which the neuron comes: rest, reset, or its start.
- */
+ * INFINITY: a synapse's current or conductance is not 0 at the start, and how
+ * far that takes the neuron is not known. */
 static double highest_start(const stall *at)
 {
     double most = param_of(at, "v_reset_mv");
     const double rest = param_of(at, "e_l_mv");
     most = most > rest ? most : rest;
     for (uint32_t f = 0; f < at->area->model->n_fields; f++) {
+        const vly_field_info *field = &at->area->model->fields[f];
         const vly_value *value = &at->area->fields[f];
         double lo = 0.0, hi = 0.0;
-        if (strcmp(at->area->model->fields[f].name, "v_mv") != 0 ||
+        if (field->type != VLY_TYPE_F32 ||
             (value->kind == VLY_VALUE_NUMBER &&
              value->origin.kind == VLY_ORIGIN_DEFAULT))
             continue;
         vly_value_bounds(value, &lo, &hi);
-        most = most > hi ? most : hi;
+        if (strcmp(field->name, "v_mv") != 0 && (lo != 0.0 || hi != 0.0))
+            return INFINITY;
+        if (strcmp(field->name, "v_mv") == 0 && hi > most)
+            most = hi;
     }
     return most;
 }
@@ -241,8 +246,9 @@ static vly_status note(vly_reader *reader, const vly_toml_node *node,
         reader, node,
         "area %s: %s current takes the potential to %.8g mV, %.2g mV above the "
         "threshold, but in single precision bursts of %.4g ms do not move it "
-        "beyond %.8g mV: without other input it never fires; variables marked "
-        "compensated do (volley new neurons/lif_psc_exp_compensated)",
+        "beyond %.8g mV: without other input it never fires; a [neuron] with "
+        "compensated variables does (volley new "
+        "neurons/lif_psc_exp_compensated)",
         first->area->name, which, first->end, first->end - first->threshold,
         first->dt_ms, (double)first->stands);
 }

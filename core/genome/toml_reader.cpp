@@ -293,13 +293,14 @@ const char *hint_of_file(std::string_view text)
 }
 
 /* Whether a message is of a name without quotes that has a letter beyond a to
- * z. Spaces and marks of that kind are no letters. */
+ * z. Spaces and marks of that kind are no letters; after a value there is no
+ * name. */
 bool is_bare_name(std::string_view what)
 {
     static const char saw[] = "saw '";
     const size_t at = what.find(saw);
     if (at == what.npos || !(has(what, "key") || has(what, "table")) ||
-        has(what, "parsing value"))
+        has(what, "parsing value") || has(what, "expected a comment"))
         return false;
     what.remove_prefix(at + sizeof saw - 1);
     return !what.empty() && (unsigned char)what[0] >= 0x80 &&

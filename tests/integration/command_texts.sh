@@ -184,7 +184,7 @@ expect 0 run stands.toml --json stands.json
 says "note: stands.toml:5:7: area A: its current takes the potential to"
 holds [ "$(value spikes stands.json)" = 0 ]
 expect 0 check stands.toml
-says "without other input it never fires; variables marked compensated do"
+says "without other input it never fires; a [neuron] with compensated variables does"
 expect 0 run stands.toml --set area.A.i_e_pa=187.58 --json stands.json
 lacks "note"
 holds [ "$(value spikes stands.json)" = 2 ]

@@ -204,7 +204,10 @@ static void currents_that_are_lost(void **state)
         {"i_e_pa = 187.57\nv_mv = -60", "area A: its current"},
         {"i_e_pa = 187.57\nv_reset_mv = -50.00001", "area A: its current"},
         {"i_e_pa = 187.57\nv_reset_mv = -50.000004", NULL},
+        {"i_e_pa = 187.57\ni_syn_pa = 50000", NULL}, /* fires, and then stops */
+        {"i_e_pa = 187.57\ni_syn_pa = 0", "area A: its current"},
     };
+    enum { CASES = sizeof cases / sizeof cases[0] };
     static const struct {
         const char *of, *keys, *note;
     } stimuli[] = {{"", "", "area A: its current"},
@@ -213,12 +216,12 @@ static void currents_that_are_lost(void **state)
                    {"", "start_ms = 1", NULL}};
     char keys[200];
     char text[400];
-    for (size_t i = 0; i < 9 + 4; i++) {
-        const char *note = i < 9 ? cases[i].note : stimuli[i - 9].note;
-        if (i >= 9)
-            snprintf(keys, sizeof(keys), dc, stimuli[i - 9].of,
-                     stimuli[i - 9].keys);
-        snprintf(text, sizeof(text), area, i < 9 ? cases[i].keys : keys);
+    for (size_t i = 0; i < CASES + sizeof stimuli / sizeof stimuli[0]; i++) {
+        const char *note = i < CASES ? cases[i].note : stimuli[i - CASES].note;
+        if (i >= CASES)
+            snprintf(keys, sizeof(keys), dc, stimuli[i - CASES].of,
+                     stimuli[i - CASES].keys);
+        snprintf(text, sizeof(text), area, i < CASES ? cases[i].keys : keys);
         vly_genome *genome = genome_of(text);
         if (genome->n_notes != (note ? 1 : 0))
             fail_msg("%u notes of %s", genome->n_notes, text);

@@ -114,8 +114,8 @@ static void delay_text(const vly_pair *pair, char *text, size_t n)
         snprintf(text, n, "%s", value);
 }
 
-/* The end of a map: a part of an area, or several. */
-#define END_BYTES 160
+/* The end of a map: an area or a part of one, "E[0:100]" */
+#define END_BYTES (VLY_NAME_MAX + 32)
 
 static void between_text(const vly_genome *genome, uint32_t from, uint32_t to,
                          char *text, size_t n)

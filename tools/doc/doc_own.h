@@ -9,8 +9,8 @@
 #include "tools/cli/options.h"
 #include "tools/doc/doc_model.h"
 
-/* The genome that the call names first, with its --set and --seed. It may have
- * no area: then it is a file of models and rules. */
+/* The genome that the call names first, with its --set and, if the command has
+ * that, --seed. A file may have no area: then it is one of models and rules. */
 vly_status doc_own_load(const tool_args *args, vly_genome **genome,
                         vly_error *error);
 /* Names of all, models with their scheme. */
