@@ -18,13 +18,15 @@
 /* Instructions of an update: estimates of which only the ratio matters. */
 #define TURN_COST 150u
 #define NEURON_COST 100u
-/* Bytes per nanosecond from the second-level cache to all multiprocessors,
- * assumed, and from the shared memory of a neighbour to one: by the updates of
- * 1 M x 1000 on two H100 with 3, 5, 6, 8 blocks (bench/results/cuda.csv). With
- * them the fastest of these is chosen there, and of 1, 2, 4 blocks on an H200
- * (bench/README.md). */
+/* Bytes per nanosecond from the second-level cache to all multiprocessors, and
+ * from the shared memory of a neighbour to one: assumed, not measured. With
+ * them the fastest of 1, 2, 4 blocks is chosen for 1 M x 1000 on an H200
+ * (bench/README.md). In a span the latter is that of the updates of 1 M x 1000
+ * on two H100 with 3, 5, 6, 8 blocks (bench/results/cuda.csv), of which the
+ * fastest is chosen. */
 #define CACHE_BYTES_NS 5500.0
-#define REMOTE_BYTES_NS 28.0
+#define REMOTE_BYTES_NS 40.0
+#define SPAN_REMOTE_BYTES_NS 28.0
 /* Increments per nanosecond of a block in the shared memory of another one: for
  * 4 M x 1000, storing 60 instead of 11 percent of a slice only once took 45 us
  * more on an H200. */
@@ -198,15 +200,17 @@ static double predict_ns(const vly_cuda_shard *shard,
                     partition->slice / partition->sets * bytes;
     double away = spikes * row * n_shards / partition->n_slices /
                   partition->cluster * partition->once / partition->slice;
+    double remote = REMOTE_BYTES_NS;
     double slower = 1.0; /* on one device not measured */
     if (n_shards > 1) {
+        remote = SPAN_REMOTE_BYTES_NS;
         /* multiprocessors without a block read nothing */
         slower = shard->n_units * n_shards / partition->n_blocks;
         if (bytes * partition->ring * partition->slice > CROWDED_BYTES)
             slower *= CROWDED;
     }
-    return spikes * sectors * slower / CACHE_BYTES_NS +
-           copies / REMOTE_BYTES_NS + away / AWAY_NS;
+    return spikes * sectors * slower / CACHE_BYTES_NS + copies / remote +
+           away / AWAY_NS;
 }
 
 /* Bytes per synapse if parts of rows are padded to units. */
