@@ -227,6 +227,29 @@ class Arrays(unittest.TestCase):
         with self.assertWarnsRegex(volley.GenomeWarning, "1200 of"):
             volley.load(genome, "cpu:1").close()
 
+    def test_times_of_float32(self):
+        """Are the decimal numbers that they stand for, unless these have more
+        than six decimals."""
+        ids = np.arange(50)
+        wanted = ids % 10 / 10 + 0.1
+
+        def read(delays, t_ref_ms):
+            genome = pair(source=ids, target=ids, weight_mv=1.0,
+                          delay_ms=delays)
+            genome["run"] = {"dt_ms": np.float32(0.1)}
+            for area in genome["area"].values():
+                area.update(neurons=50, t_ref_ms=t_ref_ms)
+            return genome
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", volley.GenomeWarning)
+            made = [read(wanted.astype(kind), kind(2.3))
+                    for kind in (np.float64, np.float32)]
+            self.assertEqual(len({hash_of(genome) for genome in made}), 1)
+        with self.assertWarnsRegex(volley.GenomeWarning, "1 of 50"):
+            off = wanted.astype(np.float32)
+            off[7] = np.nextafter(off[7], np.float32(9)) * (1 + 2**-12)
+            volley.load(read(off, 2.0), "cpu:1").close()
+
     def test_parameters_of_neurons(self):
         area = {"model": "lif_psc_delta", "neurons": 3,
                 "tau_m_ms": np.array([5, 6.5, 8]), "v_mv": [-60, -61, -62]}

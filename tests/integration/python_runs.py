@@ -253,6 +253,16 @@ class Ends(unittest.TestCase):
     def test_stop_in_a_function(self):
         self.ended(lambda net: net.stop(), volley.Error)
 
+    def test_what_is_left_after_stop(self):
+        with volley.load(BRUNEL, "cpu:1", set=SMALL) as net:
+            net.run(7)
+            with self.assertRaises(volley.Error) as stopped:
+                net.run(10**9, on_spikes=lambda *_: net.stop())
+            left = 10**9 + 7 - net.burst
+            self.assertIn(f"{net.burst} bursts done, {left} of this run left",
+                          str(stopped.exception))
+            self.assertEqual(net.run(ms=np.float32(0.3)), None)
+
     def test_a_handler_of_the_user_decides(self):
         seen = []
         before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))

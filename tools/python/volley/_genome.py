@@ -52,6 +52,16 @@ def floats(values: Any, what: str) -> "np.ndarray[Any, Any]":
     return numbers(values, what).astype(np.float64, copy=False)
 
 
+def _decimals(array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Times of float32 as the decimal numbers that they stand for, 0.3 and not
+    0.30000001192: so they are whole bursts where they were meant to be. A number
+    with more than six decimals stays what it is."""
+    wide = array.astype(np.float64)
+    with np.errstate(all="ignore"):  # infinity and what is no number stay
+        near = np.rint(wide * 1e6) / 1e6
+        return np.where(near.astype(np.float32) == array, near, wide)
+
+
 def _column(name: str, values: Any, table: str) -> "np.ndarray[Any, Any]":
     what = f"column {plain(str(name))} of {plain(table)}"
     array = numbers(values, what)
@@ -61,6 +71,8 @@ def _column(name: str, values: Any, table: str) -> "np.ndarray[Any, Any]":
     if name in _ENDS and array.size and array.dtype.kind not in "iu":
         raise TypeError(f"{what} has dtype {array.dtype}, wanted whole "
                         "numbers: indices of neurons from 0")
+    if name.endswith("_ms") and array.dtype == np.float32:
+        array = _decimals(array)
     kind = _WIDER.get(array.dtype.name, array.dtype.name)
     if kind not in _TYPES:
         raise TypeError(f"{what} has dtype {array.dtype}, wanted one of " +
@@ -125,10 +137,12 @@ def _toml(value: Any, what: str) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):
         return str(int(value))
-    if isinstance(value, (float, np.floating)):
+    if isinstance(value, float):
         return repr(float(value))
+    if isinstance(value, np.floating):  # 0.3 of float32 is 0.3
+        return repr(float(str(value)))
     if isinstance(value, np.ndarray) and value.ndim == 0:
-        return _toml(value.item(), what)
+        return _toml(value[()], what)
     if isinstance(value, (list, tuple, np.ndarray)):
         return "[" + ", ".join(_toml(item, what) for item in value) + "]"
     if isinstance(value, Mapping):

@@ -208,9 +208,9 @@ class Runner(Handle):
         if isinstance(given, (np.number, np.bool_)):
             if isinstance(given, np.timedelta64):  # a number by its class
                 raise TypeError(f"{given!r}, wanted a number of {unit}")
-            given = given.item()
-            if isinstance(given, np.floating):  # a long double
-                given = float(given)
+            # 0.3 of float32 is 0.3; a long double becomes a double
+            given = (float(str(given)) if isinstance(given, np.floating)
+                     else given.item())
         if (isinstance(given, str) or not hasattr(given, "__float__") or
                 getattr(given, "ndim", 0) != 0):
             raise TypeError(f"{plain(repr(given))}, wanted a number of {unit}")
@@ -266,6 +266,7 @@ class Runner(Handle):
         samplers = [one for one in self._recordings
                     if isinstance(one, FieldRecording)]
         total = n
+        end = lib().vly_net_burst(self._handle) + n
         if progress:
             progress(0, total)
         for sampler in samplers:
@@ -286,6 +287,10 @@ class Runner(Handle):
                         sampler._take()
             if raised:
                 raise raised[0]
+            if status == _STOPPED:  # the engine knows of the piece only
+                burst = lib().vly_net_burst(self._handle)
+                message = (f"stopped with {burst} bursts done, {end - burst} "
+                           "of this run left").encode()
             if status:
                 raise made_error(status, message)
             n -= piece
