@@ -88,6 +88,7 @@ class Mistakes(unittest.TestCase):
                 ("Net", lambda: net.burst), ("Net", lambda: net.digest),
                 ("Net", net.stop), ("Net", net.snapshot),
                 ("Net", lambda: net.record()), ("Net", net.fired),
+                ("Net", net.__enter__), ("State", state.__enter__),
                 ("State", lambda: state.burst),
                 ("Connectome", lambda: volley.Net(connectome))):
             with self.assertRaisesRegex(volley.ClosedError,

@@ -378,6 +378,7 @@ class Handle:
             getattr(lib(), self._destroy)(handle)
 
     def __enter__(self) -> Any:
+        self._handle  # pylint: disable=pointless-statement
         return self
 
     def __exit__(self, *_: Any) -> None:

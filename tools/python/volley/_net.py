@@ -252,7 +252,8 @@ class Net(Neurons):
 
         area      None: all areas (spikes only)
         field     None: spikes, a SpikeRecording; "v_mv": a FieldRecording
-        neurons   index or array [n] in the area; None: all
+        neurons   index or array [n] in the area, recorded in ascending order
+                  and each once: `neurons` of the recording; None: all
         interval_ms  of a field: time between two samples, whole bursts (a burst)
 
         Raises  UnknownName, TypeError, ValueError; Error: no such field

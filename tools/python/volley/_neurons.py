@@ -68,10 +68,13 @@ class Neurons(Runner):
             raise TypeError(f"neurons have dtype {ids.dtype}, wanted whole "
                             "numbers: indices from 0 on")
         if ids.size and (ids.min() < 0 or ids.max() >= 2**32):
-            raise ValueError("neurons are indices from 0 on")
+            raise ValueError("neurons are indices from 0 to 2^32 - 1")
         ids = np.ascontiguousarray(ids, np.uint32)
         given = floats(values, "values")
-        if ids.ndim != 1 or (given.ndim > 0 and given.shape != ids.shape):
+        if ids.ndim != 1:
+            raise ValueError(f"neurons of shape {ids.shape}, wanted one "
+                             "dimension")
+        if given.ndim > 0 and given.shape != ids.shape:
             raise ValueError(f"values of shape {given.shape} for neurons of "
                              f"shape {ids.shape}, wanted one or as many")
         given = np.ascontiguousarray(np.broadcast_to(given, ids.shape))
