@@ -258,6 +258,10 @@ class Arrays(unittest.TestCase):
         text = ("format = 1\n[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 3\n"
                 "tau_m_ms = [5, 6.5, 8]\nv_mv = [-60, -61, -62]\n")
         self.assertEqual(hash_of({"area": {"A": area}}), hash_of(text))
+        area["tau_m_ms"] = np.zeros((3, 1))
+        with self.assertRaisesRegex(ValueError, r"tau_m_ms has shape \(3, 1\), "
+                                    "wanted one dimension"):
+            volley.load({"area": {"A": area}}, "cpu:1")
         area["tau_m_ms"] = np.array([5.0, 6.5])
         with self.assertRaisesRegex(volley.Error, "has 2 rows, wanted 3, one a "
                                                   "neuron"):

@@ -162,7 +162,11 @@ def _area(path: str, area: Mapping[str, Any], tables: Dict[str, Any]
     made: Dict[str, Any] = {}
     for key, value in area.items():
         # what the area counts or places by a list stays one
-        if _is_row(value) and value.ndim == 1 and key not in _LISTS:
+        if _is_row(value) and key not in _LISTS:
+            if value.ndim > 1:
+                raise ValueError(f"{plain(f'{path}.{key}')} has shape "
+                                 f"{value.shape}, wanted one dimension: a "
+                                 "value a neuron")
             name = f"{path}.{key}"
             tables[name] = {key: value}
             value = {"file": name, "column": key}
