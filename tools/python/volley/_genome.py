@@ -24,6 +24,7 @@ _TYPES = {"float64": 1, "float32": 2, "int64": 3, "int32": 4, "uint64": 5,
 # small types become the next that the library reads: nothing is lost
 _WIDER = {"float16": "float32", "int8": "int32", "int16": "int32",
           "uint8": "uint32", "uint16": "uint32", "bool": "uint32"}
+_PIECE = 1 << 14
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _ENDS = ("source", "target")
 
@@ -56,10 +57,14 @@ def _decimals(array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     """Times of float32 as the decimal numbers that they stand for, 0.3 and not
     0.30000001192: so they are whole bursts where they were meant to be. A number
     with more than six decimals stays what it is."""
-    wide = array.astype(np.float64)
+    made = array.astype(np.float64)
     with np.errstate(all="ignore"):  # infinity and what is no number stay
-        near = np.rint(wide * 1e6) / 1e6
-        return np.where(near.astype(np.float32) == array, near, wide)
+        for at in range(0, array.size, _PIECE):  # what fits into a cache
+            wide = made[at:at + _PIECE]
+            near = np.rint(wide * 1e6) / 1e6
+            fits = near.astype(np.float32) == array[at:at + _PIECE]
+            np.copyto(wide, near, where=fits)
+    return made
 
 
 def _column(name: str, values: Any, table: str) -> "np.ndarray[Any, Any]":
