@@ -17,6 +17,32 @@ void vly_common_ranks_own(const vly_net_desc *desc, uint32_t *low,
     *high = ranks ? ranks->first[ranks->rank + 1] : desc->n_neurons;
 }
 
+uint64_t vly_common_lower_bound(const uint32_t *target, uint64_t n,
+                                uint32_t bound)
+{
+    uint64_t low = 0;
+    while (n > 0) {
+        uint64_t half = n / 2;
+        if (target[low + half] < bound) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return low;
+}
+
+void vly_common_row_piece(const vly_projection_desc *map, uint32_t k,
+                          uint32_t first, uint32_t end, uint64_t *low,
+                          uint64_t *high)
+{
+    const uint32_t *target = map->target + map->row[k];
+    const uint64_t n = map->row[k + 1] - map->row[k];
+    *low = map->row[k] + vly_common_lower_bound(target, n, first);
+    *high = map->row[k] + vly_common_lower_bound(target, n, end);
+}
+
 bool vly_common_ranks_part(const vly_ranks *to, uint32_t rank,
                            const vly_area_desc *area, uint32_t *low,
                            uint32_t *high)

@@ -58,6 +58,13 @@ typedef struct vly_common_rank_net {
 /* Neurons [*low, *high) of this rank; all without ranks. */
 void vly_common_ranks_own(const vly_net_desc *desc, uint32_t *low,
                           uint32_t *high);
+/* How many of n targets, which ascend, are below `bound`. */
+uint64_t vly_common_lower_bound(const uint32_t *target, uint64_t n,
+                                uint32_t bound);
+/* Synapses [*low, *high) of row k are onto neurons [first, end). */
+void vly_common_row_piece(const vly_projection_desc *map, uint32_t k,
+                          uint32_t first, uint32_t end, uint64_t *low,
+                          uint64_t *high);
 /* Whether the rank has neurons of the area, and then which: [*low, *high) of
  * global ids. */
 bool vly_common_ranks_part(const vly_ranks *to, uint32_t rank,
@@ -137,6 +144,12 @@ typedef struct vly_common_words {
 /* n words of a rank: to or from the message */
 void vly_common_move_words(vly_common_words *w, uint32_t *own, uint64_t n);
 /* The fields of a rank's neurons, where state is that of a snapshot. */
+/* Synapses onto neurons [first, end), which are one piece of each row: values
+ * of the projection, weights and, unless NULL, eligibilities. */
+void vly_common_move_synapses(const vly_projection_desc *map,
+                              uint32_t n_sources, uint32_t first, uint32_t end,
+                              int32_t *master, int32_t *eligibility,
+                              vly_common_words *w);
 void vly_common_move_state(const vly_common_rank_net *r, uint32_t rank,
                            uint32_t *state, vly_common_words *w);
 

@@ -20,6 +20,21 @@ void vly_common_move_words(vly_common_words *w, uint32_t *own, uint64_t n)
     w->n += n;
 }
 
+void vly_common_move_synapses(const vly_projection_desc *map,
+                              uint32_t n_sources, uint32_t first, uint32_t end,
+                              int32_t *master, int32_t *eligibility,
+                              vly_common_words *w)
+{
+    for (uint32_t k = 0; k < n_sources; k++) {
+        uint64_t low;
+        uint64_t high;
+        vly_common_row_piece(map, k, first, end, &low, &high);
+        vly_common_move_words(w, (uint32_t *)master + low, high - low);
+        if (eligibility)
+            vly_common_move_words(w, (uint32_t *)eligibility + low, high - low);
+    }
+}
+
 void vly_common_move_state(const vly_common_rank_net *r, uint32_t rank,
                            uint32_t *state, vly_common_words *w)
 {

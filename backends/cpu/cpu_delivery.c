@@ -3,6 +3,8 @@
  * that are due, but reads only the part that targets its own slice: rows ascend
  * by target, so the part is a range, found in the split index.
  */
+#include "backends/common/common_ranks.h"
+
 #include "cpu_learning.h"
 #include "cpu_net.h"
 #include "cpu_one_weight.h"
@@ -15,21 +17,6 @@ typedef struct split_job {
     vly_backend_net *net;
     vly_cpu_projection *projection;
 } split_job;
-
-uint32_t vly_cpu_lower_bound(const uint32_t *target, uint64_t n, uint32_t bound)
-{
-    uint64_t low = 0;
-    while (n > 0) {
-        uint64_t half = n / 2;
-        if (target[low + half] < bound) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return (uint32_t)low;
-}
 
 static void split_rows(void *arg, uint32_t task)
 {
@@ -49,7 +36,8 @@ static void split_rows(void *arg, uint32_t task)
             const vly_cpu_thread *thread =
                 &net->threads[projection->first_slice + i];
             uint32_t bound = first + thread->high[desc->target_area];
-            done += vly_cpu_lower_bound(target + done, n - done, bound);
+            done += (uint32_t)vly_common_lower_bound(target + done, n - done,
+                                                     bound);
             projection->split[k * n_cuts + i] = done;
         }
     }

@@ -176,9 +176,6 @@ typedef struct vly_cpu_range {
     uint64_t end;
 } vly_cpu_range;
 
-/* The place of the first target of a row of n that is not below bound. */
-uint32_t vly_cpu_lower_bound(const uint32_t *target, uint64_t n,
-                             uint32_t bound);
 /* The synapses of row k that target one slice: part 0 is that of thread
  * projection->first_slice. */
 vly_cpu_range vly_cpu_row_part(const vly_cpu_projection *projection, uint32_t k,

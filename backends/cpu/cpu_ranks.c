@@ -51,32 +51,16 @@ static void move_fields(vly_backend_net *net, uint32_t rank,
     }
 }
 
-/* The synapses of a rank in each row: rows ascend by target. */
-static void move_synapses(vly_backend_net *net, const vly_cpu_learning *l,
-                          uint32_t rank, vly_common_words *w)
-{
-    const uint32_t *first = net->ranks.all.to->first;
-    const vly_projection_desc *map = l->t.projection;
-    for (uint32_t k = 0; k < l->t.n_sources; k++) {
-        const uint32_t *target = map->target + map->row[k];
-        const uint64_t n = map->row[k + 1] - map->row[k];
-        const uint64_t low =
-            map->row[k] + vly_cpu_lower_bound(target, n, first[rank]);
-        const uint64_t high =
-            map->row[k] + vly_cpu_lower_bound(target, n, first[rank + 1]);
-        vly_common_move_words(w, (uint32_t *)l->master + low, high - low);
-        if (l->eligibility)
-            vly_common_move_words(w, (uint32_t *)l->eligibility + low,
-                                  high - low);
-    }
-}
-
 static void move_rank(void *arg, uint32_t rank, vly_common_words *w)
 {
     vly_backend_net *net = arg;
     move_fields(net, rank, w);
-    for (uint32_t n = 0; n < net->n_learning; n++)
-        move_synapses(net, &net->learning[n], rank, w);
+    const uint32_t *first = net->ranks.all.to->first;
+    for (uint32_t n = 0; n < net->n_learning; n++) {
+        const vly_cpu_learning *l = &net->learning[n];
+        vly_common_move_synapses(l->t.projection, l->t.n_sources, first[rank],
+                                 first[rank + 1], l->master, l->eligibility, w);
+    }
 }
 
 vly_status vly_cpu_ranks_refresh(vly_backend_net *net, vly_error *error)

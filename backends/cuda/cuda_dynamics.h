@@ -14,7 +14,7 @@ typedef struct vly_cuda_area_info {
     uint32_t *coef_room; /* [n_coefs] allocated words */
 } vly_cuda_area_info;
 
-/* 1 if any area has a FEAGI model */
+/* Whether any area has a FEAGI model. */
 bool vly_cuda_has_feagi(const vly_net_desc *desc);
 /* Areas, state and coefficients. */
 vly_status vly_cuda_dynamics_create(vly_cuda_shard *shard, vly_error *error);

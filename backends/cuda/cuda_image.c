@@ -75,7 +75,7 @@ static int load(const void *code, const char *name, void **library,
 /* ---- the cache ----------------------------------------------------------- */
 
 /* The file's name is the device's kind and the driver; the key is the text, by
- * two sums of 64 bits and its length. 0: there is no folder for it. */
+ * two sums of 64 bits and its length. False: there is no folder for it. */
 static bool open_cache(const char *text, size_t n, vly_tune_cache *cache,
                        char key[VLY_TUNE_KEY_BYTES])
 {

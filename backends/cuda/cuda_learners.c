@@ -76,8 +76,8 @@ static uint32_t choose_shift(uint64_t n_synapses, uint64_t n_rows)
     return shift;
 }
 
-/* Spikes of a burst whose rows may wait in the second-level cache, 50 MB on an
- * H100, until they arrive. */
+/* Bytes of rows, of all maps, that may wait in the second-level cache (50 MB on
+ * an H100) until their spikes arrive. */
 #define FETCHED_BYTES (UINT64_C(16) << 20)
 
 static uint32_t choose_fetched(const vly_cuda_shard *shard, uint32_t p,
@@ -89,7 +89,8 @@ static uint32_t choose_fetched(const vly_cuda_shard *shard, uint32_t p,
     uint64_t bytes =
         n_synapses / n_rows * (sizeof *made->number + sizeof *made->master) +
         (shard->resident.n_blocks + UINT64_C(1)) * sizeof *made->source;
-    return (uint32_t)(FETCHED_BYTES / (bytes * l->base_delay));
+    return (uint32_t)(FETCHED_BYTES /
+                      (bytes * l->base_delay * shard->plastic.view.n));
 }
 
 static vly_status check(cudaError_t code, vly_error *error)

@@ -53,25 +53,14 @@ out:
     return status;
 }
 
-static void move_map(const vly_cuda_rank_map *map, uint32_t first, uint32_t end,
-                     vly_common_words *w)
-{
-    for (uint32_t k = 0; k < map->rows.n_sources; k++) {
-        uint64_t low;
-        uint64_t high;
-        vly_cuda_own_range(map->rows.map, k, first, end, &low, &high);
-        vly_common_move_words(w, (uint32_t *)map->master + low, high - low);
-        if (map->eligibility != NULL)
-            vly_common_move_words(w, (uint32_t *)map->eligibility + low,
-                                  high - low);
-    }
-}
-
 void vly_cuda_learning_move(const vly_cuda_shard *shard, uint32_t rank,
                             vly_common_words *w)
 {
     const vly_ranks *to = vly_common_ranks(shard->net->desc);
-    for (uint32_t i = 0; i < shard->plastic.view.n; i++)
-        move_map(&shard->plastic.ranks[i], to->first[rank], to->first[rank + 1],
-                 w);
+    for (uint32_t i = 0; i < shard->plastic.view.n; i++) {
+        const vly_cuda_rank_map *map = &shard->plastic.ranks[i];
+        vly_common_move_synapses(map->rows.map, map->rows.n_sources,
+                                 to->first[rank], to->first[rank + 1],
+                                 map->master, map->eligibility, w);
+    }
 }

@@ -11,31 +11,6 @@
 
 /* ---- rows --------------------------------------------------------------- */
 
-/* Targets below `bound` of n, which ascend. */
-static uint64_t lower_bound(const uint32_t *target, uint64_t n, uint32_t bound)
-{
-    uint64_t low = 0;
-    uint64_t high = n;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (target[middle] < bound)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-void vly_cuda_own_range(const vly_projection_desc *map, uint32_t k,
-                        uint32_t first, uint32_t end, uint64_t *low,
-                        uint64_t *high)
-{
-    const uint32_t *target = map->target + map->row[k];
-    const uint64_t n = map->row[k + 1] - map->row[k];
-    *low = map->row[k] + lower_bound(target, n, first);
-    *high = map->row[k] + lower_bound(target, n, end);
-}
-
 vly_status vly_cuda_own_rows_create(vly_cuda_shard *shard,
                                     const vly_projection_desc *map,
                                     uint32_t n_sources, vly_cuda_own_rows *rows,
@@ -53,8 +28,8 @@ vly_status vly_cuda_own_rows_create(vly_cuda_shard *shard,
     for (uint32_t k = 0; k < n_sources; k++) {
         uint64_t *low = made + n_sources + 1 + k;
         uint64_t high;
-        vly_cuda_own_range(map, k, view->own_first,
-                           view->own_first + view->n_own, low, &high);
+        vly_common_row_piece(map, k, view->own_first,
+                             view->own_first + view->n_own, low, &high);
         made[k + 1] = made[k] + (high - *low);
     }
     rows->made = made;

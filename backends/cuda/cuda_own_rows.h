@@ -27,10 +27,6 @@ static inline uint64_t vly_cuda_own_synapses(const vly_cuda_own_rows *rows)
 }
 /* Warps for a row: 32 synapses of a mean one are worth a warp. */
 uint32_t vly_cuda_own_parts(const vly_cuda_own_rows *rows);
-/* Synapses [*low, *high) of row k are onto neurons [first, end). */
-void vly_cuda_own_range(const vly_projection_desc *map, uint32_t k,
-                        uint32_t first, uint32_t end, uint64_t *low,
-                        uint64_t *high);
 /* An array of all synapses of the projection, elements of `size` bytes: what
  * the rows have of it, on the device. */
 vly_status vly_cuda_own_put(vly_cuda_shard *shard,
