@@ -5,7 +5,7 @@
 # NAME_main. A link NAME for each test is beside the program. The program runs
 # the test with the name of the link, so that a test is started by its name.
 set(VOLLEY_TEST_ONLY "" CACHE STRING
-    "Regular expression: of the tests compile those that it names; empty: all")
+    "Regular expression: only tests whose names match are built; empty: all")
 
 # vly_test_own_program(name SOURCES ... DEFINITIONS ...)
 # A program of its own, of the name of the test.
@@ -132,8 +132,9 @@ function(vly_test_chosen out)
     set(${out} ${chosen} PARENT_SCOPE)
 endfunction()
 
-# vly_test_keep(list chosen): takes from the list of that name the targets that are
-# not in the second, which "all" does not build.
+# vly_test_keep(list chosen): of the targets in the variable named by list, only
+# those in the variable named by chosen stay; "all" does not build the others.
+# Without VOLLEY_TEST_ONLY all stay.
 function(vly_test_keep keep_of keep_chosen)
     set(kept)
     foreach(name IN LISTS ${keep_of})
