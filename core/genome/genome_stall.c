@@ -84,6 +84,7 @@ typedef struct stall {
     const vly_area *area;
     stall_step *step;
     double dt_ms;
+    double start; /* see highest_start */
     double params[VLY_NEURON_PARAMS_MAX];
     uint32_t words[VLY_NEURON_COEFS_MAX];
     double end;       /* V*, mV */
@@ -111,41 +112,41 @@ static double spacing_at(double size)
     return (double)vly_float_from_bits(vly_float_bits(x) + 1) - (double)x;
 }
 
-/* The highest potential from which the neuron comes: rest, reset, or its start.
- * INFINITY: a synapse's current or conductance is not 0 at the start, and how
- * far that takes the neuron is not known. */
-static double highest_start(const stall *at)
+/* The highest potential at which a neuron of the area starts; -INFINITY: at
+ * rest. INFINITY: a synapse's current or conductance is not 0 at the start, and
+ * how far that takes the neuron is not known. */
+static double highest_start(const vly_area *area)
 {
-    double most = param_of(at, "v_reset_mv");
-    const double rest = param_of(at, "e_l_mv");
-    most = most > rest ? most : rest;
-    for (uint32_t f = 0; f < at->area->model->n_fields; f++) {
-        const vly_field_info *field = &at->area->model->fields[f];
-        const vly_value *value = &at->area->fields[f];
+    double most = -INFINITY;
+    for (uint32_t f = 0; f < area->model->n_fields; f++) {
+        const vly_field_info *field = &area->model->fields[f];
+        const vly_value *value = &area->fields[f];
         double lo = 0.0, hi = 0.0;
         if (field->type != VLY_TYPE_F32 ||
             (value->kind == VLY_VALUE_NUMBER &&
              value->origin.kind == VLY_ORIGIN_DEFAULT))
             continue;
         vly_value_bounds(value, &lo, &hi);
-        if (strcmp(field->name, "v_mv") != 0 && (lo != 0.0 || hi != 0.0))
-            return INFINITY;
-        if (strcmp(field->name, "v_mv") == 0 && hi > most)
+        if (strcmp(field->name, "v_mv") == 0)
             most = hi;
+        else if (lo != 0.0 || hi != 0.0)
+            return INFINITY;
     }
     return most;
 }
 
-/* The lowest V found from which no burst goes up; NAN: none */
+/* The lowest V found from which no burst goes up, and not below rest, reset or
+ * start; NAN: none */
 static float standing(const stall *at, double below, double spacing)
 {
-    const double start = highest_start(at);
+    const double rest = param_of(at, "e_l_mv");
+    const double reset = param_of(at, "v_reset_mv");
     float found = NAN;
     for (int look = 0; look < LOOKS; look++) {
         const double v = at->threshold - spacing - below * look / LOOKS;
         const float x = (float)v;
         float next = x;
-        if (v < start)
+        if (v < rest || v < reset || v < at->start)
             break;
         if (!at->step(at->words, &next) && !(next > x))
             found = x;
@@ -260,7 +261,7 @@ static vly_status note_area(vly_reader *reader, const vly_toml_node *node,
     const vly_area *area = &genome->areas[index];
     stall at = {
         .area = area, .step = step_of(area->model), .dt_ms = genome->dt_ms};
-    stall first = at;
+    stall first = {0};
     uint32_t n_found = 0;
     bool same = true;
     if (!at.step || !is_given(area, &same) || area->n_neurons == 0)
@@ -270,6 +271,7 @@ static vly_status note_area(vly_reader *reader, const vly_toml_node *node,
     double *dc = vly_calloc(n, sizeof *dc);
     if (!dc)
         return vly_reader_nomem(reader, n * sizeof *dc, "dc input");
+    at.start = highest_start(area);
     add_dc(genome, held, index, n, dc, &same);
     const uint32_t n_looked = same ? 1 : n;
     for (uint32_t i = 0; i < n_looked; i++) {

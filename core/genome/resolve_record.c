@@ -30,7 +30,7 @@ static void put_parts(vly_text *text, const vly_genome *genome,
 {
     const char *name = genome->areas[record->area].name;
     if (record->n_neurons == 0)
-        vly_text_put(text, "\"%s\"", name);
+        put_name(text, true, name);
     for (uint32_t i = 0, end = 0; i < record->n_neurons; i = end) {
         end = i + 1;
         while (end < record->n_neurons &&

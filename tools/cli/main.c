@@ -154,9 +154,8 @@ static bool instead_of_command(const char *name)
 {
     struct stat info;
     tool_plain_text text;
-    const size_t n = strlen(name);
     const char *shown = tool_plain(name, &text);
-    const bool toml = n > 5 && strcmp(name + n - 5, ".toml") == 0;
+    const bool toml = tool_ends_in(name, ".toml");
     const bool there = stat(name, &info) == 0;
     if (toml)
         tool_message("%s is not a command; to run a genome: volley run %s",

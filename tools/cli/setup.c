@@ -265,7 +265,7 @@ vly_status tool_genome_missing(const char *path, vly_error *error)
     if (!near && !strchr(path, '/') &&
         tool_genomes_folder(folder, sizeof folder, NULL) == VLY_OK) {
         const size_t n = strlen(path);
-        const bool ended = n > 5 && strcmp(path + n - 5, ".toml") == 0;
+        const bool ended = tool_ends_in(path, ".toml");
         shipped = vly_format("%s/%s%s", folder, path, ended ? "" : ".toml");
         if (shipped && access(shipped, R_OK) == 0)
             (void)vly_fail(error, VLY_E_IO,

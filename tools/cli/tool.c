@@ -178,6 +178,13 @@ const char *tool_hash_text(const uint64_t hash[2])
     return text;
 }
 
+bool tool_ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text);
+    const size_t m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
 const char *tool_time_text(void)
 {
     char *text = next_text();

@@ -52,6 +52,10 @@ typedef struct tool_plain_text {
 } tool_plain_text;
 const char *tool_plain(const char *text, tool_plain_text *copy);
 
+/* Does the text end with this, after at least one other character? As a file
+ * name in ".svg". */
+bool tool_ends_in(const char *text, const char *end);
+
 /* SIGINT, SIGTERM and SIGHUP (unless it was ignored) end the command at once,
  * exit code 6, unless deferred: then the first one sets the flag and stops the
  * watched net (NULL: none) after its current burst, the second one kills.

@@ -194,14 +194,6 @@ static void print_markdown(void)
 
 /* ---- the command -------------------------------------------------------- */
 
-static bool is_file(const char *name)
-{
-    static const char end[] = ".toml";
-    const size_t n = strlen(name);
-    return strcmp(name, "-") == 0 ||
-           (n >= sizeof end && strcmp(name + n - (sizeof end - 1), end) == 0);
-}
-
 /* GENOME.toml [NAME] */
 static int run_own(const tool_args *args)
 {
@@ -230,22 +222,23 @@ static int run_named(const char *name)
         found |= print_named(word);
     if (found)
         return TOOL_EXIT_DONE;
-    static const char own[] = "a model or rule of a genome: `volley doc "
-                              "GENOME.toml";
     const char *near = tool_nearest(name, name_at, NULL);
     if (near)
-        tool_message("%s is not known; did you mean %s? %s %s`", name, near,
-                     own, name);
+        tool_message("%s is not known; did you mean %s? `volley doc "
+                     "GENOME.toml %s` describes a genome's own",
+                     name, near, name);
     else
-        tool_message("%s is not known; `volley doc` lists what is; %s %s`",
-                     name, own, name);
+        tool_message("%s is not known; `volley doc` lists what is; `volley doc "
+                     "GENOME.toml %s` describes a genome's own",
+                     name, name);
     return TOOL_EXIT_WRONG;
 }
 
 static int run(const tool_args *args)
 {
     const char *name = args->n_positional > 0 ? args->positional[0] : "";
-    const bool of_genome = args->n_positional == 2 || is_file(name);
+    const bool of_genome = args->n_positional == 2 || strcmp(name, "-") == 0 ||
+                           tool_ends_in(name, ".toml");
     const bool markdown = tool_has(args, "markdown");
     if (markdown && args->n_positional > 0) {
         tool_message("--markdown is everything: a name beside it, %s", name);

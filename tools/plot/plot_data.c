@@ -178,8 +178,8 @@ plot_file_kind plot_file_kind_of(const char *path)
         return PLOT_FILE_HDF5;
     /* the HDF5 signature may be later in a file, and the library searches it
      * there */
-    if (plot_ends_in(path, ".h5") || plot_ends_in(path, ".hdf5") ||
-        plot_ends_in(path, ".sonata"))
+    if (tool_ends_in(path, ".h5") || tool_ends_in(path, ".hdf5") ||
+        tool_ends_in(path, ".sonata"))
         return PLOT_FILE_HDF5;
     return PLOT_FILE_CSV;
 }
@@ -190,7 +190,7 @@ static vly_status read_spikes(plot_data *data, plot_rows *rows,
     const plot_file_kind kind = plot_file_kind_of(path);
     if (kind == PLOT_FILE_STREAM)
         return plot_rows_stream(data, rows, path, error);
-    if (kind == PLOT_FILE_CSV && plot_ends_in(path, ".toml"))
+    if (kind == PLOT_FILE_CSV && tool_ends_in(path, ".toml"))
         return vly_fail(error, VLY_E_INVALID,
                         "%s is a genome, wanted what a run left: volley run %s "
                         "-o FOLDER, then the FOLDER (of a genome there is the "

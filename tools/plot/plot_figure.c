@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/plain.h"
+#include "tools/cli/tool.h"
 
 /* cairo's images end at 32767 pixels a side; 400 MB are enough for a poster. */
 static const double pixels_max = 1e8;
@@ -77,18 +78,11 @@ static int put_bytes(void *context, const unsigned char *bytes, unsigned n)
                                              : PLOT_CAIRO_WRITE_ERROR;
 }
 
-bool plot_ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text);
-    const size_t m = strlen(end);
-    return n > m && strcmp(text + n - m, end) == 0;
-}
-
 vly_status plot_page_check(const plot_page *page, vly_error *error)
 {
     const double width = page->width * page->dpi / 72;
     const double height = page->height * page->dpi / 72;
-    if (!plot_ends_in(page->path, ".svg") && !plot_ends_in(page->path, ".png"))
+    if (!tool_ends_in(page->path, ".svg") && !tool_ends_in(page->path, ".png"))
         return vly_fail(error, VLY_E_INVALID,
                         "%s: a picture ends in .png or .svg", page->path);
     if (width > side_max || height > side_max || width * height > pixels_max)
@@ -106,7 +100,7 @@ vly_status plot_figure_init(plot_figure *figure, const plot_page *page,
     *figure = (plot_figure){.width = page->width,
                             .height = page->height,
                             .dpi = page->dpi,
-                            .svg = plot_ends_in(page->path, ".svg"),
+                            .svg = tool_ends_in(page->path, ".svg"),
                             .path = page->path,
                             .put = put,
                             .to = to};

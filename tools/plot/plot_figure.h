@@ -40,10 +40,6 @@ typedef struct plot_figure {
     void *to;
 } plot_figure;
 
-/* Does the text end with this, after at least one other character? As a file
- * name in ".svg". */
-bool plot_ends_in(const char *text, const char *end);
-
 /* The file of a picture. Its extension, .png or .svg, is the format. */
 typedef struct plot_page {
     const char *path; /* stays */
