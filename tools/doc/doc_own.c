@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/reading.h"
 #include "genome/toml_tree.h"
-#include "genome/user_rule.h"
 #include "tools/cli/setup.h"
 #include "tools/cli/tool.h"
 #include "tools/doc/doc_plasticity.h"
@@ -70,6 +69,15 @@ out:
 }
 
 /* ---- its models and rules ----------------------------------------------- */
+
+static const vly_plasticity_info *rule_of(const vly_genome *genome,
+                                          const char *name)
+{
+    for (uint32_t i = 0; i < genome->n_synapse_rules; i++)
+        if (strcmp(genome->synapse_rules[i]->id, name) == 0)
+            return genome->synapse_rules[i];
+    return NULL;
+}
 
 /* Names of models, then of rules. */
 static const char *name_at(const void *context, uint32_t k)
@@ -144,9 +152,7 @@ vly_status doc_own_print(const vly_genome *genome, const char *name,
                          vly_error *error)
 {
     const vly_model_info *model = vly_neuron_find(genome, name);
-    const vly_plasticity_info *rule = vly_rule_named(genome, name);
-    if (rule && !rule->user) /* a built-in one */
-        rule = NULL;
+    const vly_plasticity_info *rule = rule_of(genome, name);
     if (!model && !rule)
         return fail_unknown(genome, name, error);
     if (model)
