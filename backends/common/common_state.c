@@ -82,7 +82,7 @@ vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
         return vly_support_fail(
             error, VLY_E_INVALID, "snapshot: struct_size is %u, wanted %u",
             snapshot->struct_size, (uint32_t)sizeof *snapshot);
-    if (snapshot->state != NULL &&
+    if (snapshot->state &&
         (snapshot->n_fired_bursts != n_bursts ||
          snapshot->n_state_words != n_words || snapshot->n_fired != n_fired ||
          snapshot->n_weight_bytes != n_bytes))

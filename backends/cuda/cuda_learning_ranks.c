@@ -45,7 +45,7 @@ vly_status vly_cuda_learning_fetch(vly_cuda_shard *shard, vly_error *error)
         const vly_cuda_learning *l = &shard->plastic.list[i];
         VLY_TRY(
             vly_cuda_own_get(shard, &map->rows, l->master, map->master, error));
-        if (map->eligibility != NULL)
+        if (map->eligibility)
             VLY_TRY(vly_cuda_own_get(shard, &map->rows, l->eligibility,
                                      map->eligibility, error));
     }

@@ -101,7 +101,7 @@ vly_status vly_cuda_weights_read(vly_backend_net *net, uint32_t projection,
     VLY_TRY(vly_common_check_range(net->desc, projection, first, count, error));
     VLY_TRY(vly_cuda_learning_begin(net, projection, &i, error));
     VLY_TRY(vly_cuda_ranks_refresh(net, error));
-    if (count > 0 && shard->plastic.ranks != NULL)
+    if (count > 0 && shard->plastic.ranks)
         memcpy(masters, shard->plastic.ranks[i].master + first,
                (size_t)count * sizeof *masters);
     else if (count > 0)

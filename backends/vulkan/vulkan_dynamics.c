@@ -60,7 +60,7 @@ static vly_vulkan_buffer *column_buffer(vly_backend_net *net, uint32_t a,
                                         uint32_t coef, uint64_t *offset)
 {
     vly_vulkan_buffer *own = net->info[a].column[coef].own;
-    vly_vulkan_buffer *of = own != NULL ? own : net->coefs;
+    vly_vulkan_buffer *of = own ? own : net->coefs;
     *offset = *coef_address(net, a, coef) - of->address;
     return of;
 }
@@ -223,7 +223,7 @@ static uint64_t kind_tiles(const vly_backend_net *net, uint32_t kind,
         uint32_t left = net->area[a].n;
         while (left > 0) {
             uint32_t size = left < net->tile_size ? left : net->tile_size;
-            if (tiles != NULL)
+            if (tiles)
                 tiles[n] = (vly_vulkan_tile){a, net->area[a].n - left, size};
             n++;
             left -= size;

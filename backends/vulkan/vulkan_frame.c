@@ -18,7 +18,7 @@ void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
     if (t->room - t->n < n + 1) {
         size_t room = 2 * t->room + n + 1024;
         uint32_t *more = realloc(t->words, room * sizeof *more);
-        if (more == NULL) {
+        if (!more) {
             s->no_memory = 1;
             return;
         }
@@ -291,14 +291,14 @@ int vly_frame_read(const vly_frame_kind *kind, const uint32_t *words, size_t n,
     if (failed)
         return failed;
     vly_frame *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (!s)
         return VLY_SPIRV_NO_MEMORY;
     s->kind = kind;
     s->words = words;
     s->n = n;
     s->bound = words[BOUND_AT];
     s->gone = calloc(s->bound, 1);
-    failed = s->gone == NULL ? VLY_SPIRV_NO_MEMORY : read_all(s, message);
+    failed = !s->gone ? VLY_SPIRV_NO_MEMORY : read_all(s, message);
     if (failed) {
         vly_frame_free(s);
         return failed;

@@ -240,9 +240,8 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_supports_planes(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
-    VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
-    VLY_TRY(
-        vly_vulkan_device_open(spec != NULL ? spec->index : 0, &device, error));
+    VLY_TRY(read_options(spec ? spec->options : NULL, &wanted, error));
+    VLY_TRY(vly_vulkan_device_open(spec ? spec->index : 0, &device, error));
     /* The net's own memory is a block of a list that is not its own. */
     vly_common_heap outer = {.bytes = 0};
     vly_backend_net *made = NULL;

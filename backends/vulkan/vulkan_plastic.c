@@ -36,7 +36,7 @@ static void count_rules(vly_backend_net *net)
     const uint32_t n_rules = vly_vulkan_rules_all(net);
     for (uint32_t p = 0; p < net->desc->n_projections; p++) {
         const vly_learning_desc *learning = vly_common_learning(net->desc, p);
-        if (learning != NULL)
+        if (learning)
             plastic->first[vly_vulkan_rule_of(net, learning) + 1]++;
     }
     for (uint32_t r = 0; r < n_rules; r++)
@@ -63,7 +63,7 @@ vly_status vly_vulkan_learning_count(vly_backend_net *net, vly_error *error)
                              &plastic->map, error));
     for (uint32_t p = 0; p < net->desc->n_projections; p++) {
         const vly_learning_desc *learning = vly_common_learning(net->desc, p);
-        if (learning != NULL)
+        if (learning)
             plastic->map[next[vly_vulkan_rule_of(net, learning)]++].projection =
                 p;
     }
@@ -202,7 +202,7 @@ static void describe(const vly_backend_net *net, const vly_common_traces *t,
     const vly_projection_desc *p = t->projection;
     const bool gained = (p->flags & VLY_PROJECTION_GAIN) != 0;
     describe_traces(t, map, l);
-    if (map->words == NULL) /* a built-in rule */
+    if (!map->words) /* a built-in rule */
         memcpy(l->coefs, t->desc->coefs, t->desc->n_coefs * sizeof *l->coefs);
     l->flags = t->flags | (gained ? VLY_VULKAN_LEARNING_GAIN : 0);
     l->source_first = vly_common_area_desc(desc, p->source_area)->first;

@@ -33,7 +33,7 @@ vly_status vly_vulkan_programs_count(vly_backend_net *net, vly_error *error)
                                   &net->programs, error);
     for (uint32_t a = 0; a < desc->n_areas && status == VLY_OK; a++) {
         const vly_area_desc *area = vly_common_area_desc(desc, a);
-        if (vly_common_program(desc, a) == NULL)
+        if (!vly_common_program(desc, a))
             continue;
         uint32_t k = 0;
         while (k < net->n_programs &&

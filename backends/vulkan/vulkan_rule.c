@@ -47,8 +47,7 @@ static uint32_t find_rule(const vly_backend_net *net,
 static const vly_learning_desc *users(const vly_backend_net *net, uint32_t p)
 {
     const vly_learning_desc *learning = vly_common_learning(net->desc, p);
-    return learning != NULL && vly_common_rule_users(learning->rule) ? learning
-                                                                     : NULL;
+    return learning && vly_common_rule_users(learning->rule) ? learning : NULL;
 }
 
 vly_status vly_vulkan_rules_count(vly_backend_net *net, vly_error *error)
@@ -64,7 +63,7 @@ vly_status vly_vulkan_rules_count(vly_backend_net *net, vly_error *error)
     for (uint32_t p = 0; p < net->desc->n_projections && status == VLY_OK;
          p++) {
         const vly_learning_desc *learning = users(net, p);
-        if (learning != NULL && find_rule(net, learning) == plastic->n_rules)
+        if (learning && find_rule(net, learning) == plastic->n_rules)
             plastic->rules[plastic->n_rules++].map =
                 vly_common_projection_desc(net->desc, p);
     }

@@ -297,7 +297,7 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net,
         if (longest > VLY_VULKAN_PART_QUADS * 4)
             why = "a neuron has more than 1,020 synapses in one slice";
     }
-    if (is_asked && why != NULL)
+    if (is_asked && why)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "plan=sliced is not for this net: %s", why);
     net->is_sliced = !why && (is_asked || is_worth_it(net));

@@ -72,7 +72,7 @@ vly_status vly_vulkan_submit(vly_backend_net *net,
                              const char *what, vly_error *error)
 {
     vly_vulkan_device *device = net->device;
-    if (net->params != NULL) /* nothing runs that could read it */
+    if (net->params) /* nothing runs that could read it */
         memcpy(net->params->mapped, net->shown, sizeof *net->shown);
     const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                  .commandBufferCount = n,

@@ -34,7 +34,7 @@ static bool is_name(const char *name)
 
 static bool same_text(const char *a, const char *b)
 {
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 /* NULL: no error. Metrics of one name must be adjacent and have the same label:
@@ -45,8 +45,7 @@ static const char *wrong(const vly_telemetry_source *table, uint32_t i)
     if (!is_name(metric->name) || !metric->help)
         return "has no name or no help";
     if ((!metric->label) != (!metric->value) ||
-        (metric->label != NULL &&
-         (!is_name(metric->label) || !is_name(metric->value))))
+        (metric->label && (!is_name(metric->label) || !is_name(metric->value))))
         return "has a bad label";
     if (metric->kind > VLY_TELEMETRY_COUNTER)
         return "is of no known kind";
@@ -81,7 +80,7 @@ static vly_status check_metrics(const vly_telemetry_source *table,
                         VLY_TELEMETRY_METRICS_MAX, METRIC_BYTES);
     for (uint32_t i = 0; i < n; i++) {
         const char *what = wrong(table, i);
-        if (what != NULL)
+        if (what)
             return vly_fail(error, VLY_E_ABI, "%s: metric %u %s",
                             VLY_TELEMETRY_INTERFACE, i, what);
     }

@@ -245,7 +245,7 @@ static vly_status values_init(attention_data *data, uint32_t which,
         (uint64_t)desc->batch * values->heads * values->seq * values->dim;
     values->value = vly_calloc(values->n + 1, sizeof(double));
     values->bound = vly_calloc(values->n + 1, sizeof(double));
-    return values->value != NULL && values->bound != NULL
+    return values->value && values->bound
                ? VLY_OK
                : vly_fail_nomem(error, values->n * sizeof(double), "test data");
 }

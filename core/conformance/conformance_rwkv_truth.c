@@ -397,10 +397,9 @@ void rwkv_truth(rwkv_data *data)
     for (uint64_t row = 0; row < data->rows; row++) {
         if (!rwkv_row_is_there(data, row))
             continue;
-        if (rows[op] != NULL)
+        if (rows[op])
             rows[op](data, row);
-        for (uint32_t j = 0; heads[op] != NULL && j < data->desc.width;
-             j += DIM)
+        for (uint32_t j = 0; heads[op] && j < data->desc.width; j += DIM)
             heads[op](data, row, j);
     }
     if (op == VLY_RWKV_STEP)

@@ -106,7 +106,7 @@ vly_status vly_digest_log_add(vly_digest_log *log, uint64_t burst,
 
 void vly_digest_log_cancel(vly_digest_log *log)
 {
-    if (log != NULL)
+    if (log)
         vly_writer_cancel(log->writer);
 }
 

@@ -44,7 +44,7 @@ static vly_status put_frame(vly_writer *writer, const vly_stream_head *head,
     for (uint32_t i = 0; status == VLY_OK && i < block->n; i++) {
         float value = 0;
         memcpy(&value, &block->data[i], sizeof value);
-        uint32_t neuron = report->neurons != NULL ? report->neurons[i] : i;
+        uint32_t neuron = report->neurons ? report->neurons[i] : i;
         char text[32];
         if (report->type == VLY_TYPE_F32)
             snprintf(text, sizeof text, "%.9g", (double)value);

@@ -97,7 +97,7 @@ vly_status vly_stream_open(const char *path, const vly_stream_head *head,
     *stream = made;
     made = NULL;
 out:
-    if (made != NULL) {
+    if (made) {
         vly_writer_abandon(made->writer);
         free_stream(made);
     }
@@ -200,7 +200,7 @@ vly_status vly_stream_resume(const char *path, const vly_stream_head *head,
     *stream = made;
     made = NULL;
 out:
-    if (made != NULL) {
+    if (made) {
         vly_writer_abandon(made->writer);
         free_stream(made);
     }
@@ -249,7 +249,7 @@ int vly_stream_hold(const vly_stream *stream)
 
 void vly_stream_cancel(vly_stream *stream)
 {
-    if (stream != NULL)
+    if (stream)
         vly_writer_cancel(stream->writer);
 }
 

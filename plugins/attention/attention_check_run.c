@@ -178,12 +178,12 @@ vly_status vly_attention_check_workspace(const void *workspace, uint64_t bytes,
     if (needed == 0)
         return VLY_OK;
     if (!workspace || bytes < needed)
-        return vly_support_fail(
-            error, VLY_E_INVALID,
-            "%s: the workspace has %llu bytes, the plan "
-            "needs %llu",
-            plugin, workspace != NULL ? (unsigned long long)bytes : 0ull,
-            (unsigned long long)needed);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: the workspace has %llu bytes, the plan "
+                                "needs %llu",
+                                plugin,
+                                workspace ? (unsigned long long)bytes : 0ull,
+                                (unsigned long long)needed);
     if ((uintptr_t)workspace % 256 != 0)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: the workspace is at %p, wanted a "

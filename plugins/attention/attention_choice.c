@@ -153,11 +153,11 @@ static vly_status find_candidates(candidates *all,
                  used == 0 ? "" : ", ", way->name);
         const char *why = passed_over(all, asked, way);
         known |= strcmp(choose, way->name) == 0;
-        if (why != NULL && strcmp(choose, way->name) == 0) {
+        if (why && strcmp(choose, way->name) == 0) {
             note_reason(all, way, why); /* nothing else is left */
             continue;
         }
-        if (why != NULL) {
+        if (why) {
             vly_attention_tell_refused(all->list, way, why);
             continue;
         }
@@ -363,7 +363,7 @@ vly_status vly_attention_find_way(vly_attention_plan *plan,
         if (status == VLY_OK)
             status = choose(plan, options, config, &cache, key, all, error);
     }
-    if (all != NULL)
+    if (all)
         release_all(all);
     vly_accel_free(all);
     plan->device.cache = NULL;

@@ -153,7 +153,7 @@ static vly_status get_plan(const vly_cudnn *cudnn, void *handle,
     const size_t used = strlen(key);
     snprintf(key + used, sizeof key - used, " c%u", config);
     blob = vly_tune_blob_get(device->cache, key, &bytes);
-    if (blob != NULL) {
+    if (blob) {
         vly_error why = {.struct_size = sizeof why};
         status =
             vly_cudnn_plan_load(cudnn, &target, desc, blob, bytes, plan, &why);

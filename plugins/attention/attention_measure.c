@@ -309,7 +309,7 @@ static uint32_t find_best(const rounds *r, const vly_cuda_ready *const *ready,
 {
     uint32_t best = n;
     for (uint32_t i = 0; i < n; i++)
-        if (ready[i] != NULL && (best == n || is_faster(r, i, best)))
+        if (ready[i] && (best == n || is_faster(r, i, best)))
             best = i;
     return best == n ? 0 : best;
 }
@@ -335,8 +335,7 @@ static vly_status time_all(clocked *c, vly_trial *trial,
     if (status == VLY_OK) {
         *best = find_best(&found, ready, n);
         for (uint32_t i = 0; i < n; i++)
-            seconds[i] =
-                ready[i] != NULL ? median(found.times[i], found.n) : 0.0;
+            seconds[i] = ready[i] ? median(found.times[i], found.n) : 0.0;
     }
     memory->event_destroy(device, c->begin);
     memory->event_destroy(device, c->end);
@@ -354,8 +353,7 @@ static vly_status make_room(vly_trial *trial, const vly_attention_desc *desc,
         uint64_t bytes = 0;
         uint32_t left = 0;
         for (uint32_t i = 0; i < n; i++)
-            if (ready[i] != NULL && ++left > 0 &&
-                ready[i]->workspace_bytes > bytes)
+            if (ready[i] && ++left > 0 && ready[i]->workspace_bytes > bytes)
                 bytes = ready[i]->workspace_bytes;
         vly_status status =
             vly_trial_init(trial, desc, device, bytes, 0, error);
@@ -363,7 +361,7 @@ static vly_status make_room(vly_trial *trial, const vly_attention_desc *desc,
             return status;
         vly_trial_deinit(trial);
         for (uint32_t i = 0; i < n; i++)
-            if (ready[i] != NULL && ready[i]->workspace_bytes == bytes) {
+            if (ready[i] && ready[i]->workspace_bytes == bytes) {
                 ready[i] = NULL;
                 left--;
             }

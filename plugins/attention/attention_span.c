@@ -183,17 +183,16 @@ void vly_attention_span_destroy(vly_attention_span *span)
         if (!p->ready.way ||
             vly_accel_cuda_enter(p->device.index, NULL) != VLY_OK)
             continue;
-        if (p->stream != NULL) {
+        if (p->stream) {
             (void)cudaStreamSynchronize(p->stream);
             (void)cudaStreamDestroy(p->stream);
         }
-        if (p->done != NULL)
+        if (p->done)
             (void)cudaEventDestroy(p->done);
         vly_accel_cuda_give(p->device.index, p->memory);
         vly_cuda_ready_release(&p->ready);
     }
-    if (span->begin != NULL &&
-        vly_accel_cuda_enter(span->first, NULL) == VLY_OK)
+    if (span->begin && vly_accel_cuda_enter(span->first, NULL) == VLY_OK)
         (void)cudaEventDestroy(span->begin);
     (void)cudaGetLastError();
     vly_accel_free(span);
@@ -332,7 +331,7 @@ static vly_status copy_pieces(const part *p, const vly_attention_run *run,
     for (uint32_t i = 0; i < p->n_pieces && status == VLY_OK; i++) {
         const vly_attention_piece *piece = &p->pieces[i];
         char *whole = pointer_of(run, piece->member);
-        if (p->places[i] != NOWHERE && whole != NULL &&
+        if (p->places[i] != NOWHERE && whole &&
             (outwards ? piece->is_out : piece->is_in))
             status = copy_piece(piece, whole + piece->first,
                                 p->memory + p->places[i], outwards, by_kernel,
@@ -348,7 +347,7 @@ static vly_attention_run run_of(const part *p, const vly_attention_run *run)
     for (uint32_t i = 0; i < p->n_pieces; i++) {
         const vly_attention_piece *piece = &p->pieces[i];
         char *at = pointer_of(run, piece->member);
-        if (at != NULL && p->places[i] != NOWHERE) {
+        if (at && p->places[i] != NOWHERE) {
             at = p->memory + p->places[i];
             memcpy((char *)&made + piece->member, &at, sizeof at);
         }

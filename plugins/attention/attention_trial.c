@@ -147,15 +147,15 @@ static void fill_pages(vly_trial *trial)
 static void fill_ints(vly_trial *trial, int varied)
 {
     const vly_attention_desc *d = &trial->desc;
-    if (trial->host[TRIAL_LENGTH_Q] != NULL) {
+    if (trial->host[TRIAL_LENGTH_Q]) {
         fill_lengths(trial, TRIAL_LENGTH_Q, d->seq_q, varied);
         fill_lengths(trial, TRIAL_LENGTH_KV, d->seq_kv, varied);
     }
-    if (trial->host[TRIAL_START_Q] != NULL) {
+    if (trial->host[TRIAL_START_Q]) {
         fill_starts(trial, TRIAL_START_Q, d->seq_q, varied);
         fill_starts(trial, TRIAL_START_KV, d->seq_kv, varied);
     }
-    if (trial->host[TRIAL_PAGES] != NULL)
+    if (trial->host[TRIAL_PAGES])
         fill_pages(trial);
 }
 
@@ -182,7 +182,7 @@ static void poison_all(vly_trial *trial)
     if (!trial->host[TRIAL_LENGTH_Q])
         return;
     poison(trial, TRIAL_Q, TRIAL_LENGTH_Q, &d->q, d->heads_q, d->seq_q, d->dim);
-    if (trial->host[TRIAL_GRAD_O] != NULL)
+    if (trial->host[TRIAL_GRAD_O])
         poison(trial, TRIAL_GRAD_O, TRIAL_LENGTH_Q, &d->o, d->heads_q, d->seq_q,
                d->dim_v);
     if ((d->flags & VLY_ATTENTION_PAGED) != 0)
@@ -222,8 +222,8 @@ static void fill_floats(vly_trial *trial, uint32_t which, uint8_t *to,
  * and 0.01 for bf16. */
 static uint32_t filled_with(const vly_trial *trial, uint32_t which)
 {
-    const int forward = (trial->desc.flags & VLY_ATTENTION_BACKWARD) == 0 ||
-                        trial->host[which] != NULL;
+    const int forward =
+        (trial->desc.flags & VLY_ATTENTION_BACKWARD) == 0 || trial->host[which];
     if (which == TRIAL_LSE && !forward)
         return 0x41;
     return which == TRIAL_O && !forward ? 0x3c : 0xff;
@@ -305,7 +305,7 @@ vly_status vly_trial_init(vly_trial *trial, const vly_attention_desc *desc,
     if (status == VLY_OK && on_host)
         poison_all(trial);
     for (uint32_t i = 0; status == VLY_OK && i < TRIAL_N; i++)
-        if (trial->there[i] != NULL)
+        if (trial->there[i])
             status = upload(trial, i, error);
     return status;
 }
@@ -313,7 +313,7 @@ vly_status vly_trial_init(vly_trial *trial, const vly_attention_desc *desc,
 void vly_trial_deinit(vly_trial *trial)
 {
     for (uint32_t i = 0; i < TRIAL_N; i++) {
-        if (trial->there[i] != NULL)
+        if (trial->there[i])
             vly_accel_cuda_memory.free(trial->device, trial->there[i]);
         vly_accel_free(trial->host[i]);
         trial->there[i] = NULL;

@@ -38,7 +38,7 @@ static void ask_heuristics(vly_cudnn_graph *graph, void *device, void **configs,
                   &graph->graph);
     vly_cudnn_set(graph, heur, VLY_CUDNN_HEUR_MODE, VLY_CUDNN_IS_HEUR, 1,
                   &mode);
-    if (device != NULL)
+    if (device)
         vly_cudnn_set(graph, heur, VLY_CUDNN_HEUR_DEVICE, VLY_CUDNN_IS_DESC, 1,
                       &device);
     vly_cudnn_finalize(graph, heur, "the heuristics refused the graph");
@@ -85,16 +85,16 @@ static int build_plan(vly_cudnn_graph *graph, void *device, void *config,
     int code = cudnn->desc_create(VLY_CUDNN_DESC_PLAN, &desc);
     if (code != 0)
         return code;
-    if (graph->handle != NULL)
+    if (graph->handle)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_HANDLE, VLY_CUDNN_IS_HANDLE, 1,
                           &graph->handle);
-    if (code == 0 && device != NULL)
+    if (code == 0 && device)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_DEVICE, VLY_CUDNN_IS_DESC, 1,
                           &device);
-    if (code == 0 && config != NULL)
+    if (code == 0 && config)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_CONFIG, VLY_CUDNN_IS_DESC, 1,
                           &config);
-    if (code == 0 && json != NULL)
+    if (code == 0 && json)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_JSON, VLY_CUDNN_IS_CHAR,
                           json_bytes, json);
     if (code == 0)
@@ -333,7 +333,7 @@ void vly_cudnn_plan_destroy(vly_cudnn_plan *plan)
 {
     if (!plan)
         return;
-    if (plan->plan != NULL)
+    if (plan->plan)
         (void)plan->graph.cudnn->desc_destroy(plan->plan);
     vly_cudnn_graph_deinit(&plan->graph);
     vly_accel_free(plan);

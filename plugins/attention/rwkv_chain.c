@@ -138,7 +138,7 @@ static vly_status fill(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
     if (status == VLY_OK)
         why =
             vly_cuda_rwkv_token_plan(&chain->token, found.blocks, found.shared);
-    if (why != NULL)
+    if (why)
         status =
             vly_support_fail(error, VLY_E_UNSUPPORTED, "%s: rwkv chain of %s",
                              vly_support_plugin, why);
@@ -177,7 +177,7 @@ vly_status vly_rwkv_cuda_chain_run(vly_rwkv_chain *chain, void *stream,
 {
     vly_status status = VLY_OK;
     VLY_TRY(vly_accel_cuda_enter(chain->device, error));
-    if (chain->token_at != NULL)
+    if (chain->token_at)
         chain->token.token_value = *chain->token_at;
     status = vly_accel_cuda_check(
         vly_cuda_rwkv_token_run(&chain->token, stream), "rwkv chain", error);

@@ -268,7 +268,7 @@ static bool pointers_meet(const pointer *a, const pointer *b)
     const uintptr_t at_b = (uintptr_t)b->at;
     if (at_a == 0 || at_b == 0)
         return false;
-    if (a->twin != NULL && a->at == a->twin && b->at == a->twin && !b->written)
+    if (a->twin && a->at == a->twin && b->at == a->twin && !b->written)
         return false;
     return at_a < at_b + b->bytes && at_b < at_a + a->bytes;
 }

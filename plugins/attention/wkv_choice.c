@@ -222,7 +222,7 @@ static void log_way(const vly_wkv_way *way, int32_t level, const char *text)
     char message[200];
     snprintf(message, sizeof message, "%s: %s: %s", vly_support_plugin,
              way->name, text);
-    if (vly_support_host != NULL)
+    if (vly_support_host)
         vly_support_host->log(vly_support_host->context, level, message);
 }
 

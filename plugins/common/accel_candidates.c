@@ -41,7 +41,7 @@ vly_status vly_accel_candidates_get(const vly_accel_candidates *list,
                                     vly_plan_candidate *candidate, uint32_t *n,
                                     vly_error *error)
 {
-    const uint32_t size = candidate != NULL ? candidate->struct_size : 0;
+    const uint32_t size = candidate ? candidate->struct_size : 0;
     if (!n || size < sizeof *candidate)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: plan candidate: struct_size is %u, wanted "

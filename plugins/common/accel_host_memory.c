@@ -28,7 +28,7 @@ static vly_status check_device(uint32_t device, vly_error *error)
 
 static vly_status check(uint32_t device, const void *stream, vly_error *error)
 {
-    if (stream != NULL)
+    if (stream)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: a stream, but the processor has none: "
                                 "wanted NULL",

@@ -84,7 +84,7 @@ static char *read_file(const vly_tune_cache *cache, const char *path,
             VLY_TUNE_LARGE_BYTES + HEAD_BYTES + LINE_BYTES)
         text = cache->host->alloc(cache->host->context,
                                   (uint64_t)info.st_size + 1, 64);
-    while (text != NULL && got > 0 && n < (size_t)info.st_size) {
+    while (text && got > 0 && n < (size_t)info.st_size) {
         got = read(file, text + n, (size_t)info.st_size - n);
         n += got > 0 ? (size_t)got : 0;
     }

@@ -101,8 +101,8 @@ static bool default_folder(char *folder, size_t bytes)
 {
     const char *base = getenv("XDG_CACHE_HOME");
     int length = -1;
-    if (base != NULL && base[0] == '/') /* relative paths must be ignored
-                                         * (XDG) */
+    if (base && base[0] == '/') /* relative paths must be ignored
+                                 * (XDG) */
         length = snprintf(folder, bytes, "%s/volley", base);
     else if ((base = getenv("HOME")) != NULL && base[0] == '/')
         length = snprintf(folder, bytes, "%s/.cache/volley", base);
@@ -115,7 +115,7 @@ void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
     cache->host = host;
     cache->path[0] = '\0';
     char folder[512], file[256];
-    if (option != NULL && strcmp(option, "off") == 0)
+    if (option && strcmp(option, "off") == 0)
         return;
     if (!option || option[0] == '\0') {
         if (!default_folder(folder, sizeof folder)) {
@@ -283,7 +283,7 @@ static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
     (void)close(file);
     if (!why && (n < HEAD_BYTES || memcmp(text, head, HEAD_BYTES) != 0))
         why = "it does not begin as one";
-    if (why != NULL) {
+    if (why) {
         say(cache, level_of_warning(cache, why),
             "%s: the tuning cache is ignored: %s", cache->path, why);
         give(cache, text);
@@ -304,7 +304,7 @@ static const char *next_line(const char *text, size_t bytes, size_t *at,
         *length = end != NULL ? (size_t)(end - line) : bytes - *at;
         *at += *length + 1;
         /* a last line without its end was cut */
-        if (end != NULL && line_is_whole(line, *length))
+        if (end && line_is_whole(line, *length))
             return line;
         ++*n_damaged;
     }
@@ -398,7 +398,7 @@ static char *merge(const vly_tune_cache *cache, const char *key,
     memcpy(text, head, HEAD_BYTES);
     *bytes = HEAD_BYTES;
     const char *kept = NULL;
-    while (old != NULL &&
+    while (old &&
            (kept = next_line(old, old_bytes, &at, &length, &n_damaged)) != NULL)
         if (!line_has_key(kept, length, escaped, key_length) &&
             (size_t)(kept - old) >= skip) {
@@ -483,7 +483,7 @@ bool vly_tune_put(const vly_tune_cache *cache, const char *key,
         return false;
     size_t text_bytes = 0;
     char *text = merge(cache, key, line, line_bytes, &text_bytes);
-    bool written = text != NULL && file_replace(cache, text, text_bytes);
+    bool written = text && file_replace(cache, text, text_bytes);
     give(cache, text);
     (void)close(lock); /* and with it the lock */
     return written;

@@ -301,7 +301,7 @@ vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
                                 "%s: description: struct_size is %u, wanted at "
                                 "least %u",
                                 vly_support_plugin,
-                                desc != NULL ? desc->struct_size : 0,
+                                desc ? desc->struct_size : 0,
                                 (uint32_t)sizeof *desc);
     vly_status status = VLY_OK;
     VLY_TRY(vly_accel_check_reserved("description", desc->reserved, error));

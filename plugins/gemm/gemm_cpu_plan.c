@@ -64,7 +64,7 @@ static void try_way(const vly_gemm_plan *plan, const char *choose,
         snprintf(c->why, sizeof c->why, "choose names another");
         return;
     }
-    if (way == VLY_GEMM_OPENBLAS && vly_gemm_blas_missing() != NULL) {
+    if (way == VLY_GEMM_OPENBLAS && vly_gemm_blas_missing()) {
         snprintf(c->why, sizeof c->why, "%.255s", vly_gemm_blas_missing());
         return;
     }
@@ -276,15 +276,15 @@ static vly_status set_kernels(const vly_device_spec *device,
     const bool given =
         vly_accel_options_value(device->options, "isa", isa, sizeof isa);
     plan->kernels = find_kernels(given ? isa : NULL);
-    if (plan->kernels != NULL)
+    if (plan->kernels)
         return VLY_OK;
     return vly_support_fail(error, VLY_E_UNSUPPORTED,
                             "%s: isa=%s: this processor or build has it not, "
                             "wanted scalar%s",
                             vly_support_plugin, isa,
-                            find_kernels("avx512") != NULL ? ", avx2, avx512"
-                            : find_kernels("avx2") != NULL ? ", avx2"
-                                                           : "");
+                            find_kernels("avx512") ? ", avx2, avx512"
+                            : find_kernels("avx2") ? ", avx2"
+                                                   : "");
 }
 
 /* Waking a thread takes some microseconds: each thread needs half a million

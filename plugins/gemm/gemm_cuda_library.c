@@ -67,8 +67,7 @@ vly_status vly_gemm_cuda_status(const vly_cublaslt *library,
         return VLY_OK;
     return vly_support_fail(
         error, VLY_E_DEVICE, "%s: %s (cuBLASLt, status %d)", what,
-        library->status_string != NULL ? library->status_string(status)
-                                       : "failed",
+        library->status_string ? library->status_string(status) : "failed",
         (int)status);
 }
 
@@ -109,7 +108,7 @@ vly_status vly_gemm_cuda_library(const char *file, uint32_t device,
 {
     opened *found = NULL;
     (void)pthread_mutex_lock(&lock);
-    vly_status status = find(file != NULL ? file : "", &found, error);
+    vly_status status = find(file ? file : "", &found, error);
     if (status == VLY_OK && device >= MOST_DEVICES)
         status =
             vly_support_fail(error, VLY_E_UNSUPPORTED,

@@ -226,9 +226,9 @@ void vly_gemm_lt_deinit(vly_gemm_lt *lt)
     cublasLtMatrixLayout_t all[] = {lt->layout_a, lt->layout_b, lt->layout_c,
                                     lt->layout_d};
     for (int i = 0; i < 4; i++)
-        if (all[i] != NULL)
+        if (all[i])
             (void)lt->library->layout_destroy(all[i]);
-    if (lt->operation != NULL)
+    if (lt->operation)
         (void)lt->library->desc_destroy(lt->operation);
     memset(lt, 0, sizeof *lt);
 }
@@ -345,7 +345,7 @@ vly_status vly_gemm_lt_heuristics(const vly_gemm_lt *lt,
             code == CUBLAS_STATUS_INVALID_VALUE)
             code = CUBLAS_STATUS_SUCCESS, n_results = 0;
     }
-    if (preference != NULL)
+    if (preference)
         (void)lt->library->pref_destroy(preference);
     for (int i = 0; i < n_results && i < VLY_GEMM_MOST_HEURISTICS; i++)
         if (results[i].state == CUBLAS_STATUS_SUCCESS &&

@@ -93,7 +93,7 @@ static vly_cuda_gemm rows_of(const vly_gemm_problem *p, const vly_gemm_run *run,
     g.b = (const char *)g.b + z * d->stride_b * size_b / 2;
     g.d = (char *)g.d + (z * d->stride_d + first * d->ldd) * size_d;
     g.c = (const char *)g.c + (z * d->stride_c + first * d->ldc) * size_d;
-    if (g.bias != NULL)
+    if (g.bias)
         g.bias = (const char *)g.bias + z * d->stride_bias * size_d;
     g.scale_a = (const char *)g.scale_a + (z * d->stride_scale_a + scales) * 4;
     g.scale_b = (const char *)g.scale_b + z * d->stride_scale_b * scale_size;

@@ -57,14 +57,14 @@ static void record(const tuning *t, const vly_gemm_lt lts[2], round_of *r)
             cudaGraphInstantiate(&r->graph, nodes, 0) != cudaSuccess)
             r->graph = NULL;
     }
-    if (nodes != NULL)
+    if (nodes)
         (void)cudaGraphDestroy(nodes);
     (void)cudaGetLastError();
 }
 
 static void forget(round_of *r)
 {
-    if (r->graph != NULL)
+    if (r->graph)
         (void)cudaGraphExecDestroy(r->graph);
     r->graph = NULL;
 }
@@ -77,7 +77,7 @@ static vly_status clock_round(const tuning *t, const vly_gemm_lt lts[2],
     float ms = 0.0f;
     vly_status status =
         check(cudaEventRecord(t->begin, t->stream), "cudaEventRecord", error);
-    if (status == VLY_OK && r->graph != NULL)
+    if (status == VLY_OK && r->graph)
         status = check(cudaGraphLaunch(r->graph, t->stream), "cudaGraphLaunch",
                        error);
     else if (status == VLY_OK)

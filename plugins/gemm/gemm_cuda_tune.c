@@ -181,15 +181,15 @@ static vly_status tuning_init(tuning *t, uint32_t most_sets, vly_error *error)
 
 static void tuning_deinit(tuning *t)
 {
-    if (t->stream != NULL) {
+    if (t->stream) {
         (void)cudaStreamSynchronize(t->stream);
         (void)cudaStreamDestroy(t->stream);
     }
-    if (t->begin != NULL)
+    if (t->begin)
         (void)cudaEventDestroy(t->begin);
-    if (t->end != NULL)
+    if (t->end)
         (void)cudaEventDestroy(t->end);
-    if (t->sets != NULL)
+    if (t->sets)
         vly_accel_cuda_give(t->device, t->sets);
     (void)cudaGetLastError();
 }
