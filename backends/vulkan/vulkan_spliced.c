@@ -54,7 +54,7 @@ static void drop_idle(vly_vulkan_device *device, uint32_t most)
 {
     uint32_t n_idle = 0;
     vly_common_heap outer = {.bytes = 0};
-    for (vly_vulkan_spliced **at = &device->spliced; *at != NULL;) {
+    for (vly_vulkan_spliced **at = &device->spliced; *at;) {
         vly_vulkan_spliced *s = *at;
         n_idle += s->n_users == 0;
         if (s->n_users > 0 || n_idle <= most) {

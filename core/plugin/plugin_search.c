@@ -78,7 +78,7 @@ static vly_status folder_list(DIR *folder, name_list *list, vly_error *error)
 {
     vly_status status = VLY_OK;
     const struct dirent *item;
-    while ((item = readdir(folder)) != NULL) {
+    while ((item = readdir(folder))) {
         if (!is_plugin_name(item->d_name))
             continue;
         VLY_TRY(names_add(list, item->d_name, error));

@@ -104,7 +104,7 @@ static bool default_folder(char *folder, size_t bytes)
     if (base && base[0] == '/') /* relative paths must be ignored
                                  * (XDG) */
         length = snprintf(folder, bytes, "%s/volley", base);
-    else if ((base = getenv("HOME")) != NULL && base[0] == '/')
+    else if ((base = getenv("HOME")) && base[0] == '/')
         length = snprintf(folder, bytes, "%s/.cache/volley", base);
     return length > 0 && (size_t)length < bytes;
 }
@@ -143,7 +143,7 @@ bool vly_tune_make_folders(const vly_tune_cache *cache)
 {
     char path[sizeof cache->path];
     strcpy(path, cache->path);
-    for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
+    for (char *at = path + 1; (at = strchr(at, '/')); at++) {
         *at = '\0';
         if (mkdir(path, 0700) != 0 && errno != EEXIST) {
             say(cache, VLY_LOG_INFO, "%s: no tuning cache: %s", path,
@@ -301,7 +301,7 @@ static const char *next_line(const char *text, size_t bytes, size_t *at,
     while (*at < bytes) {
         const char *line = text + *at;
         const char *end = memchr(line, '\n', bytes - *at);
-        *length = end != NULL ? (size_t)(end - line) : bytes - *at;
+        *length = end ? (size_t)(end - line) : bytes - *at;
         *at += *length + 1;
         /* a last line without its end was cut */
         if (end && line_is_whole(line, *length))
@@ -335,7 +335,7 @@ uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
         return 0;
     uint32_t found = 0, n_damaged = 0;
     const char *line = NULL;
-    while ((line = next_line(text, bytes, &at, &length, &n_damaged)) != NULL)
+    while ((line = next_line(text, bytes, &at, &length, &n_damaged)))
         if (line_has_key(line, length, escaped, key_length))
             found = line_blob(line, length, key_length, blob, capacity);
     say_damaged(cache, n_damaged);
@@ -398,8 +398,7 @@ static char *merge(const vly_tune_cache *cache, const char *key,
     memcpy(text, head, HEAD_BYTES);
     *bytes = HEAD_BYTES;
     const char *kept = NULL;
-    while (old &&
-           (kept = next_line(old, old_bytes, &at, &length, &n_damaged)) != NULL)
+    while (old && (kept = next_line(old, old_bytes, &at, &length, &n_damaged)))
         if (!line_has_key(kept, length, escaped, key_length) &&
             (size_t)(kept - old) >= skip) {
             memcpy(text + *bytes, kept, length + 1);
