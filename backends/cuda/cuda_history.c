@@ -197,7 +197,7 @@ out:
 }
 
 vly_status vly_cuda_history_sort(vly_cuda_shard *shard, uint64_t burst,
-                                 uint32_t n_bursts, uint64_t room, int gains,
+                                 uint32_t n_bursts, uint64_t room, bool gains,
                                  vly_error *error)
 {
     cudaStream_t stream = (cudaStream_t)shard->stream;

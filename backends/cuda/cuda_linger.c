@@ -253,7 +253,7 @@ static vly_status await_word(vly_cuda_shard *shard, const uint64_t *at,
     const vly_cuda_answer *answer = shard->linger.answer;
     uint32_t tag = shard->linger.number;
     uint32_t spins = 0;
-    int ended = 0;
+    bool ended = false;
     while (__atomic_load_n(at, __ATOMIC_ACQUIRE) >> 32 != tag) {
         if (left && __atomic_load_n(&answer->left, __ATOMIC_ACQUIRE) == tag) {
             *left = true;

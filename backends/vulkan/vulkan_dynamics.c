@@ -287,7 +287,7 @@ vly_status vly_vulkan_inputs_create(vly_backend_net *net, vly_error *error)
 {
     vly_vulkan_view *view = net->view;
     vly_vulkan_buffer *made = NULL;
-    int has_feagi = net->n_driven < net->desc->n_neurons;
+    bool has_feagi = net->n_driven < net->desc->n_neurons;
     uint64_t words = (uint64_t)view->n_neurons *
                      (net->is_sliced ? view->n_copies : view->ring);
     vly_status status = vly_vulkan_buffer_create(

@@ -19,7 +19,7 @@ void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
         size_t room = 2 * t->room + n + 1024;
         uint32_t *more = realloc(t->words, room * sizeof *more);
         if (!more) {
-            s->no_memory = 1;
+            s->no_memory = true;
             return;
         }
         t->words = more;
@@ -256,7 +256,7 @@ static void put_entry(vly_frame *s, const uint32_t *w)
 static void put_all(vly_frame *s)
 {
     uint32_t function = 0;
-    int at_types = 1; /* no function yet */
+    bool at_types = true; /* no function yet */
     for (size_t at = HEADER_WORDS; at < s->n; at += s->words[at] >> 16) {
         const uint32_t *w = s->words + at;
         const uint32_t opcode = w[0] & 0xffffu;
@@ -270,7 +270,7 @@ static void put_all(vly_frame *s)
             function = w[2];
             if (at_types)
                 append(s, &s->globals);
-            at_types = 0;
+            at_types = false;
         }
         const uint32_t k = replaced(s, function);
         if (k < s->kind->n && opcode == OP_FUNCTION_END)

@@ -88,13 +88,13 @@ uint32_t vly_vulkan_rule_of(const vly_backend_net *net,
 static int write_learn(const void *words, const uint32_t *frame, size_t n,
                        uint32_t **out, size_t *n_out, char *message)
 {
-    return vly_vulkan_splice_rule(frame, n, 0, words, out, n_out, message);
+    return vly_vulkan_splice_rule(frame, n, false, words, out, n_out, message);
 }
 
 static int write_flush(const void *words, const uint32_t *frame, size_t n,
                        uint32_t **out, size_t *n_out, char *message)
 {
-    return vly_vulkan_splice_rule(frame, n, 1, words, out, n_out, message);
+    return vly_vulkan_splice_rule(frame, n, true, words, out, n_out, message);
 }
 
 static void put_rule(vly_vulkan_key *key, const void *context)

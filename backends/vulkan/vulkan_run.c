@@ -22,7 +22,7 @@ static uint64_t now_ns(void)
 static void set_launch(vly_backend_net *net, const vly_run *run)
 {
     uint64_t left = run->n_bursts - run->n_bursts_done;
-    int record = (run->flags & VLY_RUN_RECORD) != 0;
+    bool record = (run->flags & VLY_RUN_RECORD) != 0;
     uint32_t n =
         left < net->launch_bursts ? (uint32_t)left : net->launch_bursts;
     *net->launch = (vly_vulkan_launch){
@@ -57,7 +57,7 @@ out:
 static vly_status run_bursts(vly_backend_net *net, const vly_run *run,
                              uint64_t *input_from, vly_error *error)
 {
-    int record = (run->flags & VLY_RUN_RECORD) != 0;
+    bool record = (run->flags & VLY_RUN_RECORD) != 0;
     vly_status status = vly_vulkan_inputs_send(net, run, input_from, error);
     vly_vulkan_modulations_send(net, run);
     if (status == VLY_OK && record)

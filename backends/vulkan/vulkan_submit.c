@@ -263,7 +263,7 @@ static void record_fused(vly_backend_net *net, VkCommandBuffer commands,
 
 /* Delivery, then the update of each model. */
 static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
-                         const VkPipeline *pipelines, uint32_t k, int timed)
+                         const VkPipeline *pipelines, uint32_t k, bool timed)
 {
     if (timed)
         stamp(net, commands, 2);

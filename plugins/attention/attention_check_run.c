@@ -29,7 +29,7 @@ static uint32_t add(pointer *list, uint32_t n, pointer one)
 static uint32_t add_tensors(const vly_attention_desc *desc,
                             const vly_attention_run *run, pointer *list)
 {
-    const int backward = (desc->flags & VLY_ATTENTION_BACKWARD) != 0;
+    const bool backward = (desc->flags & VLY_ATTENTION_BACKWARD) != 0;
     const uint32_t in = vly_element_bits(desc->type) / 8;
     const uint32_t out = vly_element_bits(desc->type_o) / 8;
     const uint32_t q = desc->batch > 0 && desc->seq_q > 0;

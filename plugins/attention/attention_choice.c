@@ -145,7 +145,7 @@ static vly_status find_candidates(candidates *all,
     const vly_accel_options *options = &asked->common;
     const char *choose = options->choose;
     char names[200] = "";
-    int known = choose[0] == '\0';
+    bool known = choose[0] == '\0';
     for (uint32_t i = 0; i < vly_cuda_n_ways; i++) {
         const vly_cuda_way *way = vly_cuda_ways[i];
         const size_t used = strlen(names);
@@ -309,9 +309,10 @@ static vly_status choose(vly_attention_plan *plan,
 {
     uint32_t best = 0;
     vly_status status = VLY_OK;
-    const int forced = options->choose[0] != '\0';
+    const bool forced = options->choose[0] != '\0';
     const vly_attention_desc *desc = &plan->desc;
-    const int empty = desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0;
+    const bool empty =
+        desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0;
     plan->n_candidates = all->n;
     if (options->tune && !empty && config >= 0) {
         status =

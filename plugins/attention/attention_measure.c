@@ -180,7 +180,7 @@ vly_status vly_attention_check_way(const vly_attention_device *device,
     status = vly_accel_alloc(1, sizeof *trial, &trial, error);
     if (status == VLY_OK) {
         status = vly_trial_init(trial, &small, device->index,
-                                made.workspace_bytes, 1, error);
+                                made.workspace_bytes, true, error);
         if (status == VLY_OK)
             status = make_reference(trial, error);
         if (status == VLY_OK)
@@ -356,7 +356,7 @@ static vly_status make_room(vly_trial *trial, const vly_attention_desc *desc,
             if (ready[i] && ++left > 0 && ready[i]->workspace_bytes > bytes)
                 bytes = ready[i]->workspace_bytes;
         vly_status status =
-            vly_trial_init(trial, desc, device, bytes, 0, error);
+            vly_trial_init(trial, desc, device, bytes, false, error);
         if (status != VLY_E_NOMEM)
             return status;
         vly_trial_deinit(trial);

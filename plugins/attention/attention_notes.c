@@ -80,7 +80,7 @@ void vly_attention_tell_wrong(vly_plan_candidate *told,
                               const vly_cuda_ready *ready, vly_status status,
                               const char *why)
 {
-    const int differs = status == VLY_E_UNSUPPORTED;
+    const bool differs = status == VLY_E_UNSUPPORTED;
     if (!differs && status != VLY_E_NOMEM)
         return;
     vly_attention_log_way(ready, differs ? VLY_LOG_WARN : VLY_LOG_INFO, why);

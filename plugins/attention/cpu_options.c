@@ -11,8 +11,8 @@ static vly_status find_kernels(const char *isa,
                                vly_error *error)
 {
     const vly_attention_kernels *found = vly_attention_kernels_find(isa);
-    const int known = strcmp(isa, "scalar") == 0 || strcmp(isa, "avx2") == 0 ||
-                      strcmp(isa, "avx512") == 0;
+    const bool known = strcmp(isa, "scalar") == 0 || strcmp(isa, "avx2") == 0 ||
+                       strcmp(isa, "avx512") == 0;
     if (!known)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: option isa is \"%s\", wanted scalar, avx2 "

@@ -56,13 +56,13 @@ static void ask_heuristics(vly_cudnn_graph *graph, void *device, void **configs,
 }
 
 /* -1 if unknown */
-static int64_t config_engine(vly_cudnn_graph *graph, void *config, int *varies)
+static int64_t config_engine(vly_cudnn_graph *graph, void *config, bool *varies)
 {
     int64_t engine = -1;
     int64_t n = 0;
     int32_t notes[16] = {0};
     void *desc = vly_cudnn_desc(graph, VLY_CUDNN_DESC_ENGINE);
-    *varies = 0;
+    *varies = false;
     if (!desc || graph->cudnn->get(config, VLY_CUDNN_CONFIG_ENGINE,
                                    VLY_CUDNN_IS_DESC, 1, &n, &desc) != 0)
         return -1;
@@ -126,7 +126,7 @@ static vly_status choose_config(vly_cudnn_plan *plan, void *device,
                                 (uint32_t)n, first);
     int code = 0;
     for (uint32_t i = first; i < n; i++) {
-        int varies = 0;
+        bool varies = false;
         int64_t engine = config_engine(graph, configs[i], &varies);
         if (varies && (flags & VLY_ATTENTION_DETERMINISTIC) != 0)
             continue;

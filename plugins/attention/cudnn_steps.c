@@ -237,7 +237,7 @@ vly_cudnn_tensor vly_cudnn_select(vly_cudnn_graph *graph,
 
 void vly_cudnn_matmul(vly_cudnn_graph *graph, const vly_cudnn_tensor *a,
                       const vly_cudnn_tensor *b, const vly_cudnn_tensor *c,
-                      const vly_cudnn_tensor *const lengths[3], int padded)
+                      const vly_cudnn_tensor *const lengths[3], bool padded)
 {
     const double padding = 0.0;
     void *kind = vly_cudnn_desc(graph, VLY_CUDNN_DESC_MATMUL);

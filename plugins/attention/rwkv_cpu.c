@@ -142,7 +142,7 @@ static vly_status list_rows(vly_rwkv_plan *plan, const vly_rwkv_run *run,
                                     "%s: length[%u] is %d, wanted 0 to %u",
                                     vly_support_plugin, b, length[b], seq);
         const uint32_t n = vly_rwkv_tokens(plan, run, b);
-        const int is_last = (plan->desc.flags & VLY_RWKV_LAST) != 0;
+        const bool is_last = (plan->desc.flags & VLY_RWKV_LAST) != 0;
         for (uint32_t t = is_last && n > 0 ? n - 1 : 0; t < n; t++)
             plan->rows[plan->n_rows++] = b * seq + t;
     }

@@ -229,7 +229,7 @@ static vly_cuda_rwkv_rows row_arguments(const vly_rwkv_plan *plan,
                                         const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = &plan->desc;
-    const int is_plain =
+    const bool is_plain =
         desc->op == VLY_RWKV_EMBED && (desc->flags & VLY_RWKV_WITH_NORM) == 0;
     return (vly_cuda_rwkv_rows){
         .token = run->token,

@@ -161,7 +161,7 @@ static vly_status run_once(const trial *t, const vly_wkv_way *way,
  * than 1e-5 of their size; one per mille means a wrong kernel, or a defective
  * device. */
 static vly_status is_right(trial *t, const vly_wkv_way *way, uint32_t first,
-                           int *right, vly_error *error)
+                           bool *right, vly_error *error)
 {
     float *to = t->host[first ? 0 : 1];
     vly_status status = run_once(t, way, error);
@@ -171,11 +171,11 @@ static vly_status is_right(trial *t, const vly_wkv_way *way, uint32_t first,
                                             VLY_COPY_FROM_DEVICE, NULL, error);
     if (status == VLY_OK)
         status = vly_accel_cuda_memory.stream_wait(t->device, NULL, error);
-    *right = 1;
+    *right = true;
     for (uint64_t i = 0; status == VLY_OK && !first && i < t->n_compared; i++)
         if (!(fabsf(t->host[1][i] - t->host[0][i]) <=
               1e-3f * (1.0f + fabsf(t->host[0][i]))))
-            *right = 0;
+            *right = false;
     return status;
 }
 
@@ -239,7 +239,7 @@ vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
     for (uint32_t i = 0; status == VLY_OK && i < n; i++) {
         char text[48];
         double s = 0.0;
-        int right = 0;
+        bool right = false;
         status = is_right(&t, ways[i], i == 0, &right, error);
         if (status == VLY_OK && !right) {
             log_way(ways[i], VLY_LOG_WARN,

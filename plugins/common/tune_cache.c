@@ -252,7 +252,7 @@ static uint32_t line_blob(const char *line, size_t bytes, size_t key_length,
 
 /* Reads the whole file into memory that the caller frees; *bytes: its size.
  * NULL: no file, not one of ours, or it could not be read (*failed). */
-static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
+static char *file_read(const vly_tune_cache *cache, size_t *bytes, bool *failed)
 {
     int file = open(cache->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
@@ -272,13 +272,13 @@ static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
         (uint64_t)info.st_size > most)
         why = "it is no file that Volley wrote";
     else if (!(text = take(cache, (uint64_t)info.st_size + 1)))
-        why = "out of memory", *failed = 1;
+        why = "out of memory", *failed = true;
     ssize_t got = 1;
     while (!why && got > 0 && n < (size_t)info.st_size) {
         got = read(file, text + n, (size_t)info.st_size - n);
         n += got > 0 ? (size_t)got : 0;
         if (got < 0)
-            why = strerror(errno), *failed = 1;
+            why = strerror(errno), *failed = true;
     }
     (void)close(file);
     if (!why && (n < HEAD_BYTES || memcmp(text, head, HEAD_BYTES) != 0))
@@ -329,7 +329,7 @@ uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
     size_t bytes = 0, at = HEAD_BYTES, length = 0;
     if (cache->path[0] == '\0' || key_length == 0)
         return 0;
-    int failed = 0;
+    bool failed = false;
     char *text = file_read(cache, &bytes, &failed);
     if (!text)
         return 0;
@@ -381,7 +381,7 @@ static char *merge(const vly_tune_cache *cache, const char *key,
     char escaped[3 * VLY_TUNE_KEY_BYTES];
     size_t key_length = key_write(key, escaped);
     size_t old_bytes = 0, at = HEAD_BYTES, length = 0, skip = 0;
-    int failed = 0;
+    bool failed = false;
     char *old = file_read(cache, &old_bytes, &failed);
     if (failed) /* keeps entries of other processes */
         return NULL;
