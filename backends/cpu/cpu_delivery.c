@@ -74,16 +74,16 @@ out:
 
 vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error)
 {
-    vly_status status =
-        vly_common_alloc(&net->heap, net->n_projections,
-                         sizeof *net->projections, &net->projections, error);
-    for (uint32_t i = 0; i < net->n_projections && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_projections,
+                             sizeof *net->projections, &net->projections,
+                             error));
+    for (uint32_t i = 0; i < net->n_projections; i++) {
         net->projections[i].desc = vly_common_projection_desc(net->desc, i);
-        status = create_split(net, &net->projections[i], error);
-        if (status == VLY_OK)
-            status =
-                vly_cpu_one_weight_create(net, &net->projections[i], error);
+        VLY_TRY(create_split(net, &net->projections[i], error));
+        VLY_TRY(vly_cpu_one_weight_create(net, &net->projections[i], error));
     }
+out:
     return status;
 }
 

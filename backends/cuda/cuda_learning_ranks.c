@@ -16,9 +16,11 @@ static vly_status create_copy(vly_cuda_shard *shard, uint64_t n,
                               const uint32_t *words, int32_t **out,
                               vly_error *error)
 {
-    vly_status status = vly_cuda_alloc(shard, n, sizeof **out, out, error);
-    if (status == VLY_OK && n > 0)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof **out, out, error));
+    if (n > 0)
         memcpy(*out, words, n * sizeof **out);
+out:
     return status;
 }
 

@@ -173,18 +173,15 @@ vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
     vly_status status = VLY_OK;
     *holds = 0;
     if (!shard->divisors)
-        status = vly_cuda_alloc(shard, n_areas, sizeof *shard->divisors,
-                                &shard->divisors, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, shard->store.fixed->n_neurons,
-                                sizeof *of.load, &of.load, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.found,
-                                &of.found, error);
-    if (status == VLY_OK) {
-        run_tasks(&of);
-        *holds = judge(&of, shard->divisors);
-    }
+        VLY_TRY(vly_cuda_alloc(shard, n_areas, sizeof *shard->divisors,
+                               &shard->divisors, error));
+    VLY_TRY(vly_cuda_alloc(shard, shard->store.fixed->n_neurons,
+                           sizeof *of.load, &of.load, error));
+    VLY_TRY(vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.found, &of.found,
+                           error));
+    run_tasks(&of);
+    *holds = judge(&of, shard->divisors);
+out:
     vly_cuda_release(shard, of.load);
     vly_cuda_release(shard, of.found);
     return status;

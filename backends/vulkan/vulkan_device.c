@@ -378,10 +378,10 @@ static vly_status open_queue(vly_vulkan_device *device, vly_error *error)
     if (vly_vulkan_room(VLY_VULKAN_DRIVER_BYTES))
         result =
             vkCreateDevice(device->physical, &create, NULL, &device->device);
-    vly_status status =
-        vly_vulkan_check(NULL, result, "opening the Vulkan device", error);
-    if (status == VLY_OK)
-        vkGetDeviceQueue(device->device, device->family, 0, &device->queue);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_check(NULL, result, "opening the Vulkan device", error));
+    vkGetDeviceQueue(device->device, device->family, 0, &device->queue);
+out:
     return status;
 }
 

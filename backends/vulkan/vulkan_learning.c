@@ -177,13 +177,14 @@ static vly_status get_counts(vly_backend_net *net,
                              vly_common_traces *t, vly_error *error)
 {
     vly_vulkan_newest *newest = NULL;
-    vly_status status = vly_common_alloc(&net->heap, t->n_targets,
-                                         sizeof *newest, &newest, error);
-    if (status == VLY_OK)
-        status =
-            get(net, newest, map->newest, t->n_targets * sizeof *newest, error);
-    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, t->n_targets, sizeof *newest, &newest,
+                             error));
+    VLY_TRY(
+        get(net, newest, map->newest, t->n_targets * sizeof *newest, error));
+    for (uint32_t i = 0; i < t->n_targets; i++)
         t->count[i] = newest[i].count;
+out:
     vly_common_release(&net->heap, newest);
     return status;
 }
@@ -297,8 +298,11 @@ out:
 /* All weights are up to date. */
 static vly_status begin(vly_backend_net *net, vly_error *error)
 {
-    vly_status status = vly_vulkan_enter(net->device, error);
-    return status == VLY_OK ? flush(net, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_enter(net->device, error));
+    VLY_TRY(flush(net, error));
+out:
+    return status;
 }
 
 static vly_vulkan_buffer *const *weights_of(const vly_backend_net *net,

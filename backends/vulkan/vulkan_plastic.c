@@ -78,16 +78,17 @@ static vly_status put_newest(vly_backend_net *net, const vly_common_traces *t,
                              vly_vulkan_plastic_map *map, vly_error *error)
 {
     vly_vulkan_newest *made = NULL;
-    vly_status status =
-        vly_common_alloc(&net->heap, t->n_targets, sizeof *made, &made, error);
-    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++)
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_alloc(&net->heap, t->n_targets, sizeof *made, &made, error));
+    for (uint32_t i = 0; i < t->n_targets; i++)
         made[i] = (vly_vulkan_newest){
             .last = t->newest[i].last,
             .count = t->count[i],
             .after = {t->newest[i].after[0], t->newest[i].after[1]}};
-    if (status == VLY_OK)
-        status = vly_vulkan_put(net, t->n_targets, sizeof *made, made,
-                                &map->newest, error);
+    VLY_TRY(vly_vulkan_put(net, t->n_targets, sizeof *made, made, &map->newest,
+                           error));
+out:
     vly_common_release(&net->heap, made);
     return status;
 }

@@ -58,15 +58,16 @@ vly_status vly_vulkan_rules_count(vly_backend_net *net, vly_error *error)
         n_maps += users(net, p) != NULL;
     if (n_maps == 0)
         return VLY_OK;
-    vly_status status = vly_common_alloc(
-        &net->heap, n_maps, sizeof *plastic->rules, &plastic->rules, error);
-    for (uint32_t p = 0; p < net->desc->n_projections && status == VLY_OK;
-         p++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, n_maps, sizeof *plastic->rules,
+                             &plastic->rules, error));
+    for (uint32_t p = 0; p < net->desc->n_projections; p++) {
         const vly_learning_desc *learning = users(net, p);
         if (learning && find_rule(net, learning) == plastic->n_rules)
             plastic->rules[plastic->n_rules++].map =
                 vly_common_projection_desc(net->desc, p);
     }
+out:
     return status;
 }
 

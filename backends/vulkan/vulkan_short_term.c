@@ -274,8 +274,9 @@ out:
 vly_status vly_vulkan_short_term_restore(vly_backend_net *net, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < net->plastic.n_short && status == VLY_OK; i++)
-        status = replay(net, i, VLY_VULKAN_SHORT_AGAIN, error);
+    for (uint32_t i = 0; i < net->plastic.n_short; i++)
+        VLY_TRY(replay(net, i, VLY_VULKAN_SHORT_AGAIN, error));
+out:
     return status;
 }
 

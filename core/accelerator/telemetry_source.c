@@ -103,9 +103,8 @@ vly_status vly_telemetry_check(const void *table, vly_telemetry_source *out,
                         : !copy.device_find ? "device_find"
                         : !copy.metrics     ? "metrics"
                                             : "sample");
-    status = check_metrics(&copy, error);
-    if (status == VLY_OK)
-        *out = copy;
+    VLY_TRY(check_metrics(&copy, error));
+    *out = copy;
 out:
     return status;
 }
@@ -114,7 +113,10 @@ vly_status vly_telemetry_find(const vly_registry *registry, const char *id,
                               vly_telemetry_source *out, vly_error *error)
 {
     const void *table = NULL;
-    vly_status status = vly_registry_interface(
-        registry, id, VLY_TELEMETRY_INTERFACE, &table, error);
-    return status == VLY_OK ? vly_telemetry_check(table, out, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_registry_interface(registry, id, VLY_TELEMETRY_INTERFACE,
+                                   &table, error));
+    VLY_TRY(vly_telemetry_check(table, out, error));
+out:
+    return status;
 }

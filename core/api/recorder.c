@@ -149,9 +149,10 @@ vly_status vly_recorder_open(const vly_net *net,
     made->failure = (vly_error)VLY_ERROR_INIT;
     made->n_bursts = net->burst;
     if (options->spikes)
-        status = open_spikes(net, options, made, error);
-    if (status == VLY_OK && options->digests)
-        status = open_digests(net, options->digests, &made->digests, error);
+        VLY_TRY(open_spikes(net, options, made, error));
+    if (options->digests)
+        VLY_TRY(open_digests(net, options->digests, &made->digests, error));
+out:
     if (status != VLY_OK)
         abandon(made);
     else

@@ -141,10 +141,12 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
 {
     if (as_graph)
         return run_graph(accelerator, run, arg, error);
-    vly_status status = run(arg, NULL, error);
-    return status == VLY_OK ? accelerator->memory.stream_wait(
-                                  accelerator->device.index, NULL, error)
-                            : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(run(arg, NULL, error));
+    VLY_TRY(accelerator->memory.stream_wait(accelerator->device.index, NULL,
+                                            error));
+out:
+    return status;
 }
 
 static const char *wrong_way(const vly_plan_candidate *c,
@@ -290,20 +292,24 @@ vly_status accel_buffer_put(const accel_buffer *buffer, vly_error *error)
 {
     const vly_memory *memory = &buffer->accelerator->memory;
     const uint32_t device = buffer->accelerator->device.index;
-    vly_status status =
-        memory->copy(device, buffer->base, buffer->host, buffer->whole,
-                     VLY_COPY_TO_DEVICE, NULL, error);
-    return status == VLY_OK ? memory->stream_wait(device, NULL, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->copy(device, buffer->base, buffer->host, buffer->whole,
+                         VLY_COPY_TO_DEVICE, NULL, error));
+    VLY_TRY(memory->stream_wait(device, NULL, error));
+out:
+    return status;
 }
 
 vly_status accel_buffer_get(accel_buffer *buffer, vly_error *error)
 {
     const vly_memory *memory = &buffer->accelerator->memory;
     const uint32_t device = buffer->accelerator->device.index;
-    vly_status status =
-        memory->copy(device, buffer->found, buffer->base, buffer->whole,
-                     VLY_COPY_FROM_DEVICE, NULL, error);
-    return status == VLY_OK ? memory->stream_wait(device, NULL, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->copy(device, buffer->found, buffer->base, buffer->whole,
+                         VLY_COPY_FROM_DEVICE, NULL, error));
+    VLY_TRY(memory->stream_wait(device, NULL, error));
+out:
+    return status;
 }
 
 bool accel_buffer_guarded(const accel_buffer *buffer)

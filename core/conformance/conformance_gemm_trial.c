@@ -131,17 +131,21 @@ uint32_t gemm_trial_init(gemm_trial *b, accel_trial *trial)
 
 vly_status gemm_trial_put(gemm_trial *b)
 {
-    vly_status status = accel_buffer_put(&b->workspace, &b->error);
-    for (uint32_t i = 0; i < GEMM_N_TENSORS && status == VLY_OK; i++)
-        status = accel_buffer_put(&b->tensors[i], &b->error);
+    vly_status status = VLY_OK;
+    VLY_TRY(accel_buffer_put(&b->workspace, &b->error));
+    for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
+        VLY_TRY(accel_buffer_put(&b->tensors[i], &b->error));
+out:
     return status;
 }
 
 vly_status gemm_trial_get(gemm_trial *b)
 {
-    vly_status status = accel_buffer_get(&b->workspace, &b->error);
-    for (uint32_t i = 0; i < GEMM_N_TENSORS && status == VLY_OK; i++)
-        status = accel_buffer_get(&b->tensors[i], &b->error);
+    vly_status status = VLY_OK;
+    VLY_TRY(accel_buffer_get(&b->workspace, &b->error));
+    for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
+        VLY_TRY(accel_buffer_get(&b->tensors[i], &b->error));
+out:
     return status;
 }
 

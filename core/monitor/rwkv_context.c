@@ -288,10 +288,12 @@ static vly_status get_own(vly_rwkv_context *context, float *to,
     const float *own = rwkv_own_logits(context);
     const size_t bytes =
         (size_t)context->model->info.sizes.vocabulary * sizeof *own;
-    vly_status status = context->model->parts.memory.stream_wait(
-        context->model->parts.device.index, context->stream, error);
-    if (status == VLY_OK && to && to != own)
+    vly_status status = VLY_OK;
+    VLY_TRY(context->model->parts.memory.stream_wait(
+        context->model->parts.device.index, context->stream, error));
+    if (to && to != own)
         memcpy(to, own, bytes);
+out:
     return status;
 }
 
@@ -350,12 +352,12 @@ vly_status rwkv_own(vly_rwkv_context *context, vly_error *error)
     if (context->own)
         return VLY_OK;
     if (memory->alloc_host && memory->free_host)
-        status = memory->alloc_host(context->model->parts.device.index, bytes,
-                                    &made, error);
+        VLY_TRY(memory->alloc_host(context->model->parts.device.index, bytes,
+                                   &made, error));
     else if (!(made = vly_malloc(bytes, 1)))
-        status = vly_fail_nomem(error, bytes, "a model's context");
-    if (status == VLY_OK)
-        context->own = made;
+        VLY_TRY(vly_fail_nomem(error, bytes, "a model's context"));
+    context->own = made;
+out:
     return status;
 }
 

@@ -398,18 +398,16 @@ vly_status rwkv_pass_run(vly_rwkv_context *context, rwkv_pass *pass,
     const vly_rwkv *table = &context->model->parts.rwkv;
     vly_status status = VLY_OK;
     if (pass->runs == 0 && can_be_chain(context, pass))
-        status = make_chain(context, pass, error);
-    if (status != VLY_OK)
-        return status;
+        VLY_TRY(make_chain(context, pass, error));
     pass->runs += pass->runs < 2;
     if (pass->chain)
         return table->chain_run(pass->chain, context->stream, error);
     if (has_graphs && pass->runs == 2 && !pass->graph)
-        status = make_graph(context, pass, error);
-    if (status != VLY_OK)
-        return status;
+        VLY_TRY(make_graph(context, pass, error));
     if (pass->graph)
         return memory->graph_run(context->model->parts.device.index,
                                  pass->graph, context->stream, error);
-    return run_all(context, pass, error);
+    VLY_TRY(run_all(context, pass, error));
+out:
+    return status;
 }

@@ -278,9 +278,10 @@ vly_status vly_registry_create_from(const vly_plugin_places *places,
         return vly_fail_nomem(error, sizeof(*made), "list of plugins");
     search_state state = {.registry = made, .error = error};
     if (places->first)
-        status = file_add(made, places->first, &listed, error);
-    if (status == VLY_OK && !places->only)
-        status = vly_plugin_search(places->beside, search_found, &state, error);
+        VLY_TRY(file_add(made, places->first, &listed, error));
+    if (!places->only)
+        VLY_TRY(vly_plugin_search(places->beside, search_found, &state, error));
+out:
     if (status == VLY_OK)
         *registry = made;
     else

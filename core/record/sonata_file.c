@@ -296,9 +296,10 @@ vly_status vly_sonata_group_open(vly_sonata_file *file,
 {
     const vly_sonata_call call = {.verb = VLY_SONATA_GROUP, .id = parent->id};
     vly_sonata_answer answer;
-    vly_status status = ask_names(file, call, name, NULL, &answer, error);
-    if (status == VLY_OK)
-        group->id = answer.id;
+    vly_status status = VLY_OK;
+    VLY_TRY(ask_names(file, call, name, NULL, &answer, error));
+    group->id = answer.id;
+out:
     return status;
 }
 

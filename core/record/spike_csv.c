@@ -163,9 +163,10 @@ out:
 vly_status vly_spike_csv_rewind(vly_spike_csv *csv,
                                 const vly_spike_place *place, vly_error *error)
 {
-    vly_status status = vly_writer_rewind(csv->writer, place->n_bytes, error);
-    if (status == VLY_OK)
-        csv->n_spikes = place->n_spikes;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_writer_rewind(csv->writer, place->n_bytes, error));
+    csv->n_spikes = place->n_spikes;
+out:
     return status;
 }
 

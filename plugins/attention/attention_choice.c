@@ -351,19 +351,15 @@ vly_status vly_attention_find_way(vly_attention_plan *plan,
     if (asked->n_parts > 0) /* the fastest of fewer ways */
         snprintf(key + strlen(key), sizeof key - strlen(key), " by head");
     plan->device.cache = &cache;
-    vly_status status =
-        vly_accel_candidates_init(&plan->looked_at, MOST_TOLD, error);
-    if (status == VLY_OK &&
-        (!options->tune || config >= 0 || !take_stored(plan, &cache, key))) {
-        status = vly_accel_alloc(1, sizeof *all, &all, error);
-        if (status == VLY_OK)
-            all->list = &plan->looked_at;
-        if (status == VLY_OK)
-            status =
-                find_candidates(all, asked, &plan->device, &plan->desc, error);
-        if (status == VLY_OK)
-            status = choose(plan, options, config, &cache, key, all, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_candidates_init(&plan->looked_at, MOST_TOLD, error));
+    if (!options->tune || config >= 0 || !take_stored(plan, &cache, key)) {
+        VLY_TRY(vly_accel_alloc(1, sizeof *all, &all, error));
+        all->list = &plan->looked_at;
+        VLY_TRY(find_candidates(all, asked, &plan->device, &plan->desc, error));
+        VLY_TRY(choose(plan, options, config, &cache, key, all, error));
     }
+out:
     if (all)
         release_all(all);
     vly_accel_free(all);

@@ -158,10 +158,11 @@ static vly_status give_forward(const vly_trial *trial, vly_error *error)
     vly_status status = VLY_OK;
     if ((trial->desc.flags & VLY_ATTENTION_BACKWARD) == 0)
         return VLY_OK;
-    for (uint32_t i = TRIAL_O; status == VLY_OK && i <= TRIAL_LSE; i++)
-        status = vly_accel_cuda_memory.copy(trial->device, trial->there[i],
-                                            trial->host[i], trial->bytes[i],
-                                            VLY_COPY_TO_DEVICE, NULL, error);
+    for (uint32_t i = TRIAL_O; i <= TRIAL_LSE; i++)
+        VLY_TRY(vly_accel_cuda_memory.copy(trial->device, trial->there[i],
+                                           trial->host[i], trial->bytes[i],
+                                           VLY_COPY_TO_DEVICE, NULL, error));
+out:
     return status;
 }
 
@@ -257,15 +258,15 @@ static vly_status time_round(const clocked *c,
                              vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t k = 0; status == VLY_OK && k < n; k++) {
+    for (uint32_t k = 0; k < n; k++) {
         const uint32_t i = round % 2 == 0 ? k : n - 1 - k;
         double *time = &to->times[i][round % ROUNDS];
         if (!ready[i])
             continue;
-        status = time_one(c, ready[i], time, error);
-        if (status == VLY_OK)
-            *total += *time;
+        VLY_TRY(time_one(c, ready[i], time, error));
+        *total += *time;
     }
+out:
     return status;
 }
 

@@ -158,9 +158,8 @@ static vly_status make_part(const vly_attention_plan *plan,
                             const vly_attention_share *cut, bool in_place,
                             uint32_t device, part *p, vly_error *error)
 {
-    vly_status status = vly_attention_device_enter(device, &p->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_attention_device_enter(device, &p->device, error));
     if (p->device.capability != plan->device.capability)
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
@@ -171,7 +170,9 @@ static vly_status make_part(const vly_attention_plan *plan,
             p->device.capability / 10, p->device.capability % 10);
     p->desc = vly_attention_part_desc(&plan->desc, cut, !in_place);
     p->n_pieces = vly_attention_pieces(&plan->desc, cut, p->pieces);
-    return take(plan, p, in_place, error);
+    VLY_TRY(take(plan, p, in_place, error));
+out:
+    return status;
 }
 
 void vly_attention_span_destroy(vly_attention_span *span)
@@ -328,15 +329,16 @@ static vly_status copy_pieces(const part *p, const vly_attention_run *run,
                               bool outwards, bool by_kernel, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < p->n_pieces && status == VLY_OK; i++) {
+    for (uint32_t i = 0; i < p->n_pieces; i++) {
         const vly_attention_piece *piece = &p->pieces[i];
         char *whole = pointer_of(run, piece->member);
         if (p->places[i] != NOWHERE && whole &&
             (outwards ? piece->is_out : piece->is_in))
-            status = copy_piece(piece, whole + piece->first,
-                                p->memory + p->places[i], outwards, by_kernel,
-                                p->stream, error);
+            VLY_TRY(copy_piece(piece, whole + piece->first,
+                               p->memory + p->places[i], outwards, by_kernel,
+                               p->stream, error));
     }
+out:
     return status;
 }
 

@@ -300,15 +300,15 @@ vly_status vly_trial_init(vly_trial *trial, const vly_attention_desc *desc,
     trial->device = device;
     trial->state = 20240711;
     want_all(trial, workspace_bytes);
-    for (uint32_t i = 0; status == VLY_OK && i < TRIAL_N; i++)
-        status = make_buffer(trial, i, on_host, error);
-    if (status == VLY_OK)
-        fill_ints(trial, on_host);
-    if (status == VLY_OK && on_host)
+    for (uint32_t i = 0; i < TRIAL_N; i++)
+        VLY_TRY(make_buffer(trial, i, on_host, error));
+    fill_ints(trial, on_host);
+    if (on_host)
         poison_all(trial);
-    for (uint32_t i = 0; status == VLY_OK && i < TRIAL_N; i++)
+    for (uint32_t i = 0; i < TRIAL_N; i++)
         if (trial->there[i])
-            status = upload(trial, i, error);
+            VLY_TRY(upload(trial, i, error));
+out:
     return status;
 }
 

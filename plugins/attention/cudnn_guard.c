@@ -207,8 +207,9 @@ vly_status vly_cudnn_guard_end(const vly_attention_desc *desc,
     vly_status status = VLY_OK;
     pointers_of(run, theirs);
     pointers_of(copied, copies);
-    for (int i = 0; status == VLY_OK && i < N; i++)
+    for (int i = 0; i < N; i++)
         if (use_of(desc, i) == WRITTEN)
-            status = copy(desc, run, i, copies[i], theirs[i], error);
+            VLY_TRY(copy(desc, run, i, copies[i], theirs[i], error));
+out:
     return status;
 }

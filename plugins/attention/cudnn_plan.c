@@ -150,10 +150,13 @@ static vly_status make_graph(const vly_cudnn *cudnn,
                              vly_cudnn_graph *graph, vly_error *error)
 {
     vly_cudnn_graph_init(graph, cudnn, target->handle);
-    vly_status status = (desc->flags & VLY_ATTENTION_BACKWARD) != 0
-                            ? vly_cudnn_backward(graph, desc, error)
-                            : vly_cudnn_forward(graph, desc, error);
-    return status == VLY_OK ? vly_cudnn_graph_build(graph, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY((desc->flags & VLY_ATTENTION_BACKWARD) != 0
+                ? vly_cudnn_backward(graph, desc, error)
+                : vly_cudnn_forward(graph, desc, error));
+    VLY_TRY(vly_cudnn_graph_build(graph, error));
+out:
+    return status;
 }
 
 vly_status vly_cudnn_count_configs(const vly_cudnn *cudnn,

@@ -187,9 +187,9 @@ static vly_status list_ways(const vly_accel_options *options,
                             const candidates *all, vly_wkv_plan *plan,
                             vly_error *error)
 {
-    vly_status status =
-        vly_accel_candidates_init(&plan->looked_at, N_WAYS, error);
-    for (uint32_t i = 0; i < N_WAYS && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_candidates_init(&plan->looked_at, N_WAYS, error));
+    for (uint32_t i = 0; i < N_WAYS; i++) {
         const vly_wkv_way *way = &ways[i];
         const char *note = why_not(way, &plan->desc, all->capability);
         uint32_t state = VLY_CANDIDATE_REFUSED;
@@ -216,6 +216,7 @@ static vly_status list_ways(const vly_accel_options *options,
             told->workspace_bytes =
                 vly_wkv_workspace(way, &plan->desc, &chunks);
     }
+out:
     return status;
 }
 

@@ -10,10 +10,10 @@ vly_status vly_accel_candidates_init(vly_accel_candidates *list, uint32_t most,
 {
     vly_plan_candidate *all = NULL;
     /* one more: a place for entries that do not fit */
-    vly_status status =
-        vly_accel_alloc((uint64_t)most + 1, sizeof *all, &all, error);
-    if (status == VLY_OK)
-        *list = (vly_accel_candidates){.all = all, .most = most};
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc((uint64_t)most + 1, sizeof *all, &all, error));
+    *list = (vly_accel_candidates){.all = all, .most = most};
+out:
     return status;
 }
 

@@ -100,18 +100,21 @@ out:
 static vly_status memory_fill(uint32_t device, void *memory, uint32_t byte,
                               uint64_t bytes, void *stream, vly_error *error)
 {
-    vly_status status = check(device, stream, error);
-    if (status == VLY_OK && bytes > 0)
+    vly_status status = VLY_OK;
+    VLY_TRY(check(device, stream, error));
+    if (bytes > 0)
         memset(memory, (int)(byte & 0xffu), (size_t)bytes);
+out:
     return status;
 }
 
 static vly_status stream_create(uint32_t device, void **stream,
                                 vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status == VLY_OK)
-        *stream = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
+    *stream = NULL;
+out:
     return status;
 }
 

@@ -157,18 +157,17 @@ static vly_status verify_once(const tuning *t, const vly_gemm_candidate *c,
         d->m < VLY_GEMM_CHECKED_ROWS ? d->m : VLY_GEMM_CHECKED_ROWS;
     *found = (finding){.off = INFINITY};
     /* elements that are not written stay NaN (integers: -1) */
-    vly_status status = check(clear_before(t, run), "cudaMemset", error);
+    vly_status status = VLY_OK;
+    VLY_TRY(check(clear_before(t, run), "cudaMemset", error));
     /* a library may refuse to run an algorithm of its heuristics */
-    if (status == VLY_OK && vly_gemm_cuda_launch(t->problem, c, &lts[c->staged],
-                                                 run, error) != VLY_OK)
+    if (vly_gemm_cuda_launch(t->problem, c, &lts[c->staged], run, error) !=
+        VLY_OK)
         return VLY_OK;
-    if (status == VLY_OK)
-        status = check(compare_rows(t, run, 0, 0, rows), "comparing", error);
-    if (status == VLY_OK)
-        status = check(compare_rows(t, run, d->batch - 1, d->m - rows, rows),
-                       "comparing", error);
-    if (status == VLY_OK)
-        status = check(read_finding(t, found), "comparing", error);
+    VLY_TRY(check(compare_rows(t, run, 0, 0, rows), "comparing", error));
+    VLY_TRY(check(compare_rows(t, run, d->batch - 1, d->m - rows, rows),
+                  "comparing", error));
+    VLY_TRY(check(read_finding(t, found), "comparing", error));
+out:
     return status;
 }
 

@@ -165,17 +165,15 @@ out:
 static vly_status tuning_init(tuning *t, uint32_t most_sets, vly_error *error)
 {
     size_sets(t);
-    vly_status status = take_memory(t, most_sets, error);
-    if (status == VLY_OK)
-        status =
-            check(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
-                  "cudaStreamCreate", error);
-    if (status == VLY_OK)
-        status = check(cudaEventCreate(&t->begin), "cudaEventCreate", error);
-    if (status == VLY_OK)
-        status = check(cudaEventCreate(&t->end), "cudaEventCreate", error);
-    for (uint32_t i = 0; i < t->n_sets && status == VLY_OK; i++)
-        status = check(fill_set(t, i), "random factors", error);
+    vly_status status = VLY_OK;
+    VLY_TRY(take_memory(t, most_sets, error));
+    VLY_TRY(check(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
+                  "cudaStreamCreate", error));
+    VLY_TRY(check(cudaEventCreate(&t->begin), "cudaEventCreate", error));
+    VLY_TRY(check(cudaEventCreate(&t->end), "cudaEventCreate", error));
+    for (uint32_t i = 0; i < t->n_sets; i++)
+        VLY_TRY(check(fill_set(t, i), "random factors", error));
+out:
     return status;
 }
 
